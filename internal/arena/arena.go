@@ -1,0 +1,175 @@
+package arena
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+)
+
+// Poison is the byte that fills a private block when it is freed (A5).
+const Poison = 0xDB
+
+// hugePage is the size from which transparent huge pages are worth asking for.
+const hugePage = 2 << 20
+
+// Seal says what holders of a shared block's descriptor may do with it.
+type Seal int
+
+const (
+	// ReadWriteForOthers lets whoever has the descriptor map it writable.
+	ReadWriteForOthers Seal = iota
+	// ReadOnlyForOthers lets nobody but the owner's mapping write (A4).
+	ReadOnlyForOthers
+)
+
+// Arena hands out blocks and keeps count of them by purpose.
+type Arena struct {
+	mu    sync.Mutex
+	usage map[string]Usage
+}
+
+// Usage is what one purpose holds at the moment.
+type Usage struct {
+	Purpose string
+	Blocks  int
+	Bytes   int64
+}
+
+// Block is one piece of memory from an Arena.
+type Block struct {
+	arena   *Arena
+	purpose string
+	mem     []byte
+	fd      int
+	release func(mem []byte) error
+	freed   atomic.Bool
+}
+
+// New returns an empty Arena.
+func New() *Arena { return &Arena{usage: make(map[string]Usage)} }
+
+// Alloc returns size zeroed bytes that belong to this process alone. The purpose
+// names the user of the memory in Stats and in errors, such as "mica log".
+// A size of zero or less panics.
+func (a *Arena) Alloc(purpose string, size int) (*Block, error) {
+	mustBePositive("Alloc", purpose, size)
+	mem, err := allocPrivate(size)
+	if err != nil {
+		return nil, fmt.Errorf("arena: %s: cannot allocate %d bytes of private memory: %w; "+
+			"check free memory, the container's memory limit, ulimit -v and vm.max_map_count", purpose, size, err)
+	}
+	return a.admit(&Block{purpose: purpose, mem: mem, fd: -1, release: freePrivate}), nil
+}
+
+// AllocShared returns size zeroed bytes in a sealed memory file (A3, A4), whose
+// descriptor is Block.FD. The file is size rounded up to pages. Free closes the
+// descriptor and this mapping; processes that have mapped the file keep it.
+// A size of zero or less panics.
+func (a *Arena) AllocShared(purpose string, size int, seal Seal) (*Block, error) {
+	mustBePositive("AllocShared", purpose, size)
+	mem, fd, err := allocShared(purpose, size, seal)
+	if err != nil {
+		return nil, fmt.Errorf("arena: %s: cannot allocate %d bytes of shared memory: %w", purpose, size, err)
+	}
+	release := func(mem []byte) error { return freeShared(mem, fd) }
+	return a.admit(&Block{purpose: purpose, mem: mem, fd: fd, release: release}), nil
+}
+
+// Map maps the first size bytes of a memory file that another process made with
+// AllocShared. It refuses a file that its owner could still shrink or that is
+// shorter than size (A3); a read-only file cannot be mapped writable (A4).
+// The descriptor stays the caller's, who may close it when Map has returned.
+// A size of zero or less panics: check a size that a peer named first.
+func (a *Arena) Map(purpose string, fd, size int, writable bool) (*Block, error) {
+	mustBePositive("Map", purpose, size)
+	mem, err := mapForeign(fd, size, writable)
+	if err != nil {
+		return nil, fmt.Errorf("arena: %s: cannot map %d bytes of a peer's descriptor %d: %w", purpose, size, fd, err)
+	}
+	return a.admit(&Block{purpose: purpose, mem: mem, fd: -1, release: freeForeign}), nil
+}
+
+// Stats returns what is in use, sorted by purpose. Purposes without a block are
+// left out.
+func (a *Arena) Stats() []Usage {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	all := make([]Usage, 0, len(a.usage))
+	for _, u := range a.usage {
+		all = append(all, u)
+	}
+	slices.SortFunc(all, func(x, y Usage) int { return strings.Compare(x.Purpose, y.Purpose) })
+	return all
+}
+
+// Bytes is the memory of the block, valid until Free.
+func (b *Block) Bytes() []byte {
+	if b.freed.Load() {
+		panic(fmt.Sprintf("arena: %s: Bytes of a block that was freed", b.purpose))
+	}
+	return b.mem
+}
+
+// Size is the number of bytes that were asked for.
+func (b *Block) Size() int { return len(b.mem) }
+
+// Purpose is the name that the block was allocated under.
+func (b *Block) Purpose() string { return b.purpose }
+
+// FD is the descriptor of a block from AllocShared, and -1 for any other. It
+// belongs to the block and is closed by Free.
+func (b *Block) FD() int { return b.fd }
+
+// HugePages asks the kernel to back a block of at least 2 MiB with huge pages
+// and reports whether it took the hint. Nothing depends on the answer.
+func (b *Block) HugePages() bool {
+	mem := b.Bytes()
+	return len(mem) >= hugePage && adviseHuge(mem)
+}
+
+// Free gives the memory back (A5). A second Free panics.
+func (b *Block) Free() error {
+	if b.freed.Swap(true) {
+		panic(fmt.Sprintf("arena: %s: block of %d bytes freed twice", b.purpose, len(b.mem)))
+	}
+	b.arena.count(b.purpose, -1, -int64(len(b.mem)))
+	if err := b.release(b.mem); err != nil {
+		return fmt.Errorf("arena: %s: cannot free %d bytes: %w", b.purpose, len(b.mem), err)
+	}
+	return nil
+}
+
+// admit makes b a block of this arena (A6).
+func (a *Arena) admit(b *Block) *Block {
+	b.arena = a
+	a.count(b.purpose, 1, int64(len(b.mem)))
+	return b
+}
+
+func (a *Arena) count(purpose string, blocks int, bytes int64) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	u := a.usage[purpose]
+	u.Purpose = purpose
+	u.Blocks += blocks
+	u.Bytes += bytes
+	if u.Blocks == 0 {
+		delete(a.usage, purpose)
+		return
+	}
+	a.usage[purpose] = u
+}
+
+func mustBePositive(method, purpose string, size int) {
+	if size <= 0 {
+		panic(fmt.Sprintf("arena: %s: %s of %d bytes, must be at least 1", purpose, method, size))
+	}
+}
+
+func fill(mem []byte, v byte) {
+	for i := range mem {
+		mem[i] = v
+	}
+}

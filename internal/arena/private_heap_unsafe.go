@@ -1,0 +1,29 @@
+//go:build race || !linux
+
+package arena
+
+import (
+	"syscall"
+	"unsafe"
+)
+
+// heapAlign is the alignment of blocks on the heap: one cache line.
+const heapAlign = 64
+
+// heapLimit is where the heap is not asked at all, since a slice that cannot be
+// made is a crash and not an error.
+const heapLimit = 1 << 40
+
+func allocPrivate(size int) ([]byte, error) {
+	if int64(size) > heapLimit {
+		return nil, syscall.ENOMEM
+	}
+	mem := make([]byte, size+heapAlign-1)
+	skip := int(-uintptr(unsafe.Pointer(unsafe.SliceData(mem))) & (heapAlign - 1))
+	return mem[skip : skip+size : skip+size], nil
+}
+
+func freePrivate(mem []byte) error {
+	fill(mem, Poison)
+	return nil
+}

@@ -1,0 +1,17 @@
+//go:build !race
+
+#include "textflag.h"
+
+// func ObserveByte(p *byte) byte
+TEXT ·ObserveByte(SB), NOSPLIT, $0-9
+	MOVD  p+0(FP), R0
+	LDARB (R0), R1
+	MOVB  R1, ret+8(FP)
+	RET
+
+// func PublishByte(p *byte, v byte)
+TEXT ·PublishByte(SB), NOSPLIT, $0-9
+	MOVD  p+0(FP), R0
+	MOVBU v+8(FP), R1
+	STLRB R1, (R0)
+	RET

@@ -1,0 +1,145 @@
+//go:build !race
+
+#include "textflag.h"
+
+// Both copies are the same code but for the side that decides the alignment:
+// the shared one. Under TSO, ascending stores become visible, and ascending
+// loads happen, in that order, so program order is all that is needed.
+
+#define WORDS64 \
+	MOVQ  0(SI), AX; \
+	MOVQ  8(SI), BX; \
+	MOVQ  16(SI), DX; \
+	MOVQ  24(SI), R8; \
+	MOVQ  32(SI), R9; \
+	MOVQ  40(SI), R10; \
+	MOVQ  48(SI), R11; \
+	MOVQ  56(SI), R12; \
+	MOVQ  AX, 0(DI); \
+	MOVQ  BX, 8(DI); \
+	MOVQ  DX, 16(DI); \
+	MOVQ  R8, 24(DI); \
+	MOVQ  R9, 32(DI); \
+	MOVQ  R10, 40(DI); \
+	MOVQ  R11, 48(DI); \
+	MOVQ  R12, 56(DI)
+
+// BODY copies CX bytes, CX >= 0, from SI to DI, the shared side being aligned to
+// 8 bytes or CX being less than its alignment.
+#define BODY \
+	SUBQ  $64, CX; \
+	JLT   rest; \
+	PCALIGN $32; \
+loop: \
+	WORDS64; \
+	ADDQ  $64, SI; \
+	ADDQ  $64, DI; \
+	SUBQ  $64, CX; \
+	JGE   loop; \
+	TESTQ $63, CX; \
+	JEQ   done; \
+rest: \
+	TESTQ $32, CX; \
+	JEQ   rest16; \
+	MOVQ  0(SI), AX; \
+	MOVQ  8(SI), BX; \
+	MOVQ  16(SI), DX; \
+	MOVQ  24(SI), R8; \
+	MOVQ  AX, 0(DI); \
+	MOVQ  BX, 8(DI); \
+	MOVQ  DX, 16(DI); \
+	MOVQ  R8, 24(DI); \
+	ADDQ  $32, SI; \
+	ADDQ  $32, DI; \
+rest16: \
+	TESTQ $16, CX; \
+	JEQ   rest8; \
+	MOVQ  0(SI), AX; \
+	MOVQ  8(SI), BX; \
+	MOVQ  AX, 0(DI); \
+	MOVQ  BX, 8(DI); \
+	ADDQ  $16, SI; \
+	ADDQ  $16, DI; \
+rest8: \
+	TESTQ $8, CX; \
+	JEQ   tail; \
+	MOVQ  0(SI), AX; \
+	MOVQ  AX, 0(DI); \
+	ADDQ  $8, SI; \
+	ADDQ  $8, DI; \
+tail: \
+	TESTQ $7, CX; \
+	JEQ   done; \
+	TESTQ $4, CX; \
+	JEQ   tail2; \
+	MOVL  0(SI), AX; \
+	MOVL  AX, 0(DI); \
+	ADDQ  $4, SI; \
+	ADDQ  $4, DI; \
+tail2: \
+	TESTQ $2, CX; \
+	JEQ   tail1; \
+	MOVW  0(SI), AX; \
+	MOVW  AX, 0(DI); \
+	ADDQ  $2, SI; \
+	ADDQ  $2, DI; \
+tail1: \
+	TESTQ $1, CX; \
+	JEQ   done; \
+	MOVB  0(SI), AX; \
+	MOVB  AX, 0(DI); \
+done: \
+	RET
+
+// HEAD copies up to 7 bytes in pieces of 1, 2 and 4 until the shared side is
+// aligned to 8 bytes, and goes to the tail when the bytes run out before.
+#define HEAD(shared) \
+	TESTQ $1, shared; \
+	JEQ   head2; \
+	MOVB  0(SI), AX; \
+	MOVB  AX, 0(DI); \
+	INCQ  SI; \
+	INCQ  DI; \
+	DECQ  CX; \
+head2: \
+	TESTQ $2, shared; \
+	JEQ   head4; \
+	CMPQ  CX, $2; \
+	JLT   tail; \
+	MOVW  0(SI), AX; \
+	MOVW  AX, 0(DI); \
+	ADDQ  $2, SI; \
+	ADDQ  $2, DI; \
+	SUBQ  $2, CX; \
+head4: \
+	TESTQ $4, shared; \
+	JEQ   body; \
+	CMPQ  CX, $4; \
+	JLT   tail; \
+	MOVL  0(SI), AX; \
+	MOVL  AX, 0(DI); \
+	ADDQ  $4, SI; \
+	ADDQ  $4, DI; \
+	SUBQ  $4, CX
+
+// func copyOut(dst, src *byte, n int)
+TEXT ·copyOut(SB), NOSPLIT, $0-24
+	MOVQ  dst+0(FP), DI
+	MOVQ  src+8(FP), SI
+	MOVQ  n+16(FP), CX
+	TESTQ $7, DI
+	JEQ   body
+	HEAD(DI)
+body:
+	BODY
+
+// func copyIn(dst, src *byte, n int)
+TEXT ·copyIn(SB), NOSPLIT, $0-24
+	MOVQ  dst+0(FP), DI
+	MOVQ  src+8(FP), SI
+	MOVQ  n+16(FP), CX
+	TESTQ $7, SI
+	JEQ   body
+	HEAD(SI)
+body:
+	BODY

@@ -1,0 +1,73 @@
+// Package fence names the orderings that Remora needs on memory shared between
+// threads, processes and peers, and is the only place that implements them.
+//
+// # Who is ordered against whom
+//
+// Three parties touch shared memory: goroutines of this process, threads of
+// another process that maps the same pages, and, on real hardware, a network
+// adapter. The first two are CPUs in one coherence domain and are what this
+// package orders. An adapter is reached through its doorbell, whose barrier is
+// the business of the provider that rings it; what an adapter has written is
+// read here like what another CPU has written.
+//
+//   - x86 is TSO: a CPU's stores become visible in program order, its loads
+//     happen in program order, and a load is never ordered before an earlier
+//     load. The one thing the hardware reorders is a store with a *later load*
+//     of another address: the store may still sit in the store buffer. So a
+//     plain MOV is already a release store and a plain MOV load already an
+//     acquire load; only "publish, then look" needs a locked instruction.
+//     Go's atomic Store is an XCHG and pays for that case every time, about
+//     twenty cycles. Publish does not, Announce does.
+//   - arm64 orders nothing by itself. STLR orders all earlier accesses before
+//     the store, LDAR orders the load before all later accesses, and Go's
+//     atomic Store and Load are exactly these. STLR followed by LDAR is kept in
+//     order too, so there Publish and Announce are the same instruction.
+//   - The Go compiler keeps memory operations on one chain, but it may remove a
+//     store that a later store in the same block covers, merge neighbouring
+//     stores or loads into a wide one, and reuse a value it has loaded before.
+//     Each of these would break a plain MOV used as a release or acquire: the
+//     "odd" half of a sequence lock would vanish. Plain accesses here are
+//     therefore bracketed by compilerBarrier, which costs no instruction.
+//   - The race detector knows only what goes through sync/atomic, and it keeps
+//     its clocks by address: a release on the 8-byte word at X and an acquire on
+//     the 4-byte word at X+4 do not meet. In race builds every function here
+//     goes through sync/atomic, and an 8-byte access also synchronises on its
+//     upper half, so that any mixture of the functions below over the same bytes
+//     is a happens-before edge. The detector is blind on memory outside the Go
+//     heap (see internal/arena, which hands out heap memory in race builds).
+//
+// # Which function
+//
+//	the data is complete, let the other side see it      Publish64/32, PublishByte
+//	has the other side published?                        Observe64/32, ObserveByte
+//	publish, then look whether the other side sleeps     Announce64/32, then Observe
+//	a statistic with one writer                          Count, read with Load
+//	bytes into memory that a peer reads meanwhile        CopyOut
+//	bytes out of memory that a peer writes meanwhile     CopyIn
+//	nothing to do, be kind to the sibling thread         Pause, PauseN
+//
+// # Invariants
+//
+//	F1  All that a thread did before Publish(p, v) is visible to a thread that
+//	    has seen v by Observe(p).
+//	F2  Announce(p, v) followed by Observe(q) on one side and Announce(q, w)
+//	    followed by Observe(p) on the other: at least one side sees the other's
+//	    value (Dekker). Publish does not give this.
+//	F3  CopyOut makes bytes visible in ascending address order, whole 8-byte
+//	    aligned words of the destination at once, the last byte last. Whoever
+//	    observes a byte sees all bytes before it.
+//	F4  CopyIn loads in ascending address order, whole 8-byte aligned words of
+//	    the source at once. What it read of byte i is not newer than what it read
+//	    of byte i+1; accesses after CopyIn happen after its loads.
+//	F5  A word that a copy covers only in part, at its ragged ends, is accessed in
+//	    pieces of 4, 2 or 1 bytes, in ascending order and never outside the
+//	    slice. Race builds are the exception: there the containing aligned
+//	    4-byte word is read, or compared and swapped, so its other bytes must
+//	    belong to shared memory as well.
+//
+// F4 looks weaker than F3 and is not meant to be used alone: a record that can
+// change while it is read carries a version or a checksum.
+//
+// A function that panics here was called wrongly by this program; what a peer
+// does to the memory can never make one panic.
+package fence

@@ -1,0 +1,18 @@
+#include "textflag.h"
+
+// func Pause()
+TEXT ·Pause(SB), NOSPLIT, $0-0
+	PAUSE
+	RET
+
+// func PauseN(n int)
+TEXT ·PauseN(SB), NOSPLIT, $0-8
+	MOVQ  n+0(FP), CX
+	TESTQ CX, CX
+	JLE   done
+again:
+	PAUSE
+	DECQ  CX
+	JNE   again
+done:
+	RET

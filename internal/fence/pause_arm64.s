@@ -1,0 +1,18 @@
+#include "textflag.h"
+
+// func Pause()
+TEXT ·Pause(SB), NOSPLIT, $0-0
+	YIELD
+	RET
+
+// func PauseN(n int)
+TEXT ·PauseN(SB), NOSPLIT, $0-8
+	MOVD n+0(FP), R0
+	CMP  $0, R0
+	BLE  done
+again:
+	YIELD
+	SUBS $1, R0, R0
+	BNE  again
+done:
+	RET

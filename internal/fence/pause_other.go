@@ -1,0 +1,9 @@
+//go:build !amd64 && !arm64
+
+package fence
+
+// Pause tells the CPU that this thread spins. There is no such hint here.
+func Pause() {}
+
+// PauseN pauses n times in one call; n <= 0 returns at once.
+func PauseN(n int) {}
