@@ -1,0 +1,53 @@
+# Bare `make` lists the targets. `make check` is what CI runs.
+
+GO      ?= go
+TOOL     = $(GO) tool -modfile=tools/go.mod
+FUZZTIME ?= 10s
+
+.DEFAULT_GOAL := help
+
+.PHONY: help
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: build
+build: ## Build bin/remora, a static binary without C
+	CGO_ENABLED=0 $(GO) build -trimpath -o bin/remora ./cmd/remora
+
+.PHONY: test
+test: ## Run all tests
+	$(GO) test ./...
+
+.PHONY: race
+race: ## Run all tests under the race detector (needs a C compiler)
+	CGO_ENABLED=1 $(GO) test -race ./...
+
+.PHONY: fuzz
+fuzz: ## Run every fuzz test for FUZZTIME (10s) each
+	GO=$(GO) FUZZTIME=$(FUZZTIME) script/fuzz
+
+.PHONY: lint
+lint: ## Check formatting, vet for amd64 and arm64, run golangci-lint
+	@unformatted=$$($(TOOL) gofumpt -l .) || exit 1; \
+	if [ -n "$$unformatted" ]; then \
+		printf 'not formatted, run make format:\n%s\n' "$$unformatted" >&2; exit 1; \
+	fi
+	$(GO) vet ./...
+	GOOS=linux GOARCH=arm64 $(GO) vet ./...
+	$(TOOL) golangci-lint run ./...
+
+.PHONY: format
+format: ## Format all Go files
+	$(TOOL) gofumpt -w .
+
+.PHONY: deps
+deps: ## Install the Debian packages that build and tests need, if missing
+	script/deps
+
+.PHONY: check
+check: ## What CI runs: deps, lint, test, race, fuzz, each with its time
+	@script/stages deps lint test race fuzz
+
+.PHONY: clean
+clean: ## Remove what build made
+	rm -rf bin
