@@ -1,0 +1,81 @@
+package fabric
+
+import (
+	"fmt"
+	"net"
+	"net/url"
+	"strings"
+)
+
+// Addr is where a server is, written as a URL:
+//
+//	loop:name
+//	shm:/run/remora.sock
+//	tcp://host:port
+//	rdma://host:port?device=mlx5_0&gid=auto
+type Addr struct {
+	// Fabric is the scheme: loop, shm, tcp or rdma.
+	Fabric string
+	// Name is the name (loop), the path of the socket file (shm) or host:port.
+	Name string
+	// Options are the query of the URL.
+	Options url.Values
+}
+
+// ParseAddr reads an address.
+func ParseAddr(s string) (Addr, error) {
+	fail := func(why string) (Addr, error) {
+		return Addr{}, fmt.Errorf("fabric: address %q %s; "+
+			"write shm:/path/to.sock, tcp://host:port, rdma://host:port or loop:name: %w", s, why, ErrInvalid)
+	}
+	u, err := url.Parse(s)
+	if err != nil {
+		return fail("is not a URL")
+	}
+	q, err := url.ParseQuery(u.RawQuery)
+	if err != nil {
+		return fail("has a broken query")
+	}
+	if len(q) == 0 {
+		q = nil
+	}
+	a := Addr{Fabric: u.Scheme, Options: q}
+	switch u.Scheme {
+	case "loop":
+		a.Name = u.Opaque
+	case "shm":
+		a.Name = u.Opaque + u.Path
+		if u.Host != "" {
+			return fail("names a host, but shared memory is of this host")
+		}
+	case "tcp", "rdma":
+		if _, port, err := net.SplitHostPort(u.Host); err != nil || port == "" {
+			return fail("has no host:port")
+		}
+		if strings.Trim(u.Path, "/") != "" {
+			return fail("has a path")
+		}
+		a.Name = u.Host
+	case "":
+		return fail("has no fabric")
+	default:
+		return fail("names an unknown fabric")
+	}
+	if a.Name == "" {
+		return fail("names nothing")
+	}
+	return a, nil
+}
+
+// String returns the URL.
+func (a Addr) String() string {
+	sep := ":"
+	if a.Fabric == "tcp" || a.Fabric == "rdma" {
+		sep = "://"
+	}
+	s := a.Fabric + sep + a.Name
+	if len(a.Options) != 0 {
+		s += "?" + a.Options.Encode()
+	}
+	return s
+}

@@ -1,0 +1,144 @@
+// Package fabric is the contract between Remora and the network: RDMA verbs,
+// in Go. Everything above is written against it and nothing above knows which
+// provider runs below: loop (one process), shm (one host), tcp (any two
+// hosts), verbs (real RDMA), or simulated NICs in virtual time.
+//
+// # Terms
+//
+//   - A Device is one NIC, or what stands in for one.
+//   - A Domain is a protection domain: a key opens a Region only through a
+//     queue pair of the same domain.
+//   - A Region is registered memory, allocated by its device, with an address
+//     and a key that a peer names in one-sided operations.
+//   - A QP is a queue pair: RC (reliable, connected), UC (unreliable,
+//     connected) or UD (unreliable datagram).
+//   - A work request (WR, RecvWR) is what is posted to a queue pair; a
+//     Completion is what a CQ, a completion queue, says about it later.
+//   - The initiator posts a one-sided operation (WRITE, WRITE_IMM, READ,
+//     FETCH_ADD, CMP_SWAP); the target's memory is read or written. An
+//     operation is out-bound where it is initiated and in-bound at the target.
+//   - A Waiter is how a thread waits for completions or for memory to change.
+//
+// # Operations by transport
+//
+//	            SEND RECV WRITE WRITE_IMM READ FETCH_ADD CMP_SWAP   limit
+//	RC           x    x     x       x      x      x        x       MaxMessage
+//	UC           x    x     x       x                              MaxMessage
+//	UD           x    x                                            MTU
+//
+// Anything else is refused by Post with ErrUnsupported. Limits say whether a
+// device has UC, UD and atomics at all.
+//
+// # Guarantees
+//
+// Each has a case in fabrictest that cites its number.
+//
+//	G1  Order. The work requests of one queue pair are executed in the order
+//	    posted, and complete in that order. Receives complete in the order
+//	    they were posted. Nothing is promised between queue pairs.
+//	G2  Placement. A WRITE becomes visible at the target in address order,
+//	    its last byte last: who sees the last byte sees all of it.
+//	G3  Write before completion. What one queue pair wrote is visible at the
+//	    target before a later SEND or WRITE_IMM of that queue pair completes
+//	    a receive there, and before the initiator's own completion on RC.
+//	G4  Read after write. A READ sees every earlier WRITE of its queue pair
+//	    and never the bytes of a later one.
+//	G5  Words. An aligned 8-byte word is never torn, by WRITE or by READ, and
+//	    a READ looks at its words in address order.
+//	G6  Atomics. FETCH_ADD and CMP_SWAP on one aligned word are atomic against
+//	    each other from all queue pairs of the target's device, and against
+//	    nothing else: not against the target's CPU, not against WRITE. They
+//	    return the word as it was before, in the byte order of the hosts.
+//	G7  Rights. A key that is revoked, of another domain, without the right
+//	    for the operation, or an address range that is not wholly inside the
+//	    region, touches no byte. On RC it completes with StatusRemoteAccess
+//	    and breaks the queue pair on both sides. UC tells nobody and drops.
+//	    An operation of zero bytes names no memory and is not checked.
+//	G8  Reliability. On RC an operation that completed with success happened
+//	    exactly once. UC and UD may drop a message whole; they never deliver
+//	    a part of one, an altered one, or one for somebody else.
+//	G9  Receives. SEND and WRITE_IMM consume one posted receive each. Without
+//	    one, RC waits as long as RNRTimeout says, then fails with
+//	    StatusRNRExceeded; UC and UD drop. A message larger than the receive
+//	    posted for it fails the receive with StatusLocalLength and, on RC,
+//	    the send with StatusRemoteInvalid; both sides break. On UD it is
+//	    dropped.
+//	G10 Signaling. Only a signaled request yields a completion on success.
+//	    An unsignaled one occupies its place in the send queue until a later
+//	    signaled one of the same queue pair has been polled. A request that
+//	    fails always yields a completion.
+//	G11 Errors. The first failed request breaks its queue pair: the state
+//	    becomes StateError, and every other outstanding request and receive
+//	    completes with StatusFlushed, in order, signaled or not. What is
+//	    posted in that state is flushed as well.
+//	G12 Full queues. A post beyond SendDepth or RecvDepth is refused with
+//	    ErrQueueFull; what fitted of the chain was posted, and Post says how
+//	    many that were. A completion queue cannot overflow: a queue pair that
+//	    might overflow it is refused when it is made (ErrCQTooSmall).
+//	G13 Disconnect. After Disconnect or Close of one side, the other side
+//	    first receives everything that completed before, then breaks with
+//	    ErrDisconnected. When a peer dies, the device notices by itself and
+//	    the queue pair breaks with ErrPeerLost; requests that were under way
+//	    complete with StatusPeerLost or StatusFlushed. Nothing hangs.
+//	G14 Inline. A request posted with FlagInline has read its local memory
+//	    when Post returns. Otherwise local memory belongs to the fabric until
+//	    the request is known to be complete (see G10).
+//	G15 Counters. Every executed operation is counted once as out-bound at
+//	    the initiator's queue pair and device, and once as in-bound at the
+//	    target's. In-bound counts may lag behind.
+//	G16 Datagrams. A received datagram begins behind GRHSize bytes of header
+//	    in its buffer, and Completion.Bytes includes them.
+//	G17 Wake-up. A WRITE wakes nobody. A thread asleep in a Waiter is woken by
+//	    a completion on one of its completion queues (for waiters with
+//	    SolicitedOnly: a receive that the sender marked FlagSolicited, or any
+//	    error), by a change of state of a queue pair on them, by Wake, and
+//	    when its time is over. No wake-up is lost: a completion that arrives
+//	    at any moment of falling asleep ends the sleep.
+//	G18 One-sidedness. READ, WRITE and atomics make progress though the
+//	    target's program neither posts nor polls.
+//	G19 Immediate. The 32 bits of WRITE_IMM arrive in the completion of the
+//	    receive it consumed, with HasImm set and Bytes the length written; the
+//	    memory of that receive is not touched.
+//
+// # Threads
+//
+//	T1  A queue pair, the completion queues that it uses and a waiter over
+//	    them belong to one goroutine at a time (the owner): Post, PostRecv,
+//	    Poll, Wait and Close are called by it alone. There are no locks on
+//	    this path. Passing ownership on takes a synchronisation by the caller.
+//	T2  From any goroutine at any time: everything on Device, Domain, Listener
+//	    and ConnRequest; QP.Disconnect, State, Err, Done, Counters and the
+//	    getters; Waiter.Wake; all of Region except Close.
+//	T3  Making a queue pair (Dial, Accept, NewUD) on a completion queue that
+//	    its owner is polling is allowed from any goroutine.
+//	T4  Destruction is in two phases: Disconnect from anywhere, then Close by
+//	    the owner. When Close returns, no request or receive of the queue pair
+//	    touches local memory any more. Regions are closed after the queue
+//	    pairs that use them locally. One-sided operations of a peer end with
+//	    the region, not with the queue pair: memory that one peer could write
+//	    is closed, never handed to another peer.
+//
+// # Memory shared with a peer
+//
+// Bytes of a Region with remote rights change or are read while the program
+// looks at them. The program reads them through internal/fence (ObserveByte,
+// Observe64, CopyIn) once, checks what it copied, and writes what a peer may
+// be reading through CopyOut and Publish64. Plain access is right only when a
+// completion or an observed flag has ordered it.
+//
+// # Why not otherwise
+//
+// Regions are allocated by the device rather than registered over memory that
+// the program brings: shared memory can only share what is born shared, and a
+// few large registrations are what RDMA hardware wants as well. Closing a
+// region therefore both revokes its key and ends its memory, and a late WRITE
+// of a peer lands in pages that nobody looks at.
+//
+// WRITE does not wake (G17) because no RDMA hardware can do it. A path that
+// wants its server to sleep uses WRITE_IMM or SEND as the bell when the peer
+// says that it dozes (WaitConfig.Doze), and pays nothing for it when busy.
+//
+// Local mistakes (a segment outside its region, a region of another domain,
+// too much inline data) are errors of Post and not completions: they are
+// known at once, and the program that made them is the one to be told.
+package fabric

@@ -1,0 +1,99 @@
+package fabric
+
+import (
+	"strconv"
+	"time"
+)
+
+// State is the state of a queue pair.
+type State uint32
+
+// The states. A queue pair is ready when its maker returns it.
+const (
+	StateReady State = iota
+	StateError
+	StateClosed
+)
+
+// String returns the state in words.
+func (s State) String() string {
+	switch s {
+	case StateReady:
+		return "ready"
+	case StateError:
+		return "error"
+	case StateClosed:
+		return "closed"
+	}
+	return "State(" + strconv.Itoa(int(s)) + ")"
+}
+
+// RNRForever as QPConfig.RNRTimeout waits for a receive without end.
+const RNRForever time.Duration = -1
+
+// QPConfig describes a queue pair to be made. Dial, Accept and NewUD validate
+// it and report all that is wrong with it in one error.
+type QPConfig struct {
+	Transport Transport
+	Domain    Domain
+	// SendCQ and RecvCQ take the completions; they may be the same. Both are
+	// of the same device and the same owner (T1).
+	SendCQ, RecvCQ CQ
+	// SendDepth and RecvDepth are the lengths of the queues. 0 means 128.
+	SendDepth, RecvDepth int
+	// RNRTimeout bounds how long an RC SEND or WRITE_IMM waits for the peer to
+	// post a receive (G9). 0 fails at once, RNRForever waits for ever.
+	RNRTimeout time.Duration
+}
+
+// DefaultDepth is the length of a queue when QPConfig says 0.
+const DefaultDepth = 128
+
+// QP is a queue pair. Post, PostRecv and Close belong to its owner (T1).
+type QP interface {
+	// Num returns the number of the queue pair, unique on its device.
+	Num() uint32
+	// Transport returns the type.
+	Transport() Transport
+	// Post appends work requests to the send queue and starts them. It returns
+	// how many were posted, and an error when that is not all: ErrQueueFull,
+	// ErrUnsupported, ErrClosed, or a *PostError for a request that is wrong
+	// in itself. It does not block and does not allocate.
+	Post(wrs []WR) (int, error)
+	// PostRecv appends receives, likewise.
+	PostRecv(wrs []RecvWR) (int, error)
+	// State returns the state.
+	State() State
+	// Err returns why the queue pair is not ready: an error that wraps
+	// ErrDisconnected, ErrPeerLost, ErrCompletion or ErrClosed; nil while
+	// ready.
+	Err() error
+	// Done is closed when the queue pair leaves StateReady.
+	Done() <-chan struct{}
+	// PeerPrivate returns the private data that the other side gave at
+	// connect. Nil on UD.
+	PeerPrivate() []byte
+	// Peer says who is at the other end. Zero on UD.
+	Peer() Peer
+	// Address returns what a peer gives to NewAddressHandle to reach this
+	// datagram queue pair; at most 128 bytes. Nil on RC and UC.
+	Address() []byte
+	// Counters returns what this queue pair has done and had done to it.
+	Counters() Counters
+	// Disconnect ends the connection for both sides (G13) and returns without
+	// waiting. It may be called from any goroutine and more than once.
+	Disconnect() error
+	// Close disconnects and releases the queue pair (T4). Completions not yet
+	// polled are discarded. A second Close returns ErrClosed.
+	Close() error
+}
+
+// Peer says who is at the other end of a connection, as far as the provider
+// can prove it.
+type Peer struct {
+	// Addr is where the peer is, for logs.
+	Addr string
+	// PID, UID and GID are proven by the kernel on shm; HasCred says so.
+	PID, UID, GID int
+	HasCred       bool
+}

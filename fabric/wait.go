@@ -1,0 +1,72 @@
+package fabric
+
+import (
+	"fmt"
+	"time"
+)
+
+// Policy says how a waiter waits.
+type Policy uint8
+
+// The policies.
+const (
+	// Adaptive spins, then yields, then sleeps.
+	Adaptive Policy = iota
+	// Busy spins and never sleeps.
+	Busy
+)
+
+// String returns the name used in options: adaptive or busy.
+func (p Policy) String() string {
+	if p == Busy {
+		return "busy"
+	}
+	return "adaptive"
+}
+
+// ParsePolicy is the inverse of String.
+func ParsePolicy(s string) (Policy, error) {
+	switch s {
+	case "adaptive":
+		return Adaptive, nil
+	case "busy":
+		return Busy, nil
+	}
+	return 0, fmt.Errorf("fabric: polling policy %q is unknown: use adaptive or busy", s)
+}
+
+// WaitConfig describes a waiter.
+type WaitConfig struct {
+	Policy Policy
+	// CQs are the completion queues whose events end a sleep. All have the
+	// same owner as the waiter (T1).
+	CQs []CQ
+	// SolicitedOnly sleeps through receives that were not marked (G17).
+	SolicitedOnly bool
+	// Spin is how long an adaptive waiter polls without a pause before it
+	// yields and then sleeps. 0 means DefaultSpin.
+	Spin time.Duration
+	// Doze, when not nil, is called just before a sleep, after the completion
+	// queues are armed and before poll is called for the last time; Undoze
+	// after it. A path publishes there that a bell is needed.
+	Doze, Undoze func()
+}
+
+// DefaultSpin is the spinning time of adaptive waiters.
+const DefaultSpin = 50 * time.Microsecond
+
+// Waiter is how a thread waits. Nobody above the fabric spins by hand.
+type Waiter interface {
+	// Wait calls poll until it returns true, and returns true; or returns
+	// false when timeout has passed (0 means for ever) or Wake was called,
+	// after a last call of poll. poll looks at completion queues and memory
+	// and does the work it finds. Wait does not allocate.
+	Wait(poll func() bool, timeout time.Duration) bool
+	// Wake ends the current Wait, or the next one if there is none. It may be
+	// called from any goroutine.
+	Wake()
+	// Sleeps returns how often the waiter has slept.
+	Sleeps() uint64
+	// Close releases the waiter.
+	Close() error
+}
