@@ -1,0 +1,48 @@
+package direct
+
+import (
+	"sync/atomic"
+
+	"github.com/remora-kv/remora/fabric"
+	"github.com/remora-kv/remora/internal/fence"
+)
+
+// stats are the counters of one queue pair that no peer can write. The owner
+// counts, anybody reads.
+type stats struct {
+	out              [fabric.NumOps]atomic.Uint64
+	outBytes         atomic.Uint64
+	recvs, recvBytes atomic.Uint64
+	dropped, errors  atomic.Uint64
+}
+
+// executed counts an out-bound operation of n bytes.
+func (q *QP) executed(op fabric.Op, n int) {
+	fence.Count(&q.stats.out[op], 1)
+	fence.Count(&q.stats.outBytes, uint64(n))
+}
+
+// Counters implements fabric.QP.
+func (q *QP) Counters() fabric.Counters {
+	s := &q.stats
+	c := fabric.Counters{OutBytes: s.outBytes.Load(), Dropped: s.dropped.Load(), Errors: s.errors.Load()}
+	for op := range c.Out {
+		c.Out[op] = s.out[op].Load()
+	}
+	c.In[fabric.OpRecv] = s.recvs.Load()
+	c.InBytes = s.recvBytes.Load()
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.final != nil {
+		return *q.final
+	}
+	if q.shared {
+		// One-sided operations are known to their initiator alone, which
+		// counts them in the lane.
+		for op := fabric.OpWrite; op < fabric.NumOps; op++ {
+			c.In[op] = q.in.h.ops[op].Load()
+		}
+		c.InBytes += q.in.h.bytes.Load()
+	}
+	return c
+}

@@ -1,0 +1,189 @@
+package direct
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/remora-kv/remora/fabric"
+)
+
+// done is a completion with what its polling frees: the places up to retire in
+// the send or receive queue of qp. It is packed into words because it is read
+// soon after it was written, and a processor forwards a store only to a load
+// that it covers.
+type done struct {
+	qp       *QP
+	retire   uint64
+	id       uint64
+	bytesImm uint64 // bytes, imm << 32
+	src      uint64 // the sender of a datagram
+	kind     uint64 // op, status << 8, has imm << 16
+}
+
+func (d *done) unpack(c *fabric.Completion) {
+	c.ID = d.id
+	c.Bytes, c.Imm = uint32(d.bytesImm), uint32(d.bytesImm>>32)
+	c.QPN, c.SrcQPN = d.qp.num, uint32(d.src)
+	c.Op, c.Status, c.HasImm = fabric.Op(d.kind), fabric.Status(d.kind>>8), d.kind>>16 != 0
+}
+
+// CQ is a completion queue of this process.
+type CQ struct {
+	core  *Core
+	depth int
+	bell  *Pipe
+
+	// ring[head&mask:tail&mask] are the completions not yet polled.
+	ring       []done
+	mask       uint64
+	head, tail uint64
+
+	// listening are sources of receives that may have something (I2); the
+	// first hotSources are looked at on every poll, the others in turn.
+	listening []*source
+	cursor    int
+	// backlogged are queue pairs with requests that could not execute yet.
+	backlogged []*QP
+
+	// attention is not 0 when there are notes; asleep while a waiter sleeps.
+	attention atomic.Uint32
+	asleep    atomic.Uint32
+
+	mu       sync.Mutex
+	notes    []func()
+	reserved int
+	closed   bool
+}
+
+// NewCQ implements fabric.Device.
+func (d *Core) NewCQ(depth int) (fabric.CQ, error) {
+	if depth < 1 || depth > d.limits.MaxCQDepth {
+		return nil, fmt.Errorf("fabric: completion queue of %d entries, the device takes 1 to %d: %w",
+			depth, d.limits.MaxCQDepth, fabric.ErrInvalid)
+	}
+	bell, err := NewPipe()
+	if err != nil {
+		return nil, err
+	}
+	n := lensLen(depth)
+	return &CQ{core: d, depth: depth, bell: bell, ring: make([]done, n), mask: uint64(n - 1)}, nil
+}
+
+// Depth implements fabric.CQ.
+func (c *CQ) Depth() int { return c.depth }
+
+// Bell returns the bell that wakes the owner.
+func (c *CQ) Bell() *Pipe { return c.bell }
+
+// Close implements fabric.CQ.
+func (c *CQ) Close() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return fmt.Errorf("fabric: completion queue: %w", fabric.ErrClosed)
+	}
+	if c.reserved != 0 {
+		return fmt.Errorf("fabric: completion queue has open queue pairs; close them first: %w", fabric.ErrBusy)
+	}
+	c.closed = true
+	for _, f := range c.notes {
+		f()
+	}
+	c.notes = nil
+	c.bell.Close()
+	return nil
+}
+
+// reserve makes sure of room for n completions (I5).
+func (c *CQ) reserve(n int) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return fmt.Errorf("fabric: completion queue: %w", fabric.ErrClosed)
+	}
+	if c.reserved+n > c.depth {
+		return fmt.Errorf("fabric: completion queue of %d entries, %d taken, the queue pair needs %d: %w",
+			c.depth, c.reserved, n, fabric.ErrCQTooSmall)
+	}
+	c.reserved += n
+	return nil
+}
+
+func (c *CQ) unreserve(n int) {
+	c.mu.Lock()
+	c.reserved -= n
+	c.mu.Unlock()
+}
+
+// push appends a completion; there is room (I5).
+func (c *CQ) push(q *QP, retire, id uint64, op fabric.Op, st fabric.Status, n int) *done {
+	d := &c.ring[c.tail&c.mask]
+	c.tail++
+	d.qp, d.retire, d.id = q, retire, id
+	d.bytesImm, d.src, d.kind = uint64(uint32(n)), 0, uint64(op)|uint64(st)<<8
+	return d
+}
+
+// note has the owner call f on its next poll, and wakes it.
+func (c *CQ) note(f func()) {
+	c.mu.Lock()
+	if c.closed {
+		c.mu.Unlock()
+		f() // its queue pair is closed, so all it can do is to give back
+		return
+	}
+	c.notes = append(c.notes, f)
+	c.mu.Unlock()
+	c.attention.Store(1)
+	if c.asleep.Load() != 0 {
+		c.bell.Ring()
+	}
+}
+
+// attend runs the notes.
+func (c *CQ) attend() {
+	for c.attention.Swap(0) != 0 {
+		c.mu.Lock()
+		notes := c.notes
+		c.notes = nil
+		c.mu.Unlock()
+		for _, f := range notes {
+			f()
+		}
+	}
+}
+
+// discard removes the completions of a queue pair that is being closed.
+func (c *CQ) discard(q *QP) {
+	keep := c.head
+	for i := c.head; i != c.tail; i++ {
+		if d := c.ring[i&c.mask]; d.qp != q {
+			c.ring[keep&c.mask] = d
+			keep++
+		}
+	}
+	c.tail = keep
+}
+
+// hotSources are looked at on every poll.
+const hotSources = 8
+
+// coldSources is how many of the others are looked at on each poll.
+const coldSources = 16
+
+func (c *CQ) listen(s *source) {
+	if !s.listed {
+		s.listed = true
+		c.listening = append(c.listening, s)
+	}
+}
+
+func (c *CQ) unlisten(s *source) {
+	if s.listed {
+		s.listed = false
+		i := slices.Index(c.listening, s)
+		c.listening = slices.Delete(c.listening, i, i+1)
+	}
+}

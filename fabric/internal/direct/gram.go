@@ -1,0 +1,146 @@
+package direct
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/remora-kv/remora/fabric"
+)
+
+// GramPath is the sender's end of a segment that it shares with a datagram
+// queue pair.
+type GramPath struct {
+	Mem     []byte
+	Bell    Bell // wakes the receiver
+	Release func()
+}
+
+// handle is a destination for datagrams.
+type handle struct {
+	out    producer
+	path   *GramPath
+	closed bool
+}
+
+func newHandle(path *GramPath) *handle {
+	h := &handle{path: path}
+	h.out.lane = laneAt(path.Mem, 1)
+	h.out.bell = path.Bell
+	return h
+}
+
+// Close implements fabric.AddressHandle.
+func (h *handle) Close() error {
+	if h.closed {
+		return fmt.Errorf("fabric: address handle: %w", fabric.ErrClosed)
+	}
+	h.closed = true
+	h.path.Release()
+	return nil
+}
+
+// sendGram puts a datagram into the lane of its destination, or drops it.
+func (q *QP) sendGram(w *fabric.WR, inline []byte) outcome {
+	h, ok := w.To.(*handle)
+	n := w.Bytes()
+	q.executed(fabric.OpSend, n)
+	if !ok || h.closed {
+		q.stats.dropped.Add(1)
+		return done_
+	}
+	need := entrySize + padded(n)
+	if free, ok := h.out.space(need); !ok || free < need {
+		q.stats.dropped.Add(1)
+		return done_
+	}
+	e := entry{kind: kindGram, frag: uint32(n), total: uint32(n), imm: q.num}
+	if w.Flags&fabric.FlagSolicited != 0 {
+		e.flags = flagSolicited
+	}
+	first, second := h.out.append(&e)
+	gather(first, w, inline, 0)
+	gather(second, w, inline, len(first))
+	h.out.publish()
+	return done_
+}
+
+// GramLane is the receiver's end of a segment that a sender of datagrams
+// shares.
+type GramLane struct {
+	src     source
+	release func()
+}
+
+type noBell struct{}
+
+func (noBell) Ring() {}
+
+// AddGramLane lets datagrams come in through a segment of GramSegmentBytes.
+// release is called when the lane is not used any more. It may be called from
+// any goroutine.
+func (q *QP) AddGramLane(mem []byte, release func()) *GramLane {
+	g := &GramLane{release: release}
+	g.src.qp = q
+	g.src.lane = laneAt(mem, 1)
+	g.src.bell = noBell{}
+	q.recv.note(func() {
+		if q.released || q.State() != fabric.StateReady {
+			release()
+			return
+		}
+		q.gramLanes = append(q.gramLanes, g)
+		q.recv.listen(&g.src)
+	})
+	return g
+}
+
+// RemoveGramLane ends a lane after taking what is in it. It may be called from
+// any goroutine.
+func (q *QP) RemoveGramLane(g *GramLane) {
+	q.recv.note(func() {
+		if slices.Contains(q.gramLanes, g) {
+			g.src.drain()
+			q.dropLane(&g.src)
+		}
+	})
+}
+
+func (q *QP) dropLane(s *source) {
+	for i, g := range q.gramLanes {
+		if &g.src == s {
+			q.recv.unlisten(s)
+			q.gramLanes = slices.Delete(q.gramLanes, i, i+1)
+			g.release()
+			return
+		}
+	}
+}
+
+func (q *QP) closeGrams() {
+	for len(q.gramLanes) != 0 {
+		q.dropLane(&q.gramLanes[0].src)
+	}
+}
+
+// takeGram delivers a datagram to the next receive, or drops it. A sender that
+// breaks the rules loses its lane; the queue pair and the other senders go on.
+func (s *source) takeGram(e *entry, first, second []byte) bool {
+	q := s.qp
+	if e.kind != kindGram || e.frag != e.total || int(e.total) > q.core.limits.MTU {
+		s.violated("a datagram in a sender's ring is malformed")
+		return false
+	}
+	size := fabric.GRHSize + int(e.total)
+	if q.recvTaken == q.recvPosted || q.slot(q.recvTaken).size < size {
+		q.stats.dropped.Add(1)
+		return true
+	}
+	slot := q.slot(q.recvTaken)
+	var grh [fabric.GRHSize]byte
+	slot.scatter(0, grh[:])
+	slot.scatter(fabric.GRHSize, first)
+	slot.scatter(fabric.GRHSize+len(first), second)
+	q.received(int(e.total))
+	q.complete(fabric.StatusOK, size).src = uint64(e.imm)
+	return true
+}

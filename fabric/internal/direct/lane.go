@@ -1,0 +1,224 @@
+package direct
+
+import (
+	"encoding/binary"
+	"math/bits"
+	"sync/atomic"
+
+	"github.com/remora-kv/remora/fabric"
+	"github.com/remora-kv/remora/internal/fence"
+)
+
+const (
+	entrySize = 16
+	pageSize  = 4096
+
+	// ringSize is the ring of a lane. Larger messages pass through in parts.
+	ringSize = 64 << 10
+)
+
+// The kinds of an entry.
+const (
+	kindSend  = 1 + iota // first part of a SEND
+	kindMore             // further part of a SEND
+	kindImm              // WRITE_IMM: no payload, total is what was written
+	kindGram             // datagram: imm is the sender's queue pair
+	kindLarge            // SEND that does not fit its receive: no payload
+)
+
+const flagSolicited = 1
+
+// entry is the header in front of each payload in a lane.
+type entry struct {
+	frag, total, imm uint32
+	kind, flags      uint8
+}
+
+func (e *entry) encode(b []byte) {
+	binary.LittleEndian.PutUint32(b[0:], e.frag)
+	binary.LittleEndian.PutUint32(b[4:], e.total)
+	binary.LittleEndian.PutUint32(b[8:], e.imm)
+	binary.LittleEndian.PutUint32(b[12:], uint32(e.kind)|uint32(e.flags)<<8)
+}
+
+func decodeEntry(b []byte) entry {
+	_ = b[entrySize-1]
+	w := binary.LittleEndian.Uint32(b[12:])
+	return entry{
+		frag:  binary.LittleEndian.Uint32(b[0:]),
+		total: binary.LittleEndian.Uint32(b[4:]),
+		imm:   binary.LittleEndian.Uint32(b[8:]),
+		kind:  uint8(w), flags: uint8(w >> 8),
+	}
+}
+
+// padded is the room that n bytes of payload take in a ring.
+func padded(n int) uint64 { return uint64(n+entrySize-1) &^ (entrySize - 1) }
+
+// lensLen is the number of words for the lengths of depth receives.
+func lensLen(depth int) int { return 1 << bits.Len(uint(depth-1)) }
+
+// laneBytes is the size of a lane whose consumer posts up to depth receives.
+func laneBytes(depth int) int {
+	n := laneHeaderSize + 4*lensLen(depth) + ringSize
+	return (n + pageSize - 1) &^ (pageSize - 1)
+}
+
+// SegmentBytes is the size of a segment for a connection whose dialer and
+// acceptor post up to the given numbers of receives.
+func SegmentBytes(dialerDepth, acceptorDepth int) int {
+	return laneBytes(acceptorDepth) + laneBytes(dialerDepth)
+}
+
+// GramSegmentBytes is the size of a segment for datagrams.
+func GramSegmentBytes() int { return laneBytes(1) }
+
+// lane is the part that producer and consumer have in common.
+type lane struct {
+	h    *laneHeader
+	lens []atomic.Uint32
+	ring []byte
+}
+
+func laneAt(mem []byte, depth int) lane {
+	n := lensLen(depth)
+	data := mem[laneHeaderSize+4*n:]
+	return lane{h: headerAt(mem), lens: words32(mem[laneHeaderSize:], n), ring: data[:ringSize:ringSize]}
+}
+
+// producer is the sending end of a lane.
+type producer struct {
+	lane
+	tail       uint64 // bytes produced; may be ahead of what is published
+	headSeen   uint64
+	sent       uint64 // messages started, each for one posted receive
+	postedSeen uint64
+	published  uint64
+	solicited  bool // something unpublished is solicited
+	bell       Bell // of the consumer
+}
+
+// space returns the free bytes of the ring; ok is false when the consumer
+// lies (I1).
+func (p *producer) space(want uint64) (free uint64, ok bool) {
+	if free = ringSize - (p.tail - p.headSeen); free >= want {
+		return free, true
+	}
+	head := p.h.head.Load()
+	if p.tail-head > ringSize || head < p.headSeen || head%entrySize != 0 {
+		return 0, false
+	}
+	p.headSeen = head
+	return ringSize - (p.tail - head), true
+}
+
+// credit returns whether a receive is posted for the next message, and its
+// length.
+func (p *producer) credit() (length uint32, has, ok bool) {
+	if p.sent == p.postedSeen {
+		posted := p.h.posted.Load()
+		if posted-p.sent > uint64(len(p.lens)) {
+			return 0, false, false
+		}
+		p.postedSeen = posted
+		if posted == p.sent {
+			return 0, false, true
+		}
+	}
+	return p.lens[p.sent&uint64(len(p.lens)-1)].Load(), true, true
+}
+
+// slots returns the memory for n bytes at ring position pos, in two pieces
+// where it wraps.
+func (l *lane) slots(pos uint64, n int) (first, second []byte) {
+	i := int(pos & (ringSize - 1))
+	if i+n <= ringSize {
+		return l.ring[i : i+n], nil
+	}
+	return l.ring[i:ringSize], l.ring[:i+n-ringSize]
+}
+
+// append writes an entry and returns the memory for its payload. The caller
+// has made sure of the space.
+func (p *producer) append(e *entry) (first, second []byte) {
+	i := p.tail & (ringSize - 1)
+	e.encode(p.ring[i : i+entrySize])
+	first, second = p.slots(p.tail+entrySize, int(e.frag))
+	p.tail += entrySize + padded(int(e.frag))
+	p.solicited = p.solicited || e.flags&flagSolicited != 0
+	return first, second
+}
+
+// publish makes what was appended visible and wakes a sleeping consumer (I3).
+func (p *producer) publish() {
+	if p.tail == p.published {
+		return
+	}
+	p.published = p.tail
+	fence.Announce64(&p.h.tail, p.tail)
+	if armed := p.h.armed.Load(); armed == armedAll || (armed == armedSolicited && p.solicited) {
+		p.bell.Ring()
+	}
+	p.solicited = false
+}
+
+// The values of laneHeader.armed.
+const (
+	armedNot = iota
+	armedAll
+	armedSolicited
+)
+
+// consumer is the receiving end of a lane.
+type consumer struct {
+	lane
+	head uint64
+	bell Bell // of the producer
+	// A message that arrives in parts.
+	inMessage  bool
+	got, total uint32
+}
+
+// available returns the published bytes that are not consumed yet; ok is
+// false when the producer lies (I1).
+func (c *consumer) available() (n uint64, ok bool) {
+	n = c.h.tail.Load() - c.head
+	return n, n <= ringSize && n%entrySize == 0
+}
+
+// next reads the entry at the head, of which avail bytes are published.
+func (c *consumer) next(avail uint64) (e entry, first, second []byte, ok bool) {
+	i := c.head & (ringSize - 1)
+	e = decodeEntry(c.ring[i : i+entrySize])
+	if e.frag > ringSize || entrySize+padded(int(e.frag)) > avail {
+		return e, nil, nil, false
+	}
+	first, second = c.slots(c.head+entrySize, int(e.frag))
+	return e, first, second, true
+}
+
+func (c *consumer) consume(e *entry) { c.head += entrySize + padded(int(e.frag)) }
+
+// release publishes the head and wakes a producer that starves.
+func (c *consumer) release() {
+	fence.Announce64(&c.h.head, c.head)
+	c.feed()
+}
+
+// postedCount publishes the number of receives posted.
+func (c *consumer) postedCount(n uint64) {
+	fence.Announce64(&c.h.posted, n)
+	c.feed()
+}
+
+func (c *consumer) feed() {
+	if c.h.starved.Load() != 0 && c.h.starved.CompareAndSwap(1, 0) {
+		c.bell.Ring()
+	}
+}
+
+// count adds an executed operation to what the peer sees as in-bound (G15).
+func (p *producer) count(op fabric.Op, n int) {
+	fence.Count(&p.h.ops[op], 1)
+	fence.Count(&p.h.bytes, uint64(n))
+}

@@ -1,0 +1,60 @@
+package direct
+
+import (
+	"sync/atomic"
+	"unsafe"
+
+	"github.com/remora-kv/remora/fabric"
+)
+
+// laneHeader is the beginning of a lane in shared memory; see the package doc.
+type laneHeader struct {
+	tail    atomic.Uint64
+	_       [56]byte
+	head    atomic.Uint64
+	_       [56]byte
+	posted  atomic.Uint64
+	armed   atomic.Uint32
+	_       [52]byte
+	starved atomic.Uint32
+	_       [60]byte
+	ops     [fabric.NumOps]atomic.Uint64
+	bytes   atomic.Uint64
+	_       [64]byte
+}
+
+const laneHeaderSize = 384
+
+// The layout is shared between processes that may have been built apart.
+var (
+	_ [laneHeaderSize - unsafe.Sizeof(laneHeader{})]byte
+	_ [unsafe.Sizeof(laneHeader{}) - laneHeaderSize]byte
+	_ [unsafe.Offsetof(laneHeader{}.ops) - 256]byte
+	_ [256 - unsafe.Offsetof(laneHeader{}.ops)]byte
+)
+
+func headerAt(mem []byte) *laneHeader {
+	_ = mem[laneHeaderSize-1]
+	return (*laneHeader)(unsafe.Pointer(&mem[0]))
+}
+
+// words32 views mem as n 32-bit words.
+func words32(mem []byte, n int) []atomic.Uint32 {
+	_ = mem[4*n-1]
+	return unsafe.Slice((*atomic.Uint32)(unsafe.Pointer(&mem[0])), n)
+}
+
+// word64 views 8 aligned bytes as a word.
+func word64(mem []byte) *atomic.Uint64 {
+	_ = mem[7]
+	return (*atomic.Uint64)(unsafe.Pointer(&mem[0]))
+}
+
+// HeapBytes returns n zeroed bytes of Go memory that begin at a multiple of
+// align, for providers whose peers are in the same process: the garbage
+// collector keeps them alive as long as any peer has them mapped.
+func HeapBytes(n, align int) []byte {
+	b := make([]byte, n+align)
+	off := -int(uintptr(unsafe.Pointer(&b[0]))) & (align - 1)
+	return b[off : off+n : off+n]
+}

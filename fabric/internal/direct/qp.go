@@ -1,0 +1,317 @@
+package direct
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/remora-kv/remora/fabric"
+)
+
+// Link is the provider's half of a connection: what cannot be done through
+// the segment.
+type Link interface {
+	// Resolve maps the peer's region under key. It returns nil when the peer
+	// does not grant it, or later = true when it has to ask: then
+	// QP.Resolved is called with the answer. Called by the owner.
+	Resolve(key uint32) (w *Window, later bool)
+	// Farewell tells the peer that this end is over. It is called once, from
+	// any goroutine, and does not block.
+	Farewell()
+	// Release gives back the segment and everything else. It is the last call.
+	Release()
+}
+
+// QP is a queue pair of either provider.
+type QP struct {
+	core       *Core
+	num        uint32
+	transport  fabric.Transport
+	domain     *Domain
+	send, recv *CQ
+	rnr        time.Duration
+	link       Link
+
+	out producer
+	in  source
+	// gramLanes are those of peers that send datagrams here.
+	gramLanes []*GramLane
+
+	maxInline, maxMessage int
+
+	// The send queue: numbers of requests ever posted, and freed (G10).
+	sendDepth, sendPosted, sendRetired uint64
+	backlog                            backlog
+	inBacklog                          bool
+
+	recvQueue
+
+	windows        []*Window      // by key index
+	window         *Window        // the one used last
+	known          *fabric.Region // the one used last, of the right domain
+	asked, refused uint32         // keys; see find
+	released       bool
+	settled        bool // the flush after breaking is done
+
+	state atomic.Uint32
+	done  chan struct{}
+	mu    sync.Mutex // guards reason, shared and final
+	// reason is why the queue pair is not ready.
+	reason error
+	// shared says that the counters in the segment can be read; final holds
+	// what was counted when it was given back.
+	shared bool
+	final  *fabric.Counters
+
+	stats stats
+
+	peerPrivate []byte
+	peer        fabric.Peer
+	address     []byte
+}
+
+// NewQP makes a queue pair that is not connected yet. It must be followed by
+// Start, or by Abandon.
+func NewQP(core *Core, cfg fabric.QPConfig) (*QP, error) {
+	if err := cfg.Normalize(&core.limits); err != nil {
+		return nil, err
+	}
+	send, ok1 := cfg.SendCQ.(*CQ)
+	recv, ok2 := cfg.RecvCQ.(*CQ)
+	dom, ok3 := cfg.Domain.(*Domain)
+	if !ok1 || !ok2 || !ok3 || send.core != core || recv.core != core || dom.core != core {
+		return nil, fmt.Errorf("fabric: queue pair: completion queues and domain must be of device %s: %w",
+			core.name, fabric.ErrInvalid)
+	}
+	q := &QP{
+		core: core, transport: cfg.Transport, domain: dom, send: send, recv: recv,
+		maxInline: core.limits.MaxInline, maxMessage: core.limits.MaxMessage,
+		rnr: cfg.RNRTimeout, sendDepth: uint64(cfg.SendDepth), done: make(chan struct{}),
+	}
+	q.recvQueue.init(cfg.RecvDepth)
+	q.in.qp = q
+	if err := send.reserve(cfg.SendDepth); err != nil {
+		return nil, err
+	}
+	if err := recv.reserve(cfg.RecvDepth); err != nil {
+		send.unreserve(cfg.SendDepth)
+		return nil, err
+	}
+	core.mu.Lock()
+	defer core.mu.Unlock()
+	if core.closed || dom.closed {
+		send.unreserve(cfg.SendDepth)
+		recv.unreserve(cfg.RecvDepth)
+		return nil, core.errClosed()
+	}
+	core.nextQPN++
+	q.num = core.nextQPN
+	core.qps[q.num] = q
+	dom.qps++
+	return q, nil
+}
+
+// RecvDepth returns how many receives can be posted.
+func (q *QP) RecvDepth() int { return int(q.recvDepth) }
+
+// Ends of a segment.
+const (
+	Dialer = iota
+	Acceptor
+)
+
+// Attach gives the queue pair its end of a segment of SegmentBytes.
+// recvBell wakes the peer's receiver, sendBell its sender.
+func (q *QP) Attach(mem []byte, end, peerDepth int, recvBell, sendBell Bell) {
+	myDepth := int(q.recvDepth)
+	dialer, acceptor := myDepth, peerDepth
+	if end == Acceptor {
+		dialer, acceptor = acceptor, dialer
+	}
+	toAcceptor := laneAt(mem[:laneBytes(acceptor)], acceptor)
+	toDialer := laneAt(mem[laneBytes(acceptor):], dialer)
+	q.out.lane, q.in.lane = toAcceptor, toDialer
+	if end == Acceptor {
+		q.out.lane, q.in.lane = toDialer, toAcceptor
+	}
+	q.out.bell, q.in.bell = recvBell, sendBell
+	q.shared = true
+}
+
+// Describe tells the queue pair who is at the other end, before Start.
+func (q *QP) Describe(peer fabric.Peer, private []byte) { q.peer, q.peerPrivate = peer, private }
+
+// Start makes the queue pair ready. link is nil for datagrams.
+func (q *QP) Start(link Link) {
+	q.mu.Lock()
+	q.link = link
+	q.mu.Unlock()
+}
+
+// Abandon takes back a queue pair that was not started.
+func (q *QP) Abandon() {
+	q.fall(fabric.ErrClosed)
+	q.forget()
+}
+
+func (q *QP) forget() {
+	q.send.unreserve(int(q.sendDepth))
+	q.recv.unreserve(int(q.recvDepth))
+	c := q.Counters()
+	q.mu.Lock()
+	q.shared, q.final = false, &c
+	q.mu.Unlock()
+	q.core.mu.Lock()
+	delete(q.core.qps, q.num)
+	q.core.past.Add(&c)
+	q.domain.qps--
+	q.core.mu.Unlock()
+}
+
+// Num implements fabric.QP.
+func (q *QP) Num() uint32 { return q.num }
+
+// Domain returns the protection domain.
+func (q *QP) Domain() *Domain { return q.domain }
+
+// Transport implements fabric.QP.
+func (q *QP) Transport() fabric.Transport { return q.transport }
+
+// State implements fabric.QP.
+func (q *QP) State() fabric.State { return fabric.State(q.state.Load()) }
+
+// Err implements fabric.QP.
+func (q *QP) Err() error {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.reason
+}
+
+// Done implements fabric.QP.
+func (q *QP) Done() <-chan struct{} { return q.done }
+
+// PeerPrivate implements fabric.QP.
+func (q *QP) PeerPrivate() []byte { return q.peerPrivate }
+
+// Peer implements fabric.QP.
+func (q *QP) Peer() fabric.Peer { return q.peer }
+
+// Address implements fabric.QP.
+func (q *QP) Address() []byte { return q.address }
+
+// fall leaves StateReady, for the given reason. It reports whether it did.
+func (q *QP) fall(reason error) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.reason != nil {
+		return false
+	}
+	q.reason = reason
+	q.state.Store(uint32(fabric.StateError))
+	close(q.done)
+	return true
+}
+
+// Disconnect implements fabric.QP.
+func (q *QP) Disconnect() error {
+	if q.fall(fmt.Errorf("fabric: queue pair %d was disconnected by this side: %w", q.num, fabric.ErrClosed)) {
+		q.farewell()
+		q.noteSettle()
+	}
+	return nil
+}
+
+func (q *QP) farewell() {
+	q.mu.Lock()
+	link := q.link
+	q.mu.Unlock()
+	if link != nil {
+		link.Farewell()
+	}
+}
+
+// PeerGone tells the queue pair that the other end is over: an error that
+// wraps fabric.ErrDisconnected, ErrPeerLost or ErrProtocol. It may be called
+// from any goroutine.
+func (q *QP) PeerGone(reason error) {
+	if q.fall(reason) {
+		q.noteSettle()
+	}
+}
+
+func (q *QP) noteSettle() {
+	q.send.note(q.settle)
+	if q.recv != q.send {
+		q.recv.note(q.settle)
+	}
+}
+
+// settle takes what the peer had sent and flushes the rest (G11, G13).
+func (q *QP) settle() {
+	if q.settled || q.released {
+		return
+	}
+	q.settled = true
+	if q.transport != fabric.UD {
+		q.in.drain()
+	}
+	first := fabric.StatusFlushed
+	if errors.Is(q.Err(), fabric.ErrPeerLost) {
+		first = fabric.StatusPeerLost
+	}
+	q.flushBacklog(first)
+	q.flushReceives()
+}
+
+// breakNow ends the queue pair because of a failed request; the failure has
+// been completed already.
+func (q *QP) breakNow(d *done) {
+	var c fabric.Completion
+	d.unpack(&c)
+	q.stats.errors.Add(1)
+	if q.fall(c.Err()) {
+		q.farewell()
+	}
+	q.settle()
+}
+
+// violated ends what the rule-breaking peer could reach (I1): the connection,
+// or the lane of one sender of datagrams.
+func (s *source) violated(what string) {
+	q := s.qp
+	q.stats.errors.Add(1)
+	if q.transport == fabric.UD {
+		q.dropLane(s)
+		return
+	}
+	if q.fall(fmt.Errorf("fabric: queue pair %d: %s: %w", q.num, what, fabric.ErrProtocol)) {
+		q.farewell()
+	}
+	q.settle()
+}
+
+// Close implements fabric.QP.
+func (q *QP) Close() error {
+	if q.State() == fabric.StateClosed {
+		return fmt.Errorf("fabric: queue pair %d: %w", q.num, fabric.ErrClosed)
+	}
+	_ = q.Disconnect()
+	q.state.Store(uint32(fabric.StateClosed))
+	q.send.attend()
+	q.recv.attend()
+	q.recv.unlisten(&q.in)
+	q.closeGrams()
+	if q.inBacklog {
+		q.send.unbacklog(q)
+	}
+	q.send.discard(q)
+	q.recv.discard(q)
+	q.releaseWindows()
+	q.forget()
+	if q.link != nil {
+		q.link.Release()
+	}
+	return nil
+}

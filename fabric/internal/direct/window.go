@@ -1,0 +1,140 @@
+package direct
+
+import (
+	"sync/atomic"
+
+	"github.com/remora-kv/remora/fabric"
+)
+
+// Window is a region of the peer, as this end reaches it.
+type Window struct {
+	Mem    []byte
+	Addr   uint64
+	Key    uint32
+	Access fabric.Access
+	// Live holds Key as long as the region is not closed. It is written by the
+	// region's owner.
+	Live *atomic.Uint32
+	// Release unmaps the window; may be nil.
+	Release func()
+}
+
+// reach returns the n bytes at addr if op is allowed there (G7).
+func (w *Window) reach(op fabric.Op, addr uint64, n int) ([]byte, bool) {
+	off := addr - w.Addr
+	if off > uint64(len(w.Mem)) || uint64(n) > uint64(len(w.Mem))-off ||
+		w.Access&op.Needs() == 0 || w.Live.Load() != w.Key {
+		return nil, false
+	}
+	return w.Mem[off : off+uint64(n)], true
+}
+
+// Keys are an index into the owner's table and random bits, so that a stale
+// key does not open the region that took its place.
+const (
+	keyIndexBits = 20
+	maxRegions   = 1 << keyIndexBits
+)
+
+func keyIndex(key uint32) int { return int(key & (maxRegions - 1)) }
+
+// regionAddr is the synthetic address of the region at an index: no two
+// regions overlap, and none begins at zero.
+func regionAddr(index int) uint64 { return uint64(index+1) << 40 }
+
+// find returns the window for key, asking the link when this end has not seen
+// the key before. later means that the answer will come as a note.
+func (q *QP) find(key uint32) (w *Window, later bool) {
+	i := keyIndex(key)
+	if i < len(q.windows) {
+		if w = q.windows[i]; w != nil && w.Key == key {
+			return w, false
+		}
+	}
+	return q.ask(key)
+}
+
+func (q *QP) ask(key uint32) (w *Window, later bool) {
+	if q.refused == key && key != 0 {
+		q.refused = 0
+		return nil, false
+	}
+	if q.asked == key && key != 0 {
+		return nil, true
+	}
+	w, later = q.link.Resolve(key)
+	if later {
+		q.asked = key
+		return nil, true
+	}
+	if w != nil {
+		q.install(w)
+	}
+	return w, false
+}
+
+// Resolved tells the queue pair the answer to an earlier Link.Resolve that
+// said later: a window, or nil for a key that the peer does not grant. It may
+// be called from any goroutine.
+func (q *QP) Resolved(key uint32, w *Window) {
+	q.send.note(func() {
+		if q.asked == key {
+			q.asked = 0
+		}
+		if w == nil {
+			q.refused = key
+			return
+		}
+		if q.released {
+			w.release()
+			return
+		}
+		q.install(w)
+	})
+}
+
+func (q *QP) install(w *Window) {
+	i := keyIndex(w.Key)
+	for len(q.windows) <= i {
+		q.windows = append(q.windows, nil)
+	}
+	if old := q.windows[i]; old != nil {
+		q.drop(old)
+	}
+	q.windows[i] = w
+}
+
+// Revoked tells the queue pair that the peer closed a region: its window is
+// given back. It may be called from any goroutine.
+func (q *QP) Revoked(key uint32) {
+	q.send.note(func() {
+		if i := keyIndex(key); i < len(q.windows) && q.windows[i] != nil && q.windows[i].Key == key {
+			q.drop(q.windows[i])
+			q.windows[i] = nil
+		}
+	})
+}
+
+// drop releases a window that is not in the table any more.
+func (q *QP) drop(w *Window) {
+	if q.window == w {
+		q.window = nil
+	}
+	w.release()
+}
+
+func (w *Window) release() {
+	if w.Release != nil {
+		w.Release()
+	}
+}
+
+func (q *QP) releaseWindows() {
+	for i, w := range q.windows {
+		if w != nil {
+			q.drop(w)
+			q.windows[i] = nil
+		}
+	}
+	q.released = true
+}

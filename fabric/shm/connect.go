@@ -1,0 +1,368 @@
+package shm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"slices"
+	"sync"
+
+	"github.com/remora-kv/remora/fabric"
+	"github.com/remora-kv/remora/fabric/internal/direct"
+	"github.com/remora-kv/remora/internal/arena"
+)
+
+// Dial implements fabric.Device.
+func (d *Device) Dial(ctx context.Context, addr fabric.Addr, cfg fabric.QPConfig, private []byte) (fabric.QP, error) {
+	if err := checkAddr(addr); err != nil {
+		return nil, err
+	}
+	if err := d.checkConnect(cfg.Transport, private); err != nil {
+		return nil, err
+	}
+	q, err := direct.NewQP(d.Core, cfg)
+	if err != nil {
+		return nil, err
+	}
+	if err := d.dial(ctx, addr, q, private); err != nil {
+		q.Abandon()
+		var rejected *fabric.RejectedError
+		if errors.As(err, &rejected) {
+			return nil, rejected
+		}
+		return nil, fmt.Errorf("fabric: dial %v: %w", addr, err)
+	}
+	return q, nil
+}
+
+// checkConnect checks what both ends of a connection give.
+func (d *Device) checkConnect(t fabric.Transport, private []byte) error {
+	if t != fabric.RC && t != fabric.UC {
+		return fmt.Errorf("fabric: a connection by %v: %w", t, fabric.ErrInvalid)
+	}
+	if most := d.Limits().MaxPrivate; len(private) > most {
+		return fmt.Errorf("fabric: %d bytes of private data, the limit is %d: %w", len(private), most, fabric.ErrInvalid)
+	}
+	return nil
+}
+
+// dial goes through the handshake.
+func (d *Device) dial(ctx context.Context, addr fabric.Addr, q *direct.QP, private []byte) error {
+	s, err := dialSocket(ctx, addr.Name)
+	if err != nil {
+		return err
+	}
+	h := hello{transport: q.Transport(), depth: uint32(q.RecvDepth()), private: private}
+	p, err := d.greet(ctx, s, h.encode(), q.RecvBell().WriteFD(), q.SendBell().WriteFD())
+	if err != nil {
+		_ = s.c.Close()
+		return err
+	}
+	if err := d.accepted(s, q, p, addr); err != nil {
+		p.close()
+		_ = s.c.Close()
+		return err
+	}
+	return nil
+}
+
+// greet sends an opening message and waits for an answer that is not a
+// refusal.
+func (d *Device) greet(ctx context.Context, s socket, msg []byte, fds ...int) (*packet, error) {
+	if d.killed.Load() {
+		return nil, fabric.ErrClosed
+	}
+	if err := s.send(msg, fds...); err != nil {
+		return nil, fmt.Errorf("the server hung up: %w: %w", fabric.ErrRefused, err)
+	}
+	p, err := s.recvWithin(ctx)
+	if err != nil {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		return nil, fmt.Errorf("the server hung up: %w: %w", fabric.ErrRefused, err)
+	}
+	switch p.data[0] {
+	case kindReject:
+		p.close()
+		return nil, &fabric.RejectedError{Private: p.data[1:]}
+	case kindRefuse:
+		p.close()
+		return nil, fmt.Errorf("%.200s: %w", p.data[1:], fabric.ErrRefused)
+	}
+	return p, nil
+}
+
+// accepted finishes the dialer's side with the server's answer.
+func (d *Device) accepted(s socket, q *direct.QP, p *packet, addr fabric.Addr) error {
+	lim := d.Limits()
+	if p.data[0] != kindAccept {
+		return fmt.Errorf("unexpected answer %d: %w", p.data[0], fabric.ErrProtocol)
+	}
+	if err := p.expect(3); err != nil {
+		return err
+	}
+	depth, private, err := decodeAccept(p.data, &lim)
+	if err != nil {
+		return err
+	}
+	peer, err := s.credentials()
+	if err != nil {
+		return err
+	}
+	peer.Addr = addr.String()
+	seg, err := d.arena.Map("segment", p.fds[0], direct.SegmentBytes(q.RecvDepth(), depth), true)
+	if err != nil {
+		return err
+	}
+	closeFDs(p.fds[:1])
+	q.Describe(peer, private)
+	d.start(q, s, seg, direct.Dialer, depth, p.fds[1:])
+	return nil
+}
+
+type listener struct {
+	dev  *Device
+	addr fabric.Addr
+	cfg  fabric.ListenConfig
+	file *socketFile
+	// greeting bounds the peers that have connected and said nothing yet.
+	greeting chan struct{}
+	backlog  chan *request
+	once     sync.Once
+	closed   chan struct{}
+	// done is closed when the accepting goroutine has ended.
+	done chan struct{}
+}
+
+// Listen implements fabric.Device.
+func (d *Device) Listen(addr fabric.Addr, cfg fabric.ListenConfig) (fabric.Listener, error) {
+	if err := checkAddr(addr); err != nil {
+		return nil, err
+	}
+	if cfg.Backlog == 0 {
+		cfg.Backlog = fabric.DefaultBacklog
+	}
+	if cfg.HandshakeTimeout == 0 {
+		cfg.HandshakeTimeout = fabric.DefaultHandshake
+	}
+	if cfg.Mode == 0 {
+		cfg.Mode = 0o600
+	}
+	file, err := openSocketFile(addr.Name, os.FileMode(cfg.Mode))
+	if err != nil {
+		return nil, fmt.Errorf("fabric: listen at %v: %w", addr, err)
+	}
+	l := &listener{
+		dev: d, addr: addr, cfg: cfg, file: file,
+		greeting: make(chan struct{}, cfg.Backlog+64), backlog: make(chan *request, cfg.Backlog),
+		closed: make(chan struct{}), done: make(chan struct{}),
+	}
+	d.mu.Lock()
+	d.listeners[l] = struct{}{}
+	d.mu.Unlock()
+	go l.run()
+	return l, nil
+}
+
+// Addr implements fabric.Listener.
+func (l *listener) Addr() fabric.Addr { return l.addr }
+
+// Accept implements fabric.Listener.
+func (l *listener) Accept(ctx context.Context) (fabric.ConnRequest, error) {
+	select {
+	case <-l.closed:
+		return nil, fmt.Errorf("fabric: listener at %v: %w", l.addr, fabric.ErrClosed)
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case r := <-l.backlog:
+		return r, nil
+	}
+}
+
+// Close implements fabric.Listener.
+func (l *listener) Close() error {
+	err := fmt.Errorf("fabric: listener at %v: %w", l.addr, fabric.ErrClosed)
+	l.once.Do(func() {
+		l.dev.mu.Lock()
+		delete(l.dev.listeners, l)
+		l.dev.mu.Unlock()
+		close(l.closed)
+		err = l.file.close()
+		<-l.done
+		for {
+			select {
+			case r := <-l.backlog:
+				r.sock.refuse("the server stops")
+				closeFDs(r.bells)
+			default:
+				return
+			}
+		}
+	})
+	return err
+}
+
+// run accepts sockets; each is greeted by a goroutine of its own, so that a
+// peer that says nothing holds up nobody.
+func (l *listener) run() {
+	defer close(l.done)
+	var greets sync.WaitGroup
+	defer greets.Wait()
+	for {
+		c, err := l.file.l.AcceptUnix()
+		if err != nil {
+			if errors.Is(err, net.ErrClosed) {
+				return
+			}
+			continue
+		}
+		s := socket{c: c}
+		select {
+		case l.greeting <- struct{}{}:
+		default:
+			s.refuse("too many connections are being made at once")
+			continue
+		}
+		greets.Go(func() {
+			defer func() { <-l.greeting }()
+			l.greet(s)
+		})
+	}
+}
+
+// greet takes a peer's hello and puts it into the backlog.
+func (l *listener) greet(s socket) {
+	peer, err := s.admit(l.cfg.AllowUIDs)
+	if err != nil {
+		s.refuse(err.Error())
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), l.cfg.HandshakeTimeout)
+	defer cancel()
+	stop := make(chan struct{})
+	defer close(stop)
+	go func() {
+		select {
+		case <-l.closed:
+			cancel()
+		case <-stop:
+		}
+	}()
+	p, err := s.recvWithin(ctx)
+	if err != nil {
+		s.refuse("no hello in time")
+		return
+	}
+	r, err := l.request(s, peer, p)
+	if err != nil {
+		p.close()
+		s.refuse(err.Error())
+		return
+	}
+	select {
+	case l.backlog <- r:
+	default:
+		p.close()
+		s.refuse("the server's backlog is full; try again later")
+	}
+}
+
+// admit checks who the peer is (I6).
+func (s socket) admit(allow []int) (fabric.Peer, error) {
+	peer, err := s.credentials()
+	if err != nil {
+		return peer, err
+	}
+	if peer.UID != os.Getuid() && peer.UID != 0 && !slices.Contains(allow, peer.UID) {
+		return peer, fmt.Errorf("user %d may not connect; run as the server's user or have the server allow it", peer.UID)
+	}
+	return peer, nil
+}
+
+func (l *listener) request(s socket, peer fabric.Peer, p *packet) (*request, error) {
+	lim := l.dev.Limits()
+	if p.data[0] != kindHello {
+		return nil, fmt.Errorf("the first message must be hello: %w", fabric.ErrProtocol)
+	}
+	h, err := decodeHello(p.data, &lim)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.expect(2); err != nil {
+		return nil, err
+	}
+	return &request{l: l, sock: s, peer: peer, hello: h, bells: p.fds}, nil
+}
+
+// request is a dialer that waits for its answer.
+type request struct {
+	l     *listener
+	sock  socket
+	peer  fabric.Peer
+	hello hello
+	bells []int
+	ended sync.Mutex // locked once the request is answered
+}
+
+// Transport implements fabric.ConnRequest.
+func (r *request) Transport() fabric.Transport { return r.hello.transport }
+
+// Private implements fabric.ConnRequest.
+func (r *request) Private() []byte { return r.hello.private }
+
+// Peer implements fabric.ConnRequest.
+func (r *request) Peer() fabric.Peer { return r.peer }
+
+func (r *request) errEnded() error {
+	return fmt.Errorf("fabric: the request of %s was answered before: %w", r.peer.Addr, fabric.ErrClosed)
+}
+
+// Accept implements fabric.ConnRequest.
+func (r *request) Accept(_ context.Context, cfg fabric.QPConfig, private []byte) (fabric.QP, error) {
+	d := r.l.dev
+	if err := d.checkConnect(cfg.Transport, private); err != nil {
+		return nil, err
+	}
+	if cfg.Transport != r.Transport() {
+		return nil, fmt.Errorf("fabric: the peer asks for %v, not %v: %w", r.Transport(), cfg.Transport, fabric.ErrInvalid)
+	}
+	q, err := direct.NewQP(d.Core, cfg)
+	if err != nil {
+		return nil, err
+	}
+	if !r.ended.TryLock() {
+		q.Abandon()
+		return nil, r.errEnded()
+	}
+	seg, err := d.arena.AllocShared("segment", direct.SegmentBytes(int(r.hello.depth), q.RecvDepth()), arena.ReadWriteForOthers)
+	if err == nil {
+		err = r.sock.send(encodeAccept(q.RecvDepth(), private),
+			seg.FD(), q.RecvBell().WriteFD(), q.SendBell().WriteFD())
+		if err != nil {
+			_ = seg.Free()
+			err = fmt.Errorf("%w: %w", fabric.ErrPeerLost, err)
+		}
+	}
+	if err != nil {
+		q.Abandon()
+		_ = r.sock.c.Close()
+		closeFDs(r.bells)
+		return nil, fmt.Errorf("fabric: accept %s: %w", r.peer.Addr, err)
+	}
+	q.Describe(r.peer, r.hello.private)
+	d.start(q, r.sock, seg, direct.Acceptor, int(r.hello.depth), r.bells)
+	return q, nil
+}
+
+// Reject implements fabric.ConnRequest.
+func (r *request) Reject(private []byte) error {
+	if !r.ended.TryLock() {
+		return r.errEnded()
+	}
+	_ = r.sock.send(append([]byte{kindReject}, private...))
+	closeFDs(r.bells)
+	return r.sock.c.Close()
+}

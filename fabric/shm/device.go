@@ -1,0 +1,106 @@
+package shm
+
+import (
+	"fmt"
+	"os"
+	"sync"
+	"sync/atomic"
+
+	"github.com/remora-kv/remora/fabric"
+	"github.com/remora-kv/remora/fabric/internal/direct"
+	"github.com/remora-kv/remora/internal/arena"
+)
+
+// Config describes a device.
+type Config struct {
+	// Name is the device's name in logs; empty means shm0.
+	Name string
+	// RuntimeDir is where the sockets of datagram queue pairs are made; empty
+	// means $XDG_RUNTIME_DIR, or else the directory for temporary files.
+	RuntimeDir string
+}
+
+// Device is a shared-memory device.
+type Device struct {
+	*direct.Core
+	cfg    Config
+	arena  *arena.Arena
+	killed atomic.Bool
+
+	// share keeps the descriptor of a region from being closed, and its number
+	// taken by another file, while it is being handed to a peer.
+	share sync.RWMutex
+
+	mu        sync.Mutex
+	links     map[*link]struct{}
+	listeners map[*listener]struct{}
+	grams     *gramDoor
+}
+
+// New makes a device.
+func New(cfg Config) (*Device, error) {
+	if cfg.Name == "" {
+		cfg.Name = "shm0"
+	}
+	if cfg.RuntimeDir == "" {
+		if cfg.RuntimeDir = os.Getenv("XDG_RUNTIME_DIR"); cfg.RuntimeDir == "" {
+			cfg.RuntimeDir = os.TempDir()
+		}
+	}
+	d := &Device{
+		cfg: cfg, arena: arena.New(),
+		links: map[*link]struct{}{}, listeners: map[*listener]struct{}{},
+	}
+	d.Core = direct.NewCore("shm", cfg.Name, d)
+	return d, nil
+}
+
+// Memory returns what the device has allocated and mapped, by purpose.
+func (d *Device) Memory() []arena.Usage { return d.arena.Stats() }
+
+// Close implements fabric.Device.
+func (d *Device) Close() error {
+	if err := d.CloseCore(); err != nil {
+		return err
+	}
+	d.closeDoors()
+	return nil
+}
+
+// Kill makes the device vanish as if its process had died: all sockets are
+// closed without a word. It is for tests.
+func (d *Device) Kill() {
+	d.killed.Store(true)
+	d.mu.Lock()
+	for l := range d.links {
+		_ = l.sock.c.Close()
+	}
+	d.mu.Unlock()
+	d.closeDoors()
+}
+
+func (d *Device) closeDoors() {
+	d.mu.Lock()
+	listeners := make([]*listener, 0, len(d.listeners))
+	for l := range d.listeners {
+		listeners = append(listeners, l)
+	}
+	grams := d.grams
+	d.grams = nil
+	d.mu.Unlock()
+	for _, l := range listeners {
+		_ = l.Close()
+	}
+	if grams != nil {
+		grams.close()
+	}
+}
+
+// checkAddr refuses addresses of other fabrics.
+func checkAddr(a fabric.Addr) error {
+	if a.Fabric != "shm" || a.Name == "" {
+		return fmt.Errorf("fabric: %v is not an address of shared memory; write shm:/path/to.sock: %w",
+			a, fabric.ErrInvalid)
+	}
+	return nil
+}

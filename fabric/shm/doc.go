@@ -1,0 +1,73 @@
+// Package shm is the provider between processes of one host: no NIC, no
+// system call when busy. A peer's region is a sealed memory file, mapped when
+// its key is first used; from then on READ, WRITE and atomics are loads and
+// stores of the initiator's own thread. Queues, execution and waiting are those
+// of fabric/internal/direct; this package adds the control socket.
+//
+// # The control socket
+//
+// A listener is a unix socket (SOCK_SEQPACKET: one packet, one message). Each
+// connection keeps its socket for as long as it lives: the kernel proves by it
+// who the peer is, descriptors travel over it, and its end is how the death of
+// a process is noticed. All numbers are little-endian.
+//
+//	kind    message   fields after the kind byte              descriptors
+//	 1      hello     magic u32 'RMSH', version u8,           two bells
+//	                  transport u8, receive depth u32,
+//	                  private data
+//	 2      accept    receive depth u32, private data         segment, two bells
+//	 3      reject    private data
+//	 4      refuse    reason, text
+//	 5      map       key u32
+//	 6      mapped    key u32, access u8, address u64,        memory file,
+//	                  size u64; access 0: not granted         when granted
+//	 7      revoked   key u32
+//	 8      bye
+//	 9      gram      magic u32, version u8, queue pair u32,
+//	                  secret u64
+//	10      gram ok                                           segment, bell
+//
+// hello is answered by accept, reject or refuse; gram by gram ok or refuse;
+// map by mapped. bye and revoked are not answered. Anything else, or too long,
+// or without its descriptors, ends the connection with ErrProtocol.
+//
+// # The memory file of a region
+//
+//	+----------------------------------+------+------------------------------+
+//	| the region, rounded up to pages  | live | rest of the last page, unused|
+//	+----------------------------------+------+------------------------------+
+//
+// live is the key as long as the region is open, then 0. Initiators look at it
+// before every operation.
+//
+// # Invariants
+//
+//	I1  What a peer may only read is sealed against writing before its
+//	    descriptor leaves the process (arena.ReadOnlyForOthers). The owner's
+//	    mapping is the only one that can ever write.
+//	I2  No memory file can change its size; one that could is not mapped.
+//	I3  A descriptor of a region is handed out only over the connection of a
+//	    queue pair of the region's own domain. A peer that is given a domain
+//	    of its own can therefore never map what belongs to another.
+//	I4  Closing a region ends its memory on this side at once. A peer that is
+//	    in the middle of an operation finishes it on pages that nobody looks
+//	    at, and unmaps them when it hears of it.
+//	I5  Nothing that a peer sends makes this side block: control messages are
+//	    sent without waiting, and who does not read them is cut off; bells are
+//	    rung without waiting whatever descriptor the peer gave for one.
+//	I6  A process may connect if it has the listener's user, is root, or is
+//	    listed in AllowUIDs; the socket file has mode 0600 unless told
+//	    otherwise, and a datagram queue pair is reached through a socket in a
+//	    directory of mode 0700.
+//
+// # Threads
+//
+// One goroutine per connection reads the control socket; it hands what it
+// hears to the queue pair as notes. Data never passes through it.
+//
+// # Why not otherwise
+//
+// Regions are mapped on first use rather than at connect: a client of a large
+// server uses a few of its regions, and the rights are checked where the key is
+// used. A stale window cannot be read by accident, because live is checked.
+package shm

@@ -1,0 +1,225 @@
+package shm
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/subtle"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"github.com/remora-kv/remora/fabric"
+	"github.com/remora-kv/remora/fabric/internal/direct"
+	"github.com/remora-kv/remora/internal/arena"
+)
+
+// An address is "shm" 1, queue pair u32, secret u64, path of the socket.
+const gramAddressHead = "shm\x01"
+
+// maxGramLanes is how many senders a device lets in for datagrams.
+const maxGramLanes = 1 << 14
+
+// gramDoor is the socket through which senders of datagrams get their lanes.
+type gramDoor struct {
+	dev  *Device
+	dir  string
+	file *socketFile
+
+	mu      sync.Mutex
+	secrets map[uint32]uint64
+	conns   map[*net.UnixConn]struct{}
+	closed  bool
+	done    sync.WaitGroup
+}
+
+// door returns the device's door for datagrams, made at the first need.
+func (d *Device) door() (*gramDoor, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.grams != nil {
+		return d.grams, nil
+	}
+	dir, err := os.MkdirTemp(d.cfg.RuntimeDir, "remora-")
+	if err != nil {
+		return nil, fmt.Errorf("fabric: directory for datagram sockets: %w", err)
+	}
+	file, err := openSocketFile(filepath.Join(dir, "ud"), 0o600)
+	if err != nil {
+		_ = os.RemoveAll(dir)
+		return nil, fmt.Errorf("fabric: socket for datagrams: %w", err)
+	}
+	g := &gramDoor{dev: d, dir: dir, file: file, secrets: map[uint32]uint64{}, conns: map[*net.UnixConn]struct{}{}}
+	g.done.Go(g.run)
+	d.grams = g
+	return g, nil
+}
+
+// GramAddress implements direct.Provider.
+func (d *Device) GramAddress(q *direct.QP) ([]byte, error) {
+	g, err := d.door()
+	if err != nil {
+		return nil, err
+	}
+	var secret [8]byte
+	if _, err := rand.Read(secret[:]); err != nil {
+		return nil, err
+	}
+	g.mu.Lock()
+	g.secrets[q.Num()] = binary.LittleEndian.Uint64(secret[:])
+	g.mu.Unlock()
+	addr := binary.LittleEndian.AppendUint32([]byte(gramAddressHead), q.Num())
+	addr = append(addr, secret[:]...)
+	addr = append(addr, g.file.path...)
+	if len(addr) > 128 {
+		return nil, fmt.Errorf("fabric: the path %s is too long for a datagram address; set RuntimeDir: %w",
+			g.file.path, fabric.ErrInvalid)
+	}
+	return addr, nil
+}
+
+// run gives lanes to senders.
+func (g *gramDoor) run() {
+	for {
+		c, err := g.file.l.AcceptUnix()
+		if errors.Is(err, net.ErrClosed) {
+			return
+		}
+		if err != nil {
+			continue
+		}
+		g.mu.Lock()
+		full := g.closed || len(g.conns) >= maxGramLanes
+		if !full {
+			g.conns[c] = struct{}{}
+			g.done.Go(func() { g.serve(socket{c: c}) })
+		}
+		g.mu.Unlock()
+		if full {
+			socket{c: c}.refuse("no more senders of datagrams are taken")
+		}
+	}
+}
+
+// serve keeps one sender's lane for as long as its socket lives.
+func (g *gramDoor) serve(s socket) {
+	defer func() {
+		g.mu.Lock()
+		delete(g.conns, s.c)
+		g.mu.Unlock()
+		_ = s.c.Close()
+	}()
+	q, lane, err := g.open(s)
+	if err != nil {
+		s.refuse(err.Error())
+		return
+	}
+	// A sender says nothing more; what ends is the socket.
+	_, _ = s.recv()
+	q.RemoveGramLane(lane)
+}
+
+// open answers a sender that knows the secret.
+func (g *gramDoor) open(s socket) (*direct.QP, *direct.GramLane, error) {
+	if _, err := s.admit(nil); err != nil {
+		return nil, nil, err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), fabric.DefaultHandshake)
+	defer cancel()
+	p, err := s.recvWithin(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer p.close()
+	if p.data[0] != kindGram {
+		return nil, nil, fmt.Errorf("the first message must be gram: %w", fabric.ErrProtocol)
+	}
+	m, err := decodeGram(p.data)
+	if err != nil {
+		return nil, nil, err
+	}
+	g.mu.Lock()
+	secret, ok := g.secrets[m.qpn]
+	g.mu.Unlock()
+	q := g.dev.QP(m.qpn)
+	if q == nil || !ok || subtle.ConstantTimeEq(int32(secret), int32(m.secret)) == 0 ||
+		subtle.ConstantTimeEq(int32(secret>>32), int32(m.secret>>32)) == 0 || q.State() != fabric.StateReady {
+		return nil, nil, errors.New("the datagram queue pair is closed")
+	}
+	return g.lane(s, q)
+}
+
+// lane makes the segment and hands it over.
+func (g *gramDoor) lane(s socket, q *direct.QP) (*direct.QP, *direct.GramLane, error) {
+	seg, err := g.dev.arena.AllocShared("datagram lane", direct.GramSegmentBytes(), arena.ReadWriteForOthers)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := s.send([]byte{kindGramOK}, seg.FD(), q.RecvBell().WriteFD()); err != nil {
+		_ = seg.Free()
+		return nil, nil, err
+	}
+	lane := q.AddGramLane(seg.Bytes(), func() {
+		_ = s.c.Close()
+		_ = seg.Free()
+	})
+	return q, lane, nil
+}
+
+func (g *gramDoor) close() {
+	_ = g.file.close()
+	g.mu.Lock()
+	g.closed = true
+	for c := range g.conns {
+		_ = c.Close()
+	}
+	g.mu.Unlock()
+	g.done.Wait()
+	_ = os.RemoveAll(g.dir)
+}
+
+// GramOpen implements direct.Provider.
+func (d *Device) GramOpen(ctx context.Context, addr []byte) (*direct.GramPath, error) {
+	n := len(gramAddressHead)
+	if len(addr) <= n+12 || len(addr) > 128 || string(addr[:n]) != gramAddressHead {
+		return nil, fmt.Errorf("fabric: %x is not the address of a shared-memory datagram queue pair: %w", addr, fabric.ErrInvalid)
+	}
+	m := gram{qpn: binary.LittleEndian.Uint32(addr[n:]), secret: binary.LittleEndian.Uint64(addr[n+4:])}
+	s, err := dialSocket(ctx, string(addr[n+12:]))
+	if err != nil {
+		return nil, fmt.Errorf("fabric: datagram address: %w", err)
+	}
+	p, err := d.greet(ctx, s, m.encode())
+	if err == nil {
+		var path *direct.GramPath
+		if path, err = d.gramPath(s, p); err == nil {
+			return path, nil
+		}
+		p.close()
+	}
+	_ = s.c.Close()
+	return nil, fmt.Errorf("fabric: datagram address: %w", err)
+}
+
+func (d *Device) gramPath(s socket, p *packet) (*direct.GramPath, error) {
+	if p.data[0] != kindGramOK {
+		return nil, fmt.Errorf("unexpected answer %d: %w", p.data[0], fabric.ErrProtocol)
+	}
+	if err := p.expect(2); err != nil {
+		return nil, err
+	}
+	seg, err := d.arena.Map("datagram lane", p.fds[0], direct.GramSegmentBytes(), true)
+	if err != nil {
+		return nil, err
+	}
+	closeFDs(p.fds[:1])
+	bell := p.fds[1]
+	return &direct.GramPath{Mem: seg.Bytes(), Bell: peerBell{bell}, Release: func() {
+		_ = s.c.Close()
+		closeFDs([]int{bell})
+		_ = seg.Free()
+	}}, nil
+}

@@ -1,0 +1,184 @@
+package shm
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"sync"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/remora-kv/remora/fabric"
+	"github.com/remora-kv/remora/fabric/internal/direct"
+	"github.com/remora-kv/remora/internal/arena"
+)
+
+// maxRefusals is how many keys that it may not use a peer can ask for before
+// it is cut off.
+const maxRefusals = 1024
+
+// link is one end of a connection beside the segment.
+type link struct {
+	dev     *Device
+	qp      *direct.QP
+	sock    socket
+	segment *arena.Block
+	bells   []int
+
+	mu       sync.Mutex
+	granted  map[uint32]struct{} // keys whose files the peer has
+	refusals int
+}
+
+// start connects the queue pair to its segment and begins to listen to the
+// peer. bells are the peer's for receives and for sends.
+func (d *Device) start(q *direct.QP, s socket, segment *arena.Block, end, peerDepth int, bells []int) *link {
+	l := &link{dev: d, qp: q, sock: s, segment: segment, bells: bells, granted: map[uint32]struct{}{}}
+	q.Attach(segment.Bytes(), end, peerDepth, peerBell{bells[0]}, peerBell{bells[1]})
+	d.mu.Lock()
+	d.links[l] = struct{}{}
+	d.mu.Unlock()
+	q.Start(l)
+	go l.run()
+	return l
+}
+
+// Resolve implements direct.Link: the peer is asked.
+func (l *link) Resolve(key uint32) (*direct.Window, bool) {
+	l.tell(encodeKey(kindMap, key))
+	return nil, true
+}
+
+// tell sends a control message; a peer that cannot take it is given up.
+func (l *link) tell(msg []byte, fds ...int) {
+	if err := l.sock.send(msg, fds...); err != nil {
+		l.qp.PeerGone(l.lost(err))
+	}
+}
+
+func (l *link) lost(err error) error {
+	return fmt.Errorf("fabric: connection with %s: %w: %w", l.qp.Peer().Addr, fabric.ErrPeerLost, err)
+}
+
+// Farewell implements direct.Link.
+func (l *link) Farewell() {
+	if !l.dev.killed.Load() {
+		_ = l.sock.send([]byte{kindBye})
+	}
+}
+
+// Release implements direct.Link.
+func (l *link) Release() {
+	l.dev.mu.Lock()
+	delete(l.dev.links, l)
+	l.dev.mu.Unlock()
+	_ = l.sock.c.Close()
+	closeFDs(l.bells)
+	_ = l.segment.Free()
+}
+
+// run reads control messages until the socket ends.
+func (l *link) run() {
+	for {
+		p, err := l.sock.recv()
+		if err == nil {
+			err = l.handle(p)
+			p.close()
+		}
+		switch {
+		case err == nil:
+			continue
+		case errors.Is(err, fabric.ErrProtocol):
+			l.qp.PeerGone(fmt.Errorf("fabric: connection with %s: %w", l.qp.Peer().Addr, err))
+			_ = l.sock.c.CloseRead()
+		case errors.Is(err, io.EOF), errors.Is(err, unix.ECONNRESET), errors.Is(err, net.ErrClosed):
+			l.qp.PeerGone(fmt.Errorf("fabric: the process behind %s ended: %w", l.qp.Peer().Addr, fabric.ErrPeerLost))
+		default:
+			l.qp.PeerGone(l.lost(err))
+		}
+		return
+	}
+}
+
+// handle acts on one message. Descriptors left in p are closed by the caller.
+func (l *link) handle(p *packet) error {
+	lim := l.dev.Limits()
+	switch p.data[0] {
+	case kindMap:
+		key, err := decodeKey(p.data)
+		if err != nil {
+			return err
+		}
+		return l.grant(key)
+	case kindMapped:
+		m, err := decodeMapped(p.data, &lim)
+		if err != nil {
+			return err
+		}
+		return l.mapped(m, p)
+	case kindRevoked:
+		key, err := decodeKey(p.data)
+		if err != nil {
+			return err
+		}
+		l.qp.Revoked(key)
+		return nil
+	case kindBye:
+		l.qp.PeerGone(fmt.Errorf("fabric: %s: %w", l.qp.Peer().Addr, fabric.ErrDisconnected))
+		return nil
+	}
+	return fmt.Errorf("unknown control message %d: %w", p.data[0], fabric.ErrProtocol)
+}
+
+// grant answers a peer that wants to use a key (I3).
+func (l *link) grant(key uint32) error {
+	l.dev.share.RLock()
+	defer l.dev.share.RUnlock()
+	m := mapped{key: key}
+	r := l.dev.Export(key, l.qp.Domain())
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if r == nil {
+		if l.refusals++; l.refusals > maxRefusals {
+			return fmt.Errorf("the peer asked for %d keys that it may not use: %w", l.refusals, fabric.ErrProtocol)
+		}
+		l.tell(m.encode())
+		return nil
+	}
+	m.access, m.addr, m.size = r.Access, r.Addr, uint64(r.Size)
+	l.granted[key] = struct{}{}
+	l.tell(m.encode(), r.Backing.Share.(*arena.Block).FD())
+	return nil
+}
+
+// revoke tells the peer that a key it holds is void.
+func (l *link) revoke(key uint32) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if _, ok := l.granted[key]; ok {
+		delete(l.granted, key)
+		l.tell(encodeKey(kindRevoked, key))
+	}
+}
+
+// mapped takes the answer to a key that this side wants to use.
+func (l *link) mapped(m mapped, p *packet) error {
+	if m.access == 0 {
+		l.qp.Resolved(m.key, nil)
+		return p.expect(0)
+	}
+	if err := p.expect(1); err != nil {
+		return err
+	}
+	b, err := l.dev.arena.Map("window", p.fds[0], fileSize(int(m.size)), m.access&writable != 0)
+	if err != nil {
+		l.qp.Resolved(m.key, nil)
+		return fmt.Errorf("region of the peer: %w: %w", fabric.ErrProtocol, err)
+	}
+	l.qp.Resolved(m.key, &direct.Window{
+		Mem: b.Bytes()[:m.size:m.size], Addr: m.addr, Key: m.key, Access: m.access & anything,
+		Live: liveWord(b.Bytes(), int(m.size)), Release: func() { _ = b.Free() },
+	})
+	return nil
+}
