@@ -6,7 +6,7 @@ type Counters struct {
 	// Out counts operations initiated here, by kind. Out[OpRecv] stays 0.
 	Out [NumOps]uint64
 	// In counts operations of the peer: one-sided ones at this memory by their
-	// own kind, and receives consumed under OpRecv. In[OpSend] stays 0.
+	// own kind, and its SENDs, as received, under OpRecv. In[OpSend] stays 0.
 	In [NumOps]uint64
 	// OutBytes and InBytes are their payloads.
 	OutBytes, InBytes uint64

@@ -70,6 +70,9 @@ func (d *Device) Listen(addr fabric.Addr, cfg fabric.ListenConfig) (fabric.Liste
 	if addr.Fabric != "loop" || addr.Name == "" {
 		return nil, fmt.Errorf("fabric: %v is not an address of the loop fabric: %w", addr, fabric.ErrInvalid)
 	}
+	if err := d.Open(); err != nil {
+		return nil, err
+	}
 	if cfg.Backlog == 0 {
 		cfg.Backlog = fabric.DefaultBacklog
 	}
@@ -128,9 +131,10 @@ type request struct {
 	qp      *direct.QP
 	private []byte
 
-	mu     sync.Mutex
-	ended  bool // answered, or the dialer has gone away
-	answer chan answer
+	mu      sync.Mutex
+	ended   bool // claimed, or the dialer has gone away
+	claimed bool // answered, or about to be
+	answer  chan answer
 }
 
 type answer struct {
@@ -207,15 +211,17 @@ func (r *request) gone() bool {
 	return r.ended || r.from.killed.Load()
 }
 
-// end answers the dialer, once.
-func (r *request) end(a answer) error {
+// claim takes the right to answer the dialer, which must then be done.
+func (r *request) claim() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.ended || r.from.killed.Load() {
-		return fmt.Errorf("fabric: the dialer has gone away: %w", fabric.ErrPeerLost)
+	switch {
+	case r.claimed:
+		return fmt.Errorf("fabric: the request of %s was answered before: %w", r.Peer().Addr, fabric.ErrClosed)
+	case r.ended || r.from.killed.Load():
+		return fmt.Errorf("fabric: %s has gone away: %w", r.Peer().Addr, fabric.ErrPeerLost)
 	}
-	r.ended = true
-	r.answer <- a
+	r.claimed, r.ended = true, true
 	return nil
 }
 
@@ -239,23 +245,26 @@ func (r *request) Accept(_ context.Context, cfg fabric.QPConfig, private []byte)
 	if err != nil {
 		return nil, err
 	}
+	if err := r.claim(); err != nil {
+		q.Abandon()
+		return nil, err
+	}
 	mem := direct.HeapBytes(direct.SegmentBytes(r.qp.RecvDepth(), q.RecvDepth()), pageSize)
 	theirs, mine := &link{dev: r.from, qp: r.qp}, &link{dev: d, qp: q}
 	connect(theirs, mine)
 	r.qp.Attach(mem, direct.Dialer, q.RecvDepth(), q.RecvBell(), q.SendBell())
 	q.Attach(mem, direct.Acceptor, r.qp.RecvDepth(), r.qp.RecvBell(), r.qp.SendBell())
 	q.Describe(r.Peer(), r.private)
-	if err := r.end(answer{link: theirs, private: slices.Clone(private)}); err != nil {
-		q.Abandon()
-		mine.Release()
-		theirs.Release()
-		return nil, err
-	}
 	q.Start(mine)
+	r.answer <- answer{link: theirs, private: slices.Clone(private)}
 	return q, nil
 }
 
 // Reject implements fabric.ConnRequest.
 func (r *request) Reject(private []byte) error {
-	return r.end(answer{err: &fabric.RejectedError{Private: slices.Clone(private)}})
+	if err := r.claim(); err != nil {
+		return err
+	}
+	r.answer <- answer{err: &fabric.RejectedError{Private: slices.Clone(private)}}
+	return nil
 }

@@ -49,31 +49,26 @@ func (d *Device) checkConnect(t fabric.Transport, private []byte) error {
 }
 
 // dial goes through the handshake.
-func (d *Device) dial(ctx context.Context, addr fabric.Addr, q *direct.QP, private []byte) error {
-	s, err := dialSocket(ctx, addr.Name)
+func (d *Device) dial(ctx context.Context, addr fabric.Addr, q *direct.QP, private []byte) (err error) {
+	s, err := d.open(ctx, addr.Name)
 	if err != nil {
 		return err
 	}
+	defer func() { d.opened(s, err) }()
 	h := hello{transport: q.Transport(), depth: uint32(q.RecvDepth()), private: private}
 	p, err := d.greet(ctx, s, h.encode(), q.RecvBell().WriteFD(), q.SendBell().WriteFD())
 	if err != nil {
-		_ = s.c.Close()
 		return err
 	}
-	if err := d.accepted(s, q, p, addr); err != nil {
+	if err = d.accepted(s, q, p, addr); err != nil {
 		p.close()
-		_ = s.c.Close()
-		return err
 	}
-	return nil
+	return err
 }
 
 // greet sends an opening message and waits for an answer that is not a
 // refusal.
 func (d *Device) greet(ctx context.Context, s socket, msg []byte, fds ...int) (*packet, error) {
-	if d.killed.Load() {
-		return nil, fabric.ErrClosed
-	}
 	if err := s.send(msg, fds...); err != nil {
 		return nil, fmt.Errorf("the server hung up: %w: %w", fabric.ErrRefused, err)
 	}
@@ -140,6 +135,9 @@ type listener struct {
 // Listen implements fabric.Device.
 func (d *Device) Listen(addr fabric.Addr, cfg fabric.ListenConfig) (fabric.Listener, error) {
 	if err := checkAddr(addr); err != nil {
+		return nil, err
+	}
+	if err := d.Open(); err != nil {
 		return nil, err
 	}
 	if cfg.Backlog == 0 {
@@ -235,11 +233,6 @@ func (l *listener) run() {
 
 // greet takes a peer's hello and puts it into the backlog.
 func (l *listener) greet(s socket) {
-	peer, err := s.admit(l.cfg.AllowUIDs)
-	if err != nil {
-		s.refuse(err.Error())
-		return
-	}
 	ctx, cancel := context.WithTimeout(context.Background(), l.cfg.HandshakeTimeout)
 	defer cancel()
 	stop := make(chan struct{})
@@ -256,7 +249,9 @@ func (l *listener) greet(s socket) {
 		s.refuse("no hello in time")
 		return
 	}
-	r, err := l.request(s, peer, p)
+	// The hello is read even where it is refused: closing a socket with
+	// unread data would keep the reason from the peer.
+	r, err := l.request(s, p)
 	if err != nil {
 		p.close()
 		s.refuse(err.Error())
@@ -282,7 +277,11 @@ func (s socket) admit(allow []int) (fabric.Peer, error) {
 	return peer, nil
 }
 
-func (l *listener) request(s socket, peer fabric.Peer, p *packet) (*request, error) {
+func (l *listener) request(s socket, p *packet) (*request, error) {
+	peer, err := s.admit(l.cfg.AllowUIDs)
+	if err != nil {
+		return nil, err
+	}
 	lim := l.dev.Limits()
 	if p.data[0] != kindHello {
 		return nil, fmt.Errorf("the first message must be hello: %w", fabric.ErrProtocol)

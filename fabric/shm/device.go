@@ -1,6 +1,7 @@
 package shm
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"sync"
@@ -32,6 +33,7 @@ type Device struct {
 	share sync.RWMutex
 
 	mu        sync.Mutex
+	opening   map[socket]struct{} // sockets of connections being made
 	links     map[*link]struct{}
 	listeners map[*listener]struct{}
 	grams     *gramDoor
@@ -48,7 +50,7 @@ func New(cfg Config) (*Device, error) {
 		}
 	}
 	d := &Device{
-		cfg: cfg, arena: arena.New(),
+		cfg: cfg, arena: arena.New(), opening: map[socket]struct{}{},
 		links: map[*link]struct{}{}, listeners: map[*listener]struct{}{},
 	}
 	d.Core = direct.NewCore("shm", cfg.Name, d)
@@ -75,8 +77,37 @@ func (d *Device) Kill() {
 	for l := range d.links {
 		_ = l.sock.c.Close()
 	}
+	for s := range d.opening {
+		_ = s.c.Close()
+	}
 	d.mu.Unlock()
 	d.closeDoors()
+}
+
+// open dials a socket; the device knows it until opened is called.
+func (d *Device) open(ctx context.Context, path string) (socket, error) {
+	s, err := dialSocket(ctx, path)
+	if err != nil {
+		return s, err
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.killed.Load() {
+		_ = s.c.Close()
+		return s, fabric.ErrClosed
+	}
+	d.opening[s] = struct{}{}
+	return s, nil
+}
+
+// opened ends the handshake of a socket, which is closed unless it went well.
+func (d *Device) opened(s socket, err error) {
+	d.mu.Lock()
+	delete(d.opening, s)
+	d.mu.Unlock()
+	if err != nil {
+		_ = s.c.Close()
+	}
 }
 
 func (d *Device) closeDoors() {

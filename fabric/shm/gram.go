@@ -124,9 +124,6 @@ func (g *gramDoor) serve(s socket) {
 
 // open answers a sender that knows the secret.
 func (g *gramDoor) open(s socket) (*direct.QP, *direct.GramLane, error) {
-	if _, err := s.admit(nil); err != nil {
-		return nil, nil, err
-	}
 	ctx, cancel := context.WithTimeout(context.Background(), fabric.DefaultHandshake)
 	defer cancel()
 	p, err := s.recvWithin(ctx)
@@ -134,6 +131,9 @@ func (g *gramDoor) open(s socket) (*direct.QP, *direct.GramLane, error) {
 		return nil, nil, err
 	}
 	defer p.close()
+	if _, err := s.admit(nil); err != nil {
+		return nil, nil, err
+	}
 	if p.data[0] != kindGram {
 		return nil, nil, fmt.Errorf("the first message must be gram: %w", fabric.ErrProtocol)
 	}
@@ -188,20 +188,27 @@ func (d *Device) GramOpen(ctx context.Context, addr []byte) (*direct.GramPath, e
 		return nil, fmt.Errorf("fabric: %x is not the address of a shared-memory datagram queue pair: %w", addr, fabric.ErrInvalid)
 	}
 	m := gram{qpn: binary.LittleEndian.Uint32(addr[n:]), secret: binary.LittleEndian.Uint64(addr[n+4:])}
-	s, err := dialSocket(ctx, string(addr[n+12:]))
+	path, err := d.openGram(ctx, string(addr[n+12:]), m)
 	if err != nil {
 		return nil, fmt.Errorf("fabric: datagram address: %w", err)
 	}
+	return path, nil
+}
+
+func (d *Device) openGram(ctx context.Context, door string, m gram) (path *direct.GramPath, err error) {
+	s, err := d.open(ctx, door)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { d.opened(s, err) }()
 	p, err := d.greet(ctx, s, m.encode())
-	if err == nil {
-		var path *direct.GramPath
-		if path, err = d.gramPath(s, p); err == nil {
-			return path, nil
-		}
+	if err != nil {
+		return nil, err
+	}
+	if path, err = d.gramPath(s, p); err != nil {
 		p.close()
 	}
-	_ = s.c.Close()
-	return nil, fmt.Errorf("fabric: datagram address: %w", err)
+	return path, err
 }
 
 func (d *Device) gramPath(s socket, p *packet) (*direct.GramPath, error) {

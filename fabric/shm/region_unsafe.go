@@ -8,6 +8,5 @@ import (
 // liveWord is the word behind a region that says whether it is open.
 func liveWord(file []byte, size int) *atomic.Uint32 {
 	off := pages(size)
-	_ = file[off+3]
-	return (*atomic.Uint32)(unsafe.Pointer(&file[off]))
+	return (*atomic.Uint32)(unsafe.Pointer(unsafe.SliceData(file[off : off+4])))
 }

@@ -45,8 +45,8 @@ func TestAllocIsZeroedAlignedAndExact(t *testing.T) {
 		if len(mem) != size || cap(mem) != size || b.Size() != size {
 			t.Errorf("%d bytes: len %d, cap %d, Size %d", size, len(mem), cap(mem), b.Size())
 		}
-		if at := address(mem); at%64 != 0 {
-			t.Errorf("%d bytes at %#x, want a multiple of 64", size, at)
+		if at := address(mem); at%4096 != 0 {
+			t.Errorf("%d bytes at %#x, want a multiple of 4096", size, at)
 		}
 		for i, v := range mem {
 			if v != 0 {

@@ -14,8 +14,8 @@
 //
 // # Invariants
 //
-//	A1  A block is zeroed when it is handed out, starts at a page boundary (a
-//	    64-byte boundary in race builds) and does not move.
+//	A1  A block is zeroed when it is handed out, starts at a page boundary and
+//	    does not move.
 //	A2  Bytes has length and capacity of exactly what was asked for.
 //	A3  A shared file can never change its size: SHRINK, GROW and SEAL are set
 //	    before the descriptor leaves this package. Map refuses a descriptor that

@@ -7,8 +7,8 @@ import (
 	"unsafe"
 )
 
-// heapAlign is the alignment of blocks on the heap: one cache line.
-const heapAlign = 64
+// heapAlign is the alignment of blocks on the heap, that of mapped ones.
+const heapAlign = 4096
 
 // heapLimit is where the heap is not asked at all, since a slice that cannot be
 // made is a crash and not an error.

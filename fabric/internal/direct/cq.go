@@ -63,6 +63,9 @@ func (d *Core) NewCQ(depth int) (fabric.CQ, error) {
 		return nil, fmt.Errorf("fabric: completion queue of %d entries, the device takes 1 to %d: %w",
 			depth, d.limits.MaxCQDepth, fabric.ErrInvalid)
 	}
+	if err := d.Open(); err != nil {
+		return nil, err
+	}
 	bell, err := NewPipe()
 	if err != nil {
 		return nil, err

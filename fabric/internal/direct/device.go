@@ -104,12 +104,20 @@ func (d *Core) Counters() fabric.Counters {
 
 // NewDomain implements fabric.Device.
 func (d *Core) NewDomain() (fabric.Domain, error) {
+	if err := d.Open(); err != nil {
+		return nil, err
+	}
+	return &Domain{core: d}, nil
+}
+
+// Open returns ErrClosed once the device is closed.
+func (d *Core) Open() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.closed {
-		return nil, d.errClosed()
+		return d.errClosed()
 	}
-	return &Domain{core: d}, nil
+	return nil
 }
 
 func (d *Core) errClosed() error {
@@ -153,7 +161,7 @@ func (d *Core) Export(key uint32, dom *Domain) *Exported {
 func (d *Core) addRegion(r *Exported) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.closed {
+	if d.closed || r.Domain.closed {
 		return d.errClosed()
 	}
 	var i int

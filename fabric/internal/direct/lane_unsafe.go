@@ -34,20 +34,18 @@ var (
 )
 
 func headerAt(mem []byte) *laneHeader {
-	_ = mem[laneHeaderSize-1]
-	return (*laneHeader)(unsafe.Pointer(&mem[0]))
+	return (*laneHeader)(unsafe.Pointer(unsafe.SliceData(mem[:laneHeaderSize])))
 }
 
 // words32 views mem as n 32-bit words.
 func words32(mem []byte, n int) []atomic.Uint32 {
-	_ = mem[4*n-1]
-	return unsafe.Slice((*atomic.Uint32)(unsafe.Pointer(&mem[0])), n)
+	return unsafe.Slice((*atomic.Uint32)(unsafe.Pointer(unsafe.SliceData(mem[:4*n]))), n)
 }
 
-// word64 views 8 aligned bytes as a word.
+// word64 views 8 aligned bytes as a word. Slicing checks the bounds without
+// reading, which would be a race with other atomics.
 func word64(mem []byte) *atomic.Uint64 {
-	_ = mem[7]
-	return (*atomic.Uint64)(unsafe.Pointer(&mem[0]))
+	return (*atomic.Uint64)(unsafe.Pointer(unsafe.SliceData(mem[:8])))
 }
 
 // HeapBytes returns n zeroed bytes of Go memory that begin at a multiple of

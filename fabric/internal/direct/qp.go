@@ -153,6 +153,7 @@ func (q *QP) Start(link Link) {
 // Abandon takes back a queue pair that was not started.
 func (q *QP) Abandon() {
 	q.fall(fabric.ErrClosed)
+	q.state.Store(uint32(fabric.StateClosed))
 	q.forget()
 }
 
@@ -250,7 +251,7 @@ func (q *QP) noteSettle() {
 
 // settle takes what the peer had sent and flushes the rest (G11, G13).
 func (q *QP) settle() {
-	if q.settled || q.released {
+	if q.settled || q.State() == fabric.StateClosed {
 		return
 	}
 	q.settled = true
@@ -273,8 +274,19 @@ func (q *QP) breakNow(d *done) {
 	q.stats.errors.Add(1)
 	if q.fall(c.Err()) {
 		q.farewell()
+	} else {
+		q.explain(c.Err())
 	}
 	q.settle()
+}
+
+// explain replaces "disconnected" by the failure that made the peer do so.
+func (q *QP) explain(reason error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if errors.Is(q.reason, fabric.ErrDisconnected) {
+		q.reason = reason
+	}
 }
 
 // violated ends what the rule-breaking peer could reach (I1): the connection,

@@ -119,11 +119,13 @@ func (s *source) drain() {
 			s.violated("an entry in the peer's ring is longer than the ring says")
 			return
 		}
+		// The entry is behind us before it is acted upon: breaking the queue
+		// pair drains what follows it. Its bytes stay ours until release.
+		s.consume(&e)
+		avail -= entrySize + padded(int(e.frag))
 		if !s.take(&e, first, second) {
 			return
 		}
-		avail -= entrySize + padded(int(e.frag))
-		s.consume(&e)
 	}
 	s.release()
 }
@@ -144,7 +146,6 @@ func (s *source) take(e *entry, first, second []byte) bool {
 		if e.frag != 0 {
 			break
 		}
-		q.received(int(e.total))
 		c := q.complete(fabric.StatusOK, int(e.total))
 		c.bytesImm |= uint64(e.imm) << 32
 		c.kind |= 1 << 16

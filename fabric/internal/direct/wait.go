@@ -36,6 +36,9 @@ func (d *Core) NewWaiter(cfg fabric.WaitConfig) (fabric.Waiter, error) {
 	if cfg.Spin == 0 {
 		cfg.Spin = fabric.DefaultSpin
 	}
+	if err := d.Open(); err != nil {
+		return nil, err
+	}
 	bell, err := NewPipe()
 	if err != nil {
 		return nil, err

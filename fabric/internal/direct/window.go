@@ -55,11 +55,13 @@ func (q *QP) find(key uint32) (w *Window, later bool) {
 }
 
 func (q *QP) ask(key uint32) (w *Window, later bool) {
-	if q.refused == key && key != 0 {
+	switch key {
+	case 0:
+		return nil, false // no region has this key
+	case q.refused:
 		q.refused = 0
 		return nil, false
-	}
-	if q.asked == key && key != 0 {
+	case q.asked:
 		return nil, true
 	}
 	w, later = q.link.Resolve(key)

@@ -1,0 +1,102 @@
+package doctor
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// enoughLocked is how much locked memory makes do for small servers.
+const enoughLocked = 1 << 30
+
+// capIPCLock is the capability that lifts the limit.
+const capIPCLock = 14
+
+// probeMemlock looks at how much memory can be registered with a NIC.
+func probeMemlock(p *patient) {
+	caps, err := strconv.ParseUint(p.field("proc/self/status", "CapEff"), 16, 64)
+	privileged := err == nil && caps&(1<<capIPCLock) != 0
+	v := map[string]any{"privileged": privileged}
+	found := "unlimited"
+	if p.Memlock != Unlimited {
+		v["bytes"] = p.Memlock
+		found = size(p.Memlock)
+	}
+	switch {
+	case privileged && p.Memlock != Unlimited:
+		p.advise("memlock", found+", but CAP_IPC_LOCK lifts the limit", "a server without that capability needs: "+p.raiseMemlock(), v)
+	case p.Memlock < enoughLocked:
+		p.warn("memlock", found+" of locked memory", "verbs registers its memory with the NIC and fails beyond the limit "+
+			"(shm and tcp do not need it): "+p.raiseMemlock(), v)
+	default:
+		p.ok("memlock", found, v)
+	}
+}
+
+// raiseMemlock says how to raise the limit, where the program runs.
+func (p *patient) raiseMemlock() string {
+	if p.container {
+		return "docker run --ulimit memlock=-1 (Kubernetes: raise it for the container runtime, or add IPC_LOCK)"
+	}
+	return "ulimit -l unlimited, LimitMEMLOCK=infinity in a systemd unit, or memlock in /etc/security/limits.conf"
+}
+
+// size writes a number of bytes with a unit.
+func size(n uint64) string {
+	units := []string{"B", "KiB", "MiB", "GiB", "TiB", "PiB"}
+	i := 0
+	for n >= 1024 && n%1024 == 0 && i < len(units)-1 {
+		n /= 1024
+		i++
+	}
+	return fmt.Sprintf("%d %s", n, units[i])
+}
+
+// probeHugepages looks at large pages, which are optional.
+func probeHugepages(p *patient) {
+	number := func(name string) uint64 {
+		n, _ := strconv.ParseUint(strings.TrimSuffix(p.field("proc/meminfo", name), " kB"), 10, 64)
+		return n
+	}
+	total, free, kib := number("HugePages_Total"), number("HugePages_Free"), number("Hugepagesize")
+	thp := p.chosen("sys/kernel/mm/transparent_hugepage/enabled")
+	v := map[string]any{
+		"total": total, "free": free, "page_bytes": kib * 1024, "transparent": thp,
+		"transparent_shmem": p.chosen("sys/kernel/mm/transparent_hugepage/shmem_enabled"),
+	}
+	found := fmt.Sprintf("%d of %d free, %s each; transparent: %s", free, total, size(kib*1024), or(thp, "not available"))
+	switch {
+	case total == 0 && thp == "never":
+		p.warn("hugepages", found, "large stores miss the TLB; echo madvise > /sys/kernel/mm/transparent_hugepage/enabled, "+
+			"or reserve some: sysctl vm.nr_hugepages=512", v)
+	case total == 0:
+		p.advise("hugepages", found, "optional for large stores: sysctl vm.nr_hugepages=512", v)
+	default:
+		p.ok("hugepages", found, v)
+	}
+}
+
+// chosen returns the word in brackets of a file such as "always [madvise] never".
+func (p *patient) chosen(path string) string {
+	text, _ := p.read(path)
+	_, rest, _ := strings.Cut(text, "[")
+	word, _, _ := strings.Cut(rest, "]")
+	return word
+}
+
+func or(s, otherwise string) string {
+	if s == "" {
+		return otherwise
+	}
+	return s
+}
+
+// probeMemfd tries what the shm provider needs of memory.
+func probeMemfd(p *patient) {
+	if err := p.TryMemfd(); err != nil {
+		p.noMemfd = "sealed memory files do not work"
+		p.no("memory files", err.Error(), "shm needs memfd_create and seals: Linux 5.1, and a seccomp profile that allows them", nil)
+		return
+	}
+	p.ok("memory files", "memfd with F_SEAL_FUTURE_WRITE works", nil)
+}
