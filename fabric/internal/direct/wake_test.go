@@ -1,0 +1,93 @@
+package direct
+
+import (
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/remora-kv/remora/fabric"
+	"github.com/remora-kv/remora/internal/fence"
+)
+
+// TestNoLostWakeup plays ping-pong between two threads that fall asleep at
+// once and pause at random, so that every interleaving of falling asleep and
+// ringing comes up. Sleeps end by themselves after maxSleep; none may have to.
+func TestNoLostWakeup(t *testing.T) {
+	const rounds = 4000
+	seed := rand.Uint64()
+	t.Logf("seed %#x", seed)
+	for _, solicited := range []bool{false, true} {
+		a, b, _ := newPair(t, fabric.QPConfig{RNRTimeout: fabric.RNRForever, RecvDepth: 1})
+		done := make(chan uint64, 2)
+		play := func(e *end, first bool, rnd *rand.Rand) {
+			w, err := e.core.NewWaiter(fabric.WaitConfig{
+				CQs: []fabric.CQ{e.cq}, Spin: time.Nanosecond, SolicitedOnly: solicited,
+			})
+			if err != nil {
+				t.Error(err)
+				done <- 0
+				return
+			}
+			defer func() { _ = w.Close() }()
+			p := &player{t: t, e: e, w: w.(*Waiter), rnd: rnd}
+			p.run(rounds, first)
+			if n := p.w.Rescues(); n != 0 {
+				t.Errorf("%d wake-ups were lost (solicited only: %v)", n, solicited)
+			}
+			done <- p.w.Sleeps()
+		}
+		go play(a, true, rand.New(rand.NewPCG(seed, 1)))
+		go play(b, false, rand.New(rand.NewPCG(seed, 2)))
+		if sleeps := <-done + <-done; sleeps < rounds/2 {
+			t.Errorf("only %d sleeps in %d rounds: nothing was tested", sleeps, rounds)
+		}
+	}
+}
+
+type player struct {
+	t   *testing.T
+	e   *end
+	w   *Waiter
+	rnd *rand.Rand
+}
+
+func (p *player) run(rounds int, first bool) {
+	for range rounds {
+		if first {
+			p.send()
+			p.receive()
+		} else {
+			p.receive()
+			p.send()
+		}
+	}
+}
+
+func (p *player) pause() { fence.PauseN(int(p.rnd.ExpFloat64() * 100)) }
+
+func (p *player) send() {
+	p.pause()
+	if _, err := p.e.qp.Post([]fabric.WR{{Op: fabric.OpSend, Flags: fabric.FlagSignaled | fabric.FlagSolicited}}); err != nil {
+		p.t.Error(err)
+	}
+	p.await(fabric.OpSend)
+}
+
+func (p *player) receive() {
+	p.pause()
+	if _, err := p.e.qp.PostRecv(make([]fabric.RecvWR, 1)); err != nil {
+		p.t.Error(err)
+	}
+	p.await(fabric.OpRecv)
+}
+
+func (p *player) await(op fabric.Op) {
+	var out [1]fabric.Completion
+	if !p.w.Wait(func() bool { return p.e.cq.Poll(out[:]) == 1 }, 20*time.Second) {
+		p.t.Errorf("no completion of %v", op)
+		return
+	}
+	if out[0].Op != op || out[0].Status != fabric.StatusOK {
+		p.t.Errorf("%v ended as %v, want %v", out[0].Op, out[0].Status, op)
+	}
+}
