@@ -47,7 +47,8 @@ type ConnRequest interface {
 	// Peer says who asks.
 	Peer() Peer
 	// Accept makes the queue pair. cfg.Transport must equal Transport. private
-	// is shown to the dialer.
+	// is shown to the dialer. A configuration that is refused leaves the
+	// request open: it can be accepted with another, or rejected.
 	Accept(ctx context.Context, cfg QPConfig, private []byte) (QP, error)
 	// Reject refuses; private is shown to the dialer in its RejectedError.
 	Reject(private []byte) error

@@ -53,6 +53,7 @@ type Completion struct {
 	QPN uint32
 	// SrcQPN is the sender's queue pair of a received datagram.
 	SrcQPN uint32
+	// Op and Status are valid on errors too; OpRecv tells receives apart.
 	Op     Op
 	Status Status
 	HasImm bool

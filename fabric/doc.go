@@ -35,7 +35,8 @@
 //
 //	G1  Order. The work requests of one queue pair are executed in the order
 //	    posted, and complete in that order. Receives complete in the order
-//	    they were posted. Nothing is promised between queue pairs.
+//	    they were posted. Nothing is promised between queue pairs, nor about
+//	    the order in which datagrams arrive.
 //	G2  Placement. A WRITE becomes visible at the target in address order,
 //	    its last byte last: who sees the last byte sees all of it.
 //	G3  Write before completion. What one queue pair wrote is visible at the
@@ -75,9 +76,10 @@
 //	    ErrQueueFull; what fitted of the chain was posted, and Post says how
 //	    many that were. A completion queue cannot overflow: a queue pair that
 //	    might overflow it is refused when it is made (ErrCQTooSmall).
-//	G13 Disconnect. After Disconnect or Close of one side, the other side
-//	    first receives everything that completed before, then breaks with
-//	    ErrDisconnected. When a peer dies, the device notices by itself and
+//	G13 Disconnect. Disconnect breaks this side at once, as in G11, with an
+//	    error that wraps ErrClosed; on UD too. After Disconnect or Close of
+//	    one side, the other side first receives everything that completed
+//	    before, then breaks with ErrDisconnected. When a peer dies, the device notices by itself and
 //	    the queue pair breaks with ErrPeerLost; requests that were under way
 //	    complete with StatusPeerLost or StatusFlushed. Nothing hangs.
 //	G14 Inline. A request posted with FlagInline has read its local memory

@@ -59,8 +59,10 @@ const DefaultSpin = 50 * time.Microsecond
 type Waiter interface {
 	// Wait calls poll until it returns true, and returns true; or returns
 	// false when timeout has passed (0 means for ever) or Wake was called,
-	// after a last call of poll. poll looks at completion queues and memory
-	// and does the work it finds. Wait does not allocate.
+	// after a last call of poll. poll looks at all completion queues of the
+	// waiter and at memory, and does the work it finds: software providers make
+	// progress only in CQ.Poll. Wait does not allocate. Sleeps end with the
+	// granularity of the system's timers.
 	Wait(poll func() bool, timeout time.Duration) bool
 	// Wake ends the current Wait, or the next one if there is none. It may be
 	// called from any goroutine.

@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"net"
 	"os"
 	"path/filepath"
@@ -17,8 +18,14 @@ import (
 	"github.com/remora-kv/remora/internal/arena"
 )
 
-// An address is "shm" 1, queue pair u32, secret u64, path of the socket.
-const gramAddressHead = "shm\x01"
+// An address is "shm" 1, queue pair u32, secret u64, path of the socket, and a
+// checksum of all that (CRC-32C), because addresses pass through other hands.
+const (
+	gramAddressHead = "shm\x01"
+	gramAddressSum  = 4
+)
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // maxGramLanes is how many senders a device lets in for datagrams.
 const maxGramLanes = 1 << 14
@@ -74,6 +81,7 @@ func (d *Device) GramAddress(q *direct.QP) ([]byte, error) {
 	addr := binary.LittleEndian.AppendUint32([]byte(gramAddressHead), q.Num())
 	addr = append(addr, secret[:]...)
 	addr = append(addr, g.file.path...)
+	addr = binary.LittleEndian.AppendUint32(addr, crc32.Checksum(addr, castagnoli))
 	if len(addr) > 128 {
 		return nil, fmt.Errorf("fabric: the path %s is too long for a datagram address; set RuntimeDir: %w",
 			g.file.path, fabric.ErrInvalid)
@@ -183,12 +191,13 @@ func (g *gramDoor) close() {
 
 // GramOpen implements direct.Provider.
 func (d *Device) GramOpen(ctx context.Context, addr []byte) (*direct.GramPath, error) {
-	n := len(gramAddressHead)
-	if len(addr) <= n+12 || len(addr) > 128 || string(addr[:n]) != gramAddressHead {
+	n, end := len(gramAddressHead), len(addr)-gramAddressSum
+	if end <= n+12 || len(addr) > 128 || string(addr[:n]) != gramAddressHead ||
+		binary.LittleEndian.Uint32(addr[end:]) != crc32.Checksum(addr[:end], castagnoli) {
 		return nil, fmt.Errorf("fabric: %x is not the address of a shared-memory datagram queue pair: %w", addr, fabric.ErrInvalid)
 	}
 	m := gram{qpn: binary.LittleEndian.Uint32(addr[n:]), secret: binary.LittleEndian.Uint64(addr[n+4:])}
-	path, err := d.openGram(ctx, string(addr[n+12:]), m)
+	path, err := d.openGram(ctx, string(addr[n+12:end]), m)
 	if err != nil {
 		return nil, fmt.Errorf("fabric: datagram address: %w", err)
 	}

@@ -50,9 +50,10 @@ func (l *link) Resolve(key uint32) (*direct.Window, bool) {
 	return nil, true
 }
 
-// tell sends a control message; a peer that cannot take it is given up.
+// tell sends a control message; a peer that does not read them is given up.
+// One that has hung up is left to run, which reads what it said last.
 func (l *link) tell(msg []byte, fds ...int) {
-	if err := l.sock.send(msg, fds...); err != nil {
+	if err := l.sock.send(msg, fds...); errors.Is(err, errStuck) {
 		l.qp.PeerGone(l.lost(err))
 	}
 }

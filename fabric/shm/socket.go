@@ -45,6 +45,11 @@ func (s socket) recv() (*packet, error) {
 	buf := make([]byte, maxPacket)
 	oob := make([]byte, unix.CmsgSpace(4*maxFDs))
 	n, oobn, flags, _, err := s.c.ReadMsgUnix(buf, oob)
+	if errors.Is(err, unix.ECONNRESET) {
+		// The peer closed with something of ours unread; what it said before
+		// still waits behind this error.
+		n, oobn, flags, _, err = s.c.ReadMsgUnix(buf, oob)
+	}
 	if err != nil {
 		return nil, err // and n is not a length
 	}

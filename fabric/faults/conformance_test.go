@@ -1,0 +1,52 @@
+package faults_test
+
+import (
+	"fmt"
+	"sync/atomic"
+	"testing"
+
+	"github.com/remora-kv/remora/fabric"
+	"github.com/remora-kv/remora/fabric/fabrictest"
+	"github.com/remora-kv/remora/fabric/faults"
+	"github.com/remora-kv/remora/fabric/loop"
+)
+
+// TestConformance: what is not struck keeps the contract. The second plan has
+// all of the machinery in place and strikes nothing; the third makes every
+// completion late, which a program must not notice either.
+func TestConformance(t *testing.T) {
+	for _, c := range []struct{ name, plan string }{
+		{"empty", ""},
+		{"armed", "ud.drop=0%; uc+ud.delay=0%,1ms; uc+ud.reorder=0%; ud.dup=0%; rc.break=0%; rc.lose=0%; cut@op=4000000000"},
+		{"slow", "slow=2us"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			fabrictest.Run(t, func(tb testing.TB) *fabrictest.World { return wrappedWorld(tb, c.plan) })
+		})
+	}
+}
+
+func wrappedWorld(tb testing.TB, text string) *fabrictest.World {
+	plan, err := faults.ParsePlan(text)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	net := loop.NewNetwork()
+	device := func(name string) *loop.Device {
+		d, err := net.NewDevice(name)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		return d
+	}
+	a, b := device("a"), device("b")
+	var names atomic.Int64
+	return &fabrictest.World{
+		A: faults.Wrap(a, plan), B: faults.Wrap(b, plan),
+		Listen: func() fabric.Addr {
+			return fabric.Addr{Fabric: "loop", Name: fmt.Sprintf("x%d", names.Add(1))}
+		},
+		Kill:  b.Kill,
+		Fresh: func() fabric.Device { return faults.Wrap(device("c"), plan) },
+	}
+}

@@ -1,0 +1,172 @@
+package faults_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/remora-kv/remora/fabric"
+	"github.com/remora-kv/remora/fabric/faults"
+	"github.com/remora-kv/remora/fabric/loop"
+)
+
+// realTime makes a rig on the machine's clock.
+func realTime(t *testing.T, tr fabric.Transport, plan string) *rig {
+	t.Helper()
+	g := newRig(t, tr, "")
+	p, err := faults.ParsePlan(plan)
+	must(t, err)
+	inner, err := g.net.NewDevice("real")
+	must(t, err)
+	s := &side{t: t, dev: faults.Wrap(inner, p), tr: tr, peer: g.r}
+	s.dom, err = s.dev.NewDomain()
+	must(t, err)
+	s.cq, err = s.dev.NewCQ(2 * inbox)
+	must(t, err)
+	s.reg, err = s.dom.Alloc("test", 1<<20, 0)
+	must(t, err)
+	must(t, g.s.qp.Close())
+	must(t, g.r.qp.Close())
+	if g.s.to != nil {
+		must(t, g.s.to.Close())
+	}
+	must(t, g.s.reg.Close())
+	must(t, g.s.cq.Close())
+	must(t, g.s.dom.Close())
+	must(t, g.s.dev.Close())
+	g.s = s
+	g.r.peer = s
+	g.connect()
+	return g
+}
+
+// TestSlow: completions of both queues are held back, in order, and a waiter
+// sleeps until they are due and not much longer.
+func TestSlow(t *testing.T) {
+	const slow = 20 * time.Millisecond
+	for _, policy := range []fabric.Policy{fabric.Adaptive, fabric.Busy} {
+		t.Run(policy.String(), func(t *testing.T) {
+			g := realTime(t, fabric.RC, "slow=20ms")
+			w, err := g.s.dev.NewWaiter(fabric.WaitConfig{Policy: policy, CQs: []fabric.CQ{g.s.cq}, Spin: 20 * time.Microsecond})
+			must(t, err)
+			defer w.Close()
+			clock := g.s.dev.Clock()
+			for i := range 5 {
+				start := clock.Now()
+				g.s.post(fabric.OpSend, 0)
+				g.s.post(fabric.OpSend, 0)
+				found := w.Wait(func() bool { g.s.poll(); return len(g.s.sent) == 2*i+2 }, 10*time.Second)
+				took := time.Duration(clock.Now() - start)
+				if !found || took < slow {
+					t.Errorf("found %v after %v, completions take %v", found, took, slow)
+				}
+				g.r.poll()
+			}
+			g.s.completedInOrder(10)
+			if policy == fabric.Adaptive && w.Sleeps() == 0 {
+				t.Error("the waiter never slept")
+			}
+		})
+	}
+}
+
+// TestSlowOnVirtualTime: nothing is reported early.
+func TestSlowOnVirtualTime(t *testing.T) {
+	g := newRig(t, fabric.RC, "slow=20us")
+	g.s.post(fabric.OpSend, 0)
+	g.turn()
+	g.s.time.now.Add(20_000 - 1)
+	g.turn()
+	g.s.completedInOrder(0)
+	if len(g.r.got) != 1 {
+		t.Error("the message itself must not be late")
+	}
+	g.s.time.now.Add(1)
+	g.turn()
+	g.s.completedInOrder(1)
+}
+
+// TestHeldWhileWaiting: held messages leave while their owner waits for
+// something else and never polls.
+func TestHeldWhileWaiting(t *testing.T) {
+	for _, c := range []struct {
+		plan string
+		tr   fabric.Transport
+	}{
+		{"ud.delay=2ms", fabric.UD},
+		{"ud.reorder=2ms", fabric.UD},
+		{"uc.delay=2ms", fabric.UC},
+		{"uc.reorder=2ms", fabric.UC},
+	} {
+		t.Run(c.plan, func(t *testing.T) {
+			g := realTime(t, c.tr, c.plan)
+			w, err := g.s.dev.NewWaiter(fabric.WaitConfig{CQs: []fabric.CQ{g.s.cq}, Spin: 20 * time.Microsecond})
+			must(t, err)
+			defer w.Close()
+			g.s.post(fabric.OpSend, fabric.FlagInline)
+			found := w.Wait(func() bool { g.r.poll(); return len(g.r.got) == 1 }, 10*time.Second)
+			if !found {
+				t.Fatalf("the message is still held after %d sleeps", w.Sleeps())
+			}
+			g.turn()
+			g.s.completedInOrder(1)
+		})
+	}
+}
+
+// TestWaiter: timeouts and wake-ups are as without faults while something is
+// held for long.
+func TestWaiter(t *testing.T) {
+	g := realTime(t, fabric.UD, "ud.delay=2ms@op=0; ud.delay=1h@op=1")
+	w, err := g.s.dev.NewWaiter(fabric.WaitConfig{CQs: []fabric.CQ{g.s.cq}, Spin: 20 * time.Microsecond})
+	must(t, err)
+	defer w.Close()
+	g.s.post(fabric.OpSend, 0)
+	g.s.post(fabric.OpSend, 0)
+	g.turn()
+	clock := g.s.dev.Clock()
+	start := clock.Now()
+	if w.Wait(func() bool { return false }, 10*time.Millisecond) {
+		t.Error("Wait found something")
+	}
+	if took := time.Duration(clock.Now() - start); took < 10*time.Millisecond {
+		t.Errorf("Wait took %v", took)
+	}
+	w.Wake()
+	if w.Wait(func() bool { return false }, 0) {
+		t.Error("Wait found something")
+	}
+	go w.Wake()
+	if w.Wait(func() bool { return false }, 0) {
+		t.Error("Wait found something")
+	}
+	// No wake-up is left over, and none that was answered counts twice.
+	start = clock.Now()
+	if w.Wait(func() bool { return false }, 5*time.Millisecond) || time.Duration(clock.Now()-start) < 5*time.Millisecond {
+		t.Error("Wait ended early")
+	}
+}
+
+// TestForeignObjects: what is not of the wrapped device is refused with words.
+func TestForeignObjects(t *testing.T) {
+	net := loop.NewNetwork()
+	a, b := newSide(t, net, "a", ""), newSide(t, net, "b", "")
+	if _, err := a.dev.NewWaiter(fabric.WaitConfig{CQs: []fabric.CQ{b.cq}}); err == nil {
+		t.Error("a waiter over another device's queue")
+	}
+	a.tr = fabric.UD
+	for i, change := range []func(*fabric.QPConfig){
+		func(c *fabric.QPConfig) { c.SendCQ = b.cq },
+		func(c *fabric.QPConfig) { c.RecvCQ = b.cq },
+		func(c *fabric.QPConfig) { c.Domain = b.dom },
+		func(c *fabric.QPConfig) { c.Domain = nil },
+	} {
+		cfg := a.config()
+		change(&cfg)
+		if _, err := a.dom.NewUD(cfg); err == nil {
+			t.Errorf("configuration %d is accepted", i)
+		}
+	}
+	if a.reg.Domain() != a.dom {
+		t.Error("a region is not of its domain")
+	}
+}
