@@ -137,9 +137,11 @@ func (l *link) grant(key uint32) error {
 	l.dev.share.RLock()
 	defer l.dev.share.RUnlock()
 	m := mapped{key: key}
-	r := l.dev.Export(key, l.qp.Domain())
+	// Under the lock, so that a region that is closed meanwhile finds the key
+	// among the granted ones.
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	r := l.dev.Export(key, l.qp.Domain())
 	if r == nil {
 		if l.refusals++; l.refusals > maxRefusals {
 			return fmt.Errorf("the peer asked for %d keys that it may not use: %w", l.refusals, fabric.ErrProtocol)
