@@ -55,10 +55,12 @@ type Core struct {
 	mu      sync.Mutex
 	closed  bool
 	regions []*Exported // by index; nil is free
-	free    []int
-	qps     map[uint32]*QP
-	nextQPN uint32
-	past    fabric.Counters // of queue pairs that were closed
+	// generation numbers the regions that had an index.
+	generation []uint16
+	free       []int // indexes, the oldest first
+	qps        map[uint32]*QP
+	nextQPN    uint32
+	past       fabric.Counters // of queue pairs that were closed
 }
 
 // DefaultLimits are those of both providers.
@@ -164,24 +166,34 @@ func (d *Core) addRegion(r *Exported) error {
 	if d.closed || r.Domain.closed {
 		return d.errClosed()
 	}
-	var i int
-	switch {
-	case len(d.free) > 0:
-		i = d.free[len(d.free)-1]
-		d.free = d.free[:len(d.free)-1]
-	case len(d.regions) < maxRegions:
-		i = len(d.regions)
-		d.regions = append(d.regions, nil)
-	default:
-		return fmt.Errorf("fabric: device %s: %d regions are open, no more can be made: %w",
-			d.name, maxRegions, fabric.ErrInvalid)
+	i, err := d.takeIndex()
+	if err != nil {
+		return err
 	}
 	r.Addr = regionAddr(i)
-	r.Key = uint32(i) | (1+rand.Uint32N(1<<(32-keyIndexBits)-1))<<keyIndexBits
+	d.generation[i] = d.generation[i]%maxGeneration + 1
+	r.Key = uint32(i) | uint32(d.generation[i])<<keyIndexBits
 	r.Domain.regions++
 	d.regions[i] = r
 	r.Backing.Live.Store(r.Key)
 	return nil
+}
+
+// takeIndex returns a free place in the table: the one that has been free for
+// longest, so that the keys of closed regions come back as late as possible.
+func (d *Core) takeIndex() (int, error) {
+	switch {
+	case len(d.free) > restingIndexes || len(d.free) > 0 && len(d.regions) == maxRegions:
+		i := d.free[0]
+		d.free = d.free[1:]
+		return i, nil
+	case len(d.regions) < maxRegions:
+		d.regions = append(d.regions, nil)
+		d.generation = append(d.generation, uint16(rand.Uint32N(maxGeneration)))
+		return len(d.regions) - 1, nil
+	}
+	return 0, fmt.Errorf("fabric: device %s: %d regions are open, no more can be made: %w",
+		d.name, maxRegions, fabric.ErrInvalid)
 }
 
 // removeRegion revokes a region; false when it was revoked before.

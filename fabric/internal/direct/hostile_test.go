@@ -174,3 +174,21 @@ func (r *fuzzRun) poll(t *testing.T) {
 		t.Fatalf("more completions than requests: %d %d", r.sends, r.recvs)
 	}
 }
+
+// TestKeysDoNotComeBack closes and makes regions: no key of a closed one is
+// given out again for as long as the generations allow.
+func TestKeysDoNotComeBack(t *testing.T) {
+	a, _, _ := newPair(t, fabric.QPConfig{})
+	const rounds = restingIndexes * maxGeneration
+	seen := make(map[uint32]int, rounds)
+	for i := range rounds {
+		r := a.alloc(t, 1, fabric.RemoteRead)
+		if before, again := seen[r.Remote().Key]; again {
+			t.Fatalf("region %d has the key of region %d", i, before)
+		}
+		seen[r.Remote().Key] = i
+		if err := r.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

@@ -29,11 +29,15 @@ func (w *Window) reach(op fabric.Op, addr uint64, n int) ([]byte, bool) {
 	return w.Mem[off : off+uint64(n)], true
 }
 
-// Keys are an index into the owner's table and random bits, so that a stale
-// key does not open the region that took its place.
+// Keys are an index into the owner's table and the generation of that index,
+// so that a stale key does not open the region that took its place: a key comes
+// back after at least restingIndexes * maxGeneration other regions.
 const (
-	keyIndexBits = 20
-	maxRegions   = 1 << keyIndexBits
+	keyIndexBits  = 20
+	maxRegions    = 1 << keyIndexBits
+	maxGeneration = 1<<(32-keyIndexBits) - 1
+	// restingIndexes is how many free indexes are kept out of use.
+	restingIndexes = 64
 )
 
 func keyIndex(key uint32) int { return int(key & (maxRegions - 1)) }

@@ -1,0 +1,519 @@
+package fabrictest
+
+import (
+	"math/rand/v2"
+	"runtime"
+	"sync/atomic"
+	"time"
+
+	"github.com/remora-kv/remora/fabric"
+	"github.com/remora-kv/remora/internal/fence"
+)
+
+func sleepCases() []*testCase {
+	return join(
+		each("G17/wakes/message", ruleEvents, wakesMessage, fabric.RC, fabric.UC, fabric.UD),
+		one("G17/wakes/send-completion", ruleEvents, wakesSend),
+		one("G17/wakes/rnr-timeout", ruleEvents, wakesRNR),
+		one("G17/wakes/disconnect", ruleEvents, wakesDisconnect),
+		one("G17/wakes/own-disconnect", ruleEvents, wakesOwnDisconnect),
+		one("G17/wakes/error", ruleEvents, wakesError),
+		one("G17/wakes/new-queue-pair", ruleEvents, wakesNewQP),
+		one("G17/wakes/any-cq", ruleEvents, wakesAnyCQ),
+		one("G17/solicited", ruleEvents, solicitedOnly),
+		one("G17/write-wakes-nobody", ruleNobody, writeWakesNobody),
+		one("G17/ping-pong", ruleNoneLost, pingPong),
+		one("G17/ping-pong-shared-cq", ruleNoneLost, pingPongShared),
+		one("G17/doze-bell", "A path publishes there that a bell is needed.", dozeBell),
+	)
+}
+
+// wakesMessage has each kind of message wake a sleeper.
+func wakesMessage(t *trial, tr fabric.Transport) {
+	p := t.pair(pairConfig{tr: tr})
+	s := t.sleeper(p.a.owner, fabric.WaitConfig{})
+	for i := range t.times(60) {
+		p.a.postRecv(p.a.recvAt(0, 64))
+		c := t.crew()
+		c.run(func() { // owns p.a
+			s.until("a message", func() bool { return len(p.a.received) > 0 })
+			p.a.takeReceived(1)
+		})
+		s.asleep()
+		for range attempts(tr) {
+			w := p.b.sendFrom(0, 64)
+			if tr != fabric.UD && i%2 == 1 {
+				w = p.b.writeImmTo(p.a.mem.Remote().At(1024), 0, 64, 1)
+			}
+			p.b.post(w)
+			p.b.wait1("the message to leave")
+			if tr == fabric.RC || t.settle(func() bool { return !s.dozing.Load() }) {
+				break
+			}
+		}
+		c.join()
+	}
+	s.wantSlept()
+	s.wantNoRescue()
+}
+
+// wakesSend has the sleeper wait for a completion of its own request, which
+// the peer's receive allows.
+func wakesSend(t *trial) {
+	p := t.pair(pairConfig{})
+	s := t.sleeper(p.b.owner, fabric.WaitConfig{})
+	for i := range t.times(60) {
+		c := t.crew()
+		c.run(func() { // owns p.b
+			p.b.post(p.b.bells(p.a.mem)[i%2], p.b.readFrom(p.a.mem.Remote(), 1024, 4096))
+			s.until("the completions", func() bool { return len(p.b.sent) == 2 })
+			p.b.takeSent(2)
+		})
+		s.asleep()
+		p.a.postRecv(p.a.recvAt(0, 64))
+		t.await("the message", func() bool { return len(p.a.received) > 0 }, p.a.owner)
+		p.a.takeReceived(1)
+		c.join()
+	}
+	s.wantSlept()
+	s.wantNoRescue()
+}
+
+// wakesRNR sleeps until a request fails for want of a receive.
+func wakesRNR(t *trial) {
+	for _, solicited := range []bool{false, true} {
+		p := t.pair(pairConfig{rnr: 20 * time.Millisecond})
+		s := t.sleeper(p.b.owner, fabric.WaitConfig{SolicitedOnly: solicited})
+		w := p.b.sendFrom(0, 8)
+		p.b.post(w)
+		s.until("the failure", func() bool { return len(p.b.sent) > 0 })
+		p.wantFailure(p.b.sent, w, fabric.StatusRNRExceeded, nil)
+		s.wantNoRescue()
+	}
+}
+
+// wakesDisconnect has a sleeper without receives woken by the end of its
+// connection.
+func wakesDisconnect(t *trial) {
+	for i := range t.times(30) {
+		p := t.pair(pairConfig{size: 4096})
+		s := t.sleeper(p.a.owner, fabric.WaitConfig{SolicitedOnly: i%2 == 1})
+		c := t.crew()
+		c.run(func() { // owns p.a
+			s.until("the end", func() bool { return p.a.qp.State() != fabric.StateReady })
+			t.wantDisconnected(p.a)
+		})
+		s.asleep()
+		if i%3 == 0 {
+			t.must("Close", p.b.qp.Close())
+		} else {
+			t.must("Disconnect", p.b.qp.Disconnect())
+		}
+		c.join()
+		s.wantNoRescue()
+		t.must("Waiter.Close", s.Close())
+	}
+}
+
+func wakesOwnDisconnect(t *trial) {
+	for i := range t.times(30) {
+		p := t.pair(pairConfig{size: 4096})
+		s := t.sleeper(p.a.owner, fabric.WaitConfig{SolicitedOnly: i%2 == 1})
+		p.a.postRecv(p.a.recvAt(0, 8))
+		c := t.crew()
+		c.run(func() { // owns p.a
+			s.until("the flush", func() bool { return len(p.a.received) > 0 })
+			p.wantFlushed(p.a)
+		})
+		s.asleep()
+		t.must("Disconnect", p.a.qp.Disconnect())
+		c.join()
+		s.wantNoRescue()
+		t.must("Waiter.Close", s.Close())
+	}
+}
+
+// wakesError has the peer's mistake break the sleeper's queue pair.
+func wakesError(t *trial) {
+	for i := range t.times(30) {
+		p := t.pair(pairConfig{size: 4096})
+		s := t.sleeper(p.a.owner, fabric.WaitConfig{SolicitedOnly: i%2 == 1})
+		p.a.postRecv(p.a.recvAt(0, 8))
+		c := t.crew()
+		c.run(func() { // owns p.a
+			s.until("the flush", func() bool { return len(p.a.received) > 0 })
+		})
+		s.asleep()
+		w := p.b.sendFrom(0, 9) // one byte too many
+		if i%4 < 2 {
+			w = p.b.writeTo(fabric.Remote{Addr: 1, Key: 1}, 0, 8)
+		}
+		p.b.post(w)
+		t.await("the failure", func() bool { return len(p.b.sent) > 0 }, p.b.owner)
+		c.join()
+		if p.a.received[0].Status == fabric.StatusOK {
+			t.Fatalf("a wrong request gave a good receive: %+v", p.a.received[0])
+		}
+		s.wantNoRescue()
+		t.must("Waiter.Close", s.Close())
+	}
+}
+
+// wakesNewQP has a queue pair join the completion queue of a sleeper, which is
+// then woken by it (T3).
+func wakesNewQP(t *trial) {
+	a := t.owner(t.world.A, t.domain(t.world.A), 4096, false)
+	s := t.sleeper(a, fabric.WaitConfig{})
+	pc := pairConfig{sendDepth: 8, recvDepth: 8, size: 4096}.withDefaults()
+	for range t.times(20) {
+		b := t.owner(t.world.B, t.domain(t.world.B), 64, false)
+		var joined atomic.Pointer[fabric.QP]
+		var posted atomic.Bool
+		m := t.mem(a.dom, pc.size, everything)
+		c := t.crew()
+		c.run(func() { // owns a
+			for joined.Load() == nil {
+				t.check()
+				s.Wait(func() bool { a.poll(); return joined.Load() != nil || t.stop.Load() }, t.patience())
+			}
+			e := a.add(*joined.Load(), pc.config(a), m)
+			e.postRecv(e.recvAt(0, 8))
+			posted.Store(true)
+			// The Wake may still be pending, and then ends the first Wait.
+			got := func() bool { a.poll(); return len(e.received) > 0 || t.stop.Load() }
+			woken := s.Wait(got, t.patience())
+			if !woken {
+				woken = s.Wait(got, t.patience())
+			}
+			if !woken {
+				t.Fatalf("a message on a new queue pair did not wake the sleeper")
+			}
+			t.check()
+			e.takeReceived(1)
+			t.must("Close", e.qp.Close())
+		})
+		s.asleep()
+		qa, qb := t.handshake(a, b, pc)
+		joined.Store(&qa)
+		s.Wake()
+		t.await("the receive", posted.Load)
+		s.asleep()
+		e := b.add(qb, pc.config(b), t.mem(b.dom, pc.size, everything))
+		e.post(e.sendFrom(0, 8))
+		e.wait1("the message to arrive")
+		c.join()
+	}
+	s.wantNoRescue()
+}
+
+// wakesAnyCQ has a waiter over several completion queues, and each wakes it.
+func wakesAnyCQ(t *trial) {
+	const n = 5
+	pc := pairConfig{size: 4096}.withDefaults()
+	all := t.owner(t.world.A, t.domain(t.world.A), 8, false) // polls all of them
+	var pairs []*pair
+	for range n {
+		a := t.owner(t.world.A, t.domain(t.world.A), 128, true)
+		p := t.connect(a, t.owner(t.world.B, t.domain(t.world.B), 128, false), pc)
+		all.cqs = append(all.cqs, a.cqs...)
+		all.ends[p.a.qp.Num()] = p.a
+		pairs = append(pairs, p)
+	}
+	s := t.sleeper(all, fabric.WaitConfig{})
+	rng := t.random(0)
+	for range t.times(60) {
+		p := pairs[rng.IntN(n)]
+		c := t.crew()
+		bySend := rng.IntN(2) == 0
+		c.run(func() { // owns all
+			if bySend {
+				p.a.post(p.a.sendFrom(0, 8))
+				s.until("a send completion", func() bool { return len(p.a.sent) > 0 })
+				p.a.takeSent(1)
+			} else {
+				p.a.postRecv(p.a.recvAt(0, 8))
+				s.until("a message", func() bool { return len(p.a.received) > 0 })
+				p.a.takeReceived(1)
+			}
+		})
+		s.asleep()
+		if bySend {
+			p.b.postRecv(p.b.recvAt(0, 8))
+			t.await("the message", func() bool { return len(p.b.received) > 0 }, p.b.owner)
+			p.b.takeReceived(1)
+		} else {
+			p.b.post(p.b.sendFrom(0, 8))
+			p.b.wait1("the message to arrive")
+		}
+		c.join()
+	}
+	s.wantSlept()
+	s.wantNoRescue()
+}
+
+// solicitedOnly sleeps through messages that were not marked. Waking up now
+// and then for no reason is no fault; waking up for each of them is.
+func solicitedOnly(t *trial) {
+	const plain = 10
+	p := t.pair(pairConfig{})
+	s := t.sleeper(p.a.owner, fabric.WaitConfig{SolicitedOnly: true})
+	for round := range 6 {
+		for range plain + 1 {
+			p.a.postRecv(p.a.recvAt(0, 8))
+		}
+		before := s.dozes.Load()
+		c := t.crew()
+		c.run(func() { // owns p.a
+			s.until("the marked message", func() bool { return len(p.a.received) == plain+1 })
+			p.a.takeReceived(plain + 1)
+		})
+		for range plain {
+			s.undisturbed(func() {
+				p.b.post(p.b.sendFrom(0, 8))
+				p.b.wait1("the message to arrive")
+			})
+		}
+		if woken := s.dozes.Load() - before; woken > plain/2 {
+			t.Fatalf("round %d: %d messages without a mark woke the sleeper %d times", round, plain, woken)
+		}
+		w := p.b.sendFrom(0, 8)
+		if round%2 == 1 {
+			w = p.b.writeImmTo(p.a.mem.Remote().At(64), 0, 8, 1)
+		}
+		w.Flags |= fabric.FlagSolicited
+		p.b.post(w)
+		p.b.wait1("the marked message to arrive")
+		c.join()
+	}
+	s.wantSlept()
+}
+
+// writeWakesNobody writes to a sleeper, who notices only when woken.
+func writeWakesNobody(t *trial) {
+	p := t.pair(pairConfig{})
+	s := t.sleeper(p.a.owner, fabric.WaitConfig{})
+	const n = 60
+	flag := &p.a.mem.Bytes()[63]
+	p.a.mem.put(0, make([]byte, 64))
+	p.b.mem.put(0, make([]byte, 64))
+	var seen atomic.Bool
+	c := t.crew()
+	c.run(func() { // owns p.a
+		s.Wait(func() bool {
+			p.a.poll()
+			seen.Store(fence.ObserveByte(flag) == 1)
+			return t.stop.Load()
+		}, t.patience())
+	})
+	for range n {
+		s.undisturbed(func() {
+			p.b.post(p.b.writeTo(p.a.mem.Remote(), 0, 64))
+			p.b.wait1("a WRITE")
+		})
+	}
+	if woken := int(s.dozes.Load()); woken > n/2 {
+		t.Fatalf("%d WRITEs woke the sleeper %d times", n, woken)
+	}
+	p.b.mem.put(63, []byte{1})
+	p.b.post(p.b.writeTo(p.a.mem.Remote(), 0, 64))
+	p.b.wait1("the last WRITE")
+	s.Wake()
+	c.join()
+	if !seen.Load() {
+		t.Fatalf("a sleeper that was woken did not see what was written before")
+	}
+	s.wantSlept()
+}
+
+// ping sends and waits for the answer, n times; wait and pause are the
+// caller's way of waiting and of passing time.
+func (p *pair) ping(e *end, n int, wait func(string, func() bool), pause func()) {
+	for i := range n {
+		e.postRecv(e.recvAt(64, 8))
+		e.mem.putWord(0, uint64(i))
+		e.post(e.sendFrom(0, 8))
+		pause()
+		wait("the answer", func() bool { return len(e.received) > 0 && len(e.sent) > 0 })
+		e.takeReceived(1)
+		e.takeSent(1)
+		if got := e.mem.word(64); got != uint64(i) {
+			e.t.Fatalf("answer %d to question %d", got, i)
+		}
+	}
+}
+
+// pong answers n times.
+func (p *pair) pong(e *end, n int, wait func(string, func() bool), pause func()) {
+	e.postRecv(e.recvAt(64, 8))
+	for i := range n {
+		wait("the question", func() bool { return len(e.received) > 0 })
+		e.takeReceived(1)
+		if got := e.mem.word(64); got != uint64(i) {
+			e.t.Fatalf("question %d, want %d", got, i)
+		}
+		pause()
+		e.mem.putWord(0, uint64(i))
+		if i < n-1 {
+			e.postRecv(e.recvAt(64, 8))
+		}
+		e.post(e.sendFrom(0, 8))
+		wait("the answer to leave", func() bool { return len(e.sent) > 0 })
+		e.takeSent(1)
+	}
+}
+
+// dawdle passes a random, short time without sleeping.
+func dawdle(rng *rand.Rand) func() {
+	return func() {
+		switch rng.IntN(4) {
+		case 0:
+		case 1:
+			runtime.Gosched()
+		case 2:
+			for range rng.IntN(30) {
+				runtime.Gosched()
+			}
+		default:
+			fence.PauseN(rng.IntN(2000))
+		}
+	}
+}
+
+// pingPong has two sleepers wake each other, thousands of times, with random
+// pauses so that messages come at every moment of falling asleep.
+func pingPong(t *trial) {
+	for i, spin := range []time.Duration{time.Nanosecond, time.Microsecond, 20 * time.Microsecond} {
+		p := t.pair(pairConfig{split: i == 1})
+		a := t.sleeper(p.a.owner, fabric.WaitConfig{Spin: spin})
+		b := t.sleeper(p.b.owner, fabric.WaitConfig{Spin: spin})
+		n := t.times(1500)
+		c := t.crew()
+		c.run(func() { p.pong(p.a, n, a.until, dawdle(t.random(2*i))) })
+		c.run(func() { p.ping(p.b, n, b.until, dawdle(t.random(2*i+1))) })
+		c.join()
+		for _, s := range []*sleeper{a, b} {
+			if i == 0 {
+				s.wantSlept()
+			}
+			s.wantNoRescue()
+		}
+		t.Logf("spin %v: %d rounds, slept %d and %d times", spin, n, a.Sleeps(), b.Sleeps())
+	}
+}
+
+// pingPongShared has one sleeper answer several others.
+func pingPongShared(t *trial) {
+	const n = 4
+	a := t.owner(t.world.A, t.domain(t.world.A), 512, false)
+	s := t.sleeper(a, fabric.WaitConfig{})
+	rounds := t.times(300)
+	c := t.crew()
+	var ends []*end
+	for i := range n {
+		b := t.owner(t.world.B, t.domain(t.world.B), 128, false)
+		p := t.connect(a, b, pairConfig{size: 4096})
+		ends = append(ends, p.a)
+		p.a.postRecv(p.a.recvAt(64, 8))
+		sb := t.sleeper(b, fabric.WaitConfig{})
+		c.run(func() {
+			p.ping(p.b, rounds, sb.until, dawdle(t.random(i)))
+			sb.wantNoRescue()
+		})
+	}
+	c.run(func() { serveAll(s, ends, n*rounds) })
+	c.join()
+	s.wantNoRescue()
+}
+
+// serveAll answers total questions that come from many.
+func serveAll(s *sleeper, ends []*end, total int) {
+	pause := dawdle(s.o.t.random(len(ends)))
+	open := make([]int, len(ends)) // answers on their way, per end
+	reap := func() (left int) {
+		for i, e := range ends {
+			open[i] -= len(e.takeSent(len(e.sent)))
+			left += open[i]
+		}
+		return left
+	}
+	ready := func(i int) bool { return len(ends[i].received) > 0 && open[i] == 0 }
+	for answered := 0; answered < total; {
+		s.until("a question", func() bool {
+			reap()
+			for i := range ends {
+				if ready(i) {
+					return true
+				}
+			}
+			return false
+		})
+		for i, e := range ends {
+			if !ready(i) {
+				continue
+			}
+			e.takeReceived(1)
+			answered++
+			e.mem.putWord(0, e.mem.word(64))
+			e.postRecv(e.recvAt(64, 8))
+			pause()
+			e.post(e.sendFrom(0, 8))
+			open[i]++
+		}
+	}
+	s.until("the last answers", func() bool { return reap() == 0 })
+}
+
+// dozeBell is how a path lets its server sleep: requests are WRITEs, the
+// server publishes in its memory that it dozes, and the client, which reads
+// that after its WRITE, rings.
+func dozeBell(t *trial) {
+	const request, flag = 0, 512
+	p := t.pair(pairConfig{})
+	p.a.mem.putWord(request, 0)
+	p.a.mem.putWord(flag, 0)
+	n := t.times(1500)
+	flagWord, requestWord := wordAt(p.a.mem.Bytes()[flag:]), wordAt(p.a.mem.Bytes()[request:])
+	var served atomic.Uint64
+	w := t.waiter(p.a.dev, fabric.WaitConfig{
+		CQs: p.a.cqs, Spin: time.Nanosecond,
+		Doze:   func() { fence.Announce64(flagWord, 1) },
+		Undoze: func() { fence.Publish64(flagWord, 0) },
+	})
+	c := t.crew()
+	p.a.postRecv(p.a.recvAt(1024, 0), p.a.recvAt(1024, 0))
+	c.run(func() { // the server owns p.a
+		pause := dawdle(t.random(0))
+		for i := uint64(1); i <= uint64(n); i++ {
+			ok := w.Wait(func() bool {
+				p.a.poll()
+				for range p.a.received {
+					p.a.postRecv(p.a.recvAt(1024, 0))
+				}
+				p.a.takeReceived(len(p.a.received))
+				return fence.Observe64(requestWord) >= i || t.stop.Load()
+			}, t.patience())
+			t.check()
+			if !ok {
+				t.Fatalf("request %d is there and the server sleeps", i)
+			}
+			pause()
+			served.Store(i)
+		}
+	})
+	pause := dawdle(t.random(1))
+	for i := uint64(1); i <= uint64(n); i++ { // the client owns p.b
+		p.b.mem.putWord(0, i)
+		p.b.post(unsignaled(p.b.writeTo(p.a.mem.Remote().At(request), 0, 8)), p.b.readFrom(p.a.mem.Remote().At(flag), 64, 8))
+		p.b.wait1("the READ of the flag")
+		if p.b.mem.word(64) != 0 {
+			p.b.post(p.b.sendFrom(0, 0))
+			p.b.wait1("the bell")
+		}
+		t.await("the server", func() bool { return served.Load() >= i }, p.b.owner)
+		pause()
+	}
+	c.join()
+	if w.Sleeps() == 0 && realTime(p.a.dev) {
+		t.Fatalf("the server never slept")
+	}
+}

@@ -1,0 +1,373 @@
+package fabrictest
+
+import (
+	"errors"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/remora-kv/remora/fabric"
+)
+
+// each request that a flaw changes is posted on its own.
+func oneByOne(qp fabric.QP, wrs []fabric.WR, change func(w *fabric.WR)) (int, error) {
+	for i := range wrs {
+		w := wrs[i]
+		change(&w)
+		if _, err := qp.Post([]fabric.WR{w}); err != nil {
+			var pe *fabric.PostError
+			if errors.As(err, &pe) {
+				err = &fabric.PostError{Index: i, Err: pe.Err}
+			}
+			return i, err
+		}
+	}
+	return len(wrs), nil
+}
+
+// kept filters completions.
+func kept(cs []fabric.Completion, keep func(c *fabric.Completion) bool) int {
+	n := 0
+	for i := range cs {
+		if keep(&cs[i]) {
+			cs[n] = cs[i]
+			n++
+		}
+	}
+	return n
+}
+
+var sink atomic.Pointer[[]byte]
+
+// split cuts a request of one segment in two.
+func split(w fabric.WR, at int) (first, second fabric.WR) {
+	first, second = w, w
+	first.Local.Len = at
+	second.Local.Off += at
+	second.Local.Len -= at
+	second.Remote.Addr += uint64(at)
+	return first, second
+}
+
+// postEarly posts a part of a request, and lets others look.
+func postEarly(qp fabric.QP, w fabric.WR) {
+	_, _ = qp.Post([]fabric.WR{unsignaled(w)})
+	for range 2000 {
+		sink.Store(nil)
+	}
+}
+
+// flaws are devices that break one rule each.
+var flaws = []*flaw{
+	{
+		name:   "completions-reversed",
+		cases:  []string{"G1/chains/rc", "G1/mixed-operations/rc", "G1/receives/rc"},
+		polled: func(cs []fabric.Completion) int { slices.Reverse(cs); return len(cs) },
+	},
+	{
+		name:  "write-one-byte-short",
+		cases: []string{"G8/sizes/write/rc", "segments/write/rc", "G3/completion/rc", "G18/one-sided/rc"},
+		post: func(qp fabric.QP, wrs []fabric.WR) (int, error) {
+			return oneByOne(qp, wrs, func(w *fabric.WR) {
+				if w.Op == fabric.OpWrite && w.Local.Len > 1 {
+					w.Local.Len--
+				}
+			})
+		},
+	},
+	{
+		name:  "write-one-byte-beside",
+		cases: []string{"G8/sizes/write/rc", "G7/edges/rc"},
+		post: func(qp fabric.QP, wrs []fabric.WR) (int, error) {
+			return oneByOne(qp, wrs, func(w *fabric.WR) {
+				if w.Op == fabric.OpWrite && w.Local.Len > 0 {
+					w.Remote.Addr++
+				}
+			})
+		},
+	},
+	{
+		name:  "write-dropped-sometimes",
+		cases: []string{"G8/sizes/write/rc", "G4/overlap/rc", "G2/pipelined/rc"},
+		post: func() func(qp fabric.QP, wrs []fabric.WR) (int, error) {
+			var n atomic.Int64
+			return func(qp fabric.QP, wrs []fabric.WR) (int, error) {
+				return oneByOne(qp, wrs, func(w *fabric.WR) {
+					if w.Op == fabric.OpWrite && n.Add(1)%17 == 0 {
+						w.Local.Len, w.More = 0, nil
+					}
+				})
+			}
+		}(),
+	},
+	{
+		// The second half is written first: the last byte is not the last.
+		name:  "write-in-two-halves",
+		cases: []string{"G2/last-byte-last/rc"},
+		post: func(qp fabric.QP, wrs []fabric.WR) (int, error) {
+			return oneByOne(qp, wrs, func(w *fabric.WR) {
+				if half := w.Local.Len / 2; w.Op == fabric.OpWrite && half > 0 && len(w.More) == 0 {
+					first, second := split(*w, half)
+					postEarly(qp, second)
+					*w = first
+				}
+			})
+		},
+	},
+	{
+		// In address order, but cut in the middle of a word.
+		name:  "words-torn",
+		cases: []string{"G5/write-against-cpu/rc", "G5/write-against-read/rc"},
+		post: func(qp fabric.QP, wrs []fabric.WR) (int, error) {
+			return oneByOne(qp, wrs, func(w *fabric.WR) {
+				if w.Op == fabric.OpWrite && w.Local.Len >= 8 && len(w.More) == 0 {
+					first, second := split(*w, w.Local.Len-4)
+					postEarly(qp, first)
+					*w = second
+				}
+			})
+		},
+	},
+	{
+		name:    "send-overtakes-write",
+		cases:   []string{"G3/write-then-send/rc", "G3/write-then-write-imm/rc"},
+		raceOff: true, // the detector sees it, too
+		post: func() func(qp fabric.QP, wrs []fabric.WR) (int, error) {
+			var held []fabric.WR
+			return func(qp fabric.QP, wrs []fabric.WR) (int, error) {
+				if wrs[0].Op == fabric.OpWrite && wrs[0].Flags == 0 {
+					held = slices.Clone(wrs)
+					return len(wrs), nil
+				}
+				n, err := qp.Post(wrs)
+				for range 20000 { // the receiver looks
+					sink.Store(nil)
+				}
+				late := held
+				held = nil
+				_, _ = qp.Post(late)
+				return n, err
+			}
+		}(),
+	},
+	{
+		name:  "write-overtakes-read",
+		cases: []string{"G4/write-after-read/rc", "G4/overlap/rc"},
+		post: func(qp fabric.QP, wrs []fabric.WR) (int, error) {
+			wrs = slices.Clone(wrs)
+			for i := 1; i < len(wrs); i++ {
+				if wrs[i-1].Op == fabric.OpRead && wrs[i].Op == fabric.OpWrite {
+					wrs[i-1], wrs[i] = wrs[i], wrs[i-1]
+					wrs[i-1].Flags, wrs[i].Flags = wrs[i].Flags, wrs[i-1].Flags
+				}
+			}
+			return qp.Post(wrs)
+		},
+	},
+	{
+		name:  "fetch-add-forgotten",
+		cases: []string{"G6/fetch-add-unique", "G6/both-kinds", "G6/results"},
+		post: func() func(qp fabric.QP, wrs []fabric.WR) (int, error) {
+			var n atomic.Int64
+			return func(qp fabric.QP, wrs []fabric.WR) (int, error) {
+				return oneByOne(qp, wrs, func(w *fabric.WR) {
+					if w.Op == fabric.OpFetchAdd && n.Add(1)%5 == 0 {
+						w.Operand = 0
+					}
+				})
+			}
+		}(),
+	},
+	{
+		name:  "unsignaled-completes",
+		cases: []string{"G10/silence/rc", "G10/unsignaled-run/rc", "G8/sizes/write/rc"},
+		post: func(qp fabric.QP, wrs []fabric.WR) (int, error) {
+			return oneByOne(qp, wrs, func(w *fabric.WR) { w.Flags |= fabric.FlagSignaled })
+		},
+	},
+	{
+		name:   "queue-one-deeper",
+		cases:  []string{"G12/chain-too-long/rc", "G10/unsignaled-run/rc", "G12/receives/rc"},
+		config: func(cfg *fabric.QPConfig) { cfg.SendDepth++; cfg.RecvDepth++ },
+		roomy:  true,
+	},
+	{
+		name:  "flushes-lost",
+		cases: []string{"G7/refused/write/rc", "G11/after-error", "G13/death/receives/rc", "G13/graceful/rc"},
+		polled: func(cs []fabric.Completion) int {
+			return kept(cs, func(c *fabric.Completion) bool { return c.Status != fabric.StatusFlushed })
+		},
+	},
+	{
+		name:  "wrong-status",
+		cases: []string{"G7/refused/read/rc", "G9/overlong/rc", "G9/rnr-at-once"},
+		polled: func(cs []fabric.Completion) int {
+			return kept(cs, func(c *fabric.Completion) bool {
+				if c.Status != fabric.StatusOK {
+					c.Status = fabric.StatusFlushed
+				}
+				return true
+			})
+		},
+	},
+	{
+		name:  "errors-hidden",
+		cases: []string{"G7/refused/write/rc", "G13/death/idle/rc"},
+		state: func(qp fabric.QP) fabric.State { return fabric.StateReady },
+	},
+	{
+		name:  "wrong-reason",
+		cases: []string{"G13/death/idle/rc", "G13/graceful/rc"},
+		err: func(qp fabric.QP) error {
+			if qp.Err() != nil {
+				return fabric.ErrInvalid
+			}
+			return nil
+		},
+	},
+	{
+		name:  "immediate-lost",
+		cases: []string{"G19/sizes/write-imm/rc"},
+		polled: func(cs []fabric.Completion) int {
+			return kept(cs, func(c *fabric.Completion) bool { c.HasImm = false; return true })
+		},
+	},
+	{
+		name:  "inline-read-late",
+		cases: []string{"G14/inline/rc"},
+		post: func() func(qp fabric.QP, wrs []fabric.WR) (int, error) {
+			// A NIC that reads inline data when it gets to it: here, one post
+			// later.
+			var held []fabric.WR
+			posts := 0
+			return func(qp fabric.QP, wrs []fabric.WR) (int, error) {
+				late := held
+				held = slices.Clone(wrs)
+				if posts++; posts%16 == 0 {
+					late, held = append(late, held...), nil
+				}
+				if len(late) == 0 {
+					return len(wrs), nil
+				}
+				if n, err := qp.Post(late); err != nil {
+					return n, err
+				}
+				return len(wrs), nil
+			}
+		}(),
+	},
+	{
+		name:     "counted-twice",
+		cases:    []string{"G15/each-operation/rc", "G15/device-sums", "G15/both-ways"},
+		counters: func(c *fabric.Counters) { c.Add(&fabric.Counters{Out: c.Out}) },
+	},
+	{
+		name:   "always-wakes",
+		cases:  []string{"G17/solicited"},
+		waiter: func(cfg *fabric.WaitConfig) { cfg.SolicitedOnly = false },
+	},
+	{
+		name:   "busy-sleeps",
+		cases:  []string{"G17/busy"},
+		waiter: func(cfg *fabric.WaitConfig) { cfg.Policy = fabric.Adaptive },
+	},
+	{
+		name:   "never-sleeps",
+		cases:  []string{"G17/doze-pairs"},
+		waiter: func(cfg *fabric.WaitConfig) { cfg.Policy = fabric.Busy },
+	},
+	{
+		name:  "wake-forgotten",
+		cases: []string{"G17/wake-next"},
+		wait: func(w fabric.Waiter, cfg *fabric.WaitConfig, poll func() bool, timeout time.Duration) bool {
+			w.Wait(func() bool { return false }, time.Microsecond) // swallows the Wake
+			return w.Wait(poll, timeout)
+		},
+	},
+	{
+		name:   "no-look-after-doze",
+		cases:  []string{"G17/doze-then-poll", "G17/doze-pairs"},
+		waiter: func(cfg *fabric.WaitConfig) { cfg.Doze, cfg.Undoze = nil, nil },
+		wait: func(w fabric.Waiter, cfg *fabric.WaitConfig, poll func() bool, timeout time.Duration) bool {
+			quiet := false
+			doze, undoze := cfg.Doze, cfg.Undoze
+			if doze == nil || undoze == nil {
+				return w.Wait(poll, timeout)
+			}
+			for range 3 {
+				if poll() {
+					return true
+				}
+				doze()
+				w.Wait(func() bool { return quiet }, 10*time.Microsecond)
+				undoze()
+			}
+			return false
+		},
+	},
+	{
+		name:  "timeout-early",
+		cases: []string{"G17/timeout"},
+		wait: func(w fabric.Waiter, cfg *fabric.WaitConfig, poll func() bool, timeout time.Duration) bool {
+			return w.Wait(poll, (timeout+1)/2)
+		},
+	},
+	{
+		name:    "allocates",
+		cases:   []string{"allocs/write/rc", "allocs/send/rc"},
+		raceOff: true,
+		post: func(qp fabric.QP, wrs []fabric.WR) (int, error) {
+			b := make([]byte, 1)
+			sink.Store(&b)
+			return qp.Post(wrs)
+		},
+	},
+	{
+		name:  "leaks-goroutine",
+		cases: []string{"connect/reject"},
+		dial:  func() { go leak.wait() },
+	},
+	{
+		name:    "leaks-queue-pair",
+		cases:   []string{"connect/cycles/rc"},
+		closeQP: func(qp fabric.QP) error { return qp.Disconnect() },
+	},
+	{
+		name:   "modest",
+		cases:  []string{"limits/minimums"},
+		limits: func(l *fabric.Limits) { l.MaxPrivate = 55 },
+	},
+	{
+		name:  "receives-swapped",
+		cases: []string{"G1/receives/rc", "G12/chain-too-long/rc"},
+		postRecv: func() func(qp fabric.QP, wrs []fabric.RecvWR) (int, error) {
+			var held *fabric.RecvWR
+			return func(qp fabric.QP, wrs []fabric.RecvWR) (int, error) {
+				if held == nil {
+					w := wrs[0]
+					held = &w
+					return len(wrs), nil
+				}
+				n, err := qp.PostRecv(append(slices.Clone(wrs), *held))
+				held = nil
+				return min(n, len(wrs)), err
+			}
+		}(),
+	},
+	{
+		name:  "rnr-gives-up-early",
+		cases: []string{"G9/rnr-timeout"},
+		config: func(cfg *fabric.QPConfig) {
+			if cfg.RNRTimeout > 0 {
+				cfg.RNRTimeout /= 2
+			}
+		},
+	},
+}
+
+// leak is where leaked goroutines wait until the test is over.
+var leak leakage
+
+type leakage struct{ never chan struct{} }
+
+func (l *leakage) wait() { <-l.never }

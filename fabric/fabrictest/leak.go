@@ -1,0 +1,96 @@
+package fabrictest
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+
+	"go.uber.org/goleak"
+)
+
+// stock is what this process holds at one moment. Where there is no /proc it
+// knows goroutines only.
+type stock struct {
+	goroutines goleak.Option
+	files      map[string]string // descriptor -> what it is
+	mappings   int
+}
+
+// inventory takes stock.
+func inventory() stock {
+	return stock{goroutines: goleak.IgnoreCurrent(), files: openFiles(), mappings: memfdMappings()}
+}
+
+// leaked says what is there now that was not there before, or nothing. It
+// waits for what is on its way out.
+func (s stock) leaked() string {
+	var parts []string
+	if err := goleak.Find(s.goroutines); err != nil {
+		parts = append(parts, err.Error())
+	}
+	var files []string
+	var mappings int
+	for deadline := time.Now().Add(3 * time.Second); ; runtime.Gosched() {
+		files = s.newFiles()
+		mappings = memfdMappings()
+		if (len(files) == 0 && mappings <= s.mappings) || time.Now().After(deadline) {
+			break
+		}
+		runtime.GC() // what is closed by a finalizer is a leak only if it stays
+	}
+	if len(files) != 0 {
+		parts = append(parts, fmt.Sprintf("%d file descriptors are still open:\n\t%s", len(files), strings.Join(files, "\n\t")))
+	}
+	if mappings > s.mappings {
+		parts = append(parts, fmt.Sprintf("%d mappings of memory files are left, %d before", mappings, s.mappings))
+	}
+	return strings.Join(parts, "\n")
+}
+
+// newFiles lists descriptors that are open now and were not, or were something
+// else.
+func (s stock) newFiles() []string {
+	var list []string
+	for fd, what := range openFiles() {
+		if s.files[fd] != what {
+			list = append(list, fd+" -> "+what)
+		}
+	}
+	return list
+}
+
+func openFiles() map[string]string {
+	const dir = "/proc/self/fd"
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil
+	}
+	files := make(map[string]string, len(entries))
+	for _, e := range entries {
+		// The descriptor that lists the directory is gone by now.
+		if what, err := os.Readlink(filepath.Join(dir, e.Name())); err == nil {
+			files[e.Name()] = what
+		}
+	}
+	return files
+}
+
+// memfdMappings counts mappings of memory files. Others are left out, because
+// the runtime makes and drops mappings as it likes.
+func memfdMappings() int {
+	maps, err := os.ReadFile("/proc/self/maps")
+	if err != nil {
+		return 0
+	}
+	n := 0
+	for line := range bytes.Lines(maps) {
+		if bytes.Contains(line, []byte("memfd:")) {
+			n++
+		}
+	}
+	return n
+}

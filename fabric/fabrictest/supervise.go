@@ -1,0 +1,88 @@
+package fabrictest
+
+import (
+	"hash/fnv"
+	"runtime"
+	"testing"
+	"time"
+)
+
+// outcome is how a case ended.
+type outcome int
+
+const (
+	caseEnded outcome = iota
+	caseHung
+)
+
+// runCase runs one case on a fresh world, with a watchdog and a leak check.
+func runCase(tb testing.TB, c *testCase, newWorld func(tb testing.TB) *World, opt Options, leaks bool) outcome {
+	tb.Helper()
+	if opt.Watchdog == 0 {
+		opt.Watchdog = DefaultWatchdog
+	}
+	before := inventory()
+	t := &trial{TB: tb, opt: opt, rule: c.rule, seed: seedOf(c.name)}
+	work := func() {
+		t.world = newWorld(t)
+		if t.world == nil || t.world.A == nil || t.world.B == nil || t.world.Listen == nil || t.world.Kill == nil {
+			t.Fatalf("fabrictest: the World lacks A, B, Listen or Kill")
+		}
+		c.run(t)
+	}
+	ok := t.supervised("case", work) && t.supervised("its goroutines", t.group.Wait) &&
+		t.supervised("clean-up", t.teardown)
+	if tb.Failed() && c.rule != "" {
+		tb.Logf("seed %#x; the rule: %s", t.seed, c.rule)
+	}
+	if !ok {
+		return caseHung
+	}
+	if leaks && !tb.Failed() {
+		if msg := before.leaked(); msg != "" {
+			tb.Errorf("closed everything, and yet:\n%s", msg)
+		}
+	}
+	if why := t.skipped.Load(); why != nil && !tb.Failed() {
+		tb.Skip(*why)
+	}
+	return caseEnded
+}
+
+// supervised runs f in a goroutine of its own, which may end by Goexit, and
+// reports whether it ended in time.
+func (t *trial) supervised(what string, f func()) bool {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		defer t.rescue()
+		f()
+	}()
+	dog := time.NewTimer(t.opt.Watchdog)
+	defer dog.Stop()
+	select {
+	case <-done:
+		return true
+	case <-dog.C:
+	}
+	t.Errorf("watchdog: %s took more than %v. All goroutines:\n%s", what, t.opt.Watchdog, allStacks())
+	t.over.Store(true)
+	return false
+}
+
+func allStacks() []byte {
+	for size := 1 << 20; ; size *= 2 {
+		buf := make([]byte, size)
+		if n := runtime.Stack(buf, true); n < size || size >= 64<<20 {
+			return buf[:n]
+		}
+	}
+}
+
+// seedOf makes the random choices of a case differ from those of the others
+// and stay the same from run to run.
+func seedOf(name string) uint64 {
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(name))
+	return h.Sum64()
+}
