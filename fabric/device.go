@@ -57,7 +57,8 @@ type Domain interface {
 	// Alloc registers size bytes of new, zeroed memory, for which peers have
 	// the given rights. purpose names it in memory statistics.
 	Alloc(purpose string, size int, access Access) (*Region, error)
-	// NewUD makes a datagram queue pair; cfg.Transport must be UD.
+	// NewUD makes a datagram queue pair in this domain; cfg.Transport must be
+	// UD, and cfg.Domain is not looked at.
 	NewUD(cfg QPConfig) (QP, error)
 	// NewAddressHandle makes addr, as QP.Address returned it at the peer, a
 	// destination for datagrams of this domain.

@@ -65,8 +65,8 @@ type QP interface {
 	// State returns the state.
 	State() State
 	// Err returns why the queue pair is not ready: an error that wraps
-	// ErrDisconnected, ErrPeerLost, ErrCompletion or ErrClosed; nil while
-	// ready.
+	// ErrDisconnected, ErrPeerLost, ErrProtocol, ErrCompletion or ErrClosed;
+	// nil while ready.
 	Err() error
 	// Done is closed when the queue pair leaves StateReady.
 	Done() <-chan struct{}

@@ -36,8 +36,9 @@ func (o Op) Needs() Access {
 		return RemoteWrite
 	case OpFetchAdd, OpCmpSwap:
 		return RemoteAtomic
+	default:
+		return 0
 	}
-	return 0
 }
 
 // Region is memory registered with a device. Its bytes are zero at first and

@@ -109,14 +109,7 @@ func testBinary(t *testing.T) string {
 	if os.Getuid() != 0 {
 		return exe
 	}
-	dir, err := os.MkdirTemp("", "remora-test-")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	if err := os.Chmod(dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	dir := publicDir(t)
 	b, err := os.ReadFile(exe)
 	if err != nil {
 		t.Fatal(err)
@@ -126,6 +119,21 @@ func testBinary(t *testing.T) string {
 		t.Fatal(err)
 	}
 	return to
+}
+
+// publicDir makes a directory that every user can enter; t.TempDir is private
+// to this one.
+func publicDir(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "remora-test-") //nolint:usetesting // see above
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	if err := os.Chmod(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return dir
 }
 
 func (c *child) tell(k task) {
@@ -232,14 +240,7 @@ const patience = 20 * time.Second
 
 func listen(t *testing.T, s *side, cfg fabric.ListenConfig) fabric.Listener {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "remora-test-")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	if err := os.Chmod(dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	dir := publicDir(t)
 	l, err := s.dev.Listen(fabric.Addr{Fabric: "shm", Name: filepath.Join(dir, "sock")}, cfg)
 	if err != nil {
 		t.Fatal(err)

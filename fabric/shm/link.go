@@ -33,7 +33,7 @@ type link struct {
 
 // start connects the queue pair to its segment and begins to listen to the
 // peer. bells are the peer's for receives and for sends.
-func (d *Device) start(q *direct.QP, s socket, segment *arena.Block, end, peerDepth int, bells []int) *link {
+func (d *Device) start(q *direct.QP, s socket, segment *arena.Block, end, peerDepth int, bells []int) {
 	l := &link{dev: d, qp: q, sock: s, segment: segment, bells: bells, granted: map[uint32]struct{}{}}
 	q.Attach(segment.Bytes(), end, peerDepth, peerBell{bells[0]}, peerBell{bells[1]})
 	d.mu.Lock()
@@ -41,7 +41,6 @@ func (d *Device) start(q *direct.QP, s socket, segment *arena.Block, end, peerDe
 	d.mu.Unlock()
 	q.Start(l)
 	go l.run()
-	return l
 }
 
 // Resolve implements direct.Link: the peer is asked.
@@ -149,9 +148,13 @@ func (l *link) grant(key uint32) error {
 		l.tell(m.encode())
 		return nil
 	}
+	file, ok := r.Backing.Share.(*arena.Block)
+	if !ok {
+		panic(fmt.Sprintf("fabric: region %#x is backed by %T", key, r.Backing.Share))
+	}
 	m.access, m.addr, m.size = r.Access, r.Addr, uint64(r.Size)
 	l.granted[key] = struct{}{}
-	l.tell(m.encode(), r.Backing.Share.(*arena.Block).FD())
+	l.tell(m.encode(), file.FD())
 	return nil
 }
 

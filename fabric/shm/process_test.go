@@ -105,7 +105,7 @@ var writeSizes = []int{1, 2, 7, 8, 9, 63, 64, 65, 100, 511, 1000, 4000}
 
 // TestLastByteLast hammers G2 between two processes.
 func TestLastByteLast(t *testing.T) {
-	const count = 20_000
+	const count = 10_000
 	srv := mustSide(t)
 	r := mustAlloc(t, srv, 8192, fabric.RemoteRead|fabric.RemoteWrite)
 	l := listen(t, srv, fabric.ListenConfig{})

@@ -178,5 +178,9 @@ func dialSocket(ctx context.Context, path string) (socket, error) {
 		}
 		return socket{}, err
 	}
-	return socket{c: c.(*net.UnixConn)}, nil
+	u, ok := c.(*net.UnixConn)
+	if !ok {
+		panic(fmt.Sprintf("fabric: dialing a unix socket gave %T", c))
+	}
+	return socket{c: u}, nil
 }

@@ -95,7 +95,11 @@ func listenUnix(path string, mode os.FileMode) (*net.UnixListener, error) {
 		_ = l.Close()
 		return nil, err
 	}
-	return l.(*net.UnixListener), nil
+	u, ok := l.(*net.UnixListener)
+	if !ok {
+		panic(fmt.Sprintf("fabric: listening at a unix socket gave %T", l))
+	}
+	return u, nil
 }
 
 // removeStale removes a socket that nobody listens at.
@@ -110,7 +114,8 @@ func removeStale(path string) error {
 	if info.Mode()&os.ModeSocket == 0 {
 		return fmt.Errorf("%s exists and is not a socket; remove it or choose another path: %w", path, fabric.ErrInvalid)
 	}
-	c, err := net.DialTimeout("unixpacket", path, time.Second)
+	dialer := net.Dialer{Timeout: time.Second}
+	c, err := dialer.DialContext(context.Background(), "unixpacket", path)
 	if err == nil {
 		_ = c.Close()
 		return inUse(path)

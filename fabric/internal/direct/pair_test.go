@@ -67,7 +67,13 @@ func newEnd(t testing.TB, cfg fabric.QPConfig) *end {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e.dom, e.cq = dom.(*Domain), cq.(*CQ)
+	var ok bool
+	if e.dom, ok = dom.(*Domain); !ok {
+		t.Fatalf("a domain is a %T", dom)
+	}
+	if e.cq, ok = cq.(*CQ); !ok {
+		t.Fatalf("a completion queue is a %T", cq)
+	}
 	cfg.Domain, cfg.SendCQ, cfg.RecvCQ = dom, cq, cq
 	if e.qp, err = NewQP(e.core, cfg); err != nil {
 		t.Fatal(err)

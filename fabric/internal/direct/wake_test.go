@@ -29,7 +29,8 @@ func TestNoLostWakeup(t *testing.T) {
 				return
 			}
 			defer func() { _ = w.Close() }()
-			p := &player{t: t, e: e, w: w.(*Waiter), rnd: rnd}
+			p := &player{t: t, e: e, rnd: rnd}
+			p.w, _ = w.(*Waiter)
 			p.run(rounds, first)
 			if n := p.w.Rescues(); n != 0 {
 				t.Errorf("%d wake-ups were lost (solicited only: %v)", n, solicited)

@@ -1,0 +1,71 @@
+package provider
+
+import (
+	"fmt"
+	"strings"
+	"sync/atomic"
+
+	"github.com/remora-kv/remora/fabric"
+	"github.com/remora-kv/remora/fabric/loop"
+	"github.com/remora-kv/remora/fabric/shm"
+	"github.com/remora-kv/remora/fabric/tcp"
+)
+
+// The names of the fabrics.
+const (
+	Loop = "loop"
+	Shm  = "shm"
+	TCP  = "tcp"
+	RDMA = "rdma"
+)
+
+// Set opens devices. Its methods may be called from any goroutine.
+type Set struct {
+	network *loop.Network
+	opened  atomic.Uint64
+}
+
+// New returns a set whose loop network is empty.
+func New() *Set { return &Set{network: loop.NewNetwork()} }
+
+// Names returns the fabrics that Open knows, the ones that need nothing
+// installed first.
+func Names() []string { return []string{Loop, Shm, TCP, RDMA} }
+
+// Open makes a device. name is a fabric (loop, shm, tcp, rdma) or an address
+// of one (shm:/run/remora.sock, rdma://host:port?device=mlx5_0), whose options
+// choose the device. The caller closes it.
+func (s *Set) Open(name string) (fabric.Device, error) {
+	addr := fabric.Addr{Fabric: name}
+	if strings.Contains(name, ":") {
+		parsed, err := fabric.ParseAddr(name)
+		if err != nil {
+			return nil, err
+		}
+		addr = parsed
+	}
+	return s.open(addr)
+}
+
+func (s *Set) open(addr fabric.Addr) (fabric.Device, error) {
+	switch addr.Fabric {
+	case Loop:
+		return device(s.network.NewDevice(fmt.Sprintf("loop%d", s.opened.Add(1)-1)))
+	case Shm:
+		return device(shm.New(shm.Config{}))
+	case TCP:
+		return device(tcp.New(tcp.Config{}))
+	case RDMA, "verbs":
+		return openVerbs(addr)
+	}
+	return nil, fmt.Errorf("provider: fabric %q is unknown: use %s: %w",
+		addr.Fabric, strings.Join(Names(), ", "), fabric.ErrInvalid)
+}
+
+// device keeps a nil pointer from becoming a device that is not nil.
+func device[D fabric.Device](d D, err error) (fabric.Device, error) {
+	if err != nil {
+		return nil, err
+	}
+	return d, nil
+}

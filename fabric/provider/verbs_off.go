@@ -1,0 +1,16 @@
+//go:build !rdma
+
+package provider
+
+import (
+	"fmt"
+
+	"github.com/remora-kv/remora/fabric"
+)
+
+// openVerbs is what a binary without the verbs provider answers.
+func openVerbs(addr fabric.Addr) (fabric.Device, error) {
+	return nil, fmt.Errorf("provider: this binary has no verbs provider, so it cannot open %q: "+
+		"build one that has it with `go build -tags rdma ./cmd/remora`, "+
+		"or use shm between processes of one host and tcp between hosts: %w", addr.Fabric, fabric.ErrUnsupported)
+}
