@@ -1,0 +1,300 @@
+package perf
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"sync/atomic"
+
+	"github.com/remora-kv/remora/fabric"
+	"github.com/remora-kv/remora/internal/cycles"
+	"github.com/remora-kv/remora/internal/fence"
+)
+
+// caller is the client of an echo: it keeps a window of requests in flight on
+// its one lane and takes the replies in order. Request s, counted from 1, uses
+// slot (s-1) mod window and carries s in its last eight bytes; its reply is the
+// same message.
+type caller struct {
+	e      *end
+	l      *lane
+	window int
+	chain  int
+	req    sendRing
+	stage  [][]byte         // by slot: the last eight bytes of the request
+	reply  []*atomic.Uint64 // by slot: those of the reply, when it is written
+	recv   recvRing         // takes the replies, when they are sent
+	mail   [][]byte         // by place in recv: the last eight bytes
+	bell   *bell
+	slack  int // requests pending before completions must be taken
+
+	sent, got uint64 // last sequence numbers
+	sendSlot  int    // of the next request
+	takeSlot  int    // of the next reply
+	m         *meter
+	err       error
+	silent    int // windows lost in a row
+	pick      func() bool
+	look      func() bool
+	wait      patience
+}
+
+func newCaller(e *end, c *Case) (_ *caller, err error) {
+	l := e.lanes[0]
+	k := &caller{e: e, l: l, window: c.Window, chain: c.chain(), wait: patience{e: e, lossy: c.Transport != fabric.RC}}
+	k.req = newSendRing(l, e.shape, c.Window, func(place int) fabric.WR {
+		slot := place % c.Window
+		w := fabric.WR{Op: c.Request, Local: l.local.Seg(e.slots.off(slot), c.Size), To: l.to}
+		if c.Request == fabric.OpWrite {
+			w.Remote = l.remote.At(e.slots.off(slot))
+		}
+		if c.Inline {
+			w.Flags |= fabric.FlagInline
+		}
+		return w
+	})
+	if k.slack = k.req.ring/2 - 1; c.Signaled {
+		k.slack = 0
+	}
+	for slot := range c.Window {
+		at := e.slots.word(slot)
+		k.stage = append(k.stage, l.local.Bytes()[at:at+wordSize])
+		if c.Reply == fabric.OpWrite {
+			k.reply = append(k.reply, wordAt(l.shared.Bytes(), at))
+		}
+	}
+	if k.bell, err = newBell(e, l, c, c.Reply, c.Request); err != nil {
+		return nil, err
+	}
+	e.doze, k.look = k.doze, k.lookAndPick
+	k.pick = k.pickWritten
+	if c.Reply == fabric.OpSend {
+		k.pick = k.pickSent
+		err = k.postReceives()
+	}
+	return k, err
+}
+
+// postReceives makes and posts the receives for replies that are sent.
+func (k *caller) postReceives() error {
+	n := k.e.shape.recvs
+	k.recv = newRecvRing(k.l, n, func(place int) fabric.RecvWR {
+		return fabric.RecvWR{Local: k.e.recvSeg(k.l, place)}
+	})
+	for place := range n {
+		b := k.e.messageSeg(k.l, place).Bytes()
+		k.mail = append(k.mail, b[len(b)-wordSize:])
+	}
+	return k.recv.post(n)
+}
+
+func (k *caller) owner() *end { return k.e }
+
+func (k *caller) doze() {
+	if err := k.bell.doze(); err != nil {
+		k.err = err
+	}
+}
+
+// run implements program.
+func (k *caller) run(m *meter) error {
+	k.m, k.err = m, nil
+	if k.window == 1 {
+		return m.each(k.one, k.many)
+	}
+	return k.stream()
+}
+
+func (k *caller) many(n int) error {
+	for range n {
+		if err := k.one(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// one makes a single call, and makes it again when it was lost.
+func (k *caller) one() error {
+	for lost := k.m.lost; ; lost = k.m.lost {
+		if err := k.send(1); err != nil {
+			return err
+		}
+		if err := k.await(); err != nil || k.m.lost == lost {
+			return err
+		}
+	}
+}
+
+// await takes at least one reply.
+func (k *caller) await() error {
+	if k.reply != nil {
+		for range memorySteps {
+			if k.pickWritten() {
+				return nil
+			}
+		}
+	} else {
+		for range idleSteps {
+			if k.pickSent() {
+				return k.err
+			}
+		}
+	}
+	return k.awaitLong()
+}
+
+// awaitLong goes on in the waiter, and gives up what is lost.
+func (k *caller) awaitLong() error {
+	err := k.wait.wait(k.m, k.look)
+	if !errors.Is(err, errLost) {
+		k.silent = 0
+		return errors.Join(err, k.err)
+	}
+	if k.silent++; k.silent == maxSilent {
+		return fmt.Errorf("%d times in a row no reply came within %v on %v, which may lose messages but not all",
+			k.silent, lossTimeout, k.l.qp.Transport())
+	}
+	k.m.lost += k.sent - k.got
+	k.skipTo(k.sent)
+	if k.m.over(cycles.Now()) {
+		return errStopped
+	}
+	return k.bell.chime()
+}
+
+// lookAndPick is pick for a caller that has waited for some time.
+func (k *caller) lookAndPick() bool {
+	if k.pick() {
+		return true
+	}
+	if k.reply != nil && k.collect() {
+		return k.err != nil
+	}
+	if err := k.bell.look(); err != nil {
+		k.err = err
+		return true
+	}
+	return false
+}
+
+// skipTo gives up the replies up to sequence number s.
+func (k *caller) skipTo(s uint64) {
+	k.takeSlot = int((uint64(k.takeSlot) + s - k.got) % uint64(k.window))
+	k.got = s
+}
+
+// send posts n requests.
+func (k *caller) send(n int) error {
+	for k.req.pending() > k.slack {
+		if !k.collect() && k.req.pending()+n <= k.req.ring {
+			break
+		}
+		if k.err != nil {
+			return k.err
+		}
+	}
+	for range n {
+		k.sent++
+		binary.NativeEndian.PutUint64(k.stage[k.sendSlot], k.sent)
+		if k.sendSlot++; k.sendSlot == k.window {
+			k.sendSlot = 0
+		}
+	}
+	return k.req.post(n)
+}
+
+// stream keeps the window full until the run is over, then drains it.
+func (k *caller) stream() error {
+	m := k.m
+	base, check := k.got, uint64(clockEvery)
+	var timed, start uint64 // the call whose latency is being taken
+	next := uint64(0)
+	for {
+		room := uint64(k.window) - (k.sent - k.got)
+		if n := min(room, m.limit-min(m.limit, k.sent-base-m.lost)); n > 0 {
+			if timed == 0 && m.ops >= next {
+				timed, start = k.sent+1, cycles.Now()
+			}
+			if err := k.send(int(n)); err != nil {
+				return err
+			}
+		}
+		if k.sent == k.got {
+			return nil
+		}
+		if err := k.await(); err != nil {
+			return err
+		}
+		m.ops = k.got - base - m.lost
+		if timed != 0 && k.got >= timed {
+			m.record(cycles.Now() - start)
+			timed, next = 0, m.ops+uint64(m.every)
+		}
+		if m.ops >= check {
+			check = m.ops + clockEvery
+			if m.over(cycles.Now()) {
+				m.limit = 0
+			}
+		}
+	}
+}
+
+// pickWritten takes the next replies that were written into memory, at most a
+// chain of them.
+func (k *caller) pickWritten() bool {
+	n := 0
+	for n < k.chain && fence.Observe64(k.reply[k.takeSlot]) == k.got+1 {
+		k.got++
+		if k.takeSlot++; k.takeSlot == k.window {
+			k.takeSlot = 0
+		}
+		n++
+	}
+	return n > 0
+}
+
+// pickSent takes the replies that were sent.
+func (k *caller) pickSent() bool {
+	before := k.got
+	k.collect()
+	return k.got != before || k.err != nil
+}
+
+// collect takes completions, and reports whether there were any.
+func (k *caller) collect() bool {
+	n := k.e.cq.Poll(k.e.comps)
+	mail := 0
+	for i := range k.e.comps[:n] {
+		c := &k.e.comps[i]
+		switch {
+		case c.Status != fabric.StatusOK:
+			k.err = c.Err()
+			return true
+		case c.Op != fabric.OpRecv && k.bell.done(placeOf(c.ID)):
+		case c.Op != fabric.OpRecv:
+			k.req.reclaim(placeOf(c.ID))
+		case k.mail == nil:
+			k.err = errors.Join(k.err, k.bell.rung())
+		default:
+			mail++
+			k.open(binary.NativeEndian.Uint64(k.mail[placeOf(c.ID)]))
+		}
+	}
+	if mail > 0 {
+		k.err = errors.Join(k.err, k.recv.post(mail))
+	}
+	return n > 0
+}
+
+// open takes the reply with sequence number s. One that was given up is
+// ignored; those before it that did not come are lost.
+func (k *caller) open(s uint64) {
+	switch {
+	case s == k.got+1:
+		k.skipTo(s)
+	case s > k.got && s <= k.sent:
+		k.m.lost += s - k.got - 1
+		k.skipTo(s)
+	}
+}

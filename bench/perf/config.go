@@ -1,0 +1,166 @@
+package perf
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/remora-kv/remora/fabric"
+)
+
+// ErrUsage is wrapped by every error that the user mends by asking for
+// something else: an unknown test, a transport that cannot carry it, a size
+// beyond a limit.
+var ErrUsage = errors.New("cannot be measured as asked")
+
+// Toggle is a switch for which every test has its own default.
+type Toggle uint8
+
+// The positions of a Toggle.
+const (
+	Auto Toggle = iota
+	On
+	Off
+)
+
+// or returns what the switch says, and def when it says nothing.
+func (t Toggle) or(def bool) bool {
+	if t == Auto {
+		return def
+	}
+	return t == On
+}
+
+// Config says what is to be measured. Zero values mean the defaults of each
+// test; see Tests.
+type Config struct {
+	// Tests are names from Tests, or All. Empty means All.
+	Tests []string
+	// Fabric is loop, shm, tcp or rdma. Empty means shm.
+	Fabric string
+	// Transport is rc, uc or ud. Empty means rc.
+	Transport string
+	// Sizes and Windows are message sizes in bytes and numbers of operations
+	// in flight; each test runs with every combination.
+	Sizes, Windows []int
+	// Threads is the number of client threads.
+	Threads int
+	// Inline and Unsignaled are the two optimisations of posting.
+	Inline, Unsignaled Toggle
+	// Poll is how threads wait when nothing has come for a while.
+	Poll fabric.Policy
+	// Duration is how long one trial measures; Ops, when not 0, ends a trial
+	// after so many operations of each client thread instead.
+	Duration time.Duration
+	Ops      int
+	// Warmup runs before the first trial and is not reported. Trials is how
+	// often each case is measured.
+	Warmup time.Duration
+	Trials int
+	// Listen is where the server listens; empty means a place of its own on
+	// this host. Remote says that Env.Server starts it on another host, where
+	// what is measured of this one (limit, idle) is out of reach.
+	Listen string
+	Remote bool
+}
+
+// All as a test name stands for the suite: each test with the windows at which
+// it is interesting.
+const All = "all"
+
+// Defaults of a Config.
+const (
+	DefaultFabric   = "shm"
+	DefaultDuration = 3 * time.Second
+	DefaultWarmup   = 300 * time.Millisecond
+	// SuiteDuration is the length of a trial when the whole suite runs.
+	SuiteDuration = time.Second
+	// maxWindow, maxThreads and maxSize bound what is taken from a command
+	// line.
+	maxWindow  = 1 << 14
+	maxThreads = 256
+	maxSize    = 1 << 30
+)
+
+// normalize fills in defaults and returns all that is wrong with what does not
+// depend on a device, as one error that wraps ErrUsage.
+func (c *Config) normalize() error {
+	c.defaults()
+	var errs []error
+	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
+	for _, name := range c.Tests {
+		if _, err := lookup(name); err != nil && name != All {
+			errs = append(errs, err)
+		}
+	}
+	if _, err := parseTransport(c.Transport); err != nil {
+		errs = append(errs, err)
+	}
+	for _, n := range c.Sizes {
+		if n < 1 || n > maxSize {
+			bad("--size %d is not between 1 and %d bytes", n, maxSize)
+		}
+	}
+	for _, n := range c.Windows {
+		if n < 1 || n > maxWindow {
+			bad("--window %d is not between 1 and %d", n, maxWindow)
+		}
+	}
+	if c.Threads < 0 || c.Threads > maxThreads {
+		bad("--threads %d is not between 1 and %d", c.Threads, maxThreads)
+	}
+	if c.Duration < 0 || c.Warmup < 0 || c.Ops < 0 {
+		bad("--duration %v, --warmup %v and --ops %d must not be negative", c.Duration, c.Warmup, c.Ops)
+	}
+	if c.Trials < 1 {
+		bad("--trials %d must be at least 1", c.Trials)
+	}
+	return usage(errs...)
+}
+
+func (c *Config) defaults() {
+	if len(c.Tests) == 0 {
+		c.Tests = []string{All}
+	}
+	if c.Fabric == "" {
+		c.Fabric = DefaultFabric
+	}
+	if c.Duration == 0 {
+		if c.Duration = DefaultDuration; slices.Contains(c.Tests, All) {
+			c.Duration = SuiteDuration
+		}
+	}
+	if c.Trials == 0 {
+		c.Trials = 1
+	}
+}
+
+// usage makes one error of several, nil when there are none.
+func usage(errs ...error) error {
+	err := errors.Join(errs...)
+	if err == nil {
+		return nil
+	}
+	return &usageError{err}
+}
+
+// usageError is an error of the user's, whose text stands for itself.
+type usageError struct{ err error }
+
+func (e *usageError) Error() string { return e.err.Error() }
+
+func (e *usageError) Unwrap() []error { return []error{e.err, ErrUsage} }
+
+// parseTransport reads a transport; the empty name is rc.
+func parseTransport(name string) (fabric.Transport, error) {
+	for _, t := range []fabric.Transport{fabric.RC, fabric.UC, fabric.UD} {
+		if name == t.String() {
+			return t, nil
+		}
+	}
+	if name == "" {
+		return fabric.RC, nil
+	}
+	return 0, fmt.Errorf("--transport %q is unknown: use rc, uc or ud", name)
+}

@@ -1,0 +1,76 @@
+// Package perf measures a fabric: latency and rate of each verb, in-bound and
+// out-bound, echoed in the ways that key-value systems use, and against what
+// the machine could do without any fabric. It is the library behind
+// `remora perf`.
+//
+// # Terms
+//
+//   - A test is an entry of the catalogue (Tests). A Case is a test with every
+//     parameter fixed; it is measured one or more times (trials), each of which
+//     is a Row.
+//   - A lane is one queue pair with its memory. An end is what one thread owns:
+//     a completion queue, a waiter, and its lanes. A side is all ends of one
+//     process.
+//   - A program is what the thread of an end does: the pump posts one kind of
+//     operation, the sink posts receives again, the caller and the responder
+//     echo.
+//   - The limit is the same exchange by plain loads and stores.
+//
+// # Who runs where
+//
+//	client process                           server process
+//	+----------------------------+   JSON    +----------------------------+
+//	| session   commands --------+--stdin--->| host                       |
+//	|           <--answers-------+--stdout---+                            |
+//	| thread 0: end  lanes  <----+--fabric---+->  end  lanes :thread 0    |
+//	| thread 1: end  lanes  <----+--fabric---+->  end  lanes :thread 1    |
+//	+----------------------------+           +----------------------------+
+//
+// The server is a second process, started for every case and stopped after it:
+// it ends when its standard input does, and the kernel kills it when the client
+// dies. On the loop fabric, which has only one process, it is a goroutine that
+// speaks the same protocol. Each thread is locked and pinned, client and server
+// to different CPUs.
+//
+// # What is measured, and what it costs
+//
+//	M1  An operation of a verb test ends when its completion is known: polled,
+//	    or covered by a later one (G10). A call ends when its reply is seen.
+//	M2  Work requests are built before the run and posted in chains; what
+//	    several completions free is posted again as one chain. Nothing is
+//	    allocated during a run.
+//	M3  Time is the time-stamp counter. A timed operation includes one reading,
+//	    whose cost is in every row (clock_ns); recording it comes after. Where
+//	    an operation takes less than a microsecond one in 16 is timed, so that
+//	    the rate is not that of the clock. With a window the latency of one
+//	    operation in flight at a time is taken, from before its post.
+//	M4  The collector is off in both processes during a case: there is nothing
+//	    to collect, and it would be the runtime that is measured.
+//	M5  A loop polls directly and enters a fabric.Waiter only when nothing has
+//	    come for some time, so a busy pair of threads never sleeps and an idle
+//	    server does. What is polled in memory cannot wake anybody (G17); the
+//	    bell does (see bell).
+//	M6  What arrived is checked: READ and WRITE by pattern, FETCH_ADD by sum,
+//	    echoes by sequence number. A test that moved the wrong bytes is an
+//	    error and no row.
+//	M7  UC and UD may lose messages. A call without a reply in 100 ms is given
+//	    up, counted as lost and made again.
+//
+// # Echoes
+//
+// A message is right-aligned in a slot of whole cache lines and ends in an
+// eight-byte sequence number. As a WRITE becomes visible in address order, its
+// last byte last (G2), and words are not torn (G5), who sees the number sees
+// the message. Requests of one client arrive in order, so the server looks only
+// at the slot of the next one. A reply is sent from the request itself: it
+// stays until the client, which has the reply, overwrites it.
+//
+// # Why not otherwise
+//
+// Rates come from the client's completions and not from the counters of the
+// fabric, because those of a remote device lag behind (G15). Every case has a
+// fresh server: a second more for the whole suite, and no case depends on the
+// one before it. The control protocol runs over pipes and not over the fabric
+// under test, so that a broken fabric can still be told to stop, and so that
+// the server can be started by any command, ssh included.
+package perf

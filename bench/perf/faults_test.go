@@ -1,0 +1,89 @@
+package perf_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/remora-kv/remora/bench/perf"
+	"github.com/remora-kv/remora/fabric"
+	"github.com/remora-kv/remora/fabric/faults"
+	"github.com/remora-kv/remora/fabric/provider"
+)
+
+// badNetwork opens devices that do what a plan says to their messages.
+type badNetwork struct {
+	*provider.Set
+	plan *faults.Plan
+}
+
+func (n badNetwork) Open(name string) (fabric.Device, error) {
+	d, err := n.Set.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	return faults.Wrap(d, n.plan), nil
+}
+
+func badEnv(t *testing.T, plan string) perf.Env {
+	t.Helper()
+	p, err := faults.ParsePlan(plan)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return perf.Env{Providers: badNetwork{provider.New(), p}}
+}
+
+// M7: what is lost is counted and made again, and what comes late, twice or out
+// of order is not taken for something else.
+func TestEchoesSurviveLoss(t *testing.T) {
+	for _, tc := range []struct{ test, transport, plan string }{
+		{"echo-ss", "ud", "seed=1; ud.drop=2%"},
+		{"echo-ss", "ud", "seed=2; ud.dup=5%,1ms; ud.reorder=5%,by=3"},
+		{"echo-ss", "uc", "seed=3; uc.send.drop=2%,burst=3"},
+		{"echo-ws", "uc", "seed=4; uc.write+send.drop=2%"},
+		{"echo-ww", "uc", "seed=5; uc.write.drop=2%"},
+	} {
+		for _, window := range []int{1, 4} {
+			cfg := perf.Config{
+				Tests: []string{tc.test}, Fabric: "loop", Transport: tc.transport, Windows: []int{window}, Ops: 200,
+			}
+			report, err := perf.Run(t.Context(), cfg, badEnv(t, tc.plan))
+			if err != nil {
+				t.Errorf("%s over %q window %d: %v", tc.test, tc.plan, window, err)
+				continue
+			}
+			if r := report.Rows[0]; r.Ops != 200 {
+				t.Errorf("%s over %q window %d: %d calls, want 200", tc.test, tc.plan, window, r.Ops)
+			}
+		}
+	}
+}
+
+func TestLostDatagramsAreCounted(t *testing.T) {
+	cfg := perf.Config{Tests: []string{"send"}, Fabric: "loop", Transport: "ud", Windows: []int{1, 8}, Ops: 1000}
+	report, err := perf.Run(t.Context(), cfg, badEnv(t, "seed=6; ud.drop=10%"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range report.Rows {
+		if r.Ops != 1000 || r.Lost < 50 {
+			t.Errorf("window %d: %d sent, %d lost of about 100", r.Window, r.Ops, r.Lost)
+		}
+	}
+}
+
+func TestABrokenConnectionIsAnError(t *testing.T) {
+	for _, test := range []string{"read", "send", "echo-ss", "echo-ww", "outbound"} {
+		cfg := perf.Config{Tests: []string{test}, Fabric: "loop", Windows: []int{4}, Ops: 1000}
+		if _, err := perf.Run(t.Context(), cfg, badEnv(t, "seed=7; rc.break=lost@op=300")); err == nil {
+			t.Errorf("%s: a connection that broke gave no error", test)
+		}
+	}
+}
+
+func TestARefusedConnectionIsAnError(t *testing.T) {
+	cfg := perf.Config{Tests: []string{"read"}, Fabric: "loop", Ops: 1}
+	if _, err := perf.Run(t.Context(), cfg, badEnv(t, "seed=8; dial.refuse")); !errors.Is(err, fabric.ErrRefused) {
+		t.Errorf("a refused connection gave %v", err)
+	}
+}

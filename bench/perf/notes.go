@@ -1,0 +1,61 @@
+package perf
+
+import (
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/remora-kv/remora/fabric/provider"
+)
+
+// notes states the conditions of the measurement.
+func (r *runner) notes(cases []Case) {
+	note := func(format string, args ...any) {
+		r.report.Notes = append(r.report.Notes, fmt.Sprintf(format, args...))
+	}
+	note("CPUs: %s", r.pinning(cases))
+	if r.cfg.Fabric == provider.Loop {
+		note("loop: client and server are two threads of one process")
+	} else {
+		note("server: a process of its own; garbage collection is off in both while measuring")
+	}
+	note("clock: time-stamp counter at %.0f MHz, %.1f ns to read, which a timed operation includes once",
+		r.scale.PerSecond()/1e6, r.scale.Overhead())
+	if few := slices.ContainsFunc(r.report.Rows, func(w Row) bool { return w.TimedEvery > 1 }); few {
+		note("latency: of one operation in 16 where one takes less than a microsecond, else of all; with a window, of one in flight at a time")
+	} else {
+		note("latency: of every operation; with a window, of one in flight at a time")
+	}
+	note("waiting: %s; %s %s/%s", r.cfg.Poll, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	if slices.ContainsFunc(r.report.Rows, func(w Row) bool { return w.LimitRatio != nil }) {
+		note("of limit: operations per second as a share of what the bare machine does at the same size and window")
+	}
+}
+
+// pinning says which CPUs client and server were on.
+func (r *runner) pinning(cases []Case) string {
+	if len(r.cpus) == 0 {
+		return "threads were not pinned"
+	}
+	var seen []string
+	for i := range cases {
+		p := place(&cases[i], r.cpus)
+		s := fmt.Sprintf("client %s, server %s", list(p.client), list(p.server))
+		if !slices.Contains(seen, s) {
+			seen = append(seen, s)
+		}
+	}
+	if len(seen) > 1 {
+		return "threads are pinned; " + strings.Join(seen, " or ")
+	}
+	return strings.Join(seen, "")
+}
+
+func list(cpus []int) string {
+	s := make([]string, len(cpus))
+	for i, c := range cpus {
+		s[i] = fmt.Sprint(c)
+	}
+	return strings.Join(s, "+")
+}

@@ -1,0 +1,125 @@
+package perf
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/remora-kv/remora/fabric"
+)
+
+func planOf(t *testing.T, c Config) []Case {
+	t.Helper()
+	if err := c.normalize(); err != nil {
+		t.Fatal(err)
+	}
+	cases, err := c.plan(limits())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cases
+}
+
+func names(cases []Case) []string {
+	var out []string
+	for i := range cases {
+		if len(out) == 0 || out[len(out)-1] != cases[i].Test {
+			out = append(out, cases[i].Test)
+		}
+	}
+	return out
+}
+
+func TestSuiteIsEverythingTheTransportCarries(t *testing.T) {
+	for transport, want := range map[string][]string{
+		"rc": {
+			"limit", "limit-pair", "read", "write", "send", "fetch-add", "echo-ss", "echo-ws", "echo-ww",
+			"inbound-read", "inbound-write", "outbound-write", "outbound-send", "all-to-all", "idle",
+		},
+		"uc": {
+			"limit", "limit-pair", "write", "send", "echo-ss", "echo-ws", "echo-ww",
+			"inbound-write", "outbound-write", "outbound-send", "all-to-all", "idle",
+		},
+		"ud": {"limit", "limit-pair", "send", "echo-ss", "outbound-send"},
+	} {
+		if got := names(planOf(t, Config{Transport: transport})); !slices.Equal(got, want) {
+			t.Errorf("suite on %s: %q, want %q", transport, got, want)
+		}
+	}
+	if got := names(planOf(t, Config{Fabric: "loop"})); slices.Contains(got, "idle") {
+		t.Errorf("suite on loop has idle: %q", got)
+	}
+}
+
+func TestEveryCombinationIsACase(t *testing.T) {
+	cases := planOf(t, Config{Tests: []string{"write", "inbound"}, Sizes: []int{8, 64}, Windows: []int{1, 4, 16}})
+	if want := 2*3 + 2*2*3; len(cases) != want {
+		t.Fatalf("%d cases, want %d", len(cases), want)
+	}
+	first := cases[0]
+	if first.Test != "write" || first.Size != 8 || first.Window != 1 || first.Inline || !first.Signaled {
+		t.Errorf("first case %+v", first)
+	}
+}
+
+func TestPostingDefaultsBelongToTheTest(t *testing.T) {
+	for _, tc := range []struct {
+		cfg              Config
+		inline, signaled bool
+	}{
+		{Config{Tests: []string{"write"}, Windows: []int{8}}, false, true},
+		{Config{Tests: []string{"write"}, Windows: []int{8}, Inline: On, Unsignaled: On}, true, false},
+		{Config{Tests: []string{"echo-ww"}}, true, false},
+		{Config{Tests: []string{"echo-ww"}, Inline: Off, Unsignaled: Off}, false, true},
+		{Config{Tests: []string{"echo-ww"}, Sizes: []int{512}}, false, false},
+		{Config{Tests: []string{"all-to-all"}}, true, false},
+		{Config{Tests: []string{"all-to-all"}, Windows: []int{1}}, true, true},
+	} {
+		c := planOf(t, tc.cfg)[0]
+		if c.Inline != tc.inline || c.Signaled != tc.signaled {
+			t.Errorf("%v: inline %v signaled %v, want %v %v", tc.cfg.Tests, c.Inline, c.Signaled, tc.inline, tc.signaled)
+		}
+	}
+	for _, c := range planOf(t, Config{Tests: []string{"inbound"}}) {
+		if want := c.Op == fabric.OpWrite; c.Inline != want {
+			t.Errorf("%s: inline %v, want %v", c.Test, c.Inline, want)
+		}
+	}
+}
+
+func TestThreadsMakeAMesh(t *testing.T) {
+	c := planOf(t, Config{Tests: []string{"all-to-all"}, Threads: 3})[0]
+	if c.Threads != 3 || c.QPs != 3 || c.lanes() != 9 {
+		t.Errorf("all-to-all with 3 threads: %d x %d", c.Threads, c.QPs)
+	}
+	if c := planOf(t, Config{Tests: []string{"limit"}, Threads: 3})[0]; c.Threads != 1 {
+		t.Errorf("limit with %d threads", c.Threads)
+	}
+}
+
+func TestPlacementKeepsClientAndServerApart(t *testing.T) {
+	echo := Case{Kind: kindEcho, Threads: 2, QPs: 1}
+	passive := Case{Kind: kindInbound, Op: fabric.OpRead, Threads: 4, QPs: 1}
+	for _, tc := range []struct {
+		name           string
+		c              Case
+		cpus           []int
+		client, server []int
+		threads        int
+		warns          bool
+	}{
+		{"two CPUs", echo, []int{0, 1}, []int{0}, []int{1}, 1, true},
+		{"four CPUs", echo, []int{0, 1, 2, 3}, []int{0, 1}, []int{2, 3}, 2, false},
+		{"one CPU", echo, []int{5}, []int{5}, []int{5}, 1, true},
+		{"no affinity", echo, nil, nil, nil, 1, true},
+		{"idle server gives up its CPU", passive, []int{0, 1}, []int{0, 1}, []int{0, 1}, 2, true},
+		{"and keeps it when there are enough", passive, []int{0, 1, 2, 3, 4, 5, 6, 7}, []int{0, 1, 2, 3}, []int{4, 5, 6, 7}, 4, false},
+	} {
+		p := place(&tc.c, tc.cpus)
+		if !slices.Equal(p.client, tc.client) || !slices.Equal(p.server, tc.server) || p.serverThreads != tc.threads {
+			t.Errorf("%s: %+v", tc.name, p)
+		}
+		if (p.warning != "") != tc.warns {
+			t.Errorf("%s: warning %q", tc.name, p.warning)
+		}
+	}
+}

@@ -1,0 +1,80 @@
+package perf
+
+import (
+	"encoding/json"
+	"io"
+	"math"
+)
+
+// Row is one measurement: one trial of one case. Its JSON form is one line of
+// `remora perf --json`; the first twelve fields are the ones that scripts rely
+// on.
+type Row struct {
+	Test      string  `json:"test"`
+	Fabric    string  `json:"fabric"`
+	Transport string  `json:"transport"`
+	Size      int     `json:"size"`
+	Inline    bool    `json:"inline"`
+	Signaled  bool    `json:"signaled"`
+	Window    int     `json:"window"`
+	Ops       uint64  `json:"ops"`
+	Seconds   float64 `json:"seconds"`
+	OpsPerSec float64 `json:"ops_per_sec"`
+	P50       float64 `json:"p50_us"`
+	P99       float64 `json:"p99_us"`
+
+	P999    float64 `json:"p999_us"`
+	Mean    float64 `json:"mean_us"`
+	Threads int     `json:"threads"`
+	// QPs is the number of queue pairs of each client thread.
+	QPs   int    `json:"qps"`
+	Trial int    `json:"trial"`
+	Poll  string `json:"poll"`
+	// TimedEvery says that one operation in so many was timed, each at the cost
+	// of ClockNanos.
+	TimedEvery int     `json:"timed_every"`
+	ClockNanos float64 `json:"clock_ns"`
+	// Lost counts the messages, or calls of an echo, that UC or UD lost.
+	Lost uint64 `json:"lost,omitempty"`
+	// LimitRatio is OpsPerSec as a share of the limit's at the same window and
+	// size, when that was measured in the same run.
+	LimitRatio *float64 `json:"limit_ratio,omitempty"`
+	// ServerCPU is the percentage of one CPU that an idle server used.
+	ServerCPU *float64 `json:"server_cpu_pct,omitempty"`
+	// Samples is the number of latencies behind the percentiles.
+	Samples int64 `json:"samples"`
+}
+
+// memoryFabric and noTransport are what a row says whose test involves no fabric.
+const (
+	memoryFabric = "memory"
+	noTransport  = "none"
+)
+
+// rowOf makes the row of one trial.
+func rowOf(c *Case, r result, trial int) Row {
+	row := Row{
+		Test: c.Test, Fabric: c.Fabric, Transport: c.Transport.String(), Size: c.Size,
+		Inline: c.Inline, Signaled: c.Signaled, Window: c.Window,
+		Ops: r.ops, Seconds: round(r.seconds, 6),
+		P50: round(r.p50, 4), P99: round(r.p99, 4), P999: round(r.p999, 4), Mean: round(r.avg, 4),
+		Threads: c.Threads, QPs: c.QPs, Trial: trial, Poll: c.Poll.String(),
+		Lost: r.lost, Samples: r.samples,
+	}
+	if r.seconds > 0 {
+		row.OpsPerSec = round(float64(r.ops)/r.seconds, 1)
+	}
+	if c.Kind == kindLimit {
+		row.Transport, row.Poll = noTransport, "busy"
+	}
+	return row
+}
+
+// round rounds to n digits behind the point.
+func round(x float64, n int) float64 {
+	p := math.Pow10(n)
+	return math.Round(x*p) / p
+}
+
+// WriteJSON writes the row as one line.
+func (r Row) WriteJSON(w io.Writer) error { return json.NewEncoder(w).Encode(r) }

@@ -1,0 +1,109 @@
+package perf
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"reflect"
+	"testing"
+
+	"github.com/remora-kv/remora/fabric"
+)
+
+var rewrite = flag.Bool("rewrite", false, "write the golden files anew")
+
+// golden compares got with testdata/name.
+func golden(t *testing.T, name string, got []byte) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *rewrite {
+		if err := os.WriteFile(path, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(got, want) {
+		t.Errorf("%s differs; run the test with -rewrite if that is meant.\ngot:\n%s\nwant:\n%s", path, got, want)
+	}
+}
+
+func ptr[T any](v T) *T { return &v }
+
+// sampleRows are rows of all sorts.
+func sampleRows() []Row {
+	limit := Row{
+		Test: "limit", Fabric: "memory", Transport: "none", Size: 8, Window: 1, Ops: 10_500_000, Seconds: 3.000001,
+		OpsPerSec: 3_499_998.8, P50: 0.2861, P99: 0.3402, P999: 1.7, Mean: 0.2877, Threads: 1, QPs: 1, Trial: 1,
+		Poll: "busy", TimedEvery: 16, ClockNanos: 10.41, Samples: 656_250,
+	}
+	echo := Row{
+		Test: "echo-ww", Fabric: "shm", Transport: "rc", Size: 8, Inline: true, Window: 1, Ops: 8_000_000, Seconds: 3,
+		OpsPerSec: 2_666_666.7, P50: 0.37, P99: 0.49, P999: 2.15, Mean: 0.3751, Threads: 1, QPs: 1, Trial: 1,
+		Poll: "adaptive", TimedEvery: 16, ClockNanos: 10.41, LimitRatio: ptr(0.7619), Samples: 500_000,
+	}
+	slow, fast := echo, echo
+	slow.Trial, slow.OpsPerSec = 2, 2_400_000
+	fast.Trial, fast.OpsPerSec = 3, 2_700_000
+	return []Row{
+		limit, echo, slow, fast,
+		{
+			Test: "send", Fabric: "tcp", Transport: "ud", Size: 4096, Signaled: true, Window: 16, Ops: 900, Seconds: 1,
+			OpsPerSec: 900, P50: 1234, P99: 2_500_000, P999: 2_600_000, Threads: 4, QPs: 1, Trial: 1, Poll: "adaptive",
+			TimedEvery: 1, Lost: 10, Samples: 900,
+		},
+		{
+			Test: "all-to-all", Fabric: "shm", Transport: "uc", Size: 32, Inline: true, Window: 16, Ops: 1, Seconds: 1,
+			OpsPerSec: 31_000, P50: 25, P99: 80.5, P999: 99, Threads: 2, QPs: 2, Trial: 1, Poll: "adaptive", TimedEvery: 1,
+		},
+		{
+			Test: "idle", Fabric: "shm", Transport: "rc", Size: 8, Inline: true, Window: 1, Ops: 1, Seconds: 3,
+			OpsPerSec: 0.3, P50: 63.1, P99: 63.1, P999: 63.1, Threads: 1, QPs: 1, Trial: 1, Poll: "adaptive", TimedEvery: 1,
+			ServerCPU: ptr(0.333),
+		},
+	}
+}
+
+func TestJSON(t *testing.T) {
+	var b bytes.Buffer
+	for _, r := range sampleRows() {
+		if err := r.WriteJSON(&b); err != nil {
+			t.Fatal(err)
+		}
+	}
+	golden(t, "rows.json", b.Bytes())
+}
+
+// promised are the fields of a row that scripts rely on, in their order.
+var promised = []string{
+	"test", "fabric", "transport", "size", "inline", "signaled", "window",
+	"ops", "seconds", "ops_per_sec", "p50_us", "p99_us",
+}
+
+func TestRowKeepsItsPromise(t *testing.T) {
+	typ := reflect.TypeFor[Row]()
+	for i, name := range promised {
+		if tag := typ.Field(i).Tag.Get("json"); tag != name {
+			t.Errorf("field %d of a row is %q, want %q", i, tag, name)
+		}
+	}
+}
+
+func TestRowOfACase(t *testing.T) {
+	c := Case{
+		Test: "read", Kind: kindInbound, Op: fabric.OpRead, Fabric: "shm", Transport: fabric.RC,
+		Size: 64, Window: 1, Threads: 2, QPs: 1, Signaled: true,
+	}
+	r := rowOf(&c, result{ops: 3, seconds: 2, p50: 0.0301239}, 7)
+	if r.OpsPerSec != 1.5 || r.P50 != 0.0301 || r.Trial != 7 || r.Transport != "rc" || !r.Signaled {
+		t.Errorf("row %+v", r)
+	}
+	b, err := json.Marshal(rowOf(&c, result{}, 1))
+	if err != nil || !bytes.Contains(b, []byte(`"ops_per_sec":0`)) {
+		t.Errorf("a case without time became %s, %v", b, err)
+	}
+}

@@ -1,0 +1,264 @@
+package perf
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"runtime/debug"
+
+	"github.com/remora-kv/remora/fabric"
+	"github.com/remora-kv/remora/fabric/provider"
+	"github.com/remora-kv/remora/internal/arena"
+	"github.com/remora-kv/remora/internal/cycles"
+)
+
+// limitFD is the descriptor under which a server process inherits the memory
+// of the limit test.
+const limitFD = 3
+
+// Serve is the server of a test: it obeys the commands on in and answers on
+// out until in ends. It is the whole of the hidden command that Env.Server
+// names.
+func Serve(ctx context.Context, providers Opener, in io.Reader, out io.Writer) error {
+	debug.SetGCPercent(-1) // see the package doc
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	h := &host{providers: providers, scale: cycles.Calibrate()}
+	return h.serve(ctx, cancel, newWire(in, out))
+}
+
+// serve reads commands in a goroutine of its own, so that the end of the input
+// is noticed while a command is at work.
+func (h *host) serve(ctx context.Context, cancel func(), w *wire) error {
+	cmds := make(chan command)
+	read := make(chan error, 1)
+	go func() {
+		defer close(cmds)
+		defer cancel()
+		for {
+			var cmd command
+			if err := w.in.Decode(&cmd); err != nil {
+				read <- err
+				return
+			}
+			select {
+			case cmds <- cmd:
+			case <-ctx.Done():
+				read <- ctx.Err()
+				return
+			}
+		}
+	}()
+	for cmd := range cmds {
+		a, err := h.obey(ctx, &cmd)
+		if err != nil {
+			a.Error = err.Error()
+		}
+		if err := w.out.Encode(a); err != nil {
+			return errors.Join(err, h.close())
+		}
+	}
+	err := <-read
+	if errors.Is(err, io.EOF) || errors.Is(err, context.Canceled) || errors.Is(err, io.ErrClosedPipe) {
+		err = nil
+	}
+	return errors.Join(err, h.close())
+}
+
+// host is the server's state between commands.
+type host struct {
+	providers Opener
+	scale     cycles.Scale
+	side      *side
+	listener  fabric.Listener
+	dir       string       // of a socket file, removed when all are connected
+	accepted  chan error   // the result of accepting all lanes
+	memory    *arena.Block // of the limit test
+	unlink    func()       // ends accepting
+}
+
+func (h *host) obey(ctx context.Context, cmd *command) (answer, error) {
+	if cmd.Do == doSetup {
+		return h.setup(ctx, cmd)
+	}
+	if h.side == nil {
+		return answer{}, fmt.Errorf("%q before %q", cmd.Do, doSetup)
+	}
+	switch cmd.Do {
+	case doLink:
+		return answer{}, h.link(ctx, cmd)
+	case doStart:
+		h.side.start(budget{Ops: unlimited})
+		return answer{}, nil
+	case doRun:
+		return h.tally(h.side.run(ctx, cmd.Budget))
+	case doStop:
+		return h.tally(h.side.stop())
+	case doVerify:
+		return answer{}, h.side.verify(cmd.Ops)
+	}
+	return answer{}, fmt.Errorf("command %q is unknown: are client and server of the same version?", cmd.Do)
+}
+
+func (h *host) tally(t tally, err error) (answer, error) {
+	if err != nil {
+		return answer{}, err
+	}
+	w, err := t.wire(h.side.scale)
+	return answer{Tally: w}, err
+}
+
+// setup makes the server's side and begins to listen.
+func (h *host) setup(ctx context.Context, cmd *command) (a answer, err error) {
+	if h.side != nil || cmd.Case == nil || cmd.Threads < 1 {
+		return a, fmt.Errorf("%q again, or without a case and threads", doSetup)
+	}
+	c := cmd.Case
+	runtime.GOMAXPROCS(max(runtime.GOMAXPROCS(0), cmd.Threads+2))
+	if c.Kind == kindLimit {
+		return a, h.setupLimit(c, cmd.CPUs)
+	}
+	dev, err := h.providers.Open(c.Fabric)
+	if err != nil {
+		return a, err
+	}
+	if h.side, err = newSide(dev, c, server, serverLanes(c, cmd.Threads), h.scale); err != nil {
+		return a, err
+	}
+	h.side.cpus = cmd.CPUs
+	if c.Transport == fabric.UD {
+		a.Datagram, err = h.side.makeDatagrams()
+		return a, err
+	}
+	addr, err := h.place(c.Fabric, cmd.Listen)
+	if err != nil {
+		return a, err
+	}
+	if h.listener, err = dev.Listen(addr, fabric.ListenConfig{}); err != nil {
+		return a, fmt.Errorf("listening at %v: %w", addr, err)
+	}
+	ctx, h.unlink = context.WithCancel(ctx)
+	h.accepted = make(chan error, 1)
+	go func() { h.accepted <- h.acceptAll(ctx) }()
+	a.Address = h.listener.Addr().String()
+	return a, nil
+}
+
+func (h *host) setupLimit(c *Case, cpus []int) (err error) {
+	h.memory, err = arena.New().Map("perf limit", limitFD, limitBytes(c), true)
+	if err != nil {
+		return err
+	}
+	h.side = &side{c: c, role: server, scale: h.scale, cpus: cpus}
+	h.side.progs = []program{limitSide(h.memory.Bytes(), c, server)}
+	return nil
+}
+
+// place chooses where to listen.
+func (h *host) place(name, listen string) (fabric.Addr, error) {
+	if listen != "" {
+		return fabric.ParseAddr(listen)
+	}
+	switch name {
+	case provider.Loop:
+		return fabric.Addr{Fabric: name, Name: "perf"}, nil
+	case provider.TCP:
+		return fabric.Addr{Fabric: name, Name: "127.0.0.1:0"}, nil
+	case provider.Shm:
+		dir, err := os.MkdirTemp("", "remora-perf-")
+		if err != nil {
+			return fabric.Addr{}, fmt.Errorf("a directory for the socket: %w", err)
+		}
+		h.dir = dir
+		return fabric.Addr{Fabric: name, Name: filepath.Join(dir, "perf.sock")}, nil
+	}
+	return fabric.Addr{}, fmt.Errorf("on %s the server must be told where to listen: use --listen %s://host:port", name, name)
+}
+
+// acceptAll connects every lane, in the order in which clients come.
+func (h *host) acceptAll(ctx context.Context) error {
+	for range h.side.c.lanes() {
+		req, err := h.listener.Accept(ctx)
+		if err != nil {
+			return err
+		}
+		id, remote, err := parsePrivate(req.Private())
+		if err != nil {
+			return errors.Join(err, req.Reject([]byte(err.Error())))
+		}
+		e, l, err := h.side.at(id)
+		if err == nil && l.qp != nil {
+			err = fmt.Errorf("lane %d is connected already", id)
+		}
+		if err != nil {
+			return errors.Join(err, req.Reject([]byte(err.Error())))
+		}
+		if err := e.accept(ctx, h.side.c, l, id, req, remote); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// link waits until every lane is connected, and removes what the connecting
+// needed, so that nothing is left behind however the process ends.
+func (h *host) link(ctx context.Context, cmd *command) error {
+	if h.side.c.Kind == kindLimit {
+		return nil
+	}
+	if h.side.c.Transport == fabric.UD {
+		if err := h.side.aimDatagrams(ctx, cmd.Datagram); err != nil {
+			return err
+		}
+		return h.side.prepare()
+	}
+	err := <-h.accepted
+	h.accepted = nil
+	err = errors.Join(err, h.closeDoor())
+	if err != nil {
+		return err
+	}
+	return h.side.prepare()
+}
+
+// closeDoor ends listening and removes the socket file.
+func (h *host) closeDoor() error {
+	var errs []error
+	if h.unlink != nil {
+		h.unlink()
+		h.unlink = nil
+	}
+	if h.accepted != nil {
+		<-h.accepted
+		h.accepted = nil
+	}
+	if h.listener != nil {
+		errs = append(errs, h.listener.Close())
+		h.listener = nil
+	}
+	if h.dir != "" {
+		errs = append(errs, os.RemoveAll(h.dir))
+		h.dir = ""
+	}
+	return errors.Join(errs...)
+}
+
+func (h *host) close() error {
+	var errs []error
+	errs = append(errs, h.closeDoor())
+	if h.side != nil {
+		if h.side.live != nil {
+			_, err := h.side.stop()
+			errs = append(errs, err)
+		}
+		errs = append(errs, h.side.close())
+	}
+	if h.memory != nil {
+		errs = append(errs, h.memory.Free())
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,191 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/remora-kv/remora/bench/perf"
+	"github.com/remora-kv/remora/fabric"
+	"github.com/remora-kv/remora/fabric/provider"
+)
+
+// perfFlags are the flags of perf that need work before they are a Config.
+type perfFlags struct {
+	cfg                perf.Config
+	inline, unsignaled bool
+	poll               string
+	server             string
+}
+
+func newPerfCmd(a *app) *cobra.Command {
+	var f perfFlags
+	cmd := &cobra.Command{
+		Use:   "perf [TEST...]",
+		Short: "Measure a fabric: latency and rate of each verb, in-bound, out-bound and echoed",
+		Long: `Measure a fabric: latency and rate of each verb, in-bound, out-bound and echoed.
+
+The server is a second process of this host on a CPU of its own, started and
+stopped by perf. Tests, of which any number can be named:
+
+` + describeTests() + `
+Without TEST, or with all, every test runs at the windows at which it is
+interesting, after the limit of the bare machine, with which echoes are compared.`,
+		Example: `  remora perf                                     everything, over shared memory
+  remora perf read --size 8,64,1024               latency of READ by size
+  remora perf write --window 16 --inline --unsignaled
+  remora perf echo-ww limit --window 1,8          the fabric against the bare machine
+  remora perf echo-ss --fabric tcp --transport ud --json
+  remora perf inbound --threads 4 --duration 10s --trials 5
+  remora perf idle                                CPU of a server that nobody calls
+  remora perf --fabric tcp --server-command 'ssh node2 remora perf-server' --listen tcp://node2:0`,
+		ValidArgs: completions(),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return f.run(cmd.Context(), cmd, a, args)
+		},
+	}
+	f.register(cmd)
+	return cmd
+}
+
+// describeTests lists the catalogue.
+func describeTests() string {
+	var b strings.Builder
+	for _, t := range perf.Tests() {
+		names := make([]string, len(t.Transports))
+		for i, tr := range t.Transports {
+			names[i] = tr.String()
+		}
+		on := ""
+		if len(names) > 0 {
+			on = " (" + strings.Join(names, ", ") + ")"
+		}
+		fmt.Fprintf(&b, "  %-12s %s%s\n", t.Name, t.About, on)
+	}
+	return b.String()
+}
+
+// completions are the test names with their descriptions.
+func completions() []string {
+	out := []string{perf.All + "\tevery test"}
+	for _, t := range perf.Tests() {
+		out = append(out, t.Name+"\t"+t.About)
+	}
+	return out
+}
+
+func (f *perfFlags) register(cmd *cobra.Command) {
+	fl := cmd.Flags()
+	fl.StringVar(&f.cfg.Fabric, "fabric", perf.DefaultFabric, "`NAME` of the fabric: "+strings.Join(provider.Names(), ", "))
+	fl.StringVar(&f.cfg.Transport, "transport", "rc", "`TYPE` of the queue pairs: rc, uc or ud")
+	fl.IntSliceVar(&f.cfg.Sizes, "size", nil, "message `BYTES`, a list for one row each (default 8 for limit, fetch-add and echoes, 64 for read, write and send, else 32)")
+	fl.IntSliceVar(&f.cfg.Windows, "window", nil, "operations in flight on each queue pair, a `LIST` for one row each (default 1; 1,8 for limit; 16 for inbound, outbound and all-to-all)")
+	fl.IntVar(&f.cfg.Threads, "threads", 0, "client threads, each with a queue pair of its own (default 1; 2 for inbound, outbound and all-to-all)")
+	fl.BoolVar(&f.inline, "inline", false, "send the data within the request (default: where it fits, in echoes, inbound, outbound and all-to-all)")
+	fl.BoolVar(&f.unsignaled, "unsignaled", false, "ask for one completion in many (default: in echoes, inbound, outbound and all-to-all)")
+	fl.StringVar(&f.poll, "poll", fabric.Adaptive.String(), "how a thread waits when nothing comes: busy or adaptive")
+	fl.DurationVar(&f.cfg.Duration, "duration", perf.DefaultDuration, "length of a trial (1s for all)")
+	fl.IntVar(&f.cfg.Ops, "ops", 0, "end a trial after so many operations of each thread, instead of by time")
+	fl.DurationVar(&f.cfg.Warmup, "warmup", perf.DefaultWarmup, "time before the first trial that does not count")
+	fl.IntVar(&f.cfg.Trials, "trials", 1, "how often to measure each row; the table shows the median")
+	fl.StringVar(&f.server, "server-command", "", "`COMMAND` that starts perf-server elsewhere, its standard input and output connected to here")
+	fl.StringVar(&f.cfg.Listen, "listen", "", "`URL` where the server listens (default: a place of its own on this host)")
+	fixed := func(name string, values ...string) {
+		_ = cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
+	}
+	fixed("fabric", provider.Names()...)
+	fixed("transport", "rc", "uc", "ud")
+	fixed("poll", "adaptive", "busy")
+	for _, name := range []string{"size", "window", "threads", "duration", "ops", "warmup", "trials", "listen", "server-command"} {
+		fixed(name)
+	}
+}
+
+// config turns flags and arguments into what is to be measured.
+func (f *perfFlags) config(cmd *cobra.Command, args []string) (perf.Config, error) {
+	cfg := f.cfg
+	cfg.Tests = args
+	changed := cmd.Flags().Changed
+	toggle := func(name string, on bool) perf.Toggle {
+		switch {
+		case !changed(name):
+			return perf.Auto
+		case on:
+			return perf.On
+		}
+		return perf.Off
+	}
+	cfg.Inline, cfg.Unsignaled = toggle("inline", f.inline), toggle("unsignaled", f.unsignaled)
+	if !changed("duration") {
+		cfg.Duration = 0
+	}
+	if changed("threads") && cfg.Threads < 1 {
+		return cfg, misuse("--threads %d must be at least 1", cfg.Threads)
+	}
+	if cfg.Remote = f.server != ""; cfg.Remote && cfg.Listen == "" {
+		return cfg, misuse("--server-command needs --listen, the address that the server is reached at from here")
+	}
+	var err error
+	if cfg.Poll, err = fabric.ParsePolicy(f.poll); err != nil {
+		return cfg, misuse("--poll %q is unknown: use adaptive or busy", f.poll)
+	}
+	return cfg, nil
+}
+
+func (f *perfFlags) run(ctx context.Context, cmd *cobra.Command, a *app, args []string) error {
+	cfg, err := f.config(cmd, args)
+	if err != nil {
+		return err
+	}
+	argv, err := f.serverArgv()
+	if err != nil {
+		return err
+	}
+	env := perf.Env{Providers: provider.New(), Server: argv}
+	if a.json {
+		env.Row = func(r perf.Row) error { return r.WriteJSON(a.out) }
+	}
+	bar := newProgress(a.err)
+	env.Progress = bar.show
+	report, err := perf.Run(ctx, cfg, env)
+	bar.clear()
+	return f.finish(ctx, a, report, err)
+}
+
+// finish writes what was measured, also when it ended early.
+func (f *perfFlags) finish(ctx context.Context, a *app, report *perf.Report, err error) error {
+	if report != nil && a.json {
+		for _, w := range report.Warnings {
+			_, _ = fmt.Fprintf(a.err, "remora: warning: %s\n", w)
+		}
+	}
+	if report != nil && !a.json && len(report.Rows) > 0 {
+		if werr := report.WriteTable(a.out); werr != nil {
+			return werr
+		}
+	}
+	if ctx.Err() != nil {
+		return context.Canceled
+	}
+	if errors.Is(err, perf.ErrUsage) {
+		return usageError{err}
+	}
+	return err
+}
+
+// serverArgv is the command line of the server process: this binary, unless
+// the user has another.
+func (f *perfFlags) serverArgv() ([]string, error) {
+	if f.server != "" {
+		return []string{"/bin/sh", "-c", "exec " + f.server}, nil
+	}
+	exe, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("finding this program, which is its own server: %w", err)
+	}
+	return []string{exe, perfServer}, nil
+}

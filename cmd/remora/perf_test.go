@@ -1,0 +1,60 @@
+package main
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+)
+
+func TestPerfPrintsATable(t *testing.T) {
+	code, out, errOut := remora(t, "perf", "read", "echo-ww", "--ops", "500", "--size", "8,64")
+	if code != exitOK || errOut != "" {
+		t.Fatalf("exit code %d, standard error %q", code, errOut)
+	}
+	for _, words := range []string{"ops/s", "p50", "read ", "echo-ww ", "64 B", "█", "CPUs: ", "clock: ", "waiting: adaptive"} {
+		if !strings.Contains(out, words) {
+			t.Errorf("the table does not contain %q:\n%s", words, out)
+		}
+	}
+}
+
+func TestPerfPrintsNothingButJSON(t *testing.T) {
+	for _, fabric := range []string{"loop", "shm", "tcp"} {
+		code, out, _ := remora(t, "perf", "write", "--fabric", fabric, "--window", "1,4", "--ops", "500", "--json")
+		if code != exitOK {
+			t.Fatalf("%s: exit code %d", fabric, code)
+		}
+		lines := strings.Split(strings.TrimSpace(out), "\n")
+		if len(lines) != 2 {
+			t.Fatalf("%s: %d lines, want one for each window:\n%s", fabric, len(lines), out)
+		}
+		for _, line := range lines {
+			var row map[string]any
+			if err := json.Unmarshal([]byte(line), &row); err != nil {
+				t.Fatalf("%s: %v in %q", fabric, err, line)
+			}
+			if row["test"] != "write" || row["fabric"] != fabric || row["ops"] != 500.0 {
+				t.Errorf("%s: %s", fabric, line)
+			}
+		}
+	}
+}
+
+// The flags that a user can switch off, too.
+func TestPerfSwitches(t *testing.T) {
+	for args, want := range map[string]string{
+		"":                            `"inline":true,"signaled":false`,
+		"--inline=false":              `"inline":false,"signaled":false`,
+		"--unsignaled=false":          `"inline":true,"signaled":true`,
+		"--inline --unsignaled":       `"inline":true,"signaled":false`,
+		"--transport uc --poll busy":  `"transport":"uc"`,
+		"--trials 2 --warmup 0s":      `"trial":2`,
+		"--threads 2 --duration 10ms": `"threads":2`,
+		"--size 16 --window 3":        `"size":16`,
+	} {
+		all := append([]string{"perf", "echo-ww", "--fabric", "loop", "--ops", "100", "--json"}, strings.Fields(args)...)
+		if code, out, errOut := remora(t, all...); code != exitOK || !strings.Contains(out, want) {
+			t.Errorf("%s: exit code %d, %q, want %q in\n%s", args, code, errOut, want, out)
+		}
+	}
+}

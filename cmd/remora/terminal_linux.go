@@ -1,0 +1,6 @@
+package main
+
+import "golang.org/x/sys/unix"
+
+// ioctlReadTermios succeeds on terminals only.
+const ioctlReadTermios = unix.TCGETS
