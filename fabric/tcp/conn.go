@@ -1,0 +1,313 @@
+//go:build linux
+
+package tcp
+
+import (
+	"sync/atomic"
+
+	"github.com/remora-kv/remora/fabric"
+)
+
+const (
+	// maxReads and maxBursts bound how often one call reads from or writes to
+	// one socket, so that neither Post nor Poll takes long and no connection
+	// shuts out the others.
+	maxReads  = 4
+	maxBursts = 8
+)
+
+// conn is an RC or UC queue pair: a socket and what both ends of the protocol
+// know of each other. Everything is guarded by queues.mu.
+type conn struct {
+	queues
+	fd      int // -1 when there is no socket (any more)
+	edge    edge
+	peer    fabric.Peer
+	private []byte
+
+	in  inBuffer
+	out outBuffer
+	// wantsOut: the socket is full, or there is more to write than one call
+	// may. deaf: the socket takes nothing any more; why will be read from it.
+	wantsOut, deaf bool
+	lazy           bool // an ACK was put off
+
+	initiator
+	target
+}
+
+// initiator is what is known of requests sent to the peer.
+type initiator struct {
+	seq   uint32 // of the last request frame written
+	acked uint32 // of the last request that the peer has executed
+	// written is how far the request at sendNext got: bytes of its payload in
+	// frames, or asked for by READ.
+	written uint32
+	begun   bool // and whether it has begun
+	// answered is the request whose response is next: a READ or an atomic at
+	// or behind it. got and parts are the bytes and frames of it that came.
+	answered   uint32
+	got, parts uint32
+	// asked are bytes of responses under way, peerWindow their limit (I2).
+	asked, peerWindow uint32
+	// credit is how many receives the peer has ever posted, as far as it has
+	// told, spent how many were used (I3).
+	credit, spent uint32
+	starving      uint8
+	rnrEnd        atomic.Int64 // when to give up; 0 is never
+	rnrStart      int64
+}
+
+// Values of initiator.starving: whether the request at sendNext waits for a
+// receive.
+const (
+	starvingNot = iota
+	starvingAsked
+	starvingKnown // the peer has confirmed that there is no receive
+)
+
+// target is what is known of requests that the peer sends.
+type target struct {
+	executed uint32 // sequence number of the last request executed
+	told     uint32 // and of the last one the peer knows to be
+	// offered is the number of posted receives the peer was told.
+	offered     uint32
+	peerStarves bool // it waits to be told of more
+	// answerDue: a PROBE was received; creditDue: receives were posted that
+	// the peer waits for. ackEnd is the place in the out-stream where the
+	// last ACK ends: there is never more than one in the out-buffer.
+	answerDue, creditDue bool
+	ackEnd               uint64
+
+	msg message
+	// left is what is to come of the payload of the current frame, leftKind
+	// its kind; leftSeq and leftSize are those of a READ_DATA.
+	left              uint32
+	leftKind          kind
+	leftSeq, leftSize uint32
+}
+
+// message is a SEND, WRITE or WRITE_IMM of the peer that is being placed.
+type message struct {
+	kind        kind // 0 when there is none
+	drop        bool // UC: nobody can take it
+	solicited   bool
+	total, done uint32
+	key, imm    uint32
+	addr        uint64
+}
+
+// drive implements member.
+func (q *conn) drive(try bool) bool {
+	if try {
+		if !q.mu.TryLock() {
+			return false
+		}
+	} else {
+		q.mu.Lock()
+	}
+	worked := false
+	if q.fd >= 0 && q.ready() {
+		taken := q.recvDone
+		worked = q.receive()
+		switch {
+		case !q.ready():
+		case worked && try && taken != q.recvDone && q.putOff():
+		case worked || q.wantsOut || q.lazy:
+			q.transmit()
+		}
+	}
+	q.mu.Unlock()
+	return worked
+}
+
+// putOff leaves an ACK for later, if that is all there is to send: the owner
+// has received a message and probably answers it, and then both go with one
+// system call. Its next poll sends the ACK otherwise (I5).
+func (q *conn) putOff() bool {
+	if q.lazy || q.transport != fabric.RC || q.answerDue || q.creditDue ||
+		q.out.pending() != 0 || q.sendNext != q.sendPosted {
+		return false
+	}
+	q.lazy = q.recvCQ.port.later(q)
+	return q.lazy
+}
+
+// catchUp sends what was put off.
+func (q *conn) catchUp() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.lazy && q.ready() {
+		q.transmit()
+	}
+}
+
+// receive reads from the socket and executes what it says.
+func (q *conn) receive() bool {
+	worked := false
+	for range maxReads {
+		space := q.in.space()
+		n, errno := sysRecv(q.fd, space)
+		if n == 0 {
+			if isAgain(errno) {
+				break
+			}
+			q.lost(errno)
+			return true
+		}
+		q.edge.received()
+		worked = true
+		q.in.w += n
+		if err := q.ingest(); err != nil {
+			q.violated(err)
+			return true
+		}
+		if !q.ready() {
+			return true
+		}
+		q.in.settle(n == len(space))
+		if n < len(space) {
+			break
+		}
+	}
+	return worked
+}
+
+// ingest executes the frames in the in-buffer, the last one as far as it is
+// there. An error is a violation of the protocol.
+func (q *conn) ingest() error {
+	for q.ready() {
+		b := q.in.b[q.in.r:q.in.w]
+		if q.left != 0 {
+			n, err := q.payload(b)
+			q.in.r += n
+			if err != nil || n == 0 {
+				return err
+			}
+			continue
+		}
+		var f frame
+		n, err := f.decode(b)
+		if err != nil || n == 0 {
+			return err
+		}
+		q.in.r += n
+		if err := q.dispatch(&f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// dispatch handles a header.
+func (q *conn) dispatch(f *frame) error {
+	if q.transport == fabric.UC && !shapes[f.kind].uc {
+		return violation("%v on an unreliable connection", f.kind)
+	}
+	switch f.kind {
+	case kindReadData:
+		return q.readData(f)
+	case kindAtomicData:
+		return q.atomicData(f)
+	case kindAck:
+		return q.ackFrame(f)
+	case kindNak:
+		return q.nakFrame(f)
+	case kindProbe:
+		q.answerDue = true
+		return nil
+	case kindBye:
+		q.goodbye()
+		return nil
+	default:
+		return q.request(f)
+	}
+}
+
+// payload takes bytes of the current frame from b and returns how many. It
+// returns 0 when it needs more to go on.
+func (q *conn) payload(b []byte) (int, error) {
+	whole := uint32(len(b)) >= q.left
+	if whole {
+		b = b[:q.left]
+	}
+	if len(b) == 0 {
+		return 0, nil
+	}
+	if q.leftKind == kindReadData {
+		q.placeReadData(b)
+	} else {
+		n := q.placeMessage(b, whole)
+		if n == 0 || !q.ready() {
+			return n, nil
+		}
+		b = b[:n]
+	}
+	q.left -= uint32(len(b))
+	if q.left != 0 {
+		return len(b), nil
+	}
+	return len(b), q.frameEnd()
+}
+
+// frameEnd is called when the payload of a frame is complete.
+func (q *conn) frameEnd() error {
+	if q.leftKind == kindReadData {
+		return q.readDataEnd()
+	}
+	if q.msg.done == q.msg.total {
+		q.messageEnd()
+	}
+	return nil
+}
+
+// transmit writes what there is to write, as far as the socket takes it and
+// one call may go on.
+func (q *conn) transmit() {
+	q.lazy = false
+	if q.fd < 0 || q.deaf {
+		return
+	}
+	for range maxBursts {
+		q.encode()
+		if q.out.pending() == 0 {
+			q.watchOut(false)
+			return
+		}
+		q.edge.sends()
+		n, errno := sysSend(q.fd, q.out.b[q.out.r:q.out.w])
+		if errno != 0 {
+			if isAgain(errno) {
+				q.watchOut(true)
+				return
+			}
+			// The peer is gone. Whether it said goodbye is in what it sent.
+			q.deaf = true
+			q.out = outBuffer{}
+			return
+		}
+		q.out.consume(n)
+		if q.out.pending() == 0 && q.sendNext == q.sendPosted && !q.ackDue() {
+			q.watchOut(false)
+			return
+		}
+	}
+	q.watchOut(true)
+}
+
+// watchOut has the connection driven when its socket can be written to.
+func (q *conn) watchOut(on bool) {
+	if q.wantsOut != on {
+		q.wantsOut = on
+		q.recvCQ.port.watch(&q.queues, q.fd, on)
+	}
+}
+
+// PeerPrivate implements fabric.QP.
+func (q *conn) PeerPrivate() []byte { return q.private }
+
+// Peer implements fabric.QP.
+func (q *conn) Peer() fabric.Peer { return q.peer }
+
+// Address implements fabric.QP.
+func (q *conn) Address() []byte { return nil }

@@ -1,0 +1,55 @@
+//go:build linux
+
+package tcp
+
+import (
+	"sync/atomic"
+
+	"github.com/remora-kv/remora/fabric"
+	"github.com/remora-kv/remora/internal/fence"
+)
+
+// stats are the counters of one queue pair. They are written under its lock
+// and read by anybody.
+type stats struct {
+	out, in           [fabric.NumOps]atomic.Uint64
+	outBytes, inBytes atomic.Uint64
+	dropped, errors   atomic.Uint64
+}
+
+// sent counts an operation initiated here that was executed.
+func (s *stats) sent(op fabric.Op, n uint32) {
+	fence.Count(&s.out[op], 1)
+	fence.Count(&s.outBytes, uint64(n))
+}
+
+// served counts an operation of the peer.
+func (s *stats) served(op fabric.Op, n uint32) {
+	fence.Count(&s.in[op], 1)
+	fence.Count(&s.inBytes, uint64(n))
+}
+
+func (s *stats) snapshot() (c fabric.Counters) {
+	for i := range c.Out {
+		c.Out[i] = s.out[i].Load()
+		c.In[i] = s.in[i].Load()
+	}
+	c.OutBytes, c.InBytes = s.outBytes.Load(), s.inBytes.Load()
+	c.Dropped, c.Errors = s.dropped.Load(), s.errors.Load()
+	return c
+}
+
+// Counters implements fabric.QP.
+func (q *queues) Counters() fabric.Counters { return q.stats.snapshot() }
+
+// Counters implements fabric.Device.
+func (d *Device) Counters() fabric.Counters {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	sum := d.gone
+	for _, q := range d.qps.all() {
+		c := q.stats.snapshot()
+		sum.Add(&c)
+	}
+	return sum
+}

@@ -1,0 +1,205 @@
+//go:build linux
+
+package tcp
+
+import (
+	"fmt"
+
+	"github.com/remora-kv/remora/fabric"
+	"github.com/remora-kv/remora/internal/fence"
+)
+
+// enqueue appends requests to the send queue, as many as fit and are right.
+func (q *queues) enqueue(wrs []fabric.WR) (int, error) {
+	for i := range wrs {
+		w := &wrs[i]
+		if q.sendPosted-q.sendFreed >= q.sendDepth {
+			return i, fabric.ErrQueueFull
+		}
+		if err := fabric.ValidateWR(w, q.transport, q.domain, &q.dev.limits); err != nil {
+			return i, &fabric.PostError{Index: i, Err: err}
+		}
+		s := q.send(q.sendPosted)
+		s.id, s.local, s.remote = w.ID, w.Local, w.Remote
+		s.op, s.flags, s.imm = w.Op, w.Flags, w.Imm
+		s.compare, s.operand = w.Compare, w.Operand
+		s.held = false
+		s.bytes = uint32(w.Local.Len)
+		s.more = s.more[:0]
+		if len(w.More) != 0 {
+			s.more = append(s.more, w.More...)
+			s.bytes = uint32(w.Bytes())
+		}
+		q.sendPosted++
+	}
+	return len(wrs), nil
+}
+
+// hold takes the data of inline requests that could not be written yet (G14).
+func (q *queues) hold() {
+	for i := q.sendNext; i != q.sendPosted; i++ {
+		s := q.send(i)
+		if s.flags&fabric.FlagInline == 0 || s.held || s.bytes == 0 {
+			continue
+		}
+		if cap(s.data) < int(s.bytes) {
+			s.data = make([]byte, q.dev.limits.MaxInline)
+		}
+		s.data = s.data[:s.bytes]
+		s.gather(s.data, 0)
+		s.held = true
+	}
+}
+
+// gather copies the data of a request from byte off on into dst.
+func (s *sendSlot) gather(dst []byte, off uint32) {
+	if len(dst) == 0 {
+		return
+	}
+	if s.held {
+		copy(dst, s.data[off:])
+		return
+	}
+	if n := uint32(s.local.Len); off < n {
+		dst = dst[takeFrom(dst, &s.local, int(off)):]
+		off = n
+	}
+	off -= uint32(s.local.Len)
+	for i := 0; len(dst) != 0; i++ {
+		seg := &s.more[i]
+		if n := uint32(seg.Len); off < n {
+			dst = dst[takeFrom(dst, seg, int(off)):]
+			off = n
+		}
+		off -= uint32(seg.Len)
+	}
+}
+
+// takeFrom copies from byte off of a segment on and returns how many bytes.
+// Memory that peers may be writing to is read in their presence.
+func takeFrom(dst []byte, seg *fabric.Seg, off int) int {
+	src := seg.Bytes()[off:]
+	if len(src) > len(dst) {
+		src = src[:len(dst)]
+	}
+	if seg.Region.Access() == 0 {
+		return copy(dst, src)
+	}
+	fence.CopyIn(dst, src)
+	return len(src)
+}
+
+// scatter copies b to byte off of the local memory of a request and onward.
+func scatter(local *fabric.Seg, more []fabric.Seg, off uint32, b []byte) {
+	if len(b) == 0 {
+		return
+	}
+	if n := uint32(local.Len); off < n {
+		b = b[putInto(local, int(off), b):]
+		off = n
+	}
+	off -= uint32(local.Len)
+	for i := 0; len(b) != 0; i++ {
+		seg := &more[i]
+		if n := uint32(seg.Len); off < n {
+			b = b[putInto(seg, int(off), b):]
+			off = n
+		}
+		off -= uint32(seg.Len)
+	}
+}
+
+// putInto is the inverse of takeFrom.
+func putInto(seg *fabric.Seg, off int, b []byte) int {
+	dst := seg.Bytes()[off:]
+	if len(b) > len(dst) {
+		b = b[:len(dst)]
+	}
+	if seg.Region.Access() == 0 {
+		return copy(dst, b)
+	}
+	fence.CopyOut(dst, b)
+	return len(b)
+}
+
+// enqueueRecv appends receives, as many as fit and are right.
+func (q *queues) enqueueRecv(wrs []fabric.RecvWR) (int, error) {
+	for i := range wrs {
+		w := &wrs[i]
+		if q.recvPosted-q.recvFreed >= q.recvDepth {
+			return i, fabric.ErrQueueFull
+		}
+		if err := fabric.ValidateRecv(w, q.domain, &q.dev.limits); err != nil {
+			return i, &fabric.PostError{Index: i, Err: err}
+		}
+		r := q.recv(q.recvPosted)
+		r.id, r.local, r.size = w.ID, w.Local, w.Local.Len
+		r.more = r.more[:0]
+		if len(w.More) != 0 {
+			r.more = append(r.more, w.More...)
+			r.size = w.Bytes()
+		}
+		q.recvPosted++
+	}
+	return len(wrs), nil
+}
+
+func (q *queues) errClosed() error {
+	return fmt.Errorf("fabric: queue pair %d: %w", q.num, fabric.ErrClosed)
+}
+
+// accept begins a Post: it appends requests, and flushes them when the queue
+// pair is broken (G11). live says that they are to be executed.
+func (q *queues) accept(wrs []fabric.WR) (n int, live bool, err error) {
+	if q.State() == fabric.StateClosed {
+		return 0, false, q.errClosed()
+	}
+	n, err = q.enqueue(wrs)
+	if !q.ready() {
+		q.flush(0, 0)
+		return n, false, err
+	}
+	return n, true, err
+}
+
+// acceptRecv begins a PostRecv likewise.
+func (q *queues) acceptRecv(wrs []fabric.RecvWR) (n int, live bool, err error) {
+	if q.State() == fabric.StateClosed {
+		return 0, false, q.errClosed()
+	}
+	n, err = q.enqueueRecv(wrs)
+	if !q.ready() {
+		q.flush(0, 0)
+		return n, false, err
+	}
+	return n, true, err
+}
+
+// Post implements fabric.QP: it writes frames into the out-buffer and hands
+// them to the kernel with one system call.
+func (q *conn) Post(wrs []fabric.WR) (int, error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	n, live, err := q.accept(wrs)
+	if !live {
+		return n, err
+	}
+	q.offerCredit()
+	q.transmit()
+	if q.sendNext != q.sendPosted {
+		q.hold()
+	}
+	return n, err
+}
+
+// PostRecv implements fabric.QP.
+func (q *conn) PostRecv(wrs []fabric.RecvWR) (int, error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	n, live, err := q.acceptRecv(wrs)
+	if live && n > 0 && q.peerStarves {
+		q.peerStarves, q.creditDue = false, true
+		q.transmit()
+	}
+	return n, err
+}

@@ -1,0 +1,245 @@
+//go:build linux
+
+package tcp
+
+import (
+	"fmt"
+	"math"
+	"runtime"
+	"sync/atomic"
+	"time"
+
+	"github.com/remora-kv/remora/fabric"
+	"github.com/remora-kv/remora/internal/fence"
+)
+
+const (
+	// spinBurst is how often spinning polls between looks at the clock.
+	spinBurst = 4
+	// yields is how often an adaptive waiter yields before it sleeps.
+	yields = 2
+)
+
+// waiter implements fabric.Waiter.
+type waiter struct {
+	dev           *Device
+	cqs           []*cq
+	policy        fabric.Policy
+	solicitedOnly bool
+	spinTime      int64
+	dozing        func()
+	undozing      func()
+
+	bell   chan struct{}
+	timer  *time.Timer
+	dozed  []*port // that were told; reused
+	woken  atomic.Bool
+	sleeps atomic.Uint64
+	closed atomic.Bool
+}
+
+// NewWaiter implements fabric.Device.
+func (d *Device) NewWaiter(cfg fabric.WaitConfig) (fabric.Waiter, error) {
+	if cfg.Spin < 0 || cfg.Policy > fabric.Busy {
+		return nil, fmt.Errorf("fabric: waiter: policy %d, spin %v: %w", cfg.Policy, cfg.Spin, fabric.ErrInvalid)
+	}
+	if cfg.Spin == 0 {
+		cfg.Spin = fabric.DefaultSpin
+	}
+	w := &waiter{
+		dev: d, policy: cfg.Policy, solicitedOnly: cfg.SolicitedOnly, spinTime: int64(cfg.Spin),
+		dozing: cfg.Doze, undozing: cfg.Undoze,
+		bell: make(chan struct{}, 1), timer: time.NewTimer(math.MaxInt64),
+	}
+	w.timer.Stop()
+	for _, c := range cfg.CQs {
+		q, ok := c.(*cq)
+		if !ok || q.dev != d {
+			return nil, fmt.Errorf("fabric: waiter: completion queues must be of device %s: %w", d.name, fabric.ErrInvalid)
+		}
+		w.cqs = append(w.cqs, q)
+	}
+	return w, nil
+}
+
+// signal ends the sleep that is under way, or the next one.
+func (w *waiter) signal() {
+	select {
+	case w.bell <- struct{}{}:
+	default:
+	}
+}
+
+// Wake implements fabric.Waiter.
+func (w *waiter) Wake() {
+	w.woken.Store(true)
+	w.signal()
+}
+
+// Sleeps implements fabric.Waiter.
+func (w *waiter) Sleeps() uint64 { return w.sleeps.Load() }
+
+// Wait implements fabric.Waiter.
+func (w *waiter) Wait(poll func() bool, timeout time.Duration) bool {
+	if poll() {
+		return true
+	}
+	now, deadline := w.dev.clock.Now(), int64(math.MaxInt64)
+	if timeout > 0 {
+		deadline = now + int64(timeout)
+	}
+	for {
+		switch w.spin(poll, now, deadline) {
+		case spinFound:
+			return true
+		case spinOver:
+			return poll()
+		}
+		for range yields {
+			runtime.Gosched()
+			if w.pollOnce(poll) {
+				return true
+			}
+		}
+		if w.sleep(poll, deadline) {
+			return true
+		}
+		now = w.dev.clock.Now()
+	}
+}
+
+// What spinning ended with.
+const (
+	spinFound = iota
+	spinOver
+	spinQuiet
+)
+
+// spin polls for the configured time, or for ever when busy.
+func (w *waiter) spin(poll func() bool, start, deadline int64) int {
+	for {
+		for range spinBurst {
+			if w.pollOnce(poll) {
+				return spinFound
+			}
+			if w.woken.Load() {
+				w.woken.Store(false)
+				return spinOver
+			}
+		}
+		now := w.dev.clock.Now()
+		if now >= deadline {
+			return spinOver
+		}
+		if w.policy == fabric.Adaptive && now-start >= w.spinTime {
+			return spinQuiet
+		}
+		// No Gosched here: on a goroutine that is locked to its thread it costs
+		// two thread switches, and the runtime preempts us when it must.
+		fence.PauseN(1)
+	}
+}
+
+// pollOnce calls poll, and sees to it that the ports are driven: a poll that
+// looks at memory only does not do it.
+func (w *waiter) pollOnce(poll func() bool) bool {
+	before := w.polls()
+	if poll() {
+		return true
+	}
+	if w.polls() == before {
+		for _, c := range w.cqs {
+			c.drive()
+		}
+	}
+	return false
+}
+
+// polls returns how often the ports were driven by their owner.
+func (w *waiter) polls() uint64 {
+	var sum uint64
+	for _, c := range w.cqs {
+		sum += c.port.polls.Load()
+	}
+	return sum
+}
+
+// sleep sleeps until somebody signals or the time is over, after it has
+// announced that and looked once more. It reports whether poll found
+// something.
+func (w *waiter) sleep(poll func() bool, deadline int64) bool {
+	select {
+	case <-w.bell:
+	default:
+	}
+	w.doze()
+	for _, c := range w.cqs {
+		c.sleeper.Store(w)
+	}
+	if w.dozing != nil {
+		w.dozing()
+	}
+	hit := w.pollOnce(poll)
+	if !hit && !w.woken.Load() {
+		for _, p := range w.dozed {
+			p.catchUp()
+		}
+		w.sleeps.Add(1)
+		w.block(deadline)
+	}
+	for _, c := range w.cqs {
+		c.sleeper.Store(nil)
+	}
+	w.undoze()
+	if w.undozing != nil {
+		w.undozing()
+	}
+	return hit
+}
+
+// block waits for the bell.
+func (w *waiter) block(deadline int64) {
+	if deadline == math.MaxInt64 {
+		<-w.bell
+		return
+	}
+	left := deadline - w.dev.clock.Now()
+	if left <= 0 {
+		return
+	}
+	w.timer.Reset(time.Duration(left))
+	select {
+	case <-w.bell:
+		w.timer.Stop()
+	case <-w.timer.C:
+	}
+}
+
+// doze tells the ports that their owner goes to sleep; undoze that it is awake.
+func (w *waiter) doze() {
+	for _, c := range w.cqs {
+		w.dozed = append(w.dozed, c.port)
+		if others := c.others.Load(); others != nil {
+			w.dozed = append(w.dozed, *others...)
+		}
+	}
+	for _, p := range w.dozed {
+		p.doze()
+	}
+}
+
+func (w *waiter) undoze() {
+	for _, p := range w.dozed {
+		p.undoze()
+	}
+	w.dozed = w.dozed[:0]
+}
+
+// Close implements fabric.Waiter.
+func (w *waiter) Close() error {
+	if w.closed.Swap(true) {
+		return fmt.Errorf("fabric: waiter: %w", fabric.ErrClosed)
+	}
+	w.timer.Stop()
+	return nil
+}
