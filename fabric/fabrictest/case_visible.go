@@ -109,9 +109,10 @@ func generation(g int) byte { return byte(1 + g%251) }
 // addressOrder watches two bytes of a large WRITE: who sees the later one sees
 // the earlier one as well.
 func addressOrder(t *trial, tr fabric.Transport) {
-	const size = 4096
+	const size, lead = 4096, 100
 	p := t.pair(pairConfig{tr: tr, size: 16 << 10})
 	var done atomic.Bool
+	var written, watched atomic.Uint64 // generations; the watcher is at most lead behind
 	c := t.crew()
 	place := p.a.mem.Bytes()[1024 : 1024+size]
 	fill := func(g int) []byte {
@@ -126,11 +127,12 @@ func addressOrder(t *trial, tr fabric.Transport) {
 		rng := t.random(1)
 		for !done.Load() {
 			t.check()
+			watched.Store(written.Load())
 			j := rng.IntN(size)
 			i := rng.IntN(j + 1)
 			later := fence.ObserveByte(&place[j])
 			earlier := fence.ObserveByte(&place[i])
-			// Generations are never more than a few apart: compare as on a clock.
+			// Generations are never more than lead apart: compare as on a clock.
 			if int8(earlier-later) < 0 {
 				t.Fatalf("byte %d was of generation %d (mod 256) when byte %d already was of %d", i, earlier, j, later)
 			}
@@ -140,6 +142,8 @@ func addressOrder(t *trial, tr fabric.Transport) {
 	for g := 1; g <= t.times(4000); g++ {
 		src := g % 2 * size
 		p.b.mem.put(src, fill(g))
+		t.await("the watcher", func() bool { return written.Load()-watched.Load() < lead }, p.b.owner)
+		written.Store(uint64(g))
 		p.do(p.b, p.b.writeTo(p.a.mem.Remote().At(1024), src, size))
 	}
 	done.Store(true)

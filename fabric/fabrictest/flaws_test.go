@@ -359,7 +359,7 @@ var flaws = []*flaw{
 		cases: []string{"G9/rnr-timeout"},
 		config: func(cfg *fabric.QPConfig) {
 			if cfg.RNRTimeout > 0 {
-				cfg.RNRTimeout /= 2
+				cfg.RNRTimeout = 0
 			}
 		},
 	},

@@ -6,7 +6,6 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
-	"log"
 
 	"github.com/remora-kv/remora/fabric"
 	"github.com/remora-kv/remora/fabric/tcp"
@@ -22,26 +21,18 @@ func Example() {
 	dev, dom, cq := open()
 	defer func() { _ = dev.Close() }()
 	qp, err := dev.Dial(ctx, <-addr, fabric.QPConfig{Domain: dom, SendCQ: cq, RecvCQ: cq}, nil)
-	if err != nil {
-		log.Fatal(err)
-	}
+	check(err)
 	// Where the server's memory is came with the connection.
 	remote := fabric.Remote{
 		Addr: binary.LittleEndian.Uint64(qp.PeerPrivate()),
 		Key:  binary.LittleEndian.Uint32(qp.PeerPrivate()[8:]),
 	}
 	mem, err := dom.Alloc("client", 4096, 0)
-	if err != nil {
-		log.Fatal(err)
-	}
+	check(err)
 	_, err = qp.Post([]fabric.WR{{Op: fabric.OpRead, Local: mem.Seg(0, 5), Remote: remote, Flags: fabric.FlagSignaled}})
-	if err != nil {
-		log.Fatal(err)
-	}
+	check(err)
 	w, err := dev.NewWaiter(fabric.WaitConfig{CQs: []fabric.CQ{cq}})
-	if err != nil {
-		log.Fatal(err)
-	}
+	check(err)
 	var done [1]fabric.Completion
 	w.Wait(func() bool { return cq.Poll(done[:]) == 1 }, 0)
 	fmt.Printf("%v of %d bytes: %s\n", done[0].Op, done[0].Bytes, mem.Bytes()[:done[0].Bytes])
@@ -51,17 +42,11 @@ func Example() {
 // open makes a device with a domain and a completion queue.
 func open() (fabric.Device, fabric.Domain, fabric.CQ) {
 	dev, err := tcp.New(tcp.Config{})
-	if err != nil {
-		log.Fatal(err)
-	}
+	check(err)
 	dom, err := dev.NewDomain()
-	if err != nil {
-		log.Fatal(err)
-	}
+	check(err)
 	cq, err := dev.NewCQ(256)
-	if err != nil {
-		log.Fatal(err)
-	}
+	check(err)
 	return dev, dom, cq
 }
 
@@ -70,24 +55,22 @@ func serve(ctx context.Context, addr chan<- fabric.Addr) {
 	dev, dom, cq := open()
 	defer func() { _ = dev.Close() }()
 	mem, err := dom.Alloc("server", 4096, fabric.RemoteRead)
-	if err != nil {
-		log.Fatal(err)
-	}
+	check(err)
 	copy(mem.Bytes(), "hello")
 	l, err := dev.Listen(fabric.Addr{Fabric: "tcp", Name: "127.0.0.1:0"}, fabric.ListenConfig{})
-	if err != nil {
-		log.Fatal(err)
-	}
+	check(err)
 	addr <- l.Addr()
 	r, err := l.Accept(ctx)
-	if err != nil {
-		log.Fatal(err)
-	}
+	check(err)
 	private := binary.LittleEndian.AppendUint64(nil, mem.Remote().Addr)
 	private = binary.LittleEndian.AppendUint32(private, mem.Remote().Key)
 	qp, err := r.Accept(ctx, fabric.QPConfig{Transport: r.Transport(), Domain: dom, SendCQ: cq, RecvCQ: cq}, private)
-	if err != nil {
-		log.Fatal(err)
-	}
+	check(err)
 	<-qp.Done()
+}
+
+func check(err error) {
+	if err != nil {
+		panic(err)
+	}
 }

@@ -294,7 +294,7 @@ func (r *connRequest) Accept(ctx context.Context, cfg fabric.QPConfig, private [
 		q, err = d.newConn(cfg)
 	}
 	if err != nil {
-		r.dismiss()
+		r.answered.Store(false) // the request stays open
 		return nil, err
 	}
 	defer r.half.abandon()
