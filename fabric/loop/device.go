@@ -4,7 +4,9 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
+	"maps"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -33,12 +35,14 @@ type Device struct {
 	mu        sync.Mutex
 	links     map[*link]struct{}
 	listeners map[*listener]struct{}
-	addresses []uint64
+	addresses map[uint32]uint64 // of datagram queue pairs, by number
 }
 
 // NewDevice adds a device to the network.
 func (n *Network) NewDevice(name string) (*Device, error) {
-	d := &Device{net: n, links: map[*link]struct{}{}, listeners: map[*listener]struct{}{}}
+	d := &Device{
+		net: n, links: map[*link]struct{}{}, listeners: map[*listener]struct{}{}, addresses: map[uint32]uint64{},
+	}
 	d.Core = direct.NewCore("loop", name, d)
 	return d, nil
 }
@@ -65,9 +69,21 @@ func (d *Device) GramAddress(q *direct.QP) ([]byte, error) {
 	id := rand.Uint64()
 	d.net.grams[id] = q
 	d.mu.Lock()
-	d.addresses = append(d.addresses, id)
+	d.addresses[q.Num()] = id
 	d.mu.Unlock()
 	return binary.LittleEndian.AppendUint64([]byte("loop"), id), nil
+}
+
+// GramClosed implements direct.Provider.
+func (d *Device) GramClosed(q *direct.QP) {
+	d.net.mu.Lock()
+	defer d.net.mu.Unlock()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if id, ok := d.addresses[q.Num()]; ok {
+		delete(d.net.grams, id)
+		delete(d.addresses, q.Num())
+	}
 }
 
 // GramOpen implements direct.Provider.
@@ -118,8 +134,8 @@ func (d *Device) withdraw() {
 	for l := range d.listeners {
 		listeners = append(listeners, l)
 	}
-	addresses := d.addresses
-	d.addresses = nil
+	addresses := slices.Collect(maps.Values(d.addresses))
+	clear(d.addresses)
 	d.mu.Unlock()
 	for _, l := range listeners {
 		_ = l.Close()

@@ -1,25 +1,24 @@
 package shm
 
-import (
-	"errors"
+import "github.com/remora-kv/remora/fabric/internal/direct"
 
-	"golang.org/x/sys/unix"
-)
-
-// peerBell is the writing end of a peer's bell. The peer shares the open file
-// and could make it block, or hand over something that is no pipe; vmsplice
-// with SPLICE_F_NONBLOCK neither waits nor writes to anything else (I5).
+// peerBell is the writing end of a peer's bell.
 type peerBell struct{ fd int }
 
-var clapper = [1]byte{1}
-
 // Ring implements direct.Bell.
-func (b peerBell) Ring() {
-	iov := []unix.Iovec{{Base: &clapper[0], Len: 1}}
-	for {
-		_, err := unix.Vmsplice(b.fd, iov, unix.SPLICE_F_NONBLOCK)
-		if !errors.Is(err, unix.EINTR) {
-			return
-		}
+func (b peerBell) Ring() { direct.RingFD(b.fd) }
+
+// shareBells returns descriptors of a queue pair's own bells, for receives and
+// for sends, to be handed to a peer and closed.
+func shareBells(q *direct.QP) ([]int, error) {
+	recv, err := q.RecvBell().Share()
+	if err != nil {
+		return nil, err
 	}
+	send, err := q.SendBell().Share()
+	if err != nil {
+		closeFDs([]int{recv})
+		return nil, err
+	}
+	return []int{recv, send}, nil
 }

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"syscall"
 	"testing"
 	"time"
@@ -256,4 +257,14 @@ func mustAlloc(t *testing.T, s *side, size int, access fabric.Access) *fabric.Re
 		t.Fatal(err)
 	}
 	return r
+}
+
+// eventually waits for something that another goroutine brings about.
+func eventually(t *testing.T, cond func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(patience); !cond(); runtime.Gosched() {
+		if time.Now().After(deadline) {
+			t.Fatal("it did not come about")
+		}
+	}
 }

@@ -8,6 +8,9 @@ import (
 	"os"
 	"slices"
 	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/remora-kv/remora/fabric"
 	"github.com/remora-kv/remora/fabric/internal/direct"
@@ -55,8 +58,13 @@ func (d *Device) dial(ctx context.Context, addr fabric.Addr, q *direct.QP, priva
 		return err
 	}
 	defer func() { d.opened(s, err) }()
+	bells, err := shareBells(q)
+	if err != nil {
+		return err
+	}
+	defer closeFDs(bells)
 	h := hello{transport: q.Transport(), depth: uint32(q.RecvDepth()), private: private}
-	p, err := d.greet(ctx, s, h.encode(), q.RecvBell().WriteFD(), q.SendBell().WriteFD())
+	p, err := d.greet(ctx, s, h.encode(), bells...)
 	if err != nil {
 		return err
 	}
@@ -69,7 +77,8 @@ func (d *Device) dial(ctx context.Context, addr fabric.Addr, q *direct.QP, priva
 // greet sends an opening message and waits for an answer that is not a
 // refusal.
 func (d *Device) greet(ctx context.Context, s socket, msg []byte, fds ...int) (*packet, error) {
-	if err := s.send(msg, fds...); err != nil {
+	// A server that has hung up may have said why before it heard us.
+	if err := s.send(msg, fds...); err != nil && !errors.Is(err, unix.EPIPE) {
 		return nil, fmt.Errorf("the server hung up: %w: %w", fabric.ErrRefused, err)
 	}
 	p, err := s.recvWithin(ctx)
@@ -123,8 +132,10 @@ type listener struct {
 	addr fabric.Addr
 	cfg  fabric.ListenConfig
 	file *socketFile
-	// greeting bounds the peers that have connected and said nothing yet.
-	greeting chan struct{}
+	// greeting counts the peers that have connected and said nothing yet, by
+	// process: one that keeps silent must not keep others out.
+	greetMu  sync.Mutex
+	greeting map[int]int
 	backlog  chan *request
 	once     sync.Once
 	closed   chan struct{}
@@ -155,12 +166,19 @@ func (d *Device) Listen(addr fabric.Addr, cfg fabric.ListenConfig) (fabric.Liste
 	}
 	l := &listener{
 		dev: d, addr: addr, cfg: cfg, file: file,
-		greeting: make(chan struct{}, cfg.Backlog+64), backlog: make(chan *request, cfg.Backlog),
+		greeting: map[int]int{}, backlog: make(chan *request, cfg.Backlog),
 		closed: make(chan struct{}), done: make(chan struct{}),
 	}
 	d.mu.Lock()
-	d.listeners[l] = struct{}{}
+	closed := d.closed
+	if !closed {
+		d.listeners[l] = struct{}{}
+	}
 	d.mu.Unlock()
+	if closed {
+		_ = file.close()
+		return nil, d.Open()
+	}
 	go l.run()
 	return l, nil
 }
@@ -203,6 +221,10 @@ func (l *listener) Close() error {
 	return err
 }
 
+// acceptPause is how long accepting rests after an error such as a full table
+// of descriptors, which will not be gone at once.
+const acceptPause = 10 * time.Millisecond
+
 // run accepts sockets; each is greeted by a goroutine of its own, so that a
 // peer that says nothing holds up nobody.
 func (l *listener) run() {
@@ -215,24 +237,52 @@ func (l *listener) run() {
 			if errors.Is(err, net.ErrClosed) {
 				return
 			}
+			time.Sleep(acceptPause)
 			continue
 		}
 		s := socket{c: c}
-		select {
-		case l.greeting <- struct{}{}:
-		default:
+		peer, err := s.admit(l.cfg.AllowUIDs)
+		if err != nil {
+			s.refuse(err.Error())
+			continue
+		}
+		if !l.enter(peer.PID) {
 			s.refuse("too many connections are being made at once")
 			continue
 		}
 		greets.Go(func() {
-			defer func() { <-l.greeting }()
-			l.greet(s)
+			defer l.leave(peer.PID)
+			l.greet(s, peer)
 		})
 	}
 }
 
+// enter makes room for a peer that has said nothing yet. A process gets half of
+// the places at most.
+func (l *listener) enter(pid int) bool {
+	l.greetMu.Lock()
+	defer l.greetMu.Unlock()
+	places, taken := l.cfg.Backlog+64, 0
+	for _, n := range l.greeting {
+		taken += n
+	}
+	if taken >= places || l.greeting[pid] >= places/2 {
+		return false
+	}
+	l.greeting[pid]++
+	return true
+}
+
+func (l *listener) leave(pid int) {
+	l.greetMu.Lock()
+	defer l.greetMu.Unlock()
+	if l.greeting[pid]--; l.greeting[pid] == 0 {
+		delete(l.greeting, pid)
+	}
+}
+
 // greet takes a peer's hello and puts it into the backlog.
-func (l *listener) greet(s socket) {
+func (l *listener) greet(s socket, peer fabric.Peer) {
 	ctx, cancel := context.WithTimeout(context.Background(), l.cfg.HandshakeTimeout)
 	defer cancel()
 	stop := make(chan struct{})
@@ -249,9 +299,7 @@ func (l *listener) greet(s socket) {
 		s.refuse("no hello in time")
 		return
 	}
-	// The hello is read even where it is refused: closing a socket with
-	// unread data would keep the reason from the peer.
-	r, err := l.request(s, p)
+	r, err := l.request(s, peer, p)
 	if err != nil {
 		p.close()
 		s.refuse(err.Error())
@@ -277,11 +325,7 @@ func (s socket) admit(allow []int) (fabric.Peer, error) {
 	return peer, nil
 }
 
-func (l *listener) request(s socket, p *packet) (*request, error) {
-	peer, err := s.admit(l.cfg.AllowUIDs)
-	if err != nil {
-		return nil, err
-	}
+func (l *listener) request(s socket, peer fabric.Peer, p *packet) (*request, error) {
 	lim := l.dev.Limits()
 	if p.data[0] != kindHello {
 		return nil, fmt.Errorf("the first message must be hello: %w", fabric.ErrProtocol)
@@ -336,15 +380,7 @@ func (r *request) Accept(_ context.Context, cfg fabric.QPConfig, private []byte)
 		q.Abandon()
 		return nil, r.errEnded()
 	}
-	seg, err := d.arena.AllocShared("segment", direct.SegmentBytes(int(r.hello.depth), q.RecvDepth()), arena.ReadWriteForOthers)
-	if err == nil {
-		err = r.sock.send(encodeAccept(q.RecvDepth(), private),
-			seg.FD(), q.RecvBell().WriteFD(), q.SendBell().WriteFD())
-		if err != nil {
-			_ = seg.Free()
-			err = fmt.Errorf("%w: %w", fabric.ErrPeerLost, err)
-		}
-	}
+	seg, err := r.answer(q, private)
 	if err != nil {
 		q.Abandon()
 		_ = r.sock.c.Close()
@@ -354,6 +390,26 @@ func (r *request) Accept(_ context.Context, cfg fabric.QPConfig, private []byte)
 	q.Describe(r.peer, r.hello.private)
 	d.start(q, r.sock, seg, direct.Acceptor, int(r.hello.depth), r.bells)
 	return q, nil
+}
+
+// answer makes the segment and hands it to the dialer.
+func (r *request) answer(q *direct.QP, private []byte) (*arena.Block, error) {
+	bells, err := shareBells(q)
+	if err != nil {
+		return nil, err
+	}
+	defer closeFDs(bells)
+	seg, err := r.l.dev.arena.AllocShared("segment",
+		direct.SegmentBytes(int(r.hello.depth), q.RecvDepth()), arena.ReadWriteForOthers)
+	if err != nil {
+		return nil, err
+	}
+	fds := append([]int{seg.FD()}, bells...)
+	if err := r.sock.send(encodeAccept(q.RecvDepth(), private), fds...); err != nil {
+		_ = seg.Free()
+		return nil, fmt.Errorf("%w: %w", fabric.ErrPeerLost, err)
+	}
+	return seg, nil
 }
 
 // Reject implements fabric.ConnRequest.

@@ -37,6 +37,7 @@ type Device struct {
 	links     map[*link]struct{}
 	listeners map[*listener]struct{}
 	grams     *gramDoor
+	closed    bool
 }
 
 // New makes a device.
@@ -112,6 +113,7 @@ func (d *Device) opened(s socket, err error) {
 
 func (d *Device) closeDoors() {
 	d.mu.Lock()
+	d.closed = true
 	listeners := make([]*listener, 0, len(d.listeners))
 	for l := range d.listeners {
 		listeners = append(listeners, l)

@@ -55,6 +55,10 @@
 //	I5  Nothing that a peer sends makes this side block: control messages are
 //	    sent without waiting, and who does not read them is cut off; bells are
 //	    rung without waiting whatever descriptor the peer gave for one.
+//	    What remains: a peer that can make a page fault of the kernel wait
+//	    (a FUSE mount or userfaultfd of its own) can hold the lock of a pipe,
+//	    or the closing of a descriptor that it sent. Give other users access
+//	    only on hosts where they have neither.
 //	I6  A process may connect if it has the listener's user, is root, or is
 //	    listed in AllowUIDs; the socket file has mode 0600 unless told
 //	    otherwise, and a datagram queue pair is reached through a socket in a

@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"time"
 
 	"github.com/remora-kv/remora/fabric"
 	"github.com/remora-kv/remora/fabric/internal/direct"
@@ -49,6 +50,9 @@ func (d *Device) door() (*gramDoor, error) {
 	defer d.mu.Unlock()
 	if d.grams != nil {
 		return d.grams, nil
+	}
+	if d.closed {
+		return nil, fmt.Errorf("fabric: device %s: %w", d.Name(), fabric.ErrClosed)
 	}
 	dir, err := os.MkdirTemp(d.cfg.RuntimeDir, "remora-")
 	if err != nil {
@@ -89,6 +93,18 @@ func (d *Device) GramAddress(q *direct.QP) ([]byte, error) {
 	return addr, nil
 }
 
+// GramClosed implements direct.Provider.
+func (d *Device) GramClosed(q *direct.QP) {
+	d.mu.Lock()
+	g := d.grams
+	d.mu.Unlock()
+	if g != nil {
+		g.mu.Lock()
+		delete(g.secrets, q.Num())
+		g.mu.Unlock()
+	}
+}
+
 // run gives lanes to senders.
 func (g *gramDoor) run() {
 	for {
@@ -97,6 +113,7 @@ func (g *gramDoor) run() {
 			return
 		}
 		if err != nil {
+			time.Sleep(acceptPause)
 			continue
 		}
 		g.mu.Lock()
@@ -126,7 +143,9 @@ func (g *gramDoor) serve(s socket) {
 		return
 	}
 	// A sender says nothing more; what ends is the socket.
-	_, _ = s.recv()
+	if p, err := s.recv(); err == nil {
+		p.close()
+	}
 	q.RemoveGramLane(lane)
 }
 
@@ -166,7 +185,12 @@ func (g *gramDoor) lane(s socket, q *direct.QP) (*direct.QP, *direct.GramLane, e
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := s.send([]byte{kindGramOK}, seg.FD(), q.RecvBell().WriteFD()); err != nil {
+	bell, err := q.RecvBell().Share()
+	if err == nil {
+		err = s.send([]byte{kindGramOK}, seg.FD(), bell)
+		closeFDs([]int{bell})
+	}
+	if err != nil {
 		_ = seg.Free()
 		return nil, nil, err
 	}

@@ -321,3 +321,92 @@ func TestBlockingBell(t *testing.T) {
 		t.Errorf("ringing wrote %d bytes to a file", info.Size())
 	}
 }
+
+// TestDescriptorsOfStrangers sends descriptors where none are wanted: with an
+// empty packet, and to the door for datagrams. None may stay open.
+func TestDescriptorsOfStrangers(t *testing.T) {
+	srv := mustSide(t)
+	l := listen(t, srv, fabric.ListenConfig{})
+	cfg := srv.config()
+	cfg.Transport = fabric.UD
+	ud, err := srv.dom.NewUD(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = ud.Close() }()
+	addr := ud.Address()
+	door := string(addr[len(gramAddressHead)+12 : len(addr)-gramAddressSum])
+	before := resources(t)
+	for _, path := range []string{l.Addr().Name, door} {
+		for _, msg := range [][]byte{{}, {200}, {kindHello}} {
+			for range 20 {
+				s, err := dialSocket(context.Background(), path)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := s.send(msg, 0, 1, 2); err != nil {
+					t.Fatal(err)
+				}
+				_, _ = s.recv() // a refusal, or the end
+				_ = s.c.Close()
+			}
+		}
+	}
+	eventually(t, func() bool { return resources(t) <= before })
+}
+
+// TestUnsolicitedRegions gives regions that nobody asked for: they are not
+// mapped, and the giver is cut off.
+func TestUnsolicitedRegions(t *testing.T) {
+	srv := mustSide(t)
+	l := listen(t, srv, fabric.ListenConfig{})
+	hs := make(chan *hostile, 1)
+	go func() {
+		h, err := newHostile(l.Addr().Name)
+		if err != nil {
+			t.Error(err)
+		}
+		hs <- h
+	}()
+	if err := srv.accept(l, nil); err != nil {
+		t.Fatal(err)
+	}
+	h := <-hs
+	m := mapped{key: 1 << 20, access: fabric.RemoteRead, addr: 1 << 40, size: 4096}
+	if err := h.sock.send(m.encode(), h.segment); err != nil {
+		t.Fatal(err)
+	}
+	<-srv.qp.Done()
+	if !errors.Is(srv.qp.Err(), fabric.ErrProtocol) {
+		t.Errorf("the connection ended with %v", srv.qp.Err())
+	}
+	for _, u := range srv.dev.Memory() {
+		if u.Purpose == "window" && u.Blocks != 0 {
+			t.Errorf("%d windows are mapped", u.Blocks)
+		}
+	}
+	_ = srv.qp.Close()
+}
+
+// TestSilentClients fills the listener with connections that say nothing; a
+// client of another process still gets in.
+func TestSilentClients(t *testing.T) {
+	srv := mustSide(t)
+	l := listen(t, srv, fabric.ListenConfig{Backlog: 8})
+	for range 200 {
+		s, err := dialSocket(context.Background(), l.Addr().Name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = s.c.Close() }()
+	}
+	c := startChild(t, "connect", nil)
+	c.tell(task{Path: l.Addr().Name})
+	if err := srv.accept(l, nil); err != nil {
+		t.Fatal(err)
+	}
+	if a := c.hear(); !a.Ready {
+		t.Errorf("the client says %v", a.Findings)
+	}
+	_ = srv.qp.Close()
+}

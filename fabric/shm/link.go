@@ -28,13 +28,17 @@ type link struct {
 
 	mu       sync.Mutex
 	granted  map[uint32]struct{} // keys whose files the peer has
+	asked    map[uint32]struct{} // keys that this side wants
+	held     map[uint32]struct{} // keys whose files this side has
 	refusals int
 }
 
 // start connects the queue pair to its segment and begins to listen to the
 // peer. bells are the peer's for receives and for sends.
 func (d *Device) start(q *direct.QP, s socket, segment *arena.Block, end, peerDepth int, bells []int) {
-	l := &link{dev: d, qp: q, sock: s, segment: segment, bells: bells, granted: map[uint32]struct{}{}}
+	l := &link{dev: d, qp: q, sock: s, segment: segment, bells: bells, granted: map[uint32]struct{}{},
+		asked: map[uint32]struct{}{}, held: map[uint32]struct{}{},
+	}
 	q.Attach(segment.Bytes(), end, peerDepth, peerBell{bells[0]}, peerBell{bells[1]})
 	d.mu.Lock()
 	d.links[l] = struct{}{}
@@ -45,6 +49,9 @@ func (d *Device) start(q *direct.QP, s socket, segment *arena.Block, end, peerDe
 
 // Resolve implements direct.Link: the peer is asked.
 func (l *link) Resolve(key uint32) (*direct.Window, bool) {
+	l.mu.Lock()
+	l.asked[key] = struct{}{}
+	l.mu.Unlock()
 	l.tell(encodeKey(kindMap, key))
 	return nil, true
 }
@@ -52,9 +59,12 @@ func (l *link) Resolve(key uint32) (*direct.Window, bool) {
 // tell sends a control message; a peer that does not read them is given up.
 // One that has hung up is left to run, which reads what it said last.
 func (l *link) tell(msg []byte, fds ...int) {
-	if err := l.sock.send(msg, fds...); errors.Is(err, errStuck) {
-		l.qp.PeerGone(l.lost(err))
+	err := l.sock.send(msg, fds...)
+	if err == nil || errors.Is(err, unix.EPIPE) || errors.Is(err, unix.ECONNRESET) || errors.Is(err, net.ErrClosed) {
+		return
 	}
+	l.qp.PeerGone(l.lost(err))
+	_ = l.sock.send([]byte{kindBye})
 }
 
 func (l *link) lost(err error) error {
@@ -91,6 +101,7 @@ func (l *link) run() {
 			continue
 		case errors.Is(err, fabric.ErrProtocol):
 			l.qp.PeerGone(fmt.Errorf("fabric: connection with %s: %w", l.qp.Peer().Addr, err))
+			_ = l.sock.send([]byte{kindBye})
 			_ = l.sock.c.CloseRead()
 		case errors.Is(err, io.EOF), errors.Is(err, unix.ECONNRESET), errors.Is(err, net.ErrClosed):
 			l.qp.PeerGone(fmt.Errorf("fabric: the process behind %s ended: %w", l.qp.Peer().Addr, fabric.ErrPeerLost))
@@ -122,8 +133,7 @@ func (l *link) handle(p *packet) error {
 		if err != nil {
 			return err
 		}
-		l.qp.Revoked(key)
-		return nil
+		return l.revoked(key)
 	case kindBye:
 		l.qp.PeerGone(fmt.Errorf("fabric: %s: %w", l.qp.Peer().Addr, fabric.ErrDisconnected))
 		return nil
@@ -142,7 +152,9 @@ func (l *link) grant(key uint32) error {
 	defer l.mu.Unlock()
 	r := l.dev.Export(key, l.qp.Domain())
 	if r == nil {
-		if l.refusals++; l.refusals > maxRefusals {
+		// On UC a refused WRITE is dropped and nobody is told (G7), so that an
+		// honest peer may ask often.
+		if l.refusals++; l.refusals > maxRefusals && l.qp.Transport() == fabric.RC {
 			return fmt.Errorf("the peer asked for %d keys that it may not use: %w", l.refusals, fabric.ErrProtocol)
 		}
 		l.tell(m.encode())
@@ -164,12 +176,44 @@ func (l *link) revoke(key uint32) {
 	defer l.mu.Unlock()
 	if _, ok := l.granted[key]; ok {
 		delete(l.granted, key)
-		l.tell(encodeKey(kindRevoked, key))
+		// A peer that has no room for it keeps a window that it cannot use.
+		_ = l.sock.send(encodeKey(kindRevoked, key))
 	}
+}
+
+// revoked takes the word of the peer that a region is closed.
+func (l *link) revoked(key uint32) error {
+	l.mu.Lock()
+	_, ok := l.held[key]
+	delete(l.held, key)
+	l.mu.Unlock()
+	if !ok {
+		return fmt.Errorf("the peer revokes key %#x, which it never gave: %w", key, fabric.ErrProtocol)
+	}
+	l.qp.Revoked(key)
+	return nil
+}
+
+// answered notes that the peer answered for a key, which must have been asked
+// for: nothing is mapped because a peer likes to.
+func (l *link) answered(m *mapped) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if _, ok := l.asked[m.key]; !ok {
+		return fmt.Errorf("the peer gives key %#x, which nobody asked for: %w", m.key, fabric.ErrProtocol)
+	}
+	delete(l.asked, m.key)
+	if m.access != 0 {
+		l.held[m.key] = struct{}{}
+	}
+	return nil
 }
 
 // mapped takes the answer to a key that this side wants to use.
 func (l *link) mapped(m mapped, p *packet) error {
+	if err := l.answered(&m); err != nil {
+		return err
+	}
 	if m.access == 0 {
 		l.qp.Resolved(m.key, nil)
 		return p.expect(0)

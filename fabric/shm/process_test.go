@@ -114,12 +114,17 @@ func TestLastByteLast(t *testing.T) {
 	if err := srv.accept(l, nil); err != nil {
 		t.Fatal(err)
 	}
+	// Busy: a WRITE wakes nobody (G17).
+	watch, err := srv.dev.NewWaiter(fabric.WaitConfig{Policy: fabric.Busy})
+	if err != nil {
+		t.Fatal(err)
+	}
 	ack := firstWord(r.Bytes())
 	snap := make([]byte, 4000)
 	for gen := 1; gen <= count; gen++ {
 		n, off := writeSizes[gen%len(writeSizes)], 64+gen%8
 		last := &r.Bytes()[off+n-1]
-		if !srv.wtr.Wait(func() bool { return fence.ObserveByte(last) == mark(gen) }, patience) {
+		if !watch.Wait(func() bool { return fence.ObserveByte(last) == mark(gen) }, patience) {
 			t.Fatalf("generation %d never arrived: %v", gen, srv.qp.Err())
 		}
 		fence.CopyIn(snap[:n], r.Bytes()[off:off+n])

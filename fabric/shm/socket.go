@@ -51,7 +51,12 @@ func (s socket) recv() (*packet, error) {
 		n, oobn, flags, _, err = s.c.ReadMsgUnix(buf, oob)
 	}
 	if err != nil {
-		return nil, err // and n is not a length
+		// n is not a length, but an empty packet may have brought descriptors.
+		p := &packet{}
+		if oobn > 0 && p.parse(oob[:oobn]) == nil {
+			p.close()
+		}
+		return nil, err
 	}
 	p := &packet{data: buf[:n]}
 	if err = p.parse(oob[:oobn]); err == nil {
@@ -156,7 +161,10 @@ func (s socket) credentials() (fabric.Peer, error) {
 func (s socket) recvWithin(ctx context.Context) (*packet, error) {
 	stop := context.AfterFunc(ctx, func() { _ = s.c.SetReadDeadline(time.Unix(1, 0)) })
 	p, err := s.recv()
-	if !stop() && err != nil && ctx.Err() != nil {
+	if !stop() { // the socket has a deadline in the past by now, or soon
+		if err == nil {
+			p.close()
+		}
 		return nil, ctx.Err()
 	}
 	return p, err

@@ -126,8 +126,8 @@ func decodeMapped(b []byte, lim *fabric.Limits) (m mapped, err error) {
 		key: binary.LittleEndian.Uint32(b[1:]), access: fabric.Access(b[5]),
 		addr: binary.LittleEndian.Uint64(b[6:]), size: binary.LittleEndian.Uint64(b[14:]),
 	}
-	if m.access != 0 && (m.size == 0 || m.size > uint64(lim.MaxRegion)) {
-		return m, fmt.Errorf("mapped with a region of %d bytes: %w", m.size, fabric.ErrProtocol)
+	if m.access != 0 && (m.size == 0 || m.size > uint64(lim.MaxRegion) || m.addr%pageSize != 0) {
+		return m, fmt.Errorf("mapped with a region of %d bytes at %#x: %w", m.size, m.addr, fabric.ErrProtocol)
 	}
 	return m, nil
 }

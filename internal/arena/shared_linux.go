@@ -81,6 +81,13 @@ func checkForeign(fd, size int) error {
 	if seals&fixedSize != fixedSize {
 		return fmt.Errorf("its seals %#x lack SHRINK and GROW (%#x): the peer could truncate it under us", seals, fixedSize)
 	}
+	var fs unix.Statfs_t
+	if err := unix.Fstatfs(fd, &fs); err != nil {
+		return fmt.Errorf("fstatfs: %w", err)
+	}
+	if fs.Type != unix.TMPFS_MAGIC {
+		return fmt.Errorf("it is of file system %#x: of huge pages the peer could take one away under us", fs.Type)
+	}
 	var st unix.Stat_t
 	if err := unix.Fstat(fd, &st); err != nil {
 		return fmt.Errorf("fstat: %w", err)

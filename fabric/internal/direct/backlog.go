@@ -50,6 +50,7 @@ func (q *QP) putOff(w *fabric.WR, sent int) {
 	}
 	if !q.inBacklog {
 		q.inBacklog = true
+		q.send.grown++
 		q.send.backlogged = append(q.send.backlogged, q)
 	}
 }
@@ -88,7 +89,7 @@ func (q *QP) rnrDeadline() (at int64, ok bool) {
 	if q.backlog.since == 0 {
 		q.backlog.since = max(1, q.core.clock.Now())
 	}
-	return q.backlog.since + int64(q.rnr), true
+	return after(q.backlog.since, q.rnr), true
 }
 
 func (q *QP) waitsForReceive() bool {

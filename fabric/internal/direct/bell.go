@@ -6,6 +6,8 @@ import (
 	"sync"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/remora-kv/remora/fabric"
 )
 
 // Bell wakes the owner of a completion queue. Ring may be called by anyone at
@@ -40,31 +42,36 @@ func (p *Pipe) Ring() {
 	}
 }
 
-// RingFD rings the bell whose writing end is fd.
+var clapper = [1]byte{1}
+
+// RingFD rings the bell whose writing end is fd. Peers share the open file and
+// could make it block, or hand over something that is no pipe; vmsplice with
+// SPLICE_F_NONBLOCK neither waits for room nor writes to anything else.
 func RingFD(fd int) {
-	one := [1]byte{1}
+	iov := []unix.Iovec{{Base: &clapper[0], Len: 1}}
 	for {
-		if _, err := unix.Write(fd, one[:]); !errors.Is(err, unix.EINTR) {
+		if _, err := unix.Vmsplice(fd, iov, unix.SPLICE_F_NONBLOCK); !errors.Is(err, unix.EINTR) {
 			return
 		}
 	}
 }
 
-// WriteFD returns the end that is handed to peers.
-func (p *Pipe) WriteFD() int { return p.w }
-
-// drain silences the bell.
-func (p *Pipe) drain() {
-	var buf [64]byte
-	for {
-		n, err := unix.Read(p.r, buf[:])
-		if errors.Is(err, unix.EINTR) {
-			continue
-		}
-		if n < len(buf) || err != nil {
-			return
-		}
+// Share returns a descriptor of the writing end, to be handed to a peer and
+// closed.
+func (p *Pipe) Share() (int, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return -1, fmt.Errorf("fabric: completion queue: %w", fabric.ErrClosed)
 	}
+	return unix.FcntlInt(uintptr(p.w), unix.F_DUPFD_CLOEXEC, 0)
+}
+
+// drain silences the bell. One read is enough: what a peer that rings without
+// end leaves behind only wakes again.
+func (p *Pipe) drain() {
+	var buf [4096]byte
+	_, _ = unix.Read(p.r, buf[:])
 }
 
 // Close releases both ends of this process.

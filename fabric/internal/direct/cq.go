@@ -47,6 +47,9 @@ type CQ struct {
 	// backlogged are queue pairs with requests that could not execute yet.
 	backlogged []*QP
 
+	// grown counts sources and backlogs that came; see Waiter.sleep.
+	grown uint64
+
 	// attention is not 0 when there are notes; asleep while a waiter sleeps.
 	attention atomic.Uint32
 	asleep    atomic.Uint32
@@ -179,6 +182,7 @@ const coldSources = 16
 func (c *CQ) listen(s *source) {
 	if !s.listed {
 		s.listed = true
+		c.grown++
 		c.listening = append(c.listening, s)
 	}
 }

@@ -21,6 +21,8 @@ type Provider interface {
 	// GramAddress makes a datagram queue pair reachable and returns the
 	// address that peers give to GramOpen.
 	GramAddress(q *QP) ([]byte, error)
+	// GramClosed takes back the address of a queue pair that is closed.
+	GramClosed(q *QP)
 	// GramOpen shares a segment with the datagram queue pair at an address.
 	GramOpen(ctx context.Context, addr []byte) (*GramPath, error)
 }

@@ -60,7 +60,7 @@ func (q *QP) sendGram(w *fabric.WR, inline []byte) outcome {
 	first, second := h.out.append(&e)
 	gather(first, w, inline, 0)
 	gather(second, w, inline, len(first))
-	h.out.publish()
+	_ = h.out.publish()
 	return done_
 }
 

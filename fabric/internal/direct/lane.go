@@ -150,16 +150,23 @@ func (p *producer) append(e *entry) (first, second []byte) {
 }
 
 // publish makes what was appended visible and wakes a sleeping consumer (I3).
-func (p *producer) publish() {
-	if p.tail == p.published {
-		return
-	}
+// It returns what the consumer says of itself.
+func (p *producer) publish() (armed uint32) {
 	p.published = p.tail
 	fence.Announce64(&p.h.tail, p.tail)
-	if armed := p.h.armed.Load(); armed == armedAll || (armed == armedSolicited && p.solicited) {
+	if armed = p.h.armed.Load(); armed == armedAll || (armed == armedSolicited && p.solicited) {
 		p.bell.Ring()
 	}
 	p.solicited = false
+	return armed
+}
+
+// nudge wakes a consumer that sleeps though the ring is full: it waits for a
+// solicited message, which waits for room.
+func (p *producer) nudge() {
+	if p.h.armed.Load() == armedSolicited {
+		p.bell.Ring()
+	}
 }
 
 // The values of laneHeader.armed.
@@ -167,6 +174,7 @@ const (
 	armedNot = iota
 	armedAll
 	armedSolicited
+	armedClosed // nobody takes anything any more
 )
 
 // consumer is the receiving end of a lane.

@@ -33,7 +33,9 @@ func (q *QP) Post(wrs []fabric.WR) (n int, err error) {
 				q.publish()
 				return n, &fabric.PostError{Index: n, Err: err}
 			}
-			q.known = w.Local.Region
+			if w.Local.Len != 0 {
+				q.known = w.Local.Region
+			}
 		}
 		q.start(w)
 	}
@@ -112,9 +114,31 @@ func (q *QP) postBroken(wrs []fabric.WR, from int) (int, error) {
 
 // publish shows the peer what was put into the lane.
 func (q *QP) publish() {
-	if q.out.tail != q.out.published {
-		q.out.publish()
+	if q.out.tail == q.out.published {
+		return
 	}
+	if q.out.publish() == armedClosed {
+		q.takeBack()
+	}
+	q.shown = q.sendPosted
+}
+
+// takeBack ends the queue pair because the peer has settled: the messages that
+// were published too late must not have completed with success (G8).
+func (q *QP) takeBack() {
+	c := q.send
+	for i := c.head; i != c.tail; i++ {
+		d := &c.ring[i&c.mask]
+		op := fabric.Op(d.kind)
+		if d.qp == q && d.retire > q.shown && (op == fabric.OpSend || op == fabric.OpWriteImm) && d.kind == uint64(op) {
+			d.kind |= uint64(fabric.StatusFlushed) << 8
+			d.bytesImm = 0
+		}
+	}
+	if q.fall(fmt.Errorf("fabric: queue pair %d: %w", q.num, fabric.ErrDisconnected)) {
+		q.farewell()
+	}
+	q.settle()
 }
 
 // execute performs a request. inline, when not nil, is its data. sent says

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/remora-kv/remora/fabric"
+	"github.com/remora-kv/remora/internal/fence"
 )
 
 // Link is the provider's half of a connection: what cannot be done through
@@ -43,12 +44,14 @@ type QP struct {
 
 	// The send queue: numbers of requests ever posted, and freed (G10).
 	sendDepth, sendPosted, sendRetired uint64
-	backlog                            backlog
-	inBacklog                          bool
+	// shown is how many had been posted when the lane was last published.
+	shown     uint64
+	backlog   backlog
+	inBacklog bool
 
 	recvQueue
 
-	windows        []*Window      // by key index
+	windows        windowTable
 	window         *Window        // the one used last
 	known          *fabric.Region // the one used last, of the right domain
 	asked, refused uint32         // keys; see find
@@ -64,6 +67,8 @@ type QP struct {
 	// what was counted when it was given back.
 	shared bool
 	final  *fabric.Counters
+	// started says that Start was called.
+	started bool
 
 	stats stats
 
@@ -130,6 +135,8 @@ func (q *QP) Attach(mem []byte, end, peerDepth int, recvBell, sendBell Bell) {
 	if end == Acceptor {
 		dialer, acceptor = acceptor, dialer
 	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
 	toAcceptor := laneAt(mem[:laneBytes(acceptor)], acceptor)
 	toDialer := laneAt(mem[laneBytes(acceptor):], dialer)
 	q.out.lane, q.in.lane = toAcceptor, toDialer
@@ -146,8 +153,13 @@ func (q *QP) Describe(peer fabric.Peer, private []byte) { q.peer, q.peerPrivate 
 // Start makes the queue pair ready. link is nil for datagrams.
 func (q *QP) Start(link Link) {
 	q.mu.Lock()
-	q.link = link
+	q.link, q.started = link, true
+	fallen := q.reason != nil
 	q.mu.Unlock()
+	if fallen {
+		q.farewell()
+		q.noteSettle()
+	}
 }
 
 // Abandon takes back a queue pair that was not started.
@@ -202,7 +214,9 @@ func (q *QP) Peer() fabric.Peer { return q.peer }
 // Address implements fabric.QP.
 func (q *QP) Address() []byte { return q.address }
 
-// fall leaves StateReady, for the given reason. It reports whether it did.
+// fall leaves StateReady, for the given reason. It reports whether it did and
+// the rest is the caller's: before Start there is nothing to settle yet, and
+// Start does it.
 func (q *QP) fall(reason error) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -212,7 +226,7 @@ func (q *QP) fall(reason error) bool {
 	q.reason = reason
 	q.state.Store(uint32(fabric.StateError))
 	close(q.done)
-	return true
+	return q.started
 }
 
 // Disconnect implements fabric.QP.
@@ -256,6 +270,9 @@ func (q *QP) settle() {
 	}
 	q.settled = true
 	if q.transport != fabric.UD {
+		// Whoever sends from now on sees that nobody takes it; what was sent
+		// before is seen by drain (I3).
+		fence.Announce32(&q.in.h.armed, armedClosed)
 		q.in.drain()
 	}
 	first := fabric.StatusFlushed
@@ -271,6 +288,7 @@ func (q *QP) settle() {
 func (q *QP) breakNow(d *done) {
 	var c fabric.Completion
 	d.unpack(&c)
+	q.publish() // what completed before must not come behind the farewell (G13)
 	q.stats.errors.Add(1)
 	if q.fall(c.Err()) {
 		q.farewell()
@@ -293,6 +311,7 @@ func (q *QP) explain(reason error) {
 // or the lane of one sender of datagrams.
 func (s *source) violated(what string) {
 	q := s.qp
+	s.dead = true
 	q.stats.errors.Add(1)
 	if q.transport == fabric.UD {
 		q.dropLane(s)
@@ -314,7 +333,10 @@ func (q *QP) Close() error {
 	q.send.attend()
 	q.recv.attend()
 	q.recv.unlisten(&q.in)
-	q.closeGrams()
+	if q.transport == fabric.UD {
+		q.core.provider.GramClosed(q)
+		q.closeGrams()
+	}
 	if q.inBacklog {
 		q.send.unbacklog(q)
 	}

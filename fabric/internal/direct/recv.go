@@ -93,6 +93,8 @@ type source struct {
 	consumer
 	qp     *QP
 	listed bool
+	// dead is set by what broke the queue pair: nothing behind it is taken.
+	dead bool
 }
 
 // ready reports whether draining may find something.
@@ -105,6 +107,9 @@ func (s *source) ready() bool {
 
 // drain takes all messages that are there.
 func (s *source) drain() {
+	if s.dead {
+		return
+	}
 	avail, ok := s.available()
 	if !ok {
 		s.violated("the peer's ring counter is impossible")
@@ -143,7 +148,7 @@ func (s *source) take(e *entry, first, second []byte) bool {
 	slot := q.slot(q.recvTaken)
 	switch e.kind {
 	case kindImm:
-		if e.frag != 0 {
+		if e.frag != 0 || int64(e.total) > int64(q.maxMessage) {
 			break
 		}
 		c := q.complete(fabric.StatusOK, int(e.total))
@@ -151,6 +156,7 @@ func (s *source) take(e *entry, first, second []byte) bool {
 		c.kind |= 1 << 16
 		return true
 	case kindLarge:
+		s.dead = true
 		q.breakNow(q.complete(fabric.StatusLocalLength, 0))
 		return false
 	case kindSend, kindMore:
@@ -164,11 +170,12 @@ func (s *source) take(e *entry, first, second []byte) bool {
 func (s *source) takePart(e *entry, slot *recvSlot, first, second []byte) bool {
 	q := s.qp
 	if e.kind == kindSend {
-		s.got, s.total, s.inMessage = 0, e.total, true
-		if int(e.total) > slot.size {
+		if int64(e.total) > int64(slot.size) {
+			s.dead = true
 			q.breakNow(q.complete(fabric.StatusLocalLength, 0))
 			return false
 		}
+		s.got, s.total, s.inMessage = 0, e.total, true
 	}
 	if e.frag > s.total-s.got || (e.frag == 0 && s.total != s.got) {
 		s.violated("a part of a message in the peer's ring is longer than the message")

@@ -49,6 +49,7 @@ func (q *QP) sendMessage(w *fabric.WR, inline []byte, sent *int) outcome {
 		}
 		if free < entrySize+padded(part) {
 			q.publish()
+			q.out.nudge()
 			return stalled
 		}
 		if e.kind == kindSend {
@@ -76,6 +77,7 @@ func (q *QP) sendTooLarge(e *entry) outcome {
 		return stalled
 	}
 	e.kind, e.frag = kindLarge, 0
+	e.flags |= flagSolicited // an error wakes everybody (G17)
 	q.out.sent++
 	q.out.append(e)
 	q.publish()
@@ -104,6 +106,8 @@ func (q *QP) writeImm(w *fabric.WR, inline []byte) outcome {
 		return outcome(fabric.StatusProtocol)
 	}
 	if free < entrySize {
+		q.publish()
+		q.out.nudge()
 		return stalled
 	}
 	place(mem, w, inline)

@@ -76,7 +76,7 @@ func (w *Waiter) Wait(poll func() bool, timeout time.Duration) bool {
 	deadline := int64(math.MaxInt64)
 	now := w.clock.Now()
 	if timeout > 0 {
-		deadline = now + int64(timeout)
+		deadline = after(now, timeout)
 	}
 	for {
 		switch w.spin(poll, now, deadline) {
@@ -96,6 +96,14 @@ func (w *Waiter) Wait(poll func() bool, timeout time.Duration) bool {
 		}
 		now = w.clock.Now()
 	}
+}
+
+// after returns a moment d after t, or the end of time.
+func after(t int64, d time.Duration) int64 {
+	if int64(d) > math.MaxInt64-t {
+		return math.MaxInt64
+	}
+	return t + int64(d)
 }
 
 // What spinning ended with.
@@ -132,12 +140,13 @@ func (w *Waiter) spin(poll func() bool, start, deadline int64) int {
 // and looking once more (I3). It reports whether poll found something.
 func (w *Waiter) sleep(poll func() bool, deadline int64) bool {
 	w.asleep.Store(1)
+	grown := w.grown()
 	until := min(deadline, w.arm())
 	if w.cfg.Doze != nil {
 		w.cfg.Doze()
 	}
 	hit := poll()
-	if !hit && w.woken.Load() == 0 && !w.pendingNotes() {
+	if !hit && w.woken.Load() == 0 && w.grown() == grown && !w.stirring() {
 		w.sleeps.Add(1)
 		longest := w.clock.Now() + int64(maxSleep)
 		if rung := w.block(min(until, longest)); !rung && longest < until {
@@ -154,12 +163,28 @@ func (w *Waiter) sleep(poll func() bool, deadline int64) bool {
 	return hit
 }
 
-// pendingNotes reports whether a note came after poll looked; a poll that does
-// not look at every queue must not keep its notes from waking.
-func (w *Waiter) pendingNotes() bool {
+// grown counts what has joined the completion queues: it may have come after
+// they were armed, and is then not armed itself.
+func (w *Waiter) grown() (n uint64) {
 	for _, c := range w.cqs {
-		if c.attention.Load() != 0 {
+		n += c.grown
+	}
+	return n
+}
+
+// stirring reports whether there is something that the last poll did not see:
+// it looks at a few of many sources, and may have filled a queue that had been
+// polled before. What is found is put where the next poll looks.
+func (w *Waiter) stirring() bool {
+	for _, c := range w.cqs {
+		if c.attention.Load() != 0 || c.head != c.tail {
 			return true
+		}
+		for i, s := range c.listening {
+			if s.ready() {
+				c.cursor = i
+				return true
+			}
 		}
 	}
 	return false
@@ -196,7 +221,9 @@ func (w *Waiter) arm() (until int64) {
 	for _, c := range w.cqs {
 		c.asleep.Store(1)
 		for _, s := range c.listening {
-			s.h.armed.Store(w.armed)
+			if !s.qp.settled {
+				s.h.armed.Store(w.armed)
+			}
 		}
 		for _, q := range c.backlogged {
 			if q.transport != fabric.UD {
@@ -214,7 +241,9 @@ func (w *Waiter) disarm() {
 	for _, c := range w.cqs {
 		c.asleep.Store(0)
 		for _, s := range c.listening {
-			fence.Publish32(&s.h.armed, armedNot)
+			if !s.qp.settled {
+				fence.Publish32(&s.h.armed, armedNot)
+			}
 		}
 		for _, q := range c.backlogged {
 			if q.transport != fabric.UD {

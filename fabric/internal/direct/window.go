@@ -46,14 +46,47 @@ func keyIndex(key uint32) int { return int(key & (maxRegions - 1)) }
 // regions overlap, and none begins at zero.
 func regionAddr(index int) uint64 { return uint64(index+1) << 40 }
 
+// windowTable finds windows by key: by an index for those used of late, by a
+// map for the others. It grows with the windows that are open, not with what a
+// peer calls its keys.
+type windowTable struct {
+	recent [16]*Window
+	all    map[uint32]*Window
+}
+
+func (t *windowTable) find(key uint32) *Window {
+	if w := t.recent[key%16]; w != nil && w.Key == key {
+		return w
+	}
+	w := t.all[key]
+	if w != nil {
+		t.recent[key%16] = w
+	}
+	return w
+}
+
+func (t *windowTable) put(w *Window) {
+	if t.all == nil {
+		t.all = map[uint32]*Window{}
+	}
+	t.all[w.Key] = w
+}
+
+// remove takes a window out, if it is there.
+func (t *windowTable) remove(key uint32) *Window {
+	w := t.all[key]
+	delete(t.all, key)
+	if t.recent[key%16] == w {
+		t.recent[key%16] = nil
+	}
+	return w
+}
+
 // find returns the window for key, asking the link when this end has not seen
 // the key before. later means that the answer will come as a note.
 func (q *QP) find(key uint32) (w *Window, later bool) {
-	i := keyIndex(key)
-	if i < len(q.windows) {
-		if w = q.windows[i]; w != nil && w.Key == key {
-			return w, false
-		}
+	if w = q.windows.find(key); w != nil {
+		return w, false
 	}
 	return q.ask(key)
 }
@@ -100,23 +133,18 @@ func (q *QP) Resolved(key uint32, w *Window) {
 }
 
 func (q *QP) install(w *Window) {
-	i := keyIndex(w.Key)
-	for len(q.windows) <= i {
-		q.windows = append(q.windows, nil)
-	}
-	if old := q.windows[i]; old != nil {
+	if old := q.windows.remove(w.Key); old != nil {
 		q.drop(old)
 	}
-	q.windows[i] = w
+	q.windows.put(w)
 }
 
 // Revoked tells the queue pair that the peer closed a region: its window is
 // given back. It may be called from any goroutine.
 func (q *QP) Revoked(key uint32) {
 	q.send.note(func() {
-		if i := keyIndex(key); i < len(q.windows) && q.windows[i] != nil && q.windows[i].Key == key {
-			q.drop(q.windows[i])
-			q.windows[i] = nil
+		if w := q.windows.remove(key); w != nil {
+			q.drop(w)
 		}
 	})
 }
@@ -136,11 +164,8 @@ func (w *Window) release() {
 }
 
 func (q *QP) releaseWindows() {
-	for i, w := range q.windows {
-		if w != nil {
-			q.drop(w)
-			q.windows[i] = nil
-		}
+	for key := range q.windows.all {
+		q.drop(q.windows.remove(key))
 	}
 	q.released = true
 }

@@ -1,0 +1,240 @@
+package direct
+
+import (
+	"math"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/remora-kv/remora/fabric"
+)
+
+// mustPost and mustRecv fail the test when something is refused.
+func mustPost(t *testing.T, q *QP, wrs ...fabric.WR) {
+	t.Helper()
+	if _, err := q.Post(wrs); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func mustRecv(t *testing.T, q *QP, wrs ...fabric.RecvWR) {
+	t.Helper()
+	if _, err := q.PostRecv(wrs); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestPartsBehindOversize puts parts behind a message that breaks the queue
+// pair: they must not reach the next receive, which was never measured for them.
+func TestPartsBehindOversize(t *testing.T) {
+	_, b, seg := newPair(t, fabric.QPConfig{RecvDepth: 16})
+	buf := b.alloc(t, 64, 0)
+	mustRecv(t, b.qp, fabric.RecvWR{Local: buf.Seg(0, 8)}, fabric.RecvWR{Local: buf.Seg(8, 8)})
+	const ring = laneHeaderSize + 4*16
+	at := ring
+	for _, e := range []entry{
+		{kind: kindSend, total: 1 << 20},
+		{kind: kindMore, frag: 16, total: 1 << 20},
+		{kind: kindMore, frag: 16, total: 1 << 20},
+	} {
+		e.encode(seg[at:])
+		at += entrySize + int(padded(int(e.frag)))
+	}
+	b.qp.in.h.tail.Store(uint64(at - ring))
+	got := b.poll()
+	if len(got) != 2 || got[0].Status != fabric.StatusLocalLength || got[1].Status != fabric.StatusFlushed {
+		t.Errorf("the receives ended as %+v", got)
+	}
+}
+
+// TestNothingBehindOverlong is the same with an honest peer on UC, which goes
+// on sending after the message that did not fit (G11).
+func TestNothingBehindOverlong(t *testing.T) {
+	a, b, _ := newPair(t, fabric.QPConfig{Transport: fabric.UC, RecvDepth: 16})
+	src, dst := a.alloc(t, 64, 0), b.alloc(t, 64, 0)
+	mustRecv(t, b.qp, fabric.RecvWR{Local: dst.Seg(0, 8)}, fabric.RecvWR{Local: dst.Seg(8, 8)})
+	mustPost(t, a.qp, fabric.WR{Op: fabric.OpSend, Local: src.Seg(0, 16)}, fabric.WR{Op: fabric.OpSend, Local: src.Seg(0, 8)})
+	got := b.poll()
+	if len(got) != 2 || got[0].Status != fabric.StatusLocalLength || got[1].Status != fabric.StatusFlushed {
+		t.Errorf("the receives ended as %+v", got)
+	}
+}
+
+// quickLink has the peer's owner act in the middle of the farewell.
+type quickLink struct {
+	*testLink
+	during func()
+}
+
+func (l *quickLink) Farewell() {
+	l.testLink.Farewell()
+	l.during()
+}
+
+// TestSendBeforeFarewell: what completed with success is received, though a
+// later request of the same chain breaks the queue pair (G13).
+func TestSendBeforeFarewell(t *testing.T) {
+	a, b, _ := newPair(t, fabric.QPConfig{RecvDepth: 16})
+	mustRecv(t, b.qp, make([]fabric.RecvWR, 2)...)
+	var got []fabric.Completion
+	a.qp.Start(&quickLink{testLink: a.link, during: func() { got = b.poll() }})
+	buf := a.alloc(t, 8, 0)
+	mustPost(t, a.qp,
+		fabric.WR{ID: 1, Op: fabric.OpSend, Flags: fabric.FlagSignaled},
+		fabric.WR{ID: 2, Op: fabric.OpWrite, Local: buf.Seg(0, 8), Remote: fabric.Remote{Key: 77}})
+	sent := a.poll()
+	if len(sent) != 2 || sent[0].Status != fabric.StatusOK || len(got) != 2 || got[0].Status != fabric.StatusOK {
+		t.Errorf("sent %+v, received %+v", sent, got)
+	}
+}
+
+// muteLink keeps the peer from hearing the farewell.
+type muteLink struct{ *testLink }
+
+func (muteLink) Farewell() {}
+
+// TestSendAfterPeerSettled: a message that nobody will take does not complete
+// with success, though this side has not heard of the end yet (G8).
+func TestSendAfterPeerSettled(t *testing.T) {
+	a, b, _ := newPair(t, fabric.QPConfig{RecvDepth: 16})
+	mustRecv(t, b.qp, fabric.RecvWR{})
+	b.qp.Start(muteLink{b.link})
+	_ = b.qp.Disconnect()
+	b.poll()
+	mustPost(t, a.qp, fabric.WR{Op: fabric.OpSend, Flags: fabric.FlagSignaled})
+	if got := a.poll(); len(got) != 1 || got[0].Status != fabric.StatusFlushed || a.qp.State() != fabric.StateError {
+		t.Errorf("the SEND ended as %+v, the queue pair is in %v", got, a.qp.State())
+	}
+}
+
+// newMany connects n queue pairs to one end, each with receives posted.
+func newMany(t *testing.T, n int) (senders []*end, b *end) {
+	t.Helper()
+	b = newEnd(t, fabric.QPConfig{SendDepth: 1, RecvDepth: 1})
+	for range n {
+		a := newEnd(t, fabric.QPConfig{RecvDepth: 4})
+		q, err := NewQP(b.core, fabric.QPConfig{SendDepth: 1, RecvDepth: 4, Domain: b.dom, SendCQ: b.cq, RecvCQ: b.cq})
+		if err != nil {
+			t.Fatal(err)
+		}
+		seg := HeapBytes(SegmentBytes(4, 4), pageSize)
+		a.qp.Attach(seg, Dialer, 4, b.cq.bell, b.cq.bell)
+		q.Attach(seg, Acceptor, 4, a.cq.bell, a.cq.bell)
+		a.link = &testLink{peer: q, self: a.qp}
+		a.qp.Start(a.link)
+		q.Start(&testLink{peer: a.qp, self: q})
+		mustRecv(t, q, make([]fabric.RecvWR, 4)...)
+		senders = append(senders, a)
+		t.Cleanup(func() { _ = q.Close() })
+	}
+	return senders, b
+}
+
+// TestNoSleepOverColdSource: a message that came before the lanes were armed,
+// in a lane that the last poll did not look at, keeps the thread awake (G17).
+func TestNoSleepOverColdSource(t *testing.T) {
+	senders, b := newMany(t, 64)
+	w := newWaiter(t, b)
+	b.poll()
+	last := b.cq.listening[b.cq.cursor-1] // looked at just now, so again last
+	for _, a := range senders {
+		if a.qp.out.h == last.h {
+			mustPost(t, a.qp, fabric.WR{Op: fabric.OpSend})
+		}
+	}
+	var out [4]fabric.Completion
+	poll := func() bool { return b.cq.Poll(out[:]) > 0 }
+	for range 3 {
+		if w.sleep(poll, math.MaxInt64) {
+			break
+		}
+	}
+	if w.Sleeps() != 0 || w.Rescues() != 0 {
+		t.Errorf("%d sleeps, %d rescues over a message that was there", w.Sleeps(), w.Rescues())
+	}
+}
+
+// TestNoSleepOverOtherQueue: the last poll looks at one completion queue and,
+// by what it finds in the second, fills the first.
+func TestNoSleepOverOtherQueue(t *testing.T) {
+	b := newEnd(t, fabric.QPConfig{})
+	w := newWaiter(t, b)
+	calls := 0
+	w.sleep(func() bool {
+		if calls++; calls == 1 {
+			b.cq.push(b.qp, 0, 1, fabric.OpSend, fabric.StatusFlushed, 0)
+		}
+		return false
+	}, math.MaxInt64)
+	if w.Sleeps() != 0 {
+		t.Error("slept over a completion")
+	}
+}
+
+func newWaiter(t *testing.T, e *end) *Waiter {
+	t.Helper()
+	fw, err := e.core.NewWaiter(fabric.WaitConfig{CQs: []fabric.CQ{e.cq}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, ok := fw.(*Waiter)
+	if !ok {
+		t.Fatalf("a waiter is a %T", fw)
+	}
+	t.Cleanup(func() { _ = w.Close() })
+	return w
+}
+
+// TestBellThatPeersMadeBlock: every peer shares the open file of our bell and
+// can make it block and fill it. Ringing it ourselves does not wait.
+func TestBellThatPeersMadeBlock(t *testing.T) {
+	p, err := NewPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	fd, err := p.Share()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = unix.Close(fd) }()
+	for range 100_000 { // fill it, then make it block
+		if _, err := unix.Write(fd, make([]byte, 4096)); err != nil {
+			break
+		}
+	}
+	if _, err := unix.FcntlInt(uintptr(fd), unix.F_SETFL, 0); err != nil {
+		t.Fatal(err)
+	}
+	p.Ring()
+	p.drain()
+	p.Ring()
+}
+
+// TestForeignRegionStaysForeign: an empty segment of a region of another domain
+// is no pass for the next.
+func TestForeignRegionStaysForeign(t *testing.T) {
+	a, b, _ := newPair(t, fabric.QPConfig{})
+	foreign := b.alloc(t, 64, 0)
+	mustPost(t, a.qp, fabric.WR{Op: fabric.OpSend, Local: foreign.Seg(0, 0)})
+	if _, err := a.qp.Post([]fabric.WR{{Op: fabric.OpSend, Local: foreign.Seg(0, 8)}}); err == nil {
+		t.Error("a segment of another domain was taken")
+	}
+}
+
+// TestEndBeforeStart: a queue pair that ends while its connection is being made
+// settles once it is there, and its peer hears of it.
+func TestEndBeforeStart(t *testing.T) {
+	a, b := newEnd(t, fabric.QPConfig{}), newEnd(t, fabric.QPConfig{})
+	_ = a.qp.Disconnect()
+	a.poll()
+	seg := HeapBytes(SegmentBytes(a.qp.RecvDepth(), b.qp.RecvDepth()), pageSize)
+	a.qp.Attach(seg, Dialer, b.qp.RecvDepth(), b.cq.bell, b.cq.bell)
+	b.qp.Attach(seg, Acceptor, a.qp.RecvDepth(), a.cq.bell, a.cq.bell)
+	b.qp.Start(&testLink{peer: a.qp, self: b.qp})
+	a.qp.Start(&testLink{peer: b.qp, self: a.qp})
+	a.poll()
+	if b.qp.State() != fabric.StateError {
+		t.Error("the peer has not heard of the end")
+	}
+}
