@@ -36,7 +36,8 @@ type link struct {
 // start connects the queue pair to its segment and begins to listen to the
 // peer. bells are the peer's for receives and for sends.
 func (d *Device) start(q *direct.QP, s socket, segment *arena.Block, end, peerDepth int, bells []int) {
-	l := &link{dev: d, qp: q, sock: s, segment: segment, bells: bells, granted: map[uint32]struct{}{},
+	l := &link{
+		dev: d, qp: q, sock: s, segment: segment, bells: bells, granted: map[uint32]struct{}{},
 		asked: map[uint32]struct{}{}, held: map[uint32]struct{}{},
 	}
 	q.Attach(segment.Bytes(), end, peerDepth, peerBell{bells[0]}, peerBell{bells[1]})

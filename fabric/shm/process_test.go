@@ -92,6 +92,9 @@ func childWrite(p *parent) error {
 			if c, err = s.run(fabric.WR{Op: fabric.OpRead, Local: buf.Seg(4096, 8), Remote: k.Remote}); err != nil {
 				return err
 			}
+			if c.Status != fabric.StatusOK {
+				return c.Err()
+			}
 			got = int(buf.Bytes()[4096]) | int(buf.Bytes()[4097])<<8 | int(buf.Bytes()[4098])<<16
 		}
 	}
