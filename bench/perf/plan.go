@@ -36,14 +36,14 @@ func (c *Case) bell(op fabric.Op) bool {
 	return (c.Kind == kindEcho || c.Kind == kindIdle) && op == fabric.OpWrite && c.Poll == fabric.Adaptive
 }
 
-// chain is how many messages in memory an end takes before it posts what they
-// call for. Where Post itself executes an operation, taking a second message
-// before answering the first only makes the other end wait: measured, half the
-// rate. Where Post rings a doorbell or calls the kernel, one for many is
-// cheaper.
+// chain is how many messages in memory an end takes at most before it posts
+// what they call for. Where Post itself executes an operation, the other end
+// waits for the first while the last is looked for: measured with a window of
+// 8, chains of 3 reach twice the rate of chains of 8. Where Post rings a
+// doorbell or calls the kernel, one for many is cheaper.
 func (c *Case) chain() int {
 	if c.Fabric == provider.Loop || c.Fabric == provider.Shm {
-		return 1
+		return max(1, 3*c.Window/8)
 	}
 	return c.Window
 }

@@ -16,8 +16,6 @@ import (
 	"github.com/remora-kv/remora/fabric"
 )
 
-const testOps = 2000
-
 // Every test runs on every fabric over every transport that can carry it, and
 // does exactly as many operations as it was asked for.
 func TestEveryTestOnEveryFabric(t *testing.T) {
@@ -110,7 +108,7 @@ func checkRow(t *testing.T, r perf.Row, cfg perf.Config) {
 // The switches of posting, sizes around a cache line, windows that do not
 // divide anything, and both policies.
 func TestParameters(t *testing.T) {
-	base := perf.Config{Fabric: "loop", Ops: 500, Sizes: []int{8, 65, 3000}, Windows: []int{1, 2, 5, 64}}
+	base := perf.Config{Fabric: "loop", Ops: testOps / 4, Sizes: []int{8, 65, 3000}, Windows: []int{1, 2, 5, 64}}
 	for _, test := range []string{"read", "write", "send", "echo-ss", "echo-ws", "echo-ww"} {
 		for _, inline := range []perf.Toggle{perf.Auto, perf.Off} {
 			for _, unsignaled := range []perf.Toggle{perf.Off, perf.On} {

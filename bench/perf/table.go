@@ -148,9 +148,9 @@ func pad(b *strings.Builder, s string, n int, left bool) {
 func how(m *median) string {
 	if m.Fabric == memoryFabric {
 		if m.Test == limitTest {
-			return "two lines"
+			return "one line"
 		}
-		return "one line"
+		return "two lines"
 	}
 	s := m.Transport
 	if m.Inline {
