@@ -14,6 +14,15 @@ help: ## List the targets
 build: ## Build bin/remora, a static binary without C
 	CGO_ENABLED=0 $(GO) build -trimpath -o bin/remora ./cmd/remora
 
+.PHONY: rdma
+rdma: ## Build bin/remora with the verbs provider (needs script/rdma-deps)
+	CGO_ENABLED=1 $(GO) build -tags rdma -trimpath -o bin/remora ./cmd/remora
+
+.PHONY: test-rdma
+test-rdma: ## Run the verbs provider on real kernel verbs, in a Soft-RoCE guest
+	script/rdma-deps
+	$(GO) run ./internal/rocevm/cmd/rocevm test ./fabric/verbs
+
 .PHONY: test
 test: ## Run all tests
 	$(GO) test ./...

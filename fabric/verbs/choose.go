@@ -1,0 +1,233 @@
+//go:build rdma
+
+package verbs
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"github.com/remora-kv/remora/fabric"
+	"github.com/remora-kv/remora/internal/gid"
+)
+
+// Config chooses an adapter. The zero value takes the first device that has an
+// active port, that port, and its best GID.
+type Config struct {
+	// Device is the name of the device, such as mlx5_0; empty is the first that
+	// will do.
+	Device string
+	// Port is the number of the port; 0 is the first that is active.
+	Port int
+	// GID is an index in the port's table; empty or "auto" is the best.
+	GID string
+	// CM says whether RC queue pairs are connected by the connection manager:
+	// "on", "off", or, empty or "auto", where both ends have one.
+	CM string
+}
+
+// ConfigOf reads the options of an address: device, port, gid and cm.
+func ConfigOf(addr fabric.Addr) (Config, error) {
+	cfg := Config{Device: addr.Options.Get("device"), GID: addr.Options.Get("gid"), CM: addr.Options.Get("cm")}
+	if p := addr.Options.Get("port"); p != "" {
+		n, err := strconv.Atoi(p)
+		if err != nil || n < 1 {
+			return cfg, fmt.Errorf("fabric: verbs: port=%s in %v is not the number of a port: %w", p, addr, fabric.ErrInvalid)
+		}
+		cfg.Port = n
+	}
+	for name := range addr.Options {
+		if !slices.Contains([]string{"device", "port", "gid", "cm"}, name) {
+			return cfg, fmt.Errorf("fabric: verbs: option %s in %v is unknown: use device, port, gid or cm: %w",
+				name, addr, fabric.ErrInvalid)
+		}
+	}
+	return cfg, cfg.checkCM()
+}
+
+func (c *Config) checkCM() error {
+	if !slices.Contains([]string{"", "auto", "on", "off"}, c.CM) {
+		return fmt.Errorf("fabric: verbs: cm=%s is unknown: use auto, on or off: %w", c.CM, fabric.ErrInvalid)
+	}
+	return nil
+}
+
+// Choice is the adapter that a device stands for, for logs.
+type Choice struct {
+	Device   string
+	Firmware string
+	Port     int
+	// Ethernet says that the port is RoCE and not InfiniBand.
+	Ethernet bool
+	MTU      int
+	// GID is the address of the port, GIDs how many it has.
+	GID  gid.Entry
+	GIDs int
+}
+
+// String describes the choice.
+func (c *Choice) String() string {
+	layer := "InfiniBand"
+	if c.Ethernet {
+		layer = "Ethernet"
+	}
+	return fmt.Sprintf("%s port %d (%s, MTU %d), GID %d of %d (%s)",
+		c.Device, c.Port, layer, c.MTU, c.GID.Index, c.GIDs, &c.GID)
+}
+
+// adapter is an opened device with the port that is used.
+type adapter struct {
+	ctx    hwContext
+	caps   hwCaps
+	port   hwPort
+	choice Choice
+}
+
+// openAdapter opens what cfg asks for.
+func openAdapter(cfg Config) (*adapter, error) {
+	if err := loadLibrary(); err != nil {
+		return nil, err
+	}
+	names, err := listDevices()
+	if err != nil {
+		return nil, fmt.Errorf("fabric: verbs: no list of devices: %w: load the modules with modprobe -a ib_uverbs rdma_ucm; "+
+			"remora doctor says what is missing", err)
+	}
+	if cfg.Device != "" {
+		if !slices.Contains(names, cfg.Device) {
+			return nil, fmt.Errorf("fabric: verbs: no device %s; there are: %s: %w",
+				cfg.Device, or(strings.Join(names, ", "), "none"), fabric.ErrInvalid)
+		}
+		return openDevice(cfg.Device, cfg)
+	}
+	if len(names) == 0 {
+		return nil, fmt.Errorf("fabric: verbs: this machine has no RDMA device: check the driver of the NIC, or let a plain NIC "+
+			"stand in with modprobe rdma_rxe and rdma link add rxe0 type rxe netdev IFACE; remora doctor says more: %w",
+			fabric.ErrUnsupported)
+	}
+	var errs []error
+	for _, name := range names {
+		a, err := openDevice(name, cfg)
+		if err == nil {
+			return a, nil
+		}
+		errs = append(errs, err)
+	}
+	return nil, errors.Join(errs...)
+}
+
+func or(s, otherwise string) string {
+	if s == "" {
+		return otherwise
+	}
+	return s
+}
+
+// openDevice opens a device and chooses port and GID.
+func openDevice(name string, cfg Config) (*adapter, error) {
+	ctx, err := openContext(name)
+	if err != nil {
+		hint := ""
+		if errors.Is(err, syscall.EACCES) || errors.Is(err, syscall.EPERM) {
+			hint = "; let the user open /dev/infiniband: add it to the group that owns it, often rdma"
+		}
+		return nil, fmt.Errorf("fabric: verbs: device %s: %w%s", name, err, hint)
+	}
+	a := &adapter{ctx: ctx, choice: Choice{Device: name}}
+	if err := a.choose(cfg); err != nil {
+		_ = ctx.close()
+		return nil, fmt.Errorf("fabric: verbs: device %s: %w", name, err)
+	}
+	return a, nil
+}
+
+func (a *adapter) choose(cfg Config) error {
+	var err error
+	if a.caps, err = a.ctx.caps(); err != nil {
+		return err
+	}
+	if err := a.choosePort(cfg.Port); err != nil {
+		return err
+	}
+	c := &a.choice
+	c.Firmware, c.Ethernet, c.MTU = a.caps.firmware, a.port.ethernet, a.port.mtu
+	entries := a.gids()
+	c.GIDs = len(entries)
+	if cfg.GID != "" && cfg.GID != "auto" {
+		i := slices.IndexFunc(entries, func(e gid.Entry) bool { return strconv.Itoa(e.Index) == cfg.GID })
+		if i < 0 {
+			return fmt.Errorf("port %d has no GID %s; there are: %s: %w", c.Port, cfg.GID, describe(entries), fabric.ErrInvalid)
+		}
+		c.GID = entries[i]
+		return nil
+	}
+	layer := "InfiniBand"
+	if a.port.ethernet {
+		layer = gid.Ethernet
+	}
+	best := gid.Rank(entries, layer)
+	if best == nil {
+		return fmt.Errorf("port %d has no GID: give its network interface an address: %w", c.Port, fabric.ErrUnsupported)
+	}
+	c.GID = *best
+	return nil
+}
+
+func describe(entries []gid.Entry) string {
+	var all []string
+	for i := range entries {
+		all = append(all, fmt.Sprintf("%d (%s)", entries[i].Index, &entries[i]))
+	}
+	return or(strings.Join(all, ", "), "none")
+}
+
+// choosePort takes the port asked for, or the first that is active.
+func (a *adapter) choosePort(want int) error {
+	first, last := 1, a.caps.ports
+	if want != 0 {
+		if want > last {
+			return fmt.Errorf("no port %d, the device has %d: %w", want, last, fabric.ErrInvalid)
+		}
+		first, last = want, want
+	}
+	for num := first; num <= last; num++ {
+		p, err := a.ctx.port(num)
+		if err != nil {
+			return fmt.Errorf("port %d: %w", num, err)
+		}
+		if p.active {
+			a.port, a.choice.Port = p, num
+			return nil
+		}
+	}
+	return fmt.Errorf("no port is active: check the cable and the switch, and that the interface is up "+
+		"(RoCE: ip link set IFACE up) or a subnet manager runs (InfiniBand): %w", fabric.ErrUnsupported)
+}
+
+// gids returns the GIDs of the port. An old library does not list them, but
+// the kernel does.
+func (a *adapter) gids() []gid.Entry {
+	raw, err := a.ctx.gids(a.choice.Port)
+	if err != nil {
+		return gid.Read(os.DirFS("/"), a.choice.Device, strconv.Itoa(a.choice.Port))
+	}
+	var out []gid.Entry
+	for _, g := range raw {
+		e := gid.Entry{Index: g.index, Addr: netip.AddrFrom16(g.gid), Kind: "IB/RoCE v1", Up: true}
+		if g.kind == gidRoCEv2 {
+			e.Kind = "RoCE v2"
+		}
+		if ifc, err := net.InterfaceByIndex(g.ifindex); err == nil && g.ifindex != 0 {
+			e.Dev, e.Up = ifc.Name, ifc.Flags&net.FlagUp != 0
+		}
+		out = append(out, e)
+	}
+	slices.SortFunc(out, func(x, y gid.Entry) int { return x.Index - y.Index })
+	return out
+}

@@ -1,0 +1,107 @@
+//go:build rdma
+
+package verbs
+
+import (
+	"sync/atomic"
+
+	"github.com/remora-kv/remora/fabric"
+	"github.com/remora-kv/remora/internal/fence"
+)
+
+// stats are the counters that the owner counts; anybody reads them.
+type stats struct {
+	out        [fabric.NumOps]atomic.Uint64
+	outBytes   atomic.Uint64
+	sidedBytes atomic.Uint64 // of the one-sided ones
+	recvs      atomic.Uint64 // messages
+	bells      atomic.Uint64 // receives consumed by WRITE_IMM
+	recvBytes  atomic.Uint64 // of messages
+	handed     atomic.Uint64 // receives given to the adapter, on UC
+	dropped    atomic.Uint64
+	errors     atomic.Uint64
+	// posted and known are of the send queue, where others have to know
+	// whether requests are under way (Quirks.SilentTarget).
+	posted, known atomic.Uint64
+}
+
+// executed counts a request that succeeded.
+func (q *QP) executed(s *sendSlot) {
+	fence.Count(&q.stats.out[s.op], 1)
+	fence.Count(&q.stats.outBytes, uint64(s.bytes))
+	if s.op != fabric.OpSend {
+		fence.Count(&q.stats.sidedBytes, uint64(s.bytes))
+	}
+}
+
+// received counts what a receive took.
+func (q *QP) received(c *fabric.Completion) {
+	if c.HasImm {
+		fence.Count(&q.stats.bells, 1)
+		return
+	}
+	n := uint64(c.Bytes)
+	if q.transport == fabric.UD {
+		n -= fabric.GRHSize
+	}
+	fence.Count(&q.stats.recvs, 1)
+	fence.Count(&q.stats.recvBytes, n)
+}
+
+// countPosted counts receives given to the adapter.
+func (q *QP) countPosted(n int) {
+	if q.transport == fabric.UC {
+		fence.Count(&q.stats.handed, uint64(n))
+	}
+}
+
+// counts returns what this end tells the other.
+func (q *QP) counts() counts {
+	var c counts
+	for op := range c.ops {
+		c.ops[op] = q.stats.out[op].Load()
+	}
+	c.bytes = q.stats.sidedBytes.Load()
+	return c
+}
+
+// report takes what the other end tells. Counts never go back.
+func (q *QP) report(c counts) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for op := range c.ops {
+		q.reported.ops[op] = max(q.reported.ops[op], c.ops[op])
+	}
+	q.reported.bytes = max(q.reported.bytes, c.bytes)
+	if q.transport != fabric.UC {
+		return
+	}
+	// Messages that were sent, did not complete a receive, and cannot be in a
+	// receive that was not polled yet, have been dropped.
+	sent := q.reported.ops[fabric.OpSend] + q.reported.ops[fabric.OpWriteImm]
+	if taken := q.stats.handed.Load(); sent > taken {
+		q.dropped = max(q.dropped, sent-taken)
+	}
+}
+
+// Counters implements fabric.QP.
+func (q *QP) Counters() fabric.Counters {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.final != nil {
+		return *q.final
+	}
+	s := &q.stats
+	c := fabric.Counters{
+		OutBytes: s.outBytes.Load(), InBytes: s.recvBytes.Load() + q.reported.bytes,
+		Dropped: s.dropped.Load() + q.dropped, Errors: s.errors.Load(),
+	}
+	for op := range c.Out {
+		c.Out[op] = s.out[op].Load()
+	}
+	for op := fabric.OpWrite; op < fabric.NumOps; op++ {
+		c.In[op] = q.reported.ops[op]
+	}
+	c.In[fabric.OpRecv] = s.recvs.Load()
+	return c
+}

@@ -1,0 +1,267 @@
+//go:build rdma
+
+package verbs
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/remora-kv/remora/fabric"
+)
+
+// CQ is a completion queue.
+type CQ struct {
+	dev   *Device
+	depth int
+	hw    hwQueue
+	desk  *desk
+	bell  *bell
+
+	// seats are the queue pairs that use the queue, by the low bits of their
+	// tags (I1). Who joins stores, the owner loads; the array is replaced when
+	// it is too small.
+	seats atomic.Pointer[[]atomic.Pointer[seat]]
+
+	// The next five belong to the owner. stash are completions that had to
+	// leave the adapter's queue before they were asked for, soft those that
+	// the adapter did not make, late are queue pairs with receives to be
+	// flushed here (I5), timed those whose wait for receives ends here.
+	stash []workCompletion
+	soft  []softDone
+	late  []*QP
+	timed []*QP
+	gone  bool
+
+	// attention is not 0 when there are notes; asleep while a waiter sleeps.
+	attention atomic.Uint32
+	asleep    atomic.Uint32
+
+	mu       sync.Mutex
+	notes    []*QP
+	reserved int
+	free     []uint32 // places among the seats, the one that is free longest first
+	uses     []uint32 // how often each place was taken
+	closed   bool
+	released bool
+}
+
+// seat is a queue pair and its tag.
+type seat struct {
+	q   *QP
+	tag uint32
+}
+
+// softDone is the completion of a request that the adapter forgot.
+type softDone struct {
+	q    *QP
+	slot uint64
+}
+
+func emptySeats() *[]atomic.Pointer[seat] { return new([]atomic.Pointer[seat]) }
+
+// placeBits are the bits of a tag that are its place among the seats.
+const placeBits = 16
+
+// NewCQ implements fabric.Device.
+func (d *Device) NewCQ(depth int) (fabric.CQ, error) {
+	if depth < 1 || depth > d.lim.MaxCQDepth {
+		return nil, fmt.Errorf("fabric: completion queue of %d entries, the device takes 1 to %d: %w",
+			depth, d.lim.MaxCQDepth, fabric.ErrInvalid)
+	}
+	c := &CQ{dev: d, depth: depth}
+	c.seats.Store(emptySeats())
+	var err error
+	if c.bell, err = newBell(); err != nil {
+		return nil, err
+	}
+	if c.desk, err = newDesk(d.arena, d.lim.MaxSegs); err == nil {
+		if err = c.open(); err == nil {
+			return c, nil
+		}
+		_ = c.desk.free()
+	}
+	c.bell.close()
+	return nil, err
+}
+
+// open makes the adapter's part.
+func (c *CQ) open() error {
+	d := c.dev
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.closed {
+		return d.errClosed()
+	}
+	var err error
+	if c.hw, err = d.adapter.ctx.newCQ(c.depth); err != nil {
+		return fmt.Errorf("fabric: completion queue of %d entries: %w", c.depth, err)
+	}
+	d.cqs[c] = struct{}{}
+	return nil
+}
+
+// Depth implements fabric.CQ.
+func (c *CQ) Depth() int { return c.depth }
+
+func (c *CQ) errClosed() error { return fmt.Errorf("fabric: completion queue: %w", fabric.ErrClosed) }
+
+// Close implements fabric.CQ.
+func (c *CQ) Close() error {
+	c.mu.Lock()
+	if c.closed {
+		c.mu.Unlock()
+		return c.errClosed()
+	}
+	if c.reserved != 0 {
+		c.mu.Unlock()
+		return fmt.Errorf("fabric: completion queue has open queue pairs; close them first: %w", fabric.ErrBusy)
+	}
+	c.closed = true
+	c.mu.Unlock()
+	return c.release()
+}
+
+// release frees what the adapter holds. It is called by Close or, when the
+// owner has stopped, by Device.Close.
+func (c *CQ) release() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.released {
+		return nil
+	}
+	if err := c.hw.close(); err != nil {
+		return fmt.Errorf("fabric: completion queue: %w", err)
+	}
+	c.released, c.gone = true, true
+	c.bell.close()
+	c.dev.forgetCQ(c)
+	return c.desk.free()
+}
+
+func (d *Device) forgetCQ(c *CQ) {
+	d.mu.Lock()
+	delete(d.cqs, c)
+	d.mu.Unlock()
+}
+
+// reserve makes sure of room for n completions (I3).
+func (c *CQ) reserve(n int) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed || c.released {
+		return c.errClosed()
+	}
+	if c.reserved+n > c.depth {
+		return fmt.Errorf("fabric: completion queue of %d entries, %d taken, the queue pair needs %d: %w",
+			c.depth, c.reserved, n, fabric.ErrCQTooSmall)
+	}
+	c.reserved += n
+	return nil
+}
+
+func (c *CQ) unreserve(n int) {
+	c.mu.Lock()
+	c.reserved -= n
+	c.mu.Unlock()
+}
+
+// join gives a queue pair a seat and returns its tag.
+func (c *CQ) join(q *QP) (uint32, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.free) < 4 {
+		if err := c.grow(); err != nil && len(c.free) == 0 {
+			return 0, err
+		}
+	}
+	place := c.free[0]
+	c.free = slices.Delete(c.free, 0, 1)
+	c.uses[place]++
+	tag := place | c.uses[place]<<placeBits
+	(*c.seats.Load())[place].Store(&seat{q: q, tag: tag})
+	return tag, nil
+}
+
+// grow makes more seats. Queue pairs that sit already keep their places.
+func (c *CQ) grow() error {
+	old := *c.seats.Load()
+	n := max(2*len(old), 16)
+	if n > 1<<placeBits {
+		return fmt.Errorf("fabric: completion queue with %d queue pairs takes no more: %w", len(old), fabric.ErrInvalid)
+	}
+	seats := make([]atomic.Pointer[seat], n)
+	for i := range old {
+		seats[i].Store(old[i].Load())
+	}
+	for i := len(old); i < n; i++ {
+		c.free = append(c.free, uint32(i))
+	}
+	c.uses = append(c.uses, make([]uint32, n-len(old))...)
+	c.seats.Store(&seats)
+	return nil
+}
+
+// leave takes the seat back; completions with the tag are dropped from now on.
+func (c *CQ) leave(tag uint32) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	place := tag & (1<<placeBits - 1)
+	(*c.seats.Load())[place].Store(nil)
+	c.free = append(c.free, place)
+}
+
+// who returns the queue pair with a tag, or nil.
+func (c *CQ) who(tag uint32) *QP {
+	seats := *c.seats.Load()
+	place := tag & (1<<placeBits - 1)
+	if int(place) >= len(seats) {
+		return nil
+	}
+	s := seats[place].Load()
+	if s == nil || s.tag != tag {
+		return nil
+	}
+	return s.q
+}
+
+// note has the owner settle a queue pair on its next poll, and wakes it.
+func (c *CQ) note(q *QP) {
+	c.mu.Lock()
+	if c.released {
+		c.mu.Unlock()
+		return
+	}
+	c.notes = append(c.notes, q)
+	c.mu.Unlock()
+	c.attention.Store(1)
+	if c.asleep.Load() != 0 {
+		c.bell.ring()
+	}
+}
+
+// attend settles the queue pairs that were noted.
+func (c *CQ) attend() {
+	for c.attention.Swap(0) != 0 {
+		c.mu.Lock()
+		notes := c.notes
+		c.notes = nil
+		c.mu.Unlock()
+		for _, q := range notes {
+			q.settle()
+		}
+	}
+}
+
+// sitting returns the queue pairs that use the queue.
+func (c *CQ) sitting() []*QP {
+	var out []*QP
+	seats := *c.seats.Load()
+	for i := range seats {
+		if s := seats[i].Load(); s != nil {
+			out = append(out, s.q)
+		}
+	}
+	return out
+}

@@ -1,0 +1,197 @@
+//go:build rdma
+
+package verbs
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/remora-kv/remora/fabric"
+	"github.com/remora-kv/remora/internal/arena"
+)
+
+// Device is a port of an RDMA adapter.
+type Device struct {
+	adapter *adapter
+	lim     fabric.Limits
+	clock   fabric.Clock
+	arena   *arena.Arena
+	events  *eventReader
+	killed  atomic.Bool
+	quirks  Quirks
+	cm      string // Config.CM
+
+	mu        sync.Mutex
+	closed    bool
+	past      fabric.Counters // of queue pairs that were closed
+	qps       map[uint32]*QP
+	domains   map[*Domain]struct{}
+	cqs       map[*CQ]struct{}
+	listeners map[*listener]struct{}
+	halfOpen  map[*halfOpen]struct{}
+	links     map[*link]struct{}
+	telling   bool // the goroutine that tells counts runs
+	locked    uint64
+	revoked   keyRing
+	manager   *manager
+	noManager error // why there is none
+}
+
+// New opens an adapter.
+func New(cfg Config) (*Device, error) {
+	if err := cfg.checkCM(); err != nil {
+		return nil, err
+	}
+	a, err := openAdapter(cfg)
+	if err != nil {
+		return nil, err
+	}
+	d := &Device{
+		adapter: a, clock: fabric.NewClock(), arena: arena.New(), cm: cfg.CM,
+		qps: map[uint32]*QP{}, domains: map[*Domain]struct{}{}, cqs: map[*CQ]struct{}{},
+		listeners: map[*listener]struct{}{}, halfOpen: map[*halfOpen]struct{}{}, links: map[*link]struct{}{},
+	}
+	if d.lim, err = a.limits(); err == nil {
+		d.quirks = quirksOf(a.caps.vendor)
+		d.events, err = d.readEvents()
+	}
+	if err != nil {
+		_ = a.ctx.close()
+		return nil, fmt.Errorf("fabric: verbs: device %s: %w", a.choice.Device, err)
+	}
+	return d, nil
+}
+
+// Fabric implements fabric.Device.
+func (d *Device) Fabric() string { return "verbs" }
+
+// Name implements fabric.Device.
+func (d *Device) Name() string { return d.adapter.choice.Device }
+
+// Choice returns port and GID that the device uses, for logs.
+func (d *Device) Choice() Choice { return d.adapter.choice }
+
+// Limits implements fabric.Device.
+func (d *Device) Limits() fabric.Limits { return d.lim }
+
+// Clock implements fabric.Device.
+func (d *Device) Clock() fabric.Clock { return d.clock }
+
+// Memory returns what the device has allocated, by purpose.
+func (d *Device) Memory() []arena.Usage { return d.arena.Stats() }
+
+// Counters implements fabric.Device.
+func (d *Device) Counters() fabric.Counters {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	sum := d.past
+	for _, q := range d.qps {
+		c := q.Counters()
+		sum.Add(&c)
+	}
+	return sum
+}
+
+func (d *Device) errClosed() error {
+	return fmt.Errorf("fabric: device %s: %w", d.Name(), fabric.ErrClosed)
+}
+
+// qp returns the queue pair with a number, or nil.
+func (d *Device) qp(num uint32) *QP {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.qps[num]
+}
+
+// openQPs returns the queue pairs that are not closed.
+func (d *Device) openQPs() []*QP {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return slices.Collect(maps.Values(d.qps))
+}
+
+// Close implements fabric.Device.
+func (d *Device) Close() error {
+	d.mu.Lock()
+	if d.closed {
+		d.mu.Unlock()
+		return d.errClosed()
+	}
+	d.closed = true
+	listeners := slices.Collect(maps.Keys(d.listeners))
+	half := slices.Collect(maps.Keys(d.halfOpen))
+	d.mu.Unlock()
+	for _, l := range listeners {
+		_ = l.Close()
+	}
+	for _, h := range half {
+		h.abandon()
+	}
+	for _, q := range d.openQPs() {
+		_ = q.Disconnect()
+	}
+	d.events.stop()
+	return d.release()
+}
+
+// release frees what the adapter holds: parts before what they are parts of.
+func (d *Device) release() error {
+	var errs []error
+	note := func(err error) {
+		if err != nil {
+			errs = append(errs, err)
+		}
+	}
+	for _, q := range d.openQPs() {
+		note(q.release())
+		q.hangUp()
+	}
+	d.mu.Lock()
+	m := d.manager
+	domains := slices.Collect(maps.Keys(d.domains))
+	cqs := slices.Collect(maps.Keys(d.cqs))
+	d.mu.Unlock()
+	for _, c := range cqs {
+		note(c.release())
+	}
+	for _, p := range domains {
+		note(p.release())
+	}
+	if m != nil {
+		m.stop()
+	}
+	note(d.adapter.ctx.close())
+	if err := errors.Join(errs...); err != nil {
+		return fmt.Errorf("fabric: device %s: %w", d.Name(), err)
+	}
+	return nil
+}
+
+// Kill makes the device vanish as if its process had died: connections end
+// without a word and the adapter answers nobody. It is for tests.
+func (d *Device) Kill() {
+	d.killed.Store(true)
+	d.mu.Lock()
+	listeners := slices.Collect(maps.Keys(d.listeners))
+	half := slices.Collect(maps.Keys(d.halfOpen))
+	links := slices.Collect(maps.Keys(d.links))
+	d.mu.Unlock()
+	for _, q := range d.openQPs() {
+		q.stop()
+	}
+	for _, l := range links {
+		l.cut()
+	}
+	for _, h := range half {
+		h.abandon()
+	}
+	for _, l := range listeners {
+		_ = l.Close()
+	}
+}
+
+var _ fabric.Device = (*Device)(nil)

@@ -1,0 +1,91 @@
+//go:build rdma
+
+package verbs
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/remora-kv/remora/fabric"
+)
+
+// eventReader hears the asynchronous events of the adapter.
+type eventReader struct {
+	file *os.File
+	done chan struct{}
+}
+
+// readEvents begins to hear events. The runtime's poller waits on a duplicate
+// of the descriptor, so that no thread is blocked.
+func (d *Device) readEvents() (*eventReader, error) {
+	fd, err := unix.FcntlInt(uintptr(d.adapter.ctx.asyncFD()), unix.F_DUPFD_CLOEXEC, 0)
+	if err != nil {
+		return nil, fmt.Errorf("asynchronous events: %w (check the limit of open files: ulimit -n)", err)
+	}
+	r := &eventReader{file: os.NewFile(uintptr(fd), "rdma events"), done: make(chan struct{})}
+	raw, err := r.file.SyscallConn()
+	if err != nil {
+		_ = r.file.Close()
+		return nil, fmt.Errorf("asynchronous events: %w", err)
+	}
+	go func() {
+		defer close(r.done)
+		var ev hwEvent
+		for {
+			var err error
+			closed := raw.Read(func(uintptr) bool {
+				ev, err = d.adapter.ctx.event()
+				return !errors.Is(err, syscall.EAGAIN) && !errors.Is(err, syscall.EINTR)
+			})
+			if closed != nil || err != nil {
+				return
+			}
+			d.happened(ev)
+		}
+	}()
+	return r, nil
+}
+
+// stop ends the reading.
+func (r *eventReader) stop() {
+	_ = r.file.Close()
+	<-r.done
+}
+
+// happened makes an event an error of the queue pairs that it concerns.
+func (d *Device) happened(ev hwEvent) {
+	name := eventName(ev.kind)
+	switch ev.kind {
+	case eventQPFatal, eventQPRequest, eventQPAccess, eventPathMigErr:
+		if q := d.qp(ev.qpn); q != nil {
+			q.breakDown(fmt.Errorf("fabric: queue pair %d: the adapter says: %s: %w", q.num, name, fabric.ErrProtocol), byeFault)
+		}
+	case eventCQ:
+		for _, q := range d.openQPs() {
+			if q.send.hw.cq == ev.cq || q.recv.hw.cq == ev.cq {
+				q.breakDown(fmt.Errorf("fabric: queue pair %d: the adapter says: %s: %w", q.num, name, fabric.ErrCompletion), byeOver)
+			}
+		}
+	case eventPortDown:
+		if ev.port != d.adapter.choice.Port {
+			return
+		}
+		d.lose(name, func(q *QP) bool { return q.transport != fabric.UD })
+	case eventDeviceFatal:
+		d.lose(name, func(*QP) bool { return true })
+	}
+}
+
+// lose breaks queue pairs whose peers cannot be reached any more.
+func (d *Device) lose(name string, which func(q *QP) bool) {
+	for _, q := range d.openQPs() {
+		if which(q) {
+			q.breakDown(fmt.Errorf("fabric: queue pair %d: device %s, port %d: %s: %w",
+				q.num, d.Name(), d.adapter.choice.Port, name, fabric.ErrPeerLost), byeOver)
+		}
+	}
+}

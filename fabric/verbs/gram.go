@@ -1,0 +1,189 @@
+//go:build rdma
+
+package verbs
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+
+	"github.com/remora-kv/remora/fabric"
+)
+
+// NewUD implements fabric.Domain.
+func (p *Domain) NewUD(cfg fabric.QPConfig) (fabric.QP, error) {
+	if cfg.Transport != fabric.UD {
+		return nil, fmt.Errorf("fabric: NewUD with transport %v: %w", cfg.Transport, fabric.ErrInvalid)
+	}
+	cfg.Domain = p
+	q, err := p.dev.newQP(cfg)
+	if err != nil {
+		return nil, err
+	}
+	// Keys with the highest bit are not for programs.
+	q.qkey = rand.Uint32() >> 1
+	if err := q.startGrams(); err != nil {
+		q.abandon()
+		return nil, fmt.Errorf("fabric: datagram queue pair: %w", err)
+	}
+	c := &p.dev.adapter.choice
+	addr := gramAddress{
+		ethernet: c.Ethernet, lid: p.dev.adapter.port.lid, qpn: q.num, qkey: q.qkey, gid: c.GID.Addr.As16(),
+	}
+	q.address = addr.encode()
+	return q, nil
+}
+
+// startGrams makes a new or reset queue pair ready.
+func (q *QP) startGrams() error {
+	if err := q.hw.toInit(fabric.UD, q.dev.adapter.choice.Port, 0, q.qkey); err != nil {
+		return err
+	}
+	if err := q.hw.toReceive(fabric.UD, &hwPath{}, 0, 0); err != nil {
+		return err
+	}
+	return q.hw.toSend(fabric.UD, 0, 0, reliability{})
+}
+
+// handle is a destination for datagrams.
+type handle struct {
+	domain *Domain
+	dest   uint64 // number and key of the queue pair, as work requests have them
+
+	mu     sync.Mutex
+	hw     hwAH // 0 when released
+	closed bool
+}
+
+// NewAddressHandle implements fabric.Domain.
+func (p *Domain) NewAddressHandle(_ context.Context, addr []byte) (fabric.AddressHandle, error) {
+	a, err := decodeGramAddress(addr)
+	if err != nil {
+		return nil, err
+	}
+	d := p.dev
+	if a.ethernet != d.adapter.choice.Ethernet {
+		return nil, fmt.Errorf("fabric: verbs: a datagram cannot go from %s to another link layer: %w",
+			d.Name(), fabric.ErrInvalid)
+	}
+	path := d.adapter.path(a.gid, a.lid)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if p.closed || d.closed {
+		return nil, p.errClosed()
+	}
+	hw, err := p.hw.newAH(&path)
+	if err != nil {
+		return nil, fmt.Errorf("fabric: verbs: address handle: %w", err)
+	}
+	h := &handle{domain: p, dest: uint64(a.qpn) | uint64(a.qkey)<<32, hw: hw}
+	p.handles[h] = struct{}{}
+	return h, nil
+}
+
+// path returns how the port reaches another.
+func (a *adapter) path(gid [16]byte, lid uint16) hwPath {
+	p := hwPath{gid: gid, lid: lid, sgid: a.choice.GID.Index, port: a.choice.Port, mtu: a.port.mtu}
+	own := a.choice.GID.Addr.As16()
+	// On InfiniBand a global route is needed only between subnets.
+	p.global = a.port.ethernet || [8]byte(own[:8]) != [8]byte(gid[:8])
+	if a.port.ethernet {
+		p.lid = 0
+	}
+	return p
+}
+
+// Close implements fabric.AddressHandle.
+func (h *handle) Close() error {
+	h.mu.Lock()
+	if h.closed {
+		h.mu.Unlock()
+		return fmt.Errorf("fabric: address handle: %w", fabric.ErrClosed)
+	}
+	h.closed = true
+	h.mu.Unlock()
+	err := h.release()
+	d := h.domain.dev
+	d.mu.Lock()
+	delete(h.domain.handles, h)
+	d.mu.Unlock()
+	return err
+}
+
+func (h *handle) release() error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.hw == 0 {
+		return nil
+	}
+	err := h.hw.close()
+	h.hw = 0
+	return err
+}
+
+// shadowRecv is a receive as it was given to the adapter.
+type shadowRecv struct {
+	n    int32
+	segs [wantSegs]sge
+}
+
+func (s *shadowRecv) copy(d *desk, i int) {
+	s.n = d.recv[i].segs
+	copy(s.segs[:s.n], d.segs[i*d.most:])
+}
+
+// revive makes a datagram queue pair work again that the adapter broke over a
+// datagram larger than its receive: such a datagram is dropped (G9), and the
+// receives stay in their order. It reports whether it did.
+func (q *QP) revive(status uint32) bool {
+	if q.State() != fabric.StateReady || q.settled ||
+		status != wcLocLen && status != wcLocQPOp && status != wcRemInvalid {
+		return false
+	}
+	// Completions that the adapter still makes of what was posted are stale
+	// under the new tags.
+	q.stand()
+	if err := q.sit(); err != nil {
+		return false
+	}
+	if q.hw.to(stateReset) != nil || q.startGrams() != nil {
+		q.breakDown(fmt.Errorf("fabric: queue pair %d could not be reset: %w", q.num, fabric.ErrCompletion), byeOver)
+		return false
+	}
+	q.stats.dropped.Add(1)
+	q.loseSends()
+	return q.repost()
+}
+
+// loseSends completes the datagrams that the adapter forgot: they are gone,
+// as datagrams may be.
+func (q *QP) loseSends() {
+	for slot := q.sendRetired; slot != q.sendPosted; slot++ {
+		q.stats.dropped.Add(1)
+		if q.sends[slot&q.sendMask].flags&fabric.FlagSignaled != 0 {
+			q.send.soft = append(q.send.soft, softDone{q: q, slot: slot})
+		}
+	}
+}
+
+// repost gives the adapter the receives again that it had.
+func (q *QP) repost() bool {
+	d := q.recv.desk
+	for slot := q.recvRetired; slot != q.recvHanded; {
+		n := 0
+		for ; n < chainMax && slot != q.recvHanded; n++ {
+			s := &q.shadow[slot&q.recvMask]
+			d.recv[n].id = q.recvID | slot&slotMask
+			d.recv[n].segs = s.n
+			copy(d.segs[n*d.most:], s.segs[:s.n])
+			slot++
+		}
+		if _, errno := q.hw.postRecv(d, n); errno != 0 {
+			q.breakDown(fmt.Errorf("fabric: queue pair %d could not be filled again: %w: %w",
+				q.num, errno, fabric.ErrCompletion), byeOver)
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,441 @@
+//go:build rdma
+
+package verbs
+
+import (
+	"errors"
+	"fmt"
+	"math/bits"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/remora-kv/remora/fabric"
+)
+
+// sendSlot is a request in the send queue.
+type sendSlot struct {
+	id    uint64
+	bytes uint32
+	op    fabric.Op
+	flags fabric.Flags
+}
+
+// QP is a queue pair.
+type QP struct {
+	dev        *Device
+	num        uint32
+	transport  fabric.Transport
+	domain     *Domain
+	send, recv *CQ
+	rnr        rnrPlan
+	rnrTimeout time.Duration
+	qkey       uint32 // of datagrams
+
+	// Everything down to the blank line belongs to the owner. The queues are
+	// numbers of slots ever posted and freed by polling; recvHanded are the
+	// receives that the adapter was given (I5).
+	sends                   []sendSlot
+	sendMask, sendDepth     uint64
+	sendPosted, sendRetired uint64
+	sendKnown               uint64   // slots up to here are done, whether polled or not
+	recvs                   []uint64 // IDs
+	recvMask, recvDepth     uint64
+	recvPosted, recvHanded  uint64
+	recvRetired             uint64
+	shadow                  []shadowRecv // of datagrams, by slot
+	sendID, recvID          uint64       // upper bits of wr_id
+	settled                 bool         // I4
+	broken                  bool         // a failure was reported
+	foretold                bool         // a failure will be, and is the reason
+	isLate, isTimed         bool         // it is in CQ.late, CQ.timed
+	rnrOver                 bool         // the wait for a receive was ended here
+	always                  uint32       // flags of every request
+	waiting                 int64        // since when the oldest request waits; 0 is not known
+
+	state   atomic.Uint32
+	blamed  atomic.Bool // the peer says that a request was wrong, the adapter says nothing (I6)
+	suspect atomic.Bool // the adapter has broken it, and nobody knows why
+	done    chan struct{}
+	stats   stats
+
+	// mu guards hw for everybody but the owner, and the rest.
+	mu       sync.Mutex
+	hw       hwQP // 0 when released
+	cm       cmID // 0 when it was not connected by a manager
+	reason   error
+	link     *link
+	reported counts // by the peer
+	dropped  uint64 // as far as known
+	final    *fabric.Counters
+
+	peer        fabric.Peer
+	peerPrivate []byte
+	address     []byte
+}
+
+// newQP makes a queue pair that is connected to nobody. It must be started, or
+// abandoned.
+func (d *Device) newQP(cfg fabric.QPConfig) (*QP, error) {
+	if err := cfg.Normalize(&d.lim); err != nil {
+		return nil, err
+	}
+	send, ok1 := cfg.SendCQ.(*CQ)
+	recv, ok2 := cfg.RecvCQ.(*CQ)
+	dom, ok3 := cfg.Domain.(*Domain)
+	if !ok1 || !ok2 || !ok3 || send.dev != d || recv.dev != d || dom.dev != d {
+		return nil, fmt.Errorf("fabric: queue pair: completion queues and domain must be of device %s: %w",
+			d.Name(), fabric.ErrInvalid)
+	}
+	q := &QP{
+		dev: d, transport: cfg.Transport, domain: dom, send: send, recv: recv, rnr: planRNR(cfg.RNRTimeout), rnrTimeout: cfg.RNRTimeout,
+		sendDepth: uint64(cfg.SendDepth), recvDepth: uint64(cfg.RecvDepth), done: make(chan struct{}),
+	}
+	q.sends, q.sendMask = make([]sendSlot, power(cfg.SendDepth)), uint64(power(cfg.SendDepth)-1)
+	q.recvs, q.recvMask = make([]uint64, power(cfg.RecvDepth)), uint64(power(cfg.RecvDepth)-1)
+	if q.rnr.limit != 0 {
+		q.always = sendSignaled
+	}
+	if cfg.Transport == fabric.UD {
+		q.shadow = make([]shadowRecv, len(q.recvs))
+	}
+	if err := send.reserve(cfg.SendDepth); err != nil {
+		return nil, err
+	}
+	if err := recv.reserve(cfg.RecvDepth); err != nil {
+		send.unreserve(cfg.SendDepth)
+		return nil, err
+	}
+	if err := q.open(); err != nil {
+		send.unreserve(cfg.SendDepth)
+		recv.unreserve(cfg.RecvDepth)
+		return nil, err
+	}
+	return q, nil
+}
+
+// power returns the smallest power of two that is at least n.
+func power(n int) int { return 1 << bits.Len(uint(n-1)) }
+
+// open makes the adapter's part and enters the queue pair everywhere.
+func (q *QP) open() error {
+	d := q.dev
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.closed || q.domain.closed {
+		return d.errClosed()
+	}
+	var err error
+	q.hw, q.num, _, err = newHWQP(&qpPlan{
+		pd: q.domain.hw, send: q.send.hw.cq, recv: q.recv.hw.cq, transport: q.transport,
+		sendDepth: int(q.sendDepth), recvDepth: int(q.recvDepth), segs: d.lim.MaxSegs, inline: d.lim.MaxInline,
+	})
+	if err != nil {
+		return fmt.Errorf("fabric: queue pair of depths %d and %d: %w", q.sendDepth, q.recvDepth, err)
+	}
+	if err := q.sit(); err != nil {
+		_ = q.hw.close()
+		return err
+	}
+	d.qps[q.num] = q
+	q.domain.qps++
+	return nil
+}
+
+// sit takes seats on the completion queues.
+func (q *QP) sit() error {
+	tag, err := q.send.join(q)
+	if err != nil {
+		return err
+	}
+	q.sendID, q.recvID = uint64(tag)<<tagShift, uint64(tag)<<tagShift|recvBit
+	if q.recv == q.send {
+		return nil
+	}
+	if tag, err = q.recv.join(q); err != nil {
+		q.send.leave(uint32(q.sendID >> tagShift))
+		return err
+	}
+	q.recvID = uint64(tag)<<tagShift | recvBit
+	return nil
+}
+
+// stand gives the seats back.
+func (q *QP) stand() {
+	q.send.leave(uint32(q.sendID >> tagShift))
+	if q.recv != q.send {
+		q.recv.leave(uint32(q.recvID >> tagShift))
+	}
+}
+
+// abandon takes back a queue pair that nobody has seen.
+func (q *QP) abandon() {
+	q.fall(fabric.ErrClosed)
+	q.state.Store(uint32(fabric.StateClosed))
+	_ = q.release()
+	q.forget()
+}
+
+// release gives the adapter's part back; nothing of the queue pair touches
+// memory any more.
+func (q *QP) release() error {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.hw == 0 {
+		return nil
+	}
+	if err := q.hw.close(); err != nil {
+		return fmt.Errorf("fabric: queue pair %d: %w", q.num, err)
+	}
+	q.hw = 0
+	if q.cm != 0 {
+		q.dev.manager.drop(q.cm)
+		q.cm = 0
+	}
+	return nil
+}
+
+// forget takes the queue pair out of everything.
+func (q *QP) forget() {
+	q.stand()
+	q.send.unreserve(int(q.sendDepth))
+	q.recv.unreserve(int(q.recvDepth))
+	d := q.dev
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	c := q.Counters()
+	q.mu.Lock()
+	q.final = &c
+	q.mu.Unlock()
+	delete(d.qps, q.num)
+	d.past.Add(&c)
+	q.domain.qps--
+}
+
+// Num implements fabric.QP.
+func (q *QP) Num() uint32 { return q.num }
+
+// Transport implements fabric.QP.
+func (q *QP) Transport() fabric.Transport { return q.transport }
+
+// State implements fabric.QP.
+func (q *QP) State() fabric.State { return fabric.State(q.state.Load()) }
+
+// Err implements fabric.QP.
+func (q *QP) Err() error {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.reason
+}
+
+// Done implements fabric.QP.
+func (q *QP) Done() <-chan struct{} { return q.done }
+
+// PeerPrivate implements fabric.QP.
+func (q *QP) PeerPrivate() []byte { return q.peerPrivate }
+
+// Peer implements fabric.QP.
+func (q *QP) Peer() fabric.Peer { return q.peer }
+
+// Address implements fabric.QP.
+func (q *QP) Address() []byte { return q.address }
+
+// fall leaves StateReady, for the given reason. It reports whether it did.
+func (q *QP) fall(reason error) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.reason != nil {
+		return false
+	}
+	q.reason = reason
+	q.state.Store(uint32(fabric.StateError))
+	close(q.done)
+	return true
+}
+
+// explain replaces "disconnected" by the failure that made the peer do so.
+func (q *QP) explain(reason error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if errors.Is(q.reason, fabric.ErrDisconnected) || errors.Is(q.reason, errGuess) {
+		q.reason = reason
+	}
+}
+
+// stop has the adapter flush the queue pair (I4).
+func (q *QP) stop() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.hw != 0 {
+		_ = q.hw.to(stateError)
+	}
+}
+
+// breakDown ends a queue pair that was ready: it stops it, tells the peer why,
+// and lets the owner know. It may be called from any goroutine.
+func (q *QP) breakDown(reason error, why byte) bool {
+	if !q.fall(reason) {
+		return false
+	}
+	q.stop()
+	q.farewell(why)
+	q.noteBoth()
+	return true
+}
+
+func (q *QP) noteBoth() {
+	q.send.note(q)
+	if q.recv != q.send {
+		q.recv.note(q)
+	}
+}
+
+// Disconnect implements fabric.QP.
+func (q *QP) Disconnect() error {
+	q.breakDown(fmt.Errorf("fabric: queue pair %d was disconnected by this side: %w", q.num, fabric.ErrClosed), byeOver)
+	return nil
+}
+
+// peerGone tells the queue pair that the other end is over.
+func (q *QP) peerGone(reason error) {
+	if q.fall(reason) {
+		q.stop()
+		q.noteBoth()
+	}
+}
+
+// checkUp looks for a queue pair that the adapter has broken in silence. One
+// without requests under way was broken by the peer; otherwise the owner has
+// to find out.
+func (q *QP) checkUp() {
+	if q.State() != fabric.StateReady {
+		return
+	}
+	known := q.stats.known.Load()
+	q.mu.Lock()
+	dead := q.hw != 0 && q.hw.inError()
+	q.mu.Unlock()
+	switch {
+	case !dead:
+	case q.stats.posted.Load() == known:
+		q.brokenByPeer()
+	case !q.suspect.Swap(true):
+		q.noteBoth()
+	}
+}
+
+// brokenByPeer is what a target knows of a request that it must not execute.
+func (q *QP) brokenByPeer() {
+	reason := fmt.Errorf("fabric: queue pair %d was broken by a request of the peer: %w", q.num, errGuess)
+	q.breakDown(reason, byeFault)
+}
+
+// errGuess marks a reason that a better one may replace.
+var errGuess = fmt.Errorf("the adapter does not say why: %w", fabric.ErrProtocol)
+
+// findOut breaks a queue pair that the adapter has broken: for a failure that
+// was not polled yet, or else because of the peer.
+func (q *QP) findOut(cqs ...*CQ) {
+	for _, c := range cqs {
+		c.pull()
+		for i := range c.stash {
+			w := &c.stash[i]
+			if w.status == wcOK || w.status == wcFlushed || c.who(uint32(w.id>>tagShift)) != q {
+				continue
+			}
+			v := fabric.Completion{QPN: q.num, Op: fabric.OpRecv}
+			why := byte(byeFault)
+			if w.id&recvBit == 0 {
+				slot := &q.sends[w.id&slotMask&q.sendMask]
+				v.ID, v.Op, why = slot.id, slot.op, byeOver
+				v.Status = q.sendStatus(w.status, slot.op)
+			} else {
+				v.Status = q.recvStatus(w.status)
+			}
+			q.foretold = true
+			q.breakDown(v.Err(), why)
+			return
+		}
+	}
+	q.brokenByPeer()
+}
+
+// settle is the owner's part of breaking (I4).
+func (q *QP) settle() {
+	if q.settled || q.State() == fabric.StateClosed {
+		return
+	}
+	if q.State() == fabric.StateReady {
+		if q.suspect.Load() {
+			q.findOut(q.send, q.recv)
+		}
+		return
+	}
+	q.settled = true
+	q.stop()
+}
+
+// failed handles a completion that is not a success: the first breaks the
+// queue pair, later ones are flushes whatever the adapter calls them. other is
+// where the queue pair's other completions go.
+func (q *QP) failed(c *fabric.Completion, other *CQ) {
+	ready := q.State() == fabric.StateReady
+	if c.Status == fabric.StatusFlushed {
+		if ready {
+			q.flushedFirst(c.Op, other)
+		}
+		return
+	}
+	verdict := q.foretold || q.rnrOver || c.Status == fabric.StatusRemoteAccess ||
+		c.Status == fabric.StatusRemoteInvalid || c.Status == fabric.StatusLocalLength
+	if q.broken || !ready && !verdict {
+		c.Status = fabric.StatusFlushed
+		return
+	}
+	q.broken = true
+	q.stats.errors.Add(1)
+	why := byte(byeOver)
+	if c.Op == fabric.OpRecv {
+		why = byeFault
+	}
+	if !q.breakDown(c.Err(), why) {
+		q.explain(c.Err())
+	}
+	q.settle()
+}
+
+// flushedFirst handles a flush that nobody has announced. The failure behind
+// it may be in the other completion queue; on the same queue it would have
+// come before.
+func (q *QP) flushedFirst(op fabric.Op, other *CQ) {
+	own := q.send
+	if op == fabric.OpRecv {
+		own = q.recv
+	}
+	if other != own {
+		q.findOut(other)
+	} else {
+		q.brokenByPeer()
+	}
+	q.settle()
+}
+
+// Close implements fabric.QP.
+func (q *QP) Close() error {
+	if q.State() == fabric.StateClosed {
+		return fmt.Errorf("fabric: queue pair %d: %w", q.num, fabric.ErrClosed)
+	}
+	_ = q.Disconnect()
+	q.state.Store(uint32(fabric.StateClosed))
+	if err := q.release(); err != nil {
+		q.state.Store(uint32(fabric.StateError))
+		return err
+	}
+	q.send.empty(q, uint32(q.sendID>>tagShift))
+	if q.recv != q.send {
+		q.recv.empty(q, uint32(q.recvID>>tagShift))
+	}
+	q.forget()
+	q.hangUp()
+	return nil
+}

@@ -1,0 +1,33 @@
+package verbs
+
+import (
+	"testing"
+	"time"
+
+	"github.com/remora-kv/remora/fabric"
+)
+
+// What the adapter waits is never less than asked for, and not much more.
+func TestPlanRNR(t *testing.T) {
+	for timeout := time.Microsecond; timeout < 2300*time.Millisecond; timeout += timeout/7 + 1 {
+		p := planRNR(timeout)
+		waits := time.Duration(p.retries) * rnrTimers[p.timer] * time.Microsecond
+		if p.limit != 0 || p.retries != rnrRetries {
+			t.Fatalf("%v: %+v", timeout, p)
+		}
+		if waits < timeout || waits > 2*timeout+100*time.Microsecond {
+			t.Errorf("%v: the adapter waits %v", timeout, waits)
+		}
+	}
+	if p := planRNR(0); p.retries != 0 || p.limit != 0 {
+		t.Errorf("at once: %+v", p)
+	}
+	if p := planRNR(fabric.RNRForever); p.retries != rnrEndless || p.limit != 0 {
+		t.Errorf("for ever: %+v", p)
+	}
+	for _, timeout := range []time.Duration{3 * time.Second, time.Hour} {
+		if p := planRNR(timeout); p.retries != rnrEndless || p.limit != timeout {
+			t.Errorf("%v: %+v", timeout, p)
+		}
+	}
+}
