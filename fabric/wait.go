@@ -48,7 +48,8 @@ type WaitConfig struct {
 	Spin time.Duration
 	// Doze, when not nil, is called just before a sleep, after the completion
 	// queues are armed and before poll is called for the last time; Undoze
-	// after it. A path publishes there that a bell is needed.
+	// after it. A path publishes there that a bell is needed. It does so
+	// unsignaled: a completion would end the sleep that it announces.
 	Doze, Undoze func()
 }
 

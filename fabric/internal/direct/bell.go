@@ -22,6 +22,8 @@ type Pipe struct {
 	// perhaps taken by another file.
 	mu     sync.Mutex
 	closed bool
+	// sink is where drain reads to.
+	sink [4096]byte
 }
 
 // NewPipe makes a bell.
@@ -42,15 +44,18 @@ func (p *Pipe) Ring() {
 	}
 }
 
-var clapper = [1]byte{1}
+// clapper is what vmsplice puts into a bell; nobody writes it.
+var (
+	clapper    = [1]byte{1}
+	clapperVec = []unix.Iovec{{Base: &clapper[0], Len: 1}}
+)
 
 // RingFD rings the bell whose writing end is fd. Peers share the open file and
 // could make it block, or hand over something that is no pipe; vmsplice with
 // SPLICE_F_NONBLOCK neither waits for room nor writes to anything else.
 func RingFD(fd int) {
-	iov := []unix.Iovec{{Base: &clapper[0], Len: 1}}
 	for {
-		if _, err := unix.Vmsplice(fd, iov, unix.SPLICE_F_NONBLOCK); !errors.Is(err, unix.EINTR) {
+		if _, err := unix.Vmsplice(fd, clapperVec, unix.SPLICE_F_NONBLOCK); !errors.Is(err, unix.EINTR) {
 			return
 		}
 	}
@@ -70,8 +75,7 @@ func (p *Pipe) Share() (int, error) {
 // drain silences the bell. One read is enough: what a peer that rings without
 // end leaves behind only wakes again.
 func (p *Pipe) drain() {
-	var buf [4096]byte
-	_, _ = unix.Read(p.r, buf[:])
+	_, _ = unix.Read(p.r, p.sink[:])
 }
 
 // Close releases both ends of this process.

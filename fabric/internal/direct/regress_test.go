@@ -211,6 +211,18 @@ func TestBellThatPeersMadeBlock(t *testing.T) {
 	p.Ring()
 }
 
+// TestBellDoesNotAllocate: a wake-up is on the data path of who sleeps.
+func TestBellDoesNotAllocate(t *testing.T) {
+	p, err := NewPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	if n := testing.AllocsPerRun(100, func() { p.Ring(); p.drain() }); n != 0 {
+		t.Errorf("%v allocations for each ring", n)
+	}
+}
+
 // TestForeignRegionStaysForeign: an empty segment of a region of another domain
 // is no pass for the next.
 func TestForeignRegionStaysForeign(t *testing.T) {
