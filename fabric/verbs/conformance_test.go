@@ -43,5 +43,5 @@ func TestConformance(t *testing.T) {
 	if err := d.Close(); err != nil {
 		t.Fatal(err)
 	}
-	fabrictest.RunWith(t, newWorld, fabrictest.Options{Watchdog: 5 * time.Minute})
+	fabrictest.RunWith(t, newWorld, fabrictest.Options{Watchdog: 90 * time.Second})
 }

@@ -9,6 +9,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"net"
+	"os"
 	"strconv"
 
 	"golang.org/x/sys/unix"
@@ -284,6 +285,9 @@ func dialError(ctx context.Context, addr fabric.Addr, err error) error {
 		return err
 	case ctx.Err() != nil:
 		return fmt.Errorf("fabric: verbs: dial %v: %w", addr, ctx.Err())
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		// Package net may be a moment ahead of the context.
+		return fmt.Errorf("fabric: verbs: dial %v: %w", addr, context.DeadlineExceeded)
 	case errors.Is(err, unix.ECONNREFUSED):
 		return fmt.Errorf("fabric: verbs: dial %v: nobody listens there; check host and port, "+
 			"and that the server runs: %w", addr, fabric.ErrRefused)
