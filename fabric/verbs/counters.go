@@ -17,8 +17,9 @@ type stats struct {
 	recvs      atomic.Uint64 // messages
 	bells      atomic.Uint64 // receives consumed by WRITE_IMM
 	recvBytes  atomic.Uint64 // of messages
-	handed     atomic.Uint64 // receives given to the adapter, on UC
-	dropped    atomic.Uint64
+	handed     atomic.Uint64 // receives given to the adapter, on UC and UD
+	overlong   atomic.Uint64 // datagrams dropped because they were too long
+	dropped    atomic.Uint64 // own messages
 	errors     atomic.Uint64
 	// posted and known are of the send queue, where others have to know
 	// whether requests are under way (Quirks.SilentTarget).
@@ -50,7 +51,7 @@ func (q *QP) received(c *fabric.Completion) {
 
 // countPosted counts receives given to the adapter.
 func (q *QP) countPosted(n int) {
-	if q.transport == fabric.UC {
+	if q.transport != fabric.RC {
 		fence.Count(&q.stats.handed, uint64(n))
 	}
 }
@@ -73,11 +74,16 @@ func (q *QP) report(c counts) {
 		q.reported.ops[op] = max(q.reported.ops[op], c.ops[op])
 	}
 	q.reported.bytes = max(q.reported.bytes, c.bytes)
-	if q.transport != fabric.UC {
+	q.findDropped()
+}
+
+// findDropped compares what was sent with what could be received: messages
+// beyond the receives that were ever posted have been dropped. Those that are
+// missing otherwise may still come, and are not counted. q.mu is held.
+func (q *QP) findDropped() {
+	if q.transport == fabric.RC {
 		return
 	}
-	// Messages that were sent, did not complete a receive, and cannot be in a
-	// receive that was not polled yet, have been dropped.
 	sent := q.reported.ops[fabric.OpSend] + q.reported.ops[fabric.OpWriteImm]
 	if taken := q.stats.handed.Load(); sent > taken {
 		q.dropped = max(q.dropped, sent-taken)
@@ -94,7 +100,7 @@ func (q *QP) Counters() fabric.Counters {
 	s := &q.stats
 	c := fabric.Counters{
 		OutBytes: s.outBytes.Load(), InBytes: s.recvBytes.Load() + q.reported.bytes,
-		Dropped: s.dropped.Load() + q.dropped, Errors: s.errors.Load(),
+		Dropped: s.dropped.Load() + max(q.dropped, s.overlong.Load()), Errors: s.errors.Load(),
 	}
 	for op := range c.Out {
 		c.Out[op] = s.out[op].Load()

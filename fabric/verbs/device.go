@@ -39,6 +39,8 @@ type Device struct {
 	revoked   keyRing
 	manager   *manager
 	noManager error // why there is none
+	counter   *counter
+	noCounter bool
 }
 
 // New opens an adapter.
@@ -135,6 +137,10 @@ func (d *Device) Close() error {
 		_ = q.Disconnect()
 	}
 	d.events.stop()
+	d.mu.Lock()
+	c := d.counter
+	d.mu.Unlock()
+	c.stop()
 	return d.release()
 }
 

@@ -73,7 +73,8 @@
 // # The address of a datagram queue pair
 //
 //	magic u32 'RMUD', version u8, link layer u8, LID u16, QP number u32,
-//	Q_Key u32, GID 16 bytes, CRC-32C of all of this
+//	Q_Key u32, UDP port for tallies u16 (see tally.go), GID 16 bytes,
+//	CRC-32C of all of this
 //
 // # Invariants
 //

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"sync"
+	"sync/atomic"
 
 	"github.com/remora-kv/remora/fabric"
 )
@@ -27,9 +28,13 @@ func (p *Domain) NewUD(cfg fabric.QPConfig) (fabric.QP, error) {
 		q.abandon()
 		return nil, fmt.Errorf("fabric: datagram queue pair: %w", err)
 	}
+	p.dev.mu.Lock()
+	port := p.dev.tallies().port()
+	p.dev.mu.Unlock()
 	c := &p.dev.adapter.choice
 	addr := gramAddress{
-		ethernet: c.Ethernet, lid: p.dev.adapter.port.lid, qpn: q.num, qkey: q.qkey, gid: c.GID.Addr.As16(),
+		ethernet: c.Ethernet, lid: p.dev.adapter.port.lid, qpn: q.num, qkey: q.qkey, tally: port,
+		gid: c.GID.Addr.As16(),
 	}
 	q.address = addr.encode()
 	return q, nil
@@ -50,6 +55,8 @@ func (q *QP) startGrams() error {
 type handle struct {
 	domain *Domain
 	dest   uint64 // number and key of the queue pair, as work requests have them
+	sent   atomic.Uint64
+	outbox *outbox
 
 	mu     sync.Mutex
 	hw     hwAH // 0 when released
@@ -77,8 +84,10 @@ func (p *Domain) NewAddressHandle(_ context.Context, addr []byte) (fabric.Addres
 	if err != nil {
 		return nil, fmt.Errorf("fabric: verbs: address handle: %w", err)
 	}
-	h := &handle{domain: p, dest: uint64(a.qpn) | uint64(a.qkey)<<32, hw: hw}
+	h := &handle{domain: p, dest: uint64(a.qpn) | uint64(a.qkey)<<32, hw: hw, outbox: newOutbox(&a)}
 	p.handles[h] = struct{}{}
+	d.tallies()
+	d.startTelling()
 	return h, nil
 }
 
@@ -106,6 +115,7 @@ func (h *handle) Close() error {
 	err := h.release()
 	d := h.domain.dev
 	d.mu.Lock()
+	h.mail(d.counter)
 	delete(h.domain.handles, h)
 	d.mu.Unlock()
 	return err
@@ -151,7 +161,7 @@ func (q *QP) revive(status uint32) bool {
 		q.breakDown(fmt.Errorf("fabric: queue pair %d could not be reset: %w", q.num, fabric.ErrCompletion), byeOver)
 		return false
 	}
-	q.stats.dropped.Add(1)
+	q.stats.overlong.Add(1)
 	q.loseSends()
 	return q.repost()
 }

@@ -61,16 +61,12 @@ func (d *Device) startLink(q *QP, c *net.TCPConn) error {
 		return d.errClosed()
 	}
 	d.links[l] = struct{}{}
-	begin := !d.telling
-	d.telling = true
+	d.startTelling()
 	d.mu.Unlock()
 	q.mu.Lock()
 	q.link = l
 	q.mu.Unlock()
 	go l.run()
-	if begin {
-		go d.tellCounts()
-	}
 	return nil
 }
 
@@ -240,33 +236,59 @@ func (l *link) cut() {
 	_ = l.c.Close()
 }
 
+// startTelling begins to tell peers what they cannot see. d.mu is held.
+func (d *Device) startTelling() {
+	if !d.telling {
+		d.telling = true
+		go d.tellCounts()
+	}
+}
+
+// audience returns whom there is something to tell; nobody ends the telling.
+func (d *Device) audience() (links []*link, handles []*handle, c *counter) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	links = slices.Collect(maps.Keys(d.links))
+	for p := range d.domains {
+		handles = slices.AppendSeq(handles, maps.Keys(p.handles))
+	}
+	if d.telling = len(links)+len(handles) != 0 && !d.killed.Load() && (!d.closed || len(links) != 0); !d.telling {
+		return nil, nil, nil
+	}
+	return links, handles, d.counter
+}
+
 // tellCounts tells peers what they cannot see, as long as there are any.
 func (d *Device) tellCounts() {
 	pause := tellFirst
 	t := time.NewTimer(pause)
 	defer t.Stop()
 	for range t.C {
-		d.mu.Lock()
-		links := slices.Collect(maps.Keys(d.links))
-		d.telling = len(links) != 0
-		d.mu.Unlock()
-		if len(links) == 0 {
+		links, handles, c := d.audience()
+		if len(links)+len(handles) == 0 {
 			return
 		}
 		changed := false
 		for _, l := range links {
-			l.mu.Lock()
-			if !l.hung && !d.killed.Load() {
-				changed = l.tell() || changed
-			}
-			l.mu.Unlock()
-			if d.quirks.SilentTarget {
-				l.q.checkUp()
-			}
+			changed = l.keepUp() || changed
+		}
+		for _, h := range handles {
+			changed = h.mail(c) || changed
 		}
 		if pause = min(2*pause, tellLast); changed {
 			pause = tellFirst
 		}
 		t.Reset(pause)
 	}
+}
+
+// keepUp tells the peer what has changed, and looks after the queue pair.
+func (l *link) keepUp() bool {
+	l.mu.Lock()
+	changed := !l.hung && l.tell()
+	l.mu.Unlock()
+	if l.q.dev.quirks.SilentTarget {
+		l.q.checkUp()
+	}
+	return changed
 }

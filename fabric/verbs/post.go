@@ -8,6 +8,7 @@ import (
 	"syscall"
 
 	"github.com/remora-kv/remora/fabric"
+	"github.com/remora-kv/remora/internal/fence"
 )
 
 // ready prepares a queue pair that may be broken for a post.
@@ -89,6 +90,7 @@ func (q *QP) write(i int, slot uint64, w *fabric.WR) error {
 				return fmt.Errorf("datagram to a destination that is closed or of another domain: %w", fabric.ErrInvalid)
 			}
 			x.a, x.b = uint64(h.hw), h.dest
+			fence.Count(&h.sent, 1)
 		}
 	case fabric.OpFetchAdd:
 		x.a, x.b, x.d = w.Remote.Addr, w.Operand, w.Remote.Key

@@ -65,8 +65,9 @@ type QP struct {
 	cm       cmID // 0 when it was not connected by a manager
 	reason   error
 	link     *link
-	reported counts // by the peer
-	dropped  uint64 // as far as known
+	reported counts            // by the peer
+	senders  map[uint64]uint64 // datagrams that were sent here, by sender
+	dropped  uint64            // messages of the peers, as far as known
 	final    *fabric.Counters
 
 	peer        fabric.Peer

@@ -22,7 +22,7 @@ const (
 	helloBytes = 7
 	endBytes   = 63
 	maxBody    = helloBytes + endBytes + maxPrivate
-	gramBytes  = 36
+	gramBytes  = 38
 )
 
 // kind is what a message on the control connection is.
@@ -205,6 +205,7 @@ type gramAddress struct {
 	ethernet  bool
 	lid       uint16
 	qpn, qkey uint32
+	tally     uint16 // where senders tell how much they have sent; 0 is nowhere
 	gid       [16]byte
 }
 
@@ -217,6 +218,7 @@ func (a *gramAddress) encode() []byte {
 	b = binary.LittleEndian.AppendUint16(b, a.lid)
 	b = binary.LittleEndian.AppendUint32(b, a.qpn)
 	b = binary.LittleEndian.AppendUint32(b, a.qkey)
+	b = binary.LittleEndian.AppendUint16(b, a.tally)
 	b = append(b, a.gid[:]...)
 	return binary.LittleEndian.AppendUint32(b, crc32.Checksum(b, castagnoli))
 }
@@ -232,6 +234,7 @@ func decodeGramAddress(b []byte) (gramAddress, error) {
 	a.lid = binary.LittleEndian.Uint16(b[6:])
 	a.qpn = binary.LittleEndian.Uint32(b[8:])
 	a.qkey = binary.LittleEndian.Uint32(b[12:])
-	copy(a.gid[:], b[16:])
+	a.tally = binary.LittleEndian.Uint16(b[16:])
+	copy(a.gid[:], b[18:])
 	return a, nil
 }

@@ -126,7 +126,7 @@ func TestCountsRoundTrip(t *testing.T) {
 }
 
 func TestGramAddress(t *testing.T) {
-	a := gramAddress{ethernet: true, lid: 7, qpn: 99, qkey: 0x1122334, gid: [16]byte{15: 9}}
+	a := gramAddress{ethernet: true, lid: 7, qpn: 99, qkey: 0x1122334, tally: 4660, gid: [16]byte{15: 9}}
 	b := a.encode()
 	if len(b) != gramBytes || len(b) > 128 {
 		t.Fatalf("an address of %d bytes", len(b))

@@ -32,9 +32,9 @@ func Boot(ctx context.Context, cfg Config) (*Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	dir, err := os.MkdirTemp("", "rocevm-")
+	dir, err := TempDir()
 	if err != nil {
-		return nil, fmt.Errorf("rocevm: %w", err)
+		return nil, err
 	}
 	c := &Cluster{dir: dir}
 	if err := c.boot(ctx, cfg); err != nil {

@@ -224,11 +224,12 @@ func (g *Guest) ReadFile(ctx context.Context, path string, w io.Writer) error {
 }
 
 // KernelLog returns the last lines of the kernel's messages since the guest was
-// ready. A guest that does not answer is made to panic, and its console tells.
+// ready, with the stacks of all tasks that the kernel holds at this moment. A
+// guest that does not answer is made to panic, and its console tells.
 func (g *Guest) KernelLog(ctx context.Context, lines int) string {
 	ctx, cancel := context.WithTimeout(ctx, quitGrace)
 	defer cancel()
-	p, err := g.Start(Command{Argv: []string{"dmesg"}})
+	p, err := g.Start(Shell("echo w >/proc/sysrq-trigger; dmesg"))
 	if err == nil {
 		var r Result
 		if r, err = p.Wait(ctx); err == nil && r.Err() == nil {

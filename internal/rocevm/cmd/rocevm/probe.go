@@ -54,7 +54,7 @@ func probeVerb(ctx context.Context, args []string, stdout, stderr io.Writer) (in
 
 // compileTools compiles the programs in C for the guests; cleanup removes them.
 func compileTools(ctx context.Context) (tools []rocevm.File, cleanup func(), err error) {
-	dir, err := os.MkdirTemp("", "rocevm-tools-")
+	dir, err := rocevm.TempDir()
 	if err != nil {
 		return nil, nil, err
 	}

@@ -17,7 +17,7 @@ import (
 )
 
 // failureLog is how many lines of the kernel's messages follow a failure.
-const failureLog = 40
+const failureLog = 200
 
 // serverGrace is how long a server may take to end by itself after its client.
 const serverGrace = 3 * time.Second

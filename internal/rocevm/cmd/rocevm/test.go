@@ -39,7 +39,7 @@ func testVerb(ctx context.Context, args []string, stdout, stderr io.Writer) (int
 	if err != nil {
 		return exitUsage, err
 	}
-	dir, err := os.MkdirTemp("", "rocevm-test-")
+	dir, err := rocevm.TempDir()
 	if err != nil {
 		return exitUsage, err
 	}
