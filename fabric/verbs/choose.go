@@ -96,8 +96,8 @@ func openAdapter(cfg Config) (*adapter, error) {
 	}
 	names, err := listDevices()
 	if err != nil {
-		return nil, fmt.Errorf("fabric: verbs: no list of devices: %w: load the modules with modprobe -a ib_uverbs rdma_ucm; "+
-			"remora doctor says what is missing", err)
+		return nil, fmt.Errorf("fabric: verbs: the kernel has no RDMA devices (%w): load its modules with "+
+			"modprobe -a ib_uverbs rdma_ucm; remora doctor says what is missing: %w", err, fabric.ErrUnsupported)
 	}
 	if cfg.Device != "" {
 		if !slices.Contains(names, cfg.Device) {
@@ -224,7 +224,7 @@ func (a *adapter) gids() []gid.Entry {
 			e.Kind = "RoCE v2"
 		}
 		if ifc, err := net.InterfaceByIndex(g.ifindex); err == nil && g.ifindex != 0 {
-			e.Dev, e.Up = ifc.Name, ifc.Flags&net.FlagUp != 0
+			e.Dev, e.Up = ifc.Name, ifc.Flags&net.FlagRunning != 0
 		}
 		out = append(out, e)
 	}

@@ -340,7 +340,7 @@ func (m *manager) accept(q *QP, peer *end, id cmID) error {
 
 func (q *QP) cmParam(peer *end) *cmParam {
 	return &cmParam{
-		token: peer.token, qpn: q.num, answers: q.dev.lim.MaxReads, starts: min(q.dev.lim.MaxReads, peer.reads),
+		token: peer.token, qpn: q.num, answers: q.dev.lim.MaxReads, starts: q.reads(peer),
 		retries: ackRetries, rnrRetries: q.rnr.retries,
 	}
 }
@@ -348,7 +348,6 @@ func (q *QP) cmParam(peer *end) *cmParam {
 // joinBy connects the adapter's part to the other end as the manager says.
 func (q *QP) joinBy(id cmID, peer *end) error {
 	return q.withHW(func() error {
-		return id.connectQP(q.hw, q.access(), q.dev.lim.MaxReads, min(q.dev.lim.MaxReads, peer.reads),
-			planRNR(peer.rnr).timer, q.reliability())
+		return id.connectQP(q.hw, q.access(), q.dev.lim.MaxReads, q.reads(peer), planRNR(peer.rnr).timer, q.reliability())
 	})
 }

@@ -129,6 +129,9 @@ func (q *QP) access() int {
 	return accessWrite
 }
 
+// reads is how many READs and atomics may be under way to the peer.
+func (q *QP) reads(peer *end) int { return max(1, min(q.dev.lim.MaxReads, peer.reads)) }
+
 func (q *QP) reliability() reliability {
 	return reliability{timeout: ackTimeout, retries: ackRetries, rnrRetries: q.rnr.retries}
 }
@@ -158,7 +161,7 @@ func (q *QP) join(peer *end, psn uint32) error {
 		if err := q.hw.toReceive(q.transport, &path, q.dev.lim.MaxReads, planRNR(peer.rnr).timer); err != nil {
 			return fmt.Errorf("the adapter cannot reach the peer (GID %x): %w", peer.gid, err)
 		}
-		return q.hw.toSend(q.transport, psn, min(q.dev.lim.MaxReads, peer.reads), q.reliability())
+		return q.hw.toSend(q.transport, psn, q.reads(peer), q.reliability())
 	})
 }
 
@@ -226,7 +229,7 @@ func (d *Device) greet(ctx context.Context, q *QP, h *halfOpen, private []byte) 
 	case kindReject:
 		return &fabric.RejectedError{Private: append([]byte(nil), body...)}
 	case kindRefuse:
-		return fmt.Errorf("%s: %w", body, fabric.ErrRefused)
+		return fmt.Errorf("it says %q: %w", body, fabric.ErrRefused)
 	default:
 		return violation("it answered a hello with a message of kind %d", k)
 	}
@@ -246,7 +249,9 @@ func (d *Device) greet(ctx context.Context, q *QP, h *halfOpen, private []byte) 
 	case m == nil:
 		err = violation("it wants to be connected by a connection manager that was not offered")
 	default:
-		err = m.connect(ctx, q, &peer.end)
+		if err = m.connect(ctx, q, &peer.end); err != nil {
+			err = fmt.Errorf("connection manager: %w; cm=off connects without it", err)
+		}
 	}
 	if err != nil {
 		return err

@@ -127,23 +127,21 @@ func (c *CQ) Close() error {
 // owner has stopped, by Device.Close.
 func (c *CQ) release() error {
 	c.mu.Lock()
-	defer c.mu.Unlock()
 	if c.released {
+		c.mu.Unlock()
 		return nil
 	}
 	if err := c.hw.close(); err != nil {
+		c.mu.Unlock()
 		return fmt.Errorf("fabric: completion queue: %w", err)
 	}
 	c.released, c.gone = true, true
+	c.mu.Unlock()
 	c.bell.close()
-	c.dev.forgetCQ(c)
+	c.dev.mu.Lock()
+	delete(c.dev.cqs, c)
+	c.dev.mu.Unlock()
 	return c.desk.free()
-}
-
-func (d *Device) forgetCQ(c *CQ) {
-	d.mu.Lock()
-	delete(d.cqs, c)
-	d.mu.Unlock()
 }
 
 // reserve makes sure of room for n completions (I3).

@@ -79,8 +79,9 @@
 // # Invariants
 //
 //	I1  wr_id = tag << 32 | slot & (1<<31 - 1), bit 31 set for receives. A tag
-//	    is not used again on its completion queue before 2^20 others, so a
-//	    completion of a queue pair that is gone is recognised and dropped.
+//	    is used again on its completion queue only after its place was taken
+//	    2^16 times, so a completion of a queue pair that is gone is recognised
+//	    and dropped.
 //	I2  Completions of one queue of one queue pair come in the order of its
 //	    slots. Slots that a completion leaves behind belong to requests that
 //	    were not signaled and succeeded: only then is nothing reported.

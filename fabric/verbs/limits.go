@@ -24,7 +24,7 @@ const (
 func (a *adapter) limits() (fabric.Limits, error) {
 	lim := fabric.Limits{
 		MaxInline: wantInline, MaxSegs: min(a.caps.segs, wantSegs), MaxDepth: min(a.caps.depth, wantDepth),
-		MaxCQDepth: min(a.caps.cqDepth, wantQueue), MaxMessage: int(min(a.port.maxMessage, 1<<31)), MTU: a.port.mtu,
+		MaxCQDepth: min(a.caps.cqDepth, wantQueue), MaxMessage: int(min(a.port.maxMessage, 1<<31-1)), MTU: a.port.mtu,
 		MaxReads:   min(a.caps.readsAnswered, a.caps.readsStarted, wantReads),
 		MaxPrivate: maxPrivate, MaxRegion: int(min(a.caps.maxRegion, wantRegion)), Atomics: a.caps.atomics,
 	}

@@ -137,7 +137,8 @@ func (d *desk) gather(i int, first *fabric.Seg, more []fabric.Seg) (n int32, tot
 
 func (s *sge) set(seg *fabric.Seg) {
 	r := seg.Region.Provider().(*region)
-	s.addr, s.len, s.lkey = r.addr+uint64(seg.Off), uint32(seg.Len), r.lkey
+	// A receive may be longer than any message.
+	s.addr, s.len, s.lkey = r.addr+uint64(seg.Off), uint32(min(seg.Len, 1<<31-1)), r.lkey
 }
 
 // posted counts requests that the adapter has taken.

@@ -1,0 +1,38 @@
+//go:build rdma
+
+package provider_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/remora-kv/remora/fabric"
+	"github.com/remora-kv/remora/fabric/provider"
+)
+
+// A machine without an adapter is told what it lacks, one with gets a device.
+func TestBinaryWithVerbsOpensOrExplains(t *testing.T) {
+	for _, name := range []string{"rdma", "verbs", "rdma://127.0.0.1:0"} {
+		d, err := provider.New().Open(name)
+		if err == nil {
+			if d.Fabric() != "verbs" {
+				t.Errorf("Open(%q) gave %s", name, d.Fabric())
+			}
+			if err := d.Close(); err != nil {
+				t.Error(err)
+			}
+			continue
+		}
+		if !errors.Is(err, fabric.ErrUnsupported) {
+			t.Fatalf("Open(%q): %v, want ErrUnsupported", name, err)
+		}
+		if !strings.Contains(err.Error(), "install") && !strings.Contains(err.Error(), "modprobe") &&
+			!strings.Contains(err.Error(), "check") && !strings.Contains(err.Error(), "give") {
+			t.Errorf("Open(%q): %q does not say what to do", name, err)
+		}
+	}
+	if _, err := provider.New().Open("rdma://127.0.0.1:0?cm=maybe"); !errors.Is(err, fabric.ErrInvalid) {
+		t.Errorf("an option that makes no sense: %v, want ErrInvalid", err)
+	}
+}
