@@ -43,8 +43,7 @@
 //	    whose cost is in every row (clock_ns); recording it comes after. Where
 //	    an operation takes less than a microsecond one in 16 is timed, so that
 //	    the rate is not that of the clock. With a window the latency of one
-//	    operation in flight at a time is taken, from before its post. The
-//	    limits at window 1 are timed in rows (see limitRow).
+//	    operation in flight at a time is taken, from before its post.
 //	M4  The collector is off in both processes during a case: there is nothing
 //	    to collect, and it would be the runtime that is measured.
 //	M5  A loop polls directly and enters a fabric.Waiter only when nothing has

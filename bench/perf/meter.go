@@ -85,24 +85,6 @@ func (m *meter) each(one func() error, many func(n int) error) error {
 	return nil
 }
 
-// inRow runs operations limitRow at a time, times each row, and records the mean.
-func (m *meter) inRow(many func(n int) error) error {
-	for m.ops < m.limit {
-		row := min(limitRow, m.limit-m.ops)
-		before := cycles.Now()
-		if err := many(int(row)); err != nil {
-			return err
-		}
-		after := cycles.Now()
-		m.record((after - before) / row)
-		m.ops += row
-		if m.over(after) {
-			break
-		}
-	}
-	return nil
-}
-
 // tally is what one or more threads have done.
 type tally struct {
 	Ops, Lost  uint64

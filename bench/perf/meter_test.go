@@ -25,26 +25,6 @@ func TestMeterRunsExactlySoManyOperations(t *testing.T) {
 	}
 }
 
-func TestMeterTimesRows(t *testing.T) {
-	var stop atomic.Bool
-	m := newMeter(budget{Ops: 100, Every: 1}, cycles.Calibrate(), &stop)
-	var rows []int
-	if err := m.inRow(func(n int) error { rows = append(rows, n); return nil }); err != nil {
-		t.Fatal(err)
-	}
-	if m.ops != 100 || len(rows) != 7 || rows[6] != 4 || m.hist.TotalCount() != 7 {
-		t.Errorf("%d operations in rows %v, %d recorded", m.ops, rows, m.hist.TotalCount())
-	}
-	broken := errors.New("broken")
-	if err := m.inRow(nil); err != nil {
-		t.Errorf("a run that is over gave %v", err)
-	}
-	m.limit++
-	if err := m.inRow(func(int) error { return broken }); !errors.Is(err, broken) {
-		t.Errorf("the error of a row became %v", err)
-	}
-}
-
 func TestMeterEndsByTimeByCommandAndByError(t *testing.T) {
 	scale := cycles.Calibrate()
 	nothing := func() error { return nil }

@@ -27,9 +27,6 @@ func (r *runner) notes(cases []Case) {
 	} else {
 		note("latency: of every operation; with a window, of one in flight at a time")
 	}
-	if slices.ContainsFunc(r.report.Rows, func(w Row) bool { return w.Fabric == memoryFabric && w.Window == 1 }) {
-		note("limits at window 1: the mean of %d exchanges in a row counts as one latency", limitRow)
-	}
 	note("waiting: %s; %s %s/%s", r.cfg.Poll, runtime.Version(), runtime.GOOS, runtime.GOARCH)
 	if slices.ContainsFunc(r.report.Rows, func(w Row) bool { return w.LimitRatio != nil }) {
 		note("of limit: operations per second as a share of what the bare machine does at the same size and window")

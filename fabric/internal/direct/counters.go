@@ -16,10 +16,10 @@ type stats struct {
 	dropped, errors  atomic.Uint64
 }
 
-// executed counts an out-bound operation of n bytes.
-func (q *QP) executed(op fabric.Op, n int) {
-	fence.Count(&q.stats.out[op], 1)
-	fence.Count(&q.stats.outBytes, uint64(n))
+// executed counts n out-bound operations of bytes in all.
+func (q *QP) executed(op fabric.Op, n, bytes int) {
+	fence.Count(&q.stats.out[op], uint64(n))
+	fence.Count(&q.stats.outBytes, uint64(bytes))
 }
 
 // Counters implements fabric.QP.

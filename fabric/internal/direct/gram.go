@@ -43,7 +43,7 @@ func (h *handle) Close() error {
 func (q *QP) sendGram(w *fabric.WR, inline []byte) outcome {
 	h, ok := w.To.(*handle)
 	n := w.Bytes()
-	q.executed(fabric.OpSend, n)
+	q.executed(fabric.OpSend, 1, n)
 	if !ok || h.closed {
 		q.stats.dropped.Add(1)
 		return done_

@@ -225,8 +225,9 @@ func (c *consumer) feed() {
 	}
 }
 
-// count adds an executed operation to what the peer sees as in-bound (G15).
-func (p *producer) count(op fabric.Op, n int) {
-	fence.Count(&p.h.ops[op], 1)
-	fence.Count(&p.h.bytes, uint64(n))
+// count adds n executed operations of bytes in all to what the peer sees as
+// in-bound (G15).
+func (p *producer) count(op fabric.Op, n, bytes int) {
+	fence.Count(&p.h.ops[op], uint64(n))
+	fence.Count(&p.h.bytes, uint64(bytes))
 }

@@ -17,7 +17,10 @@ const (
 
 // Post implements fabric.QP.
 func (q *QP) Post(wrs []fabric.WR) (n int, err error) {
-	for n = range wrs {
+	for n < len(wrs) {
+		if n += q.burst(wrs[n:]); n == len(wrs) {
+			break
+		}
 		w := &wrs[n]
 		if q.state.Load() != uint32(fabric.StateReady) {
 			n, err = q.postBroken(wrs, n)
@@ -38,14 +41,15 @@ func (q *QP) Post(wrs []fabric.WR) (n int, err error) {
 			}
 		}
 		q.start(w)
+		n++
 	}
 	q.publish()
-	return len(wrs), nil
+	return n, nil
 }
 
-// plain reports whether a request is of the most frequent kind, which need not
-// be validated at length: one segment of the region that was used last, with
-// an operation that every connected transport has, or READ.
+// plain reports whether a request need not be validated at length: one segment
+// of the region that was used last, with an operation that every connected
+// transport has, or READ.
 func (q *QP) plain(w *fabric.WR) bool {
 	s := &w.Local
 	return s.Region == q.known && s.Region != nil && len(w.More) == 0 &&
@@ -60,16 +64,8 @@ func (q *QP) start(w *fabric.WR) {
 		q.putOff(w, 0)
 		return
 	}
-	var res outcome
 	sent := 0
-	switch w.Op {
-	case fabric.OpRead:
-		res = q.read(w)
-	case fabric.OpWrite:
-		res = q.write(w, nil)
-	default:
-		res = q.execute(w, nil, &sent)
-	}
+	res := q.execute(w, nil, &sent)
 	if res == stalled {
 		q.putOff(w, sent)
 		return
@@ -203,7 +199,7 @@ func (q *QP) read(w *fabric.WR) outcome {
 	} else {
 		scatterRead(w, mem)
 	}
-	q.oneSided(w.Op, n)
+	q.oneSided(w.Op, 1, n)
 	return done_
 }
 
@@ -222,7 +218,7 @@ func (q *QP) write(w *fabric.WR, inline []byte) outcome {
 	switch res {
 	case done_:
 		place(mem, w, inline)
-		q.oneSided(w.Op, n)
+		q.oneSided(w.Op, 1, n)
 		return done_
 	case stalled:
 		return stalled
@@ -273,11 +269,12 @@ func (q *QP) atomic(w *fabric.WR) outcome {
 		}
 	}
 	putWord(w.Local.Bytes(), old)
-	q.oneSided(w.Op, 8)
+	q.oneSided(w.Op, 1, 8)
 	return done_
 }
 
-func (q *QP) oneSided(op fabric.Op, n int) {
-	q.executed(op, n)
-	q.out.count(op, n)
+// oneSided counts n one-sided operations of bytes in all, here and for the peer.
+func (q *QP) oneSided(op fabric.Op, n, bytes int) {
+	q.executed(op, n, bytes)
+	q.out.count(op, n, bytes)
 }

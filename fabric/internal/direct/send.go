@@ -60,7 +60,7 @@ func (q *QP) sendMessage(w *fabric.WR, inline []byte, sent *int) outcome {
 		gather(first, w, inline, *sent)
 		gather(second, w, inline, *sent+len(first))
 		if *sent += part; *sent == n {
-			q.executed(fabric.OpSend, n)
+			q.executed(fabric.OpSend, 1, n)
 			return done_
 		}
 		e.kind = kindMore
@@ -117,7 +117,7 @@ func (q *QP) writeImm(w *fabric.WR, inline []byte) outcome {
 	}
 	q.out.sent++
 	q.out.append(&e)
-	q.oneSided(w.Op, n)
+	q.oneSided(w.Op, 1, n)
 	return done_
 }
 

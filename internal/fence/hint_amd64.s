@@ -16,3 +16,9 @@ again:
 	JNE   again
 done:
 	RET
+
+// func ExpectWrite(p *byte)
+TEXT ·ExpectWrite(SB), NOSPLIT, $0-8
+	MOVQ  p+0(FP), AX
+	BYTE  $0x0F; BYTE $0x0D; BYTE $0x08 // PREFETCHW (AX), a NOP where unknown
+	RET

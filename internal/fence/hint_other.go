@@ -7,3 +7,7 @@ func Pause() {}
 
 // PauseN pauses n times in one call; n <= 0 returns at once.
 func PauseN(n int) {}
+
+// ExpectWrite starts to fetch the line of p for writing. There is no such hint
+// here.
+func ExpectWrite(p *byte) {}

@@ -11,3 +11,9 @@ func Pause()
 //
 //go:noescape
 func PauseN(n int)
+
+// ExpectWrite starts to fetch the line of p for writing, and does not wait for
+// it: PREFETCHW on amd64, PRFM PSTL1KEEP on arm64.
+//
+//go:noescape
+func ExpectWrite(p *byte)

@@ -16,3 +16,9 @@ again:
 	BNE  again
 done:
 	RET
+
+// func ExpectWrite(p *byte)
+TEXT ·ExpectWrite(SB), NOSPLIT, $0-8
+	MOVD  p+0(FP), R0
+	PRFM  (R0), PSTL1KEEP
+	RET

@@ -1,0 +1,70 @@
+package direct
+
+import (
+	"github.com/remora-kv/remora/fabric"
+	"github.com/remora-kv/remora/internal/fence"
+)
+
+// burst executes the leading requests of a chain as long as they are of the
+// most frequent kind: WRITEs, or READs, of one segment of the region that was
+// used last, in the window that was used last. It returns how many they were;
+// whatever is unusual about the next one is left to the long way in Post.
+//
+// A chain of WRITEs is first announced to the caches: the peer polls the lines,
+// so this CPU has to fetch each of them for writing, and the fetches should
+// overlap instead of queueing behind one another in the store buffer.
+func (q *QP) burst(wrs []fabric.WR) int {
+	win, known := q.window, q.known
+	if win == nil || known == nil || q.transport == fabric.UD || q.backlog.len() != 0 {
+		return 0
+	}
+	if room := q.sendDepth - (q.sendPosted - q.sendRetired); uint64(len(wrs)) > room {
+		if wrs = wrs[:room]; room == 0 {
+			return 0
+		}
+	}
+	op := wrs[0].Op
+	if op != fabric.OpWrite && (op != fabric.OpRead || q.transport != fabric.RC) || win.Access&op.Needs() == 0 {
+		return 0
+	}
+	if op == fabric.OpWrite && len(wrs) > 1 {
+		win.expect(wrs)
+	}
+	n, bytes := 0, 0
+	for n < len(wrs) {
+		w := &wrs[n]
+		size, off := uint64(w.Local.Len), w.Remote.Addr-win.Addr
+		if w.Op != op || w.Local.Region != known || len(w.More) != 0 || w.Remote.Key != win.Key ||
+			size-1 >= uint64(q.maxMessage) || w.Flags&fabric.FlagInline != 0 && (size > uint64(q.maxInline) || op == fabric.OpRead) ||
+			off > uint64(len(win.Mem)) || size > uint64(len(win.Mem))-off ||
+			uint64(w.Local.Off) > uint64(known.Len()) || size > uint64(known.Len())-uint64(w.Local.Off) ||
+			win.Live.Load() != win.Key || q.state.Load() != uint32(fabric.StateReady) {
+			break
+		}
+		if op == fabric.OpWrite {
+			fence.CopyOut(win.Mem[off:off+size], w.Local.Bytes())
+		} else {
+			fence.CopyIn(w.Local.Bytes(), win.Mem[off:off+size])
+		}
+		n++
+		bytes += int(size)
+		q.sendPosted++
+		if w.Flags&fabric.FlagSignaled != 0 {
+			q.send.push(q, q.sendPosted, w.ID, op, fabric.StatusOK, int(size))
+		}
+	}
+	if n != 0 {
+		q.oneSided(op, n, bytes)
+	}
+	return n
+}
+
+// expect starts to fetch, for writing, the lines at which the requests begin.
+// It is a hint, so addresses are only kept inside the window.
+func (w *Window) expect(wrs []fabric.WR) {
+	for i := range wrs {
+		if off := wrs[i].Remote.Addr - w.Addr; off < uint64(len(w.Mem)) {
+			fence.ExpectWrite(&w.Mem[off])
+		}
+	}
+}
