@@ -44,8 +44,9 @@
 //	    a receive there, and before the initiator's own completion on RC.
 //	G4  Read after write. A READ sees every earlier WRITE of its queue pair
 //	    and never the bytes of a later one.
-//	G5  Words. An aligned 8-byte word is never torn, by WRITE or by READ, and
-//	    a READ looks at its words in address order.
+//	G5  Words. An aligned 8-byte word is never torn by a WRITE or READ whose
+//	    remote address is a multiple of 8, and such a READ looks at its words
+//	    in address order. Where the local end lies does not matter.
 //	G6  Atomics. FETCH_ADD and CMP_SWAP on one aligned word are atomic against
 //	    each other from all queue pairs of the target's device, and against
 //	    nothing else: not against the target's CPU, not against WRITE. They
