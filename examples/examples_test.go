@@ -1,0 +1,68 @@
+package examples
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestExamples builds every example, runs it as a server and calls it, as its
+// comment says, and holds it to its size.
+func TestExamples(t *testing.T) {
+	bin := t.TempDir()
+	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", bin, "./...").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	for _, e := range []struct {
+		name  string
+		serve []string
+		calls [][]string
+		want  []string
+	}{
+		{"echo", nil, [][]string{{"hello"}, {"again"}}, []string{"hello", "again"}},
+		{"counter", nil, [][]string{{"hits", "5"}, {"hits", "-2"}, {"other", "1"}}, []string{"5", "3", "1"}},
+		{"filestat", []string{"-serve", "."}, [][]string{{"examples_test.go"}, {"nothing"}}, []string{"examples_test.go: ", "there is no such file"}},
+	} {
+		t.Run(e.name, func(t *testing.T) {
+			source, err := os.ReadFile(filepath.Join(e.name, "main.go"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if n := bytes.Count(source, []byte{'\n'}); n >= 60 {
+				t.Errorf("%d lines; an example has less than 60", n)
+			}
+			run := func(args ...string) *exec.Cmd {
+				addr := "shm:" + filepath.Join(bin, e.name+".sock")
+				return exec.CommandContext(t.Context(), filepath.Join(bin, e.name), append([]string{addr}, args...)...)
+			}
+			server := run(e.serve...)
+			if err := server.Start(); err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = server.Process.Kill(); _ = server.Wait() }()
+			await(t, filepath.Join(bin, e.name+".sock"))
+			for i, args := range e.calls {
+				out, _ := run(args...).CombinedOutput()
+				if !strings.Contains(string(out), e.want[i]) {
+					t.Errorf("%v: %q instead of %q", args, out, e.want[i])
+				}
+			}
+		})
+	}
+}
+
+// await waits until there is a socket.
+func await(t *testing.T, path string) {
+	t.Helper()
+	for range 1000 {
+		if _, err := os.Stat(path); err == nil {
+			return
+		}
+		<-time.After(10 * time.Millisecond)
+	}
+	t.Fatal("the server does not listen")
+}

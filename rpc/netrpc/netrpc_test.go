@@ -1,0 +1,131 @@
+package netrpc_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	netrpc "net/rpc"
+	"sync"
+	"testing"
+
+	"github.com/remora-kv/remora/fabric"
+	"github.com/remora-kv/remora/fabric/provider"
+	"github.com/remora-kv/remora/rpc"
+	rfpnet "github.com/remora-kv/remora/rpc/netrpc"
+	"github.com/remora-kv/remora/rpc/rfp"
+)
+
+// Args and Arith are the service of net/rpc's own documentation.
+type Args struct{ A, B int }
+
+type Arith int
+
+func (*Arith) Multiply(args *Args, reply *int) error {
+	*reply = args.A * args.B
+	return nil
+}
+
+func (*Arith) Divide(args *Args, reply *int) error {
+	if args.B == 0 {
+		return errors.New("divide by zero")
+	}
+	*reply = args.A / args.B
+	return nil
+}
+
+const proc = 7
+
+func connect(t *testing.T) *netrpc.Client {
+	t.Helper()
+	set := provider.New()
+	open := func() fabric.Device {
+		d, err := set.Open(provider.Loop)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = d.Close() })
+		return d
+	}
+	services := netrpc.NewServer()
+	if err := services.Register(new(Arith)); err != nil {
+		t.Fatal(err)
+	}
+	var mux rpc.Mux
+	rfpnet.Handle(&mux, proc, services)
+	s, err := rfp.NewServer(rfp.ServerConfig{Device: open(), Serve: mux.Serve})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	addr, err := s.Listen(fabric.Addr{Fabric: provider.Loop, Name: "arith"}, fabric.ListenConfig{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := rfpnet.Dial(context.Background(), addr, proc, rfp.ConnConfig{Device: open()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func TestCallsOfNetRPC(t *testing.T) {
+	c := connect(t)
+	var wg sync.WaitGroup
+	for g := range 8 {
+		wg.Go(func() {
+			for i := range 50 {
+				var got int
+				if err := c.Call("Arith.Multiply", &Args{g, i}, &got); err != nil || got != g*i {
+					t.Errorf("%d * %d: %d, %v", g, i, got, err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	var got int
+	if err := c.Call("Arith.Divide", &Args{1, 0}, &got); err == nil || err.Error() != "divide by zero" {
+		t.Errorf("an error of the service became %v", err)
+	}
+	if err := c.Call("Arith.Nothing", &Args{1, 0}, &got); err == nil {
+		t.Error("a method that does not exist was called")
+	}
+	if err := c.Call("Arith.Divide", &Args{6, 3}, &got); err != nil || got != 2 {
+		t.Errorf("after the errors: %d, %v", got, err)
+	}
+	if err := c.Close(); err != nil {
+		t.Error(err)
+	}
+	if err := c.Call("Arith.Divide", &Args{6, 3}, &got); !errors.Is(err, netrpc.ErrShutdown) {
+		t.Errorf("a call after Close: %v", err)
+	}
+}
+
+func Example() {
+	set := provider.New()
+	device := func() fabric.Device { d, _ := set.Open(provider.Loop); return d }
+
+	// The server of an existing program, with another way to listen.
+	services := netrpc.NewServer()
+	_ = services.Register(new(Arith))
+	var mux rpc.Mux
+	rfpnet.Handle(&mux, 1, services)
+	server, err := rfp.NewServer(rfp.ServerConfig{Device: device(), Serve: mux.Serve})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer func() { _ = server.Close() }()
+	addr, _ := server.Listen(fabric.Addr{Fabric: provider.Loop, Name: "arith"}, fabric.ListenConfig{})
+
+	// Its client, with another way to dial.
+	client, err := rfpnet.Dial(context.Background(), addr, 1, rfp.ConnConfig{Device: device()})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer func() { _ = client.Close() }()
+	var product int
+	err = client.Call("Arith.Multiply", &Args{6, 7}, &product)
+	fmt.Println(product, err)
+	// Output: 42 <nil>
+}

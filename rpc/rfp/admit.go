@@ -1,0 +1,74 @@
+package rfp
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/remora-kv/remora/fabric"
+	"github.com/remora-kv/remora/rpc/wire"
+)
+
+// admit makes a session of a connection request, or refuses it with a reason.
+func (s *Server) admit(req fabric.ConnRequest) {
+	ctx, cancel := context.WithTimeout(s.ctx, handshakeTime)
+	defer cancel()
+	hello, err := s.greet(req)
+	if err != nil {
+		s.refuse(req, err)
+		return
+	}
+	c, err := s.coreFor(hello.Core)
+	if err != nil {
+		s.refuse(req, err)
+		return
+	}
+	if err := c.reserve(); err != nil {
+		s.refuse(req, err)
+		return
+	}
+	ss, err := newSession(c, &hello)
+	if err != nil {
+		c.unreserve()
+		s.refuse(req, err)
+		return
+	}
+	if err := ss.accept(ctx, req); err != nil {
+		c.unreserve()
+		s.reaper.take(ss)
+		s.refuse(req, err)
+		return
+	}
+	s.cfg.Log.Debug("client connected", "core", c.index, "qp", ss.qp.Num(), "peer", ss.peer.Addr)
+	c.add(ss)
+}
+
+func (s *Server) refuse(req fabric.ConnRequest, why error) {
+	s.cfg.Log.Warn("client refused", "peer", req.Peer().Addr, "err", why)
+	text := []byte(why.Error())
+	_ = req.Reject(text[:min(len(text), s.cfg.Device.Limits().MaxPrivate)])
+}
+
+// greet checks what a client wants.
+func (s *Server) greet(req fabric.ConnRequest) (wire.Hello, error) {
+	if req.Transport() != fabric.RC {
+		return wire.Hello{}, fmt.Errorf("rfp needs transport RC, not %v", req.Transport())
+	}
+	h, err := wire.ParseHello(req.Private())
+	if err != nil {
+		return h, err
+	}
+	if h.Window == 0 || h.Results < 2*h.Window || h.Payload < minPayload {
+		return h, fmt.Errorf("window %d, results %d, payload %d make no session", h.Window, h.Results, h.Payload)
+	}
+	return h, nil
+}
+
+func (s *Server) coreFor(wish uint16) (*core, error) {
+	if wish == wire.AnyCore {
+		return s.cores[s.next.Add(1)%uint64(len(s.cores))], nil
+	}
+	if int(wish) >= len(s.cores) {
+		return nil, fmt.Errorf("core %d wanted, there are %d", wish, len(s.cores))
+	}
+	return s.cores[wish], nil
+}

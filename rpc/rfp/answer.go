@@ -1,0 +1,116 @@
+package rfp
+
+import (
+	"errors"
+
+	"github.com/remora-kv/remora/fabric"
+	"github.com/remora-kv/remora/internal/fence"
+	"github.com/remora-kv/remora/rpc/wire"
+)
+
+// flush ends the frame being filled and gives it to the client, now or when
+// there is room.
+func (c *core) flush(s *session, class uint8, last bool) {
+	payload := c.out[:c.fill]
+	c.fill = 0
+	f := waitingFrame{payload: payload, last: last, push: c.pushAll, class: class, start: c.start}
+	switch {
+	case s.gone:
+		return
+	case len(s.backlog) == 0 && s.room():
+		c.place(s, &f)
+		return
+	}
+	f.payload = append([]byte(nil), payload...)
+	s.backlog = append(s.backlog, f)
+	s.waiting += len(payload)
+	c.slowDown(s)
+}
+
+// place puts a result frame into its slot, and pushes it where the client wants
+// that (I3).
+func (c *core) place(s *session, f *waitingFrame) {
+	payload := f.payload
+	n := s.produced + 1
+	at := s.rings.resultAt(n)
+	slot := s.answers.Bytes()[at : at+s.rings.resultStride()]
+	var nanos int64
+	if f.start != 0 {
+		nanos = max(c.clock.Now()-f.start, 1)
+	}
+	push := s.mode(f.class)
+	if push == Fetch && f.push {
+		push = Reply
+	}
+	fence.CopyOut(slot[wire.ResultHeader:], payload)
+	if push != Fetch {
+		fence.Publish64(wordAt(slot, wire.PushedTail(len(payload))), wire.Tail(n))
+	}
+	fence.Publish64(wordAt(slot, 0), uint64(wire.MakeWord0(n, len(payload), wire.ResultAux(nanos, f.last))))
+	s.produced = n
+	if push != Fetch {
+		c.push(s, n, wire.PushedBytes(len(payload)), push)
+	}
+}
+
+// push writes a result frame into the client's memory.
+func (c *core) push(s *session, n uint64, length int, mode Mode) {
+	at := s.rings.resultAt(n)
+	wr := [1]fabric.WR{{
+		ID: s.workID(), Op: fabric.OpWrite,
+		Local: s.answers.Seg(at, length), Remote: s.replies.At(at),
+	}}
+	w := &wr[0]
+	if mode == ReplyWake {
+		w.Op, w.Imm = fabric.OpWriteImm, uint32(n)
+		w.Flags |= fabric.FlagSolicited
+	}
+	if length <= s.inline {
+		w.Flags |= fabric.FlagInline
+	}
+	if s.pushed++; s.pushed%uint64(max(s.rings.results/2, 1)) == 0 {
+		w.Flags |= fabric.FlagSignaled
+	}
+	_, err := s.qp.Post(wr[:])
+	switch {
+	case err == nil:
+		fence.Count(&c.stats.pushes, 1)
+	case errors.Is(err, fabric.ErrQueueFull):
+		// The client finds the frame by fetching (I3, I4).
+		fence.Count(&c.stats.unpushed, 1)
+	default:
+		c.end(s, err)
+	}
+}
+
+// told looks how many results the client has taken, and reports whether that
+// can be.
+func (s *session) told() bool {
+	return s.take(uint32(fence.Observe64(wordAt(s.reqs.Bytes(), takenAt))))
+}
+
+// resume places frames that waited for room.
+func (c *core) resume() bool {
+	worked := c.completions()
+	for i := len(c.slow) - 1; i >= 0; i-- {
+		s := c.slow[i]
+		if !s.told() {
+			c.cut(s, "more results taken than there were")
+			continue
+		}
+		for !s.gone && len(s.backlog) != 0 && s.room() {
+			f := s.backlog[0]
+			s.backlog[0] = waitingFrame{}
+			s.backlog = s.backlog[1:]
+			s.waiting -= len(f.payload)
+			c.place(s, &f)
+			worked = true
+		}
+		if !s.gone && len(s.backlog) == 0 {
+			s.backlog, s.waiting = nil, 0
+			s.lastSeen = c.sweep
+			c.speedUp(s)
+		}
+	}
+	return worked
+}

@@ -1,0 +1,288 @@
+package rfp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/remora-kv/remora/fabric"
+	"github.com/remora-kv/remora/rpc"
+	"github.com/remora-kv/remora/rpc/wire"
+)
+
+// AnyCore as ConnConfig.Core leaves the choice to the server.
+const AnyCore = -1
+
+// ConnConfig describes a connection. Zero values mean the defaults.
+type ConnConfig struct {
+	// Device is where the connection is made. It stays the caller's to close.
+	Device fabric.Device
+	// Core is the core of the server to connect to, or AnyCore.
+	Core int
+	// Window is how many request frames can be on their way; default 8. The
+	// server may allow less.
+	Window int
+	// Batch is how many messages make a frame; default 1, which sends every
+	// message at once. A frame is also sent when FlushBytes are in it (default:
+	// what a frame can hold), or FlushAfter its first message (default 5 ms) when
+	// somebody polls.
+	Batch      int
+	FlushBytes int
+	FlushAfter time.Duration
+	// Policy says whether a client that expects a reply may sleep; the default
+	// does.
+	Policy fabric.Policy
+	// NoInline and SignalAll turn optimizations off, to measure what they bring.
+	NoInline, SignalAll bool
+	Params
+}
+
+func (c *ConnConfig) setDefaults() {
+	orDefault(&c.Window, 8)
+	orDefault(&c.Batch, 1)
+	orDefault(&c.FlushBytes, maxPayload)
+	if c.FlushAfter == 0 {
+		c.FlushAfter = 5 * time.Millisecond
+	}
+	c.Params.setDefaults()
+}
+
+func (c *ConnConfig) validate() error {
+	err := errors.Join(
+		c.Params.validate(),
+		between("Core", c.Core, AnyCore, maxCores),
+		between("Window", c.Window, 1, maxRing),
+		between("Batch", c.Batch, 1, wire.MaxEntries),
+		between("FlushBytes", c.FlushBytes, 1, maxPayload),
+	)
+	if c.Device == nil {
+		err = errors.Join(err, errors.New("no Device"))
+	}
+	if c.FlushAfter < 0 {
+		err = errors.Join(err, fmt.Errorf("FlushAfter is %v", c.FlushAfter))
+	}
+	if err != nil {
+		return fmt.Errorf("rfp: connection: %w", err)
+	}
+	return nil
+}
+
+// Conn is a connection to one core of a server. It belongs to one goroutine at a
+// time. Messages are answered in the order in which they were sent.
+type Conn struct {
+	cfg    ConnConfig
+	dev    fabric.Device
+	clock  fabric.Clock
+	domain fabric.Domain
+	cq     fabric.CQ
+	qp     fabric.QP
+	// spinner waits for READs that this side posts, sleeper for pushes.
+	spinner, sleeper fabric.Waiter
+	local, replies   *fabric.Region
+	welcome          wire.Welcome
+	reqs, answers    fabric.Remote
+	rings            rings
+	inline           int
+
+	// The frame being filled has number; answered are those whose answers have
+	// been taken whole.
+	number, answered uint64
+	fill, entries    int
+	class            uint8
+	opened           int64 // when its first message came, if others are awaited
+	sent             []sentFrame
+	calls            int // messages without a result
+	unreported       int // WRITEs since the last signaled one
+
+	receiver
+	classes [numClasses]hybrid
+
+	err   error
+	stats connStats
+	comps [16]fabric.Completion
+	pollf func() bool
+	now   func() int64
+}
+
+// minResults is the least ring for results.
+const minResults = 8
+
+// sentFrame is a request frame without its answer.
+type sentFrame struct {
+	results int // that have not come yet
+	class   uint8
+}
+
+// Dial connects to a server. ctx bounds the attempt.
+func Dial(ctx context.Context, addr fabric.Addr, cfg ConnConfig) (*Conn, error) {
+	cfg.setDefaults()
+	if err := cfg.validate(); err != nil {
+		return nil, err
+	}
+	c := &Conn{cfg: cfg, dev: cfg.Device, clock: cfg.Device.Clock(), number: 1}
+	if err := c.dial(ctx, addr); err != nil {
+		_ = c.Close()
+		return nil, fmt.Errorf("rfp: connecting to %s: %w", addr, err)
+	}
+	return c, nil
+}
+
+func (c *Conn) dial(ctx context.Context, addr fabric.Addr) (err error) {
+	if c.domain, err = c.dev.NewDomain(); err != nil {
+		return err
+	}
+	want := rings{window: c.cfg.Window, results: max(2*c.cfg.Window, minResults), payload: defaultPayload}
+	if c.replies, err = c.domain.Alloc("rfp replies", want.resultBytes(), fabric.RemoteWrite); err != nil {
+		return err
+	}
+	depth := 4*want.window + 2*want.results + 16
+	if c.cq, err = c.dev.NewCQ(depth + want.results); err != nil {
+		return err
+	}
+	hello := wire.Hello{
+		Core: uint16(c.cfg.Core), Window: uint16(want.window), Results: uint16(want.results),
+		Payload: uint32(want.payload), Replies: placeOf(c.replies.Remote()),
+	}
+	qp, err := c.dev.Dial(ctx, addr, fabric.QPConfig{
+		Transport: fabric.RC, Domain: c.domain, SendCQ: c.cq, RecvCQ: c.cq,
+		SendDepth: depth, RecvDepth: want.results, RNRTimeout: time.Second,
+	}, hello.Append(nil))
+	if err != nil {
+		return err
+	}
+	c.qp = qp
+	if c.welcome, err = wire.ParseWelcome(qp.PeerPrivate()); err != nil {
+		return err
+	}
+	return c.prepare(&want)
+}
+
+// prepare makes everything that depends on what the server allows.
+func (c *Conn) prepare(want *rings) (err error) {
+	w := &c.welcome
+	c.rings = rings{window: int(w.Window), results: int(w.Results), payload: int(w.Payload)}
+	r := &c.rings
+	if r.window < 1 || r.window > want.window || r.results < 2*r.window || r.results > want.results ||
+		r.payload < minPayload || r.payload > want.payload {
+		return fmt.Errorf("the server allows window %d, results %d, payload %d: %w", r.window, r.results, r.payload, rpc.ErrProtocol)
+	}
+	c.reqs, c.answers = remoteOf(w.Requests), remoteOf(w.Answers)
+	landing := r.window * r.requestStride()
+	words := landing + r.resultBytes()
+	if c.local, err = c.domain.Alloc("rfp client", words+wordsBytes, 0); err != nil {
+		return err
+	}
+	c.sent = make([]sentFrame, r.window)
+	if !c.cfg.NoInline {
+		c.inline = c.dev.Limits().MaxInline
+	}
+	c.receiver.init(r, landing, words, c.local.Bytes(), c.replies.Bytes(), min(c.cfg.FetchSize, r.resultStride()))
+	for i := range c.classes {
+		c.classes[i].mode = c.cfg.Mode
+	}
+	c.pollf, c.now = c.Poll, c.clock.Now
+	for _, p := range []struct {
+		w      *fabric.Waiter
+		policy fabric.Policy
+	}{{&c.spinner, fabric.Busy}, {&c.sleeper, c.cfg.Policy}} {
+		if *p.w, err = c.dev.NewWaiter(fabric.WaitConfig{Policy: p.policy, CQs: []fabric.CQ{c.cq}}); err != nil {
+			return err
+		}
+	}
+	for range r.results {
+		if err = c.postReceive(); err != nil {
+			return err
+		}
+	}
+	if c.cfg.Mode != Fetch {
+		err = c.tellAllModes()
+	}
+	return err
+}
+
+// Cores returns how many cores the server has, and Core which one this is.
+func (c *Conn) Cores() int { return int(c.welcome.Cores) }
+
+// Core returns the core of the server that this connection is with.
+func (c *Conn) Core() int { return int(c.welcome.Core) }
+
+// Window returns how many request frames can be on their way.
+func (c *Conn) Window() int { return c.rings.window }
+
+// MaxMessage returns the longest message that the server takes or sends.
+func (c *Conn) MaxMessage() int { return int(c.welcome.MaxMessage) }
+
+// Err returns why the connection is over, nil while it is not.
+func (c *Conn) Err() error { return c.err }
+
+// Outstanding returns how many messages have no result yet.
+func (c *Conn) Outstanding() int { return c.calls }
+
+// Counters returns what the queue pair has done.
+func (c *Conn) Counters() fabric.Counters { return c.qp.Counters() }
+
+// fail ends the connection. The first reason counts.
+func (c *Conn) fail(err error) {
+	if c.err == nil {
+		c.err = fmt.Errorf("rfp: connection with core %d of %s: %w", c.Core(), c.qp.Peer().Addr, err)
+		_ = c.qp.Disconnect()
+	}
+}
+
+// Close ends the connection; calls without a result have failed. A second Close
+// returns rpc.ErrClosed.
+func (c *Conn) Close() error {
+	if c.domain == nil {
+		return rpc.ErrClosed
+	}
+	if c.qp != nil {
+		_ = c.qp.Close()
+	}
+	for _, w := range []fabric.Waiter{c.spinner, c.sleeper} {
+		if w != nil {
+			_ = w.Close()
+		}
+	}
+	if c.cq != nil {
+		_ = c.cq.Close()
+	}
+	for _, r := range []*fabric.Region{c.local, c.replies} {
+		if r != nil {
+			_ = r.Close()
+		}
+	}
+	err := c.domain.Close()
+	c.domain = nil
+	if c.err == nil {
+		c.err = rpc.ErrClosed
+	}
+	return err
+}
+
+// connStats are counts of a connection.
+type connStats struct {
+	calls, frames, fetches, misses, rests, replies, rings, switches atomic.Uint64
+}
+
+// ConnStats are counts since the connection was made. They may be read from any
+// goroutine.
+type ConnStats struct {
+	Calls, Frames uint64 // messages and frames sent
+	Fetches       uint64 // READs of answers
+	Misses        uint64 // of them that found nothing
+	Rests         uint64 // READs of what the first one did not bring
+	Replies       uint64 // answers that were pushed
+	Rings         uint64 // wake-ups of the server
+	Switches      uint64 // changes of mode
+}
+
+// Stats returns the counts.
+func (c *Conn) Stats() ConnStats {
+	s := &c.stats
+	return ConnStats{
+		Calls: s.calls.Load(), Frames: s.frames.Load(), Fetches: s.fetches.Load(), Misses: s.misses.Load(),
+		Rests: s.rests.Load(), Replies: s.replies.Load(), Rings: s.rings.Load(), Switches: s.switches.Load(),
+	}
+}

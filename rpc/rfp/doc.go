@@ -1,0 +1,86 @@
+// Package rfp is the remote-fetching paradigm: an RPC in which the server sends
+// nothing back. A client writes its request into the server's memory by WRITE;
+// the server polls its memory, serves, and leaves the result in its own memory;
+// the client fetches it by READ. In-bound operations cost a server no CPU and an
+// adapter a fraction of out-bound ones, so a server answers several times as
+// many calls as one that replies. It follows RFP (Jakiro) and RF-RPC; package
+// wire has the frames.
+//
+// # Terms
+//
+//   - A session is one client at one core of the server: an RC queue pair, a
+//     ring of request slots that this client alone writes, and a ring of answer
+//     slots that it alone reads, all in a protection domain of its own.
+//   - Fetching: the client READs the answer slot, F bytes at first, and again
+//     for the rest of a longer frame. A READ that finds the frame not there yet
+//     has failed.
+//   - Replying: the server, having put the frame into its answer slot, also
+//     pushes it, by WRITE into the client's memory. The client polls that.
+//   - The mode of a class of calls (a procedure) is one of the two. Hybrid
+//     begins with fetching, goes over to replying when more than R READs failed
+//     in each of a number of consecutive calls, and back when the time that the
+//     server took, which an answer tells, would have been short enough.
+//   - A parked session is one whose request slots the server does not look at.
+//     Its next answer slot says so. The client, which looks there for its
+//     answer, rings: a SEND of no bytes.
+//   - Patience is how often the client looks at its own completion queue before
+//     the first READ of an answer.
+//
+// # Memory
+//
+//	of the server, for each session
+//	  requests   | modes, a byte per class (256) | taken | slot 0 | slot 1 | ...    WRITE
+//	  answers    | slot 0 | slot 1 | ...                                            READ
+//	of the client
+//	  replies    | slot 0 | slot 1 | ...                                            WRITE
+//	  local      | request slots | landing slots, one for each answer slot | words
+//
+// Request frame n lies in slot (n-1) mod Window, result frame n in slot (n-1)
+// mod Results, in all three places.
+//
+// # Invariants
+//
+//	I1  A client has at most Window request frames unanswered. A slot is written
+//	    again only after the whole answer to the frame in it was taken, so the
+//	    server never finds a slot half old and half new.
+//	I2  Result frames are taken in order. The server has at most Results of them
+//	    that the client has not said to have taken: in word 1 of a request, or in
+//	    the word taken, by WRITE, when they are more than half the ring. The ring
+//	    is at least twice the window, so that frames which are answers by
+//	    themselves need no such WRITE.
+//	I3  A result frame is in its answer slot before it is pushed, so that
+//	    fetching finds every answer, whatever mode either side believes in.
+//	I4  A client that waits looks into the answer slot again and again, with
+//	    growing pauses when it expects a push. So neither a change of mode that
+//	    crosses an answer, nor a session parked while a request is on its way,
+//	    can make it wait for ever.
+//	I5  Parking: the server announces it in the answer slot, then looks at the
+//	    request slot once more. It does so only while the client is known to have
+//	    taken the frame that was there before.
+//	I6  The server copies a frame out of memory that the client can write before
+//	    it looks at it, and checks every number in the copy. What does not fit
+//	    ends the session, with a reason in the log and a count, and nothing else.
+//	I7  Handlers see and fill memory that no client can reach.
+//	I8  Memory of a session is bounded: the rings, one message being assembled,
+//	    and at most MaxMessage + one frame of results that wait for room.
+//
+// # Threads
+//
+// A core is one goroutine, on a thread of its own when it is pinned, that owns
+// the queue pairs of its sessions. Sessions are made by the goroutine of a
+// listener and handed over (T3); memory is given back by another one, because
+// unmapping takes time. A Conn belongs to one goroutine at a time. Client is for
+// any number of goroutines: whoever waits drives the connection for all.
+//
+// # Why not otherwise
+//
+// The papers keep one request buffer per client and an array of answers; here
+// both are rings of the same kind, because pipelining needs several requests on
+// their way. Mode flags are written by the client as in the papers, and not part
+// of a request, so that the call that is being waited for can already change
+// over.
+//
+// The server could tell that it sleeps in one place for all clients. But then
+// it would have to wake up for every one of them, and poll all of them while it
+// is awake; parking single sessions makes a thousand idle clients cost nothing.
+package rfp

@@ -1,0 +1,101 @@
+package rfp
+
+import (
+	"errors"
+	"log/slog"
+	"sync"
+
+	"github.com/remora-kv/remora/fabric"
+)
+
+// cut ends the session of a client that broke the protocol (I6).
+func (c *core) cut(s *session, why string) {
+	c.stats.cut.Add(1)
+	c.server.cfg.Log.Warn("client cut off", "core", c.index, "peer", s.peer.Addr, "qp", s.qp.Num(), "reason", why)
+	c.drop(s)
+}
+
+// broken ends a session whose queue pair failed.
+func (c *core) broken(s *session, comp *fabric.Completion) {
+	err := s.qp.Err()
+	if err == nil {
+		err = comp.Err()
+	}
+	c.end(s, err)
+}
+
+// end ends a session because of its queue pair.
+func (c *core) end(s *session, err error) {
+	if errors.Is(err, fabric.ErrDisconnected) {
+		c.server.cfg.Log.Debug("client left", "core", c.index, "peer", s.peer.Addr)
+	} else {
+		c.stats.lost.Add(1)
+		c.server.cfg.Log.Warn("client lost", "core", c.index, "peer", s.peer.Addr, "err", err)
+	}
+	c.drop(s)
+}
+
+// drop forgets a session and gives everything back. A second drop does nothing.
+func (c *core) drop(s *session) {
+	if s.tag >= len(c.sessions) || c.sessions[s.tag] != s {
+		return
+	}
+	c.sessions[s.tag], s.gone = nil, true
+	c.cool(s)
+	c.speedUp(s)
+	s.backlog, s.partial = nil, nil
+	_ = s.qp.Close()
+	c.unreserve()
+	c.stats.disconnects.Add(1)
+	c.server.reaper.take(s)
+}
+
+// reaper gives back the memory of sessions that are over: unmapping takes long
+// enough to be felt by the clients of a core.
+type reaper struct {
+	log  *slog.Logger
+	mu   sync.Mutex
+	work []*session
+	kick chan struct{}
+	done chan struct{}
+}
+
+func newReaper(log *slog.Logger) *reaper {
+	r := &reaper{log: log, kick: make(chan struct{}, 1), done: make(chan struct{})}
+	go r.run()
+	return r
+}
+
+func (r *reaper) take(s *session) {
+	r.mu.Lock()
+	r.work = append(r.work, s)
+	r.mu.Unlock()
+	select {
+	case r.kick <- struct{}{}:
+	default:
+	}
+}
+
+func (r *reaper) run() {
+	defer close(r.done)
+	for range r.kick {
+		r.reap()
+	}
+	r.reap()
+}
+
+func (r *reaper) reap() {
+	r.mu.Lock()
+	work := r.work
+	r.work = nil
+	r.mu.Unlock()
+	for _, s := range work {
+		s.free()
+	}
+}
+
+// close reaps what is left.
+func (r *reaper) close() {
+	close(r.kick)
+	<-r.done
+}

@@ -1,0 +1,159 @@
+package rfp
+
+import (
+	"github.com/remora-kv/remora/fabric"
+	"github.com/remora-kv/remora/internal/fence"
+	"github.com/remora-kv/remora/rpc/wire"
+)
+
+// fetch posts READs for the answers that come next, when it is time.
+func (c *Conn) fetch() {
+	if c.flying+c.restFlying != 0 {
+		return
+	}
+	if c.expectsPush() {
+		if c.idle < c.doubtAt {
+			return
+		}
+		c.idle, c.doubtAt = 0, 2*c.doubtAt
+	}
+	if c.pause > 0 {
+		c.pause--
+		return
+	}
+	n := min(c.ahead, int(c.number-1-c.answered), c.rings.results)
+	var wrs [maxAhead]fabric.WR
+	for i := range n {
+		m := c.next + uint64(i)
+		at := c.rings.resultAt(m)
+		wrs[i] = fabric.WR{
+			ID: kindFetch | m, Op: fabric.OpRead, Flags: fabric.FlagSignaled,
+			Local: c.local.Seg(c.landingAt+at, c.fetchSize), Remote: c.answers.At(at),
+		}
+	}
+	k, err := c.qp.Post(wrs[:n])
+	c.flying += k
+	fence.Count(&c.stats.fetches, uint64(k))
+	if k == 0 && err != nil {
+		c.postFailed(err)
+		return
+	}
+	c.reap()
+}
+
+// maxAhead bounds how many answers are fetched together.
+const maxAhead = 16
+
+// fetchRest fetches what the first READ of a frame did not bring.
+func (c *Conn) fetchRest(at, size int) {
+	w := fabric.WR{
+		ID: kindRest | c.next, Op: fabric.OpRead, Flags: fabric.FlagSignaled,
+		Local:  c.local.Seg(c.landingAt+at+c.fetchSize, wire.ResultBytes(size)-c.fetchSize),
+		Remote: c.answers.At(at + c.fetchSize),
+	}
+	fence.Count(&c.stats.rests, 1)
+	c.restFlying = 1
+	_ = c.post(&w)
+	c.reap()
+}
+
+// fetched looks at what a READ has brought.
+func (c *Conn) fetched(m uint64) {
+	c.flying--
+	if m < c.next {
+		return // it was pushed meanwhile
+	}
+	slot := int((m - 1) % uint64(c.rings.results))
+	w := wire.Word0(wordAt(c.landing, slot*c.rings.resultStride()).Load())
+	if w.Is(m) {
+		c.landed[slot] = m
+		if m == c.next {
+			c.hit()
+		}
+		return
+	}
+	fence.Count(&c.stats.misses, 1)
+	if m == c.next {
+		c.missed(w)
+	}
+}
+
+// hit and missed adapt how long to wait before the first READ, and how many
+// answers to fetch together: about one first READ in twenty is to fail.
+func (c *Conn) hit() {
+	if c.tries == 0 && c.patient > 0 {
+		c.patient -= 1 + c.patient>>10
+	}
+	c.ahead = min(c.ahead+1, maxAhead)
+}
+
+func (c *Conn) missed(w wire.Word0) {
+	c.ahead = max(c.ahead/2, 1)
+	if w.Parked(c.next) {
+		c.ring()
+		return
+	}
+	if c.tries == 0 {
+		c.patient = min(c.patient+20+c.patient>>5, maxPatience<<4)
+	}
+	c.tries++
+	c.waited += c.pausing
+	c.pausing = retryPause + c.waited/2
+	c.pause = c.pausing
+	class := c.oldest().class
+	if c.classes[class].missed(&c.cfg.Params, c.tries, c.now) {
+		c.change(class, Reply)
+	}
+}
+
+// awaitFirst is called when a request is sent and no other is on its way.
+func (c *Conn) awaitFirst() {
+	c.pausing, c.waited = c.patient>>4, 0
+	c.pause, c.idle, c.doubtAt = c.pausing, 0, doubtPolls
+}
+
+// ring wakes the server, once for an answer and then again after long pauses.
+func (c *Conn) ring() {
+	c.tries = 0
+	c.pause = ringPause
+	if c.rung && c.idle < c.doubtAt {
+		return
+	}
+	c.rung = true
+	c.idle, c.doubtAt = 0, 2*c.doubtAt
+	fence.Count(&c.stats.rings, 1)
+	_ = c.post(&fabric.WR{ID: kindRing, Op: fabric.OpSend, Flags: fabric.FlagSolicited | fabric.FlagSignaled})
+}
+
+// reap takes completions.
+func (c *Conn) reap() {
+	n := c.cq.Poll(c.comps[:])
+	for i := range c.comps[:n] {
+		comp := &c.comps[i]
+		if comp.Status != fabric.StatusOK {
+			err := c.qp.Err()
+			if err == nil {
+				err = comp.Err()
+			}
+			c.fail(err)
+			return
+		}
+		switch m := comp.ID &^ kindMask; comp.ID & kindMask {
+		case kindFetch:
+			c.fetched(m)
+		case kindRest:
+			c.restFlying, c.whole = 0, m == c.next
+		case kindRecv:
+			if err := c.postReceive(); err != nil {
+				c.fail(err)
+			}
+		}
+	}
+}
+
+// postReceive posts a receive for a push that wakes.
+func (c *Conn) postReceive() error {
+	wrs := [1]fabric.RecvWR{{ID: kindRecv}}
+	_, err := c.qp.PostRecv(wrs[:])
+	return err
+}

@@ -1,0 +1,127 @@
+package rfp
+
+import (
+	"encoding/binary"
+	"errors"
+
+	"github.com/remora-kv/remora/fabric"
+	"github.com/remora-kv/remora/internal/fence"
+	"github.com/remora-kv/remora/rpc/wire"
+)
+
+// hybrid decides about the mode of a class of calls. It is told of failed READs
+// and of answers, and says when to change.
+type hybrid struct {
+	mode  Mode
+	slow  int   // calls in a row for which more than R READs failed
+	quick int   // replies in a row that R READs would have been enough for
+	first int64 // when the first READ for the present call failed
+	limit int64 // nanoseconds that R READs take
+}
+
+// missed is told that READ number tries for one answer has failed, and reports
+// whether to change over to replies. A call is slow when the READ after the R-th
+// has failed; the call that is being waited for profits from the change already.
+func (h *hybrid) missed(p *Params, tries int, now func() int64) bool {
+	if p.Pinned || h.mode != Fetch {
+		return false
+	}
+	if tries == 1 {
+		h.first = now()
+	}
+	if tries != p.Retries+1 {
+		return false
+	}
+	h.limit = now() - h.first // R READs lie between the first failure and this one
+	h.slow++
+	return h.slow >= p.SlowCalls
+}
+
+// answered is told of an answer: how many READs for it failed, and how long the
+// server took, 0 if unknown. It reports whether to change back to fetching.
+func (h *hybrid) answered(p *Params, tries int, nanos int64) bool {
+	if p.Pinned {
+		return false
+	}
+	if h.mode == Fetch {
+		if tries <= p.Retries {
+			h.slow = 0
+		}
+		return false
+	}
+	switch {
+	case nanos == 0:
+	case nanos >= h.limit:
+		h.quick = 0
+	default:
+		h.quick++
+	}
+	return h.quick >= p.SlowCalls
+}
+
+// change notes the new mode.
+func (h *hybrid) change(m Mode) { h.mode, h.slow, h.quick = m, 0, 0 }
+
+// Mode returns the present mode of a class: Fetch or Reply.
+func (c *Conn) Mode(class uint8) Mode { return c.classes[class].mode }
+
+// judge looks at an answer: whether the server is quick enough for its results
+// to be fetched.
+func (c *Conn) judge(w wire.Word0) {
+	class := c.oldest().class
+	if c.classes[class].answered(&c.cfg.Params, c.tries, w.Nanos()) {
+		c.change(class, Fetch)
+	}
+}
+
+// change changes the mode of a class, here and at the server.
+func (c *Conn) change(class uint8, m Mode) {
+	c.classes[class].change(m)
+	fence.Count(&c.stats.switches, 1)
+	at := c.wordsAt + modeWord + int(class)
+	c.local.Bytes()[at] = byte(c.told(m))
+	_ = c.postWrite(&fabric.WR{
+		ID: kindWrite, Op: fabric.OpWrite,
+		Local: c.local.Seg(at, 1), Remote: c.reqs.At(modesAt + int(class)),
+	})
+}
+
+// told is the mode as the server is told it: replies must wake a client that
+// may sleep.
+func (c *Conn) told(m Mode) Mode {
+	if m != Fetch && c.cfg.Policy != fabric.Busy {
+		return ReplyWake
+	}
+	return m
+}
+
+// tellAllModes tells the server the modes of all classes.
+func (c *Conn) tellAllModes() error {
+	at := c.wordsAt + modeWord
+	for i := range c.classes {
+		c.local.Bytes()[at+i] = byte(c.told(c.classes[i].mode))
+	}
+	return c.postWrite(&fabric.WR{
+		ID: kindWrite, Op: fabric.OpWrite,
+		Local: c.local.Seg(at, numClasses), Remote: c.reqs.At(modesAt),
+	})
+}
+
+// tellTaken tells the server how many result frames were taken (I2).
+func (c *Conn) tellTaken() {
+	c.ackedAt = c.next - 1
+	at := c.wordsAt + numClasses + 8*c.takenPut
+	c.takenPut = (c.takenPut + 1) % takenWords
+	binary.LittleEndian.PutUint64(c.local.Bytes()[at:], c.ackedAt)
+	_ = c.postWrite(&fabric.WR{
+		ID: kindWrite, Op: fabric.OpWrite,
+		Local: c.local.Seg(at, 8), Remote: c.reqs.At(takenAt),
+	})
+}
+
+// postFailed ends the connection, unless only the queue is full.
+func (c *Conn) postFailed(err error) {
+	if !errors.Is(err, fabric.ErrQueueFull) {
+		c.fail(err)
+	}
+}

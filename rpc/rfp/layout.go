@@ -1,0 +1,45 @@
+package rfp
+
+import (
+	"github.com/remora-kv/remora/fabric"
+	"github.com/remora-kv/remora/rpc/wire"
+)
+
+// Places in the region for requests.
+const (
+	modesAt    = 0
+	numClasses = 256
+	takenAt    = modesAt + numClasses
+	slotsAt    = 512
+)
+
+const lineSize = 64
+
+// rings are the dimensions that both ends have agreed on.
+type rings struct {
+	window, results int // slots
+	payload         int // bytes of a frame's payload
+}
+
+func roundUp(n, to int) int { return (n + to - 1) / to * to }
+
+// requestStride and resultStride are the distances of slots: whole lines, so
+// that no two slots share one.
+func (r *rings) requestStride() int { return roundUp(wire.RequestBytes(r.payload), lineSize) }
+
+func (r *rings) resultStride() int { return roundUp(wire.PushedBytes(r.payload), lineSize) }
+
+func (r *rings) requestBytes() int { return slotsAt + r.window*r.requestStride() }
+
+func (r *rings) resultBytes() int { return r.results * r.resultStride() }
+
+// requestAt and resultAt are where frame n lies in its ring.
+func (r *rings) requestAt(n uint64) int {
+	return slotsAt + int((n-1)%uint64(r.window))*r.requestStride()
+}
+
+func (r *rings) resultAt(n uint64) int { return int((n-1)%uint64(r.results)) * r.resultStride() }
+
+func placeOf(r fabric.Remote) wire.Place { return wire.Place{Addr: r.Addr, Key: r.Key} }
+
+func remoteOf(p wire.Place) fabric.Remote { return fabric.Remote{Addr: p.Addr, Key: p.Key} }

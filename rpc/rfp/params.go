@@ -1,0 +1,48 @@
+package rfp
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Params are the choices of a client that the papers call R and F, with those
+// about changing the mode.
+type Params struct {
+	// Pinned says that Mode is fixed: Fetch, or Reply for a server that always
+	// replies. Otherwise the mode is hybrid and Mode is what it begins with.
+	Pinned bool
+	Mode   Mode
+	// Retries is R: a call for which more READs than this have failed is slow.
+	// Default 5.
+	Retries int
+	// SlowCalls is how many slow calls in a row change the mode to Reply, and how
+	// many quick ones change it back. Default 2.
+	SlowCalls int
+	// FetchSize is F, the bytes of the first READ of an answer. Default 256.
+	FetchSize int
+}
+
+const (
+	defaultRetries   = 5
+	defaultSlowCalls = 2
+	defaultFetchSize = 256
+	minFetchSize     = 16
+)
+
+func (p *Params) setDefaults() {
+	orDefault(&p.Retries, defaultRetries)
+	orDefault(&p.SlowCalls, defaultSlowCalls)
+	orDefault(&p.FetchSize, defaultFetchSize)
+}
+
+func (p *Params) validate() error {
+	err := errors.Join(
+		between("Retries", p.Retries, 1, 1<<20),
+		between("SlowCalls", p.SlowCalls, 1, 1<<20),
+		between("FetchSize", p.FetchSize, minFetchSize, maxPayload),
+	)
+	if p.Mode != Fetch && p.Mode != Reply {
+		err = errors.Join(err, fmt.Errorf("mode %d is neither Fetch nor Reply", p.Mode))
+	}
+	return err
+}

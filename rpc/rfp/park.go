@@ -1,0 +1,77 @@
+package rfp
+
+import (
+	"sync/atomic"
+
+	"github.com/remora-kv/remora/internal/fence"
+	"github.com/remora-kv/remora/rpc/wire"
+)
+
+const (
+	// parkEvery is after how many sweeps idle sessions are looked for, and
+	// parkAfter how many sweeps without a request make one.
+	parkEvery = 1 << 12
+	parkAfter = 1 << 14
+)
+
+// parkIdle parks sessions that have been silent for long (I5).
+func (c *core) parkIdle() {
+	for i := len(c.hot) - 1; i >= 0; i-- {
+		if s := c.hot[i]; c.sweep-s.lastSeen > parkAfter && len(c.hot) > 1 && c.park(s) {
+			if !c.requested(s) {
+				c.cool(s)
+			}
+		}
+	}
+}
+
+// park announces in the answer slot that the session is not looked at. It
+// reports whether it could.
+func (c *core) park(s *session) bool {
+	if s.parked {
+		return true
+	}
+	if s.slowAt >= 0 || !s.told() || !s.room() {
+		return false
+	}
+	fence.Announce64(s.nextWord(), uint64(wire.ParkedWord0(s.produced+1)))
+	s.parked = true
+	c.stats.parks.Add(1)
+	return true
+}
+
+// requested reports whether a request has begun to arrive.
+func (c *core) requested(s *session) bool {
+	return wire.Word0(fence.Observe64(s.slots[s.slot].word)).Is(s.number)
+}
+
+// nextWord is the first word of the next answer slot.
+func (s *session) nextWord() *atomic.Uint64 {
+	return wordAt(s.answers.Bytes(), s.rings.resultAt(s.produced+1))
+}
+
+// unpark looks at a session again, and takes the announcement back: a client that
+// finds it while its request is being served would think that nobody looks.
+func (c *core) unpark(s *session) {
+	if s.parked {
+		s.parked = false
+		fence.Publish64(s.nextWord(), 0)
+	}
+	c.heat(s)
+}
+
+// parkAll is called before the core sleeps; a last look at all sessions follows.
+func (c *core) parkAll() {
+	for _, s := range c.hot {
+		c.park(s)
+	}
+}
+
+// leaveParked is called after the sleep: who is still parked will ring.
+func (c *core) leaveParked() {
+	for i := len(c.hot) - 1; i >= 0; i-- {
+		if s := c.hot[i]; s.parked && !c.requested(s) {
+			c.cool(s)
+		}
+	}
+}

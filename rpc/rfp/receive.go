@@ -1,0 +1,339 @@
+package rfp
+
+import (
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/remora-kv/remora/internal/fence"
+	"github.com/remora-kv/remora/rpc"
+	"github.com/remora-kv/remora/rpc/wire"
+)
+
+// Kinds of work requests, in the upper byte of their IDs. The rest is the number
+// of the result frame.
+const (
+	kindWrite = iota << 56
+	kindFetch
+	kindRest
+	kindRing
+	kindRecv
+	kindMask = 0xFF << 56
+)
+
+// Words in local memory behind the slots, from which small things are written.
+const (
+	modeWord   = 0
+	takenWords = 8 // and so many, used in turn
+	wordsBytes = numClasses + 8*takenWords
+)
+
+// receiver is the part of a Conn that takes results.
+type receiver struct {
+	next      uint64 // result frame that is taken next
+	slot      int    // its slot
+	replyWord []*atomic.Uint64
+	landing   []byte // the landing slots
+	landingAt int    // their place in local memory
+	wordsAt   int
+	pushed    []byte // the memory of replies
+	fetchSize int
+
+	landed     []uint64 // by slot: the frame that a READ has brought
+	flying     int      // READs of answers on their way
+	restFlying int      // 1 while the rest of a frame is fetched
+	whole      bool     // the rest has come
+	ahead      int      // READs that are posted together
+	pause      int      // polls before the next READ
+	patient    int      // polls before the first READ of an answer, in 1/16
+	tries      int      // failed READs for the frame next
+	waited     int      // polls between the READs for the frame next so far
+	pausing    int      // the last of these pauses
+	rung       bool     // the server was woken for the frame next
+	idle       int      // polls without news
+	doubtAt    int      // how many make a READ though a push is expected
+
+	open     bool // a frame is being taken
+	word     wire.Word0
+	cur      []byte // what is left of it
+	partial  []byte // of a result that is not complete
+	ackedAt  uint64 // frames taken that the server was told of, at least
+	takenPut int
+	kept     []keptResult
+}
+
+// keptResult is a result that came while Send waited.
+type keptResult struct {
+	data []byte
+	err  error
+}
+
+const (
+	// maxPatience bounds the polls before the first READ: a microsecond or two.
+	// Who waits longer should not spin, and failed READs are what tells.
+	maxPatience = 1 << 7
+	// doubtPolls is after how many polls in vain a client that expects a push
+	// looks itself; it doubles from there (I4).
+	doubtPolls = 1 << 12
+	// retryPause is how many polls lie at least between two READs for the same
+	// frame; from then on they are half of all before. So R READs cover a time
+	// that goes with what this fabric's calls take, however cheap a READ is.
+	retryPause = 4
+	// ringPause is how many polls a server is given to wake up.
+	ringPause = 1 << 10
+	// napLimit bounds a sleep that a push is to end (I4).
+	napLimit = time.Millisecond
+)
+
+func (r *receiver) init(g *rings, landingAt, wordsAt int, local, replies []byte, fetchSize int) {
+	r.next, r.ahead, r.doubtAt = 1, 1, doubtPolls
+	r.landingAt, r.wordsAt, r.fetchSize = landingAt, wordsAt, fetchSize
+	r.landing, r.pushed = local[landingAt:wordsAt], replies
+	r.landed = make([]uint64, g.results)
+	for n := range g.results {
+		r.replyWord = append(r.replyWord, wordAt(replies, g.resultAt(uint64(n+1))))
+	}
+}
+
+// Poll makes progress without waiting, and reports whether Next has a result or
+// the connection is over.
+func (c *Conn) Poll() bool {
+	if c.absorb(); c.open || len(c.kept) != 0 || c.err != nil {
+		return true // what has come before the connection failed is there to be taken
+	}
+	if c.fill != 0 && c.clock.Now()-c.opened > int64(c.cfg.FlushAfter) {
+		_ = c.Flush()
+	}
+	if c.number-1 == c.answered {
+		c.reap()
+		return c.err != nil
+	}
+	if w := wire.Word0(fence.Observe64(c.replyWord[c.slot])); w.Is(c.next) && c.restFlying == 0 && c.takePush(w) {
+		return c.open || c.err != nil
+	}
+	if c.flying+c.restFlying != 0 || c.idle&15 == 15 || c.expectsPush() {
+		c.reap()
+	}
+	if c.landed[c.slot] != c.next {
+		c.idle++
+		c.fetch()
+	}
+	if c.landed[c.slot] == c.next && c.err == nil {
+		c.takeLanded()
+	}
+	return c.open || c.err != nil
+}
+
+// oldest is the request frame whose answer comes next.
+func (c *Conn) oldest() *sentFrame { return &c.sent[c.answered%uint64(c.rings.window)] }
+
+func (c *Conn) expectsPush() bool { return c.classes[c.oldest().class].mode != Fetch }
+
+// takePush takes a frame that the server has written here, if it is all there.
+func (c *Conn) takePush(w wire.Word0) bool {
+	size := w.Size()
+	if size > c.rings.payload {
+		c.fail(fmt.Errorf("a result frame of %d bytes, agreed were %d: %w", size, c.rings.payload, rpc.ErrProtocol))
+		return true
+	}
+	at := c.slot * c.rings.resultStride()
+	if fence.Observe64(wordAt(c.pushed[at:], wire.PushedTail(size))) != wire.Tail(c.next) {
+		return false
+	}
+	fence.Count(&c.stats.replies, 1)
+	payload := c.landing[at+wire.ResultHeader : at+wire.ResultHeader+size]
+	if c.flying != 0 {
+		// A READ may still bring the same bytes to the same place: go elsewhere.
+		payload = make([]byte, size)
+	}
+	fence.CopyIn(payload, c.pushed[at+wire.ResultHeader:at+wire.ResultHeader+size])
+	c.begin(w, payload)
+	return true
+}
+
+// takeLanded takes the frame that a READ has brought, or fetches its rest.
+func (c *Conn) takeLanded() {
+	if c.restFlying != 0 {
+		return
+	}
+	at := c.slot * c.rings.resultStride()
+	w := wire.Word0(wordAt(c.landing, at).Load())
+	size := w.Size()
+	if size > c.rings.payload {
+		c.fail(fmt.Errorf("a result frame of %d bytes, agreed were %d: %w", size, c.rings.payload, rpc.ErrProtocol))
+		return
+	}
+	if wire.ResultBytes(size) > c.fetchSize && !c.whole {
+		if c.fetchRest(at, size); !c.whole {
+			return
+		}
+	}
+	c.whole = false
+	c.begin(w, c.landing[at+wire.ResultHeader:at+wire.ResultHeader+size])
+}
+
+// begin starts to take the frame next.
+func (c *Conn) begin(w wire.Word0, payload []byte) {
+	c.open, c.word, c.cur = true, w, payload
+	c.idle, c.doubtAt = 0, doubtPolls
+	c.judge(w)
+	c.absorb()
+}
+
+// absorb takes entries that are only parts of a result, and leaves the frame open
+// only if the end of one is in it.
+func (c *Conn) absorb() {
+	for c.open {
+		if len(c.cur) == 0 {
+			c.finish()
+			return
+		}
+		entry, rest, marks, err := wire.NextEntry(c.cur)
+		if err != nil || len(c.partial)+len(entry) > c.MaxMessage() {
+			c.fail(fmt.Errorf("a result frame whose entries make no sense: %w", rpc.ErrProtocol))
+			c.open = false
+			return
+		}
+		if marks&wire.More == 0 {
+			return
+		}
+		c.partial = append(c.partial, entry...)
+		c.cur = rest
+	}
+}
+
+// finish is done with the frame next.
+func (c *Conn) finish() {
+	c.open, c.cur = false, nil
+	c.next++
+	if c.slot++; c.slot == c.rings.results {
+		c.slot = 0
+	}
+	c.tries, c.rung, c.pause, c.pausing, c.waited = 0, false, 0, 0, 0
+	if c.word.Last() {
+		if left := c.oldest().results; left != 0 {
+			c.fail(fmt.Errorf("an answer lacks %d results: %w", left, rpc.ErrProtocol))
+		}
+		c.answered++
+	}
+	if c.next-1-c.ackedAt > uint64(c.rings.results)/2 {
+		c.tellTaken()
+	}
+}
+
+// Next returns the next result, of the oldest message that has none. data is
+// valid until the next call of Next, Poll, Send or Wait. err is an *rpc.Error
+// when the call failed at the server. ok is false when there is none: then Poll,
+// or Wait; or the connection is over, see Err.
+func (c *Conn) Next() (data []byte, err error, ok bool) { //nolint:revive // ok goes last, as in a map
+	if len(c.kept) != 0 {
+		k := c.kept[0]
+		c.kept = c.kept[1:]
+		return k.data, k.err, true
+	}
+	return c.take()
+}
+
+// take takes the next result from the open frame.
+func (c *Conn) take() (data []byte, err error, ok bool) { //nolint:revive // as above
+	if c.absorb(); !c.open && (!c.Poll() || !c.open) {
+		return nil, nil, false
+	}
+	entry, rest, marks, err := wire.NextEntry(c.cur)
+	f := c.oldest()
+	if f.results--; err != nil || f.results < 0 {
+		c.fail(fmt.Errorf("more results than messages: %w", rpc.ErrProtocol))
+		c.open = false
+		return nil, nil, false
+	}
+	c.calls--
+	if len(c.partial) != 0 {
+		entry = append(c.partial, entry...)
+		c.partial = keepSmall(entry)
+	}
+	if c.cur = rest; len(rest) == 0 {
+		c.finish()
+	}
+	if marks&wire.Failure != 0 {
+		code, text := wire.ParseFailure(entry)
+		return nil, &rpc.Error{Code: code, Text: text}, true
+	}
+	return entry, nil, true
+}
+
+// keepResults takes what there is and keeps it for Next.
+func (c *Conn) keepResults() {
+	for {
+		data, err, ok := c.take()
+		if !ok {
+			return
+		}
+		c.kept = append(c.kept, keptResult{data: append([]byte(nil), data...), err: err})
+		if !c.open {
+			return
+		}
+	}
+}
+
+// Wait waits until Next has a result, and reports whether it has; otherwise
+// timeout has passed (0: never), nothing is on its way, or the connection is over.
+func (c *Conn) Wait(timeout time.Duration) bool {
+	for range memorySteps {
+		if c.Poll() {
+			return c.err == nil
+		}
+	}
+	deadline := int64(0)
+	if timeout > 0 {
+		deadline = c.clock.Now() + int64(timeout)
+	}
+	for c.err == nil && (c.calls != 0 || c.number-1 != c.answered) {
+		nap := napLimit
+		if deadline != 0 {
+			left := deadline - c.clock.Now()
+			if left <= 0 {
+				return c.Poll() && c.err == nil
+			}
+			nap = min(nap, time.Duration(left))
+		}
+		if c.waitFor(c.pollf, nap) {
+			return c.err == nil
+		}
+	}
+	return false
+}
+
+// memorySteps is how often Wait polls before it goes on in a waiter.
+const memorySteps = 1 << 10
+
+// waitFor waits in the waiter that fits: a client that fetches must not sleep
+// between two READs; one that expects a push looks for itself after each nap.
+func (c *Conn) waitFor(poll func() bool, nap time.Duration) bool {
+	if c.number-1 != c.answered && !c.expectsPush() {
+		return c.spinner.Wait(poll, nap)
+	}
+	if c.sleeper.Wait(poll, nap) {
+		return true
+	}
+	c.idle = c.doubtAt
+	return false
+}
+
+// waitMore waits until more says so, at most for nap.
+func (c *Conn) waitMore(more func() bool, nap time.Duration) {
+	for range memorySteps {
+		if more() {
+			return
+		}
+	}
+	c.waitFor(more, nap)
+}
+
+// wake ends waitMore. It may be called from any goroutine.
+func (c *Conn) wake() {
+	c.spinner.Wake()
+	c.sleeper.Wake()
+}
+
+// frameRoom is the longest message that fits a frame.
+func (c *Conn) frameRoom() int { return c.rings.payload - wire.EntryHeader }

@@ -1,0 +1,185 @@
+package rfp
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/remora-kv/remora/fabric"
+	"github.com/remora-kv/remora/internal/fence"
+	"github.com/remora-kv/remora/rpc"
+	"github.com/remora-kv/remora/rpc/wire"
+)
+
+// Send sends a message of a class, or puts it into a frame that is sent when it
+// is full (ConnConfig.Batch). msg is copied. rpc.ErrWindowFull says that results
+// must be taken first, and rpc.ErrTooLarge that the server takes no message of
+// this length. Other errors are the end of the connection.
+//
+// A message longer than a frame is sent in parts at once, for which Send waits:
+// results that come meanwhile are kept for Next.
+func (c *Conn) Send(class uint8, msg []byte) error {
+	if len(msg) > c.rings.payload-wire.EntryHeader {
+		return c.sendLarge(class, msg)
+	}
+	b, err := c.Reserve(class, len(msg))
+	if err != nil {
+		return err
+	}
+	copy(b, msg)
+	return c.Commit()
+}
+
+// Reserve returns n bytes of the frame being filled, to be filled with a message
+// of a class and sent by Commit. Errors are those of Send. A message must fit a
+// frame.
+func (c *Conn) Reserve(class uint8, n int) ([]byte, error) {
+	need := wire.EntryHeader + n
+	if c.fill != 0 && (class != c.class || need > c.rings.payload-c.fill) {
+		if err := c.Flush(); err != nil {
+			return nil, err
+		}
+	}
+	switch {
+	case c.err != nil:
+		return nil, c.err
+	case n > c.MaxMessage() || need > c.rings.payload:
+		return nil, fmt.Errorf("%w: %d bytes, a frame holds %d and the server takes %d",
+			rpc.ErrTooLarge, n, c.rings.payload-wire.EntryHeader, c.MaxMessage())
+	case c.full():
+		return nil, rpc.ErrWindowFull
+	}
+	if c.fill == 0 {
+		c.class = class
+	}
+	at := c.stageAt() + wire.RequestHeader + c.fill
+	b := c.local.Bytes()[at : at+need : at+need]
+	wire.PutEntry(b, n, 0)
+	c.fill += need
+	return b[wire.EntryHeader:], nil
+}
+
+// full reports whether there is no slot for the frame being filled (I1).
+func (c *Conn) full() bool { return c.number-c.answered > uint64(c.rings.window) }
+
+// stageAt is where the frame being filled lies in local memory.
+func (c *Conn) stageAt() int {
+	return int((c.number-1)%uint64(c.rings.window)) * c.rings.requestStride()
+}
+
+// Commit ends the message that Reserve began.
+func (c *Conn) Commit() error {
+	c.entries++
+	c.calls++
+	fence.Count(&c.stats.calls, 1)
+	if c.entries >= c.cfg.Batch || c.fill >= c.cfg.FlushBytes {
+		return c.Flush()
+	}
+	if c.entries == 1 {
+		c.opened = c.clock.Now()
+	}
+	return nil
+}
+
+// Flush sends the frame being filled, if there is something in it.
+func (c *Conn) Flush() error {
+	if c.fill == 0 || c.err != nil {
+		return c.err
+	}
+	at := c.stageAt()
+	length := wire.SealRequest(c.local.Bytes()[at:], c.number, c.fill, uint16(min(c.cfg.Batch, wire.MaxEntries)),
+		wire.Word1{Taken: uint32(c.next - 1), Class: c.class, Entries: uint16(c.entries)})
+	w := fabric.WR{
+		ID: kindWrite, Op: fabric.OpWrite,
+		Local: c.local.Seg(at, length), Remote: c.reqs.At(c.rings.requestAt(c.number)),
+	}
+	c.sent[(c.number-1)%uint64(c.rings.window)] = sentFrame{results: c.entries, class: c.class}
+	if c.number-c.answered == 1 {
+		c.awaitFirst()
+	}
+	c.number++
+	c.fill, c.entries, c.ackedAt = 0, 0, c.next-1
+	fence.Count(&c.stats.frames, 1)
+	return c.postWrite(&w)
+}
+
+// postWrite posts a WRITE, inline where it fits, and one in a window signaled:
+// answers that are fetched bring their own completions.
+func (c *Conn) postWrite(w *fabric.WR) error {
+	if w.Local.Len <= c.inline {
+		w.Flags |= fabric.FlagInline
+	}
+	if c.unreported++; c.cfg.SignalAll || c.unreported > c.rings.window {
+		w.Flags |= fabric.FlagSignaled
+		c.unreported = 0
+	}
+	return c.post(w)
+}
+
+// post posts one request, and takes completions when the queue is full.
+func (c *Conn) post(w *fabric.WR) error {
+	wrs := [1]fabric.WR{*w}
+	for {
+		_, err := c.qp.Post(wrs[:])
+		if err == nil {
+			return nil
+		}
+		if !errors.Is(err, fabric.ErrQueueFull) {
+			c.fail(err)
+			return c.err
+		}
+		if c.reap(); c.err != nil {
+			return c.err
+		}
+	}
+}
+
+// sendLarge sends a message in parts.
+func (c *Conn) sendLarge(class uint8, msg []byte) error {
+	if len(msg) > c.MaxMessage() {
+		return fmt.Errorf("%w: %d bytes, the server takes %d", rpc.ErrTooLarge, len(msg), c.MaxMessage())
+	}
+	if err := c.Flush(); err != nil {
+		return err
+	}
+	if c.full() {
+		return rpc.ErrWindowFull
+	}
+	for {
+		if err := c.awaitSlot(); err != nil {
+			return err
+		}
+		c.class = class
+		n := min(len(msg), c.rings.payload-wire.EntryHeader)
+		at := c.stageAt() + wire.RequestHeader
+		b := c.local.Bytes()[at:]
+		var marks wire.Marks
+		if n < len(msg) {
+			marks = wire.More
+		} else {
+			c.entries = 1
+			c.calls++
+			fence.Count(&c.stats.calls, 1)
+		}
+		wire.PutEntry(b, n, marks)
+		copy(b[wire.EntryHeader:], msg[:n])
+		c.fill = wire.EntryHeader + n
+		if err := c.Flush(); err != nil {
+			return err
+		}
+		if msg = msg[n:]; len(msg) == 0 {
+			return nil
+		}
+	}
+}
+
+// awaitSlot waits for a free request slot, and keeps results that come first.
+func (c *Conn) awaitSlot() error {
+	for c.full() && c.err == nil {
+		if c.Poll() {
+			c.keepResults()
+			continue
+		}
+		c.waitFor(c.pollf, napLimit)
+	}
+	return c.err
+}

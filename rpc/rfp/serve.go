@@ -1,0 +1,171 @@
+package rfp
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"github.com/remora-kv/remora/internal/fence"
+	"github.com/remora-kv/remora/rpc"
+	"github.com/remora-kv/remora/rpc/wire"
+)
+
+// serve serves the next frame of a session, if it is there.
+func (c *core) serve(s *session) bool {
+	slot := &s.slots[s.slot]
+	w := wire.Word0(fence.Observe64(slot.word))
+	if !w.Is(s.number) || len(s.backlog) != 0 {
+		return false
+	}
+	size := w.Size()
+	if size > s.rings.payload {
+		c.cut(s, fmt.Sprintf("frame with a payload of %d bytes, agreed were %d", size, s.rings.payload))
+		return true
+	}
+	if fence.Observe64(wordAt(slot.mem, wire.TailOffset(size))) != wire.Tail(s.number) {
+		return false // the rest is on its way
+	}
+	in := c.in[:8+size]
+	fence.CopyIn(in, slot.mem[8:wire.RequestHeader+size])
+	s.number++
+	if s.slot++; s.slot == len(s.slots) {
+		s.slot = 0
+	}
+	if s.parked {
+		c.unpark(s)
+	}
+	c.serveFrame(s, wire.UnpackWord1(binary.LittleEndian.Uint64(in)), in[8:])
+	return true
+}
+
+// serveFrame handles the messages of a frame and makes its answer. payload is
+// private (I6).
+func (c *core) serveFrame(s *session, w wire.Word1, payload []byte) {
+	if !s.take(w.Taken) {
+		c.cut(s, "more results taken than there were")
+		return
+	}
+	c.start = 0
+	if s.mode(w.Class) != Fetch || c.stats.frames.Load()%sampleEvery == 0 {
+		c.start = c.clock.Now()
+	}
+	c.fill, c.pushAll = 0, false
+	for answered := 0; len(payload) != 0; {
+		entry, rest, marks, err := wire.NextEntry(payload)
+		if err != nil || marks&wire.Failure != 0 {
+			c.cut(s, "an entry that is none")
+			return
+		}
+		payload = rest
+		if marks&wire.More != 0 || len(s.partial) != 0 {
+			if len(s.partial)+len(entry) > c.server.cfg.MaxMessage {
+				c.cut(s, fmt.Sprintf("request longer than %d bytes", c.server.cfg.MaxMessage))
+				return
+			}
+			s.partial = append(s.partial, entry...)
+			if marks&wire.More != 0 {
+				continue
+			}
+			entry = s.partial
+		}
+		if answered++; answered > int(w.Entries) {
+			c.cut(s, fmt.Sprintf("more messages in a frame than the %d announced", w.Entries))
+			return
+		}
+		if c.result(s, w.Class, entry); s.gone {
+			return
+		}
+		if len(s.partial) != 0 {
+			s.partial = keepSmall(s.partial)
+		}
+	}
+	c.flush(s, w.Class, true)
+	fence.Count(&c.stats.frames, 1)
+}
+
+// keepSmall empties a buffer, and gives up one that has become large.
+func keepSmall(b []byte) []byte {
+	if cap(b) > 64<<10 {
+		return nil
+	}
+	return b[:0]
+}
+
+// take notes how many result frames the client says to have taken, in all and
+// modulo 2^32. It reports whether that can be.
+func (s *session) take(count uint32) bool {
+	n := uint64(count - uint32(s.taken))
+	if n > s.produced-s.taken {
+		return n >= 1<<31 // an older number than one already seen
+	}
+	s.taken += n
+	return true
+}
+
+// smallRoom is how much room a handler is given at least: with less in the
+// frame, a new one is begun.
+const smallRoom = 64
+
+// result handles one message and puts its result into the frame.
+func (c *core) result(s *session, class uint8, msg []byte) {
+	if c.fill != 0 && len(c.payloadOf(s))-c.fill < wire.EntryHeader+smallRoom {
+		c.flush(s, class, false)
+	}
+	frame := c.payloadOf(s)
+	out := frame[c.fill+wire.EntryHeader : c.fill+wire.EntryHeader : len(frame)]
+	c.call = rpc.Call{Core: c.index, Peer: s.peer}
+	fence.Count(&c.stats.calls, 1)
+	var res []byte
+	err := error(nil)
+	if s.waiting > c.server.cfg.MaxMessage {
+		err = &rpc.Error{Code: rpc.CodeTooLarge, Text: fmt.Sprintf("the results of one batch are longer than %d bytes: send fewer calls in one", s.waiting)}
+	} else {
+		res, err = c.server.cfg.Serve(&c.call, msg, out)
+	}
+	if err == nil && len(res) > c.server.cfg.MaxMessage {
+		err = &rpc.Error{Code: rpc.CodeTooLarge, Text: fmt.Sprintf("the result has %d bytes, allowed are %d", len(res), c.server.cfg.MaxMessage)}
+	}
+	var marks wire.Marks
+	if err != nil {
+		code, text := rpc.Failure(err)
+		res, marks = wire.AppendFailure(out, code, text[:min(len(text), c.server.cfg.MaxMessage-2)]), wire.Failure
+		fence.Count(&c.stats.failures, 1)
+	}
+	if inPlace(res, out) {
+		wire.PutEntry(frame[c.fill:], len(res), marks)
+		c.fill += wire.EntryHeader + len(res)
+		return
+	}
+	c.spill(s, class, res, marks)
+}
+
+// payloadOf is the frame being filled, as long as the session's frames are.
+func (c *core) payloadOf(s *session) []byte { return c.out[:s.rings.payload] }
+
+// inPlace reports whether res is what was appended to out.
+func inPlace(res, out []byte) bool {
+	return len(res) <= cap(out) && (len(res) == 0 || &res[0] == &out[:1][0])
+}
+
+// spill copies a result that is not in the frame: into it, into a new one, or
+// in parts into several.
+func (c *core) spill(s *session, class uint8, res []byte, marks wire.Marks) {
+	frame := c.payloadOf(s)
+	if c.fill != 0 && len(res) > len(frame)-c.fill-wire.EntryHeader {
+		c.flush(s, class, false)
+	}
+	c.pushAll = c.pushAll || len(res) > c.server.cfg.PushAbove
+	for !s.gone {
+		n := min(len(res), len(frame)-c.fill-wire.EntryHeader)
+		m := marks
+		if n < len(res) {
+			m |= wire.More
+		}
+		wire.PutEntry(frame[c.fill:], n, m)
+		copy(frame[c.fill+wire.EntryHeader:], res[:n])
+		c.fill += wire.EntryHeader + n
+		if res = res[n:]; len(res) == 0 {
+			return
+		}
+		c.flush(s, class, false)
+	}
+}

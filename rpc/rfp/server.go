@@ -1,0 +1,235 @@
+package rfp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/remora-kv/remora/fabric"
+	"github.com/remora-kv/remora/internal/affinity"
+	"github.com/remora-kv/remora/rpc"
+)
+
+// Serve handles a message. rpc.Mux has such a method.
+type Serve func(c *rpc.Call, msg, out []byte) ([]byte, error)
+
+// ServerConfig describes a server. Zero values mean the defaults.
+type ServerConfig struct {
+	// Device is where the server listens. It stays the caller's to close.
+	Device fabric.Device
+	// Serve handles all messages. It runs on every core at the same time, one
+	// message at a time on each.
+	Serve Serve
+	// Cores is the number of cores; default 1. CPUs, when not empty, names the
+	// CPU of each.
+	Cores int
+	CPUs  []int
+	// Policy says whether idle cores sleep; the default does.
+	Policy fabric.Policy
+	// Window and Results are the most slots of a session for requests and for
+	// results (at least twice as many), Payload the most bytes in a frame; a
+	// client may ask for less. Defaults 16, 32 and 2048.
+	Window, Results, Payload int
+	// MaxMessage is the longest request or result; default 1 MiB.
+	MaxMessage int
+	// MaxClients is how many sessions there can be on a core; default 1024.
+	MaxClients int
+	// PushAbove is the length of an answer from which on it is pushed, because
+	// fetching many frames costs more; default 8192.
+	PushAbove int
+	// Log gets connects, and sessions that ended for a reason; default: none.
+	Log *slog.Logger
+}
+
+const (
+	defaultWindow     = 16
+	defaultPayload    = 2048
+	defaultMaxMessage = 1 << 20
+	defaultMaxClients = 1024
+	defaultPushAbove  = 8192
+
+	minPayload = 256
+	maxPayload = 1 << 20
+	maxRing    = 1024
+	maxCores   = 1024
+)
+
+func (c *ServerConfig) setDefaults() {
+	orDefault(&c.Cores, 1)
+	orDefault(&c.Window, defaultWindow)
+	orDefault(&c.Results, 2*c.Window)
+	orDefault(&c.Payload, defaultPayload)
+	orDefault(&c.MaxMessage, defaultMaxMessage)
+	orDefault(&c.MaxClients, defaultMaxClients)
+	orDefault(&c.PushAbove, defaultPushAbove)
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+}
+
+func orDefault(v *int, d int) {
+	if *v == 0 {
+		*v = d
+	}
+}
+
+// between returns an error unless lo <= v <= hi.
+func between(what string, v, lo, hi int) error {
+	if v < lo || v > hi {
+		return fmt.Errorf("%s is %d, must be %d to %d", what, v, lo, hi)
+	}
+	return nil
+}
+
+func (c *ServerConfig) validate() error {
+	err := errors.Join(
+		between("Cores", c.Cores, 1, maxCores),
+		between("Window", c.Window, 1, maxRing),
+		between("Results", c.Results, 2*c.Window, 2*maxRing),
+		between("Payload", c.Payload, minPayload, maxPayload),
+		between("MaxMessage", c.MaxMessage, 1, 1<<30-1),
+		between("MaxClients", c.MaxClients, 1, 1<<20),
+	)
+	if c.Device == nil {
+		err = errors.Join(err, errors.New("no Device"))
+	}
+	if c.Serve == nil {
+		err = errors.Join(err, errors.New("no Serve: give it Mux.Serve"))
+	}
+	if n := len(c.CPUs); n != 0 && n != c.Cores {
+		err = errors.Join(err, fmt.Errorf("%d CPUs for %d cores", n, c.Cores))
+	}
+	if err != nil {
+		return fmt.Errorf("rfp: server: %w", err)
+	}
+	return nil
+}
+
+// Server serves messages of any number of clients. Its methods may be called
+// from any goroutine.
+type Server struct {
+	cfg    ServerConfig
+	cores  []*core
+	reaper *reaper
+	next   atomic.Uint64 // core of the next client that has no wish
+
+	mu        sync.Mutex
+	listeners map[fabric.Listener]struct{}
+	closed    bool
+	wg        sync.WaitGroup
+	ctx       context.Context //nolint:containedctx // ends the listeners of Close
+	cancel    context.CancelFunc
+}
+
+// NewServer starts the cores. Call Listen to have clients, and Close at the end.
+func NewServer(cfg ServerConfig) (*Server, error) {
+	s, err := newServer(cfg)
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range s.cores {
+		go s.runCore(c)
+	}
+	return s, nil
+}
+
+// newServer makes a server whose cores do not run.
+func newServer(cfg ServerConfig) (*Server, error) {
+	cfg.setDefaults()
+	if err := cfg.validate(); err != nil {
+		return nil, err
+	}
+	s := &Server{cfg: cfg, listeners: map[fabric.Listener]struct{}{}, reaper: newReaper(cfg.Log)}
+	s.ctx, s.cancel = context.WithCancel(context.Background())
+	for i := range cfg.Cores {
+		c, err := newCore(s, i)
+		if err != nil {
+			s.abandon()
+			return nil, err
+		}
+		s.cores = append(s.cores, c)
+	}
+	return s, nil
+}
+
+// abandon gives back a server whose cores never ran.
+func (s *Server) abandon() {
+	s.cancel()
+	for _, c := range s.cores {
+		c.free()
+	}
+	s.reaper.close()
+}
+
+// runCore runs a core on its CPU.
+func (s *Server) runCore(c *core) {
+	if len(s.cfg.CPUs) != 0 {
+		unpin, err := affinity.Pin(s.cfg.CPUs[c.index])
+		if err != nil {
+			s.cfg.Log.Warn("a core is not pinned", "core", c.index, "cpu", s.cfg.CPUs[c.index], "err", err)
+		} else {
+			defer unpin()
+		}
+	}
+	c.run()
+}
+
+// Listen takes clients at an address of the server's device, until Close. It
+// returns the address that was really taken.
+func (s *Server) Listen(addr fabric.Addr, cfg fabric.ListenConfig) (fabric.Addr, error) {
+	l, err := s.cfg.Device.Listen(addr, cfg)
+	if err != nil {
+		return fabric.Addr{}, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		_ = l.Close()
+		return fabric.Addr{}, fmt.Errorf("rfp: server: %w", rpc.ErrClosed)
+	}
+	s.listeners[l] = struct{}{}
+	s.wg.Go(func() { s.acceptAll(l) })
+	return l.Addr(), nil
+}
+
+// handshakeTime bounds the making of a session.
+const handshakeTime = 10 * time.Second
+
+func (s *Server) acceptAll(l fabric.Listener) {
+	for {
+		req, err := l.Accept(s.ctx)
+		if err != nil {
+			if s.ctx.Err() == nil && !errors.Is(err, fabric.ErrClosed) {
+				s.cfg.Log.Error("no more clients at this address", "addr", l.Addr().String(), "err", err)
+			}
+			return
+		}
+		s.admit(req)
+	}
+}
+
+// Close ends all sessions and stops the cores. Calls that are being served are
+// finished, their results are not.
+func (s *Server) Close() error {
+	s.mu.Lock()
+	if s.closed {
+		s.mu.Unlock()
+		return rpc.ErrClosed
+	}
+	s.closed = true
+	for l := range s.listeners {
+		_ = l.Close()
+	}
+	s.mu.Unlock()
+	s.cancel()
+	s.wg.Wait()
+	for _, c := range s.cores {
+		c.close()
+	}
+	s.reaper.close()
+	return nil
+}

@@ -1,0 +1,136 @@
+package rfp
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+
+	"github.com/remora-kv/remora/fabric"
+	"github.com/remora-kv/remora/internal/fence"
+	"github.com/remora-kv/remora/rpc/wire"
+)
+
+// bells is how many rings of a client can wait to be noticed.
+const bells = 4
+
+// session is one client at one core. The core owns it after add.
+type session struct {
+	core    *core
+	id      uint32 // unique on the core
+	tag     int    // place in core.sessions
+	hotAt   int    // place in core.hot, -1 when not there
+	slowAt  int    // place in core.slow, -1 when not there
+	peer    fabric.Peer
+	qp      fabric.QP
+	domain  fabric.Domain
+	rings   rings
+	reqs    *fabric.Region
+	answers *fabric.Region
+	replies fabric.Remote
+
+	number   uint64 // of the request frame that comes next
+	slots    []requestSlot
+	slot     int // where it will be
+	lastSeen uint64
+	parked   bool
+	gone     bool // dropped: its memory may be gone too
+
+	produced uint64 // result frames made
+	taken    uint64 // of them known to be taken by the client
+	pushed   uint64 // of them, by WRITE
+	backlog  []waitingFrame
+	waiting  int    // bytes in backlog
+	partial  []byte // of a request that is not complete
+	inline   int
+}
+
+// requestSlot is a slot as the server polls it.
+type requestSlot struct {
+	word *atomic.Uint64
+	mem  []byte
+}
+
+// waitingFrame is a result frame for which there is no room yet.
+type waitingFrame struct {
+	payload []byte
+	last    bool
+	push    bool
+	class   uint8
+	start   int64
+}
+
+func newSession(c *core, h *wire.Hello) (*session, error) {
+	cfg := &c.server.cfg
+	s := &session{core: c, hotAt: -1, slowAt: -1, number: 1, replies: remoteOf(h.Replies)}
+	s.rings = rings{
+		window:  min(int(h.Window), cfg.Window),
+		results: min(int(h.Results), cfg.Results),
+		payload: min(int(h.Payload), cfg.Payload),
+	}
+	dom, err := cfg.Device.NewDomain()
+	if err != nil {
+		return nil, err
+	}
+	s.domain = dom
+	if s.reqs, err = dom.Alloc("rfp requests", s.rings.requestBytes(), fabric.RemoteWrite); err == nil {
+		s.answers, err = dom.Alloc("rfp answers", s.rings.resultBytes(), fabric.RemoteRead)
+	}
+	if err != nil {
+		s.free()
+		return nil, err
+	}
+	mem := s.reqs.Bytes()
+	for n := range s.rings.window {
+		at := s.rings.requestAt(uint64(n + 1))
+		s.slots = append(s.slots, requestSlot{word: wordAt(mem, at), mem: mem[at : at+s.rings.requestStride()]})
+	}
+	s.inline = cfg.Device.Limits().MaxInline
+	return s, nil
+}
+
+// sessionDepth is the length of a session's send queue: every result frame may
+// be pushed, one in half a ring reports, and reports wait for a while.
+func sessionDepth(results int) int { return 3 * results }
+
+// accept makes the queue pair.
+func (s *session) accept(ctx context.Context, req fabric.ConnRequest) error {
+	cfg := &s.core.server.cfg
+	w := wire.Welcome{
+		Core: uint16(s.core.index), Cores: uint16(cfg.Cores),
+		Window: uint16(s.rings.window), Results: uint16(s.rings.results),
+		Payload: uint32(s.rings.payload), MaxMessage: uint32(cfg.MaxMessage),
+		Requests: placeOf(s.reqs.Remote()), Answers: placeOf(s.answers.Remote()),
+	}
+	qp, err := req.Accept(ctx, fabric.QPConfig{
+		Transport: fabric.RC, Domain: s.domain, SendCQ: s.core.cq, RecvCQ: s.core.cq,
+		SendDepth: sessionDepth(s.rings.results), RecvDepth: bells, RNRTimeout: time.Second,
+	}, w.Append(nil))
+	if err != nil {
+		return err
+	}
+	s.qp, s.peer = qp, qp.Peer()
+	return nil
+}
+
+// free gives back memory; the queue pair is closed.
+func (s *session) free() {
+	for _, r := range []*fabric.Region{s.reqs, s.answers} {
+		if r != nil {
+			_ = r.Close()
+		}
+	}
+	_ = s.domain.Close()
+}
+
+// memory is what the session takes beside its queue pair.
+func (s *session) memory() int {
+	return s.rings.requestBytes() + s.rings.resultBytes()
+}
+
+// mode says in which mode the client wants answers of a class.
+func (s *session) mode(class uint8) Mode {
+	return Mode(fence.ObserveByte(&s.reqs.Bytes()[modesAt+int(class)]))
+}
+
+// room reports whether there is a free slot for a result frame.
+func (s *session) room() bool { return s.produced-s.taken < uint64(s.rings.results) }

@@ -1,0 +1,121 @@
+package wire
+
+import (
+	"encoding/binary"
+	"fmt"
+)
+
+// Version is the version of frames and handshake. Ends of different versions
+// refuse each other.
+const Version = 1
+
+const helloMagic = 0x5246 // "FR"
+
+// HelloSize and WelcomeSize are the lengths of the private data at connect; every
+// fabric carries 56 bytes.
+const (
+	HelloSize   = 30
+	WelcomeSize = 44
+)
+
+// AnyCore in a Hello leaves the choice of the core to the server.
+const AnyCore = 0xFFFF
+
+// Place names registered memory, as fabric.Remote does.
+type Place struct {
+	Addr uint64
+	Key  uint32
+}
+
+// Hello is what a client says when it connects.
+type Hello struct {
+	Core    uint16 // or AnyCore
+	Window  uint16 // request frames in flight that it would like
+	Results uint16 // result frames that its memory for replies holds
+	Payload uint32 // of the largest frame that it takes
+	Replies Place  // where results can be written
+}
+
+// Welcome is what the server answers.
+type Welcome struct {
+	Core, Cores uint16
+	Window      uint16 // slots for requests
+	Results     uint16 // slots for results; at most what the client has
+	Payload     uint32 // of a frame; at most what the client takes
+	MaxMessage  uint32 // longest message
+	Requests    Place
+	Answers     Place
+}
+
+// Append appends the encoded hello.
+func (h *Hello) Append(b []byte) []byte {
+	le := binary.LittleEndian
+	b = le.AppendUint16(b, helloMagic)
+	b = append(b, Version, 0)
+	b = le.AppendUint16(b, h.Core)
+	b = le.AppendUint16(b, h.Window)
+	b = le.AppendUint16(b, h.Results)
+	b = le.AppendUint32(b, h.Payload)
+	b = appendPlace(b, h.Replies)
+	return append(b, 0, 0, 0, 0)
+}
+
+// ParseHello decodes what a client said.
+func ParseHello(b []byte) (h Hello, err error) {
+	if err := checkMagic(b, HelloSize); err != nil {
+		return h, err
+	}
+	le := binary.LittleEndian
+	h = Hello{Core: le.Uint16(b[4:]), Window: le.Uint16(b[6:]), Results: le.Uint16(b[8:]), Payload: le.Uint32(b[10:])}
+	h.Replies = placeAt(b[14:])
+	return h, nil
+}
+
+// Append appends the encoded welcome.
+func (w *Welcome) Append(b []byte) []byte {
+	le := binary.LittleEndian
+	b = le.AppendUint16(b, helloMagic)
+	b = append(b, Version, 0)
+	b = le.AppendUint16(b, w.Core)
+	b = le.AppendUint16(b, w.Cores)
+	b = le.AppendUint16(b, w.Window)
+	b = le.AppendUint16(b, w.Results)
+	b = le.AppendUint32(b, w.Payload)
+	b = le.AppendUint32(b, w.MaxMessage)
+	b = appendPlace(b, w.Requests)
+	return appendPlace(b, w.Answers)
+}
+
+// ParseWelcome decodes what a server said.
+func ParseWelcome(b []byte) (w Welcome, err error) {
+	if err := checkMagic(b, WelcomeSize); err != nil {
+		return w, err
+	}
+	le := binary.LittleEndian
+	w = Welcome{
+		Core: le.Uint16(b[4:]), Cores: le.Uint16(b[6:]), Window: le.Uint16(b[8:]), Results: le.Uint16(b[10:]),
+		Payload: le.Uint32(b[12:]), MaxMessage: le.Uint32(b[16:]),
+	}
+	w.Requests, w.Answers = placeAt(b[20:]), placeAt(b[32:])
+	return w, nil
+}
+
+func checkMagic(b []byte, size int) error {
+	switch {
+	case len(b) < 3 || binary.LittleEndian.Uint16(b) != helloMagic:
+		return fmt.Errorf("wire: the other end does not speak this protocol")
+	case b[2] != Version:
+		return fmt.Errorf("wire: the other end speaks version %d of the protocol, this one %d: use the same release at both ends", b[2], Version)
+	case len(b) < size:
+		return fmt.Errorf("wire: greeting of %d bytes instead of %d", len(b), size)
+	}
+	return nil
+}
+
+func appendPlace(b []byte, p Place) []byte {
+	return binary.LittleEndian.AppendUint32(binary.LittleEndian.AppendUint64(b, p.Addr), p.Key)
+}
+
+func placeAt(b []byte) Place {
+	return Place{Addr: binary.LittleEndian.Uint64(b), Key: binary.LittleEndian.Uint32(b[8:])}
+}
