@@ -2,9 +2,13 @@ package main
 
 import (
 	"errors"
+	"net/url"
+	"strconv"
 
 	"github.com/spf13/cobra"
 
+	"github.com/remora-kv/remora/fabric"
+	"github.com/remora-kv/remora/fabric/provider"
 	"github.com/remora-kv/remora/internal/doctor"
 )
 
@@ -20,8 +24,28 @@ changed on the machine. The exit code is 0 when shm or tcp is usable, else 1.`,
 		Example: `  remora doctor
   remora doctor --json | grep '"fabric"'      the verdicts only`,
 		Args: noArgs,
-		RunE: func(*cobra.Command, []string) error { return diagnose(a, doctor.ThisHost()) },
+		RunE: func(*cobra.Command, []string) error {
+			h := doctor.ThisHost()
+			h.TryDevice = tryDevice
+			return diagnose(a, h)
+		},
 	}
+}
+
+// tryDevice opens a port of an RDMA device as the verbs provider does.
+func tryDevice(name string, port int) (doctor.Limits, error) {
+	addr := fabric.Addr{Fabric: provider.RDMA, Name: "localhost:0", Options: url.Values{
+		"device": {name}, "port": {strconv.Itoa(port)},
+	}}
+	d, err := provider.New().Open(addr.String())
+	if err != nil {
+		return doctor.Limits{}, err
+	}
+	l := d.Limits()
+	return doctor.Limits{
+		Inline: l.MaxInline, Segments: l.MaxSegs, Depth: l.MaxDepth, CQDepth: l.MaxCQDepth, Message: l.MaxMessage,
+		MTU: l.MTU, Reads: l.MaxReads, Region: l.MaxRegion, UC: l.UC, UD: l.UD, Atomics: l.Atomics,
+	}, d.Close()
 }
 
 // diagnose reports on a host. Its error is for the exit code: what is wrong is

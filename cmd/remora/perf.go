@@ -42,6 +42,7 @@ interesting, after the limit of the bare machine, with which echoes are compared
   remora perf echo-ss --fabric tcp --transport ud --json
   remora perf inbound --threads 4 --duration 10s --trials 5
   remora perf idle                                CPU of a server that nobody calls
+  remora perf --fabric rdma                       everything, over the RDMA adapter of this host
   remora perf --fabric tcp --server-command 'ssh node2 remora perf-server' --listen tcp://node2:0`,
 		ValidArgs: completions(),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -3,7 +3,6 @@ package netrpc_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	netrpc "net/rpc"
 	"sync"
 	"testing"
@@ -98,34 +97,4 @@ func TestCallsOfNetRPC(t *testing.T) {
 	if err := c.Call("Arith.Divide", &Args{6, 3}, &got); !errors.Is(err, netrpc.ErrShutdown) {
 		t.Errorf("a call after Close: %v", err)
 	}
-}
-
-func Example() {
-	set := provider.New()
-	device := func() fabric.Device { d, _ := set.Open(provider.Loop); return d }
-
-	// The server of an existing program, with another way to listen.
-	services := netrpc.NewServer()
-	_ = services.Register(new(Arith))
-	var mux rpc.Mux
-	rfpnet.Handle(&mux, 1, services)
-	server, err := rfp.NewServer(rfp.ServerConfig{Device: device(), Serve: mux.Serve})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	defer func() { _ = server.Close() }()
-	addr, _ := server.Listen(fabric.Addr{Fabric: provider.Loop, Name: "arith"}, fabric.ListenConfig{})
-
-	// Its client, with another way to dial.
-	client, err := rfpnet.Dial(context.Background(), addr, 1, rfp.ConnConfig{Device: device()})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	defer func() { _ = client.Close() }()
-	var product int
-	err = client.Call("Arith.Multiply", &Args{6, 7}, &product)
-	fmt.Println(product, err)
-	// Output: 42 <nil>
 }

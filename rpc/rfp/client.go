@@ -89,7 +89,7 @@ var pendings = sync.Pool{New: func() any { return &Pending{signal: make(chan str
 // *rpc.Error when the handler failed; that of ctx when its time is over: then the
 // call may have been served or not; otherwise the connection is over.
 func (c *Client) Call(ctx context.Context, proc uint16, arg, out []byte) ([]byte, error) {
-	p := pendings.Get().(*Pending)
+	p, _ := pendings.Get().(*Pending)
 	p.client, p.proc, p.arg, p.out, p.err = c, proc, arg, out, nil
 	p.state.Store(stateQueued)
 	c.submit(p)

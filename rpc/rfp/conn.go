@@ -31,6 +31,10 @@ type ConnConfig struct {
 	Batch      int
 	FlushBytes int
 	FlushAfter time.Duration
+	// AutoBatch, when not nil, lets the connection choose Batch, which is what
+	// it begins with; AutoTune lets it choose Retries and FetchSize.
+	AutoBatch *AutoBatch
+	AutoTune  *AutoTune
 	// Policy says whether a client that expects a reply may sleep; the default
 	// does.
 	Policy fabric.Policy
@@ -59,6 +63,9 @@ func (c *ConnConfig) validate() error {
 	)
 	if c.Device == nil {
 		err = errors.Join(err, errors.New("no Device"))
+	}
+	if c.AutoBatch != nil {
+		err = errors.Join(err, c.AutoBatch.validate())
 	}
 	if c.FlushAfter < 0 {
 		err = errors.Join(err, fmt.Errorf("FlushAfter is %v", c.FlushAfter))
@@ -97,6 +104,7 @@ type Conn struct {
 	unreported       int // WRITEs since the last signaled one
 
 	receiver
+	adaptive
 	classes [numClasses]hybrid
 
 	err   error
@@ -196,6 +204,7 @@ func (c *Conn) prepare(want *rings) (err error) {
 			return err
 		}
 	}
+	c.adapt()
 	if c.cfg.Mode != Fetch {
 		err = c.tellAllModes()
 	}

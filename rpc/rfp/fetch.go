@@ -26,6 +26,7 @@ func (c *Conn) fetch() {
 	for i := range n {
 		m := c.next + uint64(i)
 		at := c.rings.resultAt(m)
+		c.asked[(m-1)%uint64(c.rings.results)] = c.fetchSize
 		wrs[i] = fabric.WR{
 			ID: kindFetch | m, Op: fabric.OpRead, Flags: fabric.FlagSignaled,
 			Local: c.local.Seg(c.landingAt+at, c.fetchSize), Remote: c.answers.At(at),
@@ -46,10 +47,11 @@ const maxAhead = 16
 
 // fetchRest fetches what the first READ of a frame did not bring.
 func (c *Conn) fetchRest(at, size int) {
+	had := c.asked[c.slot]
 	w := fabric.WR{
 		ID: kindRest | c.next, Op: fabric.OpRead, Flags: fabric.FlagSignaled,
-		Local:  c.local.Seg(c.landingAt+at+c.fetchSize, wire.ResultBytes(size)-c.fetchSize),
-		Remote: c.answers.At(at + c.fetchSize),
+		Local:  c.local.Seg(c.landingAt+at+had, wire.ResultBytes(size)-had),
+		Remote: c.answers.At(at + had),
 	}
 	fence.Count(&c.stats.rests, 1)
 	c.restFlying = 1

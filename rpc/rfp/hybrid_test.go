@@ -94,7 +94,7 @@ func TestBatchesAreSentWhenFullOrOld(t *testing.T) {
 				t.Fatalf("%d frames after %d messages", c.Stats().Frames, i+1)
 			}
 		}
-		for got := 0; got < 10; got++ { // the last two come though nobody flushes
+		for got := range 10 { // the last two come though nobody flushes
 			if !c.Wait(20 * time.Second) {
 				t.Fatalf("%d results: %v", got, c.Err())
 			}

@@ -11,7 +11,6 @@ const (
 	Reply
 	// ReplyWake: it is pushed so that it wakes a sleeping client.
 	ReplyWake
-	numModes
 )
 
 // String returns the name used in options and reports.

@@ -40,6 +40,7 @@ type receiver struct {
 	fetchSize int
 
 	landed     []uint64 // by slot: the frame that a READ has brought
+	asked      []int    // by slot: the bytes that its last READ asked for
 	flying     int      // READs of answers on their way
 	restFlying int      // 1 while the rest of a frame is fetched
 	whole      bool     // the rest has come
@@ -89,7 +90,7 @@ func (r *receiver) init(g *rings, landingAt, wordsAt int, local, replies []byte,
 	r.next, r.ahead, r.doubtAt = 1, 1, doubtPolls
 	r.landingAt, r.wordsAt, r.fetchSize = landingAt, wordsAt, fetchSize
 	r.landing, r.pushed = local[landingAt:wordsAt], replies
-	r.landed = make([]uint64, g.results)
+	r.landed, r.asked = make([]uint64, g.results), make([]int, g.results)
 	for n := range g.results {
 		r.replyWord = append(r.replyWord, wordAt(replies, g.resultAt(uint64(n+1))))
 	}
@@ -163,7 +164,7 @@ func (c *Conn) takeLanded() {
 		c.fail(fmt.Errorf("a result frame of %d bytes, agreed were %d: %w", size, c.rings.payload, rpc.ErrProtocol))
 		return
 	}
-	if wire.ResultBytes(size) > c.fetchSize && !c.whole {
+	if wire.ResultBytes(size) > c.asked[c.slot] && !c.whole {
 		if c.fetchRest(at, size); !c.whole {
 			return
 		}
@@ -177,6 +178,9 @@ func (c *Conn) begin(w wire.Word0, payload []byte) {
 	c.open, c.word, c.cur = true, w, payload
 	c.idle, c.doubtAt = 0, doubtPolls
 	c.judge(w)
+	if c.tuner != nil {
+		c.learn(w)
+	}
 	c.absorb()
 }
 
@@ -239,14 +243,17 @@ func (c *Conn) take() (data []byte, err error, ok bool) { //nolint:revive // as 
 	if c.absorb(); !c.open && (!c.Poll() || !c.open) {
 		return nil, nil, false
 	}
-	entry, rest, marks, err := wire.NextEntry(c.cur)
+	entry, rest, marks, bad := wire.NextEntry(c.cur)
 	f := c.oldest()
-	if f.results--; err != nil || f.results < 0 {
+	if f.results--; bad != nil || f.results < 0 {
 		c.fail(fmt.Errorf("more results than messages: %w", rpc.ErrProtocol))
 		c.open = false
-		return nil, nil, false
+		return nil, nil, false //nolint:nilerr // the reason is in Err
 	}
 	c.calls--
+	if c.batch != nil {
+		c.stampTaken()
+	}
 	if len(c.partial) != 0 {
 		entry = append(c.partial, entry...)
 		c.partial = keepSmall(entry)

@@ -69,8 +69,7 @@ func (c *Conn) stageAt() int {
 // Commit ends the message that Reserve began.
 func (c *Conn) Commit() error {
 	c.entries++
-	c.calls++
-	fence.Count(&c.stats.calls, 1)
+	c.counted()
 	if c.entries >= c.cfg.Batch || c.fill >= c.cfg.FlushBytes {
 		return c.Flush()
 	}
@@ -78,6 +77,15 @@ func (c *Conn) Commit() error {
 		c.opened = c.clock.Now()
 	}
 	return nil
+}
+
+// counted counts a message that is sent.
+func (c *Conn) counted() {
+	c.calls++
+	fence.Count(&c.stats.calls, 1)
+	if c.batch != nil {
+		c.stampSent()
+	}
 }
 
 // Flush sends the frame being filled, if there is something in it.
@@ -157,8 +165,7 @@ func (c *Conn) sendLarge(class uint8, msg []byte) error {
 			marks = wire.More
 		} else {
 			c.entries = 1
-			c.calls++
-			fence.Count(&c.stats.calls, 1)
+			c.counted()
 		}
 		wire.PutEntry(b, n, marks)
 		copy(b[wire.EntryHeader:], msg[:n])

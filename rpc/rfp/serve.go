@@ -115,7 +115,7 @@ func (c *core) result(s *session, class uint8, msg []byte) {
 	c.call = rpc.Call{Core: c.index, Peer: s.peer}
 	fence.Count(&c.stats.calls, 1)
 	var res []byte
-	err := error(nil)
+	var err error
 	if s.waiting > c.server.cfg.MaxMessage {
 		err = &rpc.Error{Code: rpc.CodeTooLarge, Text: fmt.Sprintf("the results of one batch are longer than %d bytes: send fewer calls in one", s.waiting)}
 	} else {
