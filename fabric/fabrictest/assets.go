@@ -135,12 +135,24 @@ func (t *trial) kill() {
 	t.world.Kill()
 }
 
-// teardown closes everything (T4): queue pairs before the regions they use,
-// what has parts after its parts.
+// teardown closes everything, the devices too.
 func (t *trial) teardown() {
 	if t.world == nil {
 		return
 	}
+	t.release()
+	for _, d := range append([]fabric.Device{t.world.B, t.world.A}, t.devices...) {
+		err := d.Close()
+		if err != nil && !errors.Is(err, fabric.ErrClosed) && !(d == t.world.B && t.killed) && !t.stop.Load() {
+			t.Errorf("Device.Close: %v", err)
+		}
+	}
+	t.cleanUp()
+}
+
+// release closes all but the devices (T4): queue pairs before the regions they
+// use, what has parts after its parts.
+func (t *trial) release() {
 	for _, list := range [][]asset{t.qps, t.handles, t.waiters, t.listeners, t.cqs, t.regions, t.domains} {
 		for _, a := range list {
 			err := a.close()
@@ -149,12 +161,10 @@ func (t *trial) teardown() {
 			}
 		}
 	}
-	for _, d := range append([]fabric.Device{t.world.B, t.world.A}, t.devices...) {
-		err := d.Close()
-		if err != nil && !errors.Is(err, fabric.ErrClosed) && !(d == t.world.B && t.killed) && !t.stop.Load() {
-			t.Errorf("Device.Close: %v", err)
-		}
-	}
+}
+
+// cleanUp calls what was registered by Cleanup.
+func (t *trial) cleanUp() {
 	for i := len(t.cleanups) - 1; i >= 0; i-- {
 		t.cleanups[i]()
 	}

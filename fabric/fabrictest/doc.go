@@ -44,6 +44,31 @@
 //	    is a failure at the first attempt.
 //	S6  Random choices come from the seed in the log of a failed case.
 //
+// # Two sides
+//
+// RunSide is the suite for two ends that share no memory: each runs in a
+// process of its own, perhaps on a machine of its own, and they agree on what
+// to do next over a plain connection. RunProcesses starts the second process,
+// RunBoth makes do with two goroutines. The cases check from both ends what
+// lies between: that bytes arrive, in which order, whole, once, and that each
+// side learns of the end of the other.
+//
+//	W1  The client leads. The server runs the cases that the client names, so
+//	    -run on the client chooses for both.
+//	W2  A case is the same function on both sides, with the same random
+//	    choices, and branches by role. Sides meet at named points.
+//	W3  A side that fails, is skipped, panics or hangs tells the other one,
+//	    which ends the case at once with the same reason. Then both go on with
+//	    the next case. They stop after a hang, after several failures, when the
+//	    first message does not arrive, or when the connection ends.
+//	W4  A device serves all cases. What a case made is closed at its end, when
+//	    the other side needs it no longer; leaks are not looked for.
+//	W5  What the other side says orders nothing in memory: a target looks at
+//	    what was written through internal/fence, and plainly only where a
+//	    completion of its own has ordered it.
+//
+// # Sleeps
+//
 // A provider whose sleeps end by themselves after a while, as a second line of
 // defence, hides wake-ups that it loses. It should give its waiters a method
 //

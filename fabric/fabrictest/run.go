@@ -127,9 +127,9 @@ func one(name, rule string, run func(t *trial)) []*testCase {
 	return []*testCase{{name: name, rule: rule, run: run}}
 }
 
-// join concatenates what each and one made.
-func join(groups ...[]*testCase) []*testCase {
-	var all []*testCase
+// join concatenates what each, one and their like made.
+func join[C any](groups ...[]C) []C {
+	var all []C
 	for _, g := range groups {
 		all = append(all, g...)
 	}

@@ -50,21 +50,27 @@ func TestRules(t *testing.T) {
 		t.Fatalf("found guarantees %v only", numbers)
 	}
 	names, cited := map[string]bool{}, map[string]bool{}
-	for _, c := range allCases() {
-		if names[c.name] {
-			t.Errorf("two cases are called %s", c.name)
+	check := func(name, rule string) {
+		if names[name] {
+			t.Errorf("two cases are called %s", name)
 		}
-		names[c.name] = true
-		number, _, _ := strings.Cut(c.name, "/")
-		cited[number] = true
-		if c.rule == "" {
-			t.Errorf("%s cites nothing", c.name)
+		names[name] = true
+		if rule == "" {
+			t.Errorf("%s cites nothing", name)
 		}
-		for _, sentence := range sentences(c.rule) {
+		for _, sentence := range sentences(rule) {
 			if !strings.Contains(text, sentence) {
-				t.Errorf("%s cites %q, which is not in the contract", c.name, sentence)
+				t.Errorf("%s cites %q, which is not in the contract", name, sentence)
 			}
 		}
+	}
+	for _, c := range allCases() {
+		check(c.name, c.rule)
+		number, _, _ := strings.Cut(c.name, "/")
+		cited[number] = true
+	}
+	for _, c := range twoCases() {
+		check("two-sided "+c.name, c.rule)
 	}
 	for _, n := range numbers {
 		if !cited[n] {

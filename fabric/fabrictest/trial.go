@@ -40,6 +40,11 @@ type trial struct {
 	over    atomic.Bool // the watchdog has spoken: nothing may be logged any more
 	skipped atomic.Pointer[string]
 	group   sync.WaitGroup
+	// pause, when not nil, is called with the number of times that a condition
+	// was looked at in vain, instead of runtime.Gosched.
+	pause func(i int)
+	// told, when not nil, is told each time that the case has ended early.
+	told func(kind verdict, why string)
 
 	connecting sync.Mutex // pairs are connected one after another
 
@@ -61,6 +66,9 @@ func (t *trial) Error(args ...any) {
 	t.stop.Store(true)
 	if !t.over.Load() {
 		t.TB.Error(args...)
+	}
+	if t.told != nil {
+		t.told(failed, fmt.Sprint(args...))
 	}
 }
 
@@ -85,6 +93,9 @@ func (t *trial) Fail() {
 	if !t.over.Load() {
 		t.TB.Fail()
 	}
+	if t.told != nil {
+		t.told(failed, "without a word")
+	}
 }
 
 // FailNow is Fail and ends the goroutine.
@@ -98,6 +109,9 @@ func (t *trial) Skipf(format string, args ...any) {
 	why := fmt.Sprintf(format, args...)
 	t.skipped.CompareAndSwap(nil, &why)
 	t.stop.Store(true)
+	if t.told != nil {
+		t.told(skipped, why)
+	}
 	runtime.Goexit()
 }
 
@@ -199,8 +213,12 @@ func (t *trial) within(limit time.Duration, cond func() bool, owners ...*owner) 
 		for _, o := range owners {
 			o.poll()
 		}
-		runtime.Gosched()
-		if i%64 == 0 && time.Now().After(deadline) {
+		if t.pause != nil {
+			t.pause(i)
+		} else {
+			runtime.Gosched()
+		}
+		if (i%64 == 0 || i > spins) && time.Now().After(deadline) {
 			return cond()
 		}
 	}

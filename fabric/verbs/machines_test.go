@@ -1,4 +1,4 @@
-//go:build rdma
+//go:build rdma && wire
 
 package verbs_test
 
@@ -17,23 +17,25 @@ import (
 	"time"
 
 	"github.com/remora-kv/remora/fabric"
+	"github.com/remora-kv/remora/fabric/fabrictest"
 )
 
 // TestWire runs on two machines at once, joined by a wire: the same binary on
 // both, told by ROCEVM_GUEST which is the server and by ROCEVM_SELF and
-// ROCEVM_PEER their addresses.
+// ROCEVM_PEER their addresses. The build tag wire says that there are two:
+//
+//	rocevm test -guests 2 -tags rdma,wire ./fabric/verbs -run TestWire
 func TestWire(t *testing.T) {
 	role := os.Getenv("ROCEVM_GUEST")
 	if role != "server" && role != "client" {
-		t.Skip("needs two machines: ROCEVM_GUEST is neither server nor client")
+		t.Fatalf("needs two machines: ROCEVM_GUEST is %q, neither server nor client", role)
 	}
 	w := newWire(t, role == "server")
 	for _, s := range []struct {
 		name string
 		run  func(t *testing.T, w *wire)
 	}{
-		{"operations", wireOperations},
-		{"datagrams", wireDatagrams},
+		{"sides", wireSides},
 		{"loss", wireLoss},
 		{"kill", wireKill},
 		{"link-down", wireLinkDown},
@@ -52,13 +54,22 @@ type wire struct {
 	out    *json.Encoder
 }
 
-// newWire connects the tests; the client tries until the server is there.
+// newWire connects the tests.
 func newWire(t *testing.T, server bool) *wire {
 	t.Helper()
 	w := &wire{server: server, self: os.Getenv("ROCEVM_SELF")}
+	c := w.join(t, "7001")
+	w.in, w.out = json.NewDecoder(bufio.NewReader(c)), json.NewEncoder(c)
+	return w
+}
+
+// join connects the tests at a port; the client tries until the server is
+// there.
+func (w *wire) join(t *testing.T, port string) net.Conn {
+	t.Helper()
 	var c net.Conn
-	if server {
-		l, err := net.Listen("tcp", net.JoinHostPort(w.self, "7001"))
+	if w.server {
+		l, err := net.Listen("tcp", net.JoinHostPort(w.self, port))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -67,7 +78,7 @@ func newWire(t *testing.T, server bool) *wire {
 			t.Fatal(err)
 		}
 	} else {
-		to := net.JoinHostPort(os.Getenv("ROCEVM_PEER"), "7001")
+		to := net.JoinHostPort(os.Getenv("ROCEVM_PEER"), port)
 		for tries := 0; ; tries++ {
 			var err error
 			if c, err = net.DialTimeout("tcp", to, time.Second); err == nil {
@@ -80,8 +91,7 @@ func newWire(t *testing.T, server bool) *wire {
 		}
 	}
 	t.Cleanup(func() { _ = c.Close() })
-	w.in, w.out = json.NewDecoder(bufio.NewReader(c)), json.NewEncoder(c)
-	return w
+	return c
 }
 
 func (w *wire) say(t *testing.T, v any) {
@@ -135,46 +145,18 @@ func (w *wire) connect(t *testing.T, tr fabric.Transport) (*side, fabric.Remote)
 	return s, theirs
 }
 
-// wireOperations has the client do everything to the server's memory.
-func wireOperations(t *testing.T, w *wire) {
-	for _, tr := range []fabric.Transport{fabric.RC, fabric.UC} {
-		s, at := w.connect(t, tr)
-		if w.server {
-			if err := s.postRecv(5000); err != nil {
-				t.Fatal(err)
-			}
-			w.meet(t, "receives")
-			c, err := s.next()
-			if err != nil || c.Status != fabric.StatusOK || c.Bytes != 5000 {
-				t.Fatalf("%v: %+v, %v", tr, c, err)
-			}
-			w.meet(t, "done")
-			continue
-		}
-		w.meet(t, "receives")
-		ops := []fabric.WR{
-			{Op: fabric.OpWrite, Local: s.mem.Seg(0, 5000), Remote: at.At(100_000)},
-			{Op: fabric.OpSend, Local: s.mem.Seg(0, 5000)},
-		}
-		if tr == fabric.RC {
-			ops = append(ops,
-				fabric.WR{Op: fabric.OpRead, Local: s.mem.Seg(200_000, 5000), Remote: at.At(100_000)},
-				fabric.WR{Op: fabric.OpFetchAdd, Local: s.mem.Seg(300_000, 8), Remote: at.At(500_000), Operand: 5},
-				fabric.WR{Op: fabric.OpCmpSwap, Local: s.mem.Seg(300_008, 8), Remote: at.At(500_000), Compare: 5, Operand: 9},
-				fabric.WR{Op: fabric.OpRead, Local: s.mem.Seg(300_016, 8), Remote: at.At(500_000)})
-		}
-		fill(s.mem.Bytes()[:5000], 7)
-		for _, op := range ops {
-			if err := s.run(op); err != nil {
-				t.Fatalf("%v: %v", tr, err)
-			}
-		}
-		if b := s.mem.Bytes(); tr == fabric.RC && (!bytes.Equal(b[:5000], b[200_000:205_000]) ||
-			binary.NativeEndian.Uint64(b[300_008:]) != 5 || binary.NativeEndian.Uint64(b[300_016:]) != 9) {
-			t.Errorf("what was read is not what was written: word %x", b[300_000:300_024])
-		}
-		w.meet(t, "done")
+// wireSides runs the two-sided suite.
+func wireSides(t *testing.T, w *wire) {
+	d := newDevice(t)
+	t.Cleanup(func() { _ = d.Close() })
+	role := fabrictest.Client
+	if w.server {
+		role = fabrictest.Server
 	}
+	fabrictest.RunSide(t, fabrictest.Side{
+		Role: role, Device: d, Control: w.join(t, "7002"),
+		Listen: func() fabric.Addr { return fabric.Addr{Fabric: "rdma", Name: net.JoinHostPort(w.self, "0")} },
+	})
 }
 
 // fill writes bytes that depend on their place.
@@ -182,51 +164,6 @@ func fill(b []byte, seed int) {
 	for i := range b {
 		b[i] = byte(i*7 + i>>8 + seed)
 	}
-}
-
-// wireDatagrams sends datagrams until enough have arrived.
-func wireDatagrams(t *testing.T, w *wire) {
-	s := mustSide(t)
-	cfg := s.config(fabric.UD)
-	var err error
-	if s.qp, err = s.dom.NewUD(cfg); err != nil {
-		t.Fatal(err)
-	}
-	var addr []byte
-	w.say(t, s.qp.Address())
-	w.hear(t, &addr)
-	const size, want = 900, 20
-	if w.server {
-		for range want {
-			if err := s.postRecv(fabric.GRHSize + size); err != nil {
-				t.Fatal(err)
-			}
-		}
-		w.meet(t, "receives")
-		good := make([]byte, size)
-		fill(good, 3)
-		for range want {
-			c, err := s.next()
-			if err != nil || c.Bytes != fabric.GRHSize+size || !bytes.Equal(s.mem.Bytes()[4096+fabric.GRHSize:][:size], good) {
-				t.Fatalf("datagram %+v, %v", c, err)
-			}
-		}
-		w.meet(t, "done")
-		return
-	}
-	h, err := s.dom.NewAddressHandle(t.Context(), addr)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = h.Close() }()
-	fill(s.mem.Bytes()[:size], 3)
-	w.meet(t, "receives")
-	for range want {
-		if err := s.run(fabric.WR{Op: fabric.OpSend, Local: s.mem.Seg(0, size), To: h}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	w.meet(t, "done")
 }
 
 // command runs a program of the guest.
