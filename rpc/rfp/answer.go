@@ -56,11 +56,11 @@ func (c *core) place(s *session, f *waitingFrame) {
 // push writes a result frame into the client's memory.
 func (c *core) push(s *session, n uint64, length int, mode Mode) {
 	at := s.rings.resultAt(n)
-	wr := [1]fabric.WR{{
+	w := &c.one[0]
+	*w = fabric.WR{
 		ID: s.workID(), Op: fabric.OpWrite,
 		Local: s.answers.Seg(at, length), Remote: s.replies.At(at),
-	}}
-	w := &wr[0]
+	}
 	if mode == ReplyWake {
 		w.Op, w.Imm = fabric.OpWriteImm, uint32(n)
 		w.Flags |= fabric.FlagSolicited
@@ -71,7 +71,7 @@ func (c *core) push(s *session, n uint64, length int, mode Mode) {
 	if s.pushed++; s.pushed%uint64(max(s.rings.results/2, 1)) == 0 {
 		w.Flags |= fabric.FlagSignaled
 	}
-	_, err := s.qp.Post(wr[:])
+	_, err := s.qp.Post(c.one[:])
 	switch {
 	case err == nil:
 		fence.Count(&c.stats.pushes, 1)

@@ -95,23 +95,27 @@ type Conn struct {
 
 	// The frame being filled has number; answered are those whose answers have
 	// been taken whole.
-	number, answered uint64
-	fill, entries    int
-	class            uint8
-	opened           int64 // when its first message came, if others are awaited
-	sent             []sentFrame
-	calls            int // messages without a result
-	unreported       int // WRITEs since the last signaled one
+	number, answered  uint64
+	sendSlot, oldSlot int // of the frame being filled, and of the oldest without an answer
+	fill, entries     int
+	class             uint8
+	opened            int64 // when its first message came, if others are awaited
+	sent              []sentFrame
+	writes            []fabric.WR // by slot
+	calls             int         // messages without a result
+	unreported        int         // WRITEs since the last signaled one
 
 	receiver
 	adaptive
 	classes [numClasses]hybrid
 
-	err   error
-	stats connStats
-	comps [16]fabric.Completion
-	pollf func() bool
-	now   func() int64
+	err     error
+	stats   connStats
+	comps   [16]fabric.Completion
+	one     [1]fabric.WR     // being posted
+	receive [1]fabric.RecvWR // likewise
+	pollf   func() bool
+	now     func() int64
 }
 
 // minResults is the least ring for results.
@@ -183,10 +187,12 @@ func (c *Conn) prepare(want *rings) (err error) {
 		return err
 	}
 	c.sent = make([]sentFrame, r.window)
+	c.makeWrites()
 	if !c.cfg.NoInline {
 		c.inline = c.dev.Limits().MaxInline
 	}
 	c.receiver.init(r, landing, words, c.local.Bytes(), c.replies.Bytes(), min(c.cfg.FetchSize, r.resultStride()))
+	c.makeReads()
 	for i := range c.classes {
 		c.classes[i].mode = c.cfg.Mode
 	}

@@ -33,6 +33,8 @@ type core struct {
 	pushAll bool  // the answer being made is pushed in any case
 	call    rpc.Call
 	comps   [32]fabric.Completion
+	one     [1]fabric.WR     // being posted
+	bell    [1]fabric.RecvWR // likewise
 	pollf   func() bool
 
 	attention atomic.Bool // inbox or control is not empty
@@ -61,7 +63,7 @@ func newCore(s *Server, index int) (*core, error) {
 		_ = cq.Close()
 		return nil, fmt.Errorf("rfp: core %d: %w", index, err)
 	}
-	c.pollf = c.step
+	c.pollf = func() bool { return c.step() || c.look() }
 	return c, nil
 }
 
@@ -167,19 +169,25 @@ func (c *core) step() bool {
 	if len(c.slow) != 0 && c.resume() {
 		worked = true
 	}
-	if !worked || c.sweep%16 == 0 {
-		if c.attention.Load() {
-			c.attend()
-			return true
-		}
-		if c.completions() {
-			worked = true
-		}
+	if c.sweep%lookEvery == 0 && c.look() {
+		worked = true
 	}
 	if c.sweep%parkEvery == 0 {
 		c.parkIdle()
 	}
 	return worked
+}
+
+// lookEvery is in how many sweeps there is one look at what is not requests.
+const lookEvery = 8
+
+// look takes completions, new sessions and control functions.
+func (c *core) look() bool {
+	if c.attention.Load() {
+		c.attend()
+		return true
+	}
+	return c.completions()
 }
 
 // attend takes new sessions and control functions. It returns when the core
@@ -224,8 +232,8 @@ func (c *core) enter(s *session) {
 
 // postBell posts a receive for a ring of the client.
 func (c *core) postBell(s *session) bool {
-	wrs := [1]fabric.RecvWR{{ID: s.workID()}}
-	if _, err := s.qp.PostRecv(wrs[:]); err != nil {
+	c.bell[0].ID = s.workID()
+	if _, err := s.qp.PostRecv(c.bell[:]); err != nil {
 		c.end(s, err)
 		return false
 	}

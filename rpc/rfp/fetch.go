@@ -22,17 +22,14 @@ func (c *Conn) fetch() {
 		return
 	}
 	n := min(c.ahead, int(c.number-1-c.answered), c.rings.results)
-	var wrs [maxAhead]fabric.WR
 	for i := range n {
-		m := c.next + uint64(i)
-		at := c.rings.resultAt(m)
-		c.asked[(m-1)%uint64(c.rings.results)] = c.fetchSize
-		wrs[i] = fabric.WR{
-			ID: kindFetch | m, Op: fabric.OpRead, Flags: fabric.FlagSignaled,
-			Local: c.local.Seg(c.landingAt+at, c.fetchSize), Remote: c.answers.At(at),
+		slot := c.slot + i
+		if slot >= c.rings.results {
+			slot -= c.rings.results
 		}
+		c.wanted[slot], c.asked[slot] = c.next+uint64(i), c.fetchSize
 	}
-	k, err := c.qp.Post(wrs[:n])
+	k, err := c.qp.Post(c.reads[c.slot : c.slot+n])
 	c.flying += k
 	fence.Count(&c.stats.fetches, uint64(k))
 	if k == 0 && err != nil {
@@ -40,6 +37,19 @@ func (c *Conn) fetch() {
 		return
 	}
 	c.reap()
+}
+
+// makeReads makes the READs of all answer slots, for the present F.
+func (c *Conn) makeReads() {
+	n := c.rings.results
+	c.reads = make([]fabric.WR, n+min(n, maxAhead))
+	for i := range c.reads {
+		at := i % n * c.rings.resultStride()
+		c.reads[i] = fabric.WR{
+			ID: kindFetch | uint64(i%n), Op: fabric.OpRead, Flags: fabric.FlagSignaled,
+			Local: c.local.Seg(c.landingAt+at, c.fetchSize), Remote: c.answers.At(at),
+		}
+	}
 }
 
 // maxAhead bounds how many answers are fetched together.
@@ -60,13 +70,13 @@ func (c *Conn) fetchRest(at, size int) {
 }
 
 // fetched looks at what a READ has brought.
-func (c *Conn) fetched(m uint64) {
+func (c *Conn) fetched(slot int) {
 	c.flying--
+	m := c.wanted[slot]
 	if m < c.next {
 		return // it was pushed meanwhile
 	}
-	slot := int((m - 1) % uint64(c.rings.results))
-	w := wire.Word0(wordAt(c.landing, slot*c.rings.resultStride()).Load())
+	w := wire.Word0(wordAt(c.landing, slot*c.stride).Load())
 	if w.Is(m) {
 		c.landed[slot] = m
 		if m == c.next {
@@ -142,7 +152,7 @@ func (c *Conn) reap() {
 		}
 		switch m := comp.ID &^ kindMask; comp.ID & kindMask {
 		case kindFetch:
-			c.fetched(m)
+			c.fetched(int(m))
 		case kindRest:
 			c.restFlying, c.whole = 0, m == c.next
 		case kindRecv:
@@ -155,7 +165,7 @@ func (c *Conn) reap() {
 
 // postReceive posts a receive for a push that wakes.
 func (c *Conn) postReceive() error {
-	wrs := [1]fabric.RecvWR{{ID: kindRecv}}
-	_, err := c.qp.PostRecv(wrs[:])
+	c.receive[0].ID = kindRecv
+	_, err := c.qp.PostRecv(c.receive[:])
 	return err
 }

@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/remora-kv/remora/fabric"
 	"github.com/remora-kv/remora/internal/fence"
 	"github.com/remora-kv/remora/rpc"
 	"github.com/remora-kv/remora/rpc/wire"
@@ -35,24 +36,31 @@ type receiver struct {
 	replyWord []*atomic.Uint64
 	landing   []byte // the landing slots
 	landingAt int    // their place in local memory
+	stride    int    // the distance of result slots
 	wordsAt   int
 	pushed    []byte // the memory of replies
 	fetchSize int
 
-	landed     []uint64 // by slot: the frame that a READ has brought
-	asked      []int    // by slot: the bytes that its last READ asked for
-	flying     int      // READs of answers on their way
-	restFlying int      // 1 while the rest of a frame is fetched
-	whole      bool     // the rest has come
-	ahead      int      // READs that are posted together
-	pause      int      // polls before the next READ
-	patient    int      // polls before the first READ of an answer, in 1/16
-	tries      int      // failed READs for the frame next
-	waited     int      // polls between the READs for the frame next so far
-	pausing    int      // the last of these pauses
-	rung       bool     // the server was woken for the frame next
-	idle       int      // polls without news
-	doubtAt    int      // how many make a READ though a push is expected
+	// READs of the answer slots, made once; the first ones again behind the
+	// last, so that no chain wraps.
+	reads []fabric.WR
+	// By slot: the frame that its last READ asked for, how many bytes of it, and
+	// the frame that a READ has brought.
+	wanted     []uint64
+	asked      []int
+	landed     []uint64
+	flying     int  // READs of answers on their way
+	restFlying int  // 1 while the rest of a frame is fetched
+	whole      bool // the rest has come
+	ahead      int  // READs that are posted together
+	pause      int  // polls before the next READ
+	patient    int  // polls before the first READ of an answer, in 1/16
+	tries      int  // failed READs for the frame next
+	waited     int  // polls between the READs for the frame next so far
+	pausing    int  // the last of these pauses
+	rung       bool // the server was woken for the frame next
+	idle       int  // polls without news
+	doubtAt    int  // how many make a READ though a push is expected
 
 	open     bool // a frame is being taken
 	word     wire.Word0
@@ -88,9 +96,9 @@ const (
 
 func (r *receiver) init(g *rings, landingAt, wordsAt int, local, replies []byte, fetchSize int) {
 	r.next, r.ahead, r.doubtAt = 1, 1, doubtPolls
-	r.landingAt, r.wordsAt, r.fetchSize = landingAt, wordsAt, fetchSize
+	r.landingAt, r.wordsAt, r.fetchSize, r.stride = landingAt, wordsAt, fetchSize, g.resultStride()
 	r.landing, r.pushed = local[landingAt:wordsAt], replies
-	r.landed, r.asked = make([]uint64, g.results), make([]int, g.results)
+	r.wanted, r.landed, r.asked = make([]uint64, g.results), make([]uint64, g.results), make([]int, g.results)
 	for n := range g.results {
 		r.replyWord = append(r.replyWord, wordAt(replies, g.resultAt(uint64(n+1))))
 	}
@@ -112,11 +120,13 @@ func (c *Conn) Poll() bool {
 	if w := wire.Word0(fence.Observe64(c.replyWord[c.slot])); w.Is(c.next) && c.restFlying == 0 && c.takePush(w) {
 		return c.open || c.err != nil
 	}
-	if c.flying+c.restFlying != 0 || c.idle&15 == 15 || c.expectsPush() {
-		c.reap()
+	c.idle++
+	if c.pause > 0 && c.idle&15 != 0 && !c.expectsPush() {
+		c.pause--
+		return false // nothing is on its way: there is no READ before its time
 	}
+	c.reap()
 	if c.landed[c.slot] != c.next {
-		c.idle++
 		c.fetch()
 	}
 	if c.landed[c.slot] == c.next && c.err == nil {
@@ -126,9 +136,9 @@ func (c *Conn) Poll() bool {
 }
 
 // oldest is the request frame whose answer comes next.
-func (c *Conn) oldest() *sentFrame { return &c.sent[c.answered%uint64(c.rings.window)] }
+func (c *Conn) oldest() *sentFrame { return &c.sent[c.oldSlot] }
 
-func (c *Conn) expectsPush() bool { return c.classes[c.oldest().class].mode != Fetch }
+func (c *Conn) expectsPush() bool { return c.classes[c.sent[c.oldSlot].class].mode != Fetch }
 
 // takePush takes a frame that the server has written here, if it is all there.
 func (c *Conn) takePush(w wire.Word0) bool {
@@ -137,7 +147,7 @@ func (c *Conn) takePush(w wire.Word0) bool {
 		c.fail(fmt.Errorf("a result frame of %d bytes, agreed were %d: %w", size, c.rings.payload, rpc.ErrProtocol))
 		return true
 	}
-	at := c.slot * c.rings.resultStride()
+	at := c.slot * c.stride
 	if fence.Observe64(wordAt(c.pushed[at:], wire.PushedTail(size))) != wire.Tail(c.next) {
 		return false
 	}
@@ -157,7 +167,7 @@ func (c *Conn) takeLanded() {
 	if c.restFlying != 0 {
 		return
 	}
-	at := c.slot * c.rings.resultStride()
+	at := c.slot * c.stride
 	w := wire.Word0(wordAt(c.landing, at).Load())
 	size := w.Size()
 	if size > c.rings.payload {
@@ -219,6 +229,9 @@ func (c *Conn) finish() {
 			c.fail(fmt.Errorf("an answer lacks %d results: %w", left, rpc.ErrProtocol))
 		}
 		c.answered++
+		if c.oldSlot++; c.oldSlot == c.rings.window {
+			c.oldSlot = 0
+		}
 	}
 	if c.next-1-c.ackedAt > uint64(c.rings.results)/2 {
 		c.tellTaken()

@@ -62,8 +62,18 @@ func (c *Conn) Reserve(class uint8, n int) ([]byte, error) {
 func (c *Conn) full() bool { return c.number-c.answered > uint64(c.rings.window) }
 
 // stageAt is where the frame being filled lies in local memory.
-func (c *Conn) stageAt() int {
-	return int((c.number-1)%uint64(c.rings.window)) * c.rings.requestStride()
+func (c *Conn) stageAt() int { return c.writes[c.sendSlot].Local.Off }
+
+// makeWrites makes the WRITEs of all request slots, but for their lengths.
+func (c *Conn) makeWrites() {
+	c.writes = make([]fabric.WR, c.rings.window)
+	for i := range c.writes {
+		c.writes[i] = fabric.WR{
+			ID: kindWrite, Op: fabric.OpWrite,
+			Local:  c.local.Seg(i*c.rings.requestStride(), 0),
+			Remote: c.reqs.At(c.rings.requestAt(uint64(i + 1))),
+		}
+	}
 }
 
 // Commit ends the message that Reserve began.
@@ -96,18 +106,19 @@ func (c *Conn) Flush() error {
 	at := c.stageAt()
 	length := wire.SealRequest(c.local.Bytes()[at:], c.number, c.fill, uint16(min(c.cfg.Batch, wire.MaxEntries)),
 		wire.Word1{Taken: uint32(c.next - 1), Class: c.class, Entries: uint16(c.entries)})
-	w := fabric.WR{
-		ID: kindWrite, Op: fabric.OpWrite,
-		Local: c.local.Seg(at, length), Remote: c.reqs.At(c.rings.requestAt(c.number)),
+	w := &c.writes[c.sendSlot]
+	w.Local.Len, w.Flags = length, 0
+	c.sent[c.sendSlot] = sentFrame{results: c.entries, class: c.class}
+	if c.sendSlot++; c.sendSlot == c.rings.window {
+		c.sendSlot = 0
 	}
-	c.sent[(c.number-1)%uint64(c.rings.window)] = sentFrame{results: c.entries, class: c.class}
 	if c.number-c.answered == 1 {
 		c.awaitFirst()
 	}
 	c.number++
 	c.fill, c.entries, c.ackedAt = 0, 0, c.next-1
 	fence.Count(&c.stats.frames, 1)
-	return c.postWrite(&w)
+	return c.postWrite(w)
 }
 
 // postWrite posts a WRITE, inline where it fits, and one in a window signaled:
@@ -125,9 +136,9 @@ func (c *Conn) postWrite(w *fabric.WR) error {
 
 // post posts one request, and takes completions when the queue is full.
 func (c *Conn) post(w *fabric.WR) error {
-	wrs := [1]fabric.WR{*w}
+	c.one[0] = *w
 	for {
-		_, err := c.qp.Post(wrs[:])
+		_, err := c.qp.Post(c.one[:])
 		if err == nil {
 			return nil
 		}
