@@ -21,7 +21,7 @@ rdma: ## Build bin/remora with the verbs provider (needs script/rdma-deps)
 .PHONY: test-rdma
 test-rdma: ## Run the verbs provider on real kernel verbs, in a Soft-RoCE guest
 	script/rdma-deps
-	$(GO) run ./internal/rocevm/cmd/rocevm test ./fabric/verbs
+	$(GO) run ./internal/rocevm/cmd/rocevm test -timeout 20m ./fabric/verbs
 
 .PHONY: test
 test: ## Run all tests
@@ -36,14 +36,16 @@ fuzz: ## Run every fuzz test for FUZZTIME (10s) each
 	GO=$(GO) FUZZTIME=$(FUZZTIME) script/fuzz
 
 .PHONY: lint
-lint: ## Check formatting, vet for amd64 and arm64, run golangci-lint
+lint: ## Check formatting, vet (also for arm64 and with the tag rdma), run golangci-lint
 	@unformatted=$$($(TOOL) gofumpt -l .) || exit 1; \
 	if [ -n "$$unformatted" ]; then \
 		printf 'not formatted, run make format:\n%s\n' "$$unformatted" >&2; exit 1; \
 	fi
 	$(GO) vet ./...
 	GOOS=linux GOARCH=arm64 $(GO) vet ./...
+	CGO_ENABLED=1 $(GO) vet -tags rdma ./...
 	$(TOOL) golangci-lint run ./...
+	CGO_ENABLED=1 $(TOOL) golangci-lint run --build-tags rdma ./fabric/... ./internal/doctor/... ./cmd/...
 
 .PHONY: format
 format: ## Format all Go files

@@ -122,6 +122,10 @@ func catalogue() []Test {
 	}
 }
 
+// local reports whether the test measures two processes of one host and has
+// nothing to say about a server elsewhere.
+func (t *Test) local() bool { return t.kind == kindLimit || t.kind == kindIdle }
+
 // Tests returns the catalogue.
 func Tests() []Test { return catalogue() }
 

@@ -13,6 +13,7 @@ import (
 // does it and answers, one after the other; when its input ends, it exits.
 //
 //	setup   Case, CPUs, threads, where to listen   -> address, datagram addresses
+//	        (no threads: the server takes what its own machine has)
 //	link    datagram addresses of the client       -> (all lanes are connected)
 //	start                                          -> (the programs run)
 //	run     budget                                 -> tally (of an outbound test)

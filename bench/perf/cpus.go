@@ -24,7 +24,7 @@ func place(c *Case, cpus []int) placement {
 		busy = 0
 	}
 	if len(cpus) == 0 {
-		return placement{serverThreads: 1, warning: "threads are not pinned: CPU affinity is not available here"}
+		return placement{serverThreads: 1, warning: unpinned}
 	}
 	if len(cpus) == 1 {
 		return placement{
@@ -46,6 +46,24 @@ func place(c *Case, cpus []int) placement {
 		serverThreads: serverThreads(c, forServer), warning: crowded(busy, split),
 	}
 }
+
+// placeApart is place for a server on another host: the client has all CPUs of
+// this one, and the server finds its own (placement without threads for it).
+func placeApart(c *Case, cpus []int) placement {
+	if len(cpus) == 0 {
+		return placement{warning: unpinned}
+	}
+	return placement{client: cpus, warning: crowded(c.Threads, len(cpus))}
+}
+
+// placeSelf is what a server does whose client does not know this host.
+func placeSelf(c *Case) (cpus []int, threads int) {
+	cpus = machineCPUs()
+	return cpus, serverThreads(c, len(cpus))
+}
+
+// unpinned is the warning where the system has no affinity.
+const unpinned = "threads are not pinned: CPU affinity is not available here"
 
 // serverThreads is how many ends the server has.
 func serverThreads(c *Case, cpus int) int {

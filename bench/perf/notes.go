@@ -15,9 +15,12 @@ func (r *runner) notes(cases []Case) {
 		r.report.Notes = append(r.report.Notes, fmt.Sprintf(format, args...))
 	}
 	note("CPUs: %s", r.pinning(cases))
-	if r.cfg.Fabric == provider.Loop {
+	switch {
+	case r.cfg.Fabric == provider.Loop:
 		note("loop: client and server are two threads of one process")
-	} else {
+	case r.cfg.Remote:
+		note("server: started by --server-command; garbage collection is off in both while measuring")
+	default:
 		note("server: a process of its own; garbage collection is off in both while measuring")
 	}
 	note("clock: time-stamp counter at %.0f MHz, %.1f ns to read, which a timed operation includes once",
@@ -40,8 +43,11 @@ func (r *runner) pinning(cases []Case) string {
 	}
 	var seen []string
 	for i := range cases {
-		p := place(&cases[i], r.cpus)
+		p := r.place(&cases[i])
 		s := fmt.Sprintf("client %s, server %s", list(p.client), list(p.server))
+		if r.cfg.Remote {
+			s = fmt.Sprintf("client %s, server on CPUs of its own", list(p.client))
+		}
 		if !slices.Contains(seen, s) {
 			seen = append(seen, s)
 		}

@@ -114,7 +114,7 @@ func (c *Config) expand(t *Test, transport fabric.Transport, lim fabric.Limits, 
 // carries says why the test cannot run on this transport or fabric.
 func (c *Config) carries(t *Test, transport fabric.Transport) error {
 	switch {
-	case c.Remote && (t.kind == kindLimit || t.kind == kindIdle):
+	case c.Remote && t.local():
 		return fmt.Errorf("%s measures two processes of this host: run it without --server-command", t.Name)
 	case len(t.Transports) == 0:
 		return nil

@@ -123,3 +123,31 @@ func TestPlacementKeepsClientAndServerApart(t *testing.T) {
 		}
 	}
 }
+
+func TestPlacementOnTwoHosts(t *testing.T) {
+	echo := Case{Kind: kindEcho, Threads: 2, QPs: 1}
+	for _, tc := range []struct {
+		name  string
+		cpus  []int
+		warns bool
+	}{
+		{"one CPU", []int{3}, true},
+		{"two CPUs", []int{0, 1}, false},
+		{"no affinity", nil, true},
+	} {
+		p := placeApart(&echo, tc.cpus)
+		if !slices.Equal(p.client, tc.cpus) || len(p.server) != 0 || p.serverThreads != 0 {
+			t.Errorf("%s: %+v", tc.name, p)
+		}
+		if (p.warning != "") != tc.warns {
+			t.Errorf("%s: warning %q", tc.name, p.warning)
+		}
+	}
+	single := Case{Kind: kindEcho, Threads: 1, QPs: 1}
+	if p := placeApart(&single, []int{5}); p.warning != "" {
+		t.Errorf("one thread on one CPU of its own host: %q", p.warning)
+	}
+	if cpus, threads := placeSelf(&single); threads != 1 {
+		t.Errorf("a server for one client has %d threads on CPUs %v", threads, cpus)
+	}
+}

@@ -111,7 +111,7 @@ func (c *Case) Title() string {
 
 // measure runs one case: all its trials over one set of connections.
 func (r *runner) measure(ctx context.Context, c *Case) (err error) {
-	p := place(c, r.cpus)
+	p := r.place(c)
 	r.warn(p.warning)
 	runtime.GOMAXPROCS(max(runtime.GOMAXPROCS(0), c.Threads+2))
 	s := &session{runner: r, c: c, place: p}
@@ -129,6 +129,14 @@ func (r *runner) measure(ctx context.Context, c *Case) (err error) {
 		return s.idle(ctx)
 	}
 	return s.trials(ctx)
+}
+
+// place decides about CPUs.
+func (r *runner) place(c *Case) placement {
+	if r.cfg.Remote {
+		return placeApart(c, r.cpus)
+	}
+	return place(c, r.cpus)
 }
 
 func (r *runner) warn(s string) {

@@ -114,10 +114,13 @@ func (h *host) tally(t tally, err error) (answer, error) {
 
 // setup makes the server's side and begins to listen.
 func (h *host) setup(ctx context.Context, cmd *command) (a answer, err error) {
-	if h.side != nil || cmd.Case == nil || cmd.Threads < 1 {
-		return a, fmt.Errorf("%q again, or without a case and threads", doSetup)
+	if h.side != nil || cmd.Case == nil || cmd.Threads < 0 {
+		return a, fmt.Errorf("%q again, or without a case", doSetup)
 	}
 	c := cmd.Case
+	if cmd.Threads == 0 {
+		cmd.CPUs, cmd.Threads = placeSelf(c)
+	}
 	runtime.GOMAXPROCS(max(runtime.GOMAXPROCS(0), cmd.Threads+2))
 	if c.Kind == kindLimit {
 		return a, h.setupLimit(c, cmd.CPUs)
@@ -166,7 +169,8 @@ func (h *host) place(name, listen string) (fabric.Addr, error) {
 	switch name {
 	case provider.Loop:
 		return fabric.Addr{Fabric: name, Name: "perf"}, nil
-	case provider.TCP:
+	case provider.TCP, provider.RDMA:
+		// Of rdma that is the control connection; data goes over the adapter.
 		return fabric.Addr{Fabric: name, Name: "127.0.0.1:0"}, nil
 	case provider.Shm:
 		dir, err := os.MkdirTemp("", "remora-perf-")

@@ -2,6 +2,7 @@ package provider
 
 import (
 	"fmt"
+	"log/slog"
 	"strings"
 	"sync/atomic"
 
@@ -21,6 +22,10 @@ const (
 
 // Set opens devices. Its methods may be called from any goroutine.
 type Set struct {
+	// Log, when not nil, is told what Open chose where there was a choice: the
+	// adapter, its port and its address (rdma). It is set before the first Open.
+	Log *slog.Logger
+
 	network *loop.Network
 	opened  atomic.Uint64
 }
@@ -56,7 +61,7 @@ func (s *Set) open(addr fabric.Addr) (fabric.Device, error) {
 	case TCP:
 		return device(tcp.New(tcp.Config{}))
 	case RDMA, "verbs":
-		return openVerbs(addr)
+		return openVerbs(addr, s.Log)
 	}
 	return nil, fmt.Errorf("provider: fabric %q is unknown: use %s: %w",
 		addr.Fabric, strings.Join(Names(), ", "), fabric.ErrInvalid)

@@ -3,7 +3,9 @@
 package provider_test
 
 import (
+	"bytes"
 	"errors"
+	"log/slog"
 	"strings"
 	"testing"
 
@@ -14,8 +16,14 @@ import (
 // A machine without an adapter is told what it lacks, one with gets a device.
 func TestBinaryWithVerbsOpensOrExplains(t *testing.T) {
 	for _, name := range []string{"rdma", "verbs", "rdma://127.0.0.1:0"} {
-		d, err := provider.New().Open(name)
+		var said bytes.Buffer
+		set := provider.New()
+		set.Log = slog.New(slog.NewTextHandler(&said, nil))
+		d, err := set.Open(name)
 		if err == nil {
+			if !strings.Contains(said.String(), "device="+d.Name()) || !strings.Contains(said.String(), "gid=") {
+				t.Errorf("Open(%q) logged %q, want the adapter that it chose", name, &said)
+			}
 			if d.Fabric() != "verbs" {
 				t.Errorf("Open(%q) gave %s", name, d.Fabric())
 			}

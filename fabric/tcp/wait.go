@@ -5,12 +5,11 @@ package tcp
 import (
 	"fmt"
 	"math"
-	"runtime"
 	"sync/atomic"
 	"time"
 
 	"github.com/remora-kv/remora/fabric"
-	"github.com/remora-kv/remora/internal/fence"
+	"github.com/remora-kv/remora/fabric/internal/spin"
 )
 
 const (
@@ -24,16 +23,14 @@ const (
 type waiter struct {
 	dev           *Device
 	cqs           []*cq
-	policy        fabric.Policy
+	spinner       spin.Spinner
 	solicitedOnly bool
-	spinTime      int64
 	dozing        func()
 	undozing      func()
 
 	bell   chan struct{}
 	timer  *time.Timer
 	dozed  []*port // that were told; reused
-	woken  atomic.Bool
 	sleeps atomic.Uint64
 	closed atomic.Bool
 }
@@ -47,9 +44,9 @@ func (d *Device) NewWaiter(cfg fabric.WaitConfig) (fabric.Waiter, error) {
 		cfg.Spin = fabric.DefaultSpin
 	}
 	w := &waiter{
-		dev: d, policy: cfg.Policy, solicitedOnly: cfg.SolicitedOnly, spinTime: int64(cfg.Spin),
-		dozing: cfg.Doze, undozing: cfg.Undoze,
-		bell: make(chan struct{}, 1), timer: time.NewTimer(math.MaxInt64),
+		dev: d, solicitedOnly: cfg.SolicitedOnly, dozing: cfg.Doze, undozing: cfg.Undoze,
+		spinner: spin.Spinner{Clock: d.clock, Policy: cfg.Policy, Time: cfg.Spin, Burst: spinBurst, Yields: yields},
+		bell:    make(chan struct{}, 1), timer: time.NewTimer(math.MaxInt64),
 	}
 	w.timer.Stop()
 	for _, c := range cfg.CQs {
@@ -72,7 +69,7 @@ func (w *waiter) signal() {
 
 // Wake implements fabric.Waiter.
 func (w *waiter) Wake() {
-	w.woken.Store(true)
+	w.spinner.Wake()
 	w.signal()
 }
 
@@ -84,60 +81,8 @@ func (w *waiter) Wait(poll func() bool, timeout time.Duration) bool {
 	if poll() {
 		return true
 	}
-	now, deadline := w.dev.clock.Now(), int64(math.MaxInt64)
-	if timeout > 0 {
-		deadline = now + int64(timeout)
-	}
-	for {
-		switch w.spin(poll, now, deadline) {
-		case spinFound:
-			return true
-		case spinOver:
-			return poll()
-		}
-		for range yields {
-			runtime.Gosched()
-			if w.pollOnce(poll) {
-				return true
-			}
-		}
-		if w.sleep(poll, deadline) {
-			return true
-		}
-		now = w.dev.clock.Now()
-	}
-}
-
-// What spinning ended with.
-const (
-	spinFound = iota
-	spinOver
-	spinQuiet
-)
-
-// spin polls for the configured time, or for ever when busy.
-func (w *waiter) spin(poll func() bool, start, deadline int64) int {
-	for {
-		for range spinBurst {
-			if w.pollOnce(poll) {
-				return spinFound
-			}
-			if w.woken.Load() {
-				w.woken.Store(false)
-				return spinOver
-			}
-		}
-		now := w.dev.clock.Now()
-		if now >= deadline {
-			return spinOver
-		}
-		if w.policy == fabric.Adaptive && now-start >= w.spinTime {
-			return spinQuiet
-		}
-		// No Gosched here: on a goroutine that is locked to its thread it costs
-		// two thread switches, and the runtime preempts us when it must.
-		fence.PauseN(1)
-	}
+	return w.spinner.Wait(func() bool { return w.pollOnce(poll) },
+		func(deadline int64) bool { return w.sleep(poll, deadline) }, timeout)
 }
 
 // pollOnce calls poll, and sees to it that the ports are driven: a poll that
@@ -180,7 +125,7 @@ func (w *waiter) sleep(poll func() bool, deadline int64) bool {
 		w.dozing()
 	}
 	hit := w.pollOnce(poll)
-	if !hit && !w.woken.Load() {
+	if !hit && !w.spinner.Woken() {
 		for _, p := range w.dozed {
 			p.catchUp()
 		}

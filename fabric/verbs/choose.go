@@ -5,6 +5,7 @@ package verbs
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/netip"
 	"os"
@@ -19,6 +20,9 @@ import (
 
 // Config chooses an adapter. The zero value takes the first device that has an
 // active port, that port, and its best GID.
+//
+// With Near, a port with a GID of the interface that leads there comes first,
+// and of its GIDs one with the very address that the system would use.
 type Config struct {
 	// Device is the name of the device, such as mlx5_0; empty is the first that
 	// will do.
@@ -30,11 +34,17 @@ type Config struct {
 	// CM says whether RC queue pairs are connected by the connection manager:
 	// "on", "off", or, empty or "auto", where both ends have one.
 	CM string
+	// Near is host:port of a peer, or where this side listens.
+	Near string
+	// Log, when not nil, is told what was chosen.
+	Log *slog.Logger
 }
 
-// ConfigOf reads the options of an address: device, port, gid and cm.
+// ConfigOf reads an address and its options: device, port, gid and cm.
 func ConfigOf(addr fabric.Addr) (Config, error) {
-	cfg := Config{Device: addr.Options.Get("device"), GID: addr.Options.Get("gid"), CM: addr.Options.Get("cm")}
+	cfg := Config{
+		Device: addr.Options.Get("device"), GID: addr.Options.Get("gid"), CM: addr.Options.Get("cm"), Near: addr.Name,
+	}
 	if p := addr.Options.Get("port"); p != "" {
 		n, err := strconv.Atoi(p)
 		if err != nil || n < 1 {
@@ -69,6 +79,8 @@ type Choice struct {
 	// GID is the address of the port, GIDs how many it has.
 	GID  gid.Entry
 	GIDs int
+	// Near says that the GID is of the interface that leads to Config.Near.
+	Near bool
 }
 
 // String describes the choice.
@@ -99,27 +111,46 @@ func openAdapter(cfg Config) (*adapter, error) {
 		return nil, fmt.Errorf("fabric: verbs: the kernel has no RDMA devices (%w): load its modules with "+
 			"modprobe -a ib_uverbs rdma_ucm; remora doctor says what is missing: %w", err, fabric.ErrUnsupported)
 	}
+	way := wayTo(cfg.Near)
 	if cfg.Device != "" {
 		if !slices.Contains(names, cfg.Device) {
 			return nil, fmt.Errorf("fabric: verbs: no device %s; there are: %s: %w",
 				cfg.Device, or(strings.Join(names, ", "), "none"), fabric.ErrInvalid)
 		}
-		return openDevice(cfg.Device, cfg)
+		return openDevice(cfg.Device, cfg, way)
 	}
 	if len(names) == 0 {
 		return nil, fmt.Errorf("fabric: verbs: this machine has no RDMA device: check the driver of the NIC, or let a plain NIC "+
 			"stand in with modprobe rdma_rxe and rdma link add rxe0 type rxe netdev IFACE; remora doctor says more: %w",
 			fabric.ErrUnsupported)
 	}
+	var first *adapter
 	var errs []error
 	for _, name := range names {
-		a, err := openDevice(name, cfg)
-		if err == nil {
-			return a, nil
+		a, err := openDevice(name, cfg, way)
+		switch {
+		case err != nil:
+			errs = append(errs, err)
+		case a.choice.Near || first == nil:
+			first.close()
+			first = a
+		default:
+			a.close()
 		}
-		errs = append(errs, err)
+		if first != nil && (first.choice.Near || way == nil) {
+			break
+		}
 	}
-	return nil, errors.Join(errs...)
+	if first == nil {
+		return nil, errors.Join(errs...)
+	}
+	return first, nil
+}
+
+func (a *adapter) close() {
+	if a != nil {
+		_ = a.ctx.close()
+	}
 }
 
 func or(s, otherwise string) string {
@@ -130,7 +161,7 @@ func or(s, otherwise string) string {
 }
 
 // openDevice opens a device and chooses port and GID.
-func openDevice(name string, cfg Config) (*adapter, error) {
+func openDevice(name string, cfg Config, way *way) (*adapter, error) {
 	ctx, err := openContext(name)
 	if err != nil {
 		hint := ""
@@ -140,42 +171,76 @@ func openDevice(name string, cfg Config) (*adapter, error) {
 		return nil, fmt.Errorf("fabric: verbs: device %s: %w%s", name, err, hint)
 	}
 	a := &adapter{ctx: ctx, choice: Choice{Device: name}}
-	if err := a.choose(cfg); err != nil {
+	if err := a.choose(cfg, way); err != nil {
 		_ = ctx.close()
 		return nil, fmt.Errorf("fabric: verbs: device %s: %w", name, err)
 	}
 	return a, nil
 }
 
-func (a *adapter) choose(cfg Config) error {
+// choose takes the port asked for, or the first that is active and on the way,
+// or the first that is active.
+func (a *adapter) choose(cfg Config, way *way) error {
 	var err error
 	if a.caps, err = a.ctx.caps(); err != nil {
 		return err
 	}
-	if err := a.choosePort(cfg.Port); err != nil {
-		return err
-	}
-	c := &a.choice
-	c.Firmware, c.Ethernet, c.MTU = a.caps.firmware, a.port.ethernet, a.port.mtu
-	entries := a.gids()
-	c.GIDs = len(entries)
-	if cfg.GID != "" && cfg.GID != "auto" {
-		i := slices.IndexFunc(entries, func(e gid.Entry) bool { return strconv.Itoa(e.Index) == cfg.GID })
-		if i < 0 {
-			return fmt.Errorf("port %d has no GID %s; there are: %s: %w", c.Port, cfg.GID, describe(entries), fabric.ErrInvalid)
+	first, last := 1, a.caps.ports
+	if cfg.Port != 0 {
+		if cfg.Port > last {
+			return fmt.Errorf("no port %d, the device has %d: %w", cfg.Port, last, fabric.ErrInvalid)
 		}
-		c.GID = entries[i]
+		first, last = cfg.Port, cfg.Port
+	}
+	var errs []error
+	for num := first; num <= last && !a.choice.Near; num++ {
+		p, err := a.ctx.port(num)
+		if err != nil {
+			return fmt.Errorf("port %d: %w", num, err)
+		}
+		if !p.active {
+			continue
+		}
+		c := Choice{
+			Device: a.choice.Device, Firmware: a.caps.firmware, Port: num, Ethernet: p.ethernet, MTU: p.mtu,
+		}
+		if err := c.chooseGID(a.gids(num), cfg.GID, way); err != nil {
+			errs = append(errs, err)
+		} else if a.choice.Port == 0 || c.Near {
+			a.port, a.choice = p, c
+		}
+	}
+	if a.choice.Port == 0 && len(errs) == 0 {
+		return fmt.Errorf("no port is active: check the cable and the switch, and that the interface is up "+
+			"(RoCE: ip link set IFACE up) or a subnet manager runs (InfiniBand): %w", fabric.ErrUnsupported)
+	}
+	if a.choice.Port == 0 {
+		return errors.Join(errs...)
+	}
+	return nil
+}
+
+// chooseGID takes the GID asked for, or the best of those on the way, or the
+// best.
+func (c *Choice) chooseGID(entries []gid.Entry, want string, way *way) error {
+	c.GIDs = len(entries)
+	if want != "" && want != "auto" {
+		i := slices.IndexFunc(entries, func(e gid.Entry) bool { return strconv.Itoa(e.Index) == want })
+		if i < 0 {
+			return fmt.Errorf("port %d has no GID %s; there are: %s: %w", c.Port, want, describe(entries), fabric.ErrInvalid)
+		}
+		c.GID, c.Near = entries[i], way.leadsBy(&entries[i])
 		return nil
 	}
 	layer := "InfiniBand"
-	if a.port.ethernet {
+	if c.Ethernet {
 		layer = gid.Ethernet
 	}
-	best := gid.Rank(entries, layer)
+	best := gid.Rank(way.filter(entries), layer)
 	if best == nil {
 		return fmt.Errorf("port %d has no GID: give its network interface an address: %w", c.Port, fabric.ErrUnsupported)
 	}
-	c.GID = *best
+	c.GID, c.Near = *best, way.leadsBy(best)
 	return nil
 }
 
@@ -187,35 +252,12 @@ func describe(entries []gid.Entry) string {
 	return or(strings.Join(all, ", "), "none")
 }
 
-// choosePort takes the port asked for, or the first that is active.
-func (a *adapter) choosePort(want int) error {
-	first, last := 1, a.caps.ports
-	if want != 0 {
-		if want > last {
-			return fmt.Errorf("no port %d, the device has %d: %w", want, last, fabric.ErrInvalid)
-		}
-		first, last = want, want
-	}
-	for num := first; num <= last; num++ {
-		p, err := a.ctx.port(num)
-		if err != nil {
-			return fmt.Errorf("port %d: %w", num, err)
-		}
-		if p.active {
-			a.port, a.choice.Port = p, num
-			return nil
-		}
-	}
-	return fmt.Errorf("no port is active: check the cable and the switch, and that the interface is up "+
-		"(RoCE: ip link set IFACE up) or a subnet manager runs (InfiniBand): %w", fabric.ErrUnsupported)
-}
-
-// gids returns the GIDs of the port. An old library does not list them, but
-// the kernel does.
-func (a *adapter) gids() []gid.Entry {
-	raw, err := a.ctx.gids(a.choice.Port)
+// gids returns the GIDs of a port. An old library does not list them, but the
+// kernel does.
+func (a *adapter) gids(port int) []gid.Entry {
+	raw, err := a.ctx.gids(port)
 	if err != nil {
-		return gid.Read(os.DirFS("/"), a.choice.Device, strconv.Itoa(a.choice.Port))
+		return gid.Read(os.DirFS("/"), a.choice.Device, strconv.Itoa(port))
 	}
 	var out []gid.Entry
 	for _, g := range raw {

@@ -82,6 +82,14 @@ func (d *Device) openManager() (*manager, error) {
 		channel.close()
 		return nil, fmt.Errorf("listening at %v: %w", ip, err)
 	}
+	// Two adapters may stand on one interface, hardware and its stand-in.
+	c := &d.adapter.choice
+	if name, port := m.listenID.device(); name != c.Device || port != c.Port {
+		m.listenID.close()
+		channel.close()
+		return nil, fmt.Errorf("the kernel gives %v to %s port %d, not to %s port %d: %w",
+			ip, name, port, c.Device, c.Port, fabric.ErrUnsupported)
+	}
 	if err := m.start(fd); err != nil {
 		m.listenID.close()
 		channel.close()

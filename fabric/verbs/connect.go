@@ -64,6 +64,11 @@ func (h *halfOpen) say(k kind, body []byte) error {
 	return err
 }
 
+// refuse says why there will be no connection, as far as it fits.
+func (h *halfOpen) refuse(why string) {
+	_ = h.say(kindRefuse, []byte(why[:min(len(why), maxBody)]))
+}
+
 // bounded ends reading and writing when ctx does, until the returned function
 // is called, which reports whether it came in time.
 func (h *halfOpen) bounded(ctx context.Context) func() bool {
@@ -113,8 +118,8 @@ func (d *Device) newConnected(cfg fabric.QPConfig) (*QP, error) {
 
 // withHW runs f while nobody takes the adapter's part away.
 func (q *QP) withHW(f func() error) error {
-	q.mu.Lock()
-	defer q.mu.Unlock()
+	q.hwMu.Lock()
+	defer q.hwMu.Unlock()
 	if q.hw == 0 {
 		return q.dev.errClosed()
 	}
@@ -191,7 +196,7 @@ func (d *Device) connect(ctx context.Context, q *QP, addr fabric.Addr, private [
 	if err != nil {
 		return dialError(ctx, addr, err)
 	}
-	h, err := d.begin(c.(*net.TCPConn))
+	h, err := d.begin(c.(*net.TCPConn)) //nolint:errcheck // what network tcp gives
 	if err != nil {
 		return err
 	}
@@ -209,6 +214,7 @@ func (d *Device) connect(ctx context.Context, q *QP, addr fabric.Addr, private [
 // greet exchanges hellos with the listener and connects.
 func (d *Device) greet(ctx context.Context, q *QP, h *halfOpen, private []byte) error {
 	stop := h.bounded(ctx)
+	defer stop()
 	psn := begin24()
 	mine := q.describe(psn, private)
 	m, err := d.managerFor(q.transport)
@@ -216,7 +222,7 @@ func (d *Device) greet(ctx context.Context, q *QP, h *halfOpen, private []byte) 
 		return err
 	}
 	mine.managed = m != nil
-	if err := h.say(kindHello, mine.append(nil)); err != nil {
+	if err := h.say(kindHello, mine.encode()); err != nil {
 		return err
 	}
 	var buf [maxBody]byte

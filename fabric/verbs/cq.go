@@ -24,15 +24,18 @@ type CQ struct {
 	// it is too small.
 	seats atomic.Pointer[[]atomic.Pointer[seat]]
 
-	// The next five belong to the owner. stash are completions that had to
-	// leave the adapter's queue before they were asked for, soft those that
-	// the adapter did not make, late are queue pairs with receives to be
+	// The next belong to the owner. stash are completions that had to leave
+	// the adapter's queue before they were asked for, and after them come those
+	// of the desk from ahead to aheadEnd, which Post took along; soft are those
+	// that the adapter did not make, late are queue pairs with receives to be
 	// flushed here (I5), timed those whose wait for receives ends here.
 	stash []workCompletion
 	soft  []softDone
 	late  []*QP
 	timed []*QP
 	gone  bool
+
+	ahead, aheadEnd int
 
 	// attention is not 0 when there are notes; asleep while a waiter sleeps.
 	attention atomic.Uint32
@@ -250,16 +253,4 @@ func (c *CQ) attend() {
 			q.settle()
 		}
 	}
-}
-
-// sitting returns the queue pairs that use the queue.
-func (c *CQ) sitting() []*QP {
-	var out []*QP
-	seats := *c.seats.Load()
-	for i := range seats {
-		if s := seats[i].Load(); s != nil {
-			out = append(out, s.q)
-		}
-	}
-	return out
 }

@@ -2,7 +2,13 @@
 
 package verbs
 
+// #cgo noescape rm_post_and_poll
+// #cgo nocallback rm_post_and_poll
+// #include "shim.h"
+import "C"
+
 import (
+	"syscall"
 	"unsafe"
 
 	"github.com/remora-kv/remora/internal/arena"
@@ -118,3 +124,10 @@ func newDesk(a *arena.Arena, most int) (*desk, error) {
 }
 
 func (d *desk) free() error { return d.block.Free() }
+
+// postAndPoll is postSend of n requests and poll of a whole batch in one call.
+func (q hwQP) postAndPoll(d *desk, n int, c hwCQ) (posted, got int, err syscall.Errno) {
+	r := int64(C.rm_post_and_poll(C.uintptr_t(q), C.uintptr_t(d.sendAddr), C.int32_t(n),
+		C.uintptr_t(c), batchMax, C.uintptr_t(d.doneAddr)))
+	return int(uint16(r)), int(uint16(r >> 16)), syscall.Errno(r >> 32)
+}

@@ -65,6 +65,10 @@ func New(cfg Config) (*Device, error) {
 		_ = a.ctx.close()
 		return nil, fmt.Errorf("fabric: verbs: device %s: %w", a.choice.Device, err)
 	}
+	if cfg.Log != nil {
+		cfg.Log.Info("RDMA adapter chosen", "device", a.choice.Device, "port", a.choice.Port, "gid", a.choice.GID.Index,
+			"choice", a.choice.String(), "near", a.choice.Near, "firmware", a.choice.Firmware)
+	}
 	return d, nil
 }
 

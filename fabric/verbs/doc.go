@@ -28,7 +28,8 @@
 //
 // A listener is a TCP socket at host:port; options of the address (device=,
 // port=, gid=) choose the local adapter, and cm= whether the connection manager
-// is used: auto, on or off. Every message is a header and a body,
+// is used: auto, on or off. Without options it is the adapter on the interface
+// that leads to host (see Config). Every message is a header and a body,
 // numbers are little-endian:
 //
 //	0        2      3
@@ -44,7 +45,9 @@
 //	 4      refuse    reason, text
 //	 5      ready     nothing
 //	 6      counts    operations initiated by kind, u64 each of fabric.NumOps;
-//	                  bytes of the one-sided ones u64
+//	                  bytes of the one-sided ones u64; not while the peer's
+//	                  system has a full buffer, so that a process that is
+//	                  stopped is not taken for one that is gone
 //	 7      bye       why u8
 //
 //	end:  link layer u8, MTU u8, reads in flight it answers u8, LID u16,
@@ -99,7 +102,9 @@
 //	    bye. The peer then waits a moment for the adapter's own verdict on its
 //	    request, which is more precise, before it breaks too.
 //	I7  Handles of the library are used under the mutex of their object, or by
-//	    the owner of the queue pair, who alone frees them (T4).
+//	    the owner of the queue pair, who alone frees them (T4). A call that may
+//	    wait for the network (connecting a queue pair, making an address handle)
+//	    holds no lock that something else needs.
 //	I8  Memory is registered for remote access only with local write, without
 //	    relaxed ordering; each protection domain of the contract is one of the
 //	    adapter, so that a key opens nothing elsewhere (G7).
@@ -113,7 +118,9 @@
 // that others hold for long. One goroutine per connection reads its control
 // connection, one per device reads asynchronous events of the adapter, and one
 // per device tells peers the counts while there are connections. Lock order:
-// Device.mu, then QP.mu or CQ.mu.
+// Domain.mu or QP.hwMu, then Device.mu, then QP.mu or CQ.mu. The locks of the
+// connection manager and of a control connection come after QP.hwMu, and none
+// is taken under them but QP.mu.
 //
 // # Receiver not ready
 //

@@ -14,8 +14,8 @@ import (
 // Domain is a protection domain of the adapter (I8).
 type Domain struct {
 	dev *Device
-	// mu is held while the handle is used, so that Device.Close can take it
-	// away.
+	// mu is held while something is made with the handle and entered below, so
+	// that Device.Close finds all of it. It comes before dev.mu.
 	mu sync.RWMutex
 	hw hwPD // 0 when released
 
@@ -47,6 +47,8 @@ func (p *Domain) errClosed() error { return fmt.Errorf("fabric: domain: %w", fab
 // Close implements fabric.Domain.
 func (p *Domain) Close() error {
 	d := p.dev
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	switch {
@@ -56,8 +58,6 @@ func (p *Domain) Close() error {
 		return fmt.Errorf("fabric: domain has %d regions, %d queue pairs and %d address handles; close them first: %w",
 			len(p.regions), p.qps, len(p.handles), fabric.ErrBusy)
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
 	if p.hw != 0 {
 		if err := p.hw.close(); err != nil {
 			return fmt.Errorf("fabric: domain: %w", err)
@@ -71,6 +71,8 @@ func (p *Domain) Close() error {
 
 // release frees what the adapter holds, because the device is closed.
 func (p *Domain) release() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	p.dev.mu.Lock()
 	regions := slices.Collect(maps.Keys(p.regions))
 	handles := slices.Collect(maps.Keys(p.handles))
@@ -83,8 +85,6 @@ func (p *Domain) release() error {
 			return err
 		}
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
 	if p.hw == 0 {
 		return nil
 	}

@@ -34,20 +34,34 @@ func (d *Device) readEvents() (*eventReader, error) {
 	}
 	go func() {
 		defer close(r.done)
-		var ev hwEvent
 		for {
+			var ev hwEvent
+			var q *QP
 			var err error
 			closed := raw.Read(func(uintptr) bool {
-				ev, err = d.adapter.ctx.event()
+				ev, q, err = d.nextEvent()
 				return !errors.Is(err, syscall.EAGAIN) && !errors.Is(err, syscall.EINTR)
 			})
 			if closed != nil || err != nil {
 				return
 			}
-			d.happened(ev)
+			d.happened(ev, q)
 		}
 	}()
 	return r, nil
+}
+
+// nextEvent takes an event and finds the queue pair that it is about. It does
+// both under the lock: an adapter that has freed a queue pair has no events of
+// it any more, and its number has not gone to another one in between.
+func (d *Device) nextEvent() (hwEvent, *QP, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	ev, err := d.adapter.ctx.event()
+	if err != nil {
+		return ev, nil, err
+	}
+	return ev, d.qps[ev.qpn], nil
 }
 
 // stop ends the reading.
@@ -56,12 +70,13 @@ func (r *eventReader) stop() {
 	<-r.done
 }
 
-// happened makes an event an error of the queue pairs that it concerns.
-func (d *Device) happened(ev hwEvent) {
+// happened makes an event an error of the queue pairs that it concerns; q is
+// the one that it names, if it does.
+func (d *Device) happened(ev hwEvent, q *QP) {
 	name := eventName(ev.kind)
 	switch ev.kind {
 	case eventQPFatal, eventQPRequest, eventQPAccess, eventPathMigErr:
-		if q := d.qp(ev.qpn); q != nil {
+		if q != nil {
 			q.breakDown(fmt.Errorf("fabric: queue pair %d: the adapter says: %s: %w", q.num, name, fabric.ErrProtocol), byeFault)
 		}
 	case eventCQ:

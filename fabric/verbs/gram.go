@@ -75,9 +75,11 @@ func (p *Domain) NewAddressHandle(_ context.Context, addr []byte) (fabric.Addres
 			d.Name(), fabric.ErrInvalid)
 	}
 	path := d.adapter.path(a.gid, a.lid)
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if p.closed || d.closed {
+	// The adapter may look for the peer on the network for seconds, in which
+	// the device's own lock is not held.
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	if p.hw == 0 {
 		return nil, p.errClosed()
 	}
 	hw, err := p.hw.newAH(&path)
@@ -85,6 +87,12 @@ func (p *Domain) NewAddressHandle(_ context.Context, addr []byte) (fabric.Addres
 		return nil, fmt.Errorf("fabric: verbs: address handle: %w", err)
 	}
 	h := &handle{domain: p, dest: uint64(a.qpn) | uint64(a.qkey)<<32, hw: hw, outbox: newOutbox(&a)}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if p.closed || d.closed {
+		_ = h.release()
+		return nil, p.errClosed()
+	}
 	p.handles[h] = struct{}{}
 	d.tallies()
 	d.startTelling()
@@ -147,29 +155,60 @@ func (s *shadowRecv) copy(d *desk, i int) {
 // datagram larger than its receive: such a datagram is dropped (G9), and the
 // receives stay in their order. It reports whether it did.
 func (q *QP) revive(status uint32) bool {
-	if q.State() != fabric.StateReady || q.settled ||
-		status != wcLocLen && status != wcLocQPOp && status != wcRemInvalid {
+	if q.settled || status != wcLocLen && status != wcLocQPOp && status != wcRemInvalid {
 		return false
 	}
-	// Completions that the adapter still makes of what was posted are stale
-	// under the new tags.
-	q.stand()
-	if err := q.sit(); err != nil {
-		return false
-	}
-	if q.hw.to(stateReset) != nil || q.startGrams() != nil {
-		q.breakDown(fmt.Errorf("fabric: queue pair %d could not be reset: %w", q.num, fabric.ErrCompletion), byeOver)
-		return false
+	reset, err := q.restart()
+	if !reset {
+		return false // it has its receives, and flushes them
 	}
 	q.stats.overlong.Add(1)
 	q.loseSends()
-	return q.repost()
+	if err == nil {
+		err = q.repost()
+	} else {
+		q.flushFrom(q.recvRetired)
+	}
+	if err != nil {
+		q.breakDown(fmt.Errorf("fabric: queue pair %d could not be reset: %w: %w", q.num, err, fabric.ErrCompletion), byeOver)
+	}
+	return true
+}
+
+// restart resets the adapter's part of a queue pair that is ready, and starts
+// it again. A queue pair that has been reset knows nothing of what was posted.
+func (q *QP) restart() (reset bool, err error) {
+	q.hwMu.Lock()
+	defer q.hwMu.Unlock()
+	if q.State() != fabric.StateReady {
+		return false, nil // and not without being flushed: stop waits for the lock
+	}
+	if err := q.hw.to(stateReset); err != nil {
+		return false, err
+	}
+	// Completions that the adapter has made of what was posted are stale under
+	// the new tags.
+	q.stand()
+	if err := q.sit(); err != nil {
+		return true, err
+	}
+	return true, q.startGrams()
+}
+
+// flushFrom flushes the receives from a slot on here: the adapter does not
+// have them.
+func (q *QP) flushFrom(slot uint64) {
+	q.recvHanded = slot
+	if !q.isLate {
+		q.isLate = true
+		q.recv.late = append(q.recv.late, q)
+	}
 }
 
 // loseSends completes the datagrams that the adapter forgot: they are gone,
 // as datagrams may be.
 func (q *QP) loseSends() {
-	for slot := q.sendRetired; slot != q.sendPosted; slot++ {
+	for slot := q.sendKnown; slot != q.sendPosted; slot++ {
 		q.stats.dropped.Add(1)
 		if q.sends[slot&q.sendMask].flags&fabric.FlagSignaled != 0 {
 			q.send.soft = append(q.send.soft, softDone{q: q, slot: slot})
@@ -178,7 +217,7 @@ func (q *QP) loseSends() {
 }
 
 // repost gives the adapter the receives again that it had.
-func (q *QP) repost() bool {
+func (q *QP) repost() error {
 	d := q.recv.desk
 	for slot := q.recvRetired; slot != q.recvHanded; {
 		n := 0
@@ -189,11 +228,10 @@ func (q *QP) repost() bool {
 			copy(d.segs[n*d.most:], s.segs[:s.n])
 			slot++
 		}
-		if _, errno := q.hw.postRecv(d, n); errno != 0 {
-			q.breakDown(fmt.Errorf("fabric: queue pair %d could not be filled again: %w: %w",
-				q.num, errno, fabric.ErrCompletion), byeOver)
-			return false
+		if posted, errno := q.hw.postRecv(d, n); errno != 0 {
+			q.flushFrom(slot - uint64(n-posted))
+			return errno
 		}
 	}
-	return true
+	return nil
 }

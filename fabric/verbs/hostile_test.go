@@ -8,7 +8,10 @@ import (
 	"io"
 	"net"
 	"os"
+	"runtime"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -79,7 +82,7 @@ func connect(t *testing.T, a, b *stand, l fabric.Listener) (qa, qb *QP) {
 	if got.err != nil {
 		t.Fatal(got.err)
 	}
-	return got.qp.(*QP), qp.(*QP)
+	return got.qp.(*QP), qp.(*QP) //nolint:errcheck // they are of this package
 }
 
 // TestHostileHello lets strangers knock at a listener, which goes on.
@@ -87,7 +90,7 @@ func TestHostileHello(t *testing.T) {
 	a, b := newStand(t), newStand(t)
 	l := a.listen(300 * time.Millisecond)
 	good := sampleHello()
-	wrongVersion := good.append(nil)
+	wrongVersion := good.encode()
 	wrongVersion[4] = 77
 	for what, bytes := range map[string][]byte{
 		"nothing":        {},
@@ -97,7 +100,7 @@ func TestHostileHello(t *testing.T) {
 		"ready first":    appendMessage(nil, kindReady, nil),
 		"empty hello":    appendMessage(nil, kindHello, nil),
 		"version 77":     appendMessage(nil, kindHello, wrongVersion),
-		"cut hello":      appendMessage(nil, kindHello, good.append(nil))[:30],
+		"cut hello":      appendMessage(nil, kindHello, good.encode())[:30],
 	} {
 		c, err := net.Dial("tcp", l.Addr().Name)
 		if err != nil {
@@ -139,7 +142,7 @@ func TestHostileDialer(t *testing.T) {
 		h.transport = fabric.RC
 		h.end.gid = a.dev.adapter.choice.GID.Addr.As16()
 		h.end.ethernet = a.dev.adapter.port.ethernet
-		if _, err := c.Write(append(appendMessage(nil, kindHello, h.append(nil)), then...)); err != nil {
+		if _, err := c.Write(append(appendMessage(nil, kindHello, h.encode()), then...)); err != nil {
 			t.Fatal(err)
 		}
 		r, err := l.Accept(t.Context())
@@ -220,6 +223,139 @@ func TestDeafPeer(t *testing.T) {
 		}
 	case <-ctx.Done():
 		t.Fatal("Close waits for a peer that does not read")
+	}
+}
+
+// TestRefusalFits refuses for a reason that is longer than a message: the
+// dialer hears as much as fits.
+func TestRefusalFits(t *testing.T) {
+	s := newStand(t)
+	near, far := tcpPair(t)
+	h, err := s.dev.begin(near)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.refuse(strings.Repeat("because ", 1000))
+	h.abandon()
+	var buf [maxBody]byte
+	if k, body, err := readMessage(far, &buf); k != kindRefuse || !strings.HasPrefix(string(body), "because ") || err != nil {
+		t.Errorf("the dialer hears message %d, %q, %v", k, body, err)
+	}
+}
+
+// watched is a context that does not end and counts who waits for it.
+type watched struct {
+	context.Context
+	done    chan struct{}
+	waiting *atomic.Int64
+}
+
+func (w watched) Done() <-chan struct{} { return w.done }
+
+// AfterFunc is what package context calls for a context of another package.
+func (w watched) AfterFunc(func()) (stop func() bool) {
+	w.waiting.Add(1)
+	var once sync.Once
+	return func() bool {
+		stopped := false
+		once.Do(func() { stopped = true; w.waiting.Add(-1) })
+		return stopped
+	}
+}
+
+// TestFailedDial dials where nobody accepts, in a context that goes on: what
+// failed leaves nothing there.
+func TestFailedDial(t *testing.T) {
+	a, b := newStand(t), newStand(t)
+	l := a.listen(0)
+	ctx := watched{t.Context(), make(chan struct{}), new(atomic.Int64)}
+	for range 3 {
+		go func() {
+			if r, err := l.Accept(t.Context()); err == nil {
+				_ = r.Reject(nil)
+			}
+		}()
+		var rejected *fabric.RejectedError
+		if _, err := b.dev.Dial(ctx, l.Addr(), b.config(), nil); !errors.As(err, &rejected) {
+			t.Fatalf("Dial: %v, want a rejection", err)
+		}
+	}
+	if n := ctx.waiting.Load(); n != 0 {
+		t.Errorf("%d dials that failed wait for the end of their context", n)
+	}
+}
+
+// TestUnreachableHandle makes an address handle for a host that is not there,
+// as any peer may ask for. However long the adapter looks for it, the device
+// goes on.
+func TestUnreachableHandle(t *testing.T) {
+	s := newStand(t)
+	addr := gramAddress{ethernet: s.dev.adapter.choice.Ethernet, gid: s.dev.adapter.choice.GID.Addr.As16(), qpn: 17}
+	addr.gid[15] = 99
+	made := make(chan error, 1)
+	start := s.dev.clock.Now()
+	go func() {
+		h, err := s.dom.NewAddressHandle(t.Context(), addr.encode())
+		if err == nil {
+			_ = h.Close()
+		}
+		made <- err
+	}()
+	longest := int64(0)
+	for {
+		before := s.dev.clock.Now()
+		p, err := s.dev.NewDomain()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := p.Close(); err != nil {
+			t.Fatal(err)
+		}
+		longest = max(longest, s.dev.clock.Now()-before)
+		select {
+		case err := <-made:
+			took := s.dev.clock.Now() - start
+			t.Logf("the handle took %v (%v), the device stood still for %v",
+				time.Duration(took), err, time.Duration(longest))
+			if took > int64(time.Second) && longest > took/2 {
+				t.Errorf("the device stood still for %v", time.Duration(longest))
+			}
+			return
+		default:
+		}
+	}
+}
+
+// TestStoppedPeer has a process that is stopped: it is told no more than its
+// system takes, hears the rest later, and is never given up.
+func TestStoppedPeer(t *testing.T) {
+	a, b := newStand(t), newStand(t)
+	qa, qb := connect(t, a, b, a.listen(0))
+	qb.mu.Lock() // its reader waits here with the first counts
+	qa.link.mu.Lock()
+	told := 0
+	const changes = 50000
+	for range changes {
+		qa.stats.sidedBytes.Add(1)
+		if qa.link.tell() {
+			told++
+		}
+	}
+	deaf := qa.link.deaf
+	qa.link.mu.Unlock()
+	qb.mu.Unlock()
+	if deaf || told == changes {
+		t.Errorf("told %d counts, after which the peer was deaf: %v", told, deaf)
+	}
+	start := a.dev.clock.Now()
+	for qb.Counters().InBytes != changes {
+		if a.dev.clock.Now()-start > int64(10*time.Second) {
+			t.Fatalf("the peer knows of %d bytes, told were %d counts", qb.Counters().InBytes, told)
+		}
+		runtime.Gosched()
+	}
+	if err := errors.Join(qa.Err(), qb.Err()); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -190,7 +190,7 @@ const (
 	gidRoCEv2 = C.IBV_GID_TYPE_ROCE_V2
 )
 
-const maxGIDs = 128
+const maxGIDs = 512
 
 // gids returns the GIDs of a port; syscall.ENOSYS when the library is too old.
 func (c hwContext) gids(port int) ([]hwGID, error) {

@@ -35,16 +35,16 @@ func (a *adapter) limits() (fabric.Limits, error) {
 	defer func() { _ = pd.close() }()
 	cq, err := a.ctx.newCQ(16)
 	if err != nil {
-		return lim, fmt.Errorf("completion queue: %w", err)
+		return lim, fmt.Errorf("completion queue: %w", explainPin(err))
 	}
 	defer func() { _ = cq.close() }()
 	plan := qpPlan{pd: pd, send: cq.cq, recv: cq.cq, segs: lim.MaxSegs}
 	if err := plan.probe(fabric.RC, &lim); err != nil {
-		return lim, fmt.Errorf("reliable queue pair: %w", err)
+		return lim, fmt.Errorf("reliable queue pair: %w", explainPin(err))
 	}
-	// The inline data holds for every transport that the adapter has.
-	lim.UC = plan.probeInline(fabric.UC, &lim) == nil
-	lim.UD = plan.probeInline(fabric.UD, &lim) == nil
+	// The limits hold for every transport that the adapter has.
+	lim.UC = plan.probeToo(fabric.UC, &lim)
+	lim.UD = plan.probeToo(fabric.UD, &lim)
 	return lim, nil
 }
 
@@ -70,19 +70,15 @@ func (p *qpPlan) probe(t fabric.Transport, lim *fabric.Limits) error {
 	}
 }
 
-// probeInline lowers the inline data until a short queue pair can be made.
-func (p *qpPlan) probeInline(t fabric.Transport, lim *fabric.Limits) error {
-	p.sendDepth, p.recvDepth = 1, 1
-	for want := lim.MaxInline; ; want = want * 3 / 4 &^ 15 {
-		inline, err := p.try(t, want)
-		if err == nil {
-			lim.MaxInline = min(want, inline)
-			return nil
-		}
-		if want == 0 {
-			return err
-		}
+// probeToo does so for a transport that the adapter may not have, and reports
+// whether it has.
+func (p *qpPlan) probeToo(t fabric.Transport, lim *fabric.Limits) bool {
+	lower := *lim
+	if p.probe(t, &lower) != nil {
+		return false
 	}
+	*lim = lower
+	return true
 }
 
 // try makes a queue pair and returns how much inline data it takes.

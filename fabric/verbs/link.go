@@ -7,9 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"net"
-	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -45,6 +43,40 @@ type link struct {
 	hung   bool // the queue pair is closed
 	grace  *time.Timer
 	closed bool
+	desk   linkDesk
+}
+
+// linkDesk is where a link writes and looks. It is kept so that telling, which
+// goes on all the time, does not allocate.
+type linkDesk struct {
+	buf  [headBytes + countsBytes]byte
+	put  func(fd uintptr) bool // writes msg
+	msg  []byte
+	sent int
+
+	look   func(fd uintptr) // asks for window and room
+	window uint32           // what the peer's system offers to take
+	widest uint32           // the most that it has offered
+	room   bool
+	info   unix.TCPInfo
+	since  int // tells since the last look
+}
+
+// newLink makes a link that does not run yet.
+func newLink(q *QP, c *net.TCPConn, raw syscall.RawConn) *link {
+	l := &link{q: q, c: c, raw: raw}
+	d := &l.desk
+	d.put = func(fd uintptr) bool {
+		d.sent, _ = unix.Write(int(fd), d.msg)
+		return true
+	}
+	d.look = func(fd uintptr) {
+		const unanswered = 8 // packets that may be under way
+		if tcpInfo(fd, &d.info) {
+			d.window, d.room = d.info.Snd_wnd, d.info.Unacked < unanswered
+		}
+	}
+	return l
 }
 
 // startLink begins to listen to the peer of a queue pair that is connected.
@@ -54,7 +86,7 @@ func (d *Device) startLink(q *QP, c *net.TCPConn) error {
 		return err
 	}
 	tuneControl(c, raw)
-	l := &link{q: q, c: c, raw: raw}
+	l := newLink(q, c, raw)
 	d.mu.Lock()
 	if d.closed || d.killed.Load() {
 		d.mu.Unlock()
@@ -62,10 +94,13 @@ func (d *Device) startLink(q *QP, c *net.TCPConn) error {
 	}
 	d.links[l] = struct{}{}
 	d.startTelling()
-	d.mu.Unlock()
 	q.mu.Lock()
 	q.link = l
 	q.mu.Unlock()
+	d.mu.Unlock()
+	if q.State() != fabric.StateReady { // broken when nobody could be told
+		q.farewell(byeOver)
+	}
 	go l.run()
 	return nil
 }
@@ -108,7 +143,7 @@ func (l *link) run() {
 
 // handle acts on a message.
 func (l *link) handle(k kind, body []byte, heardBye *bool) error {
-	switch k {
+	switch k { //nolint:exhaustive // the others are for the handshake
 	case kindCounts:
 		c, err := decodeCounts(body)
 		if err == nil {
@@ -162,27 +197,41 @@ func (l *link) write(msg []byte) {
 	if l.deaf || l.closed {
 		return
 	}
-	n := 0
-	err := l.raw.Write(func(fd uintptr) bool {
-		n, _ = unix.Write(int(fd), msg)
-		return true
-	})
-	if err != nil || n != len(msg) {
+	l.desk.msg, l.desk.sent = msg, 0
+	if err := l.raw.Write(l.desk.put); err != nil || l.desk.sent != len(msg) {
 		// It has hung up, which is being read, or it does not read.
 		l.deaf = true
 	}
 }
 
-// tell sends the counts if they have changed, and reports whether they had.
+// hasRoom reports whether the peer's system takes more: a process that is
+// stopped reads nothing, and must not be taken for dead because its buffer is
+// full. A kernel before 5.4 does not say. l.mu is held.
+func (l *link) hasRoom() bool {
+	const often = 8 // one look for so many tells
+	d := &l.desk
+	if d.since++; d.since < often {
+		return true
+	}
+	d.window, d.room = 0, true
+	_ = l.raw.Control(d.look)
+	d.widest = max(d.widest, d.window)
+	if !d.room || d.window < d.widest/4 {
+		return false
+	}
+	d.since = 0
+	return true
+}
+
+// tell sends the counts if they have changed, and reports whether it did.
 func (l *link) tell() bool {
 	c := l.q.counts()
-	if c == l.told {
+	if c == l.told || !l.hasRoom() {
 		return false
 	}
 	l.told = c
-	var buf [headBytes + countsBytes]byte
 	var body [countsBytes]byte
-	l.write(appendMessage(buf[:0], kindCounts, c.append(body[:0])))
+	l.write(appendMessage(l.desk.buf[:0], kindCounts, c.append(body[:0])))
 	return true
 }
 
@@ -244,18 +293,31 @@ func (d *Device) startTelling() {
 	}
 }
 
-// audience returns whom there is something to tell; nobody ends the telling.
-func (d *Device) audience() (links []*link, handles []*handle, c *counter) {
+// audience is whom there is something to tell. Its memory is used again.
+type audience struct {
+	links   []*link
+	handles []*handle
+	counter *counter
+}
+
+// gather finds the audience, and reports whether there is any; nobody ends the
+// telling.
+func (a *audience) gather(d *Device) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	links = slices.Collect(maps.Keys(d.links))
+	clear(a.links)
+	clear(a.handles)
+	a.links, a.handles, a.counter = a.links[:0], a.handles[:0], d.counter
+	for l := range d.links {
+		a.links = append(a.links, l)
+	}
 	for p := range d.domains {
-		handles = slices.AppendSeq(handles, maps.Keys(p.handles))
+		for h := range p.handles {
+			a.handles = append(a.handles, h)
+		}
 	}
-	if d.telling = len(links)+len(handles) != 0 && !d.killed.Load() && (!d.closed || len(links) != 0); !d.telling {
-		return nil, nil, nil
-	}
-	return links, handles, d.counter
+	d.telling = len(a.links)+len(a.handles) != 0 && !d.killed.Load() && (!d.closed || len(a.links) != 0)
+	return d.telling
 }
 
 // tellCounts tells peers what they cannot see, as long as there are any.
@@ -263,17 +325,17 @@ func (d *Device) tellCounts() {
 	pause := tellFirst
 	t := time.NewTimer(pause)
 	defer t.Stop()
+	var a audience
 	for range t.C {
-		links, handles, c := d.audience()
-		if len(links)+len(handles) == 0 {
+		if !a.gather(d) {
 			return
 		}
 		changed := false
-		for _, l := range links {
+		for _, l := range a.links {
 			changed = l.keepUp() || changed
 		}
-		for _, h := range handles {
-			changed = h.mail(c) || changed
+		for _, h := range a.handles {
+			changed = h.mail(a.counter) || changed
 		}
 		if pause = min(2*pause, tellLast); changed {
 			pause = tellFirst

@@ -52,7 +52,7 @@ func (d *Device) Listen(addr fabric.Addr, cfg fabric.ListenConfig) (fabric.Liste
 		return nil, listenError(addr, err)
 	}
 	l := &listener{
-		dev: d, l: nl.(*net.TCPListener), timeout: cfg.HandshakeTimeout,
+		dev: d, l: nl.(*net.TCPListener), timeout: cfg.HandshakeTimeout, //nolint:errcheck // what network tcp gives
 		addr:     fabric.Addr{Fabric: "rdma", Name: nl.Addr().String(), Options: addr.Options},
 		requests: make(chan *connRequest, cfg.Backlog),
 		greeters: make(chan struct{}, max(4*cfg.Backlog, 256)),
@@ -152,7 +152,7 @@ func (l *listener) greet(h *halfOpen) {
 	}
 	if err != nil {
 		if errors.Is(err, fabric.ErrProtocol) {
-			_ = h.say(kindRefuse, []byte(err.Error()))
+			h.refuse(err.Error())
 		}
 		h.abandon()
 		return
@@ -278,10 +278,11 @@ func (r *connRequest) connect(ctx context.Context, q *QP, private []byte) error 
 	h := r.half
 	_ = h.c.SetDeadline(until(r.l.timeout))
 	stop := h.bounded(ctx)
+	defer stop()
 	q.peer, q.peerPrivate = r.Peer(), r.hello.end.private
 	m, err := r.manager()
 	if err != nil {
-		_ = h.say(kindRefuse, []byte(err.Error()))
+		h.refuse(err.Error())
 		return err
 	}
 	if m != nil {
@@ -314,11 +315,11 @@ func (r *connRequest) manager() (*manager, error) {
 func (r *connRequest) answer(q *QP, private []byte) error {
 	psn := begin24()
 	if err := q.join(&r.hello.end, psn); err != nil {
-		_ = r.half.say(kindRefuse, []byte(err.Error()))
+		r.half.refuse(err.Error())
 		return err
 	}
 	mine := q.describe(psn, private)
-	if err := r.half.say(kindAccept, mine.append(nil)); err != nil {
+	if err := r.half.say(kindAccept, mine.encode()); err != nil {
 		return err
 	}
 	return r.half.hearReady()
@@ -344,7 +345,7 @@ func (r *connRequest) answerManaged(ctx context.Context, q *QP, m *manager, priv
 	defer m.unexpect(token, request)
 	mine := q.describe(0, private)
 	mine.managed, mine.end.manager, mine.end.token = true, m.addr, token
-	if err := r.half.say(kindAccept, mine.append(nil)); err != nil {
+	if err := r.half.say(kindAccept, mine.encode()); err != nil {
 		return err
 	}
 	ready := make(chan error, 1)
@@ -395,7 +396,7 @@ func (r *connRequest) refuse(why string) {
 	}
 	if !r.half.dev.killed.Load() {
 		_ = r.half.c.SetWriteDeadline(until(r.l.timeout))
-		_ = r.half.say(kindRefuse, []byte(why))
+		r.half.refuse(why)
 	}
 	r.half.abandon()
 }

@@ -3,7 +3,9 @@
 package verbs
 
 import (
+	"errors"
 	"fmt"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 )
@@ -18,15 +20,32 @@ const capIPCLock = 14
 // are. Other pinned memory of the process is not known here; the kernel
 // counts it too.
 func checkMemlock(pinned, size uint64) error {
-	var lim unix.Rlimit
-	if err := unix.Getrlimit(unix.RLIMIT_MEMLOCK, &lim); err != nil || lim.Cur == unix.RLIM_INFINITY {
-		return nil
-	}
-	if pinned+size <= lim.Cur || hasIPCLock() {
+	most, limited := memlock()
+	if !limited || pinned+size <= most {
 		return nil
 	}
 	return fmt.Errorf("%d bytes cannot be pinned beside %d that are: the limit of locked memory is %d; %s",
-		size, pinned, lim.Cur, memlockAdvice)
+		size, pinned, most, memlockAdvice)
+}
+
+// memlock returns how many bytes the process may pin, if that is limited.
+func memlock() (most uint64, limited bool) {
+	var lim unix.Rlimit
+	err := unix.Getrlimit(unix.RLIMIT_MEMLOCK, &lim)
+	return lim.Cur, err == nil && lim.Cur != unix.RLIM_INFINITY && !hasIPCLock()
+}
+
+// explainPin says what to do when the kernel refuses to make something whose
+// memory it has to pin: regions, and the queues of most adapters.
+func explainPin(err error) error {
+	if errors.Is(err, syscall.ENOMEM) || errors.Is(err, syscall.EAGAIN) || errors.Is(err, syscall.EPERM) {
+		if most, limited := memlock(); limited {
+			return fmt.Errorf("%w: the kernel refuses to pin it, and the limit of locked memory is %d bytes; %s",
+				err, most, memlockAdvice)
+		}
+		return fmt.Errorf("%w: the kernel or the adapter has no room for it", err)
+	}
+	return err
 }
 
 func hasIPCLock() bool {

@@ -11,6 +11,7 @@ struct null_adapter {
 	struct ibv_cq cq;
 	uint64_t wr_id;
 	int left;
+	int echo; // completes what is posted
 };
 
 static struct null_adapter *of_cq(struct ibv_cq *cq)
@@ -18,13 +19,20 @@ static struct null_adapter *of_cq(struct ibv_cq *cq)
 	return (struct null_adapter *)((char *)cq - offsetof(struct null_adapter, cq));
 }
 
+static struct null_adapter *of_qp(struct ibv_qp *qp)
+{
+	return (struct null_adapter *)((char *)qp - offsetof(struct null_adapter, qp));
+}
+
 static int null_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
 {
-	(void)qp;
+	struct null_adapter *a = of_qp(qp);
 	(void)bad;
 	volatile uint64_t seen = 0;
-	for (; wr; wr = wr->next)
+	for (; wr; wr = wr->next) {
 		seen += wr->wr_id;
+		a->left += a->echo;
+	}
 	return 0;
 }
 
@@ -62,5 +70,20 @@ void rm_null_complete(const struct rm_null *null, uint64_t wr_id, int32_t n)
 {
 	struct null_adapter *a = of_cq((struct ibv_cq *)null->cq);
 	a->wr_id = wr_id;
-	a->left = n;
+	a->echo = n < 0;
+	a->left = n < 0 ? 0 : n;
+}
+
+void rm_repeat_post(uintptr_t qp, uintptr_t first, int32_t n, int32_t times)
+{
+	while (times-- > 0)
+		rm_post_send(qp, first, n);
+}
+
+int32_t rm_repeat_poll(uintptr_t cq, int32_t n, uintptr_t wc, int32_t times)
+{
+	int32_t got = 0;
+	while (times-- > 0)
+		got += rm_poll_cq(cq, n, wc);
+	return got;
 }

@@ -29,6 +29,13 @@ func (c *CQ) Poll(out []fabric.Completion) int {
 	if len(c.soft)+len(c.stash) != 0 {
 		n = c.takeKept(out)
 	}
+	if c.ahead != c.aheadEnd {
+		// Before a sleep the adapter is asked as well: it makes no event for
+		// what was there before (see Waiter.sleep).
+		if n = c.takeAhead(out, n); n != 0 && c.asleep.Load() == 0 {
+			return n
+		}
+	}
 	for n < len(out) {
 		want := min(len(out)-n, batchMax)
 		got := c.hw.cq.poll(c.desk, want)
@@ -113,8 +120,22 @@ func (c *CQ) takeKept(out []fabric.Completion) int {
 	return n
 }
 
+// takeAhead delivers completions that Post took along, behind the n that out
+// has already.
+func (c *CQ) takeAhead(out []fabric.Completion, n int) int {
+	for c.ahead != c.aheadEnd && n < len(out) {
+		n += c.take(&c.desk.done[c.ahead], &out[n])
+		c.ahead++
+	}
+	return n
+}
+
 // pull moves everything out of the adapter's queue.
 func (c *CQ) pull() {
+	if c.ahead != c.aheadEnd && !c.gone { // the desk goes with the queue
+		c.stash = append(c.stash, c.desk.done[c.ahead:c.aheadEnd]...)
+		c.ahead = c.aheadEnd
+	}
 	for !c.gone {
 		got := c.hw.cq.poll(c.desk, batchMax)
 		c.stash = append(c.stash, c.desk.done[:max(got, 0)]...)

@@ -75,7 +75,7 @@ func startChild(t *testing.T, name string, k task) *child {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(exe) //nolint:noctx // it ends with its input, or is killed
+	cmd := exec.Command(exe)
 	cmd.Env = append(os.Environ(), childEnv+"="+name)
 	cmd.Stderr = os.Stderr
 	w, err := cmd.StdinPipe()

@@ -59,10 +59,13 @@ type QP struct {
 	done    chan struct{}
 	stats   stats
 
-	// mu guards hw for everybody but the owner, and the rest.
+	// hwMu guards the adapter's part for everybody but the owner. It may be
+	// held for seconds: who connects looks for the peer on the network.
+	hwMu sync.Mutex
+	hw   hwQP // 0 when released
+	cm   cmID // 0 when it was not connected by a manager
+
 	mu       sync.Mutex
-	hw       hwQP // 0 when released
-	cm       cmID // 0 when it was not connected by a manager
 	reason   error
 	link     *link
 	reported counts            // by the peer
@@ -89,8 +92,11 @@ func (d *Device) newQP(cfg fabric.QPConfig) (*QP, error) {
 			d.Name(), fabric.ErrInvalid)
 	}
 	q := &QP{
-		dev: d, transport: cfg.Transport, domain: dom, send: send, recv: recv, rnr: planRNR(cfg.RNRTimeout), rnrTimeout: cfg.RNRTimeout,
+		dev: d, transport: cfg.Transport, domain: dom, send: send, recv: recv, rnrTimeout: cfg.RNRTimeout,
 		sendDepth: uint64(cfg.SendDepth), recvDepth: uint64(cfg.RecvDepth), done: make(chan struct{}),
+	}
+	if cfg.Transport == fabric.RC { // the others do not wait for receives
+		q.rnr = planRNR(cfg.RNRTimeout)
 	}
 	q.sends, q.sendMask = make([]sendSlot, power(cfg.SendDepth)), uint64(power(cfg.SendDepth)-1)
 	q.recvs, q.recvMask = make([]uint64, power(cfg.RecvDepth)), uint64(power(cfg.RecvDepth)-1)
@@ -132,7 +138,7 @@ func (q *QP) open() error {
 		sendDepth: int(q.sendDepth), recvDepth: int(q.recvDepth), segs: d.lim.MaxSegs, inline: d.lim.MaxInline,
 	})
 	if err != nil {
-		return fmt.Errorf("fabric: queue pair of depths %d and %d: %w", q.sendDepth, q.recvDepth, err)
+		return fmt.Errorf("fabric: queue pair of depths %d and %d: %w", q.sendDepth, q.recvDepth, explainPin(err))
 	}
 	if err := q.sit(); err != nil {
 		_ = q.hw.close()
@@ -180,8 +186,8 @@ func (q *QP) abandon() {
 // release gives the adapter's part back; nothing of the queue pair touches
 // memory any more.
 func (q *QP) release() error {
-	q.mu.Lock()
-	defer q.mu.Unlock()
+	q.hwMu.Lock()
+	defer q.hwMu.Unlock()
 	if q.hw == 0 {
 		return nil
 	}
@@ -208,7 +214,9 @@ func (q *QP) forget() {
 	q.mu.Lock()
 	q.final = &c
 	q.mu.Unlock()
-	delete(d.qps, q.num)
+	if d.qps[q.num] == q { // the adapter may have given the number away again
+		delete(d.qps, q.num)
+	}
 	d.past.Add(&c)
 	q.domain.qps--
 }
@@ -265,8 +273,8 @@ func (q *QP) explain(reason error) {
 
 // stop has the adapter flush the queue pair (I4).
 func (q *QP) stop() {
-	q.mu.Lock()
-	defer q.mu.Unlock()
+	q.hwMu.Lock()
+	defer q.hwMu.Unlock()
 	if q.hw != 0 {
 		_ = q.hw.to(stateError)
 	}
@@ -313,9 +321,9 @@ func (q *QP) checkUp() {
 		return
 	}
 	known := q.stats.known.Load()
-	q.mu.Lock()
+	q.hwMu.Lock()
 	dead := q.hw != 0 && q.hw.inError()
-	q.mu.Unlock()
+	q.hwMu.Unlock()
 	switch {
 	case !dead:
 	case q.stats.posted.Load() == known:

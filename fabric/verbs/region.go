@@ -3,12 +3,10 @@
 package verbs
 
 import (
-	"errors"
 	"fmt"
 	"runtime"
 	"slices"
 	"sync"
-	"syscall"
 
 	"github.com/remora-kv/remora/fabric"
 	"github.com/remora-kv/remora/internal/arena"
@@ -33,8 +31,8 @@ type region struct {
 func (p *Domain) Alloc(purpose string, size int, access fabric.Access) (*fabric.Region, error) {
 	d := p.dev
 	if size <= 0 || size > d.lim.MaxRegion {
-		return nil, fmt.Errorf("fabric: region %q of %d bytes, the device takes 1 to %d: %w",
-			purpose, size, d.lim.MaxRegion, fabric.ErrInvalid)
+		return nil, fmt.Errorf("fabric: region %q of %d bytes, the device takes 1 to %d (its max_mr_size); "+
+			"use several smaller regions: %w", purpose, size, d.lim.MaxRegion, fabric.ErrInvalid)
 	}
 	if err := p.lock(purpose, size); err != nil {
 		return nil, err
@@ -77,10 +75,12 @@ func (p *Domain) register(purpose string, size int, access fabric.Access) (*regi
 		return nil, fmt.Errorf("fabric: region %q: %w", purpose, err)
 	}
 	b.HugePages()
+	p.mu.RLock()
+	defer p.mu.RUnlock()
 	hw, err := p.registerFresh(b.Bytes(), access)
 	if err != nil {
 		_ = b.Free()
-		return nil, fmt.Errorf("fabric: region %q of %d bytes: %w", purpose, size, explainRegister(err))
+		return nil, fmt.Errorf("fabric: region %q of %d bytes: %w", purpose, size, explainPin(err))
 	}
 	r := &region{
 		domain: p, purpose: purpose, block: b, size: size,
@@ -101,7 +101,7 @@ func (p *Domain) register(purpose string, size int, access fabric.Access) (*regi
 }
 
 // registerFresh registers memory under a key that was not revoked a moment
-// ago: adapters choose keys, and some choose from few.
+// ago: adapters choose keys, and some choose from few. p.mu is held.
 func (p *Domain) registerFresh(mem []byte, access fabric.Access) (hwRegion, error) {
 	var rejected []hwRegion
 	defer func() {
@@ -110,21 +110,15 @@ func (p *Domain) registerFresh(mem []byte, access fabric.Access) (hwRegion, erro
 		}
 	}()
 	for {
-		hw, err := p.registerOnce(mem, accessFlags(access))
+		if p.hw == 0 {
+			return hwRegion{}, fabric.ErrClosed
+		}
+		hw, err := p.hw.register(mem, accessFlags(access))
 		if err != nil || access == 0 || len(rejected) == 8 || !p.dev.wasRevoked(hw.rkey) {
 			return hw, err
 		}
 		rejected = append(rejected, hw)
 	}
-}
-
-func (p *Domain) registerOnce(mem []byte, flags int) (hwRegion, error) {
-	p.mu.RLock()
-	defer p.mu.RUnlock()
-	if p.hw == 0 {
-		return hwRegion{}, fabric.ErrClosed
-	}
-	return p.hw.register(mem, flags)
 }
 
 // accessFlags are the rights of the library (I8).
@@ -140,14 +134,6 @@ func accessFlags(a fabric.Access) int {
 		flags |= accessAtomic
 	}
 	return flags
-}
-
-// explainRegister says what to do when memory cannot be registered.
-func explainRegister(err error) error {
-	if errors.Is(err, syscall.ENOMEM) || errors.Is(err, syscall.EAGAIN) || errors.Is(err, syscall.EPERM) {
-		return fmt.Errorf("%w: the kernel refuses to pin it; %s", err, memlockAdvice)
-	}
-	return err
 }
 
 // close revokes the key and frees the memory.

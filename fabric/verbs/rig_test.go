@@ -154,19 +154,3 @@ func (s *side) wantBroken(t *testing.T, cause error) {
 		t.Fatalf("Err is %v, want %v", err, cause)
 	}
 }
-
-// pair returns two connected sides of this process.
-func pair(t *testing.T, tr fabric.Transport) (a, b *side) {
-	t.Helper()
-	a, b = mustSide(t), mustSide(t)
-	l := a.listen(t)
-	accepted := make(chan error, 1)
-	go func() { accepted <- a.accept(l, nil) }()
-	if err := b.dial(l.Addr().Name, tr, nil); err != nil {
-		t.Fatal(err)
-	}
-	if err := <-accepted; err != nil {
-		t.Fatal(err)
-	}
-	return a, b
-}

@@ -1,6 +1,7 @@
 package verbs
 
 import (
+	"math"
 	"testing"
 	"time"
 
@@ -11,7 +12,7 @@ import (
 func TestPlanRNR(t *testing.T) {
 	for timeout := time.Microsecond; timeout < 2300*time.Millisecond; timeout += timeout/7 + 1 {
 		p := planRNR(timeout)
-		waits := time.Duration(p.retries) * rnrTimers[p.timer] * time.Microsecond
+		waits := time.Duration(p.retries) * rnrTime(p.timer)
 		if p.limit != 0 || p.retries != rnrRetries {
 			t.Fatalf("%v: %+v", timeout, p)
 		}
@@ -27,6 +28,13 @@ func TestPlanRNR(t *testing.T) {
 	}
 	for _, timeout := range []time.Duration{3 * time.Second, time.Hour} {
 		if p := planRNR(timeout); p.retries != rnrEndless || p.limit != timeout {
+			t.Errorf("%v: %+v", timeout, p)
+		}
+	}
+	// As long as can be said is longer than any program runs.
+	for _, timeout := range []time.Duration{math.MaxInt64, math.MaxInt64 / 5 * 4} {
+		p := planRNR(timeout)
+		if p.retries != rnrEndless || p.limit < 24*time.Hour || int64(p.limit) > math.MaxInt64/2 {
 			t.Errorf("%v: %+v", timeout, p)
 		}
 	}

@@ -60,6 +60,7 @@ func decodeTally(b []byte) (t tally, ok bool) {
 // counter is the device's end of the tallies.
 type counter struct {
 	conn *net.UDPConn
+	at   uint16 // its port
 	done chan struct{}
 }
 
@@ -73,7 +74,7 @@ func (d *Device) tallies() *counter {
 	if ok {
 		conn, err := net.ListenUDP("udp", net.UDPAddrFromAddrPort(netip.AddrPortFrom(ip, 0)))
 		if ok = err == nil; ok {
-			d.counter = &counter{conn: conn, done: make(chan struct{})}
+			d.counter = &counter{conn: conn, at: portOf(conn), done: make(chan struct{})}
 			go d.hearTallies(d.counter)
 		}
 	}
@@ -85,7 +86,12 @@ func (c *counter) port() uint16 {
 	if c == nil {
 		return 0
 	}
-	return uint16(c.conn.LocalAddr().(*net.UDPAddr).Port)
+	return c.at
+}
+
+func portOf(c *net.UDPConn) uint16 {
+	at, _ := netip.ParseAddrPort(c.LocalAddr().String())
+	return at.Port()
 }
 
 func (c *counter) stop() {
@@ -139,6 +145,7 @@ type outbox struct {
 	mu   sync.Mutex
 	told uint64
 	said int // how often
+	buf  [tallyBytes]byte
 }
 
 func newOutbox(a *gramAddress) *outbox {
@@ -164,6 +171,6 @@ func (h *handle) mail(c *counter) bool {
 	}
 	o.said++
 	t := tally{qpn: uint32(h.dest), qkey: uint32(h.dest >> 32), sender: o.sender, sent: sent}
-	_, _ = c.conn.WriteToUDPAddrPort(t.append(make([]byte, 0, tallyBytes)), o.to)
+	_, _ = c.conn.WriteToUDPAddrPort(t.append(o.buf[:0]), o.to)
 	return true
 }

@@ -6,14 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"runtime"
 	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/remora-kv/remora/fabric"
-	"github.com/remora-kv/remora/internal/fence"
+	"github.com/remora-kv/remora/fabric/internal/spin"
 )
 
 // Waiter implements fabric.Waiter on completion channels.
@@ -26,7 +25,8 @@ type Waiter struct {
 	// fds are the waiter's bell, then channel and bell of each queue.
 	fds []unix.PollFd
 
-	woken  atomic.Uint32
+	spinner spin.Spinner
+
 	asleep atomic.Uint32
 	sleeps atomic.Uint64
 	// rescues counts sleeps that nothing ended though there was something.
@@ -47,7 +47,10 @@ func (d *Device) NewWaiter(cfg fabric.WaitConfig) (fabric.Waiter, error) {
 	if closed {
 		return nil, d.errClosed()
 	}
-	w := &Waiter{cfg: cfg, clock: d.clock, quirk: d.quirks.SolicitedMissesFailures}
+	w := &Waiter{
+		cfg: cfg, clock: d.clock, quirk: d.quirks.SolicitedMissesFailures,
+		spinner: spin.Spinner{Clock: d.clock, Policy: cfg.Policy, Time: cfg.Spin, Burst: spinBurst, Yields: yields},
+	}
 	for _, c := range cfg.CQs {
 		cq, ok := c.(*CQ)
 		if !ok || cq.dev != d {
@@ -71,67 +74,19 @@ func (d *Device) NewWaiter(cfg fabric.WaitConfig) (fabric.Waiter, error) {
 // a program to sleep for good.
 const maxSleep = 200 * time.Millisecond
 
-// Spinning calls poll this often between looks at the clock.
-const spinBurst = 64
+// Spinning calls poll this often between looks at the clock, and yields this
+// often before each sleep.
+const (
+	spinBurst = 64
+	yields    = 4
+)
 
 // Wait implements fabric.Waiter.
 func (w *Waiter) Wait(poll func() bool, timeout time.Duration) bool {
 	if poll() {
 		return true
 	}
-	deadline := int64(math.MaxInt64)
-	now := w.clock.Now()
-	if timeout > 0 {
-		deadline = now + int64(timeout)
-	}
-	for {
-		switch w.spin(poll, now, deadline) {
-		case found:
-			return true
-		case over:
-			return poll()
-		}
-		for range 4 {
-			runtime.Gosched()
-			if poll() {
-				return true
-			}
-		}
-		if w.sleep(poll, deadline) {
-			return true
-		}
-		now = w.clock.Now()
-	}
-}
-
-// What spinning ended with.
-const (
-	found = iota
-	over
-	quiet
-)
-
-// spin polls without a pause for the configured time, or for ever when busy.
-func (w *Waiter) spin(poll func() bool, start, deadline int64) int {
-	for {
-		for range spinBurst {
-			if poll() {
-				return found
-			}
-			if w.woken.Load() != 0 {
-				w.woken.Store(0)
-				return over
-			}
-		}
-		now := w.clock.Now()
-		if now >= deadline {
-			return over
-		}
-		if w.cfg.Policy == fabric.Adaptive && now-start >= int64(w.cfg.Spin) {
-			return quiet
-		}
-		fence.Pause()
-	}
+	return w.spinner.Wait(poll, func(deadline int64) bool { return w.sleep(poll, deadline) }, timeout)
 }
 
 // sleep blocks until something happens, after arming everything that can tell
@@ -144,7 +99,7 @@ func (w *Waiter) sleep(poll func() bool, deadline int64) bool {
 		w.cfg.Doze()
 	}
 	hit := poll()
-	if !hit && w.woken.Load() == 0 && !w.pendingNotes() {
+	if !hit && !w.spinner.Woken() && !w.pending() {
 		w.sleeps.Add(1)
 		longest := w.clock.Now() + int64(maxSleep)
 		if rung := w.block(min(until, longest)); !rung && longest < until {
@@ -176,6 +131,9 @@ func (w *Waiter) eventComes() bool {
 func (w *Waiter) arm() (until int64) {
 	until = math.MaxInt64
 	for _, c := range w.cqs {
+		if c.gone { // closed before its waiter
+			return 0
+		}
 		c.asleep.Store(1)
 		c.hw.drain() // of former sleeps
 		if err := c.hw.arm(w.cfg.SolicitedOnly && !(w.quirk && c.outstanding())); err != nil {
@@ -198,11 +156,12 @@ func (c *CQ) outstanding() bool {
 	return false
 }
 
-// pendingNotes reports whether a note came after poll looked; a poll that does
-// not look at every queue must not keep its notes from waking.
-func (w *Waiter) pendingNotes() bool {
+// pending reports whether there is something that makes no event: a note that
+// came after poll looked, or completions that a look at one queue has left for
+// another, which poll had looked at before.
+func (w *Waiter) pending() bool {
 	for _, c := range w.cqs {
-		if c.attention.Load() != 0 {
+		if c.attention.Load() != 0 || len(c.soft)+len(c.stash) != 0 || c.ahead != c.aheadEnd {
 			return true
 		}
 	}
@@ -236,7 +195,7 @@ func (w *Waiter) block(until int64) bool {
 
 // Wake implements fabric.Waiter.
 func (w *Waiter) Wake() {
-	w.woken.Store(1)
+	w.spinner.Wake()
 	if w.asleep.Load() != 0 {
 		w.bell.ring()
 	}

@@ -83,18 +83,17 @@ func appendMessage(b []byte, k kind, body []byte) []byte {
 
 // readMessage reads the next message. The body is in buf.
 func readMessage(r io.Reader, buf *[maxBody]byte) (kind, []byte, error) {
-	var head [headBytes]byte
-	if _, err := io.ReadFull(r, head[:]); err != nil {
+	if _, err := io.ReadFull(r, buf[:headBytes]); err != nil {
 		return 0, nil, err
 	}
-	n := int(binary.LittleEndian.Uint16(head[:]))
+	n, k := int(binary.LittleEndian.Uint16(buf[:])), kind(buf[2])
 	if n > maxBody {
 		return 0, nil, violation("a control message of %d bytes, the limit is %d", n, maxBody)
 	}
 	if _, err := io.ReadFull(r, buf[:n]); err != nil {
 		return 0, nil, err
 	}
-	return kind(head[2]), buf[:n], nil
+	return k, buf[:n], nil
 }
 
 // mtuCode and codeMTU turn an MTU into a byte and back.
@@ -108,7 +107,8 @@ func mtuCode(mtu int) byte {
 
 func codeMTU(code byte) int { return 128 << code }
 
-func (h *hello) append(b []byte) []byte {
+func (h *hello) encode() []byte {
+	b := make([]byte, 0, maxBody)
 	b = binary.LittleEndian.AppendUint32(b, wireMagic)
 	b = append(b, wireVersion, byte(h.transport), flag(h.managed))
 	e := &h.end

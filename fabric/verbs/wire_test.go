@@ -30,7 +30,7 @@ func TestHelloRoundTrip(t *testing.T) {
 	for _, private := range []int{0, 1, 56, maxPrivate} {
 		h := sampleHello()
 		h.end.private = bytes.Repeat([]byte{7}, private)
-		got, err := decodeHello(h.append(nil))
+		got, err := decodeHello(h.encode())
 		if private == 0 {
 			h.end.private = nil
 			got.end.private = nil
@@ -48,7 +48,7 @@ func TestHelloBytes(t *testing.T) {
 		"01" + "03" + "10" + "3412" + "efcdab00" + "56341200" + "80c3c90100000000" +
 		"000102030405060708090a0b0c0d0e0f" +
 		"00000000000000000000ffff0a010203" + "3412" + "8877665544332211" + "77686f"
-	if got := hex.EncodeToString(h.append(nil)); got != want {
+	if got := hex.EncodeToString(h.encode()); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 	msg := appendMessage(nil, kindBye, []byte{byeFault})
@@ -59,7 +59,7 @@ func TestHelloBytes(t *testing.T) {
 
 func TestHelloRefusesNonsense(t *testing.T) {
 	good := sampleHello()
-	b := good.append(nil)
+	b := good.encode()
 	change := func(at int, v byte) []byte {
 		c := bytes.Clone(b)
 		c[at] = v
@@ -151,7 +151,7 @@ func TestGramAddress(t *testing.T) {
 // Whatever comes over the wire is decoded to something legal, or refused.
 func FuzzDecode(f *testing.F) {
 	h := sampleHello()
-	f.Add(h.append(nil))
+	f.Add(h.encode())
 	f.Add((&gramAddress{}).encode())
 	f.Add((&counts{}).append(nil))
 	f.Fuzz(func(t *testing.T, b []byte) {

@@ -39,7 +39,9 @@
 //
 // # Why not otherwise
 //
-// The verbs libraries are not opened here: the answer must be the same from a
-// binary that was built without the verbs provider, and "the library is there,
-// but this binary cannot use it" is the most useful thing it can say.
+// Libraries, modules and ports are looked for in files and not by opening the
+// libraries: the answer must be the same from a binary that was built without
+// the verbs provider, and "the library is there, but this binary cannot use it"
+// is the most useful thing it can say. Only what a device can do is asked of the
+// device itself, by a binary that has the provider.
 package doctor

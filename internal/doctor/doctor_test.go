@@ -136,11 +136,20 @@ func hosts() map[string]*doctor.Host {
 		port("mlx5_1", "1", "1: DOWN", "Ethernet", linkLocal+"|RoCE v2|eth2"),
 		map[string]string{"sys/class/net/eth0/operstate": "up\n", "sys/class/net/eth1/operstate": "up\n"}))
 	roce.Verbs, roce.CPUs, roce.Memlock = true, cpus(4), doctor.Unlimited
+	roce.TryDevice = func(string, int) (doctor.Limits, error) {
+		return doctor.Limits{
+			Inline: 512, Segments: 8, Depth: 4096, CQDepth: 4194304, Message: 1 << 30, MTU: 4096,
+			Reads: 16, Region: 1 << 40, UC: true, UD: true, Atomics: true,
+		}, nil
+	}
 
 	ib := healthy(both(linux6, libraries, modules, nodes, port("mlx5_0", "1", "4: ACTIVE", "InfiniBand", linkLocal, emptyIB),
 		port("mlx5_0", "2", "2: INIT", "InfiniBand", linkLocal)))
 	ib.TryOpen = refuses
 	ib.Verbs = true
+	ib.TryDevice = func(string, int) (doctor.Limits, error) {
+		return doctor.Limits{}, errors.New("fabric: verbs: device mlx5_0: permission denied")
+	}
 
 	pod := healthy(both(linux6, map[string]string{
 		"proc/self/cgroup":                           "0::/\n",

@@ -31,6 +31,24 @@ type Host struct {
 	TryUDP   func() error
 	// TryOpen opens a device file for reading and writing.
 	TryOpen func(path string) error
+	// TryDevice opens a port of an RDMA device and says what it can do. It is
+	// nil on ThisHost: the program, which has the provider, sets it.
+	TryDevice func(name string, port int) (Limits, error)
+}
+
+// Limits are what an RDMA device can do, in bytes and in numbers.
+type Limits struct {
+	Inline   int  `json:"inline"`
+	Segments int  `json:"segments"`
+	Depth    int  `json:"depth"`
+	CQDepth  int  `json:"cq_depth"`
+	Message  int  `json:"message"`
+	MTU      int  `json:"mtu"`
+	Reads    int  `json:"reads"`
+	Region   int  `json:"region"`
+	UC       bool `json:"uc"`
+	UD       bool `json:"ud"`
+	Atomics  bool `json:"atomics"`
 }
 
 // Unlimited as Host.Memlock is no limit.

@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"fmt"
+	"net/netip"
 	"path"
 	"slices"
 	"strconv"
@@ -24,11 +25,61 @@ func probePorts(p *patient) {
 	p.noHW = "no port of an RDMA device is active and has a GID"
 	for _, dev := range devices {
 		for _, port := range p.list(path.Join(ibDir, dev, "ports")) {
-			if p.port(dev, port) {
+			if p.port(dev, port) && p.device(dev, port) {
 				p.noHW = ""
 			}
 		}
 	}
+}
+
+// device opens the device of a usable port and reports what it can do. A binary
+// without the verbs provider cannot, and the verdict says so already.
+func (p *patient) device(dev, port string) bool {
+	num, err := strconv.Atoi(port)
+	if !p.Verbs || p.TryDevice == nil || err != nil {
+		return true
+	}
+	name := "rdma device " + dev
+	lim, err := p.TryDevice(dev, num)
+	if err != nil {
+		p.noHW = "device " + dev + " cannot be opened"
+		p.no(name, err.Error(), "see the lines above; what ibv_devinfo -d "+dev+" says may help", map[string]any{"device": dev})
+		return false
+	}
+	p.ok(name, "opens; "+transports(&lim), map[string]any{"device": dev, "port": port, "limits": lim})
+	p.more(
+		fmt.Sprintf("MTU %d, messages up to %s, inline up to %s", lim.MTU, bytesText(lim.Message), bytesText(lim.Inline)),
+		fmt.Sprintf("queues of %d requests of %d segments, completion queues of %d", lim.Depth, lim.Segments, lim.CQDepth),
+		fmt.Sprintf("%d READs and atomics in flight on each queue pair, regions up to %s", lim.Reads, bytesText(lim.Region)),
+	)
+	return true
+}
+
+// transports says what kinds of queue pairs there are, and whether they do
+// atomics.
+func transports(lim *Limits) string {
+	words := []string{"RC"}
+	if lim.UC {
+		words = append(words, "UC")
+	}
+	if lim.UD {
+		words = append(words, "UD")
+	}
+	s := strings.Join(words, ", ")
+	if lim.Atomics {
+		return s + "; atomics"
+	}
+	return s + "; no atomics"
+}
+
+// bytesText writes a size in the largest unit that it reaches.
+func bytesText(n int) string {
+	units := []string{"bytes", "KiB", "MiB", "GiB", "TiB"}
+	at := 0
+	for ; at+1 < len(units) && n >= 1<<10 && n%(1<<10) == 0; at++ {
+		n >>= 10
+	}
+	return fmt.Sprintf("%d %s", n, units[at])
 }
 
 // port reports on one port and returns whether it is usable.
@@ -54,13 +105,47 @@ func (p *patient) port(dev, port string) bool {
 		return false
 	}
 	v["gid"] = best.Index
+	if p.rdmaHost == "" && layer == gid.Ethernet && best.Class() > 1 {
+		p.rdmaHost = hostText(best.Addr)
+	}
 	found += fmt.Sprintf("; takes GID %d (%s) of %d", best.Index, best, len(gids))
 	if layer == gid.Ethernet && best.Kind != "RoCE v2" {
 		p.warn(name, found, "RoCE v1 does not cross routers; enable RoCE v2 (cma_roce_mode) and give the interface an IP address", v)
-		return true
+	} else {
+		p.advise(name, found, gidAdvice(gids, best, dev), v)
 	}
-	p.advise(name, found, gidAdvice(gids, best, dev), v)
+	p.more(gidLines(gids, best)...)
 	return true
+}
+
+// hostText is an address as it stands in a URL.
+func hostText(a netip.Addr) string {
+	if a = a.Unmap(); a.Is4() {
+		return a.String()
+	}
+	return "[" + a.String() + "]"
+}
+
+// mostGIDs is how many GIDs people get to see.
+const mostGIDs = 8
+
+// gidLines lists the GIDs of a port that has several.
+func gidLines(gids []gid.Entry, best *gid.Entry) []string {
+	var lines []string
+	if len(gids) < 2 {
+		return nil
+	}
+	for i := range gids {
+		if i == mostGIDs {
+			return append(lines, fmt.Sprintf("and %d more, which --json lists", len(gids)-i))
+		}
+		taken := ""
+		if gids[i].Index == best.Index {
+			taken = ", taken"
+		}
+		lines = append(lines, fmt.Sprintf("GID %d: %s%s", gids[i].Index, &gids[i], taken))
+	}
+	return lines
 }
 
 func empty(s string) bool { return s == "" }

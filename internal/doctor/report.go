@@ -32,6 +32,8 @@ type Finding struct {
 	Mark  Mark   `json:"mark"`
 	// Found says in words what is there.
 	Found string `json:"found"`
+	// More are further lines for people; programs find it all in Values.
+	More []string `json:"-"`
 	// Next says what to do, if anything.
 	Next string `json:"next,omitempty"`
 	// Values are the facts behind Found, for programs.
@@ -90,6 +92,7 @@ type patient struct {
 	noMemfd, noUnix, noTCP, noUDP       string
 	noBinary, noLibraries, noNode, noHW string
 	socket                              string // where a socket file can be
+	rdmaHost                            string // address of a usable port
 }
 
 func (p *patient) add(f Finding) { p.findings = append(p.findings, f) }
@@ -97,6 +100,12 @@ func (p *patient) add(f Finding) { p.findings = append(p.findings, f) }
 // ok, warn and no add a finding.
 func (p *patient) ok(probe, found string, values map[string]any) {
 	p.add(Finding{Probe: probe, Mark: OK, Found: found, Values: values})
+}
+
+// more adds lines to the last finding.
+func (p *patient) more(lines ...string) {
+	last := &p.findings[len(p.findings)-1]
+	last.More = append(last.More, lines...)
 }
 
 func (p *patient) advise(probe, found, next string, values map[string]any) {

@@ -16,6 +16,9 @@ func (r *Report) WriteText(w io.Writer) error {
 	}
 	for _, f := range r.Findings {
 		fmt.Fprintf(&b, "%-5s %-*s  %s\n", f.Mark, width, f.Probe, f.Found)
+		for _, line := range f.More {
+			fmt.Fprintf(&b, "%*s%s\n", 6+width+2, "", line)
+		}
 		for _, line := range wrap(f.Next, 78) {
 			fmt.Fprintf(&b, "%*s%s\n", 6+width+2, "", line)
 		}

@@ -5,7 +5,7 @@ func (p *patient) verdicts() []Verdict {
 	loop := Verdict{Fabric: "loop", For: "one process, tests", Address: "loop:name"}
 	shm := Verdict{Fabric: "shm", For: "processes of this host", Address: "shm:" + or(p.socket, "/run/remora.sock")}
 	tcp := Verdict{Fabric: "tcp", For: "any two hosts", Address: "tcp://host:port"}
-	verbs := Verdict{Fabric: "verbs", For: "hosts with RDMA", Address: "rdma://host:port"}
+	verbs := Verdict{Fabric: "verbs", For: "hosts with RDMA", Address: "rdma://" + or(p.rdmaHost, "host") + ":port"}
 	shm.need(p.noMemfd, p.noUnix)
 	tcp.need(p.noTCP)
 	verbs.need(p.noBinary, p.noLibraries, p.noNode, p.noHW)

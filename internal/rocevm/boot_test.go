@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -27,7 +28,11 @@ func bootForTest(t *testing.T, cfg Config) *Cluster {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cfg.Files, cfg.Log = append(cfg.Files, tools...), t.Logf
+	program, err := CompileRemora(t.Context(), t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg.Files, cfg.Log = slices.Concat(cfg.Files, tools, program), t.Logf
 	c, err := Boot(t.Context(), cfg)
 	if err != nil {
 		t.Fatal(err)
@@ -55,7 +60,7 @@ func runScenarios(t *testing.T, c *Cluster) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+			ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
 			defer cancel()
 			var output bytes.Buffer // of one guest or two
 			text, err := s.Run(ctx, c, &lockedBuffer{b: &output})

@@ -11,10 +11,11 @@ import (
 )
 
 // Scenario is something to do with booted guests whose outcome is known. Those
-// here use the tools of others; ours are built of the same steps.
+// with the tools of others come first: when they fail, ours are not to blame.
 type Scenario struct {
 	Name   string
-	Guests int // how many guests it needs; 0 for any number
+	Guests int  // how many guests it needs; 0 for any number
+	Remora bool // our own program must be in the guests: CompileRemora
 	Run    func(ctx context.Context, c *Cluster, output io.Writer) (summary string, err error)
 }
 
@@ -40,13 +41,16 @@ const (
 
 // scenarios in the order in which they run.
 var scenarios = []Scenario{
-	{"perftest", 0, perftestScenario},
-	{"pingpong", 0, pingpongScenario},
-	{"loss", 2, lossScenario},
-	{"cut", 2, cutScenario},
-	{"link-server", 2, linkScenario((*Cluster).Server)},
-	{"link-client", 2, linkScenario((*Cluster).Client)},
-	{"kill", 2, killScenario},
+	{Name: "perftest", Run: perftestScenario},
+	{Name: "pingpong", Run: pingpongScenario},
+	{Name: "loss", Guests: 2, Run: lossScenario},
+	{Name: "cut", Guests: 2, Run: cutScenario},
+	{Name: "link-server", Guests: 2, Run: linkScenario((*Cluster).Server)},
+	{Name: "link-client", Guests: 2, Run: linkScenario((*Cluster).Client)},
+	{Name: "kill", Guests: 2, Run: killScenario},
+	{Name: "remora-doctor", Remora: true, Run: doctorScenario},
+	{Name: "remora-perf", Remora: true, Run: perfScenario},
+	{Name: "remora-latency", Guests: 1, Remora: true, Run: latencyScenario},
 }
 
 // ScenarioNames lists the scenarios for a number of guests.

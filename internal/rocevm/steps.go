@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -157,18 +158,23 @@ type Latency struct {
 // ib_send_lat, ib_atomic_lat) with the arguments given, from the client guest to
 // the server guest, and returns what it measured. Output may be nil.
 func (c *Cluster) Perftest(ctx context.Context, output io.Writer, tool string, args ...string) (Latency, error) {
-	argv := append([]string{tool, "-d", deviceName, "-x", "1", "-F"}, args...)
-	server := Command{Argv: argv, Output: output}
-	client := Command{Argv: append(append([]string{}, argv...), c.Server().Address), Output: output}
-	p, err := c.StartPair(ctx, server, Ready{Port: toolPort}, client)
-	if err != nil {
-		return Latency{}, err
-	}
-	text, err := p.Wait(ctx)
+	text, err := c.perftest(ctx, output, nil, nil, tool, args...)
 	if err != nil {
 		return Latency{}, err
 	}
 	return parsePerftest(text)
+}
+
+// perftest runs any tool of perftest and returns what the client printed. The
+// words of server and client come before the tool's name.
+func (c *Cluster) perftest(ctx context.Context, output io.Writer, server, client []string, tool string, args ...string) (string, error) {
+	argv := append([]string{tool, "-d", deviceName, "-x", "1", "-F"}, args...)
+	p, err := c.StartPair(ctx, Command{Argv: slices.Concat(server, argv), Output: output}, Ready{Port: toolPort},
+		Command{Argv: slices.Concat(client, argv, []string{c.Server().Address}), Output: output})
+	if err != nil {
+		return "", err
+	}
+	return p.Wait(ctx)
 }
 
 // perftestRow is the line of results: bytes, iterations, then microseconds:

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/remora-kv/remora/fabric"
+	"github.com/remora-kv/remora/fabric/internal/spin"
 )
 
 // late is a request that could not execute when it was posted.
@@ -89,7 +90,7 @@ func (q *QP) rnrDeadline() (at int64, ok bool) {
 	if q.backlog.since == 0 {
 		q.backlog.since = max(1, q.core.clock.Now())
 	}
-	return after(q.backlog.since, q.rnr), true
+	return spin.After(q.backlog.since, q.rnr), true
 }
 
 func (q *QP) waitsForReceive() bool {

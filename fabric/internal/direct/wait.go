@@ -4,13 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"runtime"
 	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/remora-kv/remora/fabric"
+	"github.com/remora-kv/remora/fabric/internal/spin"
 	"github.com/remora-kv/remora/internal/fence"
 )
 
@@ -23,7 +23,8 @@ type Waiter struct {
 	fds   []unix.PollFd
 	armed uint32 // what sleeping writes into the lanes
 
-	woken  atomic.Uint32
+	spinner spin.Spinner
+
 	asleep atomic.Uint32
 	sleeps atomic.Uint64
 	// rescues counts sleeps that no bell ended though there was something.
@@ -43,7 +44,10 @@ func (d *Core) NewWaiter(cfg fabric.WaitConfig) (fabric.Waiter, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &Waiter{cfg: cfg, clock: d.clock, bell: bell, armed: armedAll}
+	w := &Waiter{
+		cfg: cfg, clock: d.clock, bell: bell, armed: armedAll,
+		spinner: spin.Spinner{Clock: d.clock, Policy: cfg.Policy, Time: cfg.Spin, Burst: spinBurst, Yields: yields},
+	}
 	if cfg.SolicitedOnly {
 		w.armed = armedSolicited
 	}
@@ -65,75 +69,19 @@ func (d *Core) NewWaiter(cfg fabric.WaitConfig) (fabric.Waiter, error) {
 // others to sleep for longer than this.
 const maxSleep = 200 * time.Millisecond
 
-// Spinning calls poll this often between looks at the clock.
-const spinBurst = 64
+// Spinning calls poll this often between looks at the clock, and yields this
+// often before each sleep.
+const (
+	spinBurst = 64
+	yields    = 4
+)
 
 // Wait implements fabric.Waiter.
 func (w *Waiter) Wait(poll func() bool, timeout time.Duration) bool {
 	if poll() {
 		return true
 	}
-	deadline := int64(math.MaxInt64)
-	now := w.clock.Now()
-	if timeout > 0 {
-		deadline = after(now, timeout)
-	}
-	for {
-		switch w.spin(poll, now, deadline) {
-		case found:
-			return true
-		case over:
-			return poll()
-		}
-		for range 4 {
-			runtime.Gosched()
-			if poll() {
-				return true
-			}
-		}
-		if w.sleep(poll, deadline) {
-			return true
-		}
-		now = w.clock.Now()
-	}
-}
-
-// after returns a moment d after t, or the end of time.
-func after(t int64, d time.Duration) int64 {
-	if int64(d) > math.MaxInt64-t {
-		return math.MaxInt64
-	}
-	return t + int64(d)
-}
-
-// What spinning ended with.
-const (
-	found = iota
-	over
-	quiet
-)
-
-// spin polls without a pause for the configured time, or for ever when busy.
-func (w *Waiter) spin(poll func() bool, start, deadline int64) int {
-	for {
-		for range spinBurst {
-			if poll() {
-				return found
-			}
-			if w.woken.Load() != 0 {
-				w.woken.Store(0)
-				return over
-			}
-		}
-		now := w.clock.Now()
-		if now >= deadline {
-			return over
-		}
-		if w.cfg.Policy == fabric.Adaptive && now-start >= int64(w.cfg.Spin) {
-			return quiet
-		}
-		fence.Pause()
-	}
+	return w.spinner.Wait(poll, func(deadline int64) bool { return w.sleep(poll, deadline) }, timeout)
 }
 
 // sleep blocks until a bell rings, after arming everything that can ring it
@@ -146,7 +94,7 @@ func (w *Waiter) sleep(poll func() bool, deadline int64) bool {
 		w.cfg.Doze()
 	}
 	hit := poll()
-	if !hit && w.woken.Load() == 0 && w.grown() == grown && !w.stirring() {
+	if !hit && !w.spinner.Woken() && w.grown() == grown && !w.stirring() {
 		w.sleeps.Add(1)
 		longest := w.clock.Now() + int64(maxSleep)
 		if rung := w.block(min(until, longest)); !rung && longest < until {
@@ -255,7 +203,7 @@ func (w *Waiter) disarm() {
 
 // Wake implements fabric.Waiter.
 func (w *Waiter) Wake() {
-	w.woken.Store(1)
+	w.spinner.Wake()
 	if w.asleep.Load() != 0 {
 		w.bell.Ring()
 	}

@@ -19,7 +19,8 @@ const usage = `rocevm runs programs on kernel verbs (Soft-RoCE) in small virtual
   rocevm run  -guests 2 [flags] -server CMD -client CMD  in two guests on a wire
   rocevm test [flags] package...                       compile tests here, run them in a guest
   rocevm probe [flags]                                 say what the guest's kernel can do
-  rocevm scenario [-guests 2] [flags] [name...]        perftest, and faults between two guests
+  rocevm scenario [-guests 2] [flags] [name...]        perftest, faults between two guests, remora itself
+  rocevm results [flags] [FILE.md]                     measure what docs/results shows of verbs
 
 rocevm COMMAND -h lists the flags. script/rdma-deps installs what the host needs.
 `
@@ -44,6 +45,7 @@ var verbs = map[string]verb{
 	"test":     testVerb,
 	"probe":    probeVerb,
 	"scenario": scenarioVerb,
+	"results":  resultsVerb,
 }
 
 func dispatch(ctx context.Context, args []string, stdout, stderr io.Writer) int {

@@ -17,7 +17,7 @@ import (
 func TestCommandLineErrors(t *testing.T) {
 	for line, want := range map[string]string{
 		"":                                    "rocevm run",
-		"dance":                               "probe, run, scenario, test",
+		"dance":                               "probe, results, run, scenario, test",
 		"run":                                 "say what to run",
 		"run -guests 2 -- true":               "-server CMD",
 		"run -guests 2 -server x -client y":   "-ready",
@@ -31,6 +31,8 @@ func TestCommandLineErrors(t *testing.T) {
 		"test":                                "which packages",
 		"test -run":                           "flag needs an argument",
 		"probe extra":                         "flags only",
+		"results -rounds 0":                   "at least 1",
+		"results -only dance":                 "cost, latency, suite",
 		"scenario kill":                       "-guests 2",
 		"scenario nothing":                    "perftest",
 		"scenario -guests 2 perftest nothing": "nothing",

@@ -65,3 +65,26 @@ func compileTools(ctx context.Context) (tools []rocevm.File, cleanup func(), err
 	}
 	return tools, func() { os.RemoveAll(dir) }, nil
 }
+
+// compilePrograms is compileTools, and our own program if asked for.
+func compilePrograms(ctx context.Context, ours bool) (files []rocevm.File, cleanup func(), err error) {
+	tools, cleanTools, err := compileTools(ctx)
+	if err != nil || !ours {
+		return tools, cleanTools, err
+	}
+	dir, err := rocevm.TempDir()
+	if err != nil {
+		cleanTools()
+		return nil, nil, err
+	}
+	cleanup = func() {
+		cleanTools()
+		os.RemoveAll(dir)
+	}
+	program, err := rocevm.CompileRemora(ctx, dir)
+	if err != nil {
+		cleanup()
+		return nil, nil, err
+	}
+	return append(tools, program...), cleanup, nil
+}

@@ -13,9 +13,9 @@ import (
 	"github.com/remora-kv/remora/internal/rocevm"
 )
 
-// scenarioVerb runs named scenarios with the tools of rdma-core and perftest,
-// all in one boot. They show that guests, wire and faults are sound, before our
-// own programs are blamed.
+// scenarioVerb runs named scenarios, all in one boot. Those with the tools of
+// rdma-core and perftest show that guests, wire and faults are sound, before our
+// own program is blamed.
 func scenarioVerb(ctx context.Context, args []string, stdout, stderr io.Writer) (int, error) {
 	flags, c := newFlags("scenario", stderr)
 	verbose := flags.Bool("v", false, "print the output of the tools")
@@ -34,7 +34,8 @@ func scenarioVerb(ctx context.Context, args []string, stdout, stderr io.Writer) 
 		}
 		chosen = append(chosen, s)
 	}
-	tools, cleanup, err := compileTools(ctx)
+	ours := slices.ContainsFunc(chosen, func(s rocevm.Scenario) bool { return s.Remora })
+	tools, cleanup, err := compilePrograms(ctx, ours)
 	if err != nil {
 		return exitUsage, err
 	}
@@ -50,19 +51,25 @@ func scenarioVerb(ctx context.Context, args []string, stdout, stderr io.Writer) 
 	if *verbose {
 		output = &lockedWriter{w: stdout}
 	}
+	err = runScenarios(bounded, cluster, chosen, stdout, output)
+	return report(ctx, cluster, stderr, asStatus(err))
+}
+
+// runScenarios runs one after the other, also after a failure.
+func runScenarios(ctx context.Context, cluster *rocevm.Cluster, chosen []rocevm.Scenario, stdout, output io.Writer) error {
 	var errs []error
 	for _, s := range chosen {
 		start := time.Now()
-		text, err := s.Run(bounded, cluster, output)
+		text, err := s.Run(ctx, cluster, output)
 		if err != nil {
 			err = fmt.Errorf("scenario %s: %w", s.Name, err)
 			errs = append(errs, err)
-			fmt.Fprintf(stdout, "FAIL %-12s %5.1f s  %v\n", s.Name, time.Since(start).Seconds(), err)
+			fmt.Fprintf(stdout, "FAIL %-14s %5.1f s  %v\n", s.Name, time.Since(start).Seconds(), err)
 			continue
 		}
-		fmt.Fprintf(stdout, "ok   %-12s %5.1f s  %s\n", s.Name, time.Since(start).Seconds(), text)
+		fmt.Fprintf(stdout, "ok   %-14s %5.1f s  %s\n", s.Name, time.Since(start).Seconds(), text)
 	}
-	return report(ctx, cluster, stderr, asStatus(errors.Join(errs...)))
+	return errors.Join(errs...)
 }
 
 // asStatus turns the failure of a scenario into that of a program under test.

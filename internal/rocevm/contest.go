@@ -1,0 +1,198 @@
+package rocevm
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Contest is one of our measurements beside one of perftest that answers the
+// same or a related question.
+type Contest struct {
+	// Name says what is measured.
+	Name string
+	// Ours are the arguments of remora perf. Of a round trip half counts, as
+	// perftest does; Mean takes time over operations instead of the median.
+	Ours       []string
+	Half, Mean bool
+	// Peer is a tool of perftest with its arguments.
+	Peer []string
+	// Target is the ratio that the project holds itself to; 0 for none.
+	Target float64
+	// Note says in what the two differ; empty: in nothing that we know of.
+	Note string
+}
+
+// Contests returns what is compared, each with ops operations. Neither of the
+// two sends data inline, since perftest does not on devices that it does not
+// know; all requests are signaled, and nobody sleeps.
+func Contests(ops int) []Contest {
+	n := strconv.Itoa(ops)
+	plain := []string{"--inline=false", "--unsignaled=false", "--poll", "busy", "--ops", n}
+	ours := func(test, size string) []string { return append([]string{test, "--size", size}, plain...) }
+	return []Contest{
+		{
+			Name: "READ 64 B, post to completion", Target: wantRatio,
+			Ours: ours("read", "64"), Peer: []string{"ib_read_lat", "-s", "64", "-n", n},
+		},
+		{
+			Name: "FETCH_ADD, post to completion", Target: wantRatio,
+			Ours: ours("fetch-add", "8"), Peer: []string{"ib_atomic_lat", "-A", "FETCH_AND_ADD", "-n", n},
+		},
+		{
+			Name: "WRITE 64 B, half of WRITE answered by WRITE", Target: wantRatio, Half: true,
+			Ours: ours("echo-ww", "64"), Peer: []string{"ib_write_lat", "-s", "64", "-n", n},
+			Note: "like for like: this is what ib_write_lat measures",
+		},
+		{
+			Name: "WRITE 64 B, post to completion, against that", Target: wantRatio,
+			Ours: ours("write", "64"), Peer: []string{"ib_write_lat", "-s", "64", "-n", n},
+			Note: "not like for like: ours waits for the acknowledgement, theirs is one way",
+		},
+		{
+			Name: "WRITE 64 B, post to completion, mean", Mean: true,
+			Ours: ours("write", "64"), Peer: []string{"ib_write_bw", "-s", "64", "-t", "1", "-Q", "1", "-n", n},
+			Note: "like for like, but means: perftest has no median of this",
+		},
+		{
+			Name: "SEND 64 B, half of SEND answered by SEND", Half: true,
+			Ours: ours("echo-ss", "64"), Peer: []string{"ib_send_lat", "-s", "64", "-n", n},
+		},
+	}
+}
+
+// wantRatio is how much slower than perftest the project wants to be at most.
+const wantRatio = 1.25
+
+// Sample is a contest with the microseconds of each round. Theirs ran free, as
+// the kernel schedules it, and pinned to the CPUs that ours pins itself to.
+type Sample struct {
+	Contest
+	OursUS, FreeUS, PinnedUS []float64
+}
+
+// Ratio compares the medians, with the faster of perftest's two.
+func (s *Sample) Ratio() float64 {
+	return median(s.OursUS) / min(median(s.FreeUS), median(s.PinnedUS))
+}
+
+// Compare runs all contests in turn, as often as rounds says: what disturbs the
+// host then disturbs them alike.
+func (c *Cluster) Compare(ctx context.Context, output io.Writer, rounds, ops int) ([]Sample, error) {
+	var samples []Sample
+	for _, contest := range Contests(ops) {
+		samples = append(samples, Sample{Contest: contest})
+	}
+	for range rounds {
+		for i := range samples {
+			if err := c.round(ctx, output, &samples[i]); err != nil {
+				return nil, fmt.Errorf("%s: %w", samples[i].Name, err)
+			}
+		}
+	}
+	return samples, nil
+}
+
+func (c *Cluster) round(ctx context.Context, output io.Writer, s *Sample) error {
+	ours, err := c.oursUS(ctx, output, &s.Contest)
+	if err != nil {
+		return err
+	}
+	s.OursUS = append(s.OursUS, ours)
+	for _, to := range []struct {
+		pinned bool
+		list   *[]float64
+	}{{false, &s.FreeUS}, {true, &s.PinnedUS}} {
+		us, err := c.peerUS(ctx, output, &s.Contest, to.pinned)
+		if err != nil {
+			return err
+		}
+		*to.list = append(*to.list, us)
+	}
+	return nil
+}
+
+func (c *Cluster) oursUS(ctx context.Context, output io.Writer, k *Contest) (float64, error) {
+	rows, err := c.Perf(ctx, output, k.Ours...)
+	if err != nil {
+		return 0, err
+	}
+	if len(rows) != 1 || rows[0].P50 <= 0 || rows[0].OpsPerSec <= 0 {
+		return 0, fmt.Errorf("rocevm: remora perf %s measured %+v", strings.Join(k.Ours, " "), rows)
+	}
+	us := rows[0].P50
+	if k.Mean {
+		us = 1e6 / rows[0].OpsPerSec
+	}
+	if k.Half {
+		us /= 2
+	}
+	return us, nil
+}
+
+func (c *Cluster) peerUS(ctx context.Context, output io.Writer, k *Contest, pinned bool) (float64, error) {
+	var server, client []string
+	if pinned {
+		server, client = []string{"taskset", "-c", "1"}, []string{"taskset", "-c", "0"}
+	}
+	text, err := c.perftest(ctx, output, server, client, k.Peer[0], k.Peer[1:]...)
+	if err != nil {
+		return 0, err
+	}
+	if k.Mean {
+		return parseMessageRate(text)
+	}
+	l, err := parsePerftest(text)
+	return float64(l.Typical.Nanoseconds()) / 1000, err
+}
+
+// bandwidthRow is the line of results of a bandwidth tool: bytes, iterations,
+// peak and average bandwidth, and millions of messages in a second.
+var bandwidthRow = regexp.MustCompile(`(?m)^\s*\d+\s+\d+\s+[\d.]+\s+[\d.]+\s+([\d.]+)\s*$`)
+
+// parseMessageRate returns the microseconds for each message.
+func parseMessageRate(text string) (float64, error) {
+	m := bandwidthRow.FindStringSubmatch(text)
+	if m == nil {
+		return 0, fmt.Errorf("rocevm: no line of results from perftest:\n%s", tail(text, consoleTail))
+	}
+	rate, err := strconv.ParseFloat(m[1], 64)
+	if err != nil || rate <= 0 {
+		return 0, fmt.Errorf("rocevm: perftest says %q million messages in a second", m[1])
+	}
+	return 1 / rate, nil
+}
+
+// median of an odd or even number of values; 0 of none.
+func median(values []float64) float64 {
+	v := slices.Sorted(slices.Values(values))
+	if len(v) == 0 {
+		return 0
+	}
+	return (v[(len(v)-1)/2] + v[len(v)/2]) / 2
+}
+
+// A short comparison for the scenario: that there are numbers is checked, what
+// they are is printed.
+const (
+	shortRounds = 1
+	shortOps    = 300
+)
+
+// latencyScenario compares remora perf with perftest.
+func latencyScenario(ctx context.Context, c *Cluster, output io.Writer) (string, error) {
+	samples, err := c.Compare(ctx, output, shortRounds, shortOps)
+	if err != nil {
+		return "", err
+	}
+	text := make([]string, 0, len(samples))
+	for i := range samples {
+		s := &samples[i]
+		text = append(text, fmt.Sprintf("%s: %.2f times %s", s.Name, s.Ratio(), s.Peer[0]))
+	}
+	return strings.Join(text, "; "), nil
+}
