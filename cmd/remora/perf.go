@@ -146,7 +146,7 @@ func (f *perfFlags) run(ctx context.Context, cmd *cobra.Command, a *app, args []
 	if err != nil {
 		return err
 	}
-	env := perf.Env{Providers: provider.New(), Server: argv}
+	env := perf.Env{Providers: a.providers(), Server: argv}
 	if a.json {
 		env.Row = func(r perf.Row) error { return r.WriteJSON(a.out) }
 	}

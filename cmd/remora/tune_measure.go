@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/remora-kv/remora/bench/perf"
-	"github.com/remora-kv/remora/fabric/provider"
 	"github.com/remora-kv/remora/rpc/rfp/tune"
 )
 
@@ -42,7 +41,7 @@ func (f *tuneFlags) readings(ctx context.Context, a *app) ([]tune.Reading, error
 	defer bar.clear()
 	m := measurement{
 		flags: f, a: a, bar: bar,
-		env:  perf.Env{Providers: provider.New(), Server: argv},
+		env:  perf.Env{Providers: a.providers(), Server: argv},
 		best: map[int]*tune.Reading{},
 		// A test of replies has a second operation, which is measured with it.
 		cases: 2*len(readSizes()) + 2*len(replySizes()),

@@ -168,7 +168,7 @@ func wakesNewQP(t *trial) {
 	for range t.times(20) {
 		b := t.owner(t.world.B, t.domain(t.world.B), 64, false)
 		var joined atomic.Pointer[fabric.QP]
-		var posted atomic.Bool
+		var posted, sent atomic.Bool
 		m := t.mem(a.dom, pc.size, everything)
 		c := t.crew()
 		c.run(func() { // owns a
@@ -190,6 +190,9 @@ func wakesNewQP(t *trial) {
 			}
 			t.check()
 			e.takeReceived(1)
+			// Who closes before the sender knows that its message arrived may
+			// make it fail.
+			t.await("the sender", sent.Load, a)
 			t.must("Close", e.qp.Close())
 		})
 		s.asleep()
@@ -201,6 +204,7 @@ func wakesNewQP(t *trial) {
 		e := b.add(qb, pc.config(b), t.mem(b.dom, pc.size, everything))
 		e.post(e.sendFrom(0, 8))
 		e.wait1("the message to arrive")
+		sent.Store(true)
 		c.join()
 	}
 	s.wantNoRescue()

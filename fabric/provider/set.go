@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
+	"sync"
 	"sync/atomic"
 
 	"github.com/remora-kv/remora/fabric"
@@ -23,11 +24,13 @@ const (
 // Set opens devices. Its methods may be called from any goroutine.
 type Set struct {
 	// Log, when not nil, is told what Open chose where there was a choice: the
-	// adapter, its port and its address (rdma). It is set before the first Open.
+	// adapter, its port and its address (rdma), once for each name that was
+	// asked for. It is set before the first Open.
 	Log *slog.Logger
 
 	network *loop.Network
 	opened  atomic.Uint64
+	told    sync.Map // names whose choice was logged
 }
 
 // New returns a set whose loop network is empty.
@@ -61,7 +64,11 @@ func (s *Set) open(addr fabric.Addr) (fabric.Device, error) {
 	case TCP:
 		return device(tcp.New(tcp.Config{}))
 	case RDMA, "verbs":
-		return openVerbs(addr, s.Log)
+		log := s.Log
+		if _, before := s.told.LoadOrStore(addr.String(), true); before {
+			log = nil
+		}
+		return openVerbs(addr, log)
 	}
 	return nil, fmt.Errorf("provider: fabric %q is unknown: use %s: %w",
 		addr.Fabric, strings.Join(Names(), ", "), fabric.ErrInvalid)

@@ -51,9 +51,11 @@ func TestHelloBytes(t *testing.T) {
 	if got := hex.EncodeToString(h.encode()); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
-	msg := appendMessage(nil, kindBye, []byte{byeFault})
-	if got := hex.EncodeToString(msg); got != "010007"+"01" {
-		t.Errorf("a bye is %s", got)
+	for why, want := range map[byte]string{byeOver: "00", byeFault: "01"} {
+		msg := appendMessage(nil, kindBye, []byte{why})
+		if got := hex.EncodeToString(msg); got != "010007"+want {
+			t.Errorf("a bye for reason %d is %s", why, got)
+		}
 	}
 }
 
