@@ -22,10 +22,6 @@ func (s *Server) admit(req fabric.ConnRequest) {
 		s.refuse(req, err)
 		return
 	}
-	if err := c.reserve(); err != nil {
-		s.refuse(req, err)
-		return
-	}
 	ss, err := newSession(c, &hello)
 	if err != nil {
 		c.unreserve()
@@ -57,18 +53,29 @@ func (s *Server) greet(req fabric.ConnRequest) (wire.Hello, error) {
 	if err != nil {
 		return h, err
 	}
-	if h.Window == 0 || h.Results < 2*h.Window || h.Payload < minPayload {
+	if h.Window == 0 || int(h.Results) < 2*int(h.Window) || h.Payload < minPayload {
 		return h, fmt.Errorf("window %d, results %d, payload %d make no session", h.Window, h.Results, h.Payload)
 	}
 	return h, nil
 }
 
+// coreFor finds a core for a client and reserves a place on it. A client without
+// a wish is refused only when all cores are full.
 func (s *Server) coreFor(wish uint16) (*core, error) {
-	if wish == wire.AnyCore {
-		return s.cores[s.next.Add(1)%uint64(len(s.cores))], nil
+	n := uint64(len(s.cores))
+	if wish != wire.AnyCore {
+		if uint64(wish) >= n {
+			return nil, fmt.Errorf("core %d wanted, there are %d", wish, n)
+		}
+		c := s.cores[wish]
+		return c, c.reserve()
 	}
-	if int(wish) >= len(s.cores) {
-		return nil, fmt.Errorf("core %d wanted, there are %d", wish, len(s.cores))
+	first := s.next.Add(1)
+	c := s.cores[first%n]
+	err := c.reserve()
+	for i := uint64(1); err != nil && i < n; i++ {
+		c = s.cores[(first+i)%n]
+		err = c.reserve()
 	}
-	return s.cores[wish], nil
+	return c, err
 }

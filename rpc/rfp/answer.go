@@ -9,7 +9,8 @@ import (
 )
 
 // flush ends the frame being filled and gives it to the client, now or when
-// there is room.
+// there is room. A session whose ring is full is slow until the client has taken
+// something: it could not be told that it is parked.
 func (c *core) flush(s *session, class uint8, last bool) {
 	payload := c.out[:c.fill]
 	c.fill = 0
@@ -18,7 +19,9 @@ func (c *core) flush(s *session, class uint8, last bool) {
 	case s.gone:
 		return
 	case len(s.backlog) == 0 && s.room():
-		c.place(s, &f)
+		if c.place(s, &f); !s.room() && !s.gone {
+			c.slowDown(s)
+		}
 		return
 	}
 	f.payload = append([]byte(nil), payload...)
@@ -106,10 +109,15 @@ func (c *core) resume() bool {
 			c.place(s, &f)
 			worked = true
 		}
-		if !s.gone && len(s.backlog) == 0 {
-			s.backlog, s.waiting = nil, 0
-			s.lastSeen = c.sweep
-			c.speedUp(s)
+		if s.gone || len(s.backlog) != 0 || !s.room() {
+			continue
+		}
+		s.backlog, s.waiting = nil, 0
+		s.lastSeen = c.sweep
+		c.speedUp(s)
+		if s.halted {
+			c.proceed(s)
+			worked = true
 		}
 	}
 	return worked

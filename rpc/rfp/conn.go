@@ -106,6 +106,7 @@ type Conn struct {
 	unreported        int         // WRITEs since the last signaled one
 
 	receiver
+	parts
 	adaptive
 	classes [numClasses]hybrid
 
@@ -125,6 +126,7 @@ const minResults = 8
 type sentFrame struct {
 	results int // that have not come yet
 	class   uint8
+	taken   uint64 // result frames that it said to be taken
 }
 
 // Dial connects to a server. ctx bounds the attempt.
@@ -177,8 +179,9 @@ func (c *Conn) prepare(want *rings) (err error) {
 	c.rings = rings{window: int(w.Window), results: int(w.Results), payload: int(w.Payload)}
 	r := &c.rings
 	if r.window < 1 || r.window > want.window || r.results < 2*r.window || r.results > want.results ||
-		r.payload < minPayload || r.payload > want.payload {
-		return fmt.Errorf("the server allows window %d, results %d, payload %d: %w", r.window, r.results, r.payload, rpc.ErrProtocol)
+		r.payload < minPayload || r.payload > want.payload || w.MaxMessage < minMessage || w.MaxMessage > maxMessage {
+		return fmt.Errorf("the server allows window %d, results %d, payload %d, messages of %d bytes: %w",
+			r.window, r.results, r.payload, w.MaxMessage, rpc.ErrProtocol)
 	}
 	c.reqs, c.answers = remoteOf(w.Requests), remoteOf(w.Answers)
 	landing := r.window * r.requestStride()

@@ -127,7 +127,7 @@ const stalledNap = time.Millisecond
 func (c *core) run() {
 	defer close(c.done)
 	for !c.stop.Load() {
-		for idle := 0; idle < idleSteps; {
+		for idle := 0; idle < idleSteps && !c.stop.Load(); {
 			if idle++; c.step() {
 				idle = 0
 			}

@@ -45,9 +45,10 @@
 //	    server never finds a slot half old and half new.
 //	I2  Result frames are taken in order. The server has at most Results of them
 //	    that the client has not said to have taken: in word 1 of a request, or in
-//	    the word taken, by WRITE, when they are more than half the ring. The ring
-//	    is at least twice the window, so that frames which are answers by
-//	    themselves need no such WRITE.
+//	    the word taken, by WRITE, when they are more than half the ring. What a
+//	    request says counts when it was answered: while results wait for room, the
+//	    server reads no requests. The ring is at least twice the window, so that
+//	    frames which are answers by themselves need no such WRITE.
 //	I3  A result frame is in its answer slot before it is pushed, so that
 //	    fetching finds every answer, whatever mode either side believes in.
 //	I4  A client that waits looks into the answer slot again and again, with
@@ -62,7 +63,8 @@
 //	    ends the session, with a reason in the log and a count, and nothing else.
 //	I7  Handlers see and fill memory that no client can reach.
 //	I8  Memory of a session is bounded: the rings, one message being assembled,
-//	    and at most MaxMessage + one frame of results that wait for room.
+//	    at most MaxMessage + one frame of results that wait for room, and what is
+//	    left of one request frame, whose messages are handled when there is room.
 //
 // # Threads
 //

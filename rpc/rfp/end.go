@@ -43,7 +43,7 @@ func (c *core) drop(s *session) {
 	c.sessions[s.tag], s.gone = nil, true
 	c.cool(s)
 	c.speedUp(s)
-	s.backlog, s.partial = nil, nil
+	s.backlog, s.waiting, s.partial, s.unserved = nil, 0, nil, nil
 	_ = s.qp.Close()
 	c.unreserve()
 	c.stats.disconnects.Add(1)

@@ -15,7 +15,8 @@ func (c *Conn) fetch() {
 		if c.idle < c.doubtAt {
 			return
 		}
-		c.idle, c.doubtAt = 0, 2*c.doubtAt
+		c.idle, c.doubtAt = 0, min(2*c.doubtAt, maxDoubt)
+		c.pause = 0 // counted in polls, of which a sleeper makes few
 	}
 	if c.pause > 0 {
 		c.pause--
@@ -132,7 +133,7 @@ func (c *Conn) ring() {
 		return
 	}
 	c.rung = true
-	c.idle, c.doubtAt = 0, 2*c.doubtAt
+	c.idle, c.doubtAt = 0, min(2*c.doubtAt, maxDoubt)
 	fence.Count(&c.stats.rings, 1)
 	_ = c.post(&fabric.WR{ID: kindRing, Op: fabric.OpSend, Flags: fabric.FlagSolicited | fabric.FlagSignaled})
 }

@@ -31,7 +31,14 @@ func (c *core) park(s *session) bool {
 	if s.parked {
 		return true
 	}
-	if s.slowAt >= 0 || !s.told() || !s.room() {
+	if s.slowAt >= 0 {
+		return false
+	}
+	if !s.told() {
+		c.cut(s, "more results taken than there were")
+		return false
+	}
+	if !s.room() {
 		return false
 	}
 	fence.Announce64(s.nextWord(), uint64(wire.ParkedWord0(s.produced+1)))
@@ -62,8 +69,8 @@ func (c *core) unpark(s *session) {
 
 // parkAll is called before the core sleeps; a last look at all sessions follows.
 func (c *core) parkAll() {
-	for _, s := range c.hot {
-		c.park(s)
+	for i := len(c.hot) - 1; i >= 0; i-- {
+		c.park(c.hot[i])
 	}
 }
 

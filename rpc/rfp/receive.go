@@ -2,6 +2,7 @@ package rfp
 
 import (
 	"fmt"
+	"runtime"
 	"sync/atomic"
 	"time"
 
@@ -66,15 +67,8 @@ type receiver struct {
 	word     wire.Word0
 	cur      []byte // what is left of it
 	partial  []byte // of a result that is not complete
-	ackedAt  uint64 // frames taken that the server was told of, at least
+	ackedAt  uint64 // frames taken that the server knows of, at least
 	takenPut int
-	kept     []keptResult
-}
-
-// keptResult is a result that came while Send waited.
-type keptResult struct {
-	data []byte
-	err  error
 }
 
 const (
@@ -84,6 +78,11 @@ const (
 	// doubtPolls is after how many polls in vain a client that expects a push
 	// looks itself; it doubles from there (I4).
 	doubtPolls = 1 << 12
+	// yieldAfter is how long a client that fetches spins before it lets others
+	// have its processor, unless it is busy by policy.
+	yieldAfter = 50 * time.Microsecond
+	// maxDoubt is where it stops to double.
+	maxDoubt = 1 << 24
 	// retryPause is how many polls lie at least between two READs for the same
 	// frame; from then on they are half of all before. So R READs cover a time
 	// that goes with what this fabric's calls take, however cheap a READ is.
@@ -107,7 +106,7 @@ func (r *receiver) init(g *rings, landingAt, wordsAt int, local, replies []byte,
 // Poll makes progress without waiting, and reports whether Next has a result or
 // the connection is over.
 func (c *Conn) Poll() bool {
-	if c.absorb(); c.open || len(c.kept) != 0 || c.err != nil {
+	if c.absorb(); c.open || c.err != nil {
 		return true // what has come before the connection failed is there to be taken
 	}
 	if c.fill != 0 && c.clock.Now()-c.opened > int64(c.cfg.FlushAfter) {
@@ -179,13 +178,12 @@ func (c *Conn) takeLanded() {
 			return
 		}
 	}
-	c.whole = false
 	c.begin(w, c.landing[at+wire.ResultHeader:at+wire.ResultHeader+size])
 }
 
 // begin starts to take the frame next.
 func (c *Conn) begin(w wire.Word0, payload []byte) {
-	c.open, c.word, c.cur = true, w, payload
+	c.open, c.word, c.cur, c.whole = true, w, payload, false
 	c.idle, c.doubtAt = 0, doubtPolls
 	c.judge(w)
 	if c.tuner != nil {
@@ -225,12 +223,17 @@ func (c *Conn) finish() {
 	}
 	c.tries, c.rung, c.pause, c.pausing, c.waited = 0, false, 0, 0, 0
 	if c.word.Last() {
-		if left := c.oldest().results; left != 0 {
-			c.fail(fmt.Errorf("an answer lacks %d results: %w", left, rpc.ErrProtocol))
+		f := c.oldest()
+		if f.results != 0 {
+			c.fail(fmt.Errorf("an answer lacks %d results: %w", f.results, rpc.ErrProtocol))
 		}
+		c.ackedAt = max(c.ackedAt, f.taken) // who has answered has read it
 		c.answered++
 		if c.oldSlot++; c.oldSlot == c.rings.window {
 			c.oldSlot = 0
+		}
+		if len(c.large) != 0 {
+			c.goOn()
 		}
 	}
 	if c.next-1-c.ackedAt > uint64(c.rings.results)/2 {
@@ -243,16 +246,6 @@ func (c *Conn) finish() {
 // when the call failed at the server. ok is false when there is none: then Poll,
 // or Wait; or the connection is over, see Err.
 func (c *Conn) Next() (data []byte, err error, ok bool) { //nolint:revive // ok goes last, as in a map
-	if len(c.kept) != 0 {
-		k := c.kept[0]
-		c.kept = c.kept[1:]
-		return k.data, k.err, true
-	}
-	return c.take()
-}
-
-// take takes the next result from the open frame.
-func (c *Conn) take() (data []byte, err error, ok bool) { //nolint:revive // as above
 	if c.absorb(); !c.open && (!c.Poll() || !c.open) {
 		return nil, nil, false
 	}
@@ -281,26 +274,12 @@ func (c *Conn) take() (data []byte, err error, ok bool) { //nolint:revive // as 
 	return entry, nil, true
 }
 
-// keepResults takes what there is and keeps it for Next.
-func (c *Conn) keepResults() {
-	for {
-		data, err, ok := c.take()
-		if !ok {
-			return
-		}
-		c.kept = append(c.kept, keptResult{data: append([]byte(nil), data...), err: err})
-		if !c.open {
-			return
-		}
-	}
-}
-
 // Wait waits until Next has a result, and reports whether it has; otherwise
 // timeout has passed (0: never), nothing is on its way, or the connection is over.
 func (c *Conn) Wait(timeout time.Duration) bool {
 	for range memorySteps {
 		if c.Poll() {
-			return c.err == nil
+			return c.open
 		}
 	}
 	deadline := int64(0)
@@ -312,12 +291,12 @@ func (c *Conn) Wait(timeout time.Duration) bool {
 		if deadline != 0 {
 			left := deadline - c.clock.Now()
 			if left <= 0 {
-				return c.Poll() && c.err == nil
+				return c.Poll() && c.open
 			}
 			nap = min(nap, time.Duration(left))
 		}
 		if c.waitFor(c.pollf, nap) {
-			return c.err == nil
+			return c.open
 		}
 	}
 	return false
@@ -330,7 +309,14 @@ const memorySteps = 1 << 10
 // between two READs; one that expects a push looks for itself after each nap.
 func (c *Conn) waitFor(poll func() bool, nap time.Duration) bool {
 	if c.number-1 != c.answered && !c.expectsPush() {
-		return c.spinner.Wait(poll, nap)
+		if c.cfg.Policy == fabric.Busy {
+			return c.spinner.Wait(poll, nap)
+		}
+		if c.spinner.Wait(poll, min(nap, yieldAfter)) {
+			return true
+		}
+		runtime.Gosched()
+		return false
 	}
 	if c.sleeper.Wait(poll, nap) {
 		return true

@@ -68,6 +68,7 @@ func (r *rig) listenAddr() fabric.Addr {
 		provider.Loop: {Fabric: provider.Loop, Name: "rfp"},
 		provider.Shm:  {Fabric: provider.Shm, Name: filepath.Join(r.t.TempDir(), "s")},
 		provider.TCP:  {Fabric: provider.TCP, Name: "127.0.0.1:0"},
+		provider.RDMA: {Fabric: provider.RDMA, Name: "127.0.0.1:0"},
 	}[r.fabric]
 }
 

@@ -15,8 +15,8 @@ import (
 // must be taken first, and rpc.ErrTooLarge that the server takes no message of
 // this length. Other errors are the end of the connection.
 //
-// A message longer than a frame is sent in parts at once, for which Send waits:
-// results that come meanwhile are kept for Next.
+// A message longer than a frame is sent in parts. Those for which there is no
+// room yet follow while results are taken, before any other message.
 func (c *Conn) Send(class uint8, msg []byte) error {
 	if len(msg) > c.rings.payload-wire.EntryHeader {
 		return c.sendLarge(class, msg)
@@ -58,8 +58,11 @@ func (c *Conn) Reserve(class uint8, n int) ([]byte, error) {
 	return b[wire.EntryHeader:], nil
 }
 
-// full reports whether there is no slot for the frame being filled (I1).
-func (c *Conn) full() bool { return c.number-c.answered > uint64(c.rings.window) }
+// full reports whether no message can be taken now.
+func (c *Conn) full() bool { return c.noSlot() || len(c.large) != 0 }
+
+// noSlot reports whether there is no slot for the frame being filled (I1).
+func (c *Conn) noSlot() bool { return c.number-c.answered > uint64(c.rings.window) }
 
 // stageAt is where the frame being filled lies in local memory.
 func (c *Conn) stageAt() int { return c.writes[c.sendSlot].Local.Off }
@@ -108,7 +111,7 @@ func (c *Conn) Flush() error {
 		wire.Word1{Taken: uint32(c.next - 1), Class: c.class, Entries: uint16(c.entries)})
 	w := &c.writes[c.sendSlot]
 	w.Local.Len, w.Flags = length, 0
-	c.sent[c.sendSlot] = sentFrame{results: c.entries, class: c.class}
+	c.sent[c.sendSlot] = sentFrame{results: c.entries, class: c.class, taken: c.next - 1}
 	if c.sendSlot++; c.sendSlot == c.rings.window {
 		c.sendSlot = 0
 	}
@@ -116,7 +119,7 @@ func (c *Conn) Flush() error {
 		c.awaitFirst()
 	}
 	c.number++
-	c.fill, c.entries, c.ackedAt = 0, 0, c.next-1
+	c.fill, c.entries = 0, 0
 	fence.Count(&c.stats.frames, 1)
 	return c.postWrite(w)
 }
@@ -150,54 +153,4 @@ func (c *Conn) post(w *fabric.WR) error {
 			return c.err
 		}
 	}
-}
-
-// sendLarge sends a message in parts.
-func (c *Conn) sendLarge(class uint8, msg []byte) error {
-	if len(msg) > c.MaxMessage() {
-		return fmt.Errorf("%w: %d bytes, the server takes %d", rpc.ErrTooLarge, len(msg), c.MaxMessage())
-	}
-	if err := c.Flush(); err != nil {
-		return err
-	}
-	if c.full() {
-		return rpc.ErrWindowFull
-	}
-	for {
-		if err := c.awaitSlot(); err != nil {
-			return err
-		}
-		c.class = class
-		n := min(len(msg), c.rings.payload-wire.EntryHeader)
-		at := c.stageAt() + wire.RequestHeader
-		b := c.local.Bytes()[at:]
-		var marks wire.Marks
-		if n < len(msg) {
-			marks = wire.More
-		} else {
-			c.entries = 1
-			c.counted()
-		}
-		wire.PutEntry(b, n, marks)
-		copy(b[wire.EntryHeader:], msg[:n])
-		c.fill = wire.EntryHeader + n
-		if err := c.Flush(); err != nil {
-			return err
-		}
-		if msg = msg[n:]; len(msg) == 0 {
-			return nil
-		}
-	}
-}
-
-// awaitSlot waits for a free request slot, and keeps results that come first.
-func (c *Conn) awaitSlot() error {
-	for c.full() && c.err == nil {
-		if c.Poll() {
-			c.keepResults()
-			continue
-		}
-		c.waitFor(c.pollf, napLimit)
-	}
-	return c.err
 }

@@ -13,7 +13,7 @@ import (
 func (c *core) serve(s *session) bool {
 	slot := &s.slots[s.slot]
 	w := wire.Word0(fence.Observe64(slot.word))
-	if !w.Is(s.number) || len(s.backlog) != 0 {
+	if !w.Is(s.number) || s.slowAt >= 0 {
 		return false
 	}
 	size := w.Size()
@@ -48,8 +48,35 @@ func (c *core) serveFrame(s *session, w wire.Word1, payload []byte) {
 	if s.mode(w.Class) != Fetch || c.stats.frames.Load()%sampleEvery == 0 {
 		c.start = c.clock.Now()
 	}
-	c.fill, c.pushAll = 0, false
-	for answered := 0; len(payload) != 0; {
+	c.pushAll = false
+	c.serveMessages(s, w, payload)
+}
+
+// halt keeps what is left of a frame until the client has taken results: so
+// results that wait are those of one message (I8).
+func (c *core) halt(s *session, w wire.Word1, payload []byte) {
+	if c.fill != 0 {
+		c.flush(s, w.Class, false)
+	}
+	s.halted, s.word1, s.pushAll, s.start = true, w, c.pushAll, c.start
+	s.unserved = append(s.unserved[:0], payload...)
+}
+
+// proceed goes on with a frame.
+func (c *core) proceed(s *session) {
+	s.halted = false
+	c.pushAll, c.start = s.pushAll, s.start
+	c.serveMessages(s, s.word1, s.unserved)
+}
+
+// serveMessages handles messages; w.Entries are those that may end in payload.
+func (c *core) serveMessages(s *session, w wire.Word1, payload []byte) {
+	c.fill = 0
+	for len(payload) != 0 {
+		if len(s.backlog) != 0 {
+			c.halt(s, w, payload)
+			return
+		}
 		entry, rest, marks, err := wire.NextEntry(payload)
 		if err != nil || marks&wire.Failure != 0 {
 			c.cut(s, "an entry that is none")
@@ -67,10 +94,11 @@ func (c *core) serveFrame(s *session, w wire.Word1, payload []byte) {
 			}
 			entry = s.partial
 		}
-		if answered++; answered > int(w.Entries) {
-			c.cut(s, fmt.Sprintf("more messages in a frame than the %d announced", w.Entries))
+		if w.Entries == 0 {
+			c.cut(s, "more messages in a frame than announced")
 			return
 		}
+		w.Entries--
 		if c.result(s, w.Class, entry); s.gone {
 			return
 		}
@@ -114,13 +142,7 @@ func (c *core) result(s *session, class uint8, msg []byte) {
 	out := frame[c.fill+wire.EntryHeader : c.fill+wire.EntryHeader : len(frame)]
 	c.call = rpc.Call{Core: c.index, Peer: s.peer}
 	fence.Count(&c.stats.calls, 1)
-	var res []byte
-	var err error
-	if s.waiting > c.server.cfg.MaxMessage {
-		err = &rpc.Error{Code: rpc.CodeTooLarge, Text: fmt.Sprintf("the results of one batch are longer than %d bytes: send fewer calls in one", s.waiting)}
-	} else {
-		res, err = c.server.cfg.Serve(&c.call, msg, out)
-	}
+	res, err := c.server.cfg.Serve(&c.call, msg, out)
 	if err == nil && len(res) > c.server.cfg.MaxMessage {
 		err = &rpc.Error{Code: rpc.CodeTooLarge, Text: fmt.Sprintf("the result has %d bytes, allowed are %d", len(res), c.server.cfg.MaxMessage)}
 	}

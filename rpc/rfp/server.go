@@ -54,6 +54,8 @@ const (
 
 	minPayload = 256
 	maxPayload = 1 << 20
+	minMessage = 64 // so that a failure says something
+	maxMessage = 1<<30 - 1
 	maxRing    = 1024
 	maxCores   = 1024
 )
@@ -91,7 +93,7 @@ func (c *ServerConfig) validate() error {
 		between("Window", c.Window, 1, maxRing),
 		between("Results", c.Results, 2*c.Window, 2*maxRing),
 		between("Payload", c.Payload, minPayload, maxPayload),
-		between("MaxMessage", c.MaxMessage, 1, 1<<30-1),
+		between("MaxMessage", c.MaxMessage, minMessage, maxMessage),
 		between("MaxClients", c.MaxClients, 1, 1<<20),
 	)
 	if c.Device == nil {

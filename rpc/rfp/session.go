@@ -42,6 +42,13 @@ type session struct {
 	waiting  int    // bytes in backlog
 	partial  []byte // of a request that is not complete
 	inline   int
+
+	// The frame that is being served while its results wait for room.
+	halted   bool
+	unserved []byte // its messages that have not been handled
+	word1    wire.Word1
+	pushAll  bool
+	start    int64
 }
 
 // requestSlot is a slot as the server polls it.
@@ -124,7 +131,7 @@ func (s *session) free() {
 
 // memory is what the session takes beside its queue pair.
 func (s *session) memory() int {
-	return s.rings.requestBytes() + s.rings.resultBytes()
+	return s.rings.requestBytes() + s.rings.resultBytes() + s.waiting + cap(s.partial) + cap(s.unserved)
 }
 
 // mode says in which mode the client wants answers of a class.

@@ -25,7 +25,7 @@ type ServerStats struct {
 	Lost                    uint64 // clients that vanished
 	Clients                 int
 	Hot                     int // of them whose memory is being polled
-	Memory                  int // bytes of their rings
+	Memory                  int // bytes of their rings, and of messages and results that wait
 }
 
 // Stats sums over all cores. It asks every core and waits for its answer.

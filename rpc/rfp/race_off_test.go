@@ -1,0 +1,5 @@
+//go:build !race
+
+package rfp_test
+
+const raceBuild = false

@@ -1,0 +1,111 @@
+package rfp_test
+
+import (
+	"context"
+	"encoding/binary"
+	"sync"
+	"testing"
+
+	"github.com/remora-kv/remora/fabric"
+	"github.com/remora-kv/remora/internal/fence"
+	"github.com/remora-kv/remora/rpc/wire"
+)
+
+// rawServer accepts one client after the other and lies to them.
+type rawServer struct {
+	t        testing.TB
+	dev      fabric.Device
+	dom      fabric.Domain
+	cq       fabric.CQ
+	listener fabric.Listener
+	addr     fabric.Addr
+	requests *fabric.Region
+	answers  *fabric.Region
+	welcome  func() []byte
+	accepted chan fabric.QP
+	wg       sync.WaitGroup
+}
+
+// The dimensions that a raw server allows.
+const (
+	rawWindow  = 4
+	rawResults = 8
+	rawPayload = 512
+)
+
+var rawStride = roundUp64(wire.PushedBytes(rawPayload))
+
+func (r *rig) rawServer() *rawServer {
+	r.t.Helper()
+	s := &rawServer{t: r.t, dev: r.device(), accepted: make(chan fabric.QP, 1)}
+	s.welcome = func() []byte { w := s.goodWelcome(); return w.Append(nil) }
+	var err error
+	s.dom, err = s.dev.NewDomain()
+	if err == nil {
+		s.requests, err = s.dom.Alloc("raw requests", rawSlots+rawWindow*1024, fabric.RemoteWrite)
+	}
+	if err == nil {
+		s.answers, err = s.dom.Alloc("raw answers", rawResults*rawStride, fabric.RemoteRead)
+	}
+	if err == nil {
+		s.cq, err = s.dev.NewCQ(4096)
+	}
+	if err == nil {
+		s.listener, err = s.dev.Listen(r.address("raw"), fabric.ListenConfig{})
+	}
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	s.addr = s.listener.Addr()
+	s.wg.Go(s.run)
+	r.t.Cleanup(func() { _ = s.listener.Close(); s.wg.Wait() })
+	return s
+}
+
+func (s *rawServer) goodWelcome() wire.Welcome {
+	req, ans := s.requests.Remote(), s.answers.Remote()
+	return wire.Welcome{
+		Cores: 1, Window: rawWindow, Results: rawResults, Payload: rawPayload, MaxMessage: 10_000,
+		Requests: wire.Place{Addr: req.Addr, Key: req.Key}, Answers: wire.Place{Addr: ans.Addr, Key: ans.Key},
+	}
+}
+
+func (s *rawServer) run() {
+	ctx := context.Background()
+	for {
+		req, err := s.listener.Accept(ctx)
+		if err != nil {
+			return
+		}
+		qp, err := req.Accept(ctx, fabric.QPConfig{
+			Transport: fabric.RC, Domain: s.dom, SendCQ: s.cq, RecvCQ: s.cq, SendDepth: 16, RecvDepth: 64,
+		}, s.welcome())
+		if err == nil {
+			s.accepted <- qp
+		}
+	}
+}
+
+// put writes into the answers from lower to higher addresses.
+func (s *rawServer) put(at int, b []byte) { fence.CopyOut(s.answers.Bytes()[at:], b) }
+
+func (s *rawServer) putWord(at int, w wire.Word0) {
+	s.put(at, binary.LittleEndian.AppendUint64(nil, uint64(w)))
+}
+
+// frame puts a result frame into its slot.
+func (s *rawServer) frame(n uint64, payload []byte, last bool) {
+	at := int((n-1)%rawResults) * rawStride
+	s.put(at+wire.ResultHeader, payload)
+	s.putWord(at, wire.MakeWord0(n, len(payload), wire.ResultAux(0, last)))
+}
+
+// clear makes the answers what they were at first.
+func (s *rawServer) clear() { s.put(0, make([]byte, len(s.answers.Bytes()))) }
+
+// peek copies request memory that the client may be writing.
+func (s *rawServer) peek(at, n int) []byte {
+	b := make([]byte, n)
+	fence.CopyIn(b, s.requests.Bytes()[at:at+n])
+	return b
+}
