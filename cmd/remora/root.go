@@ -87,6 +87,7 @@ Exit codes: 0 success, 1 failure, 2 wrong usage.`,
 	root.AddCommand(
 		newPerfCmd(a),
 		newPerfServerCmd(a),
+		newBenchCmd(a),
 		newTuneCmd(a),
 		newDoctorCmd(a),
 		newVersionCmd(a),

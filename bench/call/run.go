@@ -1,0 +1,245 @@
+package call
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"time"
+
+	"github.com/remora-kv/remora/fabric"
+	"github.com/remora-kv/remora/fabric/provider"
+	"github.com/remora-kv/remora/internal/cycles"
+	"github.com/remora-kv/remora/rpc/rfp"
+)
+
+// Env is what a run needs from the program around it.
+type Env struct {
+	// Providers opens the devices of this process; usually a provider.Set.
+	Providers Opener
+	// Server is the command line of a process that calls Serve on its standard
+	// input and output, and ServerEnv what is added to its environment.
+	Server, ServerEnv []string
+	// Row, when not nil, is called with every row as soon as it is measured.
+	Row func(Row) error
+	// Progress, when not nil, is called before every case and trial.
+	Progress func(Progress)
+}
+
+// Opener opens a device by the name of its fabric. On the loop fabric all that it
+// opens must be on one network.
+type Opener interface {
+	Open(name string) (fabric.Device, error)
+}
+
+// Progress says what is being measured.
+type Progress struct {
+	Case, Cases   int // of, from 1
+	Trial, Trials int // 0: connecting and warming up
+	Name          string
+}
+
+// Report is the outcome of a run.
+type Report struct {
+	Rows []Row
+	// Notes are the conditions of the measurement, for people.
+	Notes []string
+	// Warnings are what makes the numbers doubtful.
+	Warnings []string
+}
+
+// Run measures what cfg asks for, case after case. On an error it returns what
+// was measured until then.
+func Run(ctx context.Context, cfg Config, env Env) (*Report, error) {
+	if err := cfg.normalize(); err != nil {
+		return nil, err
+	}
+	r := &runner{cfg: cfg, env: env, report: &Report{}, cpus: machineCPUs()}
+	cases, err := r.plan()
+	if err != nil {
+		return nil, err
+	}
+	r.scale = cycles.Calibrate()
+	procs := runtime.GOMAXPROCS(0)
+	defer runtime.GOMAXPROCS(procs)
+	for i := range cases {
+		r.progress = Progress{Case: i + 1, Cases: len(cases), Trials: cfg.Trials, Name: cases[i].Title()}
+		if err := r.measure(ctx, &cases[i]); err != nil {
+			if ctx.Err() != nil {
+				err = ctx.Err()
+			}
+			return r.report, fmt.Errorf("%s: %w", cases[i].Title(), err)
+		}
+	}
+	r.notes(&cases[0])
+	return r.report, nil
+}
+
+type runner struct {
+	cfg      Config
+	env      Env
+	report   *Report
+	cpus     []int
+	scale    cycles.Scale
+	progress Progress
+}
+
+// plan opens a device to learn its limits.
+func (r *runner) plan() ([]Case, error) {
+	dev, err := r.env.Providers.Open(r.cfg.Fabric)
+	if err != nil {
+		if errors.Is(err, fabric.ErrInvalid) || errors.Is(err, fabric.ErrUnsupported) {
+			err = usage(err)
+		}
+		return nil, err
+	}
+	cases, err := r.cfg.plan(dev.Limits())
+	return cases, errors.Join(err, dev.Close())
+}
+
+// measure runs one case: all its trials over one set of connections.
+func (r *runner) measure(ctx context.Context, c *Case) (err error) {
+	p := r.place(c)
+	r.warn(p.warning)
+	runtime.GOMAXPROCS(max(runtime.GOMAXPROCS(0), c.Threads+2))
+	s := &session{runner: r, c: c, place: p}
+	defer func() {
+		if closed := s.close(); err == nil {
+			err = closed // after a failure it only repeats what that led to
+		}
+	}()
+	s.tell(0)
+	if err := s.open(ctx); err != nil {
+		return err
+	}
+	runtime.GC()
+	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // C6
+	return s.trials(ctx)
+}
+
+func (r *runner) place(c *Case) placement {
+	if r.cfg.Remote {
+		return placeApart(c, r.cpus)
+	}
+	return place(c, r.cpus)
+}
+
+func (r *runner) warn(s string) {
+	if s != "" && !slices.Contains(r.report.Warnings, s) {
+		r.report.Warnings = append(r.report.Warnings, s)
+	}
+}
+
+func (r *runner) tell(trial int) {
+	if r.env.Progress != nil {
+		r.progress.Trial = trial
+		r.env.Progress(r.progress)
+	}
+}
+
+// session is one case with its server and its connections.
+type session struct {
+	*runner
+	c       *Case
+	place   placement
+	peer    *peer
+	dev     fabric.Device
+	conns   []*rfp.Conn // in use
+	clients []*rfp.Client
+	idle    []*rfp.Conn
+	workers []worker
+}
+
+// open starts the server and connects everything. Those who stay idle come
+// first, so that they are in the way where there is a way.
+func (s *session) open(ctx context.Context) (err error) {
+	if s.c.Fabric == provider.Loop {
+		s.peer = startGoroutine(ctx, s.env.Providers, s.scale)
+	} else if s.peer, err = startProcess(ctx, s.env.Server, s.env.ServerEnv); err != nil {
+		return err
+	}
+	hello, err := s.peer.ask(command{
+		Do: doSetup, Case: s.c, CPUs: s.place.server, Apart: s.cfg.Remote, Listen: s.cfg.Listen,
+	})
+	if err != nil {
+		return err
+	}
+	addr, err := fabric.ParseAddr(hello.Address)
+	if err != nil {
+		return err
+	}
+	if s.dev, err = s.env.Providers.Open(s.c.Fabric); err != nil {
+		return err
+	}
+	for i := range s.c.Connected {
+		conn, err := s.dial(ctx, addr)
+		if err != nil {
+			return fmt.Errorf("connection %d of %d: %w", i+1, s.c.Connected+s.c.Clients, s.blame(err))
+		}
+		s.idle = append(s.idle, conn)
+	}
+	for range s.c.Clients {
+		conn, err := s.dial(ctx, addr)
+		if err != nil {
+			return s.blame(err)
+		}
+		s.conns = append(s.conns, conn)
+	}
+	s.employ()
+	return nil
+}
+
+// connectTimeout bounds one connection.
+const connectTimeout = 10 * time.Second
+
+func (s *session) dial(ctx context.Context, addr fabric.Addr) (*rfp.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
+	defer cancel()
+	return rfp.Dial(ctx, addr, s.c.connConfig(s.dev))
+}
+
+// employ gives each connection to those who use it.
+func (s *session) employ() {
+	if s.c.Goroutines != 0 {
+		for _, conn := range s.conns {
+			client := rfp.NewClient(conn)
+			s.clients = append(s.clients, client)
+			for range s.c.Goroutines {
+				s.workers = append(s.workers, newCaller(client, s.c, len(s.workers)))
+			}
+		}
+		return
+	}
+	drivers := make([]*driver, s.c.Threads)
+	for i := range drivers {
+		drivers[i] = &driver{}
+		s.workers = append(s.workers, drivers[i])
+	}
+	for i, conn := range s.conns {
+		d := drivers[i%len(drivers)]
+		d.lanes = append(d.lanes, newLane(conn, s.c))
+	}
+}
+
+// close ends the connections, then the server.
+func (s *session) close() error {
+	var errs []error
+	if len(s.clients) == 0 {
+		s.idle = append(s.idle, s.conns...)
+	}
+	for _, c := range s.clients {
+		errs = append(errs, c.Close())
+	}
+	for _, c := range s.idle {
+		errs = append(errs, c.Close())
+	}
+	if s.peer != nil {
+		errs = append(errs, s.peer.close())
+	}
+	if s.dev != nil {
+		errs = append(errs, s.dev.Close())
+	}
+	return errors.Join(errs...)
+}

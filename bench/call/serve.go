@@ -1,0 +1,218 @@
+package call
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"runtime"
+	"runtime/debug"
+	"time"
+
+	"github.com/remora-kv/remora/fabric"
+	"github.com/remora-kv/remora/fabric/provider"
+	"github.com/remora-kv/remora/internal/cycles"
+	"github.com/remora-kv/remora/rpc"
+	"github.com/remora-kv/remora/rpc/rfp"
+)
+
+// Serve is the server of a case: it obeys the commands on in and answers on out
+// until in ends. It is the whole of the hidden command that Env.Server names.
+// What the server has to say about its clients goes to log.
+func Serve(ctx context.Context, providers Opener, in io.Reader, out, log io.Writer) error {
+	debug.SetGCPercent(-1) // C6
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	h := &host{
+		providers: providers, scale: cycles.Calibrate(),
+		log: slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelWarn})),
+	}
+	return h.serve(ctx, cancel, newControl(in, out))
+}
+
+// host is the server's state between commands.
+type host struct {
+	providers Opener
+	scale     cycles.Scale
+	log       *slog.Logger
+	dev       fabric.Device
+	server    *rfp.Server
+	dir       string // of a socket file
+	start     time.Time
+}
+
+// serve reads commands in a goroutine of its own, so that the end of the input
+// is noticed while a command is at work.
+func (h *host) serve(ctx context.Context, cancel func(), w *control) error {
+	h.start = time.Now()
+	cmds := make(chan command)
+	read := make(chan error, 1)
+	go func() {
+		defer close(cmds)
+		defer cancel()
+		for {
+			var cmd command
+			if err := w.in.Decode(&cmd); err != nil {
+				read <- err
+				return
+			}
+			select {
+			case cmds <- cmd:
+			case <-ctx.Done():
+				read <- ctx.Err()
+				return
+			}
+		}
+	}()
+	for cmd := range cmds {
+		a, err := h.obey(&cmd) //nolint:contextcheck // the server ends by Close, not by a context
+		if err != nil {
+			a.Error = err.Error()
+		}
+		if err := w.out.Encode(a); err != nil {
+			return errors.Join(err, h.close())
+		}
+	}
+	err := <-read
+	if errors.Is(err, io.EOF) || errors.Is(err, context.Canceled) || errors.Is(err, io.ErrClosedPipe) {
+		err = nil
+	}
+	return errors.Join(err, h.close())
+}
+
+func (h *host) obey(cmd *command) (answer, error) {
+	switch {
+	case cmd.Do == doSetup:
+		return h.setup(cmd)
+	case h.server == nil:
+		return answer{}, fmt.Errorf("%q before %q", cmd.Do, doSetup)
+	case cmd.Do == doCount:
+		u, err := h.count()
+		return answer{Used: u}, err
+	}
+	return answer{}, fmt.Errorf("command %q is unknown: are client and server of the same version?", cmd.Do)
+}
+
+// spareClients is how many more clients than those of the case a core takes: the
+// server learns that one is gone after the next has come.
+const spareClients = 16
+
+// setup starts the server and listens.
+func (h *host) setup(cmd *command) (a answer, err error) {
+	if h.dev != nil || cmd.Case == nil || cmd.Case.Cores < 1 {
+		return a, fmt.Errorf("%q again, or without a case", doSetup)
+	}
+	c := cmd.Case
+	if cmd.Apart {
+		cmd.CPUs = coresOn(machineCPUs(), c.Cores)
+	}
+	runtime.GOMAXPROCS(max(runtime.GOMAXPROCS(0), c.Cores+2))
+	if h.dev, err = h.providers.Open(c.Fabric); err != nil {
+		return a, err
+	}
+	var mux rpc.Mux
+	mux.Handle(procedure, h.handler(c))
+	h.server, err = rfp.NewServer(rfp.ServerConfig{
+		Device: h.dev, Serve: mux.Serve, Cores: c.Cores, CPUs: cmd.CPUs, Policy: c.Poll,
+		Window: c.Window, Results: max(2*c.Window, minResults),
+		MaxMessage: max(c.Size, c.ResultSize) + messageRoom, MaxClients: c.Clients + c.Connected + spareClients, Log: h.log,
+	})
+	if err != nil {
+		return a, err
+	}
+	addr, err := h.place(c.Fabric, cmd.Listen)
+	if err != nil {
+		return a, err
+	}
+	if addr, err = h.server.Listen(addr, fabric.ListenConfig{}); err != nil {
+		return a, fmt.Errorf("listening at %v: %w", addr, err)
+	}
+	a.Address = addr.String()
+	return a, nil
+}
+
+const (
+	// procedure is what is called, and class its class.
+	procedure = 1
+	class     = uint8(procedure)
+	// messageRoom is for what comes before an argument, with some to spare.
+	messageRoom = 4096
+	// minResults is the least ring for results that rfp makes.
+	minResults = 8
+)
+
+// handler spins for the process time and returns the argument, cut or filled up
+// to the size of a result.
+func (h *host) handler(c *Case) rpc.Handler {
+	filler := bytes.Repeat([]byte{filling}, max(c.ResultSize-c.Size, 0))
+	n, ticks := c.ResultSize, h.scale.Ticks(c.Process)
+	return func(call *rpc.Call, out []byte) ([]byte, error) {
+		if ticks != 0 {
+			for start := cycles.Now(); cycles.Now()-start < ticks; {
+			}
+		}
+		out = append(out, call.Request[:min(len(call.Request), n)]...)
+		return append(out, filler...), nil
+	}
+}
+
+// filling is what a result has behind the argument.
+const filling = 0xA5
+
+// place chooses where to listen.
+func (h *host) place(name, listen string) (fabric.Addr, error) {
+	if listen != "" {
+		return fabric.ParseAddr(listen)
+	}
+	switch name {
+	case provider.Loop:
+		return fabric.Addr{Fabric: name, Name: "bench"}, nil
+	case provider.TCP, provider.RDMA:
+		// Of rdma that is the control connection; data goes over the adapter.
+		return fabric.Addr{Fabric: name, Name: "127.0.0.1:0"}, nil
+	case provider.Shm:
+		dir, err := os.MkdirTemp("", "remora-bench-")
+		if err != nil {
+			return fabric.Addr{}, fmt.Errorf("a directory for the socket: %w", err)
+		}
+		h.dir = dir
+		return fabric.Addr{Fabric: name, Name: filepath.Join(dir, "rpc.sock")}, nil
+	}
+	return fabric.Addr{}, fmt.Errorf("on %s the server must be told where to listen: use --listen %s://host:port", name, name)
+}
+
+// count says what was used until now. All clients are connected when it is asked
+// first, so the socket file has done its duty: nothing is left behind however
+// the process ends.
+func (h *host) count() (*used, error) {
+	if h.dir != "" {
+		if err := os.RemoveAll(h.dir); err != nil {
+			return nil, err
+		}
+		h.dir = ""
+	}
+	cpu, err := processCPU()
+	if err != nil {
+		return nil, err
+	}
+	st := h.server.Stats()
+	return &used{Time: time.Since(h.start), CPU: cpu, Verbs: verbsOf(h.dev.Counters()), Lost: st.Cut + st.Lost}, nil
+}
+
+func (h *host) close() error {
+	var errs []error
+	if h.server != nil {
+		errs = append(errs, h.server.Close())
+	}
+	if h.dev != nil {
+		errs = append(errs, h.dev.Close())
+	}
+	if h.dir != "" {
+		errs = append(errs, os.RemoveAll(h.dir))
+	}
+	return errors.Join(errs...)
+}
