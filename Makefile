@@ -18,10 +18,15 @@ build: ## Build bin/remora, a static binary without C
 rdma: ## Build bin/remora with the verbs provider (needs script/rdma-deps)
 	CGO_ENABLED=1 $(GO) build -tags rdma -trimpath -o bin/remora ./cmd/remora
 
+ROCEVM = $(GO) run ./internal/rocevm/cmd/rocevm
+
 .PHONY: test-rdma
-test-rdma: ## Run the verbs provider on real kernel verbs, in a Soft-RoCE guest
+test-rdma: ## Run verbs and the paths on real kernel verbs: Soft-RoCE in one guest and in two
 	script/rdma-deps
-	$(GO) run ./internal/rocevm/cmd/rocevm test -timeout 20m ./fabric/verbs
+	$(ROCEVM) test -timeout 20m ./fabric/verbs ./rpc/rfp
+	$(ROCEVM) scenario remora-doctor remora-latency
+	$(ROCEVM) test -guests 2 -timeout 10m -tags rdma,wire -run TestWire ./fabric/verbs
+	$(ROCEVM) scenario -guests 2 remora-perf
 
 .PHONY: test
 test: ## Run all tests
@@ -56,8 +61,8 @@ deps: ## Install the Debian packages that build and tests need, if missing
 	script/deps
 
 .PHONY: check
-check: ## What CI runs: deps, lint, test, race, fuzz, each with its time
-	@script/stages deps lint test race fuzz
+check: ## What CI runs: deps, lint, test, race, fuzz, test-rdma, each with its time
+	@script/stages deps lint test race fuzz test-rdma
 
 .PHONY: clean
 clean: ## Remove what build made
