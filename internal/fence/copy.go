@@ -14,6 +14,20 @@ func CopyOut(dst, src []byte) {
 	}
 }
 
+// lineSize is the unit in which caches exchange memory, or a multiple of it.
+const lineSize = 64
+
+// expectLines bounds how much ExpectLines asks for: more would push out what is
+// in use.
+const expectLines = 16
+
+// ExpectLines is ExpectWrite for all lines of mem, up to a kilobyte.
+func ExpectLines(mem []byte) {
+	for at := 0; at < len(mem) && at < expectLines*lineSize; at += lineSize {
+		ExpectWrite(&mem[at])
+	}
+}
+
 // CopyIn copies src, which a peer may be writing at this moment, into dst (F4,
 // F5). It copies len(src) bytes; dst must be at least as long. dst and src must
 // not overlap. The goroutine is not preempted meanwhile, as in copy.

@@ -34,9 +34,8 @@ func (c *core) flush(s *session, class uint8, last bool) {
 // that (I3).
 func (c *core) place(s *session, f *waitingFrame) {
 	payload := f.payload
-	n := s.produced + 1
-	at := s.rings.resultAt(n)
-	slot := s.answers.Bytes()[at : at+s.rings.resultStride()]
+	n, at := s.produced+1, s.answerAt
+	slot := s.answerMem[at : at+s.answerStride]
 	var nanos int64
 	if f.start != 0 {
 		nanos = max(c.clock.Now()-f.start, 1)
@@ -51,14 +50,16 @@ func (c *core) place(s *session, f *waitingFrame) {
 	}
 	fence.Publish64(wordAt(slot, 0), uint64(wire.MakeWord0(n, len(payload), wire.ResultAux(nanos, f.last))))
 	s.produced = n
+	if s.answerAt += s.answerStride; s.answerAt == len(s.answerMem) {
+		s.answerAt = 0
+	}
 	if push != Fetch {
-		c.push(s, n, wire.PushedBytes(len(payload)), push)
+		c.push(s, n, at, wire.PushedBytes(len(payload)), push)
 	}
 }
 
 // push writes a result frame into the client's memory.
-func (c *core) push(s *session, n uint64, length int, mode Mode) {
-	at := s.rings.resultAt(n)
+func (c *core) push(s *session, n uint64, at, length int, mode Mode) {
 	w := &c.one[0]
 	*w = fabric.WR{
 		ID: s.workID(), Op: fabric.OpWrite,

@@ -111,7 +111,7 @@ func (c *Conn) missed(w wire.Word0) {
 	}
 	c.tries++
 	c.waited += c.pausing
-	c.pausing = retryPause + c.waited/2
+	c.pausing = min(retryPause+c.waited/2, maxPause)
 	c.pause = c.pausing
 	class := c.oldest().class
 	if c.classes[class].missed(&c.cfg.Params, c.tries, c.now) {

@@ -212,6 +212,7 @@ func (r *rig) suffer(t *testing.T, attacks []attack, cfg rfp.ServerConfig) {
 				t.Errorf("%s: the connection ended: %v", a.name, c.qp.Err())
 			}
 			c.leave()
+		case ended:
 		}
 		await(t, a.name+": the end of the session", func() bool { return s.Stats().Disconnects > before.Disconnects })
 		w.check(t)

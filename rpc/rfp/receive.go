@@ -82,11 +82,13 @@ const (
 	// have its processor, unless it is busy by policy.
 	yieldAfter = 50 * time.Microsecond
 	// maxDoubt is where it stops to double.
-	maxDoubt = 1 << 24
+	maxDoubt = 1 << 20
 	// retryPause is how many polls lie at least between two READs for the same
 	// frame; from then on they are half of all before. So R READs cover a time
 	// that goes with what this fabric's calls take, however cheap a READ is.
 	retryPause = 4
+	// maxPause bounds these pauses.
+	maxPause = 1 << 10
 	// ringPause is how many polls a server is given to wake up.
 	ringPause = 1 << 10
 	// napLimit bounds a sleep that a push is to end (I4).

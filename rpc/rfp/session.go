@@ -35,6 +35,10 @@ type session struct {
 	parked   bool
 	gone     bool // dropped: its memory may be gone too
 
+	answerMem    []byte
+	answerAt     int // where the next result frame goes
+	answerStride int
+
 	produced uint64 // result frames made
 	taken    uint64 // of them known to be taken by the client
 	pushed   uint64 // of them, by WRITE
@@ -91,6 +95,7 @@ func newSession(c *core, h *wire.Hello) (*session, error) {
 		at := s.rings.requestAt(uint64(n + 1))
 		s.slots = append(s.slots, requestSlot{word: wordAt(mem, at), mem: mem[at : at+s.rings.requestStride()]})
 	}
+	s.answerMem, s.answerStride = s.answers.Bytes(), s.rings.resultStride()
 	s.inline = cfg.Device.Limits().MaxInline
 	return s, nil
 }

@@ -27,7 +27,7 @@ func (q *QP) burst(wrs []fabric.WR) int {
 	if op != fabric.OpWrite && (op != fabric.OpRead || q.transport != fabric.RC) || win.Access&op.Needs() == 0 {
 		return 0
 	}
-	if op == fabric.OpWrite && len(wrs) > 1 {
+	if op == fabric.OpWrite && (len(wrs) > 1 || wrs[0].Local.Len > fetchedAtOnce) {
 		win.expect(wrs)
 	}
 	n, bytes := 0, 0
@@ -59,12 +59,17 @@ func (q *QP) burst(wrs []fabric.WR) int {
 	return n
 }
 
-// expect starts to fetch, for writing, the lines at which the requests begin.
-// It is a hint, so addresses are only kept inside the window.
+// fetchedAtOnce is how much a WRITE of its own writes that needs no announcement:
+// its first store asks for the line.
+const fetchedAtOnce = 64
+
+// expect starts to fetch, for writing, the lines that the requests go to. It is a
+// hint, so addresses are only kept inside the window.
 func (w *Window) expect(wrs []fabric.WR) {
 	for i := range wrs {
-		if off := wrs[i].Remote.Addr - w.Addr; off < uint64(len(w.Mem)) {
-			fence.ExpectWrite(&w.Mem[off])
+		off := wrs[i].Remote.Addr - w.Addr
+		if size := uint64(wrs[i].Local.Len); off < uint64(len(w.Mem)) && size <= uint64(len(w.Mem))-off {
+			fence.ExpectLines(w.Mem[off : off+size])
 		}
 	}
 }
