@@ -85,13 +85,14 @@ type Conn struct {
 	domain fabric.Domain
 	cq     fabric.CQ
 	qp     fabric.QP
-	// spinner waits for READs that this side posts, sleeper for pushes.
-	spinner, sleeper fabric.Waiter
-	local, replies   *fabric.Region
-	welcome          wire.Welcome
-	reqs, answers    fabric.Remote
-	rings            rings
-	inline           int
+	// spinner waits for READs that this side posts, sleeper for pushes, and
+	// napper for those that take long: it does not spin before it sleeps.
+	spinner, sleeper, napper fabric.Waiter
+	local, replies           *fabric.Region
+	welcome                  wire.Welcome
+	reqs, answers            fabric.Remote
+	rings                    rings
+	inline                   int
 
 	// The frame being filled has number; answered are those whose answers have
 	// been taken whole.
@@ -203,8 +204,9 @@ func (c *Conn) prepare(want *rings) (err error) {
 	for _, p := range []struct {
 		w      *fabric.Waiter
 		policy fabric.Policy
-	}{{&c.spinner, fabric.Busy}, {&c.sleeper, c.cfg.Policy}} {
-		if *p.w, err = c.dev.NewWaiter(fabric.WaitConfig{Policy: p.policy, CQs: []fabric.CQ{c.cq}}); err != nil {
+		spin   time.Duration
+	}{{&c.spinner, fabric.Busy, 0}, {&c.sleeper, c.cfg.Policy, 0}, {&c.napper, c.cfg.Policy, time.Nanosecond}} {
+		if *p.w, err = c.dev.NewWaiter(fabric.WaitConfig{Policy: p.policy, Spin: p.spin, CQs: []fabric.CQ{c.cq}}); err != nil {
 			return err
 		}
 	}
@@ -258,7 +260,7 @@ func (c *Conn) Close() error {
 	if c.qp != nil {
 		_ = c.qp.Close()
 	}
-	for _, w := range []fabric.Waiter{c.spinner, c.sleeper} {
+	for _, w := range []fabric.Waiter{c.spinner, c.sleeper, c.napper} {
 		if w != nil {
 			_ = w.Close()
 		}

@@ -17,6 +17,7 @@ type hybrid struct {
 	quick int   // replies in a row that R READs would have been enough for
 	first int64 // when the first READ for the present call failed
 	limit int64 // nanoseconds that R READs take
+	takes int64 // nanoseconds that the server takes, as replies say: a moving mean
 }
 
 // missed is told that READ number tries for one answer has failed, and reports
@@ -40,6 +41,9 @@ func (h *hybrid) missed(p *Params, tries int, now func() int64) bool {
 // answered is told of an answer: how many READs for it failed, and how long the
 // server took, 0 if unknown. It reports whether to change back to fetching.
 func (h *hybrid) answered(p *Params, tries int, nanos int64) bool {
+	if h.mode != Fetch && nanos != 0 {
+		h.takes += (nanos - h.takes) / 8
+	}
 	if p.Pinned {
 		return false
 	}
@@ -58,6 +62,13 @@ func (h *hybrid) answered(p *Params, tries int, nanos int64) bool {
 	}
 	return h.quick >= p.SlowCalls
 }
+
+// napAfter is from which time of the server on a client that may sleep does so at
+// once: to wake it takes some ten microseconds.
+const napAfter = 30_000
+
+// naps reports whether replies take so long that spinning for them is a waste.
+func (h *hybrid) naps() bool { return h.mode != Fetch && h.takes > napAfter }
 
 // change notes the new mode.
 func (h *hybrid) change(m Mode) { h.mode, h.slow, h.quick = m, 0, 0 }

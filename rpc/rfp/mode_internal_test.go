@@ -79,3 +79,20 @@ func TestPinnedNeverSwitches(t *testing.T) {
 		}
 	}
 }
+
+func TestLongRepliesAreSleptFor(t *testing.T) {
+	f := newFeeder()
+	f.p.Pinned, f.h.mode = true, Reply
+	for range 50 {
+		f.call(0, 10_000)
+	}
+	if f.h.naps() {
+		t.Error("a client sleeps for replies of ten microseconds, which is what waking takes")
+	}
+	for range 50 {
+		f.call(0, 100_000)
+	}
+	if !f.h.naps() {
+		t.Error("a client spins for replies of a hundred microseconds")
+	}
+}

@@ -279,7 +279,7 @@ func (c *Conn) Next() (data []byte, err error, ok bool) { //nolint:revive // ok 
 // Wait waits until Next has a result, and reports whether it has; otherwise
 // timeout has passed (0: never), nothing is on its way, or the connection is over.
 func (c *Conn) Wait(timeout time.Duration) bool {
-	for range memorySteps {
+	for range c.steps() {
 		if c.Poll() {
 			return c.open
 		}
@@ -304,8 +304,24 @@ func (c *Conn) Wait(timeout time.Duration) bool {
 	return false
 }
 
-// memorySteps is how often Wait polls before it goes on in a waiter.
-const memorySteps = 1 << 10
+// memorySteps is how often Wait polls before it goes on in a waiter, fewSteps
+// when the result will not be there for long.
+const (
+	memorySteps = 1 << 10
+	fewSteps    = 4
+)
+
+func (c *Conn) steps() int {
+	if c.naps() {
+		return fewSteps
+	}
+	return memorySteps
+}
+
+// naps reports whether the next result is a push that takes long.
+func (c *Conn) naps() bool {
+	return c.number-1 != c.answered && c.classes[c.sent[c.oldSlot].class].naps()
+}
 
 // waitFor waits in the waiter that fits: a client that fetches must not sleep
 // between two READs; one that expects a push looks for itself after each nap.
@@ -320,7 +336,11 @@ func (c *Conn) waitFor(poll func() bool, nap time.Duration) bool {
 		runtime.Gosched()
 		return false
 	}
-	if c.sleeper.Wait(poll, nap) {
+	w := c.sleeper
+	if c.naps() {
+		w = c.napper
+	}
+	if w.Wait(poll, nap) {
 		return true
 	}
 	c.idle = c.doubtAt
@@ -329,7 +349,7 @@ func (c *Conn) waitFor(poll func() bool, nap time.Duration) bool {
 
 // waitMore waits until more says so, at most for nap.
 func (c *Conn) waitMore(more func() bool, nap time.Duration) {
-	for range memorySteps {
+	for range c.steps() {
 		if more() {
 			return
 		}
@@ -341,6 +361,7 @@ func (c *Conn) waitMore(more func() bool, nap time.Duration) {
 func (c *Conn) wake() {
 	c.spinner.Wake()
 	c.sleeper.Wake()
+	c.napper.Wake()
 }
 
 // frameRoom is the longest message that fits a frame.
