@@ -163,19 +163,19 @@ func TestHostileWelcomes(t *testing.T) {
 			"no message":            func(w *wire.Welcome) { w.MaxMessage = 0 },
 			"messages of gigabytes": func(w *wire.Welcome) { w.MaxMessage = 1<<32 - 1 },
 		} {
-			s.welcome = func() []byte { w := s.goodWelcome(); change(&w); return w.Append(nil) }
+			w := s.goodWelcome()
+			change(&w)
+			s.greet(w.Append(nil))
 			s.refused(r, name)
 		}
 		for name, greeting := range map[string][]byte{
 			"garbage": []byte("HTTP/1.1 400 Bad Request"), "nothing": nil, "short": s.welcomeBytes()[:20],
 		} {
-			s.welcome = func() []byte { return greeting }
+			s.greet(greeting)
 			s.refused(r, name)
 		}
 	})
 }
-
-func (s *rawServer) welcomeBytes() []byte { w := s.goodWelcome(); return w.Append(nil) }
 
 // refused dials, in vain.
 func (s *rawServer) refused(r *rig, name string) {
@@ -200,7 +200,9 @@ func TestWelcomeToForeignMemory(t *testing.T) {
 			"end of the world":         func(w *wire.Welcome) { w.Answers.Addr = ^uint64(0) - 7 },
 		} {
 			s := r.rawServer()
-			s.welcome = func() []byte { w := s.goodWelcome(); change(&w); return w.Append(nil) }
+			w := s.goodWelcome()
+			change(&w)
+			s.greet(w.Append(nil))
 			r.addr = s.addr
 			c := r.dial(rfp.ConnConfig{})
 			qp := <-s.accepted

@@ -296,9 +296,7 @@ func TestManySessionsFewActive(t *testing.T) {
 	})
 }
 
-// A client that expects pushes finds out soon that the server sleeps. Its polls
-// are rare while it sleeps itself, so nothing that it waits for is counted in
-// them.
+// A client that expects pushes finds out soon that the server sleeps, and rings.
 func TestRepliesFromSleepingServer(t *testing.T) {
 	eachFabric(t, func(t *testing.T, r *rig) {
 		r.serve(rfp.ServerConfig{})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/remora-kv/remora/fabric"
@@ -21,7 +22,7 @@ type rawServer struct {
 	addr     fabric.Addr
 	requests *fabric.Region
 	answers  *fabric.Region
-	welcome  func() []byte
+	welcome  atomic.Pointer[[]byte]
 	accepted chan fabric.QP
 	wg       sync.WaitGroup
 }
@@ -38,7 +39,6 @@ var rawStride = roundUp64(wire.PushedBytes(rawPayload))
 func (r *rig) rawServer() *rawServer {
 	r.t.Helper()
 	s := &rawServer{t: r.t, dev: r.device(), accepted: make(chan fabric.QP, 1)}
-	s.welcome = func() []byte { w := s.goodWelcome(); return w.Append(nil) }
 	var err error
 	s.dom, err = s.dev.NewDomain()
 	if err == nil {
@@ -57,6 +57,7 @@ func (r *rig) rawServer() *rawServer {
 		r.t.Fatal(err)
 	}
 	s.addr = s.listener.Addr()
+	s.greet(s.welcomeBytes())
 	s.wg.Go(s.run)
 	r.t.Cleanup(func() { _ = s.listener.Close(); s.wg.Wait() })
 	return s
@@ -70,6 +71,11 @@ func (s *rawServer) goodWelcome() wire.Welcome {
 	}
 }
 
+func (s *rawServer) welcomeBytes() []byte { w := s.goodWelcome(); return w.Append(nil) }
+
+// greet sets what the next client is told.
+func (s *rawServer) greet(b []byte) { s.welcome.Store(&b) }
+
 func (s *rawServer) run() {
 	ctx := context.Background()
 	for {
@@ -79,7 +85,7 @@ func (s *rawServer) run() {
 		}
 		qp, err := req.Accept(ctx, fabric.QPConfig{
 			Transport: fabric.RC, Domain: s.dom, SendCQ: s.cq, RecvCQ: s.cq, SendDepth: 16, RecvDepth: 64,
-		}, s.welcome())
+		}, *s.welcome.Load())
 		if err == nil {
 			s.accepted <- qp
 		}
