@@ -88,7 +88,8 @@ var flaws = []*flaw{
 	},
 	{
 		name:  "write-dropped-sometimes",
-		cases: []string{"G8/sizes/write/rc", "G4/overlap/rc", "G2/pipelined/rc"},
+		// Not G2/pipelined: whether its reader sees the gap depends on the scheduler.
+		cases: []string{"G8/sizes/write/rc", "G4/overlap/rc"},
 		post: func() func(qp fabric.QP, wrs []fabric.WR) (int, error) {
 			var n atomic.Int64
 			return func(qp fabric.QP, wrs []fabric.WR) (int, error) {
