@@ -87,7 +87,7 @@ var flaws = []*flaw{
 		},
 	},
 	{
-		name:  "write-dropped-sometimes",
+		name: "write-dropped-sometimes",
 		// Not G2/pipelined: whether its reader sees the gap depends on the scheduler.
 		cases: []string{"G8/sizes/write/rc", "G4/overlap/rc"},
 		post: func() func(qp fabric.QP, wrs []fabric.WR) (int, error) {
