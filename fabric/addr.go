@@ -45,6 +45,9 @@ func ParseAddr(s string) (Addr, error) {
 		a.Name = u.Opaque
 	case "shm":
 		a.Name = u.Opaque + u.Path
+		if rest := strings.TrimLeft(a.Name, "/"); len(a.Name)-len(rest) > 1 {
+			a.Name = "/" + rest // two slashes would begin a host
+		}
 		if u.Host != "" {
 			return fail("names a host, but shared memory is of this host")
 		}

@@ -51,6 +51,7 @@ func TestParseAddrRefuses(t *testing.T) {
 
 func FuzzParseAddr(f *testing.F) {
 	f.Add("shm:/run/remora.sock")
+	f.Add("shm:////")
 	f.Add("rdma://h:1?device=mlx5_0&gid=auto")
 	f.Fuzz(func(t *testing.T, s string) {
 		a, err := ParseAddr(s)
