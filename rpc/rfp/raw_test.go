@@ -280,7 +280,7 @@ func (r *rig) address(name string) fabric.Addr {
 	switch r.fabric {
 	case provider.Shm:
 		return fabric.Addr{Fabric: r.fabric, Name: r.t.TempDir() + "/" + name}
-	case provider.TCP:
+	case provider.TCP, provider.RDMA:
 		return fabric.Addr{Fabric: r.fabric, Name: "127.0.0.1:0"}
 	}
 	return fabric.Addr{Fabric: r.fabric, Name: name}
