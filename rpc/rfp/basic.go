@@ -100,7 +100,7 @@ func NewEndpoint(cfg ServerConfig) (*Endpoint, error) {
 		return nil, err
 	}
 	if e.domain, err = cfg.Device.NewDomain(); err != nil {
-		_ = s.Close()
+		s.abandon() // its core never ran, so Close would wait for ever
 		return nil, err
 	}
 	e.server = s
@@ -111,7 +111,8 @@ func NewEndpoint(cfg ServerConfig) (*Endpoint, error) {
 	return e, nil
 }
 
-// Server returns the server, to listen and for its counts.
+// Server returns the server, to listen and for its counts. Its Stats are answered
+// by the goroutine that is in Recv, so another one asks for them.
 func (e *Endpoint) Server() *Server { return e.server }
 
 // NewBuffer allocates a buffer.

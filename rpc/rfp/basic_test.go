@@ -75,3 +75,17 @@ func serveLengths(e *rfp.Endpoint) error {
 		}
 	}
 }
+
+// domainless is a device that has run out of protection domains.
+type domainless struct{ fabric.Device }
+
+var errNoDomain = errors.New("no more domains")
+
+func (domainless) NewDomain() (fabric.Domain, error) { return nil, errNoDomain }
+
+func TestEndpointThatCannotBeMade(t *testing.T) {
+	r := newRig(t, fabrics[0])
+	if _, err := rfp.NewEndpoint(rfp.ServerConfig{Device: domainless{r.device()}}); !errors.Is(err, errNoDomain) {
+		t.Errorf("%v", err)
+	}
+}

@@ -190,8 +190,7 @@ func (c *core) look() bool {
 	return c.completions()
 }
 
-// attend takes new sessions and control functions. It returns when the core
-// is to stop, too.
+// attend takes new sessions and control functions.
 func (c *core) attend() {
 	c.attention.Store(false)
 	c.mu.Lock()

@@ -2,7 +2,6 @@ package rfp
 
 import (
 	"errors"
-	"log/slog"
 	"sync"
 
 	"github.com/remora-kv/remora/fabric"
@@ -53,15 +52,14 @@ func (c *core) drop(s *session) {
 // reaper gives back the memory of sessions that are over: unmapping takes long
 // enough to be felt by the clients of a core.
 type reaper struct {
-	log  *slog.Logger
 	mu   sync.Mutex
 	work []*session
 	kick chan struct{}
 	done chan struct{}
 }
 
-func newReaper(log *slog.Logger) *reaper {
-	r := &reaper{log: log, kick: make(chan struct{}, 1), done: make(chan struct{})}
+func newReaper() *reaper {
+	r := &reaper{kick: make(chan struct{}, 1), done: make(chan struct{})}
 	go r.run()
 	return r
 }

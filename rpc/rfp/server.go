@@ -145,7 +145,7 @@ func newServer(cfg ServerConfig) (*Server, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
-	s := &Server{cfg: cfg, listeners: map[fabric.Listener]struct{}{}, reaper: newReaper(cfg.Log)}
+	s := &Server{cfg: cfg, listeners: map[fabric.Listener]struct{}{}, reaper: newReaper()}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	for i := range cfg.Cores {
 		c, err := newCore(s, i)
