@@ -1,0 +1,20 @@
+package store
+
+import "github.com/zeebo/xxh3"
+
+// Seed keys the hashes of a server, so that nobody who does not know it can
+// prepare keys that collide.
+type Seed uint64
+
+// Hash returns the hash of a key.
+func (s Seed) Hash(key []byte) uint64 { return xxh3.HashSeed(key, uint64(s)) }
+
+// Key returns the key with its hash.
+func (s Seed) Key(key []byte) Key { return Key{Hash: s.Hash(key), Bytes: key} }
+
+// PartitionOf returns which of n partitions holds keys of this hash. It takes
+// the highest bits, which engines leave alone.
+func PartitionOf(hash uint64, n int) int {
+	// hash/2^64 is a fraction of 1; this is that fraction of n.
+	return int((hash >> 32 * uint64(n)) >> 32)
+}
