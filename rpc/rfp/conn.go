@@ -206,7 +206,8 @@ func (c *Conn) prepare(want *rings) (err error) {
 		policy fabric.Policy
 		spin   time.Duration
 	}{{&c.spinner, fabric.Busy, 0}, {&c.sleeper, c.cfg.Policy, 0}, {&c.napper, c.cfg.Policy, time.Nanosecond}} {
-		if *p.w, err = c.dev.NewWaiter(fabric.WaitConfig{Policy: p.policy, Spin: p.spin, CQs: []fabric.CQ{c.cq}}); err != nil {
+		cfg := fabric.WaitConfig{Policy: p.policy, Spin: p.spin, CQs: []fabric.CQ{c.cq}, Doze: c.glance}
+		if *p.w, err = c.dev.NewWaiter(cfg); err != nil {
 			return err
 		}
 	}

@@ -52,7 +52,7 @@
 //	I3  A result frame is in its answer slot before it is pushed, so that
 //	    fetching finds every answer, whatever mode either side believes in.
 //	I4  A client that waits looks into the answer slot again and again, with
-//	    growing pauses when it expects a push. So neither a change of mode that
+//	    growing pauses when it expects a push, and once more before it sleeps. So neither a change of mode that
 //	    crosses an answer, nor a session parked while a request is on its way,
 //	    can make it wait for ever.
 //	I5  Parking: the server announces it in the answer slot, then looks at the

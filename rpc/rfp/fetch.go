@@ -122,7 +122,8 @@ func (c *Conn) missed(w wire.Word0) {
 // awaitFirst is called when a request is sent and no other is on its way.
 func (c *Conn) awaitFirst() {
 	c.pausing, c.waited = c.patient>>4, 0
-	c.pause, c.idle, c.doubtAt = c.pausing, 0, doubtPolls
+	c.pause = c.pausing
+	c.trust()
 }
 
 // ring wakes the server, once for an answer and then again after long pauses.

@@ -88,7 +88,8 @@ func (c *Conn) judge(w wire.Word0) {
 // change changes the mode of a class, here and at the server.
 func (c *Conn) change(class uint8, m Mode) {
 	c.classes[class].change(m)
-	c.idle, c.doubtAt, c.pause = 0, doubtPolls, 0
+	c.pause = 0
+	c.trust()
 	fence.Count(&c.stats.switches, 1)
 	at := c.wordsAt + modeWord + int(class)
 	c.local.Bytes()[at] = byte(c.told(m))

@@ -50,18 +50,20 @@ type receiver struct {
 	wanted     []uint64
 	asked      []int
 	landed     []uint64
-	flying     int  // READs of answers on their way
-	restFlying int  // 1 while the rest of a frame is fetched
-	whole      bool // the rest has come
-	ahead      int  // READs that are posted together
-	pause      int  // polls before the next READ
-	patient    int  // polls before the first READ of an answer, in 1/16
-	tries      int  // failed READs for the frame next
-	waited     int  // polls between the READs for the frame next so far
-	pausing    int  // the last of these pauses
-	rung       bool // the server was woken for the frame next
-	idle       int  // polls without news
-	doubtAt    int  // how many make a READ though a push is expected
+	flying     int    // READs of answers on their way
+	restFlying int    // 1 while the rest of a frame is fetched
+	whole      bool   // the rest has come
+	ahead      int    // READs that are posted together
+	pause      int    // polls before the next READ
+	patient    int    // polls before the first READ of an answer, in 1/16
+	tries      int    // failed READs for the frame next
+	waited     int    // polls between the READs for the frame next so far
+	pausing    int    // the last of these pauses
+	rung       bool   // the server was woken for the frame next
+	idle       int    // polls without news
+	doubtAt    int    // how many make a READ though a push is expected
+	usual      int    // how many there mostly are before a push, in 1/8
+	glanced    uint64 // the frame for which a look was taken before sleeping
 
 	open     bool // a frame is being taken
 	word     wire.Word0
@@ -75,9 +77,13 @@ const (
 	// maxPatience bounds the polls before the first READ: a microsecond or two.
 	// Who waits longer should not spin, and failed READs are what tells.
 	maxPatience = 1 << 7
-	// doubtPolls is after how many polls in vain a client that expects a push
-	// looks itself; it doubles from there (I4).
-	doubtPolls = 1 << 12
+	// doubtPolls is after how many polls in vain at least a client that expects a
+	// push looks itself, and doubtFactor how often the usual number; it doubles
+	// from there (I4).
+	doubtPolls  = 1 << 9
+	doubtFactor = 4
+	// maxUsual bounds what one slow push does to the usual number.
+	maxUsual = 1 << 13
 	// yieldAfter is how long a client that fetches spins before it lets others
 	// have its processor, unless it is busy by policy.
 	yieldAfter = 50 * time.Microsecond
@@ -96,7 +102,8 @@ const (
 )
 
 func (r *receiver) init(g *rings, landingAt, wordsAt int, local, replies []byte, fetchSize int) {
-	r.next, r.ahead, r.doubtAt = 1, 1, doubtPolls
+	r.next, r.ahead = 1, 1
+	r.trust()
 	r.landingAt, r.wordsAt, r.fetchSize, r.stride = landingAt, wordsAt, fetchSize, g.resultStride()
 	r.landing, r.pushed = local[landingAt:wordsAt], replies
 	r.wanted, r.landed, r.asked = make([]uint64, g.results), make([]uint64, g.results), make([]int, g.results)
@@ -186,12 +193,30 @@ func (c *Conn) takeLanded() {
 // begin starts to take the frame next.
 func (c *Conn) begin(w wire.Word0, payload []byte) {
 	c.open, c.word, c.cur, c.whole = true, w, payload, false
-	c.idle, c.doubtAt = 0, doubtPolls
+	if c.expectsPush() {
+		c.usual += min(c.idle, maxUsual) - c.usual>>3
+	}
+	c.trust()
 	c.judge(w)
 	if c.tuner != nil {
 		c.learn(w)
 	}
 	c.absorb()
+}
+
+// trust begins to count the polls after which a push is doubted.
+func (r *receiver) trust() {
+	r.idle, r.doubtAt = 0, max(doubtPolls, doubtFactor*(r.usual>>3))
+}
+
+// glance is called before a sleep that a push is to end: the server may sleep
+// too, and has announced it where only a READ sees it. Once for a frame is
+// enough: its request had been written, and a server that announces later looks
+// at the requests after that (I5).
+func (c *Conn) glance() {
+	if c.glanced != c.next && c.number-1 != c.answered {
+		c.glanced, c.idle = c.next, c.doubtAt
+	}
 }
 
 // absorb takes entries that are only parts of a result, and leaves the frame open
