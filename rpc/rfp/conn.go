@@ -100,7 +100,7 @@ type Conn struct {
 	sendSlot, oldSlot int // of the frame being filled, and of the oldest without an answer
 	fill, entries     int
 	class             uint8
-	opened            int64 // when its first message came, if others are awaited
+	opened            int64 // when Poll first found it waiting for more messages
 	sent              []sentFrame
 	writes            []fabric.WR // by slot
 	calls             int         // messages without a result

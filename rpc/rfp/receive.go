@@ -118,8 +118,8 @@ func (c *Conn) Poll() bool {
 	if c.absorb(); c.open || c.err != nil {
 		return true // what has come before the connection failed is there to be taken
 	}
-	if c.fill != 0 && c.clock.Now()-c.opened > int64(c.cfg.FlushAfter) {
-		_ = c.Flush()
+	if c.fill != 0 {
+		c.flushLate()
 	}
 	if c.number-1 == c.answered {
 		c.reap()
@@ -141,6 +141,18 @@ func (c *Conn) Poll() bool {
 		c.takeLanded()
 	}
 	return c.open || c.err != nil
+}
+
+// flushLate sends a frame that has waited long enough for more messages. Its
+// time counts from the first Poll, so that one which fills at once costs no look
+// at the clock.
+func (c *Conn) flushLate() {
+	switch now := c.clock.Now(); {
+	case c.opened == 0:
+		c.opened = now
+	case now-c.opened > int64(c.cfg.FlushAfter):
+		_ = c.Flush()
+	}
 }
 
 // oldest is the request frame whose answer comes next.

@@ -87,7 +87,7 @@ func (c *Conn) Commit() error {
 		return c.Flush()
 	}
 	if c.entries == 1 {
-		c.opened = c.clock.Now()
+		c.opened = 0
 	}
 	return nil
 }

@@ -76,6 +76,7 @@ func (c *core) proceed(s *session) {
 // serveMessages handles messages; w.Entries are those that may end in payload.
 func (c *core) serveMessages(s *session, w wire.Word1, payload []byte) {
 	c.fill = 0
+	c.call = rpc.Call{Core: c.index, Peer: s.peer}
 	for len(payload) != 0 {
 		if len(s.backlog) != 0 {
 			c.halt(s, w, payload)
@@ -144,7 +145,6 @@ func (c *core) result(s *session, class uint8, msg []byte) {
 	}
 	frame := c.payloadOf(s)
 	out := frame[c.fill+wire.EntryHeader : c.fill+wire.EntryHeader : len(frame)]
-	c.call = rpc.Call{Core: c.index, Peer: s.peer}
 	fence.Count(&c.stats.calls, 1)
 	res, err := c.server.cfg.Serve(&c.call, msg, out)
 	if err == nil && len(res) > c.server.cfg.MaxMessage {
