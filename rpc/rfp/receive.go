@@ -240,17 +240,22 @@ func (c *Conn) absorb() {
 			return
 		}
 		entry, rest, marks, err := wire.NextEntry(c.cur)
-		if err != nil || len(c.partial)+len(entry) > c.MaxMessage() {
-			c.fail(fmt.Errorf("a result frame whose entries make no sense: %w", rpc.ErrProtocol))
-			c.open = false
+		if err == nil && marks&wire.More == 0 {
 			return
 		}
-		if marks&wire.More == 0 {
+		if err != nil || len(c.partial)+len(entry) > c.MaxMessage() {
+			c.senseless()
 			return
 		}
 		c.partial = append(c.partial, entry...)
 		c.cur = rest
 	}
+}
+
+// senseless gives up a server whose result frames cannot be.
+func (c *Conn) senseless() {
+	c.fail(fmt.Errorf("a result frame whose entries make no sense: %w", rpc.ErrProtocol))
+	c.open = false
 }
 
 // finish is done with the frame next.
@@ -285,10 +290,20 @@ func (c *Conn) finish() {
 // when the call failed at the server. ok is false when there is none: then Poll,
 // or Wait; or the connection is over, see Err.
 func (c *Conn) Next() (data []byte, err error, ok bool) { //nolint:revive // ok goes last, as in a map
-	if c.absorb(); !c.open && (!c.Poll() || !c.open) {
+	if !c.open && (!c.Poll() || !c.open) {
 		return nil, nil, false
 	}
 	entry, rest, marks, bad := wire.NextEntry(c.cur)
+	if marks&wire.More != 0 { // it follows whole results: only the last of a frame goes on in another
+		if !c.Poll() || !c.open {
+			return nil, nil, false
+		}
+		entry, rest, marks, bad = wire.NextEntry(c.cur)
+	}
+	if len(c.partial)+len(entry) > c.MaxMessage() {
+		c.senseless()
+		return nil, nil, false
+	}
 	f := c.oldest()
 	if f.results--; bad != nil || f.results < 0 {
 		c.fail(fmt.Errorf("more results than messages: %w", rpc.ErrProtocol))
