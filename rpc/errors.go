@@ -57,6 +57,9 @@ var (
 	ErrTooLarge = errors.New("rpc: message too large")
 	// ErrClosed: the connection was closed by this side.
 	ErrClosed = errors.New("rpc: connection closed")
+	// ErrNotSent: the connection was over before the message was sent. It comes
+	// with the reason. A call that fails otherwise may have been served.
+	ErrNotSent = errors.New("rpc: not sent")
 	// ErrProtocol: the peer broke the protocol.
 	ErrProtocol = errors.New("rpc: protocol violation by peer")
 )

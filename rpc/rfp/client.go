@@ -86,8 +86,9 @@ var pendings = sync.Pool{New: func() any { return &Pending{signal: make(chan str
 
 // Call calls a procedure and appends its result to out, which it returns, as
 // append does. arg may be used again when Call returns. The error is an
-// *rpc.Error when the handler failed; that of ctx when its time is over: then the
-// call may have been served or not; otherwise the connection is over.
+// *rpc.Error when the handler failed; that of ctx when its time is over;
+// otherwise the connection is over. Unless the error is rpc.ErrNotSent too, the
+// call may have been served or not.
 func (c *Client) Call(ctx context.Context, proc uint16, arg, out []byte) ([]byte, error) {
 	p, _ := pendings.Get().(*Pending)
 	p.client, p.proc, p.arg, p.out, p.err = c, proc, arg, out, nil
@@ -129,7 +130,7 @@ func (c *Client) submit(p *Pending) {
 	if c.closed {
 		c.mu.Unlock()
 		if p.claim(stateQueued) {
-			p.finish(nil, rpc.ErrClosed)
+			p.finish(nil, notSent(rpc.ErrClosed))
 		}
 		return
 	}
@@ -163,7 +164,7 @@ const driveNap = time.Millisecond
 
 // wait drives the connection, or waits for somebody who does.
 func (p *Pending) wait(ctx context.Context) error {
-	c := p.client
+	c, queued := p.client, false
 	for p.state.Load() != stateDone {
 		if c.token.CompareAndSwap(false, true) {
 			c.drive(ctx, p)
@@ -171,12 +172,16 @@ func (p *Pending) wait(ctx context.Context) error {
 		} else {
 			p.park(ctx)
 		}
-		if ctx.Err() != nil && p.abandon() {
+		if ctx.Err() != nil && p.abandon(&queued) {
 			// It may have been this caller's turn to drive.
 			if c.token.CompareAndSwap(false, true) {
 				c.release()
 			}
-			return fmt.Errorf("rfp: call of procedure %d: %w", p.proc, context.Cause(ctx))
+			err := fmt.Errorf("rfp: call of procedure %d: %w", p.proc, context.Cause(ctx))
+			if queued {
+				err = notSent(err)
+			}
+			return err
 		}
 	}
 	return p.err
@@ -198,8 +203,9 @@ func (p *Pending) park(ctx context.Context) {
 	c.parked.Add(-1)
 }
 
-// abandon gives up a call; false when it is over already.
-func (p *Pending) abandon() bool {
+// abandon gives up a call; false when it is over already. It says whether the
+// call had not been sent.
+func (p *Pending) abandon(queued *bool) bool {
 	for {
 		switch s := p.state.Load(); s {
 		case stateDone:
@@ -208,7 +214,7 @@ func (p *Pending) abandon() bool {
 			runtime.Gosched() // for the time of a copy
 		default:
 			if p.state.CompareAndSwap(s, stateAbandoned) {
-				p.out = nil
+				p.out, *queued = nil, s == stateQueued
 				return true
 			}
 		}
@@ -336,6 +342,9 @@ func (c *Client) end(p *Pending, data []byte, err error) {
 	}
 }
 
+// notSent is the error of a call that never left.
+func notSent(err error) error { return fmt.Errorf("%w: %w", rpc.ErrNotSent, err) }
+
 // failAll ends exactly the calls that have no result.
 func (c *Client) failAll(err error) {
 	for c.count != 0 {
@@ -343,7 +352,7 @@ func (c *Client) failAll(err error) {
 	}
 	for _, p := range c.waiting {
 		if p.claim(stateQueued) {
-			p.finish(nil, err)
+			p.finish(nil, notSent(err))
 		}
 	}
 	c.waiting = nil

@@ -1,0 +1,46 @@
+// Package command is how operations on the cache are written into calls: the
+// procedures, the bytes of their requests and results, in one table each. It
+// moves nothing and stores nothing, so that the client, the server and every path
+// between them share it.
+//
+// All numbers are little-endian. Times are milliseconds, and travel as what is
+// left, so that clocks need not agree.
+//
+// # Requests
+//
+//	get      | key |
+//	put      | head 1 | key length 2 | [version 6] | [flags 4] | [ttl 8] | key | value |
+//	delete   | head 1 | [version 6] | key |
+//	touch    | ttl 8 | key |
+//	incr     | delta 8 | key |
+//	hello    | protocol 2 |
+//	stats    | |
+//
+// The head of put and delete has the condition in its two lowest bits, and a bit
+// for each field in brackets that is there. A ttl of 0 is none.
+//
+// # Results
+//
+// A result ends with its status, so that a value can be received where the
+// caller wants to have it, without bytes in front.
+//
+//	found    | value | [ttl 8] | [flags 4] | version 6 | status 1 |     get
+//	stored   | version 6 | status 1 |                                   put
+//	counted  | sum 8 | version 6 | status 1 |                           incr
+//	done     | status 1 |                                               delete, touch
+//	hello    | JSON of Hello | status 1 |
+//	stats    | JSON | status 1 |
+//	refused  | status 1 |
+//
+// The status has its code in the four lowest bits, then a bit for flags and one
+// for ttl. A request that is none is answered by a failure of the call
+// (rpc.CodeMalformed), since no client of ours sends one.
+//
+// # Invariants
+//
+//	C1  A request is read once, in order, and every length is checked against
+//	    what is there. Parsing allocates nothing; keys and values alias the
+//	    message.
+//	C2  Whatever Append writes, Parse reads back the same; what Parse accepts has
+//	    exactly one encoding, but for fields that are there and zero.
+package command

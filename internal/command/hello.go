@@ -1,0 +1,20 @@
+package command
+
+// Welcome is what a server tells about itself in the result of hello.
+type Welcome struct {
+	Protocol int    `json:"protocol"`
+	Version  string `json:"version"`
+	// Instance tells two starts of a server apart: seed and versions are others.
+	Instance uint64 `json:"instance"`
+	// Seed keys the hashes of keys; Cores is the number of partitions, and Core
+	// the one that answers.
+	Seed  uint64 `json:"seed"`
+	Cores int    `json:"cores"`
+	Core  int    `json:"core"`
+	// MaxValue is the longest value.
+	MaxValue int      `json:"max_value"`
+	Engine   string   `json:"engine"`
+	Mode     string   `json:"mode"`
+	Fabric   string   `json:"fabric"`
+	Paths    []string `json:"paths"`
+}

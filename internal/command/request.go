@@ -1,0 +1,203 @@
+package command
+
+import (
+	"encoding/binary"
+	"errors"
+)
+
+// Bytes is what keys are made of.
+type Bytes interface{ ~string | ~[]byte }
+
+// MaxKey is the length of the longest key.
+const MaxKey = 1<<16 - 1
+
+// ErrMalformed says that a message is not what it should be.
+var ErrMalformed = errors.New("command: malformed")
+
+const (
+	conditionBits = 0x03
+	hasFlags      = 0x10
+	hasTTL        = 0x20
+
+	versionSize = 6
+	flagsSize   = 4
+	ttlSize     = 8
+	deltaSize   = 8
+)
+
+// Store is a put: an entry under a condition.
+type Store struct {
+	Key, Value []byte
+	Condition  Condition
+	Version    uint64 // of IfVersion
+	Flags      uint32
+	TTL        uint64 // milliseconds; 0 is none
+}
+
+// AppendPut appends the request to store value under key; of s only the rest is
+// used.
+func AppendPut[K Bytes](b []byte, key K, value []byte, s *Store) []byte {
+	head := byte(s.Condition)
+	if s.Flags != 0 {
+		head |= hasFlags
+	}
+	if s.TTL != 0 {
+		head |= hasTTL
+	}
+	b = append(b, head, byte(len(key)), byte(len(key)>>8))
+	if s.Condition == IfVersion {
+		b = appendVersion(b, s.Version)
+	}
+	if s.Flags != 0 {
+		b = binary.LittleEndian.AppendUint32(b, s.Flags)
+	}
+	if s.TTL != 0 {
+		b = binary.LittleEndian.AppendUint64(b, s.TTL)
+	}
+	return append(append(b, key...), value...)
+}
+
+// PutSize is how much longer than key and value the request of a put is at most.
+const PutSize = 3 + versionSize + flagsSize + ttlSize
+
+// ParsePut reads the request of a put.
+func ParsePut(msg []byte) (s Store, err error) {
+	r := reader{rest: msg}
+	head := r.byte()
+	keyLen := int(r.byte()) | int(r.byte())<<8
+	s.Condition = Condition(head & conditionBits)
+	if s.Condition == IfVersion {
+		s.Version = r.version()
+	}
+	if head&hasFlags != 0 {
+		s.Flags = r.uint32()
+	}
+	if head&hasTTL != 0 {
+		s.TTL = r.uint64()
+	}
+	if r.short || head&^(conditionBits|hasFlags|hasTTL) != 0 || keyLen > len(r.rest) {
+		return Store{}, ErrMalformed
+	}
+	s.Key, s.Value = r.rest[:keyLen:keyLen], r.rest[keyLen:]
+	return s, nil
+}
+
+// AppendDelete appends the request to delete a key, of a version if that is not
+// 0.
+func AppendDelete[K Bytes](b []byte, key K, version uint64) []byte {
+	if version == 0 {
+		b = append(b, byte(Always))
+	} else {
+		b = appendVersion(append(b, byte(IfVersion)), version)
+	}
+	return append(b, key...)
+}
+
+// ParseDelete reads the request of a delete.
+func ParseDelete(msg []byte) (key []byte, version uint64, err error) {
+	r := reader{rest: msg}
+	switch Condition(r.byte()) {
+	case Always:
+	case IfVersion:
+		version = r.version()
+	default:
+		return nil, 0, ErrMalformed
+	}
+	return r.rest, version, r.err()
+}
+
+// AppendTouch appends the request to give a key another time to live.
+func AppendTouch[K Bytes](b []byte, key K, ttl uint64) []byte {
+	return append(binary.LittleEndian.AppendUint64(b, ttl), key...)
+}
+
+// ParseTouch reads the request of a touch.
+func ParseTouch(msg []byte) (key []byte, ttl uint64, err error) {
+	r := reader{rest: msg}
+	ttl = r.uint64()
+	return r.rest, ttl, r.err()
+}
+
+// AppendIncr appends the request to add to a counter.
+func AppendIncr[K Bytes](b []byte, key K, delta int64) []byte {
+	return append(binary.LittleEndian.AppendUint64(b, uint64(delta)), key...)
+}
+
+// ParseIncr reads the request of an incr.
+func ParseIncr(msg []byte) (key []byte, delta int64, err error) {
+	r := reader{rest: msg}
+	delta = int64(r.uint64())
+	return r.rest, delta, r.err()
+}
+
+// AppendHello appends the first request of a connection.
+func AppendHello(b []byte) []byte { return binary.LittleEndian.AppendUint16(b, Protocol) }
+
+// ParseHello reads it, and returns the protocol of the client.
+func ParseHello(msg []byte) (protocol uint16, err error) {
+	if len(msg) < 2 {
+		return 0, ErrMalformed
+	}
+	return binary.LittleEndian.Uint16(msg), nil
+}
+
+func appendVersion(b []byte, v uint64) []byte {
+	return append(b, byte(v), byte(v>>8), byte(v>>16), byte(v>>24), byte(v>>32), byte(v>>40))
+}
+
+// reader takes fields from the front of a message. Once it was too short, all
+// fields are 0.
+type reader struct {
+	rest  []byte
+	short bool
+}
+
+func (r *reader) take(n int) []byte {
+	if len(r.rest) < n {
+		r.rest, r.short = nil, true
+		return nil
+	}
+	b := r.rest[:n]
+	r.rest = r.rest[n:]
+	return b
+}
+
+func (r *reader) byte() byte {
+	if b := r.take(1); b != nil {
+		return b[0]
+	}
+	return 0
+}
+
+func (r *reader) uint32() uint32 {
+	if b := r.take(flagsSize); b != nil {
+		return binary.LittleEndian.Uint32(b)
+	}
+	return 0
+}
+
+func (r *reader) uint64() uint64 {
+	if b := r.take(ttlSize); b != nil {
+		return binary.LittleEndian.Uint64(b)
+	}
+	return 0
+}
+
+func (r *reader) version() uint64 {
+	if b := r.take(versionSize); b != nil {
+		return versionOf(b)
+	}
+	return 0
+}
+
+func (r *reader) err() error {
+	if r.short {
+		return ErrMalformed
+	}
+	return nil
+}
+
+// versionOf reads a version; b has at least versionSize bytes.
+func versionOf(b []byte) uint64 {
+	return uint64(binary.LittleEndian.Uint32(b)) | uint64(binary.LittleEndian.Uint16(b[4:]))<<32
+}

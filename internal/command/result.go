@@ -1,0 +1,162 @@
+package command
+
+import "encoding/binary"
+
+const (
+	codeBits = 0x0F
+	// statusFlags and statusTTL say that these fields stand before the version.
+	statusFlags = 0x10
+	statusTTL   = 0x20
+
+	statusSize = 1
+	sumSize    = 8
+)
+
+// FoundSize is how much longer than its value the result of a get is at most.
+const FoundSize = ttlSize + flagsSize + versionSize + statusSize
+
+// Item is what a get returns.
+type Item struct {
+	Value   []byte
+	Version uint64
+	Flags   uint32
+	TTL     uint64 // milliseconds that are left; 0 is without end
+}
+
+// AppendFound appends the result of a get that found something.
+func AppendFound(b []byte, item *Item) []byte {
+	b = append(b, item.Value...)
+	status := byte(OK)
+	if item.TTL != 0 {
+		b = binary.LittleEndian.AppendUint64(b, item.TTL)
+		status |= statusTTL
+	}
+	if item.Flags != 0 {
+		b = binary.LittleEndian.AppendUint32(b, item.Flags)
+		status |= statusFlags
+	}
+	return append(appendVersion(b, item.Version), status)
+}
+
+// ParseFound reads the result of a get. Its value is a prefix of msg. When the
+// status is not OK there is no item.
+func ParseFound(msg []byte) (item Item, s Status, err error) {
+	bits, rest, err := statusOf(msg)
+	if err != nil || Status(bits&codeBits) != OK {
+		return Item{}, Status(bits & codeBits), err
+	}
+	t := trailer{rest: rest}
+	item.Version = t.version()
+	if bits&statusFlags != 0 {
+		item.Flags = t.uint32()
+	}
+	if bits&statusTTL != 0 {
+		item.TTL = t.uint64()
+	}
+	if t.short {
+		return Item{}, 0, ErrMalformed
+	}
+	item.Value = t.rest
+	return item, OK, nil
+}
+
+// AppendStored appends the result of a put.
+func AppendStored(b []byte, version uint64) []byte {
+	return append(appendVersion(b, version), byte(OK))
+}
+
+// ParseStored reads the result of a put.
+func ParseStored(msg []byte) (version uint64, s Status, err error) {
+	_, version, s, err = parseCounted(msg, 0)
+	return version, s, err
+}
+
+// AppendCounted appends the result of an incr.
+func AppendCounted(b []byte, sum int64, version uint64) []byte {
+	return AppendStored(binary.LittleEndian.AppendUint64(b, uint64(sum)), version)
+}
+
+// ParseCounted reads the result of an incr.
+func ParseCounted(msg []byte) (sum int64, version uint64, s Status, err error) {
+	return parseCounted(msg, sumSize)
+}
+
+// AppendStatus appends a result that is nothing but a status, or ends one that
+// is text.
+func AppendStatus(b []byte, s Status) []byte { return append(b, byte(s)) }
+
+// ParseStatus reads a result without anything but a status behind it: body is
+// what is before.
+func ParseStatus(msg []byte) (body []byte, s Status, err error) {
+	bits, rest, err := statusOf(msg)
+	if err != nil || bits&^codeBits != 0 {
+		return nil, 0, ErrMalformed
+	}
+	return rest, Status(bits), nil
+}
+
+// statusOf splits the status byte off.
+func statusOf(msg []byte) (bits byte, rest []byte, err error) {
+	if len(msg) < statusSize {
+		return 0, nil, ErrMalformed
+	}
+	last := len(msg) - statusSize
+	bits = msg[last]
+	if Status(bits&codeBits) >= numStatuses || bits&^(codeBits|statusFlags|statusTTL) != 0 {
+		return 0, nil, ErrMalformed
+	}
+	return bits, msg[:last], nil
+}
+
+// parseCounted reads size bytes of a sum, a version and a status.
+func parseCounted(msg []byte, size int) (sum int64, version uint64, s Status, err error) {
+	body, s, err := ParseStatus(msg)
+	if err != nil || s != OK {
+		return 0, 0, s, err
+	}
+	if len(body) != size+versionSize {
+		return 0, 0, 0, ErrMalformed
+	}
+	if size != 0 {
+		sum = int64(binary.LittleEndian.Uint64(body))
+	}
+	return sum, versionOf(body[size:]), OK, nil
+}
+
+// trailer takes fields from the end of a message.
+type trailer struct {
+	rest  []byte
+	short bool
+}
+
+func (t *trailer) take(n int) []byte {
+	at := len(t.rest) - n
+	if at < 0 {
+		t.rest, t.short = nil, true
+		return nil
+	}
+	b := t.rest[at:]
+	t.rest = t.rest[:at]
+	return b
+}
+
+func (t *trailer) version() uint64 {
+	if b := t.take(versionSize); b != nil {
+		return versionOf(b)
+	}
+	return 0
+}
+
+func (t *trailer) uint32() uint32 {
+	if b := t.take(flagsSize); b != nil {
+		return binary.LittleEndian.Uint32(b)
+	}
+	return 0
+}
+
+func (t *trailer) uint64() uint64 {
+	if b := t.take(ttlSize); b != nil {
+		return binary.LittleEndian.Uint64(b)
+	}
+	return 0
+}
