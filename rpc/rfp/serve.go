@@ -21,13 +21,14 @@ func (c *core) serve(s *session) bool {
 		c.cut(s, fmt.Sprintf("frame with a payload of %d bytes, agreed were %d", size, s.rings.payload))
 		return true
 	}
+	// The client has read the answer slot last. While the request is served, this
+	// CPU gets the lines for writing; results are mostly as long as requests.
+	// It comes before the look at the tail, which is a moment behind.
+	at := s.answerAt
+	fence.ExpectLines(s.answerMem[at : at+min(wire.ResultBytes(size), s.answerStride)])
 	if fence.Observe64(wordAt(slot.mem, wire.TailOffset(size))) != wire.Tail(s.number) {
 		return false // the rest is on its way
 	}
-	// The client has read the answer slot last. While the request is served, this
-	// CPU gets the lines for writing; results are mostly as long as requests.
-	at := s.answerAt
-	fence.ExpectLines(s.answerMem[at : at+min(wire.ResultBytes(size), s.answerStride)])
 	in := c.in[:8+size]
 	fence.CopyIn(in, slot.mem[8:wire.RequestHeader+size])
 	s.number++
