@@ -11,6 +11,9 @@ import (
 type Call struct {
 	// Core is the index of the core that the handler runs on.
 	Core int
+	// Now is the time of the server's clock (fabric.Clock), in nanoseconds, a few
+	// microseconds old.
+	Now int64
 	// Proc is the procedure.
 	Proc uint16
 	// Request is the argument. It is a private copy, valid until the handler

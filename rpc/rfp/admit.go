@@ -9,39 +9,39 @@ import (
 )
 
 // admit makes a session of a connection request, or refuses it with a reason.
-func (s *Server) admit(req fabric.ConnRequest) {
+func (s *Server) admit(dev fabric.Device, req fabric.ConnRequest) {
 	ctx, cancel := context.WithTimeout(s.ctx, handshakeTime)
 	defer cancel()
 	hello, err := s.greet(req)
 	if err != nil {
-		s.refuse(req, err)
+		s.refuse(dev, req, err)
 		return
 	}
 	c, err := s.coreFor(hello.Core)
 	if err != nil {
-		s.refuse(req, err)
+		s.refuse(dev, req, err)
 		return
 	}
-	ss, err := newSession(c, &hello)
+	ss, err := newSession(c, dev, &hello)
 	if err != nil {
 		c.unreserve()
-		s.refuse(req, err)
+		s.refuse(dev, req, err)
 		return
 	}
 	if err := ss.accept(ctx, req); err != nil {
 		c.unreserve()
 		s.reaper.take(ss)
-		s.refuse(req, err)
+		s.refuse(dev, req, err)
 		return
 	}
 	s.cfg.Log.Debug("client connected", "core", c.index, "qp", ss.qp.Num(), "peer", ss.peer.Addr)
 	c.add(ss)
 }
 
-func (s *Server) refuse(req fabric.ConnRequest, why error) {
+func (s *Server) refuse(dev fabric.Device, req fabric.ConnRequest, why error) {
 	s.cfg.Log.Warn("client refused", "peer", req.Peer().Addr, "err", why)
 	text := []byte(why.Error())
-	_ = req.Reject(text[:min(len(text), s.cfg.Device.Limits().MaxPrivate)])
+	_ = req.Reject(text[:min(len(text), dev.Limits().MaxPrivate)])
 }
 
 // greet checks what a client wants.

@@ -15,8 +15,8 @@ type core struct {
 	server *Server
 	index  int
 	clock  fabric.Clock
-	cq     fabric.CQ
-	waiter fabric.Waiter
+	ports  []*port // by device
+	dozing bool    // the queues of all but the first are handed over
 	stop   atomic.Bool
 	done   chan struct{}
 
@@ -32,7 +32,6 @@ type core struct {
 	start   int64 // when the frame being served was noticed; 0: not measured
 	pushAll bool  // the answer being made is pushed in any case
 	call    rpc.Call
-	comps   [32]fabric.Completion
 	one     [1]fabric.WR     // being posted
 	bell    [1]fabric.RecvWR // likewise
 	pollf   func() bool
@@ -50,20 +49,22 @@ func newCore(s *Server, index int) (*core, error) {
 	cfg := &s.cfg
 	c := &core{server: s, index: index, clock: cfg.Device.Clock(), done: make(chan struct{})}
 	c.in, c.out = make([]byte, 8+cfg.Payload), make([]byte, cfg.Payload)
-	depth := cfg.MaxClients * (sessionDepth(cfg.Results) + bells)
-	cq, err := cfg.Device.NewCQ(min(depth, cfg.Device.Limits().MaxCQDepth))
-	if err != nil {
-		return nil, fmt.Errorf("rfp: core %d: %w", index, err)
+	for i, dev := range cfg.devices() {
+		wait := fabric.WaitConfig{Doze: c.doze, Undoze: c.undoze}
+		if i != 0 {
+			wait = fabric.WaitConfig{Spin: time.Nanosecond} // the core has spun already
+		}
+		p, err := newPort(c, dev, wait)
+		if err != nil {
+			c.free()
+			return nil, err
+		}
+		if c.ports = append(c.ports, p); i != 0 {
+			p.lookOut(c.ports[0].waiter.Wake)
+		}
 	}
-	c.cq = cq
-	c.waiter, err = cfg.Device.NewWaiter(fabric.WaitConfig{
-		Policy: cfg.Policy, CQs: []fabric.CQ{cq}, Doze: c.parkAll, Undoze: c.leaveParked,
-	})
-	if err != nil {
-		_ = cq.Close()
-		return nil, fmt.Errorf("rfp: core %d: %w", index, err)
-	}
-	c.pollf = func() bool { return c.step() || c.look() }
+	c.pollf = c.poll
+	c.tick()
 	return c, nil
 }
 
@@ -94,7 +95,7 @@ func (c *core) add(s *session) {
 
 func (c *core) wake() {
 	c.attention.Store(true)
-	c.waiter.Wake()
+	c.ports[0].waiter.Wake()
 }
 
 // do has the core's goroutine call f, and waits for it.
@@ -136,7 +137,7 @@ func (c *core) run() {
 		if len(c.slow) != 0 {
 			nap = stalledNap
 		}
-		c.waiter.Wait(c.pollf, nap)
+		c.ports[0].waiter.Wait(c.pollf, nap)
 	}
 	c.attend()
 	for _, s := range c.sessions {
@@ -147,11 +148,16 @@ func (c *core) run() {
 	c.free()
 }
 
-// free gives back the queue.
+// free gives back the queues.
 func (c *core) free() {
-	_ = c.waiter.Close()
-	_ = c.cq.Close()
+	for _, p := range c.ports {
+		p.close()
+	}
 }
+
+// tick looks at the clock for handlers, which need not know better when they are
+// called than a few sweeps. It is 0 only when nobody has looked.
+func (c *core) tick() { c.call.Now = c.clock.Now() }
 
 // step looks at everything once, and reports whether there was work.
 func (c *core) step() bool {
@@ -165,7 +171,9 @@ func (c *core) step() bool {
 			i-- // it was dropped, another took its place
 		}
 	}
-	c.sweep++
+	if c.sweep++; c.sweep%tickEvery == 0 {
+		c.tick()
+	}
 	if len(c.slow) != 0 && c.resume() {
 		worked = true
 	}
@@ -180,6 +188,9 @@ func (c *core) step() bool {
 
 // lookEvery is in how many sweeps there is one look at what is not requests.
 const lookEvery = 8
+
+// tickEvery is in how many sweeps there is one look at the clock.
+const tickEvery = 32
 
 // look takes completions, new sessions and control functions.
 func (c *core) look() bool {
@@ -254,9 +265,19 @@ func (c *core) of(id uint64) *session {
 
 // completions takes rings and the ends of pushes and of queue pairs.
 func (c *core) completions() bool {
-	n := c.cq.Poll(c.comps[:])
-	for i := range c.comps[:n] {
-		comp := &c.comps[i]
+	worked := false
+	for _, p := range c.ports {
+		if c.completionsOf(p) {
+			worked = true
+		}
+	}
+	return worked
+}
+
+func (c *core) completionsOf(p *port) bool {
+	comps := p.poll()
+	for i := range comps {
+		comp := &comps[i]
 		s := c.of(comp.ID)
 		switch {
 		case s == nil:
@@ -268,5 +289,5 @@ func (c *core) completions() bool {
 			}
 		}
 	}
-	return n > 0
+	return len(comps) != 0
 }

@@ -77,7 +77,7 @@ func (c *core) proceed(s *session) {
 // serveMessages handles messages; w.Entries are those that may end in payload.
 func (c *core) serveMessages(s *session, w wire.Word1, payload []byte) {
 	c.fill = 0
-	c.call = rpc.Call{Core: c.index, Peer: s.peer}
+	c.call = rpc.Call{Core: c.index, Now: c.call.Now, Peer: s.peer}
 	for len(payload) != 0 {
 		if len(s.backlog) != 0 {
 			c.halt(s, w, payload)

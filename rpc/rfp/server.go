@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -19,8 +20,11 @@ type Serve func(c *rpc.Call, msg, out []byte) ([]byte, error)
 
 // ServerConfig describes a server. Zero values mean the defaults.
 type ServerConfig struct {
-	// Device is where the server listens. It stays the caller's to close.
+	// Device is where the server listens. It stays the caller's to close. Others
+	// are further devices for ListenOn: its cores serve the clients of all, and
+	// sleep until one of them has something.
 	Device fabric.Device
+	Others []fabric.Device
 	// Serve handles all messages. It runs on every core at the same time, one
 	// message at a time on each.
 	Serve Serve
@@ -180,10 +184,23 @@ func (s *Server) runCore(c *core) {
 	c.run()
 }
 
-// Listen takes clients at an address of the server's device, until Close. It
-// returns the address that was really taken.
+// devices returns all devices.
+func (c *ServerConfig) devices() []fabric.Device {
+	return append([]fabric.Device{c.Device}, c.Others...)
+}
+
+// Listen takes clients at an address of the server's first device, until Close.
+// It returns the address that was really taken.
 func (s *Server) Listen(addr fabric.Addr, cfg fabric.ListenConfig) (fabric.Addr, error) {
-	l, err := s.cfg.Device.Listen(addr, cfg)
+	return s.ListenOn(s.cfg.Device, addr, cfg)
+}
+
+// ListenOn is Listen at an address of any of the server's devices.
+func (s *Server) ListenOn(dev fabric.Device, addr fabric.Addr, cfg fabric.ListenConfig) (fabric.Addr, error) {
+	if !slices.Contains(s.cfg.devices(), dev) {
+		return fabric.Addr{}, fmt.Errorf("rfp: server: %v is not on a device of this server: %w", addr, fabric.ErrInvalid)
+	}
+	l, err := dev.Listen(addr, cfg)
 	if err != nil {
 		return fabric.Addr{}, err
 	}
@@ -194,14 +211,14 @@ func (s *Server) Listen(addr fabric.Addr, cfg fabric.ListenConfig) (fabric.Addr,
 		return fabric.Addr{}, fmt.Errorf("rfp: server: %w", rpc.ErrClosed)
 	}
 	s.listeners[l] = struct{}{}
-	s.wg.Go(func() { s.acceptAll(l) })
+	s.wg.Go(func() { s.acceptAll(dev, l) })
 	return l.Addr(), nil
 }
 
 // handshakeTime bounds the making of a session.
 const handshakeTime = 10 * time.Second
 
-func (s *Server) acceptAll(l fabric.Listener) {
+func (s *Server) acceptAll(dev fabric.Device, l fabric.Listener) {
 	for {
 		req, err := l.Accept(s.ctx)
 		if err != nil {
@@ -210,7 +227,7 @@ func (s *Server) acceptAll(l fabric.Listener) {
 			}
 			return
 		}
-		s.admit(req)
+		s.admit(dev, req)
 	}
 }
 

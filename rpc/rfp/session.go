@@ -16,6 +16,7 @@ const bells = 4
 // session is one client at one core. The core owns it after add.
 type session struct {
 	core    *core
+	port    *port
 	id      uint32 // unique on the core
 	tag     int    // place in core.sessions
 	hotAt   int    // place in core.hot, -1 when not there
@@ -70,15 +71,15 @@ type waitingFrame struct {
 	start   int64
 }
 
-func newSession(c *core, h *wire.Hello) (*session, error) {
+func newSession(c *core, dev fabric.Device, h *wire.Hello) (*session, error) {
 	cfg := &c.server.cfg
-	s := &session{core: c, hotAt: -1, slowAt: -1, number: 1, replies: remoteOf(h.Replies)}
+	s := &session{core: c, port: c.portOf(dev), hotAt: -1, slowAt: -1, number: 1, replies: remoteOf(h.Replies)}
 	s.rings = rings{
 		window:  min(int(h.Window), cfg.Window),
 		results: min(int(h.Results), cfg.Results),
 		payload: min(int(h.Payload), cfg.Payload),
 	}
-	dom, err := cfg.Device.NewDomain()
+	dom, err := dev.NewDomain()
 	if err != nil {
 		return nil, err
 	}
@@ -96,7 +97,7 @@ func newSession(c *core, h *wire.Hello) (*session, error) {
 		s.slots = append(s.slots, requestSlot{word: wordAt(mem, at), mem: mem[at : at+s.rings.requestStride()]})
 	}
 	s.answerMem, s.answerStride = s.answers.Bytes(), s.rings.resultStride()
-	s.inline = cfg.Device.Limits().MaxInline
+	s.inline = dev.Limits().MaxInline
 	return s, nil
 }
 
@@ -114,7 +115,7 @@ func (s *session) accept(ctx context.Context, req fabric.ConnRequest) error {
 		Requests: placeOf(s.reqs.Remote()), Answers: placeOf(s.answers.Remote()),
 	}
 	qp, err := req.Accept(ctx, fabric.QPConfig{
-		Transport: fabric.RC, Domain: s.domain, SendCQ: s.core.cq, RecvCQ: s.core.cq,
+		Transport: fabric.RC, Domain: s.domain, SendCQ: s.port.cq, RecvCQ: s.port.cq,
 		SendDepth: sessionDepth(s.rings.results), RecvDepth: bells, RNRTimeout: time.Second,
 	}, w.Append(nil))
 	if err != nil {
