@@ -1,90 +1,12 @@
 package call_test
 
 import (
-	"bufio"
-	"fmt"
-	"os"
-	"os/exec"
-	"path/filepath"
-	"strconv"
-	"strings"
 	"testing"
 
-	"golang.org/x/sys/unix"
+	"github.com/remora-kv/remora/bench/internal/benchtest"
 )
 
 // A client that is killed takes its server with it, and no socket stays.
 func TestServerDoesNotOutliveAKilledClient(t *testing.T) {
-	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	tmp := t.TempDir()
-	parent := exec.Command(exe)
-	parent.Env = append(os.Environ(), roleVar+"="+roleClient, "TMPDIR="+tmp)
-	parent.Stderr = os.Stderr
-	out, err := parent.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := parent.Start(); err != nil {
-		t.Fatal(err)
-	}
-	line, err := bufio.NewReader(out).ReadString('\n')
-	if err != nil || !strings.HasPrefix(line, "measuring") {
-		t.Fatalf("the client said %q, %v", line, err)
-	}
-	children := childrenOf(t, parent.Process.Pid)
-	if len(children) != 1 {
-		t.Fatalf("the client has children %v, want its server", children)
-	}
-	fd, err := unix.PidfdOpen(children[0], 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = unix.Close(fd) }()
-	if err := parent.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
-	_ = parent.Wait() // "signal: killed"
-	poll := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
-	for {
-		n, err := unix.Poll(poll, 10_000)
-		if err == unix.EINTR {
-			continue
-		}
-		if n != 1 || err != nil {
-			t.Errorf("the server lives 10 s after its client was killed (%d, %v)", n, err)
-			_ = unix.Kill(children[0], unix.SIGKILL)
-		}
-		break
-	}
-	if left, _ := filepath.Glob(filepath.Join(tmp, "*")); len(left) != 0 {
-		t.Errorf("left behind: %v", left)
-	}
-}
-
-// childrenOf returns the processes whose parent is pid.
-func childrenOf(t *testing.T, pid int) (children []int) {
-	t.Helper()
-	stats, err := filepath.Glob("/proc/[0-9]*/stat")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, path := range stats {
-		b, err := os.ReadFile(path)
-		if err != nil {
-			continue // gone meanwhile
-		}
-		_, rest, ok := strings.Cut(string(b), ") ")
-		fields := strings.Fields(rest)
-		if !ok || len(fields) < 2 || fields[1] != strconv.Itoa(pid) {
-			continue
-		}
-		var child int
-		if _, err := fmt.Sscan(string(b), &child); err == nil {
-			children = append(children, child)
-		}
-	}
-	return children
+	benchtest.KillClient(t, benchtest.Client)
 }

@@ -1,19 +1,18 @@
 package call
 
 import (
-	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/remora-kv/remora/bench/internal/usage"
 	"github.com/remora-kv/remora/fabric"
 	"github.com/remora-kv/remora/rpc/rfp"
 )
 
 // ErrUsage is wrapped by every error that the user mends by asking for
 // something else.
-var ErrUsage = errors.New("cannot be measured as asked")
+var ErrUsage = usage.Err
 
 // The paths.
 const (
@@ -129,79 +128,50 @@ func orDefaults[T any](v *[]T, def T) {
 // wraps ErrUsage.
 func (c *Config) normalize() error {
 	c.defaults()
-	var errs faults
+	var errs usage.Faults
 	for _, p := range c.Paths {
 		if !slices.Contains(Paths(), p) {
-			errs.add("--path %q is unknown: use %s", p, strings.Join(Paths(), ", "))
+			errs.Add("--path %q is unknown: use %s", p, strings.Join(Paths(), ", "))
 		}
 	}
 	for _, n := range c.Sizes {
-		errs.between("--size", n, 1, maxSize)
+		errs.Between("--size", n, 1, maxSize)
 	}
-	errs.between("--result-size", c.ResultSize, 0, maxSize)
+	errs.Between("--result-size", c.ResultSize, 0, maxSize)
 	for _, n := range c.Windows {
-		errs.between("--window", n, 1, maxWindow)
+		errs.Between("--window", n, 1, maxWindow)
 	}
 	for _, n := range c.Batches {
-		errs.between("--batch", n, 1, maxBatch)
+		errs.Between("--batch", n, 1, maxBatch)
 	}
 	for _, n := range c.Connected {
-		errs.between("--connected", n, 0, maxConnected)
+		errs.Between("--connected", n, 0, maxConnected)
 	}
 	for _, d := range c.ProcessTimes {
 		if d < 0 || d > maxProcess {
-			errs.add("--process-time %v is not between 0 and %v", d, maxProcess)
+			errs.Add("--process-time %v is not between 0 and %v", d, maxProcess)
 		}
 	}
-	errs.between("--clients", c.Clients, 1, maxClients)
-	errs.between("--threads", c.Threads, 1, max(c.Clients, 1))
-	errs.between("--goroutines", c.Goroutines, 0, maxGoroutines)
-	errs.between("--cores", c.Cores, 1, maxClients)
-	errs.between("--retries", c.Retries, 0, 1<<20)
+	errs.Between("--clients", c.Clients, 1, maxClients)
+	errs.Between("--threads", c.Threads, 1, max(c.Clients, 1))
+	errs.Between("--goroutines", c.Goroutines, 0, maxGoroutines)
+	errs.Between("--cores", c.Cores, 1, maxClients)
+	errs.Between("--retries", c.Retries, 0, 1<<20)
 	if c.FetchSize != 0 {
-		errs.between("--fetch-size", c.FetchSize, minFetch, maxFetch)
+		errs.Between("--fetch-size", c.FetchSize, minFetch, maxFetch)
 	}
 	if c.Limit < 0 || c.Alpha < 0 || c.Alpha >= 1 {
-		errs.add("--limit %v must not be negative and --alpha %v be between 0 and 1", c.Limit, c.Alpha)
+		errs.Add("--limit %v must not be negative and --alpha %v be between 0 and 1", c.Limit, c.Alpha)
 	}
 	if c.Alpha != 0 && c.Limit == 0 {
-		errs.add("--alpha is the share of calls that may take longer than --limit: give that too")
+		errs.Add("--alpha is the share of calls that may take longer than --limit: give that too")
 	}
 	if c.Duration < 0 || c.Warmup < 0 || c.Ops < 0 {
-		errs.add("--duration %v, --warmup %v and --ops %d must not be negative", c.Duration, c.Warmup, c.Ops)
+		errs.Add("--duration %v, --warmup %v and --ops %d must not be negative", c.Duration, c.Warmup, c.Ops)
 	}
-	errs.between("--trials", c.Trials, 1, 1<<20)
-	return errs.err()
+	errs.Between("--trials", c.Trials, 1, 1<<20)
+	return errs.Err()
 }
-
-// faults collects what is wrong with a configuration.
-type faults []error
-
-func (f *faults) add(format string, args ...any) { *f = append(*f, fmt.Errorf(format, args...)) }
-
-func (f *faults) between(name string, v, lo, hi int) {
-	if v < lo || v > hi {
-		f.add("%s %d is not between %d and %d", name, v, lo, hi)
-	}
-}
-
-func (f *faults) err() error { return usage(*f...) }
-
-// usage makes one error of several, nil when there are none.
-func usage(errs ...error) error {
-	err := errors.Join(errs...)
-	if err == nil {
-		return nil
-	}
-	return &usageError{err}
-}
-
-// usageError is an error of the user's, whose text stands for itself.
-type usageError struct{ err error }
-
-func (e *usageError) Error() string { return e.err.Error() }
-
-func (e *usageError) Unwrap() []error { return []error{e.err, ErrUsage} }
 
 // params are the parameters of a path.
 func params(path string) rfp.Params {

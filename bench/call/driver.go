@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/remora-kv/remora/bench/internal/cputime"
 	"github.com/remora-kv/remora/internal/cycles"
 	"github.com/remora-kv/remora/rpc"
 	"github.com/remora-kv/remora/rpc/rfp"
@@ -25,7 +26,7 @@ const stopLook = 100 * time.Millisecond
 type driver struct{ lanes []*lane }
 
 func (d *driver) run(m *meter) error {
-	before, err := threadCPU()
+	before, err := cputime.Thread()
 	if err != nil {
 		return err
 	}
@@ -40,7 +41,7 @@ func (d *driver) run(m *meter) error {
 		return err
 	}
 	m.end = cycles.Now()
-	after, err := threadCPU()
+	after, err := cputime.Thread()
 	m.cpu = after - before
 	return err
 }

@@ -4,16 +4,14 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
-	"strings"
 
+	"github.com/remora-kv/remora/bench/internal/cpus"
 	"github.com/remora-kv/remora/fabric/provider"
 )
 
 // notes states the conditions of the measurement.
 func (r *runner) notes(c *Case) {
-	note := func(format string, args ...any) {
-		r.report.Notes = append(r.report.Notes, fmt.Sprintf(format, args...))
-	}
+	note := r.report.Note
 	note("CPUs: %s", r.pinning(c))
 	switch {
 	case r.cfg.Fabric == provider.Loop:
@@ -42,23 +40,15 @@ func (r *runner) notes(c *Case) {
 // pinning says which CPUs client and server were on.
 func (r *runner) pinning(c *Case) string {
 	p := r.place(c)
-	if len(p.client) == 0 {
+	if len(p.Client) == 0 {
 		return "threads were not pinned"
 	}
-	server := "server " + list(p.server)
+	server := "server " + cpus.List(p.Server)
 	if r.cfg.Remote {
 		server = "server on CPUs of its own"
 	}
 	if c.Goroutines != 0 {
 		return "client goroutines not pinned, " + server
 	}
-	return fmt.Sprintf("client %s, %s", list(p.client[:min(len(p.client), c.Threads)]), server)
-}
-
-func list(cpus []int) string {
-	s := make([]string, len(cpus))
-	for i, c := range cpus {
-		s[i] = fmt.Sprint(c)
-	}
-	return strings.Join(s, "+")
+	return fmt.Sprintf("client %s, %s", cpus.List(p.Client[:min(len(p.Client), c.Threads)]), server)
 }

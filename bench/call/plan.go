@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/remora-kv/remora/bench/internal/usage"
 	"github.com/remora-kv/remora/fabric"
 	"github.com/remora-kv/remora/rpc/rfp"
 	"github.com/remora-kv/remora/rpc/rfp/tune"
@@ -43,13 +44,13 @@ func (c *Case) Title() string {
 // plan expands the configuration into cases, checked against what the device can
 // do.
 func (c *Config) plan(lim fabric.Limits) ([]Case, error) {
-	var errs faults
+	var errs usage.Faults
 	for _, w := range c.Windows {
 		if need := queueDepth(w); need > lim.MaxDepth {
-			errs.add("--window %d needs a queue of %d requests and %s has at most %d", w, need, c.Fabric, lim.MaxDepth)
+			errs.Add("--window %d needs a queue of %d requests and %s has at most %d", w, need, c.Fabric, lim.MaxDepth)
 		}
 	}
-	if err := errs.err(); err != nil {
+	if err := errs.Err(); err != nil {
 		return nil, err
 	}
 	var cases []Case

@@ -2,7 +2,6 @@ package call
 
 import (
 	"errors"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -61,32 +60,6 @@ func TestPaths(t *testing.T) {
 		if got := params(path); got != want {
 			t.Errorf("%s is %+v", path, got)
 		}
-	}
-}
-
-func TestPlacement(t *testing.T) {
-	for _, tc := range []struct {
-		threads, cores int
-		cpus           []int
-		client, server []int
-		warns          bool
-	}{
-		{1, 1, nil, nil, nil, true},
-		{1, 1, []int{3}, []int{3}, []int{3}, true},
-		{1, 1, []int{0, 1}, []int{0}, []int{1}, false},
-		{8, 1, []int{0, 1}, []int{0}, []int{1}, true},
-		{1, 2, []int{0, 1}, []int{0}, []int{1, 1}, true},
-		{2, 2, []int{0, 1, 2, 3}, []int{0, 1}, []int{2, 3}, false},
-		{0, 2, []int{0, 1, 2, 3}, []int{0, 1}, []int{2, 3}, false},
-		{1, 8, []int{0, 1, 2, 3}, []int{0}, []int{1, 2, 3, 1, 2, 3, 1, 2}, true},
-	} {
-		p := place(&Case{Threads: tc.threads, Cores: tc.cores}, tc.cpus)
-		if !slices.Equal(p.client, tc.client) || !slices.Equal(p.server, tc.server) || (p.warning != "") != tc.warns {
-			t.Errorf("%d threads and %d cores on %v: %+v", tc.threads, tc.cores, tc.cpus, p)
-		}
-	}
-	if p := placeApart(&Case{Threads: 2}, []int{4, 5}); len(p.client) != 2 || len(p.server) != 0 || p.warning != "" {
-		t.Errorf("with the server elsewhere: %+v", p)
 	}
 }
 

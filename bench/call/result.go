@@ -3,8 +3,8 @@ package call
 import (
 	"encoding/json"
 	"io"
-	"math"
 
+	"github.com/remora-kv/remora/bench/internal/report"
 	"github.com/remora-kv/remora/internal/cycles"
 )
 
@@ -66,29 +66,23 @@ type Row struct {
 
 // rowOf makes the row of one trial, except for what both sides have used.
 func rowOf(c *Case, t *tally, scale cycles.Scale) Row {
-	us := func(ticks float64) float64 { return round(ticks*1e6/scale.PerSecond(), 4) }
+	us := func(ticks float64) float64 { return report.Round(ticks*1e6/scale.PerSecond(), 4) }
 	at := func(p float64) float64 { return us(float64(t.hist.ValueAtPercentile(p))) }
 	seconds := float64(scale.Nanos(t.end-t.start)) / 1e9
 	row := Row{
 		Path: c.Path, Fabric: c.Fabric, Size: c.Size, ResultSize: c.ResultSize,
 		Clients: c.Clients, Connected: c.Connected, Goroutines: c.Goroutines,
 		Window: c.Window, Batch: c.Batch, ProcessUs: float64(c.Process.Nanoseconds()) / 1e3,
-		Ops: t.ops, Seconds: round(seconds, 6), Errors: t.errs,
+		Ops: t.ops, Seconds: report.Round(seconds, 6), Errors: t.errs,
 		Mean: us(t.hist.Mean()), P50: at(50), P95: at(95), P99: at(99), P999: at(99.9),
 		Max:     us(float64(t.hist.Max())),
 		Threads: c.Threads, Cores: c.Cores, Poll: c.Poll.String(), NoInline: c.NoInline, SignalAll: c.SignalAll,
 		LimitUs: float64(c.Limit.Nanoseconds()) / 1e3, Samples: t.hist.TotalCount(),
 	}
 	if seconds > 0 {
-		row.OpsPerSec = round(float64(t.ops)/seconds, 1)
+		row.OpsPerSec = report.Round(float64(t.ops)/seconds, 1)
 	}
 	return row
-}
-
-// round rounds to n digits behind the point.
-func round(x float64, n int) float64 {
-	p := math.Pow10(n)
-	return math.Round(x*p) / p
 }
 
 // WriteJSON writes the row as one line.

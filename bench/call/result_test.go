@@ -2,32 +2,12 @@ package call
 
 import (
 	"bytes"
-	"flag"
-	"os"
-	"path/filepath"
 	"reflect"
 	"testing"
+
+	"github.com/remora-kv/remora/bench/internal/benchtest"
+	"github.com/remora-kv/remora/bench/internal/report"
 )
-
-var rewrite = flag.Bool("rewrite", false, "write the golden files anew")
-
-// golden compares got with testdata/name.
-func golden(t *testing.T, name string, got []byte) {
-	t.Helper()
-	path := filepath.Join("testdata", name)
-	if *rewrite {
-		if err := os.WriteFile(path, got, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !bytes.Equal(got, want) {
-		t.Errorf("%s differs; run the test with -rewrite if that is meant.\ngot:\n%s\nwant:\n%s", path, got, want)
-	}
-}
 
 func ptr[T any](v T) *T { return &v }
 
@@ -65,7 +45,7 @@ func TestJSON(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	golden(t, "rows.json", b.Bytes())
+	benchtest.Golden(t, "rows.json", b.Bytes())
 }
 
 // promised are the fields of a row that scripts rely on, in their order.
@@ -92,13 +72,15 @@ func TestRowKeepsItsPromise(t *testing.T) {
 
 func TestTable(t *testing.T) {
 	r := Report{
-		Rows:     sampleRows(),
-		Notes:    []string{"CPUs: client 0, server 1", "clock: fast"},
-		Warnings: []string{"ONE CPU ONLY"},
+		Rows: sampleRows(),
+		Remarks: report.Remarks{
+			Notes:    []string{"CPUs: client 0, server 1", "clock: fast"},
+			Warnings: []string{"ONE CPU ONLY"},
+		},
 	}
 	var b bytes.Buffer
 	if err := r.WriteTable(&b); err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "table.txt", b.Bytes())
+	benchtest.Golden(t, "table.txt", b.Bytes())
 }

@@ -4,11 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"runtime"
 	"runtime/debug"
-	"slices"
 	"time"
 
+	"github.com/remora-kv/remora/bench/internal/child"
+	"github.com/remora-kv/remora/bench/internal/cpus"
+	"github.com/remora-kv/remora/bench/internal/report"
+	"github.com/remora-kv/remora/bench/internal/suite"
 	"github.com/remora-kv/remora/fabric"
 	"github.com/remora-kv/remora/fabric/provider"
 	"github.com/remora-kv/remora/internal/cycles"
@@ -30,24 +34,15 @@ type Env struct {
 
 // Opener opens a device by the name of its fabric. On the loop fabric all that it
 // opens must be on one network.
-type Opener interface {
-	Open(name string) (fabric.Device, error)
-}
+type Opener = suite.Opener
 
 // Progress says what is being measured.
-type Progress struct {
-	Case, Cases   int // of, from 1
-	Trial, Trials int // 0: connecting and warming up
-	Name          string
-}
+type Progress = suite.Progress
 
-// Report is the outcome of a run.
+// Report is the outcome of a run: rows, notes and warnings.
 type Report struct {
 	Rows []Row
-	// Notes are the conditions of the measurement, for people.
-	Notes []string
-	// Warnings are what makes the numbers doubtful.
-	Warnings []string
+	report.Remarks
 }
 
 // Run measures what cfg asks for, case after case. On an error it returns what
@@ -56,53 +51,38 @@ func Run(ctx context.Context, cfg Config, env Env) (*Report, error) {
 	if err := cfg.normalize(); err != nil {
 		return nil, err
 	}
-	r := &runner{cfg: cfg, env: env, report: &Report{}, cpus: machineCPUs()}
-	cases, err := r.plan()
+	limits, err := suite.Limits(env.Providers, cfg.Fabric)
 	if err != nil {
 		return nil, err
 	}
-	r.scale = cycles.Calibrate()
-	procs := runtime.GOMAXPROCS(0)
-	defer runtime.GOMAXPROCS(procs)
-	for i := range cases {
-		r.progress = Progress{Case: i + 1, Cases: len(cases), Trials: cfg.Trials, Name: cases[i].Title()}
-		if err := r.measure(ctx, &cases[i]); err != nil {
-			if ctx.Err() != nil {
-				err = ctx.Err()
-			}
-			return r.report, fmt.Errorf("%s: %w", cases[i].Title(), err)
-		}
+	cases, err := cfg.plan(limits)
+	if err != nil {
+		return nil, err
+	}
+	r := &runner{
+		Teller: suite.Teller{To: env.Progress, Trials: cfg.Trials},
+		cfg:    cfg, env: env, report: &Report{}, cpus: cpus.All(), scale: cycles.Calibrate(),
+	}
+	if err := suite.Run(ctx, &r.Teller, cases, r.measure); err != nil {
+		return r.report, err
 	}
 	r.notes(&cases[0])
 	return r.report, nil
 }
 
 type runner struct {
-	cfg      Config
-	env      Env
-	report   *Report
-	cpus     []int
-	scale    cycles.Scale
-	progress Progress
-}
-
-// plan opens a device to learn its limits.
-func (r *runner) plan() ([]Case, error) {
-	dev, err := r.env.Providers.Open(r.cfg.Fabric)
-	if err != nil {
-		if errors.Is(err, fabric.ErrInvalid) || errors.Is(err, fabric.ErrUnsupported) {
-			err = usage(err)
-		}
-		return nil, err
-	}
-	cases, err := r.cfg.plan(dev.Limits())
-	return cases, errors.Join(err, dev.Close())
+	suite.Teller
+	cfg    Config
+	env    Env
+	report *Report
+	cpus   []int
+	scale  cycles.Scale
 }
 
 // measure runs one case: all its trials over one set of connections.
 func (r *runner) measure(ctx context.Context, c *Case) (err error) {
 	p := r.place(c)
-	r.warn(p.warning)
+	r.report.Warn(p.Warning)
 	runtime.GOMAXPROCS(max(runtime.GOMAXPROCS(0), c.Threads+2))
 	s := &session{runner: r, c: c, place: p}
 	defer func() {
@@ -110,7 +90,7 @@ func (r *runner) measure(ctx context.Context, c *Case) (err error) {
 			err = closed // after a failure it only repeats what that led to
 		}
 	}()
-	s.tell(0)
+	s.Tell(0)
 	if err := s.open(ctx); err != nil {
 		return err
 	}
@@ -119,31 +99,19 @@ func (r *runner) measure(ctx context.Context, c *Case) (err error) {
 	return s.trials(ctx)
 }
 
-func (r *runner) place(c *Case) placement {
+// place decides about CPUs.
+func (r *runner) place(c *Case) cpus.Placement {
 	if r.cfg.Remote {
-		return placeApart(c, r.cpus)
+		return cpus.Apart(r.cpus, c.Threads)
 	}
-	return place(c, r.cpus)
-}
-
-func (r *runner) warn(s string) {
-	if s != "" && !slices.Contains(r.report.Warnings, s) {
-		r.report.Warnings = append(r.report.Warnings, s)
-	}
-}
-
-func (r *runner) tell(trial int) {
-	if r.env.Progress != nil {
-		r.progress.Trial = trial
-		r.env.Progress(r.progress)
-	}
+	return cpus.Split(r.cpus, c.Threads, c.Cores)
 }
 
 // session is one case with its server and its connections.
 type session struct {
 	*runner
 	c       *Case
-	place   placement
+	place   cpus.Placement
 	peer    *peer
 	dev     fabric.Device
 	conns   []*rfp.Conn // in use
@@ -156,12 +124,13 @@ type session struct {
 // first, so that they are in the way where there is a way.
 func (s *session) open(ctx context.Context) (err error) {
 	if s.c.Fabric == provider.Loop {
-		s.peer = startGoroutine(ctx, s.env.Providers, s.scale)
-	} else if s.peer, err = startProcess(ctx, s.env.Server, s.env.ServerEnv); err != nil {
+		h := &host{providers: s.env.Providers, scale: s.scale, log: slog.New(slog.DiscardHandler)}
+		s.peer = child.Go[command, answer](ctx, h.serve)
+	} else if s.peer, err = child.Start[command, answer](ctx, s.env.Server, s.env.ServerEnv); err != nil {
 		return err
 	}
-	hello, err := s.peer.ask(command{
-		Do: doSetup, Case: s.c, CPUs: s.place.server, Apart: s.cfg.Remote, Listen: s.cfg.Listen,
+	hello, err := s.peer.Ask(command{
+		Do: doSetup, Case: s.c, CPUs: s.place.Server, Apart: s.cfg.Remote, Listen: s.cfg.Listen,
 	})
 	if err != nil {
 		return err
@@ -176,14 +145,14 @@ func (s *session) open(ctx context.Context) (err error) {
 	for i := range s.c.Connected {
 		conn, err := s.dial(ctx, addr)
 		if err != nil {
-			return fmt.Errorf("connection %d of %d: %w", i+1, s.c.Connected+s.c.Clients, s.blame(err))
+			return fmt.Errorf("connection %d of %d: %w", i+1, s.c.Connected+s.c.Clients, s.peer.Blame(err))
 		}
 		s.idle = append(s.idle, conn)
 	}
 	for range s.c.Clients {
 		conn, err := s.dial(ctx, addr)
 		if err != nil {
-			return s.blame(err)
+			return s.peer.Blame(err)
 		}
 		s.conns = append(s.conns, conn)
 	}
@@ -236,7 +205,7 @@ func (s *session) close() error {
 		errs = append(errs, c.Close())
 	}
 	if s.peer != nil {
-		errs = append(errs, s.peer.close())
+		errs = append(errs, s.peer.Close())
 	}
 	if s.dev != nil {
 		errs = append(errs, s.dev.Close())

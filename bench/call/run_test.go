@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/remora-kv/remora/bench/call"
+	"github.com/remora-kv/remora/bench/internal/benchtest"
 	"github.com/remora-kv/remora/fabric"
 )
 
@@ -25,7 +26,7 @@ func check(t *testing.T, cfg call.Config) []call.Row {
 	if cfg.Ops == 0 {
 		cfg.Ops = testOps
 	}
-	env := envOf(roleServer)
+	env := envOf(benchtest.Server)
 	var lines bytes.Buffer
 	env.Row = func(r call.Row) error { return r.WriteJSON(&lines) }
 	report, err := call.Run(t.Context(), cfg, env)
@@ -130,7 +131,7 @@ func checkParameters(t *testing.T, name string, cfg call.Config) {
 	if cfg.Ops == 0 {
 		cfg.Ops = testOps
 	}
-	report, err := call.Run(t.Context(), cfg, envOf(roleServer))
+	report, err := call.Run(t.Context(), cfg, envOf(benchtest.Server))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -156,7 +157,7 @@ func TestTrials(t *testing.T) {
 func TestDuration(t *testing.T) {
 	for _, cfg := range []call.Config{{Windows: []int{8}}, {Clients: 4, Threads: 1}, {Goroutines: 4}} {
 		cfg.Fabric, cfg.Warmup, cfg.Duration = "shm", time.Millisecond, 5*time.Millisecond
-		report, err := call.Run(t.Context(), cfg, envOf(roleServer))
+		report, err := call.Run(t.Context(), cfg, envOf(benchtest.Server))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -167,14 +168,14 @@ func TestDuration(t *testing.T) {
 }
 
 func TestADeadServerSaysWhatItWrote(t *testing.T) {
-	_, err := call.Run(t.Context(), call.Config{Ops: 1}, envOf(roleBroken))
+	_, err := call.Run(t.Context(), call.Config{Ops: 1}, envOf(benchtest.Broken))
 	if err == nil || !strings.Contains(err.Error(), "no such luck") || !strings.Contains(err.Error(), "server process ended") {
 		t.Errorf("a server that died gave %v", err)
 	}
 }
 
 func TestAServerThatCannotBeStarted(t *testing.T) {
-	env := envOf(roleServer)
+	env := envOf(benchtest.Server)
 	env.Server = []string{filepath.Join(t.TempDir(), "missing")}
 	_, err := call.Run(t.Context(), call.Config{Ops: 1}, env)
 	if !errors.Is(err, os.ErrNotExist) {
@@ -199,7 +200,7 @@ func TestMistakesOfTheUser(t *testing.T) {
 		"--goroutines 1000000":         {Goroutines: 1e6},
 		"--trials -1 is not between 1": {Trials: -1},
 	} {
-		report, err := call.Run(t.Context(), cfg, envOf(roleServer))
+		report, err := call.Run(t.Context(), cfg, envOf(benchtest.Server))
 		if !errors.Is(err, call.ErrUsage) || !strings.Contains(fmt.Sprint(err), want) || report != nil {
 			t.Errorf("%+v gave %v, want %q", cfg, err, want)
 		}
@@ -219,7 +220,7 @@ func TestCancel(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
-			env := envOf(roleServer)
+			env := envOf(benchtest.Server)
 			env.Progress = func(p call.Progress) {
 				if p.Trial == 1 {
 					cancel()

@@ -7,14 +7,14 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"os"
-	"path/filepath"
 	"runtime"
 	"runtime/debug"
 	"time"
 
+	"github.com/remora-kv/remora/bench/internal/child"
+	"github.com/remora-kv/remora/bench/internal/cpus"
+	"github.com/remora-kv/remora/bench/internal/cputime"
 	"github.com/remora-kv/remora/fabric"
-	"github.com/remora-kv/remora/fabric/provider"
 	"github.com/remora-kv/remora/internal/cycles"
 	"github.com/remora-kv/remora/rpc"
 	"github.com/remora-kv/remora/rpc/rfp"
@@ -25,13 +25,11 @@ import (
 // What the server has to say about its clients goes to log.
 func Serve(ctx context.Context, providers Opener, in io.Reader, out, log io.Writer) error {
 	debug.SetGCPercent(-1) // C6
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
 	h := &host{
 		providers: providers, scale: cycles.Calibrate(),
 		log: slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelWarn})),
 	}
-	return h.serve(ctx, cancel, newControl(in, out))
+	return h.serve(ctx, in, out)
 }
 
 // host is the server's state between commands.
@@ -41,53 +39,19 @@ type host struct {
 	log       *slog.Logger
 	dev       fabric.Device
 	server    *rfp.Server
-	dir       string // of a socket file
+	door      child.Door
 	start     time.Time
 }
 
-// serve reads commands in a goroutine of its own, so that the end of the input
-// is noticed while a command is at work.
-func (h *host) serve(ctx context.Context, cancel func(), w *control) error {
+func (h *host) serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	h.start = time.Now()
-	cmds := make(chan command)
-	read := make(chan error, 1)
-	go func() {
-		defer close(cmds)
-		defer cancel()
-		for {
-			var cmd command
-			if err := w.in.Decode(&cmd); err != nil {
-				read <- err
-				return
-			}
-			select {
-			case cmds <- cmd:
-			case <-ctx.Done():
-				read <- ctx.Err()
-				return
-			}
-		}
-	}()
-	for cmd := range cmds {
-		a, err := h.obey(&cmd) //nolint:contextcheck // the server ends by Close, not by a context
-		if err != nil {
-			a.Error = err.Error()
-		}
-		if err := w.out.Encode(a); err != nil {
-			return errors.Join(err, h.close())
-		}
-	}
-	err := <-read
-	if errors.Is(err, io.EOF) || errors.Is(err, context.Canceled) || errors.Is(err, io.ErrClosedPipe) {
-		err = nil
-	}
-	return errors.Join(err, h.close())
+	return errors.Join(child.Serve(ctx, in, out, h.obey), h.close())
 }
 
-func (h *host) obey(cmd *command) (answer, error) {
+func (h *host) obey(_ context.Context, cmd *command) (answer, error) {
 	switch {
 	case cmd.Do == doSetup:
-		return h.setup(cmd)
+		return h.setup(cmd) //nolint:contextcheck // the server ends by Close, not by a context
 	case h.server == nil:
 		return answer{}, fmt.Errorf("%q before %q", cmd.Do, doSetup)
 	case cmd.Do == doCount:
@@ -108,7 +72,7 @@ func (h *host) setup(cmd *command) (a answer, err error) {
 	}
 	c := cmd.Case
 	if cmd.Apart {
-		cmd.CPUs = coresOn(machineCPUs(), c.Cores)
+		cmd.CPUs = cpus.InTurn(cpus.All(), c.Cores)
 	}
 	runtime.GOMAXPROCS(max(runtime.GOMAXPROCS(0), c.Cores+2))
 	if h.dev, err = h.providers.Open(c.Fabric); err != nil {
@@ -124,12 +88,12 @@ func (h *host) setup(cmd *command) (a answer, err error) {
 	if err != nil {
 		return a, err
 	}
-	addr, err := h.place(c.Fabric, cmd.Listen)
-	if err != nil {
+	if h.door, err = child.ChooseDoor(c.Fabric, cmd.Listen, "bench"); err != nil {
 		return a, err
 	}
-	if addr, err = h.server.Listen(addr, fabric.ListenConfig{}); err != nil {
-		return a, fmt.Errorf("listening at %v: %w", addr, err)
+	addr, err := h.server.Listen(h.door.Addr, fabric.ListenConfig{})
+	if err != nil {
+		return a, fmt.Errorf("listening at %v: %w", h.door.Addr, err)
 	}
 	a.Address = addr.String()
 	return a, nil
@@ -163,39 +127,14 @@ func (h *host) handler(c *Case) rpc.Handler {
 // filling is what a result has behind the argument.
 const filling = 0xA5
 
-// place chooses where to listen.
-func (h *host) place(name, listen string) (fabric.Addr, error) {
-	if listen != "" {
-		return fabric.ParseAddr(listen)
-	}
-	switch name {
-	case provider.Loop:
-		return fabric.Addr{Fabric: name, Name: "bench"}, nil
-	case provider.TCP, provider.RDMA:
-		// Of rdma that is the control connection; data goes over the adapter.
-		return fabric.Addr{Fabric: name, Name: "127.0.0.1:0"}, nil
-	case provider.Shm:
-		dir, err := os.MkdirTemp("", "remora-bench-")
-		if err != nil {
-			return fabric.Addr{}, fmt.Errorf("a directory for the socket: %w", err)
-		}
-		h.dir = dir
-		return fabric.Addr{Fabric: name, Name: filepath.Join(dir, "rpc.sock")}, nil
-	}
-	return fabric.Addr{}, fmt.Errorf("on %s the server must be told where to listen: use --listen %s://host:port", name, name)
-}
-
 // count says what was used until now. All clients are connected when it is asked
 // first, so the socket file has done its duty: nothing is left behind however
 // the process ends.
 func (h *host) count() (*used, error) {
-	if h.dir != "" {
-		if err := os.RemoveAll(h.dir); err != nil {
-			return nil, err
-		}
-		h.dir = ""
+	if err := h.door.Remove(); err != nil {
+		return nil, err
 	}
-	cpu, err := processCPU()
+	cpu, err := cputime.Process()
 	if err != nil {
 		return nil, err
 	}
@@ -211,8 +150,6 @@ func (h *host) close() error {
 	if h.dev != nil {
 		errs = append(errs, h.dev.Close())
 	}
-	if h.dir != "" {
-		errs = append(errs, os.RemoveAll(h.dir))
-	}
+	errs = append(errs, h.door.Remove())
 	return errors.Join(errs...)
 }

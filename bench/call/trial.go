@@ -9,6 +9,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/remora-kv/remora/bench/internal/cputime"
+	"github.com/remora-kv/remora/bench/internal/report"
 	"github.com/remora-kv/remora/fabric/provider"
 	"github.com/remora-kv/remora/internal/affinity"
 	"github.com/remora-kv/remora/internal/cycles"
@@ -26,12 +28,12 @@ func (s *session) trials(ctx context.Context) error {
 		every = timeEvery(&warm, s.c.callers(), s.scale)
 	}
 	for trial := 1; trial <= s.cfg.Trials; trial++ {
-		s.tell(trial)
+		s.Tell(trial)
 		row, err := s.trial(ctx, budget{Ops: uint64(s.cfg.Ops), Time: s.cfg.Duration, Every: every})
 		if err != nil {
 			return err
 		}
-		row.Trial, row.TimedEvery, row.ClockNanos = trial, every, round(s.scale.Overhead(), 2)
+		row.Trial, row.TimedEvery, row.ClockNanos = trial, every, report.Round(s.scale.Overhead(), 2)
 		s.report.Rows = append(s.report.Rows, row)
 		if s.env.Row != nil {
 			if err := s.env.Row(row); err != nil {
@@ -66,7 +68,7 @@ func (s *session) trial(ctx context.Context, b budget) (Row, error) {
 		return Row{}, err
 	}
 	if after.server.Lost != before.server.Lost {
-		return Row{}, fmt.Errorf("the server has lost or cut off %d clients%s", after.server.Lost-before.server.Lost, s.peer.said())
+		return Row{}, fmt.Errorf("the server has lost or cut off %d clients%s", after.server.Lost-before.server.Lost, s.peer.Said())
 	}
 	return s.row(&t, before, after), nil
 }
@@ -81,7 +83,7 @@ type glance struct {
 }
 
 func (s *session) look() (glance, error) {
-	a, err := s.peer.ask(command{Do: doCount})
+	a, err := s.peer.Ask(command{Do: doCount})
 	if err != nil {
 		return glance{}, err
 	}
@@ -94,7 +96,7 @@ func (s *session) look() (glance, error) {
 		g.stats.Misses += st.Misses
 		g.stats.Switches += st.Switches
 	}
-	g.cpu, err = processCPU()
+	g.cpu, err = cputime.Process()
 	return g, err
 }
 
@@ -104,7 +106,7 @@ func (s *session) row(t *tally, before, after glance) Row {
 	spent := after.verbs.minus(before.verbs).plus(after.server.Verbs.minus(before.server.Verbs))
 	row.Verbs = spent.per(t.ops)
 	if t.ops != 0 {
-		row.Misses = round(float64(after.stats.Misses-before.stats.Misses)/float64(t.ops), 4)
+		row.Misses = report.Round(float64(after.stats.Misses-before.stats.Misses)/float64(t.ops), 4)
 	}
 	row.Switches = after.stats.Switches - before.stats.Switches
 	row.Mode = s.mode()
@@ -118,27 +120,18 @@ func (s *session) row(t *tally, before, after glance) Row {
 func (s *session) charge(row *Row, t *tally, before, after glance) {
 	elapsed := after.time.Sub(before.time)
 	process := after.cpu - before.cpu
-	drivers := perThread && s.c.Goroutines == 0
+	drivers := cputime.PerThread && s.c.Goroutines == 0
 	if drivers {
-		row.ClientCPU = percent(t.cpu, time.Duration(s.scale.Nanos(t.end-t.start)))
+		row.ClientCPU = report.Percent(t.cpu, time.Duration(s.scale.Nanos(t.end-t.start)), 1)
 	} else if s.c.Fabric != provider.Loop {
-		row.ClientCPU = percent(process, elapsed)
+		row.ClientCPU = report.Percent(process, elapsed, 1)
 	}
 	switch {
 	case s.c.Fabric != provider.Loop:
-		row.ServerCPU = percent(after.server.CPU-before.server.CPU, after.server.Time-before.server.Time)
+		row.ServerCPU = report.Percent(after.server.CPU-before.server.CPU, after.server.Time-before.server.Time, 1)
 	case drivers:
-		row.ServerCPU = percent(process-t.cpu, elapsed)
+		row.ServerCPU = report.Percent(process-t.cpu, elapsed, 1)
 	}
-}
-
-// percent is nil when nothing can be said.
-func percent(part, of time.Duration) *float64 {
-	if of <= 0 {
-		return nil
-	}
-	p := round(100*float64(part)/float64(of), 1)
-	return &p
 }
 
 // mode is that of all connections.
@@ -192,7 +185,7 @@ func (s *session) run(ctx context.Context, b budget) (tally, error) {
 		return tally{}, err
 	}
 	if err := firstError(errs); err != nil {
-		return tally{}, s.blame(err)
+		return tally{}, s.peer.Blame(err)
 	}
 	var sum tally
 	for _, m := range meters {
@@ -221,23 +214,9 @@ func (s *session) pin(i int) error {
 		return nil
 	}
 	runtime.LockOSThread()
-	if len(s.place.client) == 0 {
+	if len(s.place.Client) == 0 {
 		return nil
 	}
-	_, err := affinity.Pin(s.place.client[i%len(s.place.client)])
+	_, err := affinity.Pin(s.place.Client[i%len(s.place.Client)])
 	return err
-}
-
-// blameTimeout is how long a dead server may take to be seen as such.
-const blameTimeout = 200 * time.Millisecond
-
-// blame adds what a dead server said to the error that its death caused here.
-func (s *session) blame(err error) error {
-	select {
-	case how := <-s.peer.ended:
-		s.peer.ended <- how
-		return fmt.Errorf("%w; here that was: %w", s.peer.obituary(errServerGone), err)
-	case <-time.After(blameTimeout):
-		return err
-	}
 }

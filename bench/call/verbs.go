@@ -1,6 +1,9 @@
 package call
 
-import "github.com/remora-kv/remora/fabric"
+import (
+	"github.com/remora-kv/remora/bench/internal/report"
+	"github.com/remora-kv/remora/fabric"
+)
 
 // verbs are counts of operations that were posted.
 type verbs struct{ Write, Read, Send, Atomic uint64 }
@@ -34,6 +37,6 @@ func (v verbs) per(ops uint64) VerbsPerOp {
 	if ops == 0 {
 		return VerbsPerOp{}
 	}
-	one := func(n uint64) float64 { return round(float64(n)/float64(ops), 4) }
+	one := func(n uint64) float64 { return report.Round(float64(n)/float64(ops), 4) }
 	return VerbsPerOp{one(v.Write), one(v.Read), one(v.Send), one(v.Atomic)}
 }

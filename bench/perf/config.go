@@ -1,18 +1,18 @@
 package perf
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"time"
 
+	"github.com/remora-kv/remora/bench/internal/usage"
 	"github.com/remora-kv/remora/fabric"
 )
 
 // ErrUsage is wrapped by every error that the user mends by asking for
 // something else: an unknown test, a transport that cannot carry it, a size
 // beyond a limit.
-var ErrUsage = errors.New("cannot be measured as asked")
+var ErrUsage = usage.Err
 
 // Toggle is a switch for which every test has its own default.
 type Toggle uint8
@@ -87,8 +87,7 @@ const (
 // depend on a device, as one error that wraps ErrUsage.
 func (c *Config) normalize() error {
 	c.defaults()
-	var errs []error
-	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
+	var errs usage.Faults
 	for _, name := range c.Tests {
 		if _, err := lookup(name); err != nil && name != All {
 			errs = append(errs, err)
@@ -99,24 +98,24 @@ func (c *Config) normalize() error {
 	}
 	for _, n := range c.Sizes {
 		if n < 1 || n > maxSize {
-			bad("--size %d is not between 1 and %d bytes", n, maxSize)
+			errs.Add("--size %d is not between 1 and %d bytes", n, maxSize)
 		}
 	}
 	for _, n := range c.Windows {
 		if n < 1 || n > maxWindow {
-			bad("--window %d is not between 1 and %d", n, maxWindow)
+			errs.Add("--window %d is not between 1 and %d", n, maxWindow)
 		}
 	}
 	if c.Threads < 0 || c.Threads > maxThreads {
-		bad("--threads %d is not between 1 and %d", c.Threads, maxThreads)
+		errs.Add("--threads %d is not between 1 and %d", c.Threads, maxThreads)
 	}
 	if c.Duration < 0 || c.Warmup < 0 || c.Ops < 0 {
-		bad("--duration %v, --warmup %v and --ops %d must not be negative", c.Duration, c.Warmup, c.Ops)
+		errs.Add("--duration %v, --warmup %v and --ops %d must not be negative", c.Duration, c.Warmup, c.Ops)
 	}
 	if c.Trials < 1 {
-		bad("--trials %d must be at least 1", c.Trials)
+		errs.Add("--trials %d must be at least 1", c.Trials)
 	}
-	return usage(errs...)
+	return errs.Err()
 }
 
 func (c *Config) defaults() {
@@ -135,22 +134,6 @@ func (c *Config) defaults() {
 		c.Trials = 1
 	}
 }
-
-// usage makes one error of several, nil when there are none.
-func usage(errs ...error) error {
-	err := errors.Join(errs...)
-	if err == nil {
-		return nil
-	}
-	return &usageError{err}
-}
-
-// usageError is an error of the user's, whose text stands for itself.
-type usageError struct{ err error }
-
-func (e *usageError) Error() string { return e.err.Error() }
-
-func (e *usageError) Unwrap() []error { return []error{e.err, ErrUsage} }
 
 // parseTransport reads a transport; the empty name is rc.
 func parseTransport(name string) (fabric.Transport, error) {

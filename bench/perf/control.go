@@ -1,16 +1,11 @@
 package perf
 
-import (
-	"bufio"
-	"encoding/json"
-	"errors"
-	"fmt"
-	"io"
-)
+import "github.com/remora-kv/remora/bench/internal/child"
 
-// The control protocol: JSON objects, one per line, over the standard input
-// and output of the server process. The client says what to do, the server
-// does it and answers, one after the other; when its input ends, it exits.
+// peer is the server that a case talks to.
+type peer = child.Server[command, answer]
+
+// command is what the server is told to do (see package child):
 //
 //	setup   Case, CPUs, threads, where to listen   -> address, datagram addresses
 //	        (no threads: the server takes what its own machine has)
@@ -30,6 +25,9 @@ type command struct {
 	Ops      uint64 `json:",omitempty"`
 }
 
+// Name implements child.Command.
+func (c command) Name() string { return c.Do }
+
 // The commands.
 const (
 	doSetup  = "setup"
@@ -42,36 +40,7 @@ const (
 
 // answer is what the server says to a command.
 type answer struct {
-	Error    string     `json:",omitempty"`
 	Address  string     `json:",omitempty"`
 	Datagram [][]byte   `json:",omitempty"`
 	Tally    *wireTally `json:",omitempty"`
-}
-
-// wire is one end of the control protocol.
-type wire struct {
-	in  *json.Decoder
-	out *json.Encoder
-}
-
-func newWire(in io.Reader, out io.Writer) *wire {
-	return &wire{in: json.NewDecoder(bufio.NewReader(in)), out: json.NewEncoder(out)}
-}
-
-// errServerGone is wrapped when the server's output ended before its answer.
-var errServerGone = errors.New("the server process ended")
-
-// ask sends a command and waits for its answer.
-func (w *wire) ask(cmd command) (answer, error) {
-	if err := w.out.Encode(cmd); err != nil {
-		return answer{}, fmt.Errorf("%w: sending %q: %w", errServerGone, cmd.Do, err)
-	}
-	var a answer
-	if err := w.in.Decode(&a); err != nil {
-		return answer{}, fmt.Errorf("%w: waiting for the answer to %q: %w", errServerGone, cmd.Do, err)
-	}
-	if a.Error != "" {
-		return answer{}, fmt.Errorf("server: %s", a.Error)
-	}
-	return a, nil
 }

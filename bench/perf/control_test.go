@@ -3,11 +3,10 @@ package perf
 import (
 	"bytes"
 	"context"
-	"errors"
-	"io"
 	"strings"
 	"testing"
 
+	"github.com/remora-kv/remora/bench/internal/child"
 	"github.com/remora-kv/remora/fabric/provider"
 	"github.com/remora-kv/remora/internal/cycles"
 )
@@ -22,7 +21,7 @@ func TestServerAnswersMistakes(t *testing.T) {
 	} {
 		var out bytes.Buffer
 		h := &host{providers: provider.New(), scale: cycles.Calibrate()}
-		if err := h.serve(t.Context(), func() {}, newWire(strings.NewReader(tc.say+"\n"), &out)); err != nil {
+		if err := h.serve(t.Context(), strings.NewReader(tc.say+"\n"), &out); err != nil {
 			t.Errorf("%s: the server ended with %v", tc.say, err)
 		}
 		if !strings.Contains(strings.ReplaceAll(out.String(), `\"`, `"`), tc.want) {
@@ -38,43 +37,15 @@ func TestServerRefusesWhatIsNotItsProtocol(t *testing.T) {
 	}
 }
 
-func TestAskFailsWhenTheServerIsGone(t *testing.T) {
-	r, w := io.Pipe()
-	_ = r.Close()
-	if _, err := newWire(strings.NewReader(""), w).ask(command{Do: doStart}); !errors.Is(err, errServerGone) {
-		t.Errorf("a closed input gave %v", err)
-	}
-	if _, err := newWire(strings.NewReader(""), io.Discard).ask(command{Do: doStart}); !errors.Is(err, errServerGone) {
-		t.Errorf("an ended output gave %v", err)
-	}
-	if _, err := newWire(strings.NewReader(`{"Error":"no"}`), io.Discard).ask(command{}); err == nil || err.Error() != "server: no" {
-		t.Errorf("an error of the server became %v", err)
-	}
-}
-
 // The goroutine server ends when its context does, without a word from the
 // client.
 func TestGoroutineServerEndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	p := startGoroutine(ctx, provider.New(), cycles.Calibrate())
+	h := &host{providers: provider.New(), scale: cycles.Calibrate()}
+	p := child.Go[command, answer](ctx, h.serve)
 	cancel()
-	if err := <-p.ended; err != nil {
+	if err := p.Wait(); err != nil {
 		t.Error(err)
-	}
-}
-
-func TestTailKeepsTheEnd(t *testing.T) {
-	var last tail
-	for range 3 {
-		if n, err := last.Write(bytes.Repeat([]byte("x"), tailSize)); n != tailSize || err != nil {
-			t.Fatal(n, err)
-		}
-	}
-	if _, err := last.Write([]byte("end\n")); err != nil {
-		t.Fatal(err)
-	}
-	if s := last.String(); len(s) > tailSize || !strings.HasSuffix(s, "xend") {
-		t.Errorf("%d bytes are kept, ending in %q", len(s), s[len(s)-4:])
 	}
 }
 

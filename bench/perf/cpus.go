@@ -1,102 +1,63 @@
 package perf
 
 import (
-	"fmt"
-
+	"github.com/remora-kv/remora/bench/internal/cpus"
 	"github.com/remora-kv/remora/fabric"
-	"github.com/remora-kv/remora/internal/affinity"
 )
 
 // placement says which CPUs the threads of a case are pinned to, in turn.
 type placement struct {
-	client, server []int
-	serverThreads  int
-	warning        string
+	cpus.Placement
+	serverThreads int
 }
 
-// place shares cpus, which are on different cores as far as possible, between
+// place shares all CPUs, which are on different cores as far as possible, between
 // the client and the server of a case. A server that does nothing (its memory
 // is the target) needs no CPU of its own when the client has more threads than
 // would be left.
-func place(c *Case, cpus []int) placement {
+func place(c *Case, all []int) placement {
 	busy := c.Threads // threads of the client that work
 	if c.Kind == kindOutbound && c.Op != fabric.OpSend {
 		busy = 0
 	}
-	if len(cpus) == 0 {
-		return placement{serverThreads: 1, warning: unpinned}
-	}
-	if len(cpus) == 1 {
-		return placement{
-			client: cpus, server: cpus, serverThreads: 1,
-			warning: fmt.Sprintf("ONE CPU ONLY (%d): client and server take turns on it, the numbers say nothing", cpus[0]),
-		}
+	if len(all) < 2 {
+		return placement{cpus.Split(all, busy, 1), 1}
 	}
 	passive := c.Kind == kindInbound && c.Op != fabric.OpSend
-	if passive && busy > len(cpus)-1 {
-		return placement{client: cpus, server: cpus, serverThreads: serverThreads(c, len(cpus)), warning: crowded(busy, len(cpus))}
+	if passive && busy > len(all)-1 {
+		return placement{
+			cpus.Placement{Client: all, Server: all, Warning: cpus.Crowded(cpus.ClientThread, busy, len(all))},
+			serverThreads(c, len(all)),
+		}
 	}
-	forServer := min(max(len(cpus)/2, len(cpus)-busy), c.lanes(), len(cpus)-1)
+	forServer := min(max(len(all)/2, len(all)-busy), c.lanes(), len(all)-1)
 	if c.Kind == kindLimit || c.Kind == kindOutbound {
 		forServer = 1
 	}
-	split := len(cpus) - forServer
+	split := len(all) - forServer
 	return placement{
-		client: cpus[:split], server: cpus[split:],
-		serverThreads: serverThreads(c, forServer), warning: crowded(busy, split),
+		cpus.Placement{Client: all[:split], Server: all[split:], Warning: cpus.Crowded(cpus.ClientThread, busy, split)},
+		serverThreads(c, forServer),
 	}
 }
 
 // placeApart is place for a server on another host: the client has all CPUs of
 // this one, and the server finds its own (placement without threads for it).
-func placeApart(c *Case, cpus []int) placement {
-	if len(cpus) == 0 {
-		return placement{warning: unpinned}
-	}
-	return placement{client: cpus, warning: crowded(c.Threads, len(cpus))}
-}
+func placeApart(c *Case, all []int) placement { return placement{cpus.Apart(all, c.Threads), 0} }
 
 // placeSelf is what a server does whose client does not know this host.
-func placeSelf(c *Case) (cpus []int, threads int) {
-	cpus = machineCPUs()
-	return cpus, serverThreads(c, len(cpus))
+func placeSelf(c *Case) (own []int, threads int) {
+	own = cpus.All()
+	return own, serverThreads(c, len(own))
 }
 
-// unpinned is the warning where the system has no affinity.
-const unpinned = "threads are not pinned: CPU affinity is not available here"
-
-// serverThreads is how many ends the server has.
-func serverThreads(c *Case, cpus int) int {
+// serverThreads is how many ends the server has on n CPUs.
+func serverThreads(c *Case, n int) int {
 	switch {
 	case c.QPs > 1:
 		return c.QPs // all-to-all: as many as the client has threads
 	case c.Kind == kindOutbound:
 		return 1
 	}
-	return max(min(cpus, c.lanes()), 1)
-}
-
-func crowded(threads, cpus int) string {
-	if threads <= cpus {
-		return ""
-	}
-	s := "s"
-	if cpus == 1 {
-		s = ""
-	}
-	return fmt.Sprintf("%d client threads share %d CPU%s: their latencies include waiting for each other", threads, cpus, s)
-}
-
-// machineCPUs returns the CPUs that may be used, on different cores first;
-// none when there is no affinity here.
-func machineCPUs() []int {
-	allowed, err := affinity.Allowed()
-	if err != nil {
-		return nil
-	}
-	cpus, err := affinity.Apart(len(allowed))
-	if err != nil {
-		return nil
-	}
-	return cpus
+	return max(min(n, c.lanes()), 1)
 }

@@ -6,14 +6,13 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/remora-kv/remora/bench/internal/cpus"
 	"github.com/remora-kv/remora/fabric/provider"
 )
 
 // notes states the conditions of the measurement.
 func (r *runner) notes(cases []Case) {
-	note := func(format string, args ...any) {
-		r.report.Notes = append(r.report.Notes, fmt.Sprintf(format, args...))
-	}
+	note := r.report.Note
 	note("CPUs: %s", r.pinning(cases))
 	switch {
 	case r.cfg.Fabric == provider.Loop:
@@ -44,9 +43,9 @@ func (r *runner) pinning(cases []Case) string {
 	var seen []string
 	for i := range cases {
 		p := r.place(&cases[i])
-		s := fmt.Sprintf("client %s, server %s", list(p.client), list(p.server))
+		s := fmt.Sprintf("client %s, server %s", cpus.List(p.Client), cpus.List(p.Server))
 		if r.cfg.Remote {
-			s = fmt.Sprintf("client %s, server on CPUs of its own", list(p.client))
+			s = fmt.Sprintf("client %s, server on CPUs of its own", cpus.List(p.Client))
 		}
 		if !slices.Contains(seen, s) {
 			seen = append(seen, s)
@@ -56,12 +55,4 @@ func (r *runner) pinning(cases []Case) string {
 		return "threads are pinned; " + strings.Join(seen, " or ")
 	}
 	return strings.Join(seen, "")
-}
-
-func list(cpus []int) string {
-	s := make([]string, len(cpus))
-	for i, c := range cpus {
-		s[i] = fmt.Sprint(c)
-	}
-	return strings.Join(s, "+")
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/remora-kv/remora/bench/internal/usage"
 	"github.com/remora-kv/remora/fabric"
 	"github.com/remora-kv/remora/fabric/provider"
 )
@@ -54,7 +55,7 @@ func (c *Case) chain() int {
 func (c *Config) plan(lim fabric.Limits) ([]Case, error) {
 	transport, err := parseTransport(c.Transport)
 	if err != nil {
-		return nil, usage(err)
+		return nil, usage.Join(err)
 	}
 	var cases []Case
 	var errs []error
@@ -65,7 +66,7 @@ func (c *Config) plan(lim fabric.Limits) ([]Case, error) {
 		} else {
 			t, err := lookup(name)
 			if err != nil {
-				return nil, usage(err)
+				return nil, usage.Join(err)
 			}
 			tests = append(tests, t)
 		}
@@ -78,7 +79,7 @@ func (c *Config) plan(lim fabric.Limits) ([]Case, error) {
 		}
 	}
 	if len(errs) != 0 {
-		return nil, usage(errs...)
+		return nil, usage.Join(errs...)
 	}
 	return cases, nil
 }

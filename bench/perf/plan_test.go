@@ -115,11 +115,11 @@ func TestPlacementKeepsClientAndServerApart(t *testing.T) {
 		{"and keeps it when there are enough", passive, []int{0, 1, 2, 3, 4, 5, 6, 7}, []int{0, 1, 2, 3}, []int{4, 5, 6, 7}, 4, false},
 	} {
 		p := place(&tc.c, tc.cpus)
-		if !slices.Equal(p.client, tc.client) || !slices.Equal(p.server, tc.server) || p.serverThreads != tc.threads {
+		if !slices.Equal(p.Client, tc.client) || !slices.Equal(p.Server, tc.server) || p.serverThreads != tc.threads {
 			t.Errorf("%s: %+v", tc.name, p)
 		}
-		if (p.warning != "") != tc.warns {
-			t.Errorf("%s: warning %q", tc.name, p.warning)
+		if (p.Warning != "") != tc.warns {
+			t.Errorf("%s: warning %q", tc.name, p.Warning)
 		}
 	}
 }
@@ -136,16 +136,16 @@ func TestPlacementOnTwoHosts(t *testing.T) {
 		{"no affinity", nil, true},
 	} {
 		p := placeApart(&echo, tc.cpus)
-		if !slices.Equal(p.client, tc.cpus) || len(p.server) != 0 || p.serverThreads != 0 {
+		if !slices.Equal(p.Client, tc.cpus) || len(p.Server) != 0 || p.serverThreads != 0 {
 			t.Errorf("%s: %+v", tc.name, p)
 		}
-		if (p.warning != "") != tc.warns {
-			t.Errorf("%s: warning %q", tc.name, p.warning)
+		if (p.Warning != "") != tc.warns {
+			t.Errorf("%s: warning %q", tc.name, p.Warning)
 		}
 	}
 	single := Case{Kind: kindEcho, Threads: 1, QPs: 1}
-	if p := placeApart(&single, []int{5}); p.warning != "" {
-		t.Errorf("one thread on one CPU of its own host: %q", p.warning)
+	if p := placeApart(&single, []int{5}); p.Warning != "" {
+		t.Errorf("one thread on one CPU of its own host: %q", p.Warning)
 	}
 	if cpus, threads := placeSelf(&single); threads != 1 {
 		t.Errorf("a server for one client has %d threads on CPUs %v", threads, cpus)

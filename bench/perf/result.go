@@ -3,7 +3,8 @@ package perf
 import (
 	"encoding/json"
 	"io"
-	"math"
+
+	"github.com/remora-kv/remora/bench/internal/report"
 )
 
 // Row is one measurement: one trial of one case. Its JSON form is one line of
@@ -56,24 +57,18 @@ func rowOf(c *Case, r result, trial int) Row {
 	row := Row{
 		Test: c.Test, Fabric: c.Fabric, Transport: c.Transport.String(), Size: c.Size,
 		Inline: c.Inline, Signaled: c.Signaled, Window: c.Window,
-		Ops: r.ops, Seconds: round(r.seconds, 6),
-		P50: round(r.p50, 4), P99: round(r.p99, 4), P999: round(r.p999, 4), Mean: round(r.avg, 4),
+		Ops: r.ops, Seconds: report.Round(r.seconds, 6),
+		P50: report.Round(r.p50, 4), P99: report.Round(r.p99, 4), P999: report.Round(r.p999, 4), Mean: report.Round(r.avg, 4),
 		Threads: c.Threads, QPs: c.QPs, Trial: trial, Poll: c.Poll.String(),
 		Lost: r.lost, Samples: r.samples,
 	}
 	if r.seconds > 0 {
-		row.OpsPerSec = round(float64(r.ops)/r.seconds, 1)
+		row.OpsPerSec = report.Round(float64(r.ops)/r.seconds, 1)
 	}
 	if c.Kind == kindLimit {
 		row.Transport, row.Poll = noTransport, "busy"
 	}
 	return row
-}
-
-// round rounds to n digits behind the point.
-func round(x float64, n int) float64 {
-	p := math.Pow10(n)
-	return math.Round(x*p) / p
 }
 
 // WriteJSON writes the row as one line.

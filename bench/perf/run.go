@@ -7,9 +7,12 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
-	"slices"
 	"time"
 
+	"github.com/remora-kv/remora/bench/internal/child"
+	"github.com/remora-kv/remora/bench/internal/cpus"
+	"github.com/remora-kv/remora/bench/internal/report"
+	"github.com/remora-kv/remora/bench/internal/suite"
 	"github.com/remora-kv/remora/fabric"
 	"github.com/remora-kv/remora/fabric/provider"
 	"github.com/remora-kv/remora/internal/arena"
@@ -31,24 +34,15 @@ type Env struct {
 
 // Opener opens a device by the name of its fabric. On the loop fabric all that
 // it opens must be on one network.
-type Opener interface {
-	Open(name string) (fabric.Device, error)
-}
+type Opener = suite.Opener
 
 // Progress says what is being measured.
-type Progress struct {
-	Case, Cases   int // of, from 1
-	Trial, Trials int // 0: warming up
-	Name          string
-}
+type Progress = suite.Progress
 
-// Report is the outcome of a run.
+// Report is the outcome of a run: rows, notes and warnings.
 type Report struct {
 	Rows []Row
-	// Notes are the conditions of the measurement, for people.
-	Notes []string
-	// Warnings are what makes the numbers doubtful.
-	Warnings []string
+	report.Remarks
 }
 
 // Run measures what cfg asks for, case after case. On an error it returns what
@@ -57,47 +51,32 @@ func Run(ctx context.Context, cfg Config, env Env) (*Report, error) {
 	if err := cfg.normalize(); err != nil {
 		return nil, err
 	}
-	r := &runner{cfg: cfg, env: env, report: &Report{}, cpus: machineCPUs()}
-	cases, err := r.plan()
+	limits, err := suite.Limits(env.Providers, cfg.Fabric)
 	if err != nil {
 		return nil, err
 	}
-	r.scale = cycles.Calibrate()
-	procs := runtime.GOMAXPROCS(0)
-	defer runtime.GOMAXPROCS(procs)
-	for i := range cases {
-		r.progress = Progress{Case: i + 1, Cases: len(cases), Trials: cfg.Trials, Name: cases[i].Title()}
-		if err := r.measure(ctx, &cases[i]); err != nil {
-			if ctx.Err() != nil {
-				err = ctx.Err()
-			}
-			return r.report, fmt.Errorf("%s: %w", cases[i].Title(), err)
-		}
+	cases, err := cfg.plan(limits)
+	if err != nil {
+		return nil, err
+	}
+	r := &runner{
+		Teller: suite.Teller{To: env.Progress, Trials: cfg.Trials},
+		cfg:    cfg, env: env, report: &Report{}, cpus: cpus.All(), scale: cycles.Calibrate(),
+	}
+	if err := suite.Run(ctx, &r.Teller, cases, r.measure); err != nil {
+		return r.report, err
 	}
 	r.notes(cases)
 	return r.report, nil
 }
 
 type runner struct {
-	cfg      Config
-	env      Env
-	report   *Report
-	cpus     []int
-	scale    cycles.Scale
-	progress Progress
-}
-
-// plan opens a device to learn its limits.
-func (r *runner) plan() ([]Case, error) {
-	dev, err := r.env.Providers.Open(r.cfg.Fabric)
-	if err != nil {
-		if errors.Is(err, fabric.ErrInvalid) || errors.Is(err, fabric.ErrUnsupported) {
-			err = usage(err)
-		}
-		return nil, err
-	}
-	cases, err := r.cfg.plan(dev.Limits())
-	return cases, errors.Join(err, dev.Close())
+	suite.Teller
+	cfg    Config
+	env    Env
+	report *Report
+	cpus   []int
+	scale  cycles.Scale
 }
 
 // Title names a case for people.
@@ -112,7 +91,7 @@ func (c *Case) Title() string {
 // measure runs one case: all its trials over one set of connections.
 func (r *runner) measure(ctx context.Context, c *Case) (err error) {
 	p := r.place(c)
-	r.warn(p.warning)
+	r.report.Warn(p.Warning)
 	runtime.GOMAXPROCS(max(runtime.GOMAXPROCS(0), c.Threads+2))
 	s := &session{runner: r, c: c, place: p}
 	defer func() {
@@ -139,19 +118,6 @@ func (r *runner) place(c *Case) placement {
 	return place(c, r.cpus)
 }
 
-func (r *runner) warn(s string) {
-	if s != "" && !slices.Contains(r.report.Warnings, s) {
-		r.report.Warnings = append(r.report.Warnings, s)
-	}
-}
-
-func (r *runner) tell(trial int) {
-	if r.env.Progress != nil {
-		r.progress.Trial = trial
-		r.env.Progress(r.progress)
-	}
-}
-
 // session is one case with its server.
 type session struct {
 	*runner
@@ -168,8 +134,8 @@ func (s *session) open(ctx context.Context) error {
 	if err := s.startServer(ctx); err != nil {
 		return err
 	}
-	hello, err := s.peer.ask(command{
-		Do: doSetup, Case: s.c, CPUs: s.place.server, Threads: s.place.serverThreads, Listen: s.cfg.Listen,
+	hello, err := s.peer.Ask(command{
+		Do: doSetup, Case: s.c, CPUs: s.place.Server, Threads: s.place.serverThreads, Listen: s.cfg.Listen,
 	})
 	if err != nil {
 		return err
@@ -180,8 +146,8 @@ func (s *session) open(ctx context.Context) error {
 	} else if link.Datagram, err = s.connect(ctx, hello); err != nil {
 		return err
 	}
-	s.side.cpus = s.place.client
-	if _, err = s.peer.ask(link); err != nil {
+	s.side.cpus = s.place.Client
+	if _, err = s.peer.Ask(link); err != nil {
 		return err
 	}
 	return s.side.prepare()
@@ -189,7 +155,7 @@ func (s *session) open(ctx context.Context) error {
 
 func (s *session) startServer(ctx context.Context) (err error) {
 	if s.c.Fabric == provider.Loop {
-		s.peer = startGoroutine(ctx, s.env.Providers, s.scale)
+		s.peer = child.Go[command, answer](ctx, (&host{providers: s.env.Providers, scale: s.scale}).serve)
 		return nil
 	}
 	var files []*os.File
@@ -204,7 +170,7 @@ func (s *session) startServer(ctx context.Context) (err error) {
 		defer func() { _ = f.Close() }()
 		files = append(files, f)
 	}
-	s.peer, err = startProcess(ctx, s.env.Server, s.env.ServerEnv, files)
+	s.peer, err = child.Start[command, answer](ctx, s.env.Server, s.env.ServerEnv, files...)
 	return err
 }
 
@@ -253,7 +219,7 @@ func (s *session) close() error {
 		errs = append(errs, err)
 	}
 	if s.peer != nil {
-		errs = append(errs, s.peer.close())
+		errs = append(errs, s.peer.Close())
 	}
 	if s.side != nil {
 		errs = append(errs, s.side.close())

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/remora-kv/remora/bench/internal/benchtest"
 	"github.com/remora-kv/remora/bench/perf"
 	"github.com/remora-kv/remora/fabric"
 )
@@ -50,7 +51,7 @@ func windowsOf(test string) []int {
 // checkTest runs cfg and checks its rows as a script would see them.
 func checkTest(t *testing.T, cfg perf.Config) []perf.Row {
 	t.Helper()
-	env := envOf(roleServer)
+	env := envOf(benchtest.Server)
 	var lines bytes.Buffer
 	env.Row = func(r perf.Row) error { return r.WriteJSON(&lines) }
 	report, err := perf.Run(t.Context(), cfg, env)
@@ -161,7 +162,7 @@ func TestTrialsAndLimitRatio(t *testing.T) {
 
 // By time, with a warm-up.
 func TestDuration(t *testing.T) {
-	env := envOf(roleServer)
+	env := envOf(benchtest.Server)
 	report, err := perf.Run(t.Context(), perf.Config{
 		Tests: []string{"write", "outbound"}, Fabric: "shm", Warmup: time.Millisecond, Duration: 5 * time.Millisecond,
 	}, env)
@@ -176,14 +177,14 @@ func TestDuration(t *testing.T) {
 }
 
 func TestADeadServerSaysWhatItWrote(t *testing.T) {
-	_, err := perf.Run(t.Context(), perf.Config{Tests: []string{"read"}, Ops: 1}, envOf(roleBroken))
+	_, err := perf.Run(t.Context(), perf.Config{Tests: []string{"read"}, Ops: 1}, envOf(benchtest.Broken))
 	if err == nil || !strings.Contains(err.Error(), "no such luck") || !strings.Contains(err.Error(), "server process ended") {
 		t.Errorf("a server that died gave %v", err)
 	}
 }
 
 func TestAServerThatCannotBeStarted(t *testing.T) {
-	env := envOf(roleServer)
+	env := envOf(benchtest.Server)
 	env.Server = []string{filepath.Join(t.TempDir(), "missing")}
 	_, err := perf.Run(t.Context(), perf.Config{Tests: []string{"read"}, Ops: 1}, env)
 	if !errors.Is(err, os.ErrNotExist) {
@@ -193,7 +194,7 @@ func TestAServerThatCannotBeStarted(t *testing.T) {
 
 func TestUnknownFabricIsAMistakeOfTheUser(t *testing.T) {
 	for _, name := range []string{"carrier-pigeon", "rdma"} {
-		_, err := perf.Run(t.Context(), perf.Config{Fabric: name}, envOf(roleServer))
+		_, err := perf.Run(t.Context(), perf.Config{Fabric: name}, envOf(benchtest.Server))
 		if name == "rdma" && err == nil {
 			continue // a binary with verbs
 		}
@@ -210,7 +211,7 @@ func TestCancel(t *testing.T) {
 	for _, test := range []string{"read", "echo-ww", "outbound", "limit", "idle"} {
 		t.Run(test, func(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
-			env := envOf(roleServer)
+			env := envOf(benchtest.Server)
 			env.Progress = func(p perf.Progress) {
 				if p.Trial == 1 {
 					cancel()

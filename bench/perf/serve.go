@@ -5,13 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"runtime"
 	"runtime/debug"
 
+	"github.com/remora-kv/remora/bench/internal/child"
 	"github.com/remora-kv/remora/fabric"
-	"github.com/remora-kv/remora/fabric/provider"
 	"github.com/remora-kv/remora/internal/arena"
 	"github.com/remora-kv/remora/internal/cycles"
 )
@@ -25,48 +23,12 @@ const limitFD = 3
 // names.
 func Serve(ctx context.Context, providers Opener, in io.Reader, out io.Writer) error {
 	debug.SetGCPercent(-1) // see the package doc
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
 	h := &host{providers: providers, scale: cycles.Calibrate()}
-	return h.serve(ctx, cancel, newWire(in, out))
+	return h.serve(ctx, in, out)
 }
 
-// serve reads commands in a goroutine of its own, so that the end of the input
-// is noticed while a command is at work.
-func (h *host) serve(ctx context.Context, cancel func(), w *wire) error {
-	cmds := make(chan command)
-	read := make(chan error, 1)
-	go func() {
-		defer close(cmds)
-		defer cancel()
-		for {
-			var cmd command
-			if err := w.in.Decode(&cmd); err != nil {
-				read <- err
-				return
-			}
-			select {
-			case cmds <- cmd:
-			case <-ctx.Done():
-				read <- ctx.Err()
-				return
-			}
-		}
-	}()
-	for cmd := range cmds {
-		a, err := h.obey(ctx, &cmd)
-		if err != nil {
-			a.Error = err.Error()
-		}
-		if err := w.out.Encode(a); err != nil {
-			return errors.Join(err, h.close())
-		}
-	}
-	err := <-read
-	if errors.Is(err, io.EOF) || errors.Is(err, context.Canceled) || errors.Is(err, io.ErrClosedPipe) {
-		err = nil
-	}
-	return errors.Join(err, h.close())
+func (h *host) serve(ctx context.Context, in io.Reader, out io.Writer) error {
+	return errors.Join(child.Serve(ctx, in, out, h.obey), h.close())
 }
 
 // host is the server's state between commands.
@@ -75,7 +37,7 @@ type host struct {
 	scale     cycles.Scale
 	side      *side
 	listener  fabric.Listener
-	dir       string       // of a socket file, removed when all are connected
+	door      child.Door   // removed when all are connected
 	accepted  chan error   // the result of accepting all lanes
 	memory    *arena.Block // of the limit test
 	unlink    func()       // ends accepting
@@ -137,12 +99,11 @@ func (h *host) setup(ctx context.Context, cmd *command) (a answer, err error) {
 		a.Datagram, err = h.side.makeDatagrams()
 		return a, err
 	}
-	addr, err := h.place(c.Fabric, cmd.Listen)
-	if err != nil {
+	if h.door, err = child.ChooseDoor(c.Fabric, cmd.Listen, "perf"); err != nil {
 		return a, err
 	}
-	if h.listener, err = dev.Listen(addr, fabric.ListenConfig{}); err != nil {
-		return a, fmt.Errorf("listening at %v: %w", addr, err)
+	if h.listener, err = dev.Listen(h.door.Addr, fabric.ListenConfig{}); err != nil {
+		return a, fmt.Errorf("listening at %v: %w", h.door.Addr, err)
 	}
 	ctx, h.unlink = context.WithCancel(ctx)
 	h.accepted = make(chan error, 1)
@@ -159,28 +120,6 @@ func (h *host) setupLimit(c *Case, cpus []int) (err error) {
 	h.side = &side{c: c, role: server, scale: h.scale, cpus: cpus}
 	h.side.progs = []program{limitSide(h.memory.Bytes(), c, server)}
 	return nil
-}
-
-// place chooses where to listen.
-func (h *host) place(name, listen string) (fabric.Addr, error) {
-	if listen != "" {
-		return fabric.ParseAddr(listen)
-	}
-	switch name {
-	case provider.Loop:
-		return fabric.Addr{Fabric: name, Name: "perf"}, nil
-	case provider.TCP, provider.RDMA:
-		// Of rdma that is the control connection; data goes over the adapter.
-		return fabric.Addr{Fabric: name, Name: "127.0.0.1:0"}, nil
-	case provider.Shm:
-		dir, err := os.MkdirTemp("", "remora-perf-")
-		if err != nil {
-			return fabric.Addr{}, fmt.Errorf("a directory for the socket: %w", err)
-		}
-		h.dir = dir
-		return fabric.Addr{Fabric: name, Name: filepath.Join(dir, "perf.sock")}, nil
-	}
-	return fabric.Addr{}, fmt.Errorf("on %s the server must be told where to listen: use --listen %s://host:port", name, name)
 }
 
 // acceptAll connects every lane, in the order in which clients come.
@@ -244,10 +183,7 @@ func (h *host) closeDoor() error {
 		errs = append(errs, h.listener.Close())
 		h.listener = nil
 	}
-	if h.dir != "" {
-		errs = append(errs, os.RemoveAll(h.dir))
-		h.dir = ""
-	}
+	errs = append(errs, h.door.Remove())
 	return errors.Join(errs...)
 }
 

@@ -3,47 +3,22 @@ package perf
 import (
 	"bytes"
 	"testing"
+
+	"github.com/remora-kv/remora/bench/internal/benchtest"
+	"github.com/remora-kv/remora/bench/internal/report"
 )
 
 func TestTable(t *testing.T) {
 	r := Report{
-		Rows:     sampleRows(),
-		Notes:    []string{"CPUs: client 0, server 1", "clock: fast"},
-		Warnings: []string{"ONE CPU ONLY"},
+		Rows: sampleRows(),
+		Remarks: report.Remarks{
+			Notes:    []string{"CPUs: client 0, server 1", "clock: fast"},
+			Warnings: []string{"ONE CPU ONLY"},
+		},
 	}
 	var b bytes.Buffer
 	if err := r.WriteTable(&b); err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "table.txt", b.Bytes())
-}
-
-func TestUnits(t *testing.T) {
-	for us, want := range map[float64]string{
-		0: "0.00 ns", 0.0301: "30.1 ns", 0.9999: "1000 ns", 1: "1.00 us", 99.94: "99.9 us", 99.96: "100 us",
-		1500: "1.50 ms", 2e6: "2.00 s",
-	} {
-		if got := timeOf(us); got != want {
-			t.Errorf("timeOf(%v) = %q, want %q", us, got, want)
-		}
-	}
-	for x, want := range map[float64]string{0: "0.00", 999: "999", 1000: "1.00 k", 28.8e6: "28.8 M", 3e9: "3.00 G"} {
-		if got := siOf(x); got != want {
-			t.Errorf("siOf(%v) = %q, want %q", x, got, want)
-		}
-	}
-	for n, want := range map[int]string{8: "8 B", 1000: "1000 B", 1024: "1 KiB", 1 << 20: "1 MiB", 1536: "1536 B"} {
-		if got := bytesOf(n); got != want {
-			t.Errorf("bytesOf(%d) = %q, want %q", n, got, want)
-		}
-	}
-}
-
-func TestBarIsNeverEmptyForSomething(t *testing.T) {
-	if s := bar(&median{Row: Row{OpsPerSec: 1}}, 1e9); s != "▏" {
-		t.Errorf("bar of a tiny rate is %q", s)
-	}
-	if s := bar(&median{Row: Row{OpsPerSec: 5}}, 5); len([]rune(s)) != barWidth {
-		t.Errorf("bar of the largest rate is %q", s)
-	}
+	benchtest.Golden(t, "table.txt", b.Bytes())
 }

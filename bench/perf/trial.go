@@ -3,8 +3,8 @@ package perf
 import (
 	"context"
 	"fmt"
-	"time"
 
+	"github.com/remora-kv/remora/bench/internal/report"
 	"github.com/remora-kv/remora/fabric"
 )
 
@@ -12,7 +12,7 @@ import (
 func (s *session) trials(ctx context.Context) error {
 	every := 1
 	if s.cfg.Warmup > 0 && s.cfg.Ops == 0 {
-		s.tell(0)
+		s.Tell(0)
 		warm, err := s.trial(ctx, budget{Time: s.cfg.Warmup, Every: 1})
 		if err != nil {
 			return err
@@ -21,13 +21,13 @@ func (s *session) trials(ctx context.Context) error {
 	}
 	var rows []Row
 	for trial := 1; trial <= s.cfg.Trials; trial++ {
-		s.tell(trial)
+		s.Tell(trial)
 		r, err := s.trial(ctx, budget{Ops: uint64(s.cfg.Ops), Time: s.cfg.Duration, Every: every})
 		if err != nil {
 			return err
 		}
 		row := rowOf(s.c, r, trial)
-		row.TimedEvery, row.ClockNanos = every, round(s.scale.Overhead(), 2)
+		row.TimedEvery, row.ClockNanos = every, report.Round(s.scale.Overhead(), 2)
 		rows = append(rows, row)
 	}
 	if err := s.verify(); err != nil {
@@ -76,7 +76,7 @@ func timeEvery(r result) int {
 func (s *session) drive(ctx context.Context, b budget) (result, error) {
 	var w *wireTally
 	if s.c.Kind == kindOutbound {
-		a, err := s.peer.ask(command{Do: doRun, Budget: b})
+		a, err := s.peer.Ask(command{Do: doRun, Budget: b})
 		if err != nil {
 			return result{}, err
 		}
@@ -84,7 +84,7 @@ func (s *session) drive(ctx context.Context, b budget) (result, error) {
 	} else {
 		t, err := s.side.run(ctx, b)
 		if err != nil {
-			return result{}, s.blame(err)
+			return result{}, s.peer.Blame(err)
 		}
 		if w, err = t.wire(s.scale); err != nil {
 			return result{}, err
@@ -94,27 +94,13 @@ func (s *session) drive(ctx context.Context, b budget) (result, error) {
 	return w.result()
 }
 
-// blameTimeout is how long a dead server may take to be seen as such.
-const blameTimeout = 200 * time.Millisecond
-
-// blame adds what a dead server said to the error that its death caused here.
-func (s *session) blame(err error) error {
-	select {
-	case how := <-s.peer.ended:
-		s.peer.ended <- how
-		return fmt.Errorf("%w; here that was: %w", s.peer.obituary(errServerGone), err)
-	case <-time.After(blameTimeout):
-		return err
-	}
-}
-
 // startPassive starts the side that only reacts.
 func (s *session) startPassive() error {
 	if s.c.Kind == kindOutbound {
 		s.side.start(budget{Ops: unlimited})
 		return nil
 	}
-	_, err := s.peer.ask(command{Do: doStart})
+	_, err := s.peer.Ask(command{Do: doStart})
 	return err
 }
 
@@ -124,7 +110,7 @@ func (s *session) stopPassive() (uint64, error) {
 		t, err := s.side.stop()
 		return t.Ops, err
 	}
-	a, err := s.peer.ask(command{Do: doStop})
+	a, err := s.peer.Ask(command{Do: doStop})
 	if err != nil {
 		return 0, err
 	}
@@ -139,14 +125,14 @@ func (s *session) verify() error {
 	if err := s.side.verify(s.posted); err != nil {
 		return err
 	}
-	_, err := s.peer.ask(command{Do: doVerify, Ops: s.posted})
+	_, err := s.peer.Ask(command{Do: doVerify, Ops: s.posted})
 	return err
 }
 
 // emit completes a row and hands it out.
 func (s *session) emit(row Row) error {
 	if limit := s.limitFor(&row); limit > 0 {
-		ratio := round(row.OpsPerSec/limit, 4)
+		ratio := report.Round(row.OpsPerSec/limit, 4)
 		row.LimitRatio = &ratio
 	}
 	s.report.Rows = append(s.report.Rows, row)
@@ -163,8 +149,8 @@ func (s *session) limitFor(row *Row) float64 {
 		return 0
 	}
 	for _, m := range medians(s.report.Rows) {
-		if m.Test == limitTest && m.Window == row.Window && m.Size == row.Size {
-			return m.OpsPerSec
+		if m.Row.Test == limitTest && m.Row.Window == row.Window && m.Row.Size == row.Size {
+			return m.Row.OpsPerSec
 		}
 	}
 	return 0

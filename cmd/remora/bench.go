@@ -2,16 +2,12 @@ package main
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"os"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/remora-kv/remora/bench/call"
-	"github.com/remora-kv/remora/bench/perf"
 	"github.com/remora-kv/remora/fabric"
 	"github.com/remora-kv/remora/fabric/provider"
 )
@@ -164,7 +160,7 @@ func (f *benchFlags) run(ctx context.Context, cmd *cobra.Command, a *app) error 
 	if err != nil {
 		return err
 	}
-	argv, err := f.serverArgv()
+	argv, err := serverArgv(f.server, "bench", benchServer)
 	if err != nil {
 		return err
 	}
@@ -173,42 +169,11 @@ func (f *benchFlags) run(ctx context.Context, cmd *cobra.Command, a *app) error 
 		env.Row = func(r call.Row) error { return r.WriteJSON(a.out) }
 	}
 	bar := newProgress(a.err)
-	env.Progress = func(p call.Progress) { bar.show(perf.Progress(p)) }
+	env.Progress = bar.show
 	report, err := call.Run(ctx, cfg, env)
 	bar.clear()
-	return f.finish(ctx, a, report, err)
-}
-
-// finish writes what was measured, also when it ended early.
-func (f *benchFlags) finish(ctx context.Context, a *app, report *call.Report, err error) error {
-	if report != nil && a.json {
-		for _, w := range report.Warnings {
-			_, _ = fmt.Fprintf(a.err, "remora: warning: %s\n", w)
-		}
+	if report == nil {
+		report = &call.Report{}
 	}
-	if report != nil && !a.json && len(report.Rows) > 0 {
-		if werr := report.WriteTable(a.out); werr != nil {
-			return werr
-		}
-	}
-	if ctx.Err() != nil {
-		return context.Canceled
-	}
-	if errors.Is(err, call.ErrUsage) {
-		return usageError{err}
-	}
-	return err
-}
-
-// serverArgv is the command line of the server process: this binary, unless the
-// user has another.
-func (f *benchFlags) serverArgv() ([]string, error) {
-	if f.server != "" {
-		return []string{"/bin/sh", "-c", "exec " + f.server}, nil
-	}
-	exe, err := os.Executable()
-	if err != nil {
-		return nil, fmt.Errorf("finding this program, which is its own server: %w", err)
-	}
-	return []string{exe, "bench", benchServer}, nil
+	return a.finish(ctx, err, outcome{rows: len(report.Rows), warnings: report.Warnings, writeTable: report.WriteTable})
 }

@@ -2,9 +2,7 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -142,7 +140,7 @@ func (f *perfFlags) run(ctx context.Context, cmd *cobra.Command, a *app, args []
 	if err != nil {
 		return err
 	}
-	argv, err := f.serverArgv()
+	argv, err := serverArgv(f.server, perfServer)
 	if err != nil {
 		return err
 	}
@@ -154,39 +152,8 @@ func (f *perfFlags) run(ctx context.Context, cmd *cobra.Command, a *app, args []
 	env.Progress = bar.show
 	report, err := perf.Run(ctx, cfg, env)
 	bar.clear()
-	return f.finish(ctx, a, report, err)
-}
-
-// finish writes what was measured, also when it ended early.
-func (f *perfFlags) finish(ctx context.Context, a *app, report *perf.Report, err error) error {
-	if report != nil && a.json {
-		for _, w := range report.Warnings {
-			_, _ = fmt.Fprintf(a.err, "remora: warning: %s\n", w)
-		}
+	if report == nil {
+		report = &perf.Report{}
 	}
-	if report != nil && !a.json && len(report.Rows) > 0 {
-		if werr := report.WriteTable(a.out); werr != nil {
-			return werr
-		}
-	}
-	if ctx.Err() != nil {
-		return context.Canceled
-	}
-	if errors.Is(err, perf.ErrUsage) {
-		return usageError{err}
-	}
-	return err
-}
-
-// serverArgv is the command line of the server process: this binary, unless
-// the user has another.
-func (f *perfFlags) serverArgv() ([]string, error) {
-	if f.server != "" {
-		return []string{"/bin/sh", "-c", "exec " + f.server}, nil
-	}
-	exe, err := os.Executable()
-	if err != nil {
-		return nil, fmt.Errorf("finding this program, which is its own server: %w", err)
-	}
-	return []string{exe, perfServer}, nil
+	return a.finish(ctx, err, outcome{rows: len(report.Rows), warnings: report.Warnings, writeTable: report.WriteTable})
 }

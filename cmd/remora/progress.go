@@ -46,3 +46,9 @@ func (p *progress) clear() {
 		_, _ = io.WriteString(p.w, eraseLine)
 	}
 }
+
+// onTerminal reports whether the output goes to a terminal.
+func (a *app) onTerminal() bool {
+	f, ok := a.out.(*os.File)
+	return ok && isTerminal(f)
+}

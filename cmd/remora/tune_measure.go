@@ -32,8 +32,7 @@ func replySizes() []int { return []int{64, 512, 2048, 8192} }
 
 // readings measures the curves with tests of perf.
 func (f *tuneFlags) readings(ctx context.Context, a *app) ([]tune.Reading, error) {
-	byServer := perfFlags{server: f.server}
-	argv, err := byServer.serverArgv()
+	argv, err := serverArgv(f.server, perfServer)
 	if err != nil {
 		return nil, err
 	}

@@ -1,4 +1,4 @@
-package perf
+package cputime
 
 import (
 	"os"
@@ -19,7 +19,7 @@ func TestParseStat(t *testing.T) {
 }
 
 func TestCPUTimeOfThisProcess(t *testing.T) {
-	if _, err := cpuTime(os.Getpid()); err != nil {
+	if _, err := Of(os.Getpid()); err != nil {
 		t.Error(err)
 	}
 }
