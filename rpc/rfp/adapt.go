@@ -109,5 +109,6 @@ func (c *Conn) learn(w wire.Word0) {
 		c.cfg.Retries = better.R
 		c.fetchSize = min(max(better.F, minFetchSize), c.stride)
 		c.makeReads()
+		_ = c.tellChoice()
 	}
 }

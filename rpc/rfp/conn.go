@@ -217,7 +217,7 @@ func (c *Conn) prepare(want *rings) (err error) {
 		}
 	}
 	c.adapt()
-	if c.cfg.Mode != Fetch {
+	if err = c.tellChoice(); err == nil && c.cfg.Mode != Fetch {
 		err = c.tellAllModes()
 	}
 	return err

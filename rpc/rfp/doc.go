@@ -29,7 +29,7 @@
 // # Memory
 //
 //	of the server, for each session
-//	  requests   | modes, a byte per class (256) | taken | slot 0 | slot 1 | ...    WRITE
+//	  requests   | modes, a byte per class (256) | taken | choice | slot 0 | slot 1 | ...    WRITE
 //	  answers    | slot 0 | slot 1 | ...                                            READ
 //	of the client
 //	  replies    | slot 0 | slot 1 | ...                                            WRITE

@@ -6,6 +6,7 @@ import (
 
 	"github.com/remora-kv/remora/fabric"
 	"github.com/remora-kv/remora/internal/fence"
+	"github.com/remora-kv/remora/rpc/rfp/tune"
 	"github.com/remora-kv/remora/rpc/wire"
 )
 
@@ -119,6 +120,21 @@ func (c *Conn) tellAllModes() error {
 		Local: c.local.Seg(at, numClasses), Remote: c.reqs.At(modesAt),
 	})
 }
+
+// tellChoice tells the server R and F, which it shows to whoever looks after it
+// and uses for nothing.
+func (c *Conn) tellChoice() error {
+	at := c.wordsAt + choiceWord
+	binary.LittleEndian.PutUint64(c.local.Bytes()[at:], packChoice(c.Choice()))
+	return c.postWrite(&fabric.WR{
+		ID: kindWrite, Op: fabric.OpWrite,
+		Local: c.local.Seg(at, 8), Remote: c.reqs.At(choiceAt),
+	})
+}
+
+func packChoice(t tune.Choice) uint64 { return uint64(uint32(t.R))<<32 | uint64(uint32(t.F)) }
+
+func unpackChoice(w uint64) tune.Choice { return tune.Choice{R: int(w >> 32), F: int(uint32(w))} }
 
 // tellTaken tells the server how many result frames were taken (I2).
 func (c *Conn) tellTaken() {

@@ -10,6 +10,7 @@ const (
 	modesAt    = 0
 	numClasses = 256
 	takenAt    = modesAt + numClasses
+	choiceAt   = takenAt + 8
 	slotsAt    = 512
 )
 

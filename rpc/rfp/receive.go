@@ -27,7 +27,8 @@ const (
 const (
 	modeWord   = 0
 	takenWords = 8 // and so many, used in turn
-	wordsBytes = numClasses + 8*takenWords
+	choiceWord = numClasses + 8*takenWords
+	wordsBytes = choiceWord + 8
 )
 
 // receiver is the part of a Conn that takes results.
@@ -62,6 +63,7 @@ type receiver struct {
 	rung       bool   // the server was woken for the frame next
 	idle       int    // polls without news
 	doubtAt    int    // how many make a READ though a push is expected
+	unreaped   int    // pushes found since completions were taken for their sake
 	usual      int    // how many there mostly are before a push, in 1/8
 	glanced    uint64 // the frame for which a look was taken before sleeping
 
@@ -172,6 +174,12 @@ func (c *Conn) takePush(w wire.Word0) bool {
 		return false
 	}
 	fence.Count(&c.stats.replies, 1)
+	if c.unreaped++; c.unreaped >= c.rings.results/4 {
+		// Pushes that wake take receives, and who finds all of them at the first
+		// look would never post others.
+		c.unreaped = 0
+		c.reap()
+	}
 	payload := c.landing[at+wire.ResultHeader : at+wire.ResultHeader+size]
 	if c.flying != 0 {
 		// A READ may still bring the same bytes to the same place: go elsewhere.

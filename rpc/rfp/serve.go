@@ -32,6 +32,7 @@ func (c *core) serve(s *session) bool {
 	in := c.in[:8+size]
 	fence.CopyIn(in, slot.mem[8:wire.RequestHeader+size])
 	s.number++
+	s.batch = w.Aux()
 	if s.slot++; s.slot == len(s.slots) {
 		s.slot = 0
 	}
@@ -147,6 +148,7 @@ func (c *core) result(s *session, class uint8, msg []byte) {
 	frame := c.payloadOf(s)
 	out := frame[c.fill+wire.EntryHeader : c.fill+wire.EntryHeader : len(frame)]
 	fence.Count(&c.stats.calls, 1)
+	s.calls++
 	res, err := c.server.cfg.Serve(&c.call, msg, out)
 	if err == nil && len(res) > c.server.cfg.MaxMessage {
 		err = &rpc.Error{Code: rpc.CodeTooLarge, Text: fmt.Sprintf("the result has %d bytes, allowed are %d", len(res), c.server.cfg.MaxMessage)}

@@ -215,6 +215,16 @@ func (s *Server) ListenOn(dev fabric.Device, addr fabric.Addr, cfg fabric.Listen
 	return l.Addr(), nil
 }
 
+// StopListening takes no more clients; those that there are go on.
+func (s *Server) StopListening() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for l := range s.listeners {
+		_ = l.Close()
+	}
+	clear(s.listeners)
+}
+
 // handshakeTime bounds the making of a session.
 const handshakeTime = 10 * time.Second
 

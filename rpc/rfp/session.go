@@ -29,6 +29,8 @@ type session struct {
 	answers *fabric.Region
 	replies fabric.Remote
 
+	batch    uint16 // that the client says to use
+	calls    uint64
 	number   uint64 // of the request frame that comes next
 	slots    []requestSlot
 	slot     int // where it will be

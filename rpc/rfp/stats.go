@@ -1,6 +1,10 @@
 package rfp
 
-import "sync/atomic"
+import (
+	"sync/atomic"
+
+	"github.com/remora-kv/remora/internal/fence"
+)
 
 // sampleEvery: the time of one frame in so many is measured though nobody has
 // asked for it.
@@ -16,42 +20,104 @@ type coreStats struct {
 
 // ServerStats are counts since the start, and what is now.
 type ServerStats struct {
-	Frames, Calls, Failures uint64
-	Pushes                  uint64 // result frames written to clients
-	Unpushed                uint64 // result frames left to be fetched because the send queue was full
-	Parks                   uint64 // sessions set aside until they ring
-	Connects, Disconnects   uint64
-	Cut                     uint64 // clients that broke the protocol
-	Lost                    uint64 // clients that vanished
-	Clients                 int
-	Hot                     int // of them whose memory is being polled
-	Memory                  int // bytes of their rings, and of messages and results that wait
+	Frames      uint64 `json:"frames"`
+	Calls       uint64 `json:"calls"`
+	Failures    uint64 `json:"failures"`
+	Pushes      uint64 `json:"pushes"`   // result frames written to clients
+	Unpushed    uint64 `json:"unpushed"` // result frames left to be fetched because the send queue was full
+	Parks       uint64 `json:"parks"`    // sessions set aside until they ring
+	Connects    uint64 `json:"connects"`
+	Disconnects uint64 `json:"disconnects"`
+	Cut         uint64 `json:"cut"`  // clients that broke the protocol
+	Lost        uint64 `json:"lost"` // clients that vanished
+	Clients     int    `json:"clients"`
+	Hot         int    `json:"hot"`    // of them whose memory is being polled
+	Memory      int    `json:"memory"` // bytes of their rings, and of messages and results that wait
+}
+
+// SessionStats describes one client of a core.
+type SessionStats struct {
+	Fabric  string `json:"fabric"`
+	Peer    string `json:"peer"`
+	Calls   uint64 `json:"calls"`
+	Window  int    `json:"window"`
+	Batch   int    `json:"batch"` // as the client says
+	R       int    `json:"r"`     // likewise
+	F       int    `json:"f"`
+	Replies int    `json:"reply_procs"` // procedures whose results it wants pushed
+	Hot     bool   `json:"hot"`         // its memory is being polled
+	Memory  int    `json:"memory"`
+}
+
+// Sessions returns the clients of a core. Only a handler that runs on this core
+// may call it.
+func (s *Server) Sessions(core int) []SessionStats {
+	c := s.cores[core]
+	all := make([]SessionStats, 0, len(c.sessions))
+	for _, ss := range c.sessions {
+		if ss != nil {
+			all = append(all, ss.describe())
+		}
+	}
+	return all
+}
+
+func (s *session) describe() SessionStats {
+	choice := unpackChoice(fence.Observe64(wordAt(s.reqs.Bytes(), choiceAt)))
+	d := SessionStats{
+		Fabric: s.port.dev.Fabric(), Peer: s.peer.Addr, Calls: s.calls,
+		Window: s.rings.window, Batch: int(s.batch), R: choice.R, F: choice.F,
+		Hot: s.hotAt >= 0, Memory: s.memory(),
+	}
+	for class := range numClasses {
+		if s.mode(uint8(class)) != Fetch {
+			d.Replies++
+		}
+	}
+	return d
+}
+
+// CoreStats returns the counts of one core. Only a handler that runs on this core
+// may call it.
+func (s *Server) CoreStats(core int) ServerStats {
+	var t ServerStats
+	s.cores[core].count(&t)
+	s.cores[core].addUp(&t)
+	return t
 }
 
 // Stats sums over all cores. It asks every core and waits for its answer.
 func (s *Server) Stats() ServerStats {
 	var t ServerStats
 	for _, c := range s.cores {
-		c.do(func() {
-			for _, ss := range c.sessions {
-				if ss != nil {
-					t.Clients++
-					t.Memory += ss.memory()
-				}
-			}
-			t.Hot += len(c.hot)
-		})
-		st := &c.stats
-		t.Frames += st.frames.Load()
-		t.Calls += st.calls.Load()
-		t.Failures += st.failures.Load()
-		t.Pushes += st.pushes.Load()
-		t.Unpushed += st.unpushed.Load()
-		t.Parks += st.parks.Load()
-		t.Connects += st.connects.Load()
-		t.Disconnects += st.disconnects.Load()
-		t.Cut += st.cut.Load()
-		t.Lost += st.lost.Load()
+		c.do(func() { c.count(&t) })
+		c.addUp(&t)
 	}
 	return t
+}
+
+// count adds what is now. The core's goroutine calls it.
+func (c *core) count(t *ServerStats) {
+	for _, ss := range c.sessions {
+		if ss != nil {
+			t.Clients++
+			t.Memory += ss.memory()
+		}
+	}
+	t.Hot += len(c.hot)
+}
+
+// addUp adds what was counted.
+func (c *core) addUp(t *ServerStats) {
+	st := &c.stats
+	t.Frames += st.frames.Load()
+	t.Calls += st.calls.Load()
+	t.Failures += st.failures.Load()
+	t.Pushes += st.pushes.Load()
+	t.Unpushed += st.unpushed.Load()
+	t.Parks += st.parks.Load()
+	t.Connects += st.connects.Load()
+	t.Disconnects += st.disconnects.Load()
+	t.Cut += st.cut.Load()
+	t.Lost += st.lost.Load()
 }
