@@ -16,7 +16,7 @@ func init() {
 }
 
 func TestBenchPrintsATable(t *testing.T) {
-	code, out, errOut := remora(t, "bench", "rpc", "--ops", "300", "--size", "8,64", "--path", "rfp,reply")
+	code, out, errOut := runCmd(t, "bench", "rpc", "--ops", "300", "--size", "8,64", "--path", "rfp,reply")
 	if code != exitOK || errOut != "" {
 		t.Fatalf("exit code %d, standard error %q", code, errOut)
 	}
@@ -29,7 +29,7 @@ func TestBenchPrintsATable(t *testing.T) {
 
 func TestBenchPrintsNothingButJSON(t *testing.T) {
 	for _, fabric := range []string{"loop", "shm", "tcp"} {
-		code, out, _ := remora(t, "bench", "rpc", "--fabric", fabric, "--window", "1,4", "--ops", "300", "--json")
+		code, out, _ := runCmd(t, "bench", "rpc", "--fabric", fabric, "--window", "1,4", "--ops", "300", "--json")
 		if code != exitOK {
 			t.Fatalf("%s: exit code %d", fabric, code)
 		}
@@ -64,7 +64,7 @@ func TestBenchFlags(t *testing.T) {
 		"--trials 2 --warmup 0s --cores 2":   `"cores":2,"trial":2`,
 	} {
 		all := append([]string{"bench", "rpc", "--fabric", "loop", "--ops", "100", "--json"}, strings.Fields(args)...)
-		if code, out, errOut := remora(t, all...); code != exitOK || !strings.Contains(out, want) {
+		if code, out, errOut := runCmd(t, all...); code != exitOK || !strings.Contains(out, want) {
 			t.Errorf("%s: exit code %d, %q, want %q in\n%s", args, code, errOut, want, out)
 		}
 	}
@@ -85,7 +85,7 @@ func TestMistakesInBenchGetExitCode2AndAdvice(t *testing.T) {
 		{"bench rpc --process-time soon", "--process-time"},
 		{"bench rpc --server-command x", "--listen"},
 	} {
-		code, out, errOut := remora(t, strings.Fields(tc.args)...)
+		code, out, errOut := runCmd(t, strings.Fields(tc.args)...)
 		if code != exitUsage || out != "" || !strings.Contains(errOut, tc.want) || !strings.Contains(errOut, "--help'") {
 			t.Errorf("%s: exit code %d, standard output %q, standard error %q, want %q", tc.args, code, out, errOut, tc.want)
 		}
@@ -99,12 +99,12 @@ func TestBenchWithItsOwnServerCommand(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	code, out, errOut := remora(t, "bench", "rpc", "--fabric", "tcp", "--ops", "50", "--listen", "tcp://127.0.0.1:0",
+	code, out, errOut := runCmd(t, "bench", "rpc", "--fabric", "tcp", "--ops", "50", "--listen", "tcp://127.0.0.1:0",
 		"--server-command", exe+" bench "+benchServer)
 	if code != exitOK || !strings.Contains(out, "server on CPUs of its own") {
 		t.Errorf("exit code %d, %q, standard error %q", code, out, errOut)
 	}
-	code, _, errOut = remora(t, "bench", "rpc", "--listen", "shm:/nowhere", "--server-command", "echo broken >&2; exit 3")
+	code, _, errOut = runCmd(t, "bench", "rpc", "--listen", "shm:/nowhere", "--server-command", "echo broken >&2; exit 3")
 	if code != exitFailure || !strings.Contains(errOut, "broken") {
 		t.Errorf("exit code %d, standard error %q", code, errOut)
 	}
@@ -112,11 +112,11 @@ func TestBenchWithItsOwnServerCommand(t *testing.T) {
 
 func TestBenchCompletion(t *testing.T) {
 	for flag, want := range map[string]string{"--path": "reply", "--fabric": "shm", "--poll": "busy"} {
-		if code, out, _ := remora(t, "__complete", "bench", "rpc", flag, ""); code != exitOK || !strings.Contains(out, want) {
+		if code, out, _ := runCmd(t, "__complete", "bench", "rpc", flag, ""); code != exitOK || !strings.Contains(out, want) {
 			t.Errorf("%s: exit code %d, %q is not offered in %q", flag, code, want, out)
 		}
 	}
-	if _, out, _ := remora(t, "bench", "--help"); strings.Contains(out, benchServer) {
+	if _, out, _ := runCmd(t, "bench", "--help"); strings.Contains(out, benchServer) {
 		t.Errorf("help mentions the hidden %s", benchServer)
 	}
 }

@@ -17,8 +17,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// remora runs the program and returns its exit code and output.
-func remora(t *testing.T, args ...string) (code int, stdout, stderr string) {
+// runCmd runs the program and returns its exit code and output.
+func runCmd(t *testing.T, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	var out, errOut bytes.Buffer
 	code = run(t.Context(), args, strings.NewReader(""), &out, &errOut)
@@ -26,7 +26,7 @@ func remora(t *testing.T, args ...string) (code int, stdout, stderr string) {
 }
 
 func TestHelpIsShownWithoutACommand(t *testing.T) {
-	code, out, errOut := remora(t)
+	code, out, errOut := runCmd(t)
 	if code != exitOK || errOut != "" {
 		t.Errorf("exit code %d, standard error %q", code, errOut)
 	}
@@ -72,7 +72,7 @@ func TestMistakesGetExitCode2AndAdvice(t *testing.T) {
 		{[]string{"perf", "--threads", "0"}, []string{"at least 1"}},
 		{[]string{"perf", "--server-command", "ssh x remora perf-server"}, []string{"--listen"}},
 	} {
-		code, out, errOut := remora(t, tc.args...)
+		code, out, errOut := runCmd(t, tc.args...)
 		if code != exitUsage || out != "" {
 			t.Errorf("%v: exit code %d, standard output %q", tc.args, code, out)
 		}
@@ -85,7 +85,7 @@ func TestMistakesGetExitCode2AndAdvice(t *testing.T) {
 }
 
 func TestFailureGetsExitCode1(t *testing.T) {
-	code, out, errOut := remora(t, "perf", "read", "--server-command", "echo broken >&2; exit 3", "--listen", "shm:/nowhere")
+	code, out, errOut := runCmd(t, "perf", "read", "--server-command", "echo broken >&2; exit 3", "--listen", "shm:/nowhere")
 	if code != exitFailure || out != "" || !strings.Contains(errOut, "broken") {
 		t.Errorf("exit code %d, standard output %q, standard error %q", code, out, errOut)
 	}
@@ -112,7 +112,7 @@ func TestCompletion(t *testing.T) {
 		{[]string{"perf", "--poll", ""}, []string{"adaptive", "busy"}},
 		{[]string{"p"}, []string{"perf\t"}},
 	} {
-		code, out, _ := remora(t, append([]string{"__complete"}, tc.args...)...)
+		code, out, _ := runCmd(t, append([]string{"__complete"}, tc.args...)...)
 		if code != exitOK {
 			t.Errorf("%v: exit code %d", tc.args, code)
 		}
@@ -122,7 +122,7 @@ func TestCompletion(t *testing.T) {
 			}
 		}
 	}
-	if code, out, _ := remora(t, "completion", "bash"); code != exitOK || !strings.Contains(out, "remora") {
+	if code, out, _ := runCmd(t, "completion", "bash"); code != exitOK || !strings.Contains(out, "remora") {
 		t.Errorf("completion bash: exit code %d, %d bytes", code, len(out))
 	}
 }

@@ -7,7 +7,7 @@ import (
 )
 
 func TestPerfPrintsATable(t *testing.T) {
-	code, out, errOut := remora(t, "perf", "read", "echo-ww", "--ops", "500", "--size", "8,64")
+	code, out, errOut := runCmd(t, "perf", "read", "echo-ww", "--ops", "500", "--size", "8,64")
 	if code != exitOK || errOut != "" {
 		t.Fatalf("exit code %d, standard error %q", code, errOut)
 	}
@@ -20,7 +20,7 @@ func TestPerfPrintsATable(t *testing.T) {
 
 func TestPerfPrintsNothingButJSON(t *testing.T) {
 	for _, fabric := range []string{"loop", "shm", "tcp"} {
-		code, out, _ := remora(t, "perf", "write", "--fabric", fabric, "--window", "1,4", "--ops", "500", "--json")
+		code, out, _ := runCmd(t, "perf", "write", "--fabric", fabric, "--window", "1,4", "--ops", "500", "--json")
 		if code != exitOK {
 			t.Fatalf("%s: exit code %d", fabric, code)
 		}
@@ -53,7 +53,7 @@ func TestPerfSwitches(t *testing.T) {
 		"--size 16 --window 3":        `"size":16`,
 	} {
 		all := append([]string{"perf", "echo-ww", "--fabric", "loop", "--ops", "100", "--json"}, strings.Fields(args)...)
-		if code, out, errOut := remora(t, all...); code != exitOK || !strings.Contains(out, want) {
+		if code, out, errOut := runCmd(t, all...); code != exitOK || !strings.Contains(out, want) {
 			t.Errorf("%s: exit code %d, %q, want %q in\n%s", args, code, errOut, want, out)
 		}
 	}

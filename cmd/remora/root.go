@@ -60,8 +60,8 @@ func (a *app) fail(cmd *cobra.Command, err error) int {
 		_, _ = fmt.Fprintln(a.err, "remora: stopped")
 		return exitFailure
 	}
-	_, _ = fmt.Fprintf(a.err, "remora: %v\n", err)
-	return exitFailure
+	_, _ = fmt.Fprintf(a.err, "remora: %s\n", strings.TrimPrefix(err.Error(), "remora: "))
+	return exitCode(err)
 }
 
 func newRootCmd(a *app) *cobra.Command {
@@ -71,8 +71,12 @@ func newRootCmd(a *app) *cobra.Command {
 		Long: `Remora is an in-memory key-value cache and an RPC library for RDMA networks.
 The same code runs over shared memory, TCP and RDMA verbs.
 
-Exit codes: 0 success, 1 failure, 2 wrong usage.`,
-		Example: `  remora doctor                  what this machine can use
+Exit codes: 0 success, 1 failure, 2 wrong usage; those of get, set and other
+commands that talk to a server stand in their help.`,
+		Example: `  remora serve                   run the cache, for this user
+  remora set greeting hello      store a value
+  remora get greeting            and print it
+  remora doctor                  what this machine can use
   remora perf                    measure everything over shared memory
   remora perf read --size 64     latency of an RDMA READ
   remora version`,
@@ -85,6 +89,14 @@ Exit codes: 0 success, 1 failure, 2 wrong usage.`,
 	root.PersistentFlags().BoolVar(&a.json, "json", false, "print one JSON object per line and nothing else")
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	root.AddCommand(
+		newServeCmd(a),
+		newGetCmd(a),
+		newSetCmd(a),
+		newDelCmd(a),
+		newIncrCmd(a),
+		newTouchCmd(a),
+		newStatsCmd(a),
+		newPingCmd(a),
 		newPerfCmd(a),
 		newPerfServerCmd(a),
 		newBenchCmd(a),

@@ -35,7 +35,7 @@ func connectX3(t *testing.T, path string) {
 func TestTuneChooses(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "profile.json")
 	connectX3(t, path)
-	code, out, errOut := remora(t, "tune", "--profile", path, "--sizes", "32,300,300", "--process-time", "1us,5us")
+	code, out, errOut := runCmd(t, "tune", "--profile", path, "--sizes", "32,300,300", "--process-time", "1us,5us")
 	if code != exitOK || errOut != "" {
 		t.Fatalf("exit code %d, standard error %q", code, errOut)
 	}
@@ -56,7 +56,7 @@ func TestTunePrintsNothingButJSON(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "profile.json")
 	connectX3(t, path)
 	for rows, want := range map[int]int{1: 1, 5: 5, 0: (1024 - 256 + 1) * 5} {
-		code, out, errOut := remora(t, "tune", "--profile", path, "--sizes", "300", "--rows", fmt.Sprint(rows), "--json")
+		code, out, errOut := runCmd(t, "tune", "--profile", path, "--sizes", "300", "--rows", fmt.Sprint(rows), "--json")
 		if code != exitOK || errOut != "" {
 			t.Fatalf("exit code %d, standard error %q", code, errOut)
 		}
@@ -75,7 +75,7 @@ func TestTunePrintsNothingButJSON(t *testing.T) {
 			t.Errorf("--rows %d: %d lines, want %d", rows, n, want)
 		}
 	}
-	code, out, _ := remora(t, "tune", "--profile", path, "--json")
+	code, out, _ := runCmd(t, "tune", "--profile", path, "--json")
 	if code != exitOK || strings.Count(out, "\n") != 5*5 || !strings.Contains(out, `"reply_per_sec":2110000`) {
 		t.Errorf("exit code %d, the profile as JSON:\n%s", code, out)
 	}
@@ -85,7 +85,7 @@ func TestTuneMeasuresOnce(t *testing.T) {
 	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
 	for _, fabric := range []string{"loop", "shm"} {
 		args := []string{"tune", "--fabric", fabric, "--duration", "1ms"}
-		code, out, errOut := remora(t, args...)
+		code, out, errOut := runCmd(t, args...)
 		if code != exitOK {
 			t.Fatalf("%s: exit code %d, standard error %q", fabric, code, errOut)
 		}
@@ -103,7 +103,7 @@ func TestTuneMeasuresOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 		// The second time it is there.
-		code, out, errOut = remora(t, append(args, "--sizes", "300")...)
+		code, out, errOut = runCmd(t, append(args, "--sizes", "300")...)
 		if code != exitOK || errOut != "" || strings.Contains(out, "saved") || !strings.Contains(out, "rfp.Params{") {
 			t.Errorf("%s: exit code %d, standard error %q:\n%s", fabric, code, errOut, out)
 		}
@@ -124,7 +124,7 @@ func TestTuneReadsASample(t *testing.T) {
 	if err := s.Save(sample); err != nil {
 		t.Fatal(err)
 	}
-	code, out, errOut := remora(t, "tune", "--profile", profile, "--sample", sample)
+	code, out, errOut := runCmd(t, "tune", "--profile", profile, "--sample", sample)
 	if code != exitOK || !strings.Contains(out, "FetchSize: 512") || !strings.Contains(out, "100 results, process times not known") {
 		t.Errorf("exit code %d, %q:\n%s", code, errOut, out)
 	}
@@ -132,13 +132,13 @@ func TestTuneReadsASample(t *testing.T) {
 	if err := s.Save(sample); err != nil {
 		t.Fatal(err)
 	}
-	if code, _, errOut := remora(t, "tune", "--profile", profile, "--sample", sample); code != exitFailure || !strings.Contains(errOut, "no results") {
+	if code, _, errOut := runCmd(t, "tune", "--profile", profile, "--sample", sample); code != exitFailure || !strings.Contains(errOut, "no results") {
 		t.Errorf("an empty sample: exit code %d, %q", code, errOut)
 	}
 	if err := os.WriteFile(profile, []byte("{"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	code, _, errOut = remora(t, "tune", "--profile", profile)
+	code, _, errOut = runCmd(t, "tune", "--profile", profile)
 	if code != exitFailure || !strings.Contains(errOut, profile) || !strings.Contains(errOut, "--measure") {
 		t.Errorf("a broken profile: exit code %d, %q", code, errOut)
 	}
@@ -163,7 +163,7 @@ func TestTuneMistakes(t *testing.T) {
 		"--sizes many":                         "--sizes",
 		"--measure --threads 100000 --sizes 1": "--threads 100000",
 	} {
-		code, out, errOut := remora(t, append([]string{"tune"}, strings.Fields(args)...)...)
+		code, out, errOut := runCmd(t, append([]string{"tune"}, strings.Fields(args)...)...)
 		if code != exitUsage || out != "" || !strings.Contains(errOut, want) || !strings.Contains(errOut, "remora tune --help") {
 			t.Errorf("%s: exit code %d, standard output %q, standard error %q does not say %q", args, code, out, errOut, want)
 		}

@@ -38,6 +38,12 @@ func newVersionCmd(a *app) *cobra.Command {
 	}
 }
 
+// programVersion is the version of this binary, as a server tells it.
+func programVersion() string {
+	info, _ := debug.ReadBuildInfo()
+	return versionOf(info).Version
+}
+
 // versionOf reads what the Go tool stamped into the binary.
 func versionOf(info *debug.BuildInfo) version {
 	v := version{Version: "unknown", Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}

@@ -9,11 +9,11 @@ import (
 )
 
 func TestVersion(t *testing.T) {
-	code, out, _ := remora(t, "version")
+	code, out, _ := runCmd(t, "version")
 	if code != exitOK || !strings.HasPrefix(out, "remora ") || !strings.Contains(out, runtime.Version()) {
 		t.Errorf("exit code %d, %q", code, out)
 	}
-	code, out, _ = remora(t, "version", "--json")
+	code, out, _ = runCmd(t, "version", "--json")
 	var v version
 	if err := json.Unmarshal([]byte(out), &v); code != exitOK || err != nil || v.Go != runtime.Version() {
 		t.Errorf("exit code %d, %q, %v", code, out, err)

@@ -52,12 +52,13 @@ const (
 	NotNumber
 	WrongCore // the key belongs to another core: the client has an old map
 	Unsupported
+	Draining // the server is about to end, and did nothing
 
 	numStatuses
 )
 
 var statusNames = [numStatuses]string{
-	"ok", "not found", "exists", "changed", "too large", "out of memory", "not a number", "wrong core", "unsupported",
+	"ok", "not found", "exists", "changed", "too large", "out of memory", "not a number", "wrong core", "unsupported", "draining",
 }
 
 // String returns the name used in statistics and errors.

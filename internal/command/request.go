@@ -19,6 +19,7 @@ const (
 	hasFlags      = 0x10
 	hasTTL        = 0x20
 
+	keyLenSize  = 2
 	versionSize = 6
 	flagsSize   = 4
 	ttlSize     = 8
@@ -57,8 +58,23 @@ func AppendPut[K Bytes](b []byte, key K, value []byte, s *Store) []byte {
 	return append(append(b, key...), value...)
 }
 
+// Overhead is how much longer than key and value the request is.
+func (s *Store) Overhead() int {
+	n := 1 + keyLenSize
+	if s.Condition == IfVersion {
+		n += versionSize
+	}
+	if s.Flags != 0 {
+		n += flagsSize
+	}
+	if s.TTL != 0 {
+		n += ttlSize
+	}
+	return n
+}
+
 // PutSize is how much longer than key and value the request of a put is at most.
-const PutSize = 3 + versionSize + flagsSize + ttlSize
+const PutSize = 1 + keyLenSize + versionSize + flagsSize + ttlSize
 
 // ParsePut reads the request of a put.
 func ParsePut(msg []byte) (s Store, err error) {
@@ -92,6 +108,21 @@ func AppendDelete[K Bytes](b []byte, key K, version uint64) []byte {
 	}
 	return append(b, key...)
 }
+
+// DeleteOverhead is how much longer than the key the request of a delete is.
+func DeleteOverhead(version uint64) int {
+	if version == 0 {
+		return 1
+	}
+	return 1 + versionSize
+}
+
+// TouchOverhead and IncrOverhead are how much longer than the key the requests of
+// touch and incr are.
+const (
+	TouchOverhead = ttlSize
+	IncrOverhead  = deltaSize
+)
 
 // ParseDelete reads the request of a delete.
 func ParseDelete(msg []byte) (key []byte, version uint64, err error) {

@@ -1,0 +1,128 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/remora-kv/remora"
+	"github.com/remora-kv/remora/server"
+)
+
+func newStatsCmd(a *app) *cobra.Command {
+	o := &clientOptions{}
+	clients := false
+	cmd := &cobra.Command{
+		Use:   "stats",
+		Short: "Show what a server holds and does",
+		Long: `Show what a server holds and does: the fabrics in use with their verbs, clients,
+operations, hits, evictions, and memory by purpose. With --json there is a line for
+each core; what belongs to the whole server is told by core 0.
+` + clientExitCodes,
+		Example: `  remora stats
+  remora stats --clients                            each client with R, F and batch size
+  remora stats --json | jq .store.evicted`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return o.with(cmd, func(ctx context.Context, c *remora.Client) error {
+				docs, err := c.Stats(ctx)
+				if err != nil {
+					return err
+				}
+				if a.json {
+					return a.statsLines(docs)
+				}
+				cores := make([]server.Stats, len(docs))
+				for i, doc := range docs {
+					if err := json.Unmarshal(doc, &cores[i]); err != nil {
+						return fmt.Errorf("statistics of core %d: %w", i, err)
+					}
+				}
+				return writeStats(a.out, cores, clients)
+			})
+		},
+	}
+	o.define(cmd.Flags())
+	cmd.Flags().BoolVar(&clients, "clients", false, "show each client")
+	return cmd
+}
+
+func (a *app) statsLines(docs []json.RawMessage) error {
+	for _, doc := range docs {
+		if _, err := fmt.Fprintf(a.out, "%s\n", doc); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writeStats writes the statistics of all cores as tables.
+func writeStats(out io.Writer, cores []server.Stats, clients bool) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	s := &cores[0]
+	row(w, "server", s.Version+", up "+(time.Duration(s.UptimeMS)*time.Millisecond).Round(time.Second).String())
+	row(w, "listening", strings.Join(s.Listen, ", "))
+	row(w, "cache", fmt.Sprintf("%s engine, %s mode, %s polling, %d cores", s.Engine, s.Mode, s.Poll, s.Cores))
+	for i := range s.Fabrics {
+		f := &s.Fabrics[i]
+		row(w, "fabric "+f.Fabric, fmt.Sprintf("%s; by clients: %s; by the server: %s; %d errors", f.Device, verbs(f.In), verbs(f.Out), f.Errors))
+	}
+	for _, m := range s.Memory {
+		row(w, "memory", bytesText(m.Bytes)+" "+m.Purpose)
+	}
+	row(w, "")
+	writeCores(w, cores)
+	if clients {
+		row(w, "")
+		writeClients(w, cores)
+	}
+	return w.Flush()
+}
+
+func row(w io.Writer, cells ...string) { _, _ = fmt.Fprintln(w, strings.Join(cells, "\t")) }
+
+// verbs writes counts by name.
+func verbs(counts map[string]uint64) string {
+	if len(counts) == 0 {
+		return "none"
+	}
+	var parts []string
+	for _, name := range slices.Sorted(maps.Keys(counts)) {
+		parts = append(parts, fmt.Sprintf("%d %s", counts[name], name))
+	}
+	return strings.Join(parts, ", ")
+}
+
+func writeCores(w io.Writer, cores []server.Stats) {
+	row(w, "core", "clients", "gets", "hits", "puts", "deletes", "items", "keys+values", "used of memory", "evicted", "expired", "refused")
+	for i := range cores {
+		c := &cores[i]
+		st := &c.Store
+		hits := "-"
+		if st.Gets != 0 {
+			hits = fmt.Sprintf("%.1f %%", 100*float64(st.Hits)/float64(st.Gets))
+		}
+		row(w, fmt.Sprint(c.Core), fmt.Sprint(c.RPC.Clients), fmt.Sprint(st.Gets), hits, fmt.Sprint(st.Puts), fmt.Sprint(st.Deletes),
+			fmt.Sprint(st.Items), bytesText(st.KeyBytes+st.ValueBytes),
+			bytesText(st.IndexBytes+st.ItemBytes)+" of "+bytesText(st.Memory),
+			fmt.Sprint(st.Evicted), fmt.Sprint(st.Expired), fmt.Sprint(st.Refused))
+	}
+}
+
+func writeClients(w io.Writer, cores []server.Stats) {
+	row(w, "core", "client", "fabric", "calls", "window", "batch", "R", "F", "replies", "polled", "memory")
+	for i := range cores {
+		for _, c := range cores[i].Sessions {
+			row(w, fmt.Sprint(cores[i].Core), c.Peer, c.Fabric, fmt.Sprint(c.Calls), fmt.Sprint(c.Window), fmt.Sprint(c.Batch),
+				fmt.Sprint(c.R), fmt.Sprint(c.F), fmt.Sprint(c.Replies), fmt.Sprint(c.Hot), bytesText(int64(c.Memory)))
+		}
+	}
+}

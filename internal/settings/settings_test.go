@@ -1,0 +1,102 @@
+package settings_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/spf13/pflag"
+
+	"github.com/remora-kv/remora/internal/settings"
+)
+
+// options are the flags of a made-up command.
+type options struct {
+	flags    *pflag.FlagSet
+	listen   []string
+	maxValue int
+	mode     string
+	config   string
+}
+
+func newOptions(args ...string) *options {
+	o := &options{flags: pflag.NewFlagSet("serve", pflag.ContinueOnError)}
+	o.flags.StringSliceVar(&o.listen, "listen", []string{"default"}, "")
+	o.flags.IntVar(&o.maxValue, "max-value", 1, "")
+	o.flags.StringVar(&o.mode, "mode", "cache", "")
+	o.flags.StringVar(&o.config, "config", "", "")
+	if err := o.flags.Parse(args); err != nil {
+		panic(err)
+	}
+	return o
+}
+
+func source(env map[string]string, file string) settings.Source {
+	s := settings.Source{
+		Env:    func(name string) (string, bool) { v, ok := env[name]; return v, ok },
+		Prefix: "REMORA_", FileName: "remora.conf", Skip: []string{"config"},
+	}
+	if file != "" {
+		s.File = strings.NewReader(file)
+	}
+	return s
+}
+
+// The command line comes before the environment, that before the file, and that
+// before the default.
+func TestPrecedence(t *testing.T) {
+	file := "# a comment\n\nmode = store\nmax-value=3\n listen = a \nlisten=b,c\n"
+	env := map[string]string{"REMORA_MAX_VALUE": "4", "REMORA_CONFIG": "ignored"}
+	for _, c := range []struct {
+		name   string
+		args   []string
+		env    map[string]string
+		file   string
+		max    int
+		mode   string
+		listen string
+	}{
+		{"defaults", nil, nil, "", 1, "cache", "default"},
+		{"file", nil, nil, file, 3, "store", "a b c"},
+		{"environment", nil, env, file, 4, "store", "a b c"},
+		{"line", []string{"--max-value=5", "--listen=z"}, env, file, 5, "store", "z"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			o := newOptions(c.args...)
+			if err := settings.Fill(o.flags, source(c.env, c.file)); err != nil {
+				t.Fatal(err)
+			}
+			if o.maxValue != c.max || o.mode != c.mode || !slices.Equal(o.listen, strings.Fields(c.listen)) || o.config != "" {
+				t.Errorf("max-value %d, mode %s, listen %v, config %q", o.maxValue, o.mode, o.listen, o.config)
+			}
+		})
+	}
+}
+
+// All mistakes are told at once, each with its place.
+func TestMistakes(t *testing.T) {
+	o := newOptions()
+	err := settings.Fill(o.flags, source(nil, "mode store\nmaxvalue = 3\nmode = a\nmode = b\nconfig = x\n"))
+	if err == nil {
+		t.Fatal("no error")
+	}
+	for _, want := range []string{
+		`remora.conf:1: "mode store" is not NAME = VALUE`, `remora.conf:2: there is no setting "maxvalue"`,
+		"remora.conf:4: mode stands in line 3 already", `remora.conf:5: there is no setting "config"`,
+	} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("%q is not in: %v", want, err)
+		}
+	}
+	for env, file := range map[string]string{"REMORA_MAX_VALUE": "", "": "max-value = many"} {
+		o := newOptions()
+		values := map[string]string{}
+		if env != "" {
+			values[env] = "many"
+		}
+		err := settings.Fill(o.flags, source(values, file))
+		if err == nil || !strings.Contains(err.Error(), "many") || !strings.Contains(err.Error(), env+"") {
+			t.Errorf("%q %q: %v", env, file, err)
+		}
+	}
+}

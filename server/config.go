@@ -1,0 +1,118 @@
+package server
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime"
+	"strings"
+
+	"github.com/remora-kv/remora/fabric"
+	"github.com/remora-kv/remora/fabric/provider"
+	"github.com/remora-kv/remora/store"
+)
+
+// Config describes a server. Zero values mean the defaults.
+type Config struct {
+	// Listen are the addresses, as URLs: shm:/run/remora.sock, tcp://:7700,
+	// rdma://:7700, loop:name.
+	Listen []string
+	// Cores is the number of cores and partitions; default 1. CPUs, when not
+	// empty, names the CPU of each.
+	Cores int
+	CPUs  []int
+	// Memory bounds the items and indexes of all partitions together, in bytes;
+	// default 1 GiB. Clients take memory beside it, see MaxClients.
+	Memory int64
+	// Engine is the name of the engine (Engines); default mica.
+	Engine string
+	// Mode says whether a full partition evicts or refuses; Eviction what it
+	// evicts.
+	Mode     store.Mode
+	Eviction store.Eviction
+	// MaxValue is the longest value; default 1 MiB, at most 64 MiB.
+	MaxValue int
+	// Policy says whether idle cores sleep; the default does.
+	Policy fabric.Policy
+	// MaxClients is how many clients a core takes; default 1024. Each takes
+	// about 150 KiB, and up to MaxValue more while it sends or gets a large value.
+	MaxClients int
+	// Mode of the socket of shm: who may connect. 0 is the owner alone.
+	SocketMode uint32
+	// Providers opens the devices; nil makes a set of its own.
+	Providers *provider.Set
+	// Log gets starts, ends and clients that were cut off; default: none.
+	Log *slog.Logger
+	// Version is the version of the program, for statistics.
+	Version string
+}
+
+// Defaults of Config.
+const (
+	DefaultMemory     = 1 << 30
+	DefaultEngine     = "mica"
+	DefaultMaxClients = 1024
+)
+
+// Complete returns the configuration with its defaults filled in, or all that is
+// wrong with it.
+func (c Config) Complete() (Config, error) {
+	orDefault(&c.Cores, 1)
+	orDefault(&c.Memory, DefaultMemory)
+	orDefault(&c.Engine, DefaultEngine)
+	orDefault(&c.MaxValue, store.DefaultMaxValue)
+	orDefault(&c.MaxClients, DefaultMaxClients)
+	if c.Providers == nil {
+		c.Providers = provider.New()
+	}
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	var faults []error
+	fault := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }
+	if len(c.Listen) == 0 {
+		fault("no address to listen on: give one such as shm:/run/remora.sock or tcp://:7700")
+	}
+	for _, url := range c.Listen {
+		if _, err := fabric.ParseAddr(url); err != nil {
+			faults = append(faults, err)
+		}
+	}
+	if c.Cores < 1 || c.Cores > maxCores {
+		fault("%d cores: between 1 and %d", c.Cores, maxCores)
+	}
+	if n := len(c.CPUs); n != 0 && n != c.Cores {
+		fault("%d CPUs for %d cores: name one for each, or none", n, c.Cores)
+	}
+	if _, ok := engines[c.Engine]; !ok {
+		fault("engine %q is unknown: use %s", c.Engine, strings.Join(Engines(), " or "))
+	}
+	if c.MaxValue < 1 || c.MaxValue > store.MaxValueLimit {
+		fault("values up to %d bytes: between 1 and %d", c.MaxValue, store.MaxValueLimit)
+	}
+	if c.MaxClients < 1 || c.MaxClients > maxClients {
+		fault("%d clients per core: between 1 and %d", c.MaxClients, maxClients)
+	}
+	if c.Cores >= 1 && c.Memory/int64(c.Cores) < store.MinMemory {
+		fault("%d bytes of memory for %d cores: each needs at least %d", c.Memory, c.Cores, store.MinMemory)
+	}
+	if len(faults) != 0 {
+		return c, fmt.Errorf("server: %w", errors.Join(faults...))
+	}
+	if cpus := runtime.NumCPU(); c.Cores > cpus {
+		c.Log.Warn("more cores than CPUs: they take turns, and latency suffers", "cores", c.Cores, "cpus", cpus)
+	}
+	return c, nil
+}
+
+const (
+	maxCores   = 1024
+	maxClients = 1 << 20
+)
+
+func orDefault[T comparable](v *T, d T) {
+	var zero T
+	if *v == zero {
+		*v = d
+	}
+}

@@ -1,0 +1,230 @@
+package server
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/remora-kv/remora/internal/command"
+	"github.com/remora-kv/remora/rpc"
+	"github.com/remora-kv/remora/store"
+)
+
+// shard is a core's partition with what is needed to serve it. The core's
+// goroutine alone touches it (V1).
+type shard struct {
+	server *Server
+	index  int
+	part   store.Partition
+	seed   store.Seed
+	epoch  int64 // milliseconds of the wall clock when the fabric's clock was 0
+
+	ops     [opCount]uint64
+	large   []byte // results that do not fit a frame are made here
+	counter [store.CounterSize]byte
+}
+
+// opCount is the number of procedures that are counted.
+const opCount = int(command.Stats) + 1
+
+// serve handles a message. It is the only handler: a switch instead of a table
+// spares a call.
+func (s *Server) serve(c *rpc.Call, msg, out []byte) ([]byte, error) {
+	if len(msg) < rpc.ProcSize {
+		return out, malformed(command.Hello)
+	}
+	sh := s.shards[c.Core]
+	proc, arg := command.Proc(binary.LittleEndian.Uint16(msg)), msg[rpc.ProcSize:]
+	if int(proc) >= opCount {
+		return out, &rpc.Error{Code: rpc.CodeNoProcedure, Text: fmt.Sprintf("no procedure %d on this server", proc)}
+	}
+	sh.ops[proc]++
+	if proc == command.Get {
+		return sh.get(c, arg, out)
+	}
+	if s.draining.Load() && proc != command.Stats {
+		return command.AppendStatus(out, command.Draining), nil
+	}
+	switch proc {
+	case command.Put:
+		return sh.put(c, arg, out)
+	case command.Delete:
+		return sh.delete(c, arg, out)
+	case command.Touch:
+		return sh.touch(c, arg, out)
+	case command.Incr:
+		return sh.incr(c, arg, out)
+	case command.Stats:
+		return sh.stats(c, out)
+	}
+	return sh.hello(arg, out)
+}
+
+func malformed(p command.Proc) error {
+	return &rpc.Error{Code: rpc.CodeMalformed, Text: "a request of " + p.String() + " that is none"}
+}
+
+// key makes the key of a request, and reports whether it belongs here (V2).
+func (sh *shard) key(b []byte) (store.Key, bool) {
+	k := sh.seed.Key(b)
+	return k, len(sh.server.shards) == 1 || store.PartitionOf(k.Hash, len(sh.server.shards)) == sh.index
+}
+
+// now is the time in milliseconds since the epoch.
+func (sh *shard) now(c *rpc.Call) int64 { return sh.epoch + c.Now/1e6 }
+
+// expiry is when something ends that lives for ttl from now on.
+func expiry(now int64, ttl uint64) int64 {
+	switch {
+	case ttl == 0:
+		return 0
+	case ttl > uint64(math.MaxInt64-now):
+		return math.MaxInt64
+	}
+	return now + int64(ttl)
+}
+
+func (sh *shard) get(c *rpc.Call, key, out []byte) ([]byte, error) {
+	if sh.server.draining.Load() {
+		return command.AppendStatus(out, command.Draining), nil
+	}
+	k, here := sh.key(key)
+	if !here {
+		return command.AppendStatus(out, command.WrongCore), nil
+	}
+	now := sh.now(c)
+	item, err := sh.part.Get(k, now)
+	if err != nil {
+		return command.AppendStatus(out, statusOf(err)), nil
+	}
+	found := command.Item{Value: item.Value, Version: item.Version, Flags: item.Flags}
+	if item.Expires != 0 {
+		found.TTL = uint64(item.Expires - now) // positive, or it would be gone
+	}
+	if len(item.Value)+command.FoundSize > cap(out)-len(out) {
+		return sh.getLarge(&found), nil
+	}
+	return command.AppendFound(out, &found), nil
+}
+
+// getLarge makes a result that does not fit a frame, in memory that is kept.
+func (sh *shard) getLarge(found *command.Item) []byte {
+	sh.large = command.AppendFound(sh.large[:0], found)
+	return sh.large
+}
+
+func (sh *shard) put(c *rpc.Call, arg, out []byte) ([]byte, error) {
+	r, err := command.ParsePut(arg)
+	if err != nil {
+		return out, malformed(command.Put)
+	}
+	k, here := sh.key(r.Key)
+	if !here {
+		return command.AppendStatus(out, command.WrongCore), nil
+	}
+	now := sh.now(c)
+	e := store.Entry{Value: r.Value, Flags: r.Flags, Expires: expiry(now, r.TTL)}
+	version, err := sh.part.Put(k, e, conditionOf(r.Condition, r.Version), now)
+	if err != nil {
+		return command.AppendStatus(out, statusOf(err)), nil
+	}
+	return command.AppendStored(out, version), nil
+}
+
+func (sh *shard) delete(c *rpc.Call, arg, out []byte) ([]byte, error) {
+	key, version, err := command.ParseDelete(arg)
+	if err != nil {
+		return out, malformed(command.Delete)
+	}
+	k, here := sh.key(key)
+	if !here {
+		return command.AppendStatus(out, command.WrongCore), nil
+	}
+	cond := store.Always()
+	if version != 0 {
+		cond = store.IfVersion(version)
+	}
+	return command.AppendStatus(out, statusOf(sh.part.Delete(k, cond, sh.now(c)))), nil
+}
+
+func (sh *shard) touch(c *rpc.Call, arg, out []byte) ([]byte, error) {
+	key, ttl, err := command.ParseTouch(arg)
+	if err != nil {
+		return out, malformed(command.Touch)
+	}
+	k, here := sh.key(key)
+	if !here {
+		return command.AppendStatus(out, command.WrongCore), nil
+	}
+	now := sh.now(c)
+	return command.AppendStatus(out, statusOf(sh.part.Touch(k, expiry(now, ttl), now))), nil
+}
+
+func (sh *shard) incr(c *rpc.Call, arg, out []byte) ([]byte, error) {
+	key, delta, err := command.ParseIncr(arg)
+	if err != nil {
+		return out, malformed(command.Incr)
+	}
+	k, here := sh.key(key)
+	if !here {
+		return command.AppendStatus(out, command.WrongCore), nil
+	}
+	sum, version, err := store.Incr(sh.part, k, delta, sh.now(c), sh.counter[:])
+	if err != nil {
+		return command.AppendStatus(out, statusOf(err)), nil
+	}
+	return command.AppendCounted(out, sum, version), nil
+}
+
+// hello tells a client about the server.
+func (sh *shard) hello(arg, out []byte) ([]byte, error) {
+	protocol, err := command.ParseHello(arg)
+	if err != nil {
+		return out, malformed(command.Hello)
+	}
+	if protocol != command.Protocol {
+		return out, &rpc.Error{Code: rpc.CodeFailed, Text: fmt.Sprintf(
+			"the client speaks protocol %d, the server %d: use programs of the same version", protocol, command.Protocol)}
+	}
+	w := sh.server.welcome
+	w.Core = sh.index
+	text, err := json.Marshal(w)
+	if err != nil {
+		return out, err
+	}
+	return command.AppendStatus(append(out, text...), command.OK), nil
+}
+
+// conditionOf translates a condition that came by wire.
+func conditionOf(c command.Condition, version uint64) store.Condition {
+	switch c {
+	case command.IfAbsent:
+		return store.IfAbsent()
+	case command.IfPresent:
+		return store.IfPresent()
+	case command.IfVersion:
+		return store.IfVersion(version)
+	}
+	return store.Always()
+}
+
+// statusOf translates an error of the store.
+func statusOf(err error) command.Status {
+	switch {
+	case err == nil:
+		return command.OK
+	case errors.Is(err, store.ErrNotFound):
+		return command.NotFound
+	case errors.Is(err, store.ErrExists):
+		return command.Exists
+	case errors.Is(err, store.ErrVersion):
+		return command.Changed
+	case errors.Is(err, store.ErrTooLarge):
+		return command.TooLarge
+	case errors.Is(err, store.ErrNotNumber):
+		return command.NotNumber
+	}
+	return command.Full
+}

@@ -1,0 +1,202 @@
+package server
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/remora-kv/remora/fabric"
+	"github.com/remora-kv/remora/internal/arena"
+	"github.com/remora-kv/remora/internal/command"
+	"github.com/remora-kv/remora/rpc/rfp"
+	"github.com/remora-kv/remora/store"
+)
+
+// Server is a running cache.
+type Server struct {
+	cfg     Config
+	started time.Time
+	welcome command.Welcome
+	arena   *arena.Arena
+	shards  []*shard
+	devices []fabric.Device
+	places  []place
+	rfp     *rfp.Server
+	addrs   []fabric.Addr
+
+	draining atomic.Bool
+	once     sync.Once
+	err      error
+}
+
+// Start makes the partitions, starts the cores and listens on all addresses. If
+// one of them fails, nothing is left behind.
+func Start(cfg Config) (*Server, error) {
+	cfg, err := cfg.Complete()
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{cfg: cfg, started: time.Now(), arena: arena.New()} //lint:allow time.Now start of the process
+	if err := s.start(); err != nil {
+		_ = s.Close()
+		return nil, fmt.Errorf("server: %w", err)
+	}
+	return s, nil
+}
+
+func (s *Server) start() error {
+	s.introduce()
+	if err := s.openDevices(); err != nil {
+		return err
+	}
+	if err := s.makeShards(); err != nil {
+		return err
+	}
+	var err error
+	s.rfp, err = rfp.NewServer(rfp.ServerConfig{
+		Device: s.devices[0], Others: s.devices[1:], Serve: s.serve,
+		Cores: s.cfg.Cores, CPUs: s.cfg.CPUs, Policy: s.cfg.Policy,
+		MaxMessage: s.cfg.MaxValue + command.MaxKey + command.PutSize + command.FoundSize,
+		MaxClients: s.cfg.MaxClients, Log: s.cfg.Log,
+	})
+	if err != nil {
+		return err
+	}
+	return s.listen()
+}
+
+// introduce draws what is new with every start.
+func (s *Server) introduce() {
+	var b [16]byte
+	_, _ = rand.Read(b[:]) // it never fails
+	s.welcome = command.Welcome{
+		Protocol: command.Protocol, Version: s.cfg.Version,
+		Seed: binary.LittleEndian.Uint64(b[:]), Instance: binary.LittleEndian.Uint64(b[8:]) >> 1,
+		Cores: s.cfg.Cores, MaxValue: s.cfg.MaxValue, Engine: s.cfg.Engine, Mode: modeName(s.cfg.Mode),
+		Paths: []string{"rfp", "reply"},
+	}
+}
+
+// makeShards makes the partitions.
+func (s *Server) makeShards() error {
+	epoch := s.started.UnixMilli() - s.devices[0].Clock().Now()/int64(time.Millisecond)
+	for i := range s.cfg.Cores {
+		part, err := engines[s.cfg.Engine](store.Config{
+			Arena: s.arena, Memory: s.cfg.Memory / int64(s.cfg.Cores), MaxValue: s.cfg.MaxValue,
+			Seed: store.Seed(s.welcome.Seed), FirstVersion: s.firstVersion(),
+			Mode: s.cfg.Mode, Eviction: s.cfg.Eviction,
+		})
+		if err != nil {
+			return fmt.Errorf("partition %d of %d: %w", i, s.cfg.Cores, err)
+		}
+		s.shards = append(s.shards, &shard{
+			server: s, index: i, part: part, seed: store.Seed(s.welcome.Seed), epoch: epoch,
+		})
+	}
+	return nil
+}
+
+// firstVersion is where the versions of this instance begin: it makes versions
+// that a client remembers from before a restart useless.
+func (s *Server) firstVersion() uint64 { return s.welcome.Instance >> 17 }
+
+// Addrs returns the addresses that the server listens on, as they really are.
+func (s *Server) Addrs() []fabric.Addr { return s.addrs }
+
+// Config returns the configuration in use.
+func (s *Server) Config() Config { return s.cfg }
+
+// place is an address to listen on, and the device that it is an address of.
+type place struct {
+	addr fabric.Addr
+	dev  fabric.Device
+}
+
+// openDevices opens one device for each different fabric and choice of options.
+func (s *Server) openDevices() error {
+	known := make(map[string]fabric.Device)
+	for _, url := range s.cfg.Listen {
+		addr, err := fabric.ParseAddr(url)
+		if err != nil {
+			return err
+		}
+		key := fabric.Addr{Fabric: addr.Fabric, Options: addr.Options}.String()
+		if known[key] == nil {
+			if known[key], err = s.cfg.Providers.Open(url); err != nil {
+				return fmt.Errorf("%s: %w", url, err)
+			}
+			s.devices = append(s.devices, known[key])
+		}
+		s.places = append(s.places, place{addr, known[key]})
+	}
+	return nil
+}
+
+// listen listens on all addresses.
+func (s *Server) listen() error {
+	for _, p := range s.places {
+		addr, err := s.rfp.ListenOn(p.dev, p.addr, fabric.ListenConfig{Mode: s.cfg.SocketMode})
+		if err != nil {
+			return fmt.Errorf("cannot listen on %s: %w", p.addr, err)
+		}
+		s.addrs = append(s.addrs, addr)
+		s.cfg.Log.Info("listening", "addr", addr.String(), "fabric", addr.Fabric)
+	}
+	return nil
+}
+
+// Drain ends the service in order: no new clients, requests from now on are
+// answered with Draining, and when all clients have been quiet for a moment, or
+// ctx is over, the server is closed.
+func (s *Server) Drain(ctx context.Context) error {
+	s.draining.Store(true)
+	s.rfp.StopListening()
+	s.cfg.Log.Info("draining", "clients", s.rfp.Stats().Clients)
+	tick := time.NewTicker(drainQuiet)
+	defer tick.Stop()
+	for before := uint64(0); ; {
+		st := s.rfp.Stats()
+		if st.Clients == 0 || st.Calls == before {
+			break
+		}
+		before = st.Calls
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			s.cfg.Log.Warn("closing with clients that still send", "clients", st.Clients)
+			return s.Close()
+		}
+	}
+	return s.Close()
+}
+
+// drainQuiet is how long clients must be quiet.
+const drainQuiet = 50 * time.Millisecond
+
+// Close ends all sessions and frees the memory. A second Close does nothing.
+func (s *Server) Close() error {
+	s.once.Do(func() {
+		if s.rfp != nil {
+			s.err = s.rfp.Close()
+		}
+		for _, sh := range s.shards {
+			s.err = errors.Join(s.err, sh.part.Close())
+		}
+		for _, d := range s.devices {
+			s.err = errors.Join(s.err, d.Close())
+		}
+	})
+	return s.err
+}
+
+func modeName(m store.Mode) string {
+	if m == store.Store {
+		return "store"
+	}
+	return "cache"
+}

@@ -1,0 +1,113 @@
+package server
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/remora-kv/remora/fabric"
+	"github.com/remora-kv/remora/internal/command"
+	"github.com/remora-kv/remora/rpc"
+	"github.com/remora-kv/remora/rpc/rfp"
+	"github.com/remora-kv/remora/store"
+)
+
+// Stats is what one core tells about itself, and core 0 about the server too.
+type Stats struct {
+	Core     int    `json:"core"`
+	Cores    int    `json:"cores"`
+	Instance uint64 `json:"instance"`
+	Version  string `json:"version"`
+	Engine   string `json:"engine"`
+	Mode     string `json:"mode"`
+	Poll     string `json:"poll"`
+	UptimeMS int64  `json:"uptime_ms"`
+
+	// Ops are requests by procedure, whatever became of them.
+	Ops      map[string]uint64  `json:"ops"`
+	Store    store.Stats        `json:"store"`
+	RPC      rfp.ServerStats    `json:"rpc"`
+	Sessions []rfp.SessionStats `json:"clients"`
+
+	// Of the whole server, told by core 0 alone.
+	Listen  []string `json:"listen,omitempty"`
+	Memory  []Memory `json:"memory,omitempty"`
+	Fabrics []Fabric `json:"fabrics,omitempty"`
+}
+
+// Memory is what one purpose takes of the server's memory.
+type Memory struct {
+	Purpose string `json:"purpose"`
+	Bytes   int64  `json:"bytes"`
+}
+
+// Fabric is a device that the server uses, with its verbs: Out are those that it
+// initiated, In those of clients, by name.
+type Fabric struct {
+	Fabric   string            `json:"fabric"`
+	Device   string            `json:"device"`
+	Out      map[string]uint64 `json:"out"`
+	In       map[string]uint64 `json:"in"`
+	OutBytes uint64            `json:"out_bytes"`
+	InBytes  uint64            `json:"in_bytes"`
+	Errors   uint64            `json:"errors"`
+}
+
+// stats answers a request for statistics.
+func (sh *shard) stats(c *rpc.Call, out []byte) ([]byte, error) {
+	text, err := json.Marshal(sh.describe(c))
+	if err != nil {
+		return out, err
+	}
+	return command.AppendStatus(append(out, text...), command.OK), nil
+}
+
+func (sh *shard) describe(c *rpc.Call) *Stats {
+	s := sh.server
+	st := &Stats{
+		Core: sh.index, Cores: s.cfg.Cores, Instance: s.welcome.Instance, Version: s.cfg.Version,
+		Engine: s.cfg.Engine, Mode: s.welcome.Mode, Poll: s.cfg.Policy.String(),
+		UptimeMS: sh.now(c) - s.started.UnixMilli(),
+		Ops:      make(map[string]uint64, opCount), Store: sh.part.Stats(),
+		RPC: s.rfp.CoreStats(sh.index), Sessions: s.rfp.Sessions(sh.index),
+	}
+	for proc, n := range sh.ops {
+		st.Ops[command.Proc(proc).String()] = n
+	}
+	if sh.index == 0 {
+		sh.describeServer(st)
+	}
+	return st
+}
+
+func (sh *shard) describeServer(st *Stats) {
+	s := sh.server
+	for _, u := range s.arena.Stats() {
+		st.Memory = append(st.Memory, Memory{u.Purpose, u.Bytes})
+	}
+	for _, dev := range s.devices {
+		st.Fabrics = append(st.Fabrics, describeDevice(dev))
+	}
+	for _, addr := range s.addrs {
+		st.Listen = append(st.Listen, addr.String())
+	}
+}
+
+func describeDevice(dev fabric.Device) Fabric {
+	c := dev.Counters()
+	f := Fabric{
+		Fabric: dev.Fabric(), Device: dev.Name(), OutBytes: c.OutBytes, InBytes: c.InBytes, Errors: c.Errors,
+		Out: make(map[string]uint64), In: make(map[string]uint64),
+	}
+	for op := range fabric.Op(fabric.NumOps) {
+		if n := c.Out[op]; n != 0 {
+			f.Out[op.String()] = n
+		}
+		if n := c.In[op]; n != 0 {
+			f.In[op.String()] = n
+		}
+	}
+	return f
+}
+
+// Uptime is how long the server has been running.
+func (s *Server) Uptime() time.Duration { return time.Since(s.started) } //lint:allow time.Now not in the data path
