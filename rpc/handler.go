@@ -19,6 +19,9 @@ type Call struct {
 	// Request is the argument. It is a private copy, valid until the handler
 	// returns.
 	Request []byte
+	// After, which a handler may set, are bytes that follow its result: so a long
+	// result can be returned from where it lies. They are used like the result.
+	After []byte
 	// Peer says who calls, as far as the fabric can prove it.
 	Peer fabric.Peer
 }

@@ -45,6 +45,10 @@ type Config struct {
 	Log *slog.Logger
 	// Version is the version of the program, for statistics.
 	Version string
+
+	// wrap, when not nil, stands between the server and each of its devices:
+	// tests have bad networks and clocks of their own.
+	wrap func(fabric.Device) fabric.Device
 }
 
 // Defaults of Config.

@@ -22,7 +22,7 @@ type shard struct {
 	epoch  int64 // milliseconds of the wall clock when the fabric's clock was 0
 
 	ops     [opCount]uint64
-	large   []byte // results that do not fit a frame are made here
+	trailer [command.FoundSize]byte // of a result that does not fit a frame
 	counter [store.CounterSize]byte
 }
 
@@ -104,15 +104,10 @@ func (sh *shard) get(c *rpc.Call, key, out []byte) ([]byte, error) {
 		found.TTL = uint64(item.Expires - now) // positive, or it would be gone
 	}
 	if len(item.Value)+command.FoundSize > cap(out)-len(out) {
-		return sh.getLarge(&found), nil
+		c.After = command.AppendTrailer(sh.trailer[:0], &found)
+		return item.Value, nil // it is where it is until the partition changes
 	}
 	return command.AppendFound(out, &found), nil
-}
-
-// getLarge makes a result that does not fit a frame, in memory that is kept.
-func (sh *shard) getLarge(found *command.Item) []byte {
-	sh.large = command.AppendFound(sh.large[:0], found)
-	return sh.large
 }
 
 func (sh *shard) put(c *rpc.Call, arg, out []byte) ([]byte, error) {

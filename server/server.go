@@ -127,10 +127,15 @@ func (s *Server) openDevices() error {
 		}
 		key := fabric.Addr{Fabric: addr.Fabric, Options: addr.Options}.String()
 		if known[key] == nil {
-			if known[key], err = s.cfg.Providers.Open(url); err != nil {
+			dev, err := s.cfg.Providers.Open(url)
+			if err != nil {
 				return fmt.Errorf("%s: %w", url, err)
 			}
-			s.devices = append(s.devices, known[key])
+			if s.cfg.wrap != nil {
+				dev = s.cfg.wrap(dev)
+			}
+			known[key] = dev
+			s.devices = append(s.devices, dev)
 		}
 		s.places = append(s.places, place{addr, known[key]})
 	}

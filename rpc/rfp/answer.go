@@ -14,9 +14,12 @@ import (
 func (c *core) flush(s *session, class uint8, last bool) {
 	payload := c.out[:c.fill]
 	c.fill = 0
-	f := waitingFrame{payload: payload, last: last, push: c.pushAll, class: class, start: c.start}
-	switch {
+	f := waitingFrame{payload: payload, last: last, push: c.pushAll, class: class, start: c.start, bulkEnd: s.out.head}
+	switch kept := len(s.backlog); {
 	case s.gone:
+		return
+	case kept != 0 && s.backlog[kept-1].rest != nil && len(payload) == 0:
+		s.backlog[kept-1].last = last // its last piece ends the answer
 		return
 	case len(s.backlog) == 0 && s.room():
 		if c.place(s, &f); !s.room() && !s.gone {
@@ -35,6 +38,7 @@ func (c *core) flush(s *session, class uint8, last bool) {
 func (c *core) place(s *session, f *waitingFrame) {
 	payload := f.payload
 	n, at := s.produced+1, s.answerAt
+	s.ends[(n-1)%uint64(s.rings.results)] = f.bulkEnd
 	slot := s.answerMem[at : at+s.answerStride]
 	var nanos int64
 	if f.start != 0 {
@@ -103,12 +107,17 @@ func (c *core) resume() bool {
 			continue
 		}
 		for !s.gone && len(s.backlog) != 0 && s.room() {
-			f := s.backlog[0]
+			f := &s.backlog[0]
+			if f.rest == nil {
+				c.place(s, f)
+			} else if !c.pour(s, f) {
+				break
+			}
+			worked = true
+			c.spares.giveBack(f.whole)
+			s.waiting -= len(f.payload) + len(f.whole)
 			s.backlog[0] = waitingFrame{}
 			s.backlog = s.backlog[1:]
-			s.waiting -= len(f.payload)
-			c.place(s, &f)
-			worked = true
 		}
 		if s.gone || len(s.backlog) != 0 || !s.room() {
 			continue

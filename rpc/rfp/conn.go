@@ -35,6 +35,10 @@ type ConnConfig struct {
 	// it begins with; AutoTune lets it choose Retries and FetchSize.
 	AutoBatch *AutoBatch
 	AutoTune  *AutoTune
+	// Bulk is how many bytes the connection would like for pieces of long messages,
+	// in each direction; default 256 KiB, negative is none. The server may allow
+	// less. The client's own part is made when it is first needed.
+	Bulk int
 	// Policy says whether a client that expects a reply may sleep; the default
 	// does.
 	Policy fabric.Policy
@@ -47,6 +51,7 @@ func (c *ConnConfig) setDefaults() {
 	orDefault(&c.Window, 8)
 	orDefault(&c.Batch, 1)
 	orDefault(&c.FlushBytes, maxPayload)
+	orDefault(&c.Bulk, defaultBulk)
 	if c.FlushAfter == 0 {
 		c.FlushAfter = 5 * time.Millisecond
 	}
@@ -59,6 +64,7 @@ func (c *ConnConfig) validate() error {
 		between("Core", c.Core, AnyCore, maxCores),
 		between("Window", c.Window, 1, maxRing),
 		between("Batch", c.Batch, 1, wire.MaxEntries),
+		between("Bulk", c.Bulk, -1, maxBulk),
 		between("FlushBytes", c.FlushBytes, 1, maxPayload),
 	)
 	if c.Device == nil {
@@ -108,6 +114,7 @@ type Conn struct {
 
 	receiver
 	parts
+	bulk bulk
 	adaptive
 	classes [numClasses]hybrid
 
@@ -128,6 +135,7 @@ type sentFrame struct {
 	results int // that have not come yet
 	class   uint8
 	taken   uint64 // result frames that it said to be taken
+	bulkEnd uint64 // of the area for pieces up to this frame
 }
 
 // Dial connects to a server. ctx bounds the attempt.
@@ -158,7 +166,7 @@ func (c *Conn) dial(ctx context.Context, addr fabric.Addr) (err error) {
 	}
 	hello := wire.Hello{
 		Core: uint16(c.cfg.Core), Window: uint16(want.window), Results: uint16(want.results),
-		Payload: uint32(want.payload), Replies: placeOf(c.replies.Remote()),
+		Payload: uint32(want.payload), Replies: placeOf(c.replies.Remote()), Bulk: uint32(max(c.cfg.Bulk, 0)),
 	}
 	qp, err := c.dev.Dial(ctx, addr, fabric.QPConfig{
 		Transport: fabric.RC, Domain: c.domain, SendCQ: c.cq, RecvCQ: c.cq,
@@ -177,10 +185,10 @@ func (c *Conn) dial(ctx context.Context, addr fabric.Addr) (err error) {
 // prepare makes everything that depends on what the server allows.
 func (c *Conn) prepare(want *rings) (err error) {
 	w := &c.welcome
-	c.rings = rings{window: int(w.Window), results: int(w.Results), payload: int(w.Payload)}
+	c.rings = rings{window: int(w.Window), results: int(w.Results), payload: int(w.Payload), bulk: int(w.Bulk)}
 	r := &c.rings
 	if r.window < 1 || r.window > want.window || r.results < 2*r.window || r.results > want.results ||
-		r.payload < minPayload || r.payload > want.payload || w.MaxMessage < minMessage || w.MaxMessage > maxMessage {
+		r.payload < minPayload || r.payload > want.payload || r.bulk < 0 || r.bulk > max(c.cfg.Bulk, 0) || r.bulk%(lineSize*piecesInArea) != 0 || w.MaxMessage < minMessage || w.MaxMessage > maxMessage {
 		return fmt.Errorf("the server allows window %d, results %d, payload %d, messages of %d bytes: %w",
 			r.window, r.results, r.payload, w.MaxMessage, rpc.ErrProtocol)
 	}
@@ -190,7 +198,7 @@ func (c *Conn) prepare(want *rings) (err error) {
 	if c.local, err = c.domain.Alloc("rfp client", words+wordsBytes, 0); err != nil {
 		return err
 	}
-	c.sent = make([]sentFrame, r.window)
+	c.sent, c.out.size = make([]sentFrame, r.window), r.bulk
 	c.makeWrites()
 	if !c.cfg.NoInline {
 		c.inline = c.dev.Limits().MaxInline
@@ -269,7 +277,7 @@ func (c *Conn) Close() error {
 	if c.cq != nil {
 		_ = c.cq.Close()
 	}
-	for _, r := range []*fabric.Region{c.local, c.replies} {
+	for _, r := range []*fabric.Region{c.local, c.replies, c.bulk.memory} {
 		if r != nil {
 			_ = r.Close()
 		}
@@ -284,7 +292,7 @@ func (c *Conn) Close() error {
 
 // connStats are counts of a connection.
 type connStats struct {
-	calls, frames, fetches, misses, rests, replies, rings, switches atomic.Uint64
+	calls, frames, fetches, misses, rests, replies, pieces, rings, switches atomic.Uint64
 }
 
 // ConnStats are counts since the connection was made. They may be read from any
@@ -295,6 +303,7 @@ type ConnStats struct {
 	Misses        uint64 // of them that found nothing
 	Rests         uint64 // READs of what the first one did not bring
 	Replies       uint64 // answers that were pushed
+	Pieces        uint64 // READs of pieces of long results
 	Rings         uint64 // wake-ups of the server
 	Switches      uint64 // changes of mode
 }
@@ -304,6 +313,6 @@ func (c *Conn) Stats() ConnStats {
 	s := &c.stats
 	return ConnStats{
 		Calls: s.calls.Load(), Frames: s.frames.Load(), Fetches: s.fetches.Load(), Misses: s.misses.Load(),
-		Rests: s.rests.Load(), Replies: s.replies.Load(), Rings: s.rings.Load(), Switches: s.switches.Load(),
+		Rests: s.rests.Load(), Replies: s.replies.Load(), Pieces: s.pieces.Load(), Rings: s.rings.Load(), Switches: s.switches.Load(),
 	}
 }

@@ -26,6 +26,15 @@ type core struct {
 	sweep    uint64     // looks at all of hot so far
 	nextID   uint32
 
+	// For long messages: buffers, and waiting for a client to take pieces.
+	spares     spares
+	joined     []byte
+	entry      [pieceEntry]byte
+	linger     fabric.Waiter
+	lingerf    func() bool
+	lingerFor  *session
+	lingerSize int
+
 	in      []byte // the request frame being served: a copy
 	out     []byte // payload of the result frame being filled
 	fill    int
@@ -63,7 +72,12 @@ func newCore(s *Server, index int) (*core, error) {
 			p.lookOut(c.ports[0].waiter.Wake)
 		}
 	}
-	c.pollf = c.poll
+	var err error
+	if c.linger, err = cfg.Device.NewWaiter(fabric.WaitConfig{Policy: fabric.Busy}); err != nil {
+		c.free()
+		return nil, fmt.Errorf("rfp: core %d: %w", index, err)
+	}
+	c.pollf, c.lingerf = c.poll, c.roomCame
 	c.tick()
 	return c, nil
 }
@@ -150,6 +164,9 @@ func (c *core) run() {
 
 // free gives back the queues.
 func (c *core) free() {
+	if c.linger != nil {
+		_ = c.linger.Close()
+	}
 	for _, p := range c.ports {
 		p.close()
 	}

@@ -42,6 +42,7 @@ func (c *core) drop(s *session) {
 	c.sessions[s.tag], s.gone = nil, true
 	c.cool(s)
 	c.speedUp(s)
+	c.spares.giveBack(s.partial)
 	s.backlog, s.waiting, s.partial, s.unserved = nil, 0, nil, nil
 	_ = s.qp.Close()
 	c.unreserve()

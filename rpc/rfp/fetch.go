@@ -157,6 +157,8 @@ func (c *Conn) reap() {
 			c.fetched(int(m))
 		case kindRest:
 			c.restFlying, c.whole = 0, m == c.next
+		case kindPiece:
+			c.pieceCame()
 		case kindRecv:
 			if err := c.postReceive(); err != nil {
 				c.fail(err)

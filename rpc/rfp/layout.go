@@ -20,6 +20,7 @@ const lineSize = 64
 type rings struct {
 	window, results int // slots
 	payload         int // bytes of a frame's payload
+	bulk            int // bytes of the area for pieces of long messages, in each direction
 }
 
 func roundUp(n, to int) int { return (n + to - 1) / to * to }
@@ -30,7 +31,20 @@ func (r *rings) requestStride() int { return roundUp(wire.RequestBytes(r.payload
 
 func (r *rings) resultStride() int { return roundUp(wire.PushedBytes(r.payload), lineSize) }
 
-func (r *rings) requestBytes() int { return slotsAt + r.window*r.requestStride() }
+func (r *rings) requestBytes() int { return r.requestBulkAt() + r.bulk }
+
+// requestBulkAt is where the area for pieces lies behind the request slots.
+func (r *rings) requestBulkAt() int { return slotsAt + r.window*r.requestStride() }
+
+// answerBytes is the memory for answers: the slots, and behind them the area for
+// pieces.
+func (r *rings) answerBytes() int { return r.resultBytes() + r.bulk }
+
+// pieceSize is the longest piece: several fit the area, so that one is copied out
+// while the next is copied in.
+func (r *rings) pieceSize() int { return r.bulk / piecesInArea }
+
+const piecesInArea = 4
 
 func (r *rings) resultBytes() int { return r.results * r.resultStride() }
 

@@ -20,6 +20,7 @@ const (
 	kindRest
 	kindRing
 	kindRecv
+	kindPiece
 	kindMask = 0xFF << 56
 )
 
@@ -68,6 +69,8 @@ type receiver struct {
 	glanced    uint64 // the frame for which a look was taken before sleeping
 
 	open     bool // a frame is being taken
+	held     bool // a frame is being taken, and a piece of it is on its way
+	pieced   bool // a piece of it was taken
 	word     wire.Word0
 	cur      []byte // what is left of it
 	partial  []byte // of a result that is not complete
@@ -117,8 +120,11 @@ func (r *receiver) init(g *rings, landingAt, wordsAt int, local, replies []byte,
 // Poll makes progress without waiting, and reports whether Next has a result or
 // the connection is over.
 func (c *Conn) Poll() bool {
-	if c.absorb(); c.open || c.err != nil {
-		return true // what has come before the connection failed is there to be taken
+	if c.held && !c.pieceHere() {
+		return c.err != nil
+	}
+	if c.absorb(); c.open || c.held || c.err != nil {
+		return c.open || c.err != nil // what has come before the connection failed is there to be taken
 	}
 	if c.fill != 0 {
 		c.flushLate()
@@ -248,6 +254,13 @@ func (c *Conn) absorb() {
 			return
 		}
 		entry, rest, marks, err := wire.NextEntry(c.cur)
+		if err == nil && marks == wire.Bulk {
+			if !c.absorbPiece(entry) {
+				return
+			}
+			c.cur = rest
+			continue
+		}
 		if err == nil && marks&wire.More == 0 {
 			return
 		}
@@ -279,6 +292,7 @@ func (c *Conn) finish() {
 		if f.results != 0 {
 			c.fail(fmt.Errorf("an answer lacks %d results: %w", f.results, rpc.ErrProtocol))
 		}
+		c.out.free(f.bulkEnd)
 		c.ackedAt = max(c.ackedAt, f.taken) // who has answered has read it
 		c.answered++
 		if c.oldSlot++; c.oldSlot == c.rings.window {
@@ -288,7 +302,8 @@ func (c *Conn) finish() {
 			c.goOn()
 		}
 	}
-	if c.next-1-c.ackedAt > uint64(c.rings.results)/2 {
+	if c.next-1-c.ackedAt > uint64(c.rings.results)/2 || c.pieced {
+		c.pieced = false
 		c.tellTaken()
 	}
 }
@@ -302,11 +317,14 @@ func (c *Conn) Next() (data []byte, err error, ok bool) { //nolint:revive // ok 
 		return nil, nil, false
 	}
 	entry, rest, marks, bad := wire.NextEntry(c.cur)
-	if marks&wire.More != 0 { // it follows whole results: only the last of a frame goes on in another
+	if marks&wire.More != 0 && !(marks == wire.Bulk && c.bulk.here) { // it follows whole results: only the last of a frame goes on in another
 		if !c.Poll() || !c.open {
 			return nil, nil, false
 		}
 		entry, rest, marks, bad = wire.NextEntry(c.cur)
+	}
+	if marks == wire.Bulk {
+		entry, marks, c.bulk.here, c.pieced = nil, 0, false, true
 	}
 	if len(c.partial)+len(entry) > c.MaxMessage() {
 		c.senseless()
@@ -324,7 +342,9 @@ func (c *Conn) Next() (data []byte, err error, ok bool) { //nolint:revive // ok 
 	}
 	if len(c.partial) != 0 {
 		entry = append(c.partial, entry...)
-		c.partial = keepSmall(entry)
+		if c.partial = entry[:0]; cap(entry) > keepLarge {
+			c.partial = nil
+		}
 	}
 	if c.cur = rest; len(rest) == 0 {
 		c.finish()

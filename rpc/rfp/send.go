@@ -111,7 +111,7 @@ func (c *Conn) Flush() error {
 		wire.Word1{Taken: uint32(c.next - 1), Class: c.class, Entries: uint16(c.entries)})
 	w := &c.writes[c.sendSlot]
 	w.Local.Len, w.Flags = length, 0
-	c.sent[c.sendSlot] = sentFrame{results: c.entries, class: c.class, taken: c.next - 1}
+	c.sent[c.sendSlot] = sentFrame{results: c.entries, class: c.class, taken: c.next - 1, bulkEnd: c.out.head}
 	if c.sendSlot++; c.sendSlot == c.rings.window {
 		c.sendSlot = 0
 	}

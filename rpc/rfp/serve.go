@@ -85,15 +85,28 @@ func (c *core) serveMessages(s *session, w wire.Word1, payload []byte) {
 			return
 		}
 		entry, rest, marks, err := wire.NextEntry(payload)
-		if err != nil || marks&wire.Failure != 0 {
+		if err != nil || marks == wire.Failure {
 			c.cut(s, "an entry that is none")
 			return
 		}
 		payload = rest
-		if marks&wire.More != 0 || len(s.partial) != 0 {
+		if marks == wire.Bulk {
+			more, ok := c.collect(s, entry)
+			if !ok {
+				c.cut(s, "a piece that is none")
+				return
+			}
+			if more {
+				continue
+			}
+			entry = s.partial
+		} else if marks&wire.More != 0 || len(s.partial) != 0 {
 			if len(s.partial)+len(entry) > c.server.cfg.MaxMessage {
 				c.cut(s, fmt.Sprintf("request longer than %d bytes", c.server.cfg.MaxMessage))
 				return
+			}
+			if s.partial == nil {
+				s.partial = c.spares.borrow(len(entry))
 			}
 			s.partial = append(s.partial, entry...)
 			if marks&wire.More != 0 {
@@ -109,8 +122,9 @@ func (c *core) serveMessages(s *session, w wire.Word1, payload []byte) {
 		if c.result(s, w.Class, entry); s.gone {
 			return
 		}
-		if len(s.partial) != 0 {
-			s.partial = keepSmall(s.partial)
+		if s.partial != nil {
+			c.spares.giveBack(s.partial)
+			s.partial = nil
 		}
 	}
 	c.flush(s, w.Class, true)
@@ -133,6 +147,9 @@ func (s *session) take(count uint32) bool {
 		return n >= 1<<31 // an older number than one already seen
 	}
 	s.taken += n
+	if n != 0 && s.rings.bulk != 0 {
+		s.out.free(s.ends[(s.taken-1)%uint64(s.rings.results)])
+	}
 	return true
 }
 
@@ -150,8 +167,10 @@ func (c *core) result(s *session, class uint8, msg []byte) {
 	fence.Count(&c.stats.calls, 1)
 	s.calls++
 	res, err := c.server.cfg.Serve(&c.call, msg, out)
-	if err == nil && len(res) > c.server.cfg.MaxMessage {
-		err = &rpc.Error{Code: rpc.CodeTooLarge, Text: fmt.Sprintf("the result has %d bytes, allowed are %d", len(res), c.server.cfg.MaxMessage)}
+	after := c.call.After
+	c.call.After = nil
+	if n := len(res) + len(after); err == nil && n > c.server.cfg.MaxMessage {
+		err = c.tooLong(n)
 	}
 	var marks wire.Marks
 	if err != nil {
@@ -159,10 +178,17 @@ func (c *core) result(s *session, class uint8, msg []byte) {
 		res, marks = wire.AppendFailure(out, code, text[:min(len(text), c.server.cfg.MaxMessage-2)]), wire.Failure
 		fence.Count(&c.stats.failures, 1)
 	}
-	if inPlace(res, out) {
+	if len(after) == 0 && inPlace(res, out) {
 		wire.PutEntry(frame[c.fill:], len(res), marks)
 		c.fill += wire.EntryHeader + len(res)
 		return
+	}
+	if marks == 0 && s.rings.bulk != 0 && len(res)+len(after) > len(frame)-wire.EntryHeader {
+		c.stream(s, class, res, after)
+		return
+	}
+	if err == nil {
+		res = c.longOf(res, after)
 	}
 	c.spill(s, class, res, marks)
 }

@@ -40,6 +40,10 @@ type ServerConfig struct {
 	Window, Results, Payload int
 	// MaxMessage is the longest request or result; default 1 MiB.
 	MaxMessage int
+	// Bulk is how many bytes a session has for pieces of long messages, in each
+	// direction; default 256 KiB, and negative is none: then they travel in parts of
+	// a frame's length. A client may ask for less.
+	Bulk int
 	// MaxClients is how many sessions there can be on a core; default 1024.
 	MaxClients int
 	// PushAbove is the length of an answer from which on it is pushed, because
@@ -55,6 +59,8 @@ const (
 	defaultMaxMessage = 1 << 20
 	defaultMaxClients = 1024
 	defaultPushAbove  = 8192
+	defaultBulk       = 256 << 10
+	maxBulk           = 1 << 28
 
 	minPayload = 256
 	maxPayload = 1 << 20
@@ -72,6 +78,7 @@ func (c *ServerConfig) setDefaults() {
 	orDefault(&c.MaxMessage, defaultMaxMessage)
 	orDefault(&c.MaxClients, defaultMaxClients)
 	orDefault(&c.PushAbove, defaultPushAbove)
+	orDefault(&c.Bulk, defaultBulk)
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
@@ -98,6 +105,7 @@ func (c *ServerConfig) validate() error {
 		between("Results", c.Results, 2*c.Window, 2*maxRing),
 		between("Payload", c.Payload, minPayload, maxPayload),
 		between("MaxMessage", c.MaxMessage, minMessage, maxMessage),
+		between("Bulk", c.Bulk, -1, maxBulk),
 		between("MaxClients", c.MaxClients, 1, 1<<20),
 	)
 	if c.Device == nil {
@@ -183,6 +191,9 @@ func (s *Server) runCore(c *core) {
 	}
 	c.run()
 }
+
+// bulk is the length of the areas for pieces, 0 when there is none.
+func (c *ServerConfig) bulk() int { return max(c.Bulk, 0) }
 
 // devices returns all devices.
 func (c *ServerConfig) devices() []fabric.Device {

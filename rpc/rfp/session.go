@@ -50,6 +50,13 @@ type session struct {
 	partial  []byte // of a request that is not complete
 	inline   int
 
+	// The bulk areas: pieces of requests, and those of results with where the
+	// head was when the frame of each answer slot was made.
+	bulkIn, bulkOut []byte
+	out             area
+	ends            []uint64
+	hasty           int // pieces for which the client is not waited for
+
 	// The frame that is being served while its results wait for room.
 	halted   bool
 	unserved []byte // its messages that have not been handled
@@ -71,6 +78,11 @@ type waitingFrame struct {
 	push    bool
 	class   uint8
 	start   int64
+	bulkEnd uint64 // of the area for pieces up to this frame
+
+	// A long result of which this is left, instead of a payload.
+	rest, whole []byte
+	total       int
 }
 
 func newSession(c *core, dev fabric.Device, h *wire.Hello) (*session, error) {
@@ -80,6 +92,7 @@ func newSession(c *core, dev fabric.Device, h *wire.Hello) (*session, error) {
 		window:  min(int(h.Window), cfg.Window),
 		results: min(int(h.Results), cfg.Results),
 		payload: min(int(h.Payload), cfg.Payload),
+		bulk:    min(int(h.Bulk), cfg.bulk()) &^ (lineSize*piecesInArea - 1),
 	}
 	dom, err := dev.NewDomain()
 	if err != nil {
@@ -87,7 +100,7 @@ func newSession(c *core, dev fabric.Device, h *wire.Hello) (*session, error) {
 	}
 	s.domain = dom
 	if s.reqs, err = dom.Alloc("rfp requests", s.rings.requestBytes(), fabric.RemoteWrite); err == nil {
-		s.answers, err = dom.Alloc("rfp answers", s.rings.resultBytes(), fabric.RemoteRead)
+		s.answers, err = dom.Alloc("rfp answers", s.rings.answerBytes(), fabric.RemoteRead)
 	}
 	if err != nil {
 		s.free()
@@ -98,7 +111,9 @@ func newSession(c *core, dev fabric.Device, h *wire.Hello) (*session, error) {
 		at := s.rings.requestAt(uint64(n + 1))
 		s.slots = append(s.slots, requestSlot{word: wordAt(mem, at), mem: mem[at : at+s.rings.requestStride()]})
 	}
-	s.answerMem, s.answerStride = s.answers.Bytes(), s.rings.resultStride()
+	slots := s.rings.resultBytes()
+	s.answerMem, s.bulkOut, s.answerStride = s.answers.Bytes()[:slots], s.answers.Bytes()[slots:], s.rings.resultStride()
+	s.bulkIn, s.out.size, s.ends = mem[s.rings.requestBulkAt():], s.rings.bulk, make([]uint64, s.rings.results)
 	s.inline = dev.Limits().MaxInline
 	return s, nil
 }
@@ -114,7 +129,7 @@ func (s *session) accept(ctx context.Context, req fabric.ConnRequest) error {
 		Core: uint16(s.core.index), Cores: uint16(cfg.Cores),
 		Window: uint16(s.rings.window), Results: uint16(s.rings.results),
 		Payload: uint32(s.rings.payload), MaxMessage: uint32(cfg.MaxMessage),
-		Requests: placeOf(s.reqs.Remote()), Answers: placeOf(s.answers.Remote()),
+		Requests: placeOf(s.reqs.Remote()), Answers: placeOf(s.answers.Remote()), Bulk: uint32(s.rings.bulk),
 	}
 	qp, err := req.Accept(ctx, fabric.QPConfig{
 		Transport: fabric.RC, Domain: s.domain, SendCQ: s.port.cq, RecvCQ: s.port.cq,
@@ -139,7 +154,7 @@ func (s *session) free() {
 
 // memory is what the session takes beside its queue pair.
 func (s *session) memory() int {
-	return s.rings.requestBytes() + s.rings.resultBytes() + s.waiting + cap(s.partial) + cap(s.unserved)
+	return s.rings.requestBytes() + s.rings.answerBytes() + s.waiting + cap(s.partial) + cap(s.unserved)
 }
 
 // mode says in which mode the client wants answers of a class.

@@ -7,7 +7,7 @@ import (
 
 // Version is the version of frames and handshake. Ends of different versions
 // refuse each other.
-const Version = 1
+const Version = 2
 
 const helloMagic = 0x5246 // "FR"
 
@@ -15,7 +15,7 @@ const helloMagic = 0x5246 // "FR"
 // fabric carries 56 bytes.
 const (
 	HelloSize   = 30
-	WelcomeSize = 44
+	WelcomeSize = 48
 )
 
 // AnyCore in a Hello leaves the choice of the core to the server.
@@ -34,6 +34,7 @@ type Hello struct {
 	Results uint16 // result frames that its memory for replies holds
 	Payload uint32 // of the largest frame that it takes
 	Replies Place  // where results can be written
+	Bulk    uint32 // bytes for pieces of long messages that it would like, in each direction
 }
 
 // Welcome is what the server answers.
@@ -45,6 +46,7 @@ type Welcome struct {
 	MaxMessage  uint32 // longest message
 	Requests    Place
 	Answers     Place
+	Bulk        uint32 // bytes for pieces, behind the slots of Requests and of Answers
 }
 
 // Append appends the encoded hello.
@@ -57,7 +59,7 @@ func (h *Hello) Append(b []byte) []byte {
 	b = le.AppendUint16(b, h.Results)
 	b = le.AppendUint32(b, h.Payload)
 	b = appendPlace(b, h.Replies)
-	return append(b, 0, 0, 0, 0)
+	return le.AppendUint32(b, h.Bulk)
 }
 
 // ParseHello decodes what a client said.
@@ -67,7 +69,7 @@ func ParseHello(b []byte) (h Hello, err error) {
 	}
 	le := binary.LittleEndian
 	h = Hello{Core: le.Uint16(b[4:]), Window: le.Uint16(b[6:]), Results: le.Uint16(b[8:]), Payload: le.Uint32(b[10:])}
-	h.Replies = placeAt(b[14:])
+	h.Replies, h.Bulk = placeAt(b[14:]), le.Uint32(b[26:])
 	return h, nil
 }
 
@@ -83,7 +85,7 @@ func (w *Welcome) Append(b []byte) []byte {
 	b = le.AppendUint32(b, w.Payload)
 	b = le.AppendUint32(b, w.MaxMessage)
 	b = appendPlace(b, w.Requests)
-	return appendPlace(b, w.Answers)
+	return le.AppendUint32(appendPlace(b, w.Answers), w.Bulk)
 }
 
 // ParseWelcome decodes what a server said.
@@ -96,7 +98,7 @@ func ParseWelcome(b []byte) (w Welcome, err error) {
 		Core: le.Uint16(b[4:]), Cores: le.Uint16(b[6:]), Window: le.Uint16(b[8:]), Results: le.Uint16(b[10:]),
 		Payload: le.Uint32(b[12:]), MaxMessage: le.Uint32(b[16:]),
 	}
-	w.Requests, w.Answers = placeAt(b[20:]), placeAt(b[32:])
+	w.Requests, w.Answers, w.Bulk = placeAt(b[20:]), placeAt(b[32:]), le.Uint32(b[44:])
 	return w, nil
 }
 

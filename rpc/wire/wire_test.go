@@ -16,11 +16,14 @@ func TestGoldenBytes(t *testing.T) {
 	PutEntry(request[RequestHeader:], 3, More)
 	copy(request[RequestHeader+EntryHeader:], "abc")
 	n := SealRequest(request, 0x1_0002, 7, 0x0304, Word1{Taken: 0x05060708, Class: 9, Flags: 10, Entries: 0x0B0C})
-	hello := Hello{Core: 0x0102, Window: 0x0304, Results: 0x0506, Payload: 0x0708090A, Replies: Place{Addr: 0x1112131415161718, Key: 0x191A1B1C}}
+	hello := Hello{Core: 0x0102, Window: 0x0304, Results: 0x0506, Payload: 0x0708090A, Replies: Place{Addr: 0x1112131415161718, Key: 0x191A1B1C}, Bulk: 0x31323334}
 	welcome := Welcome{
 		Core: 0x0102, Cores: 0x0304, Window: 0x0506, Results: 0x0708, Payload: 0x090A0B0C, MaxMessage: 0x0D0E0F10,
 		Requests: Place{Addr: 0x1112131415161718, Key: 0x191A1B1C}, Answers: Place{Addr: 0x2122232425262728, Key: 0x292A2B2C},
+		Bulk: 0x31323334,
 	}
+	var piece [PieceSize]byte
+	Piece{At: 0x01020304, Size: 0x05060708, Total: 0x090A0B0C, More: true}.Put(piece[:])
 	for _, c := range []struct {
 		what      string
 		got, want []byte
@@ -35,14 +38,15 @@ func TestGoldenBytes(t *testing.T) {
 		{"parked", word(uint64(ParkedWord0(3))), []byte{0x02, 0, 0, 0, 0, 0, 3, 0}},
 		{"failure", AppendFailure(nil, 0x0102, "no"), []byte{2, 1, 'n', 'o'}},
 		{"hello", hello.Append(nil), []byte{
-			0x46, 0x52, 1, 0, 2, 1, 4, 3, 6, 5, 0x0A, 9, 8, 7,
-			0x18, 0x17, 0x16, 0x15, 0x14, 0x13, 0x12, 0x11, 0x1C, 0x1B, 0x1A, 0x19, 0, 0, 0, 0,
+			0x46, 0x52, 2, 0, 2, 1, 4, 3, 6, 5, 0x0A, 9, 8, 7,
+			0x18, 0x17, 0x16, 0x15, 0x14, 0x13, 0x12, 0x11, 0x1C, 0x1B, 0x1A, 0x19, 0x34, 0x33, 0x32, 0x31,
 		}},
 		{"welcome", welcome.Append(nil), []byte{
-			0x46, 0x52, 1, 0, 2, 1, 4, 3, 6, 5, 8, 7, 0x0C, 0x0B, 0x0A, 9, 0x10, 0x0F, 0x0E, 0x0D,
+			0x46, 0x52, 2, 0, 2, 1, 4, 3, 6, 5, 8, 7, 0x0C, 0x0B, 0x0A, 9, 0x10, 0x0F, 0x0E, 0x0D,
 			0x18, 0x17, 0x16, 0x15, 0x14, 0x13, 0x12, 0x11, 0x1C, 0x1B, 0x1A, 0x19,
-			0x28, 0x27, 0x26, 0x25, 0x24, 0x23, 0x22, 0x21, 0x2C, 0x2B, 0x2A, 0x29,
+			0x28, 0x27, 0x26, 0x25, 0x24, 0x23, 0x22, 0x21, 0x2C, 0x2B, 0x2A, 0x29, 0x34, 0x33, 0x32, 0x31,
 		}},
+		{"piece", piece[:], []byte{4, 3, 2, 1, 8, 7, 6, 5, 0x0C, 0x0B, 0x0A, 9, 1, 0, 0, 0}},
 	} {
 		if !bytes.Equal(c.got, c.want) {
 			t.Errorf("%s:\n got %#v\nwant %#v", c.what, c.got, c.want)
@@ -53,12 +57,12 @@ func TestGoldenBytes(t *testing.T) {
 func word(v uint64) []byte { return binary.LittleEndian.AppendUint64(nil, v) }
 
 func TestGreetingsRoundTripAndFitTheHandshake(t *testing.T) {
-	hello := Hello{Core: AnyCore, Window: 16, Results: 32, Payload: 2048, Replies: Place{Addr: math.MaxUint64, Key: math.MaxUint32}}
+	hello := Hello{Core: AnyCore, Window: 16, Results: 32, Payload: 2048, Replies: Place{Addr: math.MaxUint64, Key: math.MaxUint32}, Bulk: 1 << 18}
 	b := hello.Append([]byte("x"))[1:]
 	if got, err := ParseHello(b); err != nil || got != hello || len(b) != HelloSize {
 		t.Errorf("hello of %d bytes: %+v, %v", len(b), got, err)
 	}
-	welcome := Welcome{Core: 1, Cores: 2, Window: 3, Results: 6, Payload: 256, MaxMessage: 1 << 20, Requests: Place{1, 2}, Answers: Place{3, 4}}
+	welcome := Welcome{Core: 1, Cores: 2, Window: 3, Results: 6, Payload: 256, MaxMessage: 1 << 20, Requests: Place{1, 2}, Answers: Place{3, 4}, Bulk: 5}
 	b = welcome.Append(nil)
 	if got, err := ParseWelcome(b); err != nil || got != welcome || len(b) != WelcomeSize {
 		t.Errorf("welcome of %d bytes: %+v, %v", len(b), got, err)
@@ -79,8 +83,8 @@ func TestGreetingsOfStrangersAreRefused(t *testing.T) {
 		{nil, "does not speak this protocol"},
 		{[]byte("GET / HTTP/1.1 and some more bytes"), "does not speak this protocol"},
 		{hello[:2], "does not speak this protocol"},
-		{newer, "speaks version 2 of the protocol, this one 1"},
-		{newer[:3], "speaks version 2"},
+		{newer, "speaks version 3 of the protocol, this one 2"},
+		{newer[:3], "speaks version 3"},
 		{hello[:HelloSize-1], "greeting of 29 bytes instead of"},
 	} {
 		for name, parse := range map[string]func([]byte) error{
@@ -90,6 +94,35 @@ func TestGreetingsOfStrangersAreRefused(t *testing.T) {
 			if err := parse(c.greeting); err == nil || !strings.Contains(err.Error(), c.says) {
 				t.Errorf("%s %q: %v, want: %s", name, c.greeting, err, c.says)
 			}
+		}
+	}
+}
+
+// A piece is accepted exactly when it lies in its area.
+func TestPieces(t *testing.T) {
+	for _, c := range []struct {
+		p  Piece
+		ok bool
+	}{
+		{Piece{At: 0, Size: 64}, true},
+		{Piece{At: 36, Size: 28, Total: 1 << 30, More: true}, true},
+		{Piece{At: 0, Size: 65}, false},
+		{Piece{At: 37, Size: 28}, false},
+		{Piece{At: 64, Size: 0}, false},
+		{Piece{At: math.MaxUint32, Size: math.MaxUint32}, false},
+	} {
+		var b [PieceSize + 1]byte
+		c.p.Put(b[:])
+		got, ok := ParsePiece(b[:PieceSize], 64)
+		if ok != c.ok || ok && got != c.p {
+			t.Errorf("%+v in 64 bytes: %+v, %v", c.p, got, ok)
+		}
+		if _, ok := ParsePiece(b[:], 64); ok {
+			t.Error("a piece that is too long is taken")
+		}
+		b[12] |= 2
+		if _, ok := ParsePiece(b[:PieceSize], 64); ok {
+			t.Error("unknown bits are taken")
 		}
 	}
 }

@@ -1,0 +1,262 @@
+package rfp
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/remora-kv/remora/fabric"
+	"github.com/remora-kv/remora/internal/fence"
+	"github.com/remora-kv/remora/rpc"
+	"github.com/remora-kv/remora/rpc/wire"
+)
+
+// bulk is the part of a Conn that moves pieces: its memory is made when it is
+// first needed, and holds an area for pieces to be written to the server, and one
+// for those that were read.
+type bulk struct {
+	memory *fabric.Region
+	piece  wire.Piece // that is being fetched, or was
+	flying bool       // its READ is on its way
+	here   bool       // it was read, and is part of the result
+}
+
+// needBulk makes sure of the memory for pieces.
+func (c *Conn) needBulk() error {
+	if c.rings.bulk == 0 || c.bulk.memory != nil {
+		return nil
+	}
+	var err error
+	c.bulk.memory, err = c.domain.Alloc("rfp pieces", 2*c.rings.bulk, 0)
+	return err
+}
+
+// writePiece writes the next piece of a message into the server's memory, and its
+// entry into b. It returns the length of the piece, 0 when there is no room. The
+// frame follows on the same queue pair, so the piece is there before it.
+func (c *Conn) writePiece(b, msg []byte) (n int, err error) {
+	n = min(len(msg), c.rings.pieceSize())
+	at, ok := c.out.take(n)
+	if !ok {
+		return 0, nil
+	}
+	copy(c.bulk.memory.Bytes()[at:], msg[:n])
+	if err := c.postWrite(&fabric.WR{
+		ID: kindWrite, Op: fabric.OpWrite,
+		Local: c.bulk.memory.Seg(at, n), Remote: c.reqs.At(c.rings.requestBulkAt() + at),
+	}); err != nil {
+		return 0, err
+	}
+	putPiece(b, at, n, c.largeTotal, n < len(msg))
+	return n, nil
+}
+
+// pieceEntry is the length of an entry that names a piece.
+const pieceEntry = wire.EntryHeader + wire.PieceSize
+
+// putPiece writes the entry of a piece, and returns its length.
+func putPiece(b []byte, at, n, total int, more bool) int {
+	wire.PutEntry(b, wire.PieceSize, wire.Bulk)
+	wire.Piece{At: uint32(at), Size: uint32(n), Total: uint32(total), More: more}.Put(b[wire.EntryHeader:])
+	return pieceEntry
+}
+
+// fetchPiece adds the piece that an entry names to the result, and reports
+// whether it is there: otherwise it is on its way, or the connection is over.
+func (c *Conn) fetchPiece(entry []byte) bool {
+	b := &c.bulk
+	switch {
+	case b.here:
+		return true
+	case b.flying:
+		return false
+	}
+	p, ok := wire.ParsePiece(entry, c.rings.bulk)
+	if !ok || len(c.partial)+int(p.Size) > c.MaxMessage() {
+		c.senseless()
+		return false
+	}
+	if err := c.needBulk(); err != nil {
+		c.fail(fmt.Errorf("no memory for a long result: %w", err))
+		return false
+	}
+	b.piece, b.flying = p, true
+	_ = c.post(&fabric.WR{
+		ID: kindPiece, Op: fabric.OpRead, Flags: fabric.FlagSignaled,
+		Local:  c.bulk.memory.Seg(c.rings.bulk+int(p.At), int(p.Size)),
+		Remote: c.answers.At(c.rings.resultBytes() + int(p.At)),
+	})
+	c.reap()
+	return b.here
+}
+
+// absorbPiece takes a piece after which the result goes on. It reports whether it
+// did: otherwise the piece is on its way, or the result is complete.
+func (c *Conn) absorbPiece(entry []byte) bool {
+	if !c.fetchPiece(entry) {
+		c.open, c.held = false, c.err == nil
+		return false
+	}
+	if !c.bulk.piece.More {
+		return false
+	}
+	c.bulk.here, c.pieced = false, true
+	return true
+}
+
+// pieceHere takes completions while a frame is held, and reports whether its
+// piece has come.
+func (c *Conn) pieceHere() bool {
+	if c.reap(); !c.bulk.here {
+		return false
+	}
+	c.held, c.open = false, true
+	return true
+}
+
+// pieceCame is called when the READ of a piece is done.
+func (c *Conn) pieceCame() {
+	b := &c.bulk
+	b.flying, b.here = false, true
+	fence.Count(&c.stats.pieces, 1)
+	if len(c.partial) == 0 {
+		c.partial = grow(c.partial, min(int(b.piece.Total), c.MaxMessage()))
+	}
+	at := c.rings.bulk + int(b.piece.At)
+	c.partial = append(c.partial, b.memory.Bytes()[at:at+int(b.piece.Size)]...)
+}
+
+// collect adds the piece that an entry of a request names to the message being
+// assembled (I6: it is copied once, and then private).
+func (c *core) collect(s *session, entry []byte) (more, ok bool) {
+	p, ok := wire.ParsePiece(entry, s.rings.bulk)
+	switch most := c.server.cfg.MaxMessage; {
+	case !ok || len(s.partial)+int(p.Size) > most:
+		return false, false
+	case s.partial == nil:
+		s.partial = c.spares.borrow(min(max(int(p.Total), int(p.Size)), most))
+	}
+	n, size := len(s.partial), int(p.Size)
+	s.partial = slices.Grow(s.partial, size)[:n+size]
+	fence.CopyIn(s.partial[n:], s.bulkIn[p.At:int(p.At)+size])
+	return p.More, true
+}
+
+// stream puts a long result into pieces, and what comes after it. While the
+// client takes them as they come it is waited for, because the result need not be
+// copied elsewhere then; a client that does not has the rest kept for it. The
+// entry of the last piece stays in the frame being filled.
+func (c *core) stream(s *session, class uint8, res, after []byte) {
+	if c.fill != 0 {
+		c.flush(s, class, false)
+	}
+	c.pushAll = c.pushAll || len(res) > c.server.cfg.PushAbove
+	for total := len(res) + len(after); !s.gone; {
+		n := min(len(res)+len(after), s.rings.pieceSize())
+		at, ok := c.awaitArea(s, n)
+		if !ok {
+			c.postpone(s, class, total, res, after)
+			return
+		}
+		k := min(n, len(res))
+		fence.CopyOut(s.bulkOut[at:], res[:k])
+		fence.CopyOut(s.bulkOut[at+k:], after[:n-k])
+		res, after = res[k:], after[n-k:]
+		more := len(res)+len(after) != 0
+		c.fill = putPiece(c.out, at, n, total, more)
+		if !more {
+			return
+		}
+		c.flush(s, class, false)
+	}
+}
+
+// lingerTime is how long a core waits for a client to take a piece. It is some
+// copies of one.
+const lingerTime = 50 * time.Microsecond
+
+// awaitArea waits for room for a piece and its frame.
+func (c *core) awaitArea(s *session, n int) (at int, ok bool) {
+	if len(s.backlog) != 0 {
+		return 0, false
+	}
+	if s.told() && s.room() {
+		if at, ok = s.out.take(n); ok {
+			return at, true
+		}
+	}
+	if s.hasty > 0 {
+		s.hasty-- // it did not take pieces in time before
+		return 0, false
+	}
+	c.lingerFor, c.lingerSize = s, n
+	if !c.linger.Wait(c.lingerf, lingerTime) {
+		s.hasty = hastyResults
+		return 0, false
+	}
+	return s.out.take(n)
+}
+
+// hastyResults is for how many pieces a client that let a core wait in vain is
+// not waited for again.
+const hastyResults = 256
+
+// roomCame looks whether there is room for the piece that is waited for.
+func (c *core) roomCame() bool {
+	s := c.lingerFor
+	probe := s.out
+	_, ok := probe.take(c.lingerSize)
+	if !ok || !s.room() {
+		if !s.told() {
+			return false
+		}
+		probe = s.out
+		_, ok = probe.take(c.lingerSize)
+	}
+	return ok && s.room()
+}
+
+// postpone keeps what is left of a long result until there is room.
+func (c *core) postpone(s *session, class uint8, total int, res, after []byte) {
+	rest := append(append(c.spares.borrow(len(res)+len(after)), res...), after...)
+	s.backlog = append(s.backlog, waitingFrame{
+		rest: rest, whole: rest, total: total, push: c.pushAll, class: class, start: c.start,
+	})
+	s.waiting += len(rest)
+	c.slowDown(s)
+}
+
+// pour puts pieces of a result that was kept into the area while there is room.
+// It reports whether all of it is there.
+func (c *core) pour(s *session, f *waitingFrame) bool {
+	for !s.gone && s.room() {
+		n := min(len(f.rest), s.rings.pieceSize())
+		at, ok := s.out.take(n)
+		if !ok {
+			return false
+		}
+		fence.CopyOut(s.bulkOut[at:], f.rest[:n])
+		f.rest = f.rest[n:]
+		more := len(f.rest) != 0
+		putPiece(c.entry[:], at, n, f.total, more)
+		c.place(s, &waitingFrame{payload: c.entry[:], last: f.last && !more, push: f.push, class: f.class, start: f.start, bulkEnd: s.out.head})
+		if !more {
+			return true
+		}
+	}
+	return false
+}
+
+// longOf joins a result and what comes after it, for sessions without an area.
+func (c *core) longOf(res, after []byte) []byte {
+	if len(after) == 0 {
+		return res
+	}
+	c.joined = append(append(grow(c.joined, len(res)+len(after)), res...), after...)
+	return c.joined
+}
+
+// tooLong is the failure of a result that no message can hold.
+func (c *core) tooLong(n int) error {
+	return &rpc.Error{Code: rpc.CodeTooLarge, Text: fmt.Sprintf("the result has %d bytes, allowed are %d", n, c.server.cfg.MaxMessage)}
+}
