@@ -277,7 +277,8 @@ func (c *Conn) Close() error {
 	if c.cq != nil {
 		_ = c.cq.Close()
 	}
-	for _, r := range []*fabric.Region{c.local, c.replies, c.bulk.memory} {
+	c.bulk.close()
+	for _, r := range []*fabric.Region{c.local, c.replies} {
 		if r != nil {
 			_ = r.Close()
 		}

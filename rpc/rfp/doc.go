@@ -23,17 +23,22 @@
 //   - A parked session is one whose request slots the server does not look at.
 //     Its next answer slot says so. The client, which looks there for its
 //     answer, rings: a SEND of no bytes.
+//   - A piece is part of a message longer than a frame. It lies in the bulk area
+//     of its direction, behind the slots, and an entry of a frame says where. Both
+//     ends copy pieces at the same time.
 //   - Patience is how often the client looks at its own completion queue before
 //     the first READ of an answer.
 //
 // # Memory
 //
 //	of the server, for each session
-//	  requests   | modes, a byte per class (256) | taken | choice | slot 0 | slot 1 | ...    WRITE
-//	  answers    | slot 0 | slot 1 | ...                                            READ
+//	  requests   | modes, a byte per class (256) | taken | choice | slot 0 | ... | bulk    WRITE
+//	  answers    | slot 0 | slot 1 | ... | bulk                                     READ
 //	of the client
 //	  replies    | slot 0 | slot 1 | ...                                            WRITE
 //	  local      | request slots | landing slots, one for each answer slot | words
+//	  stage      | bulk, from which pieces are written       when first needed
+//	  landing    | a long result, read piece by piece        likewise
 //
 // Request frame n lies in slot (n-1) mod Window, result frame n in slot (n-1)
 // mod Results, in all three places.
@@ -52,19 +57,26 @@
 //	I3  A result frame is in its answer slot before it is pushed, so that
 //	    fetching finds every answer, whatever mode either side believes in.
 //	I4  A client that waits looks into the answer slot again and again, with
-//	    growing pauses when it expects a push, and once more before it sleeps. So neither a change of mode that
-//	    crosses an answer, nor a session parked while a request is on its way,
-//	    can make it wait for ever.
+//	    growing pauses when it expects a push, and once more before it sleeps. So
+//	    neither a change of mode that crosses an answer, nor a session parked while
+//	    a request is on its way, can make it wait for ever.
 //	I5  Parking: the server announces it in the answer slot, then looks at the
 //	    request slot once more. It does so only while the client is known to have
 //	    taken the frame that was there before.
 //	I6  The server copies a frame out of memory that the client can write before
 //	    it looks at it, and checks every number in the copy. What does not fit
 //	    ends the session, with a reason in the log and a count, and nothing else.
+//	    Pieces too are copied once, into the message that is being assembled.
 //	I7  Handlers see and fill memory that no client can reach.
-//	I8  Memory of a session is bounded: the rings, one message being assembled,
-//	    at most MaxMessage + one frame of results that wait for room, and what is
-//	    left of one request frame, whose messages are handled when there is room.
+//	I8  Memory of a session is bounded: the rings and areas, one message being
+//	    assembled, at most MaxMessage + one frame of results that wait for room, and
+//	    what is left of one request frame, whose messages are handled when there is
+//	    room.
+//	I9  A piece of a request is free again when the frame that names it was
+//	    answered, a piece of a result when its frame was taken (I2). The message is
+//	    exactly as long as its pieces together, which each of them says.
+//	I10 A core waits for a client to take pieces for some ten microseconds at most,
+//	    and not again for a client that let it wait in vain; the rest is kept.
 //
 // # Threads
 //

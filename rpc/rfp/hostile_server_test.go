@@ -54,6 +54,9 @@ var lies = []lie{
 	{name: "empty parts without end", tell: func(s *rawServer, stop <-chan struct{}) {
 		s.frames(stop, bytes.Repeat(entry(nil, wire.More), 100))
 	}},
+	{name: "a piece though there is no area", fail: true, tell: func(s *rawServer, _ <-chan struct{}) {
+		s.frame(1, pieceEntry(wire.Piece{Size: 10, Total: 10}), true)
+	}},
 	{name: "parked for ever", tell: func(s *rawServer, _ <-chan struct{}) { s.putWord(0, wire.ParkedWord0(1)) }},
 	{name: "frame of the future", tell: func(s *rawServer, _ <-chan struct{}) {
 		for n := uint64(2); n < 9; n++ {

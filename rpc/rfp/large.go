@@ -29,7 +29,7 @@ func (c *Conn) sendLarge(class uint8, msg []byte) error {
 	if c.full() {
 		return rpc.ErrWindowFull
 	}
-	if err := c.needBulk(); err != nil {
+	if err := c.needStage(); err != nil {
 		return err
 	}
 	c.counted()

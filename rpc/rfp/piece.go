@@ -11,24 +11,59 @@ import (
 	"github.com/remora-kv/remora/rpc/wire"
 )
 
-// bulk is the part of a Conn that moves pieces: its memory is made when it is
-// first needed, and holds an area for pieces to be written to the server, and one
-// for those that were read.
+// bulk is the part of a Conn that moves pieces. Its memory is made when it is
+// first needed.
 type bulk struct {
-	memory *fabric.Region
-	piece  wire.Piece // that is being fetched, or was
-	flying bool       // its READ is on its way
-	here   bool       // it was read, and is part of the result
+	stage   *fabric.Region // an area from which pieces are written to the server
+	landing *fabric.Region // a long result, read piece by piece
+	arrived int            // bytes of it that are there
+	piece   wire.Piece     // that is being fetched, or was
+	flying  bool           // its READ is on its way
+	here    bool           // it was read
 }
 
-// needBulk makes sure of the memory for pieces.
-func (c *Conn) needBulk() error {
-	if c.rings.bulk == 0 || c.bulk.memory != nil {
+// needStage makes sure of memory from which pieces are written.
+func (c *Conn) needStage() (err error) {
+	if c.rings.bulk != 0 && c.bulk.stage == nil {
+		c.bulk.stage, err = c.domain.Alloc("rfp pieces", c.rings.bulk, 0)
+	}
+	return err
+}
+
+// needLanding makes sure of memory for a result. Sizes are rounded up, so that
+// they seldom change.
+func (c *Conn) needLanding(total int) (err error) {
+	old := c.bulk.landing
+	if old != nil && old.Len() >= total {
 		return nil
 	}
-	var err error
-	c.bulk.memory, err = c.domain.Alloc("rfp pieces", 2*c.rings.bulk, 0)
-	return err
+	size := c.rings.bulk
+	for size < total {
+		size *= 2
+	}
+	if c.bulk.landing, err = c.domain.Alloc("rfp long result", size, 0); err != nil {
+		c.bulk.landing = old
+		return err
+	}
+	if old != nil {
+		return old.Close()
+	}
+	return nil
+}
+
+// longResult is the result that has come in pieces, until the next one comes.
+func (c *Conn) longResult() []byte {
+	n := c.bulk.arrived
+	c.bulk.arrived, c.bulk.here, c.pieced = 0, false, true
+	return c.bulk.landing.Bytes()[:n:n]
+}
+
+func (b *bulk) close() {
+	for _, r := range []*fabric.Region{b.stage, b.landing} {
+		if r != nil {
+			_ = r.Close()
+		}
+	}
 }
 
 // writePiece writes the next piece of a message into the server's memory, and its
@@ -40,10 +75,10 @@ func (c *Conn) writePiece(b, msg []byte) (n int, err error) {
 	if !ok {
 		return 0, nil
 	}
-	copy(c.bulk.memory.Bytes()[at:], msg[:n])
+	copy(c.bulk.stage.Bytes()[at:], msg[:n])
 	if err := c.postWrite(&fabric.WR{
 		ID: kindWrite, Op: fabric.OpWrite,
-		Local: c.bulk.memory.Seg(at, n), Remote: c.reqs.At(c.rings.requestBulkAt() + at),
+		Local: c.bulk.stage.Seg(at, n), Remote: c.reqs.At(c.rings.requestBulkAt() + at),
 	}); err != nil {
 		return 0, err
 	}
@@ -72,18 +107,18 @@ func (c *Conn) fetchPiece(entry []byte) bool {
 		return false
 	}
 	p, ok := wire.ParsePiece(entry, c.rings.bulk)
-	if !ok || len(c.partial)+int(p.Size) > c.MaxMessage() {
+	if !ok || !fits(&p, b.arrived, c.MaxMessage()) || len(c.partial) != 0 || b.arrived != 0 && p.Total != b.piece.Total {
 		c.senseless()
 		return false
 	}
-	if err := c.needBulk(); err != nil {
-		c.fail(fmt.Errorf("no memory for a long result: %w", err))
+	if err := c.needLanding(int(p.Total)); err != nil {
+		c.fail(fmt.Errorf("no memory for a result of %d bytes: %w", p.Total, err))
 		return false
 	}
 	b.piece, b.flying = p, true
 	_ = c.post(&fabric.WR{
 		ID: kindPiece, Op: fabric.OpRead, Flags: fabric.FlagSignaled,
-		Local:  c.bulk.memory.Seg(c.rings.bulk+int(p.At), int(p.Size)),
+		Local:  b.landing.Seg(b.arrived, int(p.Size)),
 		Remote: c.answers.At(c.rings.resultBytes() + int(p.At)),
 	})
 	c.reap()
@@ -118,23 +153,26 @@ func (c *Conn) pieceHere() bool {
 func (c *Conn) pieceCame() {
 	b := &c.bulk
 	b.flying, b.here = false, true
+	b.arrived += int(b.piece.Size)
 	fence.Count(&c.stats.pieces, 1)
-	if len(c.partial) == 0 {
-		c.partial = grow(c.partial, min(int(b.piece.Total), c.MaxMessage()))
-	}
-	at := c.rings.bulk + int(b.piece.At)
-	c.partial = append(c.partial, b.memory.Bytes()[at:at+int(b.piece.Size)]...)
+}
+
+// fits reports whether a piece can follow so many bytes of its message: the total
+// is that of all pieces, and not longer than a message may be.
+func fits(p *wire.Piece, had, most int) bool {
+	total := had + int(p.Size)
+	return int(p.Total) <= most && (p.More && total < int(p.Total) || !p.More && total == int(p.Total))
 }
 
 // collect adds the piece that an entry of a request names to the message being
 // assembled (I6: it is copied once, and then private).
 func (c *core) collect(s *session, entry []byte) (more, ok bool) {
 	p, ok := wire.ParsePiece(entry, s.rings.bulk)
-	switch most := c.server.cfg.MaxMessage; {
-	case !ok || len(s.partial)+int(p.Size) > most:
+	switch {
+	case !ok || !fits(&p, len(s.partial), c.server.cfg.MaxMessage):
 		return false, false
 	case s.partial == nil:
-		s.partial = c.spares.borrow(min(max(int(p.Total), int(p.Size)), most))
+		s.partial = c.spares.borrow(int(p.Total))
 	}
 	n, size := len(s.partial), int(p.Size)
 	s.partial = slices.Grow(s.partial, size)[:n+size]

@@ -324,7 +324,7 @@ func (c *Conn) Next() (data []byte, err error, ok bool) { //nolint:revive // ok 
 		entry, rest, marks, bad = wire.NextEntry(c.cur)
 	}
 	if marks == wire.Bulk {
-		entry, marks, c.bulk.here, c.pieced = nil, 0, false, true
+		entry, marks = c.longResult(), 0
 	}
 	if len(c.partial)+len(entry) > c.MaxMessage() {
 		c.senseless()

@@ -53,7 +53,13 @@
 //	| size   | bytes   |    bits 0-29 size, bit 30 more of this message follows,
 //	+--------+---------+    bit 31 the message is a failure
 //
-// A failure is a code (16 bits) and a text.
+// A failure is a code (16 bits) and a text. With both bits set the entry is a
+// Piece: the bytes lie in the bulk area of its direction.
+//
+//	0      4      8       12
+//	+------+------+-------+-------+
+//	| at   | size | total | flags |    bit 0 of flags: more pieces follow
+//	+------+------+-------+-------+
 //
 // # Invariants
 //

@@ -13,7 +13,7 @@ const PieceSize = 16
 // last one.
 type Piece struct {
 	At, Size uint32 // in the area
-	Total    uint32 // of the message, as its sender says: a hint
+	Total    uint32 // bytes of the message: the sum of all its pieces
 	More     bool   // the message goes on in the next piece
 }
 
