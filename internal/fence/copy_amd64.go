@@ -2,6 +2,11 @@
 
 package fence
 
+import "golang.org/x/sys/cpu"
+
+// hasAVX lets the copies take 32 bytes at a time.
+var hasAVX = cpu.X86.HasAVX
+
 // copyOut copies n > 0 bytes with the orderings of CopyOut.
 //
 //go:noescape

@@ -24,9 +24,36 @@
 	MOVQ  R11, 48(DI); \
 	MOVQ  R12, 56(DI)
 
+// WIDE copies 128 bytes with four loads and four stores of 32. An aligned word of
+// the shared side never lies across the parts in which a CPU may execute such an
+// access: lines, and halves of 16 bytes.
+#define WIDE \
+	VMOVDQU 0(SI), Y0; \
+	VMOVDQU 32(SI), Y1; \
+	VMOVDQU 64(SI), Y2; \
+	VMOVDQU 96(SI), Y3; \
+	VMOVDQU Y0, 0(DI); \
+	VMOVDQU Y1, 32(DI); \
+	VMOVDQU Y2, 64(DI); \
+	VMOVDQU Y3, 96(DI)
+
 // BODY copies CX bytes, CX >= 0, from SI to DI, the shared side being aligned to
 // 8 bytes or CX being less than its alignment.
 #define BODY \
+	CMPQ  CX, $256; \
+	JLT   narrow; \
+	CMPB  ·hasAVX(SB), $0; \
+	JEQ   narrow; \
+	PCALIGN $32; \
+wide: \
+	WIDE; \
+	ADDQ  $128, SI; \
+	ADDQ  $128, DI; \
+	SUBQ  $128, CX; \
+	CMPQ  CX, $128; \
+	JGE   wide; \
+	VZEROUPPER; \
+narrow: \
 	SUBQ  $64, CX; \
 	JLT   rest; \
 	PCALIGN $32; \

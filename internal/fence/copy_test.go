@@ -7,7 +7,7 @@ import (
 )
 
 const (
-	maxLen   = 300
+	maxLen   = 450
 	maxAlign = 16
 	guard    = 0xEE
 )
