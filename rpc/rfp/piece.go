@@ -189,6 +189,7 @@ func (c *core) stream(s *session, class uint8, res, after []byte) {
 		c.flush(s, class, false)
 	}
 	c.pushAll = c.pushAll || len(res) > c.server.cfg.PushAbove
+	c.start = 0 // how long copies take says nothing about the procedure
 	for total := len(res) + len(after); !s.gone; {
 		n := min(len(res)+len(after), s.rings.pieceSize())
 		at, ok := c.awaitArea(s, n)
