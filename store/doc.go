@@ -5,7 +5,7 @@
 // A partition is one engine's table with its own memory. It belongs to one core
 // of a server and is used by one goroutine at a time (EREW: nothing in it is
 // locked). A server of N cores has N partitions; which one holds a key follows
-// from the key's hash (Partition).
+// from the key's hash (PartitionOf).
 //
 // An item is a key, a value and what is known about them: a version, flags that
 // the store does not interpret, and the time when it expires. A key has 0 to

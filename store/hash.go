@@ -9,6 +9,9 @@ type Seed uint64
 // Hash returns the hash of a key.
 func (s Seed) Hash(key []byte) uint64 { return xxh3.HashSeed(key, uint64(s)) }
 
+// HashString is Hash for a key that is a string.
+func (s Seed) HashString(key string) uint64 { return xxh3.HashStringSeed(key, uint64(s)) }
+
 // Key returns the key with its hash.
 func (s Seed) Key(key []byte) Key { return Key{Hash: s.Hash(key), Bytes: key} }
 

@@ -121,20 +121,20 @@ type Prefetcher interface {
 
 // Stats is what a partition holds now and what it did since it was made.
 type Stats struct {
-	Items      int64 // items that can be found, expired ones that were not come across included
-	KeyBytes   int64 // bytes of their keys
-	ValueBytes int64 // bytes of their values
+	Items      int64 `json:"items"`       // items that can be found, expired ones that were not come across included
+	KeyBytes   int64 `json:"key_bytes"`   // bytes of their keys
+	ValueBytes int64 `json:"value_bytes"` // bytes of their values
 
-	Memory     int64 // Config.Memory
-	IndexBytes int64 // used by the index
-	ItemBytes  int64 // used by items, their headers and padding included
+	Memory     int64 `json:"memory"`      // Config.Memory
+	IndexBytes int64 `json:"index_bytes"` // used by the index
+	ItemBytes  int64 `json:"item_bytes"`  // used by items, their headers and padding included
 
-	Gets    uint64
-	Hits    uint64
-	Puts    uint64 // that succeeded
-	Deletes uint64 // that succeeded
-	Evicted uint64 // items that were lost to make room
-	Expired uint64 // items that were reclaimed after their expiry
-	Rescued uint64 // items that were kept when their turn came, because they had been used
-	Refused uint64 // Puts that failed with ErrFull
+	Gets    uint64 `json:"gets"`
+	Hits    uint64 `json:"hits"`
+	Puts    uint64 `json:"puts"`    // that succeeded
+	Deletes uint64 `json:"deletes"` // that succeeded
+	Evicted uint64 `json:"evicted"` // items that were lost to make room
+	Expired uint64 `json:"expired"` // items that were reclaimed after their expiry
+	Rescued uint64 `json:"rescued"` // items that were kept when their turn came, because they had been used
+	Refused uint64 `json:"refused"` // Puts that failed with ErrFull
 }

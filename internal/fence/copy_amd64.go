@@ -5,7 +5,7 @@ package fence
 import "golang.org/x/sys/cpu"
 
 // hasAVX lets the copies take 32 bytes at a time.
-var hasAVX = cpu.X86.HasAVX
+var hasAVX = cpu.X86.HasAVX //nolint:unused // by copy_amd64.s
 
 // copyOut copies n > 0 bytes with the orderings of CopyOut.
 //

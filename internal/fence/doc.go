@@ -45,6 +45,7 @@
 //	bytes into memory that a peer reads meanwhile        CopyOut
 //	bytes out of memory that a peer writes meanwhile     CopyIn
 //	nothing to do, be kind to the sibling thread         Pause, PauseN
+//	a line will be needed soon                           ExpectRead, ExpectWrite
 //
 // # Invariants
 //

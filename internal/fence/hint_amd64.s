@@ -22,3 +22,9 @@ TEXT ·ExpectWrite(SB), NOSPLIT, $0-8
 	MOVQ  p+0(FP), AX
 	BYTE  $0x0F; BYTE $0x0D; BYTE $0x08 // PREFETCHW (AX), a NOP where unknown
 	RET
+
+// func ExpectRead(p *byte)
+TEXT ·ExpectRead(SB), NOSPLIT, $0-8
+	MOVQ  p+0(FP), AX
+	PREFETCHT0 (AX)
+	RET

@@ -22,3 +22,9 @@ TEXT ·ExpectWrite(SB), NOSPLIT, $0-8
 	MOVD  p+0(FP), R0
 	PRFM  (R0), PSTL1KEEP
 	RET
+
+// func ExpectRead(p *byte)
+TEXT ·ExpectRead(SB), NOSPLIT, $0-8
+	MOVD  p+0(FP), R0
+	PRFM  (R0), PLDL1KEEP
+	RET

@@ -17,3 +17,9 @@ func PauseN(n int)
 //
 //go:noescape
 func ExpectWrite(p *byte)
+
+// ExpectRead starts to fetch the line of p for reading, and does not wait for
+// it: PREFETCHT0 on amd64, PRFM PLDL1KEEP on arm64. p need not be mapped.
+//
+//go:noescape
+func ExpectRead(p *byte)

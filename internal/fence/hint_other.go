@@ -11,3 +11,7 @@ func PauseN(n int) {}
 // ExpectWrite starts to fetch the line of p for writing. There is no such hint
 // here.
 func ExpectWrite(p *byte) {}
+
+// ExpectRead starts to fetch the line of p for reading. There is no such hint
+// here.
+func ExpectRead(p *byte) {}

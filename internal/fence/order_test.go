@@ -257,6 +257,30 @@ func TestPause(t *testing.T) {
 	}
 }
 
+// Hints change nothing, wherever they point.
+func TestExpect(t *testing.T) {
+	line := alignedBuffer(64)
+	fillBytes(line, 7)
+	for i := range line {
+		ExpectRead(&line[i])
+		ExpectWrite(&line[i])
+	}
+	ExpectRead(nil)
+	ExpectWrite(nil)
+	for i, b := range line {
+		if b != 7 {
+			t.Fatalf("byte %d is %d after a hint, was 7", i, b)
+		}
+	}
+}
+
+func BenchmarkExpectRead(b *testing.B) {
+	line := alignedBuffer(64)
+	for b.Loop() {
+		ExpectRead(&line[0])
+	}
+}
+
 func BenchmarkPublish64(b *testing.B) {
 	var p atomic.Uint64
 	for b.Loop() {

@@ -1,0 +1,107 @@
+package lru8
+
+// Overflow buckets, in Store mode only. The last slot of a full bucket becomes
+// the link to a further one, which begins with the item that was in that slot.
+
+// maxChain is how many overflow buckets a bucket may have (S8).
+const maxChain = 8
+
+// chainBlock is the length of the block of an overflow bucket.
+const chainBlock = (8 + bucketSize + unit - 1) &^ (unit - 1)
+
+// chained returns the overflow bucket that a link leads to.
+func (t *Table) chained(link slot) bucket {
+	from := link.offset() + 8
+	return t.space.mem[from : from+bucketSize : from+bucketSize]
+}
+
+// append puts an item at the end of the chain of its bucket, and says whether
+// there was room. A full chain first loses what has expired.
+func (t *Table) append(w slot, hash uint64, now int64) bool {
+	first := t.bucketAt(t.bucketOf(hash))
+	b, length := t.lastOf(first)
+	if b.count() == slots && t.mortal > 0 {
+		t.expireChain(first, now)
+		b, length = t.lastOf(first)
+	}
+	n := b.count()
+	if n < slots {
+		b.setSlot(n, w)
+		return true
+	}
+	if length == maxChain {
+		return false
+	}
+	off := t.takeChain()
+	if off == 0 {
+		return false
+	}
+	next := t.chained(linkTo(off))
+	clear(next)
+	next.setSlot(0, b.slot(slots-1))
+	next.setSlot(1, w)
+	b.setSlot(slots-1, linkTo(off))
+	return true
+}
+
+// lastOf returns the last bucket of a chain, and how many links lead to it.
+func (t *Table) lastOf(first bucket) (last bucket, length int) {
+	for last = first; last.slot(slots - 1).isLink(); length++ {
+		last = t.chained(last.slot(slots - 1))
+	}
+	return last, length
+}
+
+// expireChain reclaims the items of a bucket and its chain that have expired.
+func (t *Table) expireChain(first bucket, now int64) {
+	for b := first; ; {
+		for i := 0; i < slots && b.slot(i) != 0 && !b.slot(i).isLink(); {
+			off := b.slot(i).offset()
+			if !t.expired(off, now) {
+				i++
+				continue
+			}
+			// Another item takes its slot, which may be the last of an overflow
+			// bucket: begin again, since that may be this one.
+			t.stats.Expired++
+			t.unlink(place{b, i, off})
+			t.space.give(off)
+			b, i = first, 0
+		}
+		if !b.slot(slots - 1).isLink() {
+			return
+		}
+		b = t.chained(b.slot(slots - 1))
+	}
+}
+
+// takeChain takes a block for an overflow bucket, or returns 0.
+func (t *Table) takeChain() uint64 {
+	off := t.space.take(chainBlock)
+	if off != 0 {
+		t.space.setKind(off, kindChain)
+		t.space.trim(off, chainBlock)
+		t.chainBytes += int64(t.space.size(off))
+	}
+	return off
+}
+
+// unchain empties slot i of bucket b, which is first or in the chain of first:
+// the last item of the chain moves there. An overflow bucket that is left with
+// one item gives it back to the bucket before (L3).
+func (t *Table) unchain(first, b bucket, i int) {
+	var before bucket
+	last := first
+	for last.slot(slots - 1).isLink() {
+		before, last = last, t.chained(last.slot(slots-1))
+	}
+	n := last.count() - 1
+	b.setSlot(i, last.slot(n))
+	last.setSlot(n, 0)
+	if n == 1 && before != nil {
+		off := before.slot(slots - 1).offset()
+		before.setSlot(slots-1, last.slot(0))
+		t.chainBytes -= int64(t.space.size(off))
+		t.space.give(off)
+	}
+}

@@ -1,0 +1,115 @@
+package lru8
+
+import (
+	"errors"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/remora-kv/remora/store"
+)
+
+// chainLimit is how many items a bucket and its overflow buckets hold: the last
+// slot of all but the last is a link.
+const chainLimit = (slots-1)*maxChain + slots
+
+// TestChain fills one bucket until it is refused, and empties it in random order.
+func TestChain(t *testing.T) {
+	r := open(t, store.Store, 1<<20)
+	random := rand.New(rand.NewPCG(1, 2))
+	empty := r.Stats()
+	for round := range 5 {
+		for i := range chainLimit {
+			r.put(colliding(i), i)
+			r.check()
+		}
+		k := colliding(chainLimit)
+		if _, err := r.Put(k, store.Entry{}, store.Always(), 0); !errors.Is(err, store.ErrFull) {
+			t.Fatalf("Put of item %d of one hash: %v", chainLimit, err)
+		}
+		r.put(colliding(5), 1000) // one that is there is another matter
+		for _, i := range random.Perm(chainLimit) {
+			if !r.has(colliding(i)) {
+				t.Fatalf("round %d: key %d is not there", round, i)
+			}
+			if err := r.Delete(colliding(i), store.Always(), 0); err != nil {
+				t.Fatalf("round %d: Delete of key %d: %v", round, i, err)
+			}
+			r.check()
+		}
+		if st := r.Stats(); st.IndexBytes != empty.IndexBytes || st.ItemBytes != 0 {
+			t.Fatalf("round %d: everything was deleted: %+v", round, st)
+		}
+	}
+}
+
+// TestChainWithoutMemory has a full bucket and no block for an overflow bucket:
+// the Put is refused, and nothing has changed.
+func TestChainWithoutMemory(t *testing.T) {
+	r := open(t, store.Store, store.MinMemory)
+	for i := range slots {
+		r.put(colliding(i), 0)
+	}
+	r.fillUp(1000, 3000)
+	r.fillUp(2000, 0)
+	before := r.Stats()
+	k := colliding(slots)
+	if _, err := r.Put(k, store.Entry{}, store.Always(), 0); !errors.Is(err, store.ErrFull) {
+		t.Fatalf("Put: %v", err)
+	}
+	before.Refused++
+	if st := r.Stats(); st != before {
+		t.Errorf("from %+v to %+v", before, st)
+	}
+	r.check()
+}
+
+// TestStoreFill states how full a store gets before the first item is refused.
+func TestStoreFill(t *testing.T) {
+	for _, c := range []struct {
+		size int
+		fill float64 // blocks and overflow buckets, as a share of item memory
+	}{
+		{0, 0.99}, {32, 0.99}, {100, 0.99}, {1000, 0.99}, {10_000, 0.97},
+	} {
+		r := open(t, store.Store, 1<<20)
+		n := r.fillUp(0, c.size)
+		fill := 1 - float64(r.space.free)/float64(r.space.end-r.space.first)
+		t.Logf("values of %d bytes: %d items until the first refusal, item memory %.1f %% full, %d bytes in overflow buckets",
+			c.size, n, 100*fill, r.chainBytes)
+		if fill < c.fill {
+			t.Errorf("values of %d bytes: refused at %.1f %%, want %.1f %%", c.size, 100*fill, 100*c.fill)
+		}
+	}
+}
+
+// TestExpireChain has a full chain of which some items have expired: a new item
+// takes the place of one, without an overflow bucket more.
+func TestExpireChain(t *testing.T) {
+	for _, every := range []int{1, 2, 3, 7, 30} {
+		r := open(t, store.Store, 1<<20)
+		for i := range chainLimit {
+			k := colliding(i)
+			e := store.Entry{Value: value(k, 20)}
+			if i%every == 0 {
+				e.Expires = 10
+			}
+			if _, err := r.Put(k, e, store.Always(), 0); err != nil {
+				t.Fatal(err)
+			}
+		}
+		k := colliding(1000)
+		if _, err := r.Put(k, store.Entry{Value: value(k, 20)}, store.Always(), 10); err != nil {
+			t.Fatal(err)
+		}
+		r.check()
+		expired := (chainLimit + every - 1) / every
+		if st := r.Stats(); int(st.Items) != chainLimit+1-expired || int(st.Expired) != expired || r.mortal != 0 {
+			t.Errorf("every %d: %d expired of %d: %+v", every, expired, chainLimit, st)
+		}
+		for i := range chainLimit {
+			if r.has(colliding(i)) != (i%every != 0) {
+				t.Errorf("every %d: key %d", every, i)
+			}
+		}
+	}
+}

@@ -1,0 +1,64 @@
+package lru8
+
+import (
+	"encoding/binary"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/remora-kv/remora/store"
+)
+
+// TestCheckReasons breaks a store in one place each, and expects Check to say
+// where. That any flipped bit is noticed or unused is a case of the suite.
+func TestCheckReasons(t *testing.T) {
+	newStore := func() *rig {
+		table, err := New(store.Config{Memory: store.MinMemory, Mode: store.Store, Seed: seed})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := &rig{table, t}
+		for i := range 20 {
+			r.put(colliding(i), 100)
+			r.put(key(i), i*10)
+		}
+		for i := range 10 {
+			_ = r.Delete(key(2*i), store.Always(), 0)
+		}
+		return r
+	}
+	for _, c := range []struct {
+		what  string
+		spoil func(r *rig)
+	}{
+		{"checksums", func(r *rig) { r.valueOf(r.blockOf(colliding(3)))[5] ^= 1 }},
+		{"has version", func(r *rig) { r.last = 3 }},
+		{"behind a block", func(r *rig) { r.space.setPrevSize(r.blockOf(key(3)), 16) }},
+		{"found 0 times", func(r *rig) { p := r.locate(r.blockOf(key(3))); p.b.setSlot(p.i, p.b.slot(p.i)^1<<50) }},
+		{"has a gap", func(r *rig) { r.bucketAt(r.bucketOf(colliding(0).Hash)).setSlot(2, 0) }},
+		{"is no link", func(r *rig) { r.bucketAt(r.bucketOf(colliding(0).Hash)).setSlot(0, linkTo(r.space.first)) }},
+		{"leads out", func(r *rig) { r.bucketAt(0).setSlot(0, slotFor(1<<40, 0)) }},
+		{"free blocks before", func(r *rig) { r.space.setKind(r.space.next(r.space.heads[binOf(blockSize(16, 40))]), kindFree) }},
+		{"of no kind", func(r *rig) { r.space.setKind(r.blockOf(key(1)), 9) }},
+		{"bin", func(r *rig) { r.space.heads[20] = r.space.first }},
+		{"marked wrongly", func(r *rig) { r.space.full[0] ^= 1 << 33 }},
+		{"the hand", func(r *rig) { r.space.hand = r.space.first + 8 }},
+		{"end at", func(r *rig) { binary.LittleEndian.PutUint64(r.space.mem[r.space.end:], 0) }},
+		{"Stats has", func(r *rig) { r.stats.Items++ }},
+		{"Stats has", func(r *rig) { r.stats.KeyBytes++ }},
+		{"free blocks of", func(r *rig) { r.space.free++ }},
+		{"overflow buckets of", func(r *rig) { r.chainBytes++ }},
+		{"will expire", func(r *rig) { r.mortal++ }},
+	} {
+		r := newStore()
+		r.check()
+		c.spoil(r)
+		err := r.Check()
+		if !errors.Is(err, store.ErrCorrupt) || !strings.Contains(err.Error(), c.what) {
+			t.Errorf("%s: Check says %v", c.what, err)
+		}
+		if err := r.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}

@@ -1,0 +1,81 @@
+package lru8
+
+import (
+	"testing"
+
+	"github.com/remora-kv/remora/store"
+)
+
+// TestEvictOne has items of one length in a full cache: each Put costs one item.
+func TestEvictOne(t *testing.T) {
+	r := open(t, store.Cache, 1<<20)
+	n := 0
+	for ; r.Stats().Evicted == 0 || r.space.free >= blockSize(16, 200); n++ {
+		r.put(key(n), 200)
+	}
+	before := r.Stats()
+	for i := range 5000 {
+		r.put(key(n+i), 200)
+	}
+	after := r.Stats()
+	if cost := after.Evicted - before.Evicted; cost != 5000 || after.Items != before.Items {
+		t.Errorf("5000 Puts cost %d items; %d are there, %d before", cost, after.Items, before.Items)
+	}
+}
+
+// TestSpare has one used item among others: the turn passes it once.
+func TestSpare(t *testing.T) {
+	r := open(t, store.Cache, 1<<20)
+	n := 0
+	for ; r.Stats().Evicted == 0; n++ {
+		r.put(key(n), 200)
+	}
+	survivor := key(n - 1)
+	for turn := range 3 {
+		if !r.has(survivor) {
+			t.Fatalf("turn %d: the used item is not there", turn)
+		}
+		for range r.Stats().Items { // about one turn of all buckets
+			r.put(key(n), 200)
+			n++
+		}
+	}
+	if r.Stats().Rescued == 0 {
+		t.Error("nothing was rescued")
+	}
+	for range 3 * r.Stats().Items { // not used any more
+		r.put(key(n), 200)
+		n++
+	}
+	if r.has(survivor) {
+		t.Error("the item is still there though it was not used")
+	}
+}
+
+// TestAllUsed has nothing but used items: some go nevertheless.
+func TestAllUsed(t *testing.T) {
+	r := open(t, store.Cache, 256<<10)
+	for n := range 5000 {
+		r.put(key(n), 100)
+		for i := max(0, n-2000); i < n; i += 97 {
+			r.has(key(i))
+		}
+		if !r.has(key(n)) {
+			t.Fatalf("key %d cannot be read back", n)
+		}
+	}
+}
+
+// TestEvictExpired counts an item that has expired as such.
+func TestEvictExpired(t *testing.T) {
+	r := open(t, store.Cache, store.MinMemory)
+	for i := range 2000 {
+		k := key(i)
+		if _, err := r.Put(k, store.Entry{Value: value(k, 200), Expires: int64(i + 1)}, store.Always(), int64(i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if st := r.Stats(); st.Evicted != 0 || st.Expired == 0 {
+		t.Errorf("everything had expired: %+v", st)
+	}
+}

@@ -1,0 +1,109 @@
+package lru8
+
+import (
+	"bytes"
+	"encoding/binary"
+	"hash/crc32"
+
+	"github.com/remora-kv/remora/store"
+)
+
+// Where the fields of an item are, from the beginning of its block.
+const (
+	atHeadSum   = 8
+	atBodySum   = 12
+	atVersion   = 16 // 48 bits, then 16 bits length of the key
+	atExpires   = 24
+	atHash      = 32
+	atFlags     = 40
+	atValueSize = 44
+	atKey       = 48
+)
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// blockSize returns the length of the block of an item.
+func blockSize(keySize, valueSize int) uint64 {
+	return roundUp(atKey + uint64(keySize) + uint64(valueSize))
+}
+
+func (t *Table) word(off uint64) uint64 { return binary.LittleEndian.Uint64(t.space.mem[off:]) }
+
+func (t *Table) keySize(off uint64) uint64   { return t.word(off+atVersion) >> 48 }
+func (t *Table) version(off uint64) uint64   { return t.word(off+atVersion) & store.MaxVersion }
+func (t *Table) expires(off uint64) int64    { return int64(t.word(off + atExpires)) }
+func (t *Table) hash(off uint64) uint64      { return t.word(off + atHash) }
+func (t *Table) valueSize(off uint64) uint64 { return t.word(off+atFlags) >> 32 }
+
+// expired says whether the item is gone.
+func (t *Table) expired(off uint64, now int64) bool {
+	e := t.expires(off)
+	return e != 0 && e <= now
+}
+
+// keyOf is a view of the key.
+func (t *Table) keyOf(off uint64) []byte {
+	from, to := off+atKey, off+atKey+t.keySize(off)
+	return t.space.mem[from:to:to]
+}
+
+// valueOf is a view of the value.
+func (t *Table) valueOf(off uint64) []byte {
+	from := off + atKey + t.keySize(off)
+	to := from + t.valueSize(off)
+	return t.space.mem[from:to:to]
+}
+
+// isKey says whether the item has this key.
+func (t *Table) isKey(off uint64, key []byte) bool {
+	return t.keySize(off) == uint64(len(key)) && bytes.Equal(t.keyOf(off), key)
+}
+
+// item is the item with its value as a view.
+func (t *Table) item(off uint64) store.Item {
+	return store.Item{
+		Value:   t.valueOf(off),
+		Version: t.version(off),
+		Expires: t.expires(off),
+		Flags:   uint32(t.word(off + atFlags)),
+	}
+}
+
+// writeValue copies the value to where it will be. The source may be anywhere,
+// in the block itself too.
+func (t *Table) writeValue(off uint64, keySize int, value []byte) {
+	copy(t.space.mem[off+atKey+uint64(keySize):], value)
+}
+
+// writeHeader completes an item whose key and value are in place.
+func (t *Table) writeHeader(off, hash uint64, keySize int, e store.Entry, version uint64) {
+	b := t.space.mem[off:]
+	binary.LittleEndian.PutUint64(b[atVersion:], version|uint64(keySize)<<48)
+	binary.LittleEndian.PutUint64(b[atExpires:], uint64(e.Expires))
+	binary.LittleEndian.PutUint64(b[atHash:], hash)
+	binary.LittleEndian.PutUint64(b[atFlags:], uint64(e.Flags)|uint64(len(e.Value))<<32)
+	binary.LittleEndian.PutUint32(b[atBodySum:], t.bodySum(off))
+	t.seal(off)
+}
+
+// setExpires changes the time when an item expires.
+func (t *Table) setExpires(off uint64, expires int64) {
+	binary.LittleEndian.PutUint64(t.space.mem[off+atExpires:], uint64(expires))
+	t.seal(off)
+}
+
+// seal writes the checksum of the header.
+func (t *Table) seal(off uint64) {
+	binary.LittleEndian.PutUint32(t.space.mem[off+atHeadSum:], t.headSum(off))
+}
+
+// headSum covers the rest of the header, the checksum of the body included.
+func (t *Table) headSum(off uint64) uint32 {
+	return crc32.Checksum(t.space.mem[off+atBodySum:off+atKey], castagnoli)
+}
+
+// bodySum covers key and value.
+func (t *Table) bodySum(off uint64) uint32 {
+	from := off + atKey
+	return crc32.Checksum(t.space.mem[from:from+t.keySize(off)+t.valueSize(off)], castagnoli)
+}

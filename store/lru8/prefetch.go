@@ -1,0 +1,25 @@
+package lru8
+
+import "github.com/remora-kv/remora/internal/fence"
+
+// PrefetchIndex starts to load the bucket of a hash.
+func (t *Table) PrefetchIndex(hash uint64) {
+	fence.ExpectWrite(&t.index[t.bucketOf(hash)*bucketSize])
+}
+
+// PrefetchItem starts to load the first item of the bucket that has the tag of a
+// hash. It does not follow a link, which would be to wait.
+func (t *Table) PrefetchItem(hash uint64) {
+	b := t.bucketAt(t.bucketOf(hash))
+	tag := tagOf(hash)
+	for i := range slots {
+		w := b.slot(i)
+		if w == 0 || w.isLink() {
+			return
+		}
+		if w.tag() == tag {
+			fence.ExpectRead(&t.space.mem[w.offset()])
+			return
+		}
+	}
+}

@@ -1,0 +1,197 @@
+package lru8
+
+import (
+	"bytes"
+	"errors"
+	"testing"
+
+	"github.com/remora-kv/remora/store"
+)
+
+// blockOf returns where the item of a key is.
+func (r *rig) blockOf(k store.Key) uint64 { return r.find(k.Hash, k.Bytes).off }
+
+// TestRewrite sees that a value which fits stays where it is, and that what it
+// leaves is free.
+func TestRewrite(t *testing.T) {
+	for _, mode := range []store.Mode{store.Cache, store.Store} {
+		r := open(t, mode, 1<<20)
+		r.put(key(1), 1000)
+		r.put(key(2), 1000)
+		off, free := r.blockOf(key(1)), r.space.free
+		for _, n := range []int{999, 1000, 992, 500, 40, 0} {
+			r.put(key(1), n)
+			if r.blockOf(key(1)) != off {
+				t.Fatalf("a value of %d bytes was put elsewhere", n)
+			}
+			r.check()
+		}
+		if gained := r.space.free - free; gained != blockSize(16, 1000)-blockSize(16, 0) {
+			t.Errorf("%d bytes are free after the value became empty", gained)
+		}
+	}
+}
+
+// TestReplaceInPlace grows an item of a store that has no other room into its
+// neighbours.
+func TestReplaceInPlace(t *testing.T) {
+	r := open(t, store.Store, store.MinMemory)
+	n := r.fillUp(0, 400)
+	for _, i := range []int{20, 22} {
+		if err := r.Delete(key(i), store.Always(), 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r.put(key(21), 1200) // about three blocks
+	if !r.has(key(21)) {
+		t.Fatal("the item is not there")
+	}
+	r.check()
+	k := key(23)
+	if _, err := r.Put(k, store.Entry{Value: value(k, 9000)}, store.Always(), 0); !errors.Is(err, store.ErrFull) {
+		t.Fatalf("Put of what does not fit: %v", err)
+	}
+	for i := range n {
+		if i != 20 && i != 22 && !r.has(key(i)) {
+			t.Errorf("key %d is not there", i)
+		}
+	}
+}
+
+// TestFullOverwrite sees that a full store takes values of the same length and
+// shorter ones.
+func TestFullOverwrite(t *testing.T) {
+	r := open(t, store.Store, 256<<10)
+	n := r.fillUp(0, 300)
+	for i := range n {
+		r.put(key(i), 300-i%300)
+	}
+}
+
+// TestRefused sees that a refused Put changes nothing but its count.
+func TestRefused(t *testing.T) {
+	for _, mode := range []store.Mode{store.Cache, store.Store} {
+		r := open(t, mode, 1<<20)
+		r.put(key(1), 100)
+		before := r.Stats()
+		k := key(1)
+		if _, err := r.Put(k, store.Entry{Value: make([]byte, 1<<20)}, store.Always(), 0); !errors.Is(err, store.ErrFull) {
+			t.Fatalf("Put of 1 MiB: %v", err)
+		}
+		before.Refused++
+		if st := r.Stats(); st != before {
+			t.Errorf("from %+v to %+v", before, st)
+		}
+		r.last = store.MaxVersion
+		if _, err := r.Put(k, store.Entry{}, store.Always(), 0); !errors.Is(err, store.ErrFull) {
+			t.Errorf("Put after the last version: %v", err)
+		}
+	}
+}
+
+// TestViewsOfVictims puts key and value that are views of items which the call
+// evicts, and that overlap their new place in all ways.
+func TestViewsOfVictims(t *testing.T) {
+	for _, keySize := range []int{10, shortKey, shortKey + 1, 2000} {
+		for shift := 0; shift < 9000; shift += 1500 {
+			r := open(t, store.Cache, store.MinMemory)
+			r.put(key(1), shift)
+			long := key(2)
+			r.put(long, 25_000) // leaves no room for another of its length
+			item, err := r.Get(long, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			from := item.Value[len(item.Value)-keySize:]
+			k := store.Key{Hash: seed.Hash(from), Bytes: from}
+			e := store.Entry{Value: item.Value[:len(item.Value)-keySize-shift/2]}
+			wantKey, wantValue := bytes.Clone(k.Bytes), bytes.Clone(e.Value)
+			if _, err := r.Put(k, e, store.Always(), 0); err != nil {
+				t.Fatal(err)
+			}
+			item, err = r.Get(seed.Key(wantKey), 0)
+			if err != nil || !bytes.Equal(item.Value, wantValue) {
+				t.Fatalf("key of %d bytes, shift %d: %v, the value is right: %v", keySize, shift, err, bytes.Equal(item.Value, wantValue))
+			}
+			r.check()
+		}
+	}
+}
+
+// TestViewOfExpired puts a value that is a view of an item which has expired, and
+// whose memory the call itself reclaims.
+func TestViewOfExpired(t *testing.T) {
+	for _, mode := range []store.Mode{store.Cache, store.Store} {
+		r := open(t, mode, store.MinMemory)
+		k := key(1)
+		want := value(k, 40_000)
+		if _, err := r.Put(k, store.Entry{Value: want, Expires: 10}, store.Always(), 0); err != nil {
+			t.Fatal(err)
+		}
+		item, err := r.Get(k, 9)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, to := range []store.Key{key(2), k} {
+			if _, err := r.Put(to, store.Entry{Value: item.Value}, store.Always(), 10); err != nil {
+				t.Fatal(err)
+			}
+			if item, err = r.Get(to, 10); err != nil || !bytes.Equal(item.Value, want) {
+				t.Fatalf("Get: %v, the value is right: %v", err, bytes.Equal(item.Value, want))
+			}
+			if err := r.Touch(to, 10, 9); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+// TestViewIsNotMovedOver puts a view of an item that the call evicts, at a moment
+// when used items are moved out of the way: they must not be moved to where the
+// view is.
+func TestViewIsNotMovedOver(t *testing.T) {
+	r := open(t, store.Cache, 256<<10)
+	n := 0
+	for ; r.space.free >= 176; n++ {
+		r.put(key(n), 100)
+	}
+	for i := range n { // all are used
+		r.has(key(i))
+	}
+	var victim uint64
+	for i, found := r.turn, 0; found < victims; i = (i + 1) % r.buckets {
+		if b := r.bucketAt(i); b.count() > 0 { // but those whose turn it is
+			last := b.count() - 1
+			b.setSlot(last, b.slot(last).unused())
+			victim = b.slot(last).offset()
+			found++
+		}
+	}
+	want := bytes.Clone(r.valueOf(victim))
+	k := seed.Key(bytes.Repeat([]byte("longer"), 20))
+	if _, err := r.Put(k, store.Entry{Value: r.valueOf(victim)}, store.Always(), 0); err != nil {
+		t.Fatal(err)
+	}
+	if item, err := r.Get(k, 0); err != nil || !bytes.Equal(item.Value, want) {
+		t.Fatalf("Get: %v, the value is right: %v", err, bytes.Equal(item.Value, want))
+	}
+}
+
+func TestWithin(t *testing.T) {
+	mem := make([]byte, 100)
+	for _, c := range []struct {
+		b    []byte
+		want bool
+	}{
+		{mem, true},
+		{mem[99:], true},
+		{mem[50:60], true},
+		{mem[100:], false},
+		{nil, false},
+		{make([]byte, 100), false},
+	} {
+		if got := within(mem, c.b); got != c.want {
+			t.Errorf("within of %d bytes: %v", len(c.b), got)
+		}
+	}
+}

@@ -1,0 +1,264 @@
+package mica
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+
+	"github.com/remora-kv/remora/store"
+)
+
+// maxFaults bounds how much Check tells.
+const maxFaults = 10
+
+// checker collects what is wrong. It trusts nothing that lies in the block.
+type checker struct {
+	*Table
+	faults []error
+
+	live  store.Stats // Items, KeyBytes, ValueBytes and ItemBytes of live items
+	dead  int
+	plain int
+	front [headerSize - versionAt]byte
+}
+
+// Check reads every item and index entry and returns what breaks the invariants.
+func (t *Table) Check() error {
+	c := &checker{Table: t}
+	c.checkRanges()
+	if len(c.faults) == 0 {
+		for _, span := range t.ring.spans() {
+			c.checkSpan(span[0], span[1])
+		}
+		c.checkSums()
+		c.checkIndex()
+	}
+	if len(c.faults) == 0 {
+		return nil
+	}
+	return fmt.Errorf("%w: mica: %w", store.ErrCorrupt, errors.Join(c.faults...))
+}
+
+func (c *checker) fault(format string, args ...any) {
+	if len(c.faults) < maxFaults {
+		c.faults = append(c.faults, fmt.Errorf(format, args...))
+	}
+}
+
+// checkRanges holds M1.
+func (c *checker) checkRanges() {
+	r := &c.ring
+	if bottom := c.bottom(); r.top() > bottom {
+		c.fault("the log ends at %d, the index begins at %d", r.top(), bottom)
+	}
+	sane := r.head >= logStart && r.tail >= logStart
+	if r.wrapped {
+		sane = sane && r.head <= r.tail && r.tail < r.end
+	} else {
+		sane = sane && r.tail <= r.head
+	}
+	if !sane {
+		c.fault("the log has its head at %d, tail at %d, end at %d, wrapped %v", r.head, r.tail, r.end, r.wrapped)
+	}
+}
+
+// checkSpan reads the items in a range of the log.
+func (c *checker) checkSpan(from, to int) {
+	for at := from; at < to; {
+		if to-at < headerSize {
+			c.fault("%d bytes at %d are no item", to-at, at)
+			return
+		}
+		m := c.metaOf(at)
+		size := c.sizeOf(m)
+		switch {
+		case size > to-at:
+			c.fault("the item at %d has %d bytes, there are %d", at, size, to-at)
+			return
+		case m&metaSpare != 0 || !c.intact(at, size):
+			c.fault("the item at %d is not what its checksum says", at)
+			return // its size may be wrong
+		case m&metaLive == 0:
+			c.dead += size
+		default:
+			c.checkLive(at, m, size)
+		}
+		at += size
+	}
+}
+
+// intact says whether the checksum of an item of this size is right.
+func (c *checker) intact(at, size int) bool {
+	// The sum is over an item that is neither used nor live (M4).
+	copy(c.front[:], c.mem[at+versionAt:])
+	c.front[stateAt-versionAt] &^= stateUsed | stateLive
+	sum := crc32.Update(crc32.Checksum(c.front[:], castagnoli), castagnoli, c.mem[at+headerSize:at+size])
+	return sum == binary.LittleEndian.Uint32(c.mem[at+checksumAt:])
+}
+
+// checkLive holds that exactly the live items have an entry (M2), which is found
+// by their key (M3).
+func (c *checker) checkLive(at int, m meta, size int) {
+	c.live.Items++
+	c.live.KeyBytes += int64(m.keyLen())
+	c.live.ValueBytes += int64(m.valueLen())
+	c.live.ItemBytes += int64(size)
+	if m&metaHasExpiry == 0 {
+		c.plain++
+	}
+	if m.valueLen() > c.maxValue {
+		c.fault("the item at %d has a value of %d bytes, the limit is %d", at, m.valueLen(), c.maxValue)
+	}
+	if v := c.versionOf(at, m); v == 0 || v > c.version {
+		c.fault("the item at %d has version %d, the last one that was given is %d", at, v, c.version)
+	}
+	if expires := c.expiresOf(at, m); expires != 0 && expires < c.soonest && expires < c.sooner {
+		c.fault("the item at %d expires at %d, none should before %d", at, expires, c.soonest)
+	}
+	if !c.hasEntry(at, m) {
+		c.fault("the item at %d is not found in the index", at)
+	}
+}
+
+// hasEntry says whether exactly one entry of the item's bucket refers to it, and
+// none to another item of the same key.
+func (c *checker) hasEntry(at int, m meta) bool {
+	key := c.keyOf(at, m)
+	hash := c.hash(key)
+	found, others := 0, 0
+	c.eachEntry(c.bucketOf(hash), func(_ uint64, tag byte, position uint32) {
+		if tag != tagOf(hash) {
+			return
+		}
+		if other, m, ok := c.itemAt(position); other == at {
+			found++
+		} else if ok && string(c.keyOf(other, m)) == string(key) {
+			others++
+		}
+	})
+	return found == 1 && others == 0
+}
+
+// itemAt returns where a position is, and the meta word that lies there; ok says
+// whether it could be an item that is live.
+func (c *checker) itemAt(position uint32) (at int, m meta, ok bool) {
+	at = c.offset(position)
+	for _, span := range c.ring.spans() {
+		if at >= span[0] && at+headerSize <= span[1] {
+			m = c.metaOf(at)
+			return at, m, at+c.sizeOf(m) <= span[1] && m&metaLive != 0
+		}
+	}
+	return at, 0, false
+}
+
+// checkSums compares what was counted with what was read.
+func (c *checker) checkSums() {
+	st := store.Stats{
+		Items: c.stats.Items, KeyBytes: c.stats.KeyBytes, ValueBytes: c.stats.ValueBytes, ItemBytes: c.stats.ItemBytes,
+	}
+	if st != c.live {
+		c.fault("counted are %+v, there are %+v", st, c.live)
+	}
+	if c.dead != c.ring.dead || c.plain != c.Table.plain {
+		c.fault("counted are %d dead bytes and %d items without expiry, there are %d and %d",
+			c.ring.dead, c.Table.plain, c.dead, c.plain)
+	}
+}
+
+// checkIndex reads all lines (M5, M6).
+func (c *checker) checkIndex() {
+	entries, spill := 0, uint64(0)
+	for bucket := range c.buckets() {
+		lines := c.checkBucket(bucket)
+		spill += uint64(lines - 1)
+		c.eachEntry(bucket, func(number uint64, tag byte, position uint32) {
+			entries++
+			c.checkEntry(bucket, number, tag, position)
+		})
+		if len(c.faults) >= maxFaults {
+			return
+		}
+	}
+	if spill != c.spill {
+		c.fault("buckets have %d overflow lines, there are %d", spill, c.spill)
+	}
+	if int64(entries) != c.live.Items {
+		c.fault("the index has %d entries of %d items", entries, c.live.Items)
+	}
+}
+
+// eachEntry visits the entries of a bucket, as far as its lines make sense.
+func (c *checker) eachEntry(bucket uint64, visit func(number uint64, tag byte, position uint32)) {
+	number := bucket
+	for range maxLines {
+		l := c.line(number)
+		for i := range lineSlots {
+			if l[i] != 0 && (number == bucket || i < spillSlots) {
+				visit(number, l[i], l.position(i))
+			}
+		}
+		next := uint64(l.next())
+		if next < c.buckets() || next >= c.lines() {
+			return
+		}
+		number = next
+	}
+}
+
+// checkBucket checks how the lines of a bucket hang together, and returns how
+// many there are.
+func (c *checker) checkBucket(bucket uint64) (lines int) {
+	number := bucket
+	for lines = 1; lines <= maxLines; lines++ {
+		l := c.line(number)
+		next := uint64(l.next())
+		slots := spillSlots
+		if lines == 1 {
+			slots = lineSlots
+		} else if l[spillSlots] != 0 {
+			c.fault("overflow line %d has a tag where it has no entry", number)
+		}
+		c.checkLine(l, number, slots, next == 0, lines == 1)
+		if next == 0 {
+			return lines
+		}
+		if next < c.buckets() || next >= c.lines() || uint64(c.line(next).back()) != number {
+			c.fault("line %d goes on at %d, which does not lead back", number, next)
+			return lines
+		}
+		number = next
+	}
+	c.fault("bucket %d has more than %d lines", bucket, maxLines)
+	return maxLines
+}
+
+// checkLine holds that entries come first, and only the last line has room.
+func (c *checker) checkLine(l *line, number uint64, slots int, last, first bool) {
+	n := 0
+	for n < slots && l[n] != 0 {
+		n++
+	}
+	for i := n; i < slots; i++ {
+		if l[i] != 0 || l.position(i) != 0 {
+			c.fault("line %d has something in slot %d behind its %d entries", number, i, n)
+		}
+	}
+	if n < slots && !last || n == 0 && !first {
+		c.fault("line %d has %d entries", number, n)
+	}
+}
+
+// checkEntry holds that an entry belongs where it is. That it refers to an item
+// follows from the number of both.
+func (c *checker) checkEntry(bucket, number uint64, tag byte, position uint32) {
+	at, m, ok := c.itemAt(position)
+	if ok {
+		hash := c.hash(c.keyOf(at, m))
+		ok = c.bucketOf(hash) == bucket && tagOf(hash) == tag
+	}
+	if !ok {
+		c.fault("line %d of bucket %d refers to %d, where its item is not", number, bucket, at)
+	}
+}

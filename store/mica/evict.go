@@ -1,0 +1,171 @@
+package mica
+
+import (
+	"math"
+
+	"github.com/remora-kv/remora/internal/fence"
+)
+
+// evictOldest gives the memory of the oldest item back, and forgets the item if
+// it is live. It returns the size.
+func (t *Table) evictOldest(now int64) int {
+	at := t.ring.tail
+	m := t.metaOf(at)
+	size := t.sizeOf(m)
+	if m&metaLive == 0 {
+		t.ring.dead -= size
+	} else {
+		t.countGone(at, m, now)
+		t.remove(t.entryOf(at, m))
+		t.count(m, -1)
+		t.shrink()
+	}
+	t.ring.pass(size)
+	return size
+}
+
+// evictAll makes the table one without items.
+func (t *Table) evictAll(now int64) {
+	t.eachInLog(func(at int, m meta) bool {
+		if m&metaLive != 0 {
+			t.countGone(at, m, now)
+			t.count(m, -1)
+		}
+		return true
+	})
+	t.reset()
+}
+
+// countGone counts an item that is lost because of its expiry or for room.
+func (t *Table) countGone(at int, m meta, now int64) {
+	if t.expired(at, m, now) {
+		t.stats.Expired++
+	} else {
+		t.stats.Evicted++
+	}
+}
+
+// slideOldest moves the oldest item, which must be live, to the head of the
+// log. They may overlap, since the head is never far behind in memory: the log
+// is wrapped.
+func (t *Table) slideOldest() int {
+	r := &t.ring
+	from, to := r.tail, r.head
+	m := t.metaOf(from)
+	size := t.sizeOf(m)
+	if from != to {
+		s := t.entryOf(from, m)
+		copy(t.mem[to:to+size], t.mem[from:from+size])
+		t.lineAt(s.line).setPosition(s.i, t.position(to))
+		t.pins.moved(from, size, to)
+	}
+	r.head += size
+	r.pass(size)
+	return size
+}
+
+// victim is the item that will be evicted next, and its hash. It is forgotten
+// when the log turns, since something else may be there when the tail comes by
+// again, and looked for again whenever room was made.
+type victim struct {
+	at   int // 0 for none
+	hash uint64
+}
+
+// foresee starts to load the line that the next eviction will change.
+func (t *Table) foresee() {
+	t.victim = victim{}
+	if !t.ring.wrapped {
+		return
+	}
+	at := t.ring.tail
+	if m := t.metaOf(at); m&metaLive != 0 {
+		t.victim = victim{at, t.hash(t.keyOf(at, m))}
+		fence.ExpectWrite(&t.mem[t.lineOffset(t.bucketOf(t.victim.hash))])
+	}
+}
+
+// entryOf is the slot of a live item. That it exists is M2: if it does not, the
+// memory is broken, and to go on would make it worse.
+func (t *Table) entryOf(at int, m meta) slot {
+	hash := t.victim.hash
+	if at != t.victim.at {
+		hash = t.hash(t.keyOf(at, m))
+	}
+	s := t.locate(hash, t.position(at))
+	if s.line == 0 {
+		panic("mica: the index has no entry of a live item: the memory is corrupt")
+	}
+	return s
+}
+
+// kill marks an item as dead. Its entry is the caller's business.
+func (t *Table) kill(at int, m meta) {
+	t.mem[at+stateAt] &^= stateLive
+	t.ring.dead += t.sizeOf(m)
+	t.count(m, -1)
+}
+
+// displace gives the slot of an item of a bucket, of those with a tag if it is
+// not 0, to another one: the oldest that was not used, if there is one.
+func (t *Table) displace(hash uint64, tag byte, position uint32, now int64) {
+	if t.keeping {
+		panic("mica: a Store has no entry for an item although it was counted")
+	}
+	var oldest slot
+	rank := math.MaxInt
+	for number := t.bucketOf(hash); ; {
+		at := t.lineOffset(number)
+		l := t.lineAt(at)
+		for i := range l.entries() {
+			item := t.offset(l.position(i))
+			if r := t.rank(item); r < rank && (tag == 0 || tag == l[i]) {
+				oldest, rank = slot{at, i, item}, r
+			}
+		}
+		next := l.next()
+		if next == 0 {
+			break
+		}
+		number = uint64(next)
+	}
+	m := t.metaOf(oldest.at)
+	t.countGone(oldest.at, m, now)
+	t.kill(oldest.at, m)
+	t.lineAt(oldest.line).set(oldest.i, tagOf(hash), position)
+}
+
+// rank orders items by how much they are worth: what is used is worth more.
+func (t *Table) rank(at int) int {
+	rank := t.ring.age(at)
+	if t.mem[at+stateAt]&stateUsed != 0 {
+		rank += 2 * len(t.mem)
+	}
+	return rank
+}
+
+// hurryBytes is how much of the log is passed for an entry that found no line.
+const hurryBytes = 2 << 10
+
+// starve counts an entry that took the place of another because the log is where
+// the index would grow, and lets the log get out of the way: what there is too
+// much of is evicted, and then the tail hurries to the end. With FIFO that costs
+// items, and is not done for the sake of a few.
+func (t *Table) starve(now int64) {
+	t.starved++
+	r := &t.ring
+	most := t.ceiling() - logStart
+	for left := hurryBytes; left > 0 && r.wrapped; {
+		items := int(t.stats.ItemBytes)
+		switch live := t.metaOf(r.tail)&metaLive != 0; {
+		case !live, items > most:
+			left -= t.evictOldest(now)
+		case t.spares:
+			left -= t.slideOldest()
+		case items > r.dead:
+			return
+		default:
+			left -= t.evictOldest(now)
+		}
+	}
+}

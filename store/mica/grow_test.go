@@ -1,0 +1,156 @@
+package mica
+
+import (
+	"os"
+	"testing"
+
+	"github.com/remora-kv/remora/store"
+)
+
+// The index grows and shrinks bucket by bucket, and loses nothing on the way.
+func TestIndexGrowsAndShrinks(t *testing.T) {
+	r := newRig(t, keeping, memory(4<<20))
+	const n = 20_000
+	most := uint64(0)
+	for i := range n {
+		before := r.buckets()
+		r.put(numbered(i, 16), pattern(uint64(i), 4))
+		if after := r.buckets(); after > before+1 {
+			t.Fatalf("a Put made %d buckets out of %d", after, before)
+		}
+		most = max(most, r.buckets())
+		if i%997 == 0 {
+			r.check()
+		}
+	}
+	for i := range n {
+		if !r.has(i, 16, 4) {
+			t.Fatalf("item %d is gone", i)
+		}
+	}
+	for i := range n {
+		r.remove(i, 16)
+		if i%997 == 0 {
+			r.check()
+			for j := i + 1; j < n; j += 101 {
+				if !r.has(j, 16, 4) {
+					t.Fatalf("item %d is gone after %d were deleted", j, i+1)
+				}
+			}
+		}
+	}
+	if most < 1500 || r.lines() != 1 {
+		t.Errorf("there were up to %d buckets, and %d lines are left", most, r.lines())
+	}
+}
+
+// Puts and Deletes around one number of items do not make the index grow and
+// shrink in turn.
+func TestIndexHasHysteresis(t *testing.T) {
+	r := newRig(t, keeping)
+	const n = 3000
+	for i := range n {
+		r.put(numbered(i, 16), nil)
+	}
+	before, changes := r.buckets(), 0
+	for i := n; i < 2*n; i++ {
+		r.remove(i-n, 16)
+		r.put(numbered(i, 16), nil)
+		if now := r.buckets(); now != before {
+			before = now
+			changes++
+		}
+	}
+	if changes > n/100 {
+		t.Errorf("the number of buckets changed %d times in %d Puts and Deletes", changes, 2*n)
+	}
+}
+
+// An item of 16 + 32 bytes costs at most 24 bytes more, at any number of items
+// that is not small.
+func TestOverhead(t *testing.T) {
+	n := 1_300_000
+	if testing.Short() || raceBuild {
+		n = 100_000
+	}
+	r := newRig(t, keeping, memory(1<<30))
+	fillTo(r, 0, n, 24)
+}
+
+// fillTo puts items of 16 + 32 bytes and looks at their overhead.
+func fillTo(r *rig, from, to int, most float64) {
+	r.Helper()
+	key, value := numbered(0, 16), make([]byte, 32)
+	worst, at, report := 0.0, 0, from+2000
+	for i := from; i < to; i++ {
+		copy(key, numbered(i, 16))
+		r.put(key, value)
+		if i < 2000 {
+			continue // a line more or less counts
+		}
+		if o := r.overhead(); o > worst {
+			worst, at = o, i+1
+		}
+		if i == report || i+1 == to {
+			r.Logf("%9d items: %.3f bytes each beside key and value, %d buckets, %d overflow lines",
+				i+1, r.overhead(), r.buckets(), r.spill)
+			report += report / 4
+		}
+	}
+	r.Logf("the most was %.3f bytes at %d items", worst, at)
+	if worst > most {
+		r.Errorf("%.3f bytes beside key and value at %d items, at most %.0f", worst, at, most)
+	}
+}
+
+// A cache that is full and where everything is replaced all the time costs no
+// more.
+func TestOverheadOfFullCache(t *testing.T) {
+	r := newRig(t, memory(8<<20))
+	n := 8 << 20 / 72
+	for i := range 4 * n {
+		r.put(numbered(i, 16), make([]byte, 32))
+	}
+	st := r.Stats()
+	t.Logf("%d items, %.2f bytes each beside key and value; %.1f %% of the memory is used; %d entries were starved",
+		st.Items, r.overhead(), 100*float64(st.IndexBytes+st.ItemBytes)/float64(st.Memory), r.starved)
+	if o := r.overhead(); o > 24.2 {
+		t.Errorf("%.2f bytes beside key and value", o)
+	}
+	if used := float64(st.IndexBytes+st.ItemBytes) / float64(st.Memory); used < 0.97 {
+		t.Errorf("only %.1f %% of the memory is used", 100*used)
+	}
+}
+
+// TestHuge is 100 million items of 16 + 32 bytes in 12 GiB. It needs 8 GiB of
+// memory and a minute, so it runs on demand: REMORA_HUGE=1.
+func TestHuge(t *testing.T) {
+	if os.Getenv("REMORA_HUGE") == "" {
+		t.Skip("set REMORA_HUGE=1 to run it")
+	}
+	const n = 100_000_000
+	cfg := store.Config{Memory: 12 << 30, Mode: store.Store, Seed: 1}
+	table, err := New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	key, value := make([]byte, 16), make([]byte, 32)
+	r := &rig{TB: t, Table: table, now: 1}
+	for i := range n {
+		copy(key, numbered(i, 8))
+		r.put(key, value)
+		if (i+1)%(n/10) == 0 {
+			t.Logf("%9d items: %.3f bytes each beside key and value", i+1, r.overhead())
+		}
+	}
+	t.Logf("%+v; %d buckets, %d overflow lines", table.Stats(), table.buckets(), table.spill)
+	for i := 0; i < n; i += 997 {
+		copy(key, numbered(i, 8))
+		if _, err := table.Get(cfg.Seed.Key(key), 1); err != nil {
+			t.Fatalf("item %d: %v", i, err)
+		}
+	}
+	if err := table.Close(); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,88 @@
+package mica
+
+import (
+	"encoding/binary"
+	"hash/crc32"
+
+	"github.com/remora-kv/remora/store"
+)
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// draft is an item that is to be written.
+type draft struct {
+	key, value []byte
+	hash       uint64
+	expires    int64
+	version    uint64
+	flags      uint32
+	meta       meta
+	used       meta // metaUsed, or 0
+	size       int  // in the log
+}
+
+// shape decides the form of the item. Large ones have room for an expiry in any
+// case, so that Touch need not move them.
+func (t *Table) shape(d *draft) {
+	d.meta = makeMeta(len(d.key), len(d.value), d.flags, d.expires, d.version)
+	if d.meta.length() >= t.large {
+		d.meta |= metaHasExpiry
+	}
+	d.size = t.sizeOf(d.meta)
+}
+
+// write writes an item into memory that nobody uses.
+func (t *Table) write(at int, d *draft) {
+	t.publishMeta(at, d.meta)
+	keyAt := at + headerSize + d.meta.extra()
+	copy(t.mem[keyAt:], d.key)
+	copy(t.mem[keyAt+len(d.key):], d.value)
+	t.seal(at, d)
+}
+
+// writeFromLog is write for an item whose key or value lies in the log, maybe in
+// the very memory that is written.
+func (t *Table) writeFromLog(at int, d *draft) {
+	// The key goes by the stack; the value is moved before anything else can be
+	// written over it.
+	var buf [store.MaxKey]byte
+	key := buf[:copy(buf[:], d.key)]
+	keyAt := at + headerSize + d.meta.extra()
+	copy(t.mem[keyAt+len(key):], d.value)
+	t.publishMeta(at, d.meta)
+	copy(t.mem[keyAt:], key)
+	t.seal(at, d)
+}
+
+// overwrite replaces the value of an item by one of the same shape and size,
+// which may be part of the value that is replaced.
+func (t *Table) overwrite(at int, d *draft) {
+	t.publishMeta(at, d.meta)
+	copy(t.mem[at+headerSize+d.meta.extra()+len(d.key):], d.value)
+	t.seal(at, d)
+}
+
+// seal writes what comes with key and value, and at last the meta word that
+// makes the item live.
+func (t *Table) seal(at int, d *draft) {
+	m := d.meta
+	clear(t.mem[at+m.length() : at+d.size])
+	if m&metaHasFlags != 0 {
+		binary.LittleEndian.PutUint32(t.mem[at+flagsAt:], d.flags)
+	}
+	if m&metaHasExpiry != 0 {
+		binary.LittleEndian.PutUint64(t.mem[expiryAt(at, m):], uint64(d.expires))
+	}
+	binary.LittleEndian.PutUint32(t.mem[at+versionAt:], uint32(d.version))
+	binary.LittleEndian.PutUint32(t.mem[at+checksumAt:], crc32.Checksum(t.mem[at+versionAt:at+d.size], castagnoli))
+	t.publishMeta(at, m|metaLive|d.used)
+}
+
+// setExpiry changes the expiry of an item that has room for one.
+func (t *Table) setExpiry(at int, m meta, expires int64, used meta) {
+	t.publishMeta(at, m&^metaState)
+	binary.LittleEndian.PutUint64(t.mem[expiryAt(at, m):], uint64(expires))
+	sum := crc32.Checksum(t.mem[at+versionAt:at+t.sizeOf(m)], castagnoli)
+	binary.LittleEndian.PutUint32(t.mem[at+checksumAt:], sum)
+	t.publishMeta(at, m|used)
+}

@@ -1,0 +1,166 @@
+package mica
+
+// A Store leaves a part of its memory free, so that sliding items together costs
+// a bounded amount of work for each byte that is put.
+const (
+	freeShare  = 16 // at least one byte of this many
+	indexShare = 64 // of which the log leaves one of this many to the index
+
+	// nominal is what an item is taken to cost in the index, in quarters of a
+	// byte: what the index takes in fact depends on how hashes fall, and whether
+	// a Put is refused must not.
+	nominal = 33
+
+	// reclaimBytes is how much of the log a Put looks through for items that
+	// have expired, before it is refused.
+	reclaimBytes = 256 << 10
+)
+
+// keep stores an item without losing any other, or returns false.
+func (t *Table) keep(d *draft, s slot, now int64) bool {
+	t.pin(d)
+	ok := t.makeAdmitted(d, s, now)
+	t.pins = pins{}
+	return ok
+}
+
+func (t *Table) makeAdmitted(d *draft, s slot, now int64) bool {
+	if t.sweepShare(d.size, now) {
+		t.follow(d)
+		s = t.find(d.hash, d.key)
+	}
+	if !t.admits(d, s) {
+		if t.pins.any() || now < t.soonest {
+			return false
+		}
+		t.reclaimExpired(now)
+		if s = t.find(d.hash, d.key); !t.admits(d, s) {
+			return false
+		}
+	}
+	if s.at == 0 && !t.hasSlot(d.hash, now) {
+		return false
+	}
+	return t.append(d, s, len(t.mem)/indexShare, now)
+}
+
+// admits says whether there is memory for an item in place of the one in the
+// slot. It depends on what is stored, not on where it is.
+func (t *Table) admits(d *draft, s slot) bool {
+	items, bytes, plain := int(t.stats.Items)+1, int(t.stats.ItemBytes)+d.size, t.plain
+	if d.meta&metaHasExpiry == 0 {
+		plain++
+	}
+	if s.at != 0 {
+		m := t.metaOf(s.at)
+		items, bytes = items-1, bytes-t.sizeOf(m)
+		if m&metaHasExpiry == 0 {
+			plain--
+		}
+	}
+	index := max(items*nominal/4, int(t.lines())*lineSize)
+	// Touch must find room for an expiry whenever it is asked for one.
+	free := max(len(t.mem)/freeShare, len(t.mem)/indexShare+plain*t.granule)
+	return logStart+bytes+index+free <= len(t.mem)
+}
+
+// hasSlot says whether an entry can be made for a hash. If need be it lets the
+// log make room for the index, or reclaims an item that has expired.
+func (t *Table) hasSlot(hash uint64, now int64) bool {
+	tag := tagOf(hash)
+	c := t.chainOf(t.bucketOf(hash), tag)
+	switch {
+	case c.crowded():
+		return t.reclaimIn(hash, 0, now)
+	case t.flooded(&c, hash):
+		return t.reclaimIn(hash, tag, now)
+	case c.full() && !t.lineIsFree():
+		t.finishPass(now)
+		if !t.lineIsFree() && t.beginPass() {
+			t.finishPass(now)
+		}
+		return t.lineIsFree()
+	}
+	return true
+}
+
+// reclaimIn drops an item of a bucket that has expired, of those with a tag if
+// it is not 0. It returns false if there is none.
+func (t *Table) reclaimIn(hash uint64, tag byte, now int64) bool {
+	for number := t.bucketOf(hash); !t.pins.any(); {
+		l := t.line(number)
+		for i := range l.entries() {
+			at := t.offset(l.position(i))
+			if m := t.metaOf(at); (tag == 0 || tag == l[i]) && t.expired(at, m, now) {
+				t.stats.Expired++
+				t.kill(at, m)
+				t.remove(slot{t.lineOffset(number), i, at})
+				return true
+			}
+		}
+		next := l.next()
+		if next == 0 {
+			break
+		}
+		number = uint64(next)
+	}
+	return false
+}
+
+// append writes an item where there is room that leaves so much to the index.
+// The memory for it was counted, and it has a slot. So it fails only if key or
+// value lie in the log: then the item that is replaced cannot make room.
+func (t *Table) append(d *draft, s slot, spare int, now int64) bool {
+	replaces, pinned := s.at != 0, t.pins.any()
+	if replaces && !pinned {
+		t.detach(s, now)
+	}
+	at, ok := t.findRoom(d.size, spare, now)
+	switch {
+	case ok && pinned:
+		t.follow(d)
+		t.writeFromLog(at, d)
+	case ok:
+		t.write(at, d)
+	case pinned:
+		return false
+	default:
+		panic("mica: there is no room although it was counted")
+	}
+	if replaces && pinned {
+		d.key = t.keyOf(at, d.meta)
+		t.detach(t.find(d.hash, d.key), now)
+	}
+	t.enter(d, at, replaces, now)
+	return true
+}
+
+// pins are the offsets of what a caller has passed in and lies in the log, 0 for
+// what does not. They follow items that are moved; no item is reclaimed as long
+// as there are any.
+type pins struct{ key, value int }
+
+func (p *pins) any() bool { return p.key|p.value != 0 }
+
+func (p *pins) moved(from, size, to int) {
+	if p.key >= from && p.key < from+size {
+		p.key += to - from
+	}
+	if p.value >= from && p.value < from+size {
+		p.value += to - from
+	}
+}
+
+func (t *Table) pin(d *draft) {
+	t.pins = pins{offsetIn(t.mem, d.key), offsetIn(t.mem, d.value)}
+}
+
+// follow finds key and value again where they are now.
+func (t *Table) follow(d *draft) {
+	if at := t.pins.key; at != 0 {
+		d.key = t.mem[at : at+len(d.key)]
+	}
+	if at := t.pins.value; at != 0 {
+		d.value = t.mem[at : at+len(d.value)]
+	}
+}

@@ -1,0 +1,143 @@
+package mica
+
+import "github.com/remora-kv/remora/store"
+
+// Put stores an item if the condition is met, and returns its new version.
+func (t *Table) Put(k store.Key, e store.Entry, c store.Condition, now int64) (uint64, error) {
+	if len(k.Bytes) > store.MaxKey || len(e.Value) > t.maxValue {
+		return 0, store.ErrTooLarge
+	}
+	// An entry under any other hash could not be found again when its item is
+	// evicted, and would refer to whatever comes there (M2).
+	k.Hash = t.hash(k.Bytes)
+	s := t.find(k.Hash, k.Bytes)
+	if err := c.Met(t.presentVersion(s, now)); err != nil {
+		return 0, err
+	}
+	d := draft{
+		key: k.Bytes, value: e.Value, hash: k.Hash,
+		expires: e.Expires, flags: e.Flags, version: t.version + 1,
+	}
+	t.shape(&d)
+	if t.version == store.MaxVersion || !t.store(&d, s, now) {
+		t.stats.Refused++
+		return 0, store.ErrFull
+	}
+	t.version++
+	t.stats.Puts++
+	return d.version, nil
+}
+
+// store writes an item, in place of the one in the slot if there is one. It
+// returns false if there is no room, and then nothing has changed.
+func (t *Table) store(d *draft, s slot, now int64) bool {
+	switch {
+	case s.at != 0 && t.mayOverwrite(s.at, d):
+		t.replace(d, s, now)
+		return true
+	case t.keeping:
+		return t.keep(d, s, now)
+	default:
+		return t.cache(d, s, now)
+	}
+}
+
+// mayOverwrite says whether an item can be written over the one at an offset.
+// With FIFO that would leave a new item at an old place.
+func (t *Table) mayOverwrite(at int, d *draft) bool {
+	m := t.metaOf(at)
+	return m.shape() == d.meta.shape() && t.sizeOf(m) == d.size && (t.keeping || t.spares)
+}
+
+// replace writes an item over another one. That counts as use, since its place
+// in the log does not tell that it is new.
+func (t *Table) replace(d *draft, s slot, now int64) {
+	m := t.metaOf(s.at)
+	if t.expired(s.at, m, now) {
+		t.stats.Expired++
+	}
+	t.count(m, -1)
+	d.used = t.usedMark()
+	t.overwrite(s.at, d)
+	t.count(d.meta, 1)
+	t.noteExpiry(d.expires)
+}
+
+// usedMark is the state of an item that is used.
+func (t *Table) usedMark() meta {
+	if t.spares {
+		return metaUsed
+	}
+	return 0
+}
+
+// cache appends an item, and evicts others to make room.
+func (t *Table) cache(d *draft, s slot, now int64) bool {
+	if !t.fits(d.size, now) {
+		return false
+	}
+	if t.stats.Items == 0 {
+		s = slot{} // it had to go with all others
+	}
+	inLog := offsetIn(t.mem, d.key) != 0 || offsetIn(t.mem, d.value) != 0
+	if s.at != 0 {
+		t.detach(s, now)
+	}
+	t.averageIn(d.size)
+	at := t.makeRoom(d.size, now, inLog)
+	if inLog {
+		t.writeFromLog(at, d)
+	} else {
+		t.write(at, d)
+	}
+	t.enter(d, at, s.at != 0, now)
+	return true
+}
+
+// detach marks an item as dead whose entry will belong to another one.
+func (t *Table) detach(s slot, now int64) {
+	m := t.metaOf(s.at)
+	if t.expired(s.at, m, now) {
+		t.stats.Expired++
+	}
+	t.kill(s.at, m)
+	t.lineAt(s.line).setPosition(s.i, reserved)
+}
+
+// enter makes the entry of an item that was written, or fills the one that was
+// detached for it.
+func (t *Table) enter(d *draft, at int, detached bool, now int64) {
+	if detached {
+		s := t.locate(d.hash, reserved)
+		t.lineAt(s.line).setPosition(s.i, t.position(at))
+	} else {
+		t.addEntry(d.hash, t.position(at), now)
+	}
+	t.count(d.meta, 1)
+	t.noteExpiry(d.expires)
+	t.adapt()
+}
+
+// addEntry makes an entry. In a Cache it may have to take the place of another.
+func (t *Table) addEntry(hash uint64, position uint32, now int64) {
+	tag := tagOf(hash)
+	c := t.chainOf(t.bucketOf(hash), tag)
+	switch {
+	case c.crowded() && c.alike < maxAlike:
+		t.displace(hash, 0, position, now)
+	case c.crowded(), t.flooded(&c, hash):
+		t.displace(hash, tag, position, now)
+	case c.full() && !t.lineIsFree():
+		t.displace(hash, 0, position, now)
+		t.starve(now)
+	default:
+		t.push(&c, tag, position)
+	}
+}
+
+// noteExpiry keeps the time before which no item expires.
+func (t *Table) noteExpiry(expires int64) {
+	if expires != 0 {
+		t.soonest, t.sooner = min(t.soonest, expires), min(t.sooner, expires)
+	}
+}

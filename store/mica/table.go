@@ -1,0 +1,112 @@
+package mica
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/remora-kv/remora/internal/arena"
+	"github.com/remora-kv/remora/store"
+)
+
+// MaxMemory is the largest memory of a partition.
+const MaxMemory = 128 << 30
+
+// pageSize is what the block is a multiple of, so that its last page does not
+// exceed the memory (S4).
+const pageSize = 4096
+
+// Table is one partition. It is a store.Partition and a store.Prefetcher.
+type Table struct {
+	mem []byte // of the block
+	index
+	ring
+	pins   pins
+	victim victim
+
+	granule  int
+	shift    uint
+	large    int  // items from this length on have room for an expiry
+	keeping  bool // Store mode
+	spares   bool // Cache mode, SecondChance
+	maxValue int
+	version  uint64  // the last one that was given
+	credit   int     // items that may be spared
+	average  float64 // size of the items that were put lately
+	starved  uint64  // entries that took the place of others for want of lines
+	plain    int     // items without room for an expiry
+	soonest  int64   // no item expires before this time
+	sooner   int64   // the same of the items that this pass has come across
+	pace     int     // bytes that this pass goes over for each one that is put
+	swept    uint64  // bytes that passes have gone over
+
+	hash  func(key []byte) uint64
+	stats store.Stats
+	block *arena.Block
+}
+
+var (
+	_ store.Partition  = (*Table)(nil)
+	_ store.Prefetcher = (*Table)(nil)
+)
+
+// New makes an empty partition.
+func New(cfg store.Config) (*Table, error) {
+	cfg, err := cfg.Complete()
+	if err != nil {
+		return nil, err
+	}
+	if cfg.Memory > MaxMemory {
+		return nil, fmt.Errorf("mica: memory of %d bytes: a partition takes at most %d, make more of them", cfg.Memory, int64(MaxMemory))
+	}
+	size := int(cfg.Memory-tableBytes) &^ (pageSize - 1)
+	block, err := cfg.Arena.Alloc("mica", size)
+	if err != nil {
+		return nil, fmt.Errorf("mica: %w", err)
+	}
+	block.HugePages()
+	shift := geometry(size)
+	t := &Table{
+		mem: block.Bytes(), block: block,
+		shift: shift, granule: 1 << shift, large: min(1<<10, size/256),
+		keeping: cfg.Mode == store.Store, spares: cfg.Mode == store.Cache && cfg.Eviction == store.SecondChance,
+		maxValue: cfg.MaxValue, version: cfg.FirstVersion,
+		soonest: math.MaxInt64, sooner: math.MaxInt64,
+		hash:  cfg.Seed.Hash,
+		stats: store.Stats{Memory: cfg.Memory},
+	}
+	t.firstLine = size - lineSize
+	t.reset()
+	return t, nil
+}
+
+// reset makes the table one without items.
+func (t *Table) reset() {
+	t.ring.reset()
+	t.mask, t.split, t.spill, t.starved = 0, 0, 0, 0
+	*t.line(0) = line{}
+	t.soonest, t.sooner = math.MaxInt64, math.MaxInt64
+}
+
+// count adds n times an item to what the table holds.
+func (t *Table) count(m meta, n int) {
+	t.stats.Items += int64(n)
+	t.stats.KeyBytes += int64(n * m.keyLen())
+	t.stats.ValueBytes += int64(n * m.valueLen())
+	t.stats.ItemBytes += int64(n * t.sizeOf(m))
+	if m&metaHasExpiry == 0 {
+		t.plain += n
+	}
+}
+
+// Stats returns what the partition holds and did.
+func (t *Table) Stats() store.Stats {
+	st := t.stats
+	st.IndexBytes = int64(t.lines()) * lineSize
+	return st
+}
+
+// Close frees the memory. Nothing may be called after it.
+func (t *Table) Close() error {
+	t.mem = nil
+	return t.block.Free()
+}

@@ -1,0 +1,28 @@
+package mica
+
+import (
+	"sync/atomic"
+	"unsafe"
+
+	"github.com/remora-kv/remora/internal/fence"
+)
+
+// tableBytes is what a Table takes beside its block.
+const tableBytes = int64(unsafe.Sizeof(Table{}))
+
+// publishMeta writes the meta word of an item, after all that was written
+// before. Items begin at multiples of 8.
+func (t *Table) publishMeta(at int, m meta) {
+	word := t.mem[at+metaAt : at+headerSize : at+headerSize]
+	fence.Publish64((*atomic.Uint64)(unsafe.Pointer(unsafe.SliceData(word))), uint64(m))
+}
+
+// offsetIn returns where in mem a slice begins, or 0 if it is empty or
+// elsewhere.
+func offsetIn(mem, b []byte) int {
+	at := uintptr(unsafe.Pointer(unsafe.SliceData(b))) - uintptr(unsafe.Pointer(unsafe.SliceData(mem)))
+	if len(b) == 0 || at >= uintptr(len(mem)) {
+		return 0
+	}
+	return int(at)
+}

@@ -1,0 +1,217 @@
+package storetest
+
+import (
+	"errors"
+
+	"github.com/remora-kv/remora/store"
+)
+
+const (
+	ruleKeeps   = "In Store mode a Put that returned no error is kept until it is deleted, replaced or expires."
+	ruleFailed  = "A Put that failed changed nothing: the item that was there is there, with its version."
+	ruleRefuses = "a store refuses new ones when it is full (Store)."
+	ruleReclaim = "Its memory is reclaimed when the engine comes across it."
+)
+
+func fullCases() []*testCase {
+	return join(
+		inStore("S3/keeps", ruleKeeps, keeps),
+		inStore("S3/refuses-at-fill", ruleRefuses, refusesAtFill),
+		inStore("S3/small-items", ruleKeeps, smallItems),
+		inStore("S3/room-after-delete", ruleRefuses, roomAfterDelete),
+		inStore("S3/room-after-expiry", ruleReclaim, roomAfterExpiry),
+		inStore("S3/full-overwrite", ruleFailed, fullOverwrite),
+		both("S3/failed-put", ruleFailed, failedPut),
+	)
+}
+
+// patience is how many Puts in a row must be refused before a store counts as
+// full: a single one may have met an unlucky place.
+const patience = 20
+
+// fillUp puts items numbered from first on until the store is full, and returns
+// how many were taken before the first refusal, and in all.
+func (tb *table) fillUp(first, keySize int, entry func(i int) store.Entry) (before, taken int) {
+	tb.Helper()
+	refused := 0
+	before = -1
+	for i := first; refused < patience; i++ {
+		_, err := tb.put(numbered(i, keySize), entry(i), store.Always())
+		if err == nil {
+			taken++
+			refused = 0
+			continue
+		}
+		if !errors.Is(err, store.ErrFull) {
+			tb.Fatalf("Put into a store that may be full: %v", err)
+		}
+		if refused++; before < 0 {
+			before = taken
+		}
+	}
+	return before, taken
+}
+
+// fixed returns entries of one size.
+func fixed(size int) func(i int) store.Entry {
+	return func(i int) store.Entry { return store.Entry{Value: pattern(uint64(i), size), Flags: uint32(i)} }
+}
+
+// payload is the share of the memory that keys and values take.
+func (tb *table) payload() float64 {
+	return float64(tb.stats.KeyBytes+tb.stats.ValueBytes) / float64(tb.cfg.Memory)
+}
+
+// keeps fills a store with all sizes, goes on putting, and reads all again.
+func keeps(t *trial) {
+	tb := t.open()
+	random := t.random(0)
+	for i := range t.times(6000) {
+		tb.tryPut(numbered(random.IntN(3000), 16), store.Entry{Value: pattern(uint64(i), random.IntN(600))}, store.Always())
+	}
+	tb.fillUp(10_000, 16, fixed(300))
+	for _, r := range tb.model.items {
+		tb.mustGet(r.key)
+	}
+	if tb.stats.Refused == 0 {
+		t.Fatalf("the store was never full: %+v", tb.stats)
+	}
+}
+
+// refusesAtFill finds out how full a store gets.
+func refusesAtFill(t *trial) {
+	tb := t.open()
+	tb.refusable = true
+	before, taken := tb.fillUp(0, 24, fixed(1000))
+	first := float64(before*1024) / float64(tb.cfg.Memory)
+	t.Logf("items of 1 KiB: the first refusal at %.1f %% of the memory, the last at %.1f %%", 100*first, 100*tb.payload())
+	if first < t.engine.fill() {
+		t.Fatalf("refused at %.1f %% of the memory, want at least %.1f %%", 100*first, 100*t.engine.fill())
+	}
+	for i := range taken {
+		tb.get(numbered(i, 24)) // the table knows which must be there
+	}
+}
+
+// smallItems finds out how many small items fit: no more than 128 bytes each may
+// be needed for what is not key or value.
+func smallItems(t *trial) {
+	tb := t.open(memory(2 << 20))
+	tb.refusable = true
+	before, _ := tb.fillUp(0, 16, fixed(32))
+	t.Logf("items of 48 bytes: %d until the first refusal, %.1f bytes each", before, float64(tb.cfg.Memory)/float64(before))
+	if most := int(tb.cfg.Memory / (48 + 128)); before < most {
+		t.Fatalf("refused after %d small items, want at least %d", before, most)
+	}
+}
+
+// roomAfterDelete deletes a tenth of a full store, and fills the room again.
+func roomAfterDelete(t *trial) {
+	tb := t.open()
+	_, taken := tb.fillUp(0, 16, fixed(500))
+	freed := 0
+	for i := 0; i < taken; i += 10 {
+		if tb.del(numbered(i, 16), store.Always()) == nil {
+			freed++
+		}
+	}
+	again := 0
+	for i := range freed {
+		if _, err := tb.put(numbered(1_000_000+i, 16), fixed(500)(i), store.Always()); err == nil {
+			again++
+		}
+	}
+	if again < freed*9/10 {
+		t.Fatalf("%d items were deleted, and only %d of the same size are taken", freed, again)
+	}
+	for i := range taken {
+		tb.get(numbered(i, 16))
+	}
+}
+
+// roomAfterExpiry lets half of a full store expire. The engine may need several
+// Puts to come across what has expired.
+func roomAfterExpiry(t *trial) {
+	tb := t.open()
+	_, taken := tb.fillUp(0, 16, func(i int) store.Entry {
+		return store.Entry{Value: pattern(uint64(i), 500), Expires: int64(i%2) * 1000}
+	})
+	tb.now = 1000
+	again := 0
+	for i := 0; i < 20*taken && again < taken/2; i++ {
+		if _, err := tb.put(numbered(1_000_000+i, 16), fixed(500)(i), store.Always()); err == nil {
+			again++
+		}
+	}
+	if again < taken/2*8/10 {
+		t.Fatalf("%d items expired, and only %d of the same size are taken", taken/2, again)
+	}
+	if tb.stats.Expired == 0 {
+		t.Fatalf("Stats: nothing expired: %+v", tb.stats)
+	}
+	for i := 0; i < taken; i += 2 {
+		tb.get(numbered(i, 16))
+	}
+}
+
+// fullOverwrite changes items of a full store: each change is taken or refused,
+// and what was refused has changed nothing.
+func fullOverwrite(t *trial) {
+	tb := t.open()
+	tb.fillUp(0, 16, fixed(500))
+	random := t.random(0)
+	for i := range t.times(2000) {
+		key := numbered(random.IntN(tb.fitting(500)), 16)
+		if tb.model.items[string(key)] == nil {
+			continue
+		}
+		old := len(tb.mustGet(key).value)
+		_, err := tb.put(key, store.Entry{Value: pattern(uint64(i), 300+random.IntN(500))}, store.IfPresent())
+		if r := tb.mustGet(key); err != nil && len(r.value) != old {
+			t.Fatalf("a Put that was refused changed the value")
+		}
+	}
+	tb.sync()
+}
+
+// fitting is about how many items of a size the memory has room for.
+func (tb *table) fitting(size int) int { return int(tb.cfg.Memory) / size }
+
+// failedPut has Puts fail in all ways on items that are there.
+func failedPut(t *trial) {
+	tb := t.open(maxValue(2 << 20))
+	for i := range 300 {
+		tb.mustPutEntry(numbered(i, 16), store.Entry{Value: pattern(uint64(i), 300), Flags: uint32(i), Expires: int64(1000 + i)})
+	}
+	if t.mode == store.Store {
+		tb.fillUp(1000, 16, fixed(700))
+	}
+	items := tb.stats.Items
+	for i := range 300 {
+		key := numbered(i, 16)
+		r := tb.mustGet(key)
+		for _, try := range []struct {
+			size int
+			c    store.Condition
+			want error
+		}{
+			{10, store.IfAbsent(), store.ErrExists},
+			{300, store.IfVersion(r.version + 1), store.ErrVersion},
+			{9000, store.IfVersion(r.version - 1), store.ErrVersion},
+			{2<<20 + 1, store.Always(), store.ErrTooLarge},
+			{2 << 20, store.Always(), store.ErrFull},
+		} {
+			if try.size > 1<<20 && i%60 != 0 {
+				continue
+			}
+			_, err := tb.put(key, store.Entry{Value: pattern(99, try.size), Flags: 99, Expires: 99}, try.c)
+			if !errors.Is(err, try.want) {
+				t.Fatalf("Put of %d bytes: %v, want %v", try.size, err, try.want)
+			}
+			tb.mustGet(key)
+		}
+	}
+	if tb.stats.Items != items {
+		t.Fatalf("Puts that failed changed the number of items from %d to %d", items, tb.stats.Items)
+	}
+}

@@ -1,0 +1,96 @@
+package storetest
+
+import (
+	"runtime"
+
+	"github.com/remora-kv/remora/store"
+)
+
+const ruleMemory = "The bytes that the engine uses, all purposes together, never exceed Config.Memory."
+
+func memoryCases() []*testCase {
+	return join(
+		both("S4/mixed-operations", ruleMemory, memoryMixed),
+		both("S4/arena", ruleMemory, memoryArena),
+		both("S4/heap", ruleMemory, memoryHeap),
+	)
+}
+
+// memoryMixed does everything in a small partition; the table looks at Stats
+// after each call.
+func memoryMixed(t *trial) {
+	tb := t.open(memory(100_000))
+	random := t.random(0)
+	for i := range t.times(20_000) {
+		key := numbered(random.IntN(800), 8+random.IntN(3))
+		switch random.IntN(8) {
+		case 0:
+			tb.tryDel(key, store.Always())
+		case 1:
+			tb.tryTouch(key, tb.now+random.Int64N(100))
+		case 2:
+			tb.get(key)
+		case 3:
+			tb.now += random.Int64N(10)
+		default:
+			size := random.IntN(1 << random.IntN(13))
+			tb.tryPut(key, store.Entry{Value: pattern(uint64(i), size), Expires: random.Int64N(2) * (tb.now + 50)}, store.Always())
+		}
+		if most := tb.cfg.Memory; held(tb.cfg.Arena) > most {
+			t.Fatalf("the arena gave out %d bytes, the memory is %d", held(tb.cfg.Arena), most)
+		}
+	}
+}
+
+// memoryArena looks at what partitions of many sizes take from the arena.
+func memoryArena(t *trial) {
+	for _, size := range []int64{store.MinMemory, 65_537, 1 << 20, 12_345_678, 1 << 26, 100_000_001} {
+		if raceBuild && size > 1<<20 {
+			break
+		}
+		tb := t.open(memory(size))
+		if got := held(tb.cfg.Arena); got > size {
+			t.Fatalf("a partition of %d bytes took %d", size, got)
+		}
+		tb.mustPut([]byte("k"), pattern(1, 1000))
+		tb.mustGet([]byte("k"))
+		if got := held(tb.cfg.Arena); got > size {
+			t.Fatalf("a partition of %d bytes took %d", size, got)
+		}
+		tb.close()
+	}
+}
+
+// memoryHeap looks at what a large partition takes from the Go heap, which is
+// not in the arena's count: a struct, but no table.
+func memoryHeap(t *trial) {
+	if raceBuild {
+		t.skip("in race builds the arena is on the heap")
+	}
+	heap := func() int64 {
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return int64(m.HeapAlloc)
+	}
+	cfg := t.config()
+	cfg.Memory = 64 << 20
+	before := heap()
+	p, err := t.engine.New(cfg)
+	if err != nil {
+		t.Fatalf("New: %v", err)
+	}
+	key, value := make([]byte, 16), make([]byte, 16)
+	for i := range 100_000 {
+		copy(key, numbered(i, 16))
+		if _, err := p.Put(cfg.Seed.Key(key), store.Entry{Value: value}, store.Always(), 0); err != nil {
+			t.Fatalf("Put: %v", err)
+		}
+	}
+	if grown := heap() - before; grown > 256<<10 {
+		t.Fatalf("a partition of 64 MiB with 100,000 items took %d bytes of the Go heap", grown)
+	}
+	if err := p.Close(); err != nil {
+		t.Fatalf("Close: %v", err)
+	}
+}

@@ -1,0 +1,88 @@
+package storetest
+
+import "github.com/remora-kv/remora/store"
+
+// record is what the model knows of one item.
+type record struct {
+	key     []byte
+	hash    uint64
+	value   []byte
+	flags   uint32
+	expires int64
+	version uint64
+
+	// reclaimable says that a call was made at a time at which the item had
+	// expired. The engine may have taken its memory, or not: should the clock
+	// step back, both answers are right.
+	reclaimable bool
+}
+
+func (r *record) expired(now int64) bool { return r.expires != 0 && r.expires <= now }
+
+// model is a map of what a partition should hold. In Cache mode it may hold
+// more than the partition does: items whose loss was not seen yet.
+type model struct {
+	mode  store.Mode
+	items map[string]*record
+	now   int64  // of the last call
+	last  uint64 // the largest version that was given
+	lost  uint64 // items whose loss was seen
+	due   int    // items that will expire
+}
+
+func newModel(cfg store.Config) *model {
+	return &model{mode: cfg.Mode, items: map[string]*record{}, last: cfg.FirstVersion}
+}
+
+// belief is what the partition may believe about a key, by what it did so far.
+type belief struct {
+	record  *record // nil if there was never one
+	present bool    // it may have the item
+	absent  bool    // it may not have it
+}
+
+// belief returns what the partition may believe about a key.
+func (m *model) belief(key []byte) belief {
+	r := m.items[string(key)]
+	switch {
+	case r == nil:
+		return belief{absent: true}
+	case r.expired(m.now):
+		return belief{record: r, absent: true}
+	case r.reclaimable || m.mode == store.Cache:
+		return belief{record: r, present: true, absent: true}
+	}
+	return belief{record: r, present: true}
+}
+
+// at has the model know the time of a call.
+func (m *model) at(now int64) {
+	if m.now == now {
+		return
+	}
+	m.now = now
+	if m.due > 0 {
+		for _, r := range m.items {
+			r.reclaimable = r.reclaimable || r.expired(now)
+		}
+	}
+}
+
+// keep has the model hold a record.
+func (m *model) keep(r *record) {
+	m.forget(r.key)
+	m.items[string(r.key)] = r
+	m.expiring(r, r.expires)
+	m.last = r.version
+}
+
+// expiring changes when a record expires.
+func (m *model) expiring(r *record, expires int64) {
+	if r.expires = expires; expires != 0 {
+		m.due++ // too many at most
+	}
+	r.reclaimable = r.expired(m.now)
+}
+
+// forget removes the record of a key.
+func (m *model) forget(key []byte) { delete(m.items, string(key)) }

@@ -1,0 +1,141 @@
+package storetest
+
+import (
+	"testing"
+	"time"
+
+	"github.com/remora-kv/remora/store"
+)
+
+// Engine is what an engine brings: how to make a partition, and answers to what
+// the contract leaves open.
+type Engine struct {
+	// Name is the engine's name in messages.
+	Name string
+
+	// New makes an empty partition.
+	New func(cfg store.Config) (store.Partition, error)
+
+	// Modes are the modes that the engine has; none means both.
+	Modes []store.Mode
+
+	// KeepsUsed says that items which are used again and again survive a scan
+	// in a cache of the eviction SecondChance.
+	KeepsUsed bool
+
+	// TakesOldest says that in a cache of the eviction FIFO they do not.
+	TakesOldest bool
+
+	// Memory returns all memory that the partition keeps items and index in.
+	// The suite flips bits of it. Without it, S7/flips is skipped.
+	Memory func(p store.Partition) [][]byte
+
+	// Fill is the share of Config.Memory that keys and values of 1 KiB must
+	// reach in a partition of 1 MiB: in Store mode when the first Put is
+	// refused, in Cache mode when many times the memory was put. 0 means 0.5.
+	Fill float64
+
+	// Refill is the share of the first fill that is reached again after many
+	// rounds of fill, delete half, fill with other sizes. 0 means 0.5.
+	Refill float64
+}
+
+// Options change how the suite runs. The zero value is what Run uses.
+type Options struct {
+	// Iterations multiplies the repetitions of the cases that try at random; 0
+	// means 1. A nightly run may say 50.
+	Iterations int
+	// Seed, when not 0, is mixed into the random choices of all cases.
+	Seed uint64
+	// Watchdog ends a case that hangs. 0 means DefaultWatchdog.
+	Watchdog time.Duration
+}
+
+// DefaultWatchdog is how long a case may take.
+const DefaultWatchdog = 120 * time.Second
+
+// Run checks an engine against the contract.
+func Run(t *testing.T, engine Engine) {
+	t.Helper()
+	RunWith(t, engine, Options{})
+}
+
+// RunWith is Run with options.
+func RunWith(t *testing.T, engine Engine, opt Options) {
+	t.Helper()
+	for _, c := range allCases() {
+		if engine.has(c.mode) {
+			t.Run(c.name, func(t *testing.T) { runCase(t, c, engine, opt) })
+		}
+	}
+}
+
+// has says whether the engine has a mode.
+func (e *Engine) has(mode store.Mode) bool {
+	if len(e.Modes) == 0 {
+		return true
+	}
+	for _, m := range e.Modes {
+		if m == mode {
+			return true
+		}
+	}
+	return false
+}
+
+func (e *Engine) fill() float64 {
+	if e.Fill == 0 {
+		return 0.5
+	}
+	return e.Fill
+}
+
+func (e *Engine) refill() float64 {
+	if e.Refill == 0 {
+		return 0.5
+	}
+	return e.Refill
+}
+
+// testCase is one case of the suite.
+type testCase struct {
+	// name is invariant/what/mode.
+	name string
+	// rule is the sentence of the contract that the case checks.
+	rule string
+	mode store.Mode
+	run  func(t *trial)
+}
+
+// allCases is the suite, in the order of the contract.
+func allCases() []*testCase {
+	return join(
+		callCases(), limitCases(), expiryCases(), eachCases(), modelCases(), evictionCases(),
+		versionCases(), fullCases(), fragmentationCases(), memoryCases(), viewCases(),
+		allocCases(), clockCases(), corruptionCases(), collisionCases(), statsCases(), prefetchCases(),
+	)
+}
+
+// both makes a case for each mode.
+func both(name, rule string, run func(t *trial)) []*testCase {
+	return join(inCache(name, rule, run), inStore(name, rule, run))
+}
+
+// inCache makes a case for Cache mode.
+func inCache(name, rule string, run func(t *trial)) []*testCase {
+	return []*testCase{{name: name + "/cache", rule: rule, mode: store.Cache, run: run}}
+}
+
+// inStore makes a case for Store mode.
+func inStore(name, rule string, run func(t *trial)) []*testCase {
+	return []*testCase{{name: name + "/store", rule: rule, mode: store.Store, run: run}}
+}
+
+// join concatenates what both, inCache and inStore made.
+func join(groups ...[]*testCase) []*testCase {
+	var all []*testCase
+	for _, g := range groups {
+		all = append(all, g...)
+	}
+	return all
+}

@@ -1,0 +1,134 @@
+package storetest
+
+import (
+	"hash/fnv"
+	"math/rand/v2"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/remora-kv/remora/internal/arena"
+	"github.com/remora-kv/remora/store"
+)
+
+// failer is how a table reports. Fatalf does not return.
+type failer interface {
+	Helper()
+	Fatalf(format string, args ...any)
+}
+
+// trial is one run of one case.
+type trial struct {
+	testing.TB
+	engine  Engine
+	mode    store.Mode
+	opt     Options
+	seed    uint64
+	skipped string
+	tables  []*table
+}
+
+// runCase runs one case under a watchdog, and at its end closes what it opened.
+func runCase(tb testing.TB, c *testCase, engine Engine, opt Options) {
+	tb.Helper()
+	t := &trial{TB: tb, engine: engine, mode: c.mode, opt: opt, seed: seedOf(c.name) ^ opt.Seed}
+	limit := opt.Watchdog
+	if limit == 0 {
+		limit = DefaultWatchdog
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		defer t.rescue()
+		c.run(t)
+		for _, table := range t.tables {
+			table.close()
+		}
+	}()
+	dog := time.NewTimer(limit)
+	defer dog.Stop()
+	select {
+	case <-done:
+	case <-dog.C:
+		buf := make([]byte, 1<<20)
+		tb.Errorf("watchdog: the case took more than %v. All goroutines:\n%s", limit, buf[:runtime.Stack(buf, true)])
+	}
+	if tb.Failed() {
+		tb.Logf("engine %s, seed %#x; the rule: %s", engine.Name, t.seed, c.rule)
+	} else if t.skipped != "" {
+		tb.Skip(t.skipped)
+	}
+}
+
+// Fatalf reports a failure and ends the case.
+func (t *trial) Fatalf(format string, args ...any) {
+	t.Helper()
+	t.Errorf(format, args...)
+	runtime.Goexit()
+}
+
+// Fatal is Fatalf.
+func (t *trial) Fatal(args ...any) {
+	t.Helper()
+	t.Error(args...)
+	runtime.Goexit()
+}
+
+// skip ends the case because the engine cannot be asked.
+func (t *trial) skip(why string) {
+	t.skipped = why
+	runtime.Goexit()
+}
+
+// rescue makes a panic of the engine a failure of the case.
+func (t *trial) rescue() {
+	if p := recover(); p != nil {
+		buf := make([]byte, 64<<10)
+		t.Errorf("panic: %v\n%s", p, buf[:runtime.Stack(buf, false)])
+	}
+}
+
+// times scales the repetitions of a case that tries at random.
+func (t *trial) times(n int) int {
+	if raceBuild {
+		n = max(n/8, min(n, 2))
+	}
+	return n * max(t.opt.Iterations, 1)
+}
+
+// random returns the generator number n of this case.
+func (t *trial) random(n int) *rand.Rand { return rand.New(rand.NewPCG(t.seed, uint64(n))) }
+
+// seedOf makes the random choices of a case differ from those of the others
+// and stay the same from run to run.
+func seedOf(name string) uint64 {
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(name))
+	return h.Sum64()
+}
+
+// config is what most cases use: 1 MiB.
+func (t *trial) config() store.Config {
+	return store.Config{Arena: arena.New(), Memory: 1 << 20, Mode: t.mode, Seed: store.Seed(t.seed)}
+}
+
+// open makes a table of the default configuration with changes.
+func (t *trial) open(changes ...func(cfg *store.Config)) *table {
+	t.Helper()
+	cfg := t.config()
+	for _, change := range changes {
+		change(&cfg)
+	}
+	tb, err := newTable(t, t.engine, cfg)
+	if err != nil {
+		t.Fatalf("New(%+v): %v", cfg, err)
+	}
+	t.tables = append(t.tables, tb)
+	return tb
+}
+
+// memory is a change of the configuration.
+func memory(n int64) func(*store.Config) { return func(cfg *store.Config) { cfg.Memory = n } }
+
+// maxValue is a change of the configuration.
+func maxValue(n int) func(*store.Config) { return func(cfg *store.Config) { cfg.MaxValue = n } }
