@@ -130,7 +130,9 @@ func ParseDelete(msg []byte) (key []byte, version uint64, err error) {
 	switch Condition(r.byte()) {
 	case Always:
 	case IfVersion:
-		version = r.version()
+		if version = r.version(); version == 0 {
+			return nil, 0, ErrMalformed // it would mean any version to who reads on
+		}
 	default:
 		return nil, 0, ErrMalformed
 	}

@@ -25,7 +25,11 @@ type Item struct {
 
 // AppendFound appends the result of a get that found something.
 func AppendFound(b []byte, item *Item) []byte {
-	b = append(b, item.Value...)
+	return AppendTrailer(append(b, item.Value...), item)
+}
+
+// AppendTrailer appends what follows the value in the result of a get.
+func AppendTrailer(b []byte, item *Item) []byte {
 	status := byte(OK)
 	if item.TTL != 0 {
 		b = binary.LittleEndian.AppendUint64(b, item.TTL)
@@ -41,12 +45,24 @@ func AppendFound(b []byte, item *Item) []byte {
 // ParseFound reads the result of a get. Its value is a prefix of msg. When the
 // status is not OK there is no item.
 func ParseFound(msg []byte) (item Item, s Status, err error) {
+	if s, err = item.Read(msg); err != nil || s != OK {
+		item = Item{}
+	}
+	return item, s, err
+}
+
+// Read is ParseFound into an item that is there already. When the status is not OK
+// it is not specified what is in it.
+func (item *Item) Read(msg []byte) (Status, error) {
 	bits, rest, err := statusOf(msg)
-	if err != nil || Status(bits&codeBits) != OK {
-		return Item{}, Status(bits & codeBits), err
+	if err != nil {
+		return 0, err
+	}
+	if s := Status(bits & codeBits); s != OK {
+		return s, refused(bits, rest)
 	}
 	t := trailer{rest: rest}
-	item.Version = t.version()
+	item.Version, item.Flags, item.TTL = t.version(), 0, 0
 	if bits&statusFlags != 0 {
 		item.Flags = t.uint32()
 	}
@@ -54,10 +70,10 @@ func ParseFound(msg []byte) (item Item, s Status, err error) {
 		item.TTL = t.uint64()
 	}
 	if t.short {
-		return Item{}, 0, ErrMalformed
+		return 0, ErrMalformed
 	}
 	item.Value = t.rest
-	return item, OK, nil
+	return OK, nil
 }
 
 // AppendStored appends the result of a put.
@@ -108,11 +124,22 @@ func statusOf(msg []byte) (bits byte, rest []byte, err error) {
 	return bits, msg[:last], nil
 }
 
+// refused checks that a result which is not OK is nothing but its status.
+func refused(bits byte, rest []byte) error {
+	if bits&^codeBits != 0 || len(rest) != 0 {
+		return ErrMalformed
+	}
+	return nil
+}
+
 // parseCounted reads size bytes of a sum, a version and a status.
 func parseCounted(msg []byte, size int) (sum int64, version uint64, s Status, err error) {
 	body, s, err := ParseStatus(msg)
-	if err != nil || s != OK {
-		return 0, 0, s, err
+	if err != nil {
+		return 0, 0, 0, err
+	}
+	if s != OK {
+		return 0, 0, s, refused(byte(s), body)
 	}
 	if len(body) != size+versionSize {
 		return 0, 0, 0, ErrMalformed

@@ -1,0 +1,88 @@
+// Package remora is the client of a Remora cache: a key-value cache in memory
+// that is reached by RDMA, by shared memory, or by TCP where there is neither.
+//
+//	client, err := remora.Dial(ctx, "tcp://cache.example:7700")
+//	if err != nil {
+//		return err
+//	}
+//	defer client.Close()
+//	if _, err := client.Set(ctx, "greeting", []byte("hello"), time.Hour); err != nil {
+//		return err
+//	}
+//	value, err := client.Get(ctx, "greeting")
+//
+// # Addresses
+//
+// A server is named by a URL, whose scheme is the fabric:
+//
+//	shm:/run/remora.sock    shared memory, on the same machine
+//	tcp://host:7700         TCP, anywhere
+//	rdma://host:7700        RDMA, with a program that was built with -tags rdma
+//	loop:name               within one process, for tests (WithDevice)
+//
+// Nothing falls back to another fabric by itself; Client.Info says what is used.
+// ?path=reply has the server push its results, as WithPath does.
+//
+// # Who may do what
+//
+// A Client is for any number of goroutines. It has one connection with each core
+// of the server and no goroutine of its own while all is well: of the callers that
+// wait, one drives the connection for all. Calls that come at the same time travel
+// together, so a thousand goroutines make large batches without waiting for one
+// another. A program needs one Client per server.
+//
+// A Session is for one goroutine at a time, and has connections of its own. It is
+// quicker, and can have many operations on their way (StartGet, Next). The server
+// looks after each connection, so sessions are for the few goroutines to which
+// microseconds matter.
+//
+// # Errors
+//
+// An operation that the server answered has an error that says why it did nothing:
+// ErrNotFound, ErrExists, ErrChanged, ErrTooLarge, ErrOutOfMemory, ErrNotNumber,
+// ErrUnsupported. ErrInvalid is a mistake in the arguments. One that it did not
+// answer has a LostError, with the address and the reason, which is one of two:
+//
+//	ErrUnavailable   it has certainly not happened: it may be repeated
+//	ErrUnknown       it may have happened or not: the program has to decide
+//
+// A context that ends is such a reason, too: errors.Is(err,
+// context.DeadlineExceeded) and errors.Is(err, ErrUnknown) are both true of a Set
+// that was sent and whose answer did not come in time. Neither errors nor logs
+// show keys or values.
+//
+// # A lost server
+//
+// What was on its way over a connection that breaks fails with ErrUnknown, but for
+// reads, which are tried once more. A new connection is made at once, and again
+// and again with pauses that double (WithBackoff). Operations wait for it until
+// the connection has been missing for a second (WithPatience). From then on they
+// fail at once with ErrUnavailable and the reason of the last attempt, so that a
+// server which is gone does not hold up a program that can do without it; when it
+// is back they succeed again, without anything to be done.
+//
+// A server that was restarted is another one: empty, with other versions, maybe
+// with another number of cores. The client learns all of that by itself. A server
+// that is shut down in order says so in place of doing something; operations then
+// wait for its successor as they do for a connection, and none is left in doubt.
+//
+// # Invariants
+//
+//	R1  A link is what is known about one start of a server: its seed, its number
+//	    of cores, a lane for each. It does not change; when the server is another
+//	    one the client has another link. An operation uses one link.
+//	R2  A lane either has a connection, or exactly one goroutine that makes one and
+//	    an outage that operations can wait for, or was ended with its link.
+//	R3  A connection is taken out of its lane by the first operation that finds it
+//	    over. It is closed by the goroutine that makes the next one.
+//	R4  A change is sent at most once. It is begun anew only if rpc.ErrNotSent or
+//	    the server's own word (WrongCore, Draining) says that it has not happened.
+//	R5  After Close no goroutine of the client runs. The device, unless it came by
+//	    WithDevice, is closed with the last of client and sessions.
+//
+// # Why not otherwise
+//
+// A call that failed as unknown is not repeated for changes even where that looks
+// harmless: a Set that was delayed and repeated can overwrite what another client
+// has written between the two.
+package remora

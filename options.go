@@ -1,0 +1,178 @@
+package remora
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/remora-kv/remora/fabric"
+	"github.com/remora-kv/remora/rpc/rfp"
+)
+
+// Path says how results return.
+type Path string
+
+// The paths.
+const (
+	// PathRFP is the default: results are fetched by READ, and pushed by the
+	// server while it is slow.
+	PathRFP Path = "rfp"
+	// PathFetch always fetches.
+	PathFetch Path = "fetch"
+	// PathReply always has them pushed.
+	PathReply Path = "reply"
+)
+
+// Option is a choice about a client (Dial) or a session (Client.Session). What is
+// wrong with options is reported there, all of it in one error.
+type Option func(*config)
+
+// config is what the options say.
+type config struct {
+	window, batch int
+	policy        fabric.Policy
+	path          Path
+	fetchSize     int
+	retries       int
+	log           *slog.Logger
+	firstPause    time.Duration
+	longestPause  time.Duration
+	dialTimeout   time.Duration
+	wait          time.Duration
+	device        fabric.Device
+	change        func(*rfp.ConnConfig)
+	clientOnly    string // the last option that only a client has
+}
+
+const (
+	defaultFirstPause   = 5 * time.Millisecond
+	defaultLongestPause = time.Second
+	defaultDialTimeout  = 5 * time.Second
+	defaultWait         = time.Second
+	defaultBatch        = 32
+)
+
+func defaults() config {
+	return config{
+		log: slog.New(slog.DiscardHandler), batch: defaultBatch, path: PathRFP,
+		firstPause: defaultFirstPause, longestPause: defaultLongestPause,
+		dialTimeout: defaultDialTimeout, wait: defaultWait,
+	}
+}
+
+// WithWindow sets how many frames can be on their way to each core; default 8.
+// The server may allow less.
+func WithWindow(frames int) Option { return func(c *config) { c.window = frames } }
+
+// WithBatch sets how many operations make a frame at most. In a client (default
+// 32) operations do not wait for one another: those that come while a frame
+// cannot be sent share the next. In a session (default 1) a frame waits to be
+// full or for Flush.
+func WithBatch(operations int) Option { return func(c *config) { c.batch = operations } }
+
+// WithPolicy says whether goroutines that wait for long may sleep (adaptive, the
+// default) or spin (busy).
+func WithPolicy(p fabric.Policy) Option { return func(c *config) { c.policy = p } }
+
+// WithPath chooses how results return. The address can say the same, with
+// ?path=reply, and counts more.
+func WithPath(p Path) Option { return func(c *config) { c.path = p } }
+
+// WithFetch sets the bytes of the first READ of an answer (F) and how many failed
+// READs make an answer slow (R), as `remora tune` finds them. 0 leaves one at its
+// default.
+func WithFetch(size, retries int) Option {
+	return func(c *config) { c.fetchSize, c.retries = size, retries }
+}
+
+// WithLogger sets where lost and renewed connections are told of; default: nowhere.
+func WithLogger(log *slog.Logger) Option {
+	return func(c *config) {
+		c.clientOnly = "WithLogger"
+		if c.log = log; log == nil {
+			c.log = slog.New(slog.DiscardHandler)
+		}
+	}
+}
+
+// WithBackoff sets the pauses between attempts to reach a lost server: the first,
+// from where on they double, and the longest. Each is shortened by up to a half,
+// at random. Default 5 ms and 1 s.
+func WithBackoff(first, longest time.Duration) Option {
+	return func(c *config) { c.firstPause, c.longestPause = first, longest }
+}
+
+// WithDialTimeout bounds one attempt to connect; default 5 s.
+func WithDialTimeout(d time.Duration) Option { return func(c *config) { c.dialTimeout = d } }
+
+// WithPatience sets for how long after a connection was lost operations wait for
+// a new one; default 1 s. From then on they fail at once, until there is one. 0
+// never waits.
+func WithPatience(d time.Duration) Option { return func(c *config) { c.wait = d } }
+
+// WithDevice makes connections on a device that the program opened, and which
+// stays its to close after the client. Programs with several clients share one;
+// it is the only way to a server on the loop fabric.
+func WithDevice(d fabric.Device) Option {
+	return func(c *config) { c.clientOnly, c.device = "WithDevice", d }
+}
+
+// WithConn changes the configuration of each connection just before it is made,
+// for experiments with what has no option of its own. It is called from any
+// goroutine.
+func WithConn(change func(*rfp.ConnConfig)) Option { return func(c *config) { c.change = change } }
+
+// apply makes a configuration of options.
+func (c config) apply(opts []Option) (config, error) {
+	c.clientOnly = ""
+	for _, o := range opts {
+		if o != nil {
+			o(&c)
+		}
+	}
+	return c, c.validate()
+}
+
+func (c *config) validate() error {
+	var faults []error
+	bad := func(wrong bool, format string, args ...any) {
+		if wrong {
+			faults = append(faults, fmt.Errorf(format, args...))
+		}
+	}
+	const most = 1024
+	bad(c.window < 0 || c.window > most, "a window of %d frames: use 1 to %d", c.window, most)
+	bad(c.batch < 1 || c.batch > most, "a batch of %d operations: use 1 to %d", c.batch, most)
+	bad(c.policy != fabric.Adaptive && c.policy != fabric.Busy, "policy %d is neither adaptive nor busy", c.policy)
+	bad(c.path != PathRFP && c.path != PathFetch && c.path != PathReply,
+		"path %q is unknown: use %s, %s or %s", c.path, PathRFP, PathFetch, PathReply)
+	bad(c.fetchSize < 0 || c.retries < 0, "fetch size %d and retries %d must not be negative", c.fetchSize, c.retries)
+	bad(c.firstPause <= 0 || c.longestPause < c.firstPause,
+		"backoff from %v to %v: the first pause is positive, and the longest not shorter", c.firstPause, c.longestPause)
+	bad(c.dialTimeout <= 0, "a dial timeout of %v: it must be positive", c.dialTimeout)
+	bad(c.wait < 0, "a patience of %v: it must not be negative", c.wait)
+	if len(faults) == 0 {
+		return nil
+	}
+	return fmt.Errorf("%w: %w", ErrInvalid, errors.Join(faults...))
+}
+
+// connConfig is the configuration of a connection.
+func (c *config) connConfig(device fabric.Device, core int) rfp.ConnConfig {
+	cfg := rfp.ConnConfig{
+		Device: device, Core: core, Window: c.window, Batch: c.batch, Policy: c.policy,
+		Params: rfp.Params{FetchSize: c.fetchSize, Retries: c.retries},
+	}
+	switch c.path {
+	case PathFetch:
+		cfg.Pinned, cfg.Mode = true, rfp.Fetch
+	case PathReply:
+		cfg.Pinned, cfg.Mode = true, rfp.Reply
+	case PathRFP:
+	}
+	if c.change != nil {
+		c.change(&cfg)
+	}
+	return cfg
+}

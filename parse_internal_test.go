@@ -1,0 +1,67 @@
+package remora
+
+import (
+	"bytes"
+	"math"
+	"testing"
+	"time"
+
+	"github.com/remora-kv/remora/internal/command"
+)
+
+// FuzzResults gives any bytes to all that reads results.
+func FuzzResults(f *testing.F) {
+	f.Add([]byte(nil), uint8(0))
+	f.Add(command.AppendFound(nil, &command.Item{Value: []byte("v"), Version: 1, Flags: 2, TTL: 3}), uint8(4))
+	f.Add(command.AppendCounted(nil, -1, 7), uint8(0))
+	f.Add(command.AppendStatus([]byte(`{"protocol":1,"cores":2,"max_value":1}`), command.OK), uint8(0))
+	f.Add(command.AppendStatus(nil, command.Draining), uint8(0))
+	f.Fuzz(func(t *testing.T, result []byte, head uint8) {
+		d := &dialer{name: "loop:fuzz"}
+		dst := append(bytes.Repeat([]byte{'h'}, int(head)), result...)
+		item, err := d.found(dst, int(head))
+		switch {
+		case err == nil && (len(item.Value) < int(head) || len(item.Value) > len(dst) || item.TTL < 0):
+			t.Errorf("%d bytes behind %d make a value of %d for %v", len(result), head, len(item.Value), item.TTL)
+		case err != nil && item.Value != nil:
+			t.Errorf("an item with %v", err)
+		}
+		_, _ = d.stored(result)
+		_, _ = d.counted(result)
+		_ = d.simpleResult(command.Delete, result)
+		if w, err := parseWelcome(result); err == nil && (w.Cores < 1 || w.Core < 0 || w.Core >= w.Cores || w.MaxValue < 1) {
+			t.Errorf("welcome %+v", w)
+		}
+		if s := refusal(result); s != command.OK && len(result) == 0 {
+			t.Errorf("nothing is %v", s)
+		}
+	})
+}
+
+func TestDurations(t *testing.T) {
+	longest := time.Duration(math.MaxInt64).Truncate(time.Millisecond)
+	for ms, d := range map[uint64]time.Duration{0: 0, 1: time.Millisecond, 1 << 63: longest, math.MaxUint64: longest} {
+		if got := duration(ms); got != d {
+			t.Errorf("%d ms: %v, want %v", ms, got, d)
+		}
+	}
+	for d, ms := range map[time.Duration]uint64{
+		0: 0, 1: 1, time.Millisecond: 1, time.Millisecond + 1: 2, time.Hour: 3_600_000, math.MaxInt64: 9223372036855,
+	} {
+		if got, err := millis(d); err != nil || got != ms {
+			t.Errorf("%v: %d ms, %v; want %d", d, got, err, ms)
+		}
+	}
+}
+
+func TestBackoff(t *testing.T) {
+	b := (&config{firstPause: 8, longestPause: 100}).backoff()
+	for range 2 {
+		for _, most := range []time.Duration{8, 16, 32, 64, 100, 100} {
+			if d := b.take(); d > most || d < most/2 {
+				t.Errorf("a pause of %v, want %v to %v", d, most/2, most)
+			}
+		}
+		b.reset()
+	}
+}

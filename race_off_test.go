@@ -1,0 +1,5 @@
+//go:build !race
+
+package remora_test
+
+const raceEnabled = false

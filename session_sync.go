@@ -1,0 +1,239 @@
+package remora
+
+import (
+	"context"
+	"time"
+
+	"github.com/remora-kv/remora/internal/command"
+)
+
+// Get is Client.Get.
+func (s *Session) Get(ctx context.Context, key string) ([]byte, error) {
+	item, err := s.GetInto(ctx, key, nil)
+	return item.Value, err
+}
+
+// GetItem is Client.GetItem.
+func (s *Session) GetItem(ctx context.Context, key string) (Item, error) {
+	return s.GetInto(ctx, key, nil)
+}
+
+// GetInto is Client.GetInto, but room for the value is enough.
+func (s *Session) GetInto(ctx context.Context, key string, dst []byte) (Item, error) {
+	for t := (attempt{}); ; {
+		ln, err := s.begin(ctx, command.Get, key)
+		if err != nil {
+			return Item{}, err
+		}
+		r := s.finish(ctx, ln, command.Get, s.StartGet(0, key))
+		if r.Err == nil {
+			r.Item.Value = append(dst, r.Item.Value...)
+			return r.Item, nil
+		}
+		if !s.repeats(ctx, command.Get, &t) {
+			return Item{}, r.Err
+		}
+	}
+}
+
+// Set is Client.Set.
+func (s *Session) Set(ctx context.Context, key string, value []byte, ttl time.Duration) (version uint64, err error) {
+	return s.Put(ctx, key, Entry{Value: value, TTL: ttl}, Always())
+}
+
+// Add is Client.Add.
+func (s *Session) Add(ctx context.Context, key string, value []byte, ttl time.Duration) (version uint64, err error) {
+	return s.Put(ctx, key, Entry{Value: value, TTL: ttl}, IfAbsent())
+}
+
+// Replace is Client.Replace.
+func (s *Session) Replace(ctx context.Context, key string, value []byte, ttl time.Duration) (version uint64, err error) {
+	return s.Put(ctx, key, Entry{Value: value, TTL: ttl}, IfPresent())
+}
+
+// CAS is Client.CAS.
+func (s *Session) CAS(
+	ctx context.Context, key string, value []byte, ttl time.Duration, version uint64,
+) (newVersion uint64, err error) {
+	return s.Put(ctx, key, Entry{Value: value, TTL: ttl}, IfVersion(version))
+}
+
+// Put is Client.Put.
+func (s *Session) Put(ctx context.Context, key string, e Entry, cond Condition) (version uint64, err error) {
+	for t := (attempt{}); ; {
+		ln, err := s.begin(ctx, command.Put, key)
+		if err != nil {
+			return 0, err
+		}
+		r := s.finish(ctx, ln, command.Put, s.StartPut(0, key, e, cond))
+		if r.Err == nil || !s.repeats(ctx, command.Put, &t) {
+			return r.Item.Version, r.Err
+		}
+	}
+}
+
+// Delete is Client.Delete.
+func (s *Session) Delete(ctx context.Context, key string) error {
+	return s.delete(ctx, key, 0)
+}
+
+// DeleteVersion is Client.DeleteVersion.
+func (s *Session) DeleteVersion(ctx context.Context, key string, version uint64) error {
+	if err := checkVersion(version); err != nil {
+		return err
+	}
+	return s.delete(ctx, key, version)
+}
+
+func (s *Session) delete(ctx context.Context, key string, version uint64) error {
+	for t := (attempt{}); ; {
+		ln, err := s.begin(ctx, command.Delete, key)
+		if err != nil {
+			return err
+		}
+		r := s.finish(ctx, ln, command.Delete, s.startDelete(0, key, version))
+		if r.Err == nil || !s.repeats(ctx, command.Delete, &t) {
+			return r.Err
+		}
+	}
+}
+
+// Touch is Client.Touch.
+func (s *Session) Touch(ctx context.Context, key string, ttl time.Duration) error {
+	for t := (attempt{}); ; {
+		ln, err := s.begin(ctx, command.Touch, key)
+		if err != nil {
+			return err
+		}
+		r := s.finish(ctx, ln, command.Touch, s.StartTouch(0, key, ttl))
+		if r.Err == nil || !s.repeats(ctx, command.Touch, &t) {
+			return r.Err
+		}
+	}
+}
+
+// Incr is Client.Incr.
+func (s *Session) Incr(ctx context.Context, key string, delta int64) (int64, error) {
+	for t := (attempt{}); ; {
+		ln, err := s.begin(ctx, command.Incr, key)
+		if err != nil {
+			return 0, err
+		}
+		r := s.finish(ctx, ln, command.Incr, s.StartIncr(0, key, delta))
+		if r.Err == nil || !s.repeats(ctx, command.Incr, &t) {
+			return r.Sum, r.Err
+		}
+	}
+}
+
+// begin makes sure of a connection on which a synchronous operation is alone.
+func (s *Session) begin(ctx context.Context, op command.Proc, key string) (*sessionLane, error) {
+	s.fault = faultNone
+	switch {
+	case s.over():
+		return nil, ErrClosed
+	case s.pending != 0:
+		return nil, ErrPending
+	case ctx.Err() != nil:
+		return nil, s.lost(op, false, context.Cause(ctx))
+	}
+	ln := s.laneOf(key)
+	if ln.conn != nil && !s.renew {
+		if ln.stale == 0 {
+			// It is here that the end of an idle connection is noticed, before
+			// anything was sent.
+			if !ln.conn.Poll() {
+				return ln, nil
+			}
+		} else if err := s.drain(ctx, ln); err != nil {
+			return nil, s.lost(op, false, err)
+		}
+		err := ln.conn.Err()
+		if err == nil {
+			return ln, nil
+		}
+		s.broken(ln, err)
+	}
+	if err := s.Reconnect(ctx); err != nil {
+		return nil, s.lost(op, false, err)
+	}
+	return s.laneOf(key), nil
+}
+
+// drain takes the results that nobody waits for any more.
+func (s *Session) drain(ctx context.Context, ln *sessionLane) error {
+	for ln.stale != 0 && ln.conn.Err() == nil {
+		if _, _, ok := ln.conn.Next(); ok {
+			ln.stale--
+			continue
+		}
+		if ln.conn.Wait(nap) {
+			continue
+		}
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if s.over() {
+			return ErrClosed
+		}
+	}
+	return nil
+}
+
+// finish waits for the result of the operation that was just started; err is that
+// of the start.
+func (s *Session) finish(ctx context.Context, ln *sessionLane, op command.Proc, err error) Result {
+	if err != nil {
+		return Result{Err: err}
+	}
+	if err := ln.conn.Flush(); err != nil {
+		s.forget(ln)
+		s.broken(ln, err)
+		return Result{Err: s.lost(op, false, err)}
+	}
+	ln.filling = 0
+	for {
+		var r Result
+		if (ln.conn.Wait(nap) || ln.conn.Err() != nil) && s.take(ln, &r) {
+			return r
+		}
+		why := context.Cause(ctx)
+		if why == nil && s.over() {
+			why = ErrClosed
+		}
+		if why != nil {
+			s.forget(ln)
+			ln.stale++
+			return Result{Err: s.lost(op, true, why)}
+		}
+	}
+}
+
+// forget drops the operation that was just started.
+func (s *Session) forget(ln *sessionLane) {
+	ln.pop()
+	s.pending--
+}
+
+// repeats decides whether a synchronous operation that failed is begun anew.
+func (s *Session) repeats(ctx context.Context, op command.Proc, t *attempt) bool {
+	if s.fault == faultNone || ctx.Err() != nil || s.over() {
+		return false
+	}
+	switch s.fault {
+	case faultMap:
+		if t.moved {
+			return false
+		}
+		t.moved = true
+	case faultSent:
+		if t.again || !idempotent(op) {
+			return false
+		}
+		t.again = true
+		s.retries++
+	default:
+		t.tries++
+	}
+	return t.tries <= maxTries
+}
