@@ -24,7 +24,14 @@ type shard struct {
 	ops     [opCount]uint64
 	trailer [command.FoundSize]byte // of a result that does not fit a frame
 	counter [store.CounterSize]byte
+
+	// What is expected: the hashes of a batch, and who loads what they need.
+	prefetch store.Prefetcher
+	hashes   [expectMost]uint64
 }
+
+// expectMost is of how many messages of a batch the hashes are kept.
+const expectMost = 64
 
 // opCount is the number of procedures that are counted.
 const opCount = int(command.Stats) + 1
@@ -58,8 +65,47 @@ func (s *Server) serve(c *rpc.Call, msg, out []byte) ([]byte, error) {
 		return sh.incr(c, arg, out)
 	case command.Stats:
 		return sh.stats(c, out)
+	case command.Hello, command.Get:
 	}
 	return sh.hello(arg, out)
+}
+
+// expect has the index entries of a batch loaded at stage 0, and the items at stage
+// 1: so a batch waits for memory about as long as one message.
+func (s *Server) expect(core, stage, at int, msg []byte) {
+	sh := s.shards[core]
+	if sh.prefetch == nil || at >= expectMost || len(msg) < rpc.ProcSize {
+		return
+	}
+	if stage == 0 {
+		sh.hashes[at] = sh.seed.Hash(keyOf(msg))
+		sh.prefetch.PrefetchIndex(sh.hashes[at])
+		return
+	}
+	sh.prefetch.PrefetchItem(sh.hashes[at])
+}
+
+// keyOf is the key of a request, nil when there is none.
+func keyOf(msg []byte) []byte {
+	arg := msg[rpc.ProcSize:]
+	switch command.Proc(binary.LittleEndian.Uint16(msg)) {
+	case command.Get:
+		return arg
+	case command.Put:
+		r, _ := command.ParsePut(arg)
+		return r.Key
+	case command.Delete:
+		key, _, _ := command.ParseDelete(arg)
+		return key
+	case command.Touch:
+		key, _, _ := command.ParseTouch(arg)
+		return key
+	case command.Incr:
+		key, _, _ := command.ParseIncr(arg)
+		return key
+	case command.Hello, command.Stats:
+	}
+	return nil
 }
 
 func malformed(p command.Proc) error {
@@ -201,6 +247,7 @@ func conditionOf(c command.Condition, version uint64) store.Condition {
 		return store.IfPresent()
 	case command.IfVersion:
 		return store.IfVersion(version)
+	case command.Always:
 	}
 	return store.Always()
 }

@@ -59,7 +59,7 @@ func (s *Server) start() error {
 	}
 	var err error
 	s.rfp, err = rfp.NewServer(rfp.ServerConfig{
-		Device: s.devices[0], Others: s.devices[1:], Serve: s.serve,
+		Device: s.devices[0], Others: s.devices[1:], Serve: s.serve, Expect: s.expect,
 		Cores: s.cfg.Cores, CPUs: s.cfg.CPUs, Policy: s.cfg.Policy,
 		MaxMessage: s.cfg.MaxValue + command.MaxKey + command.PutSize + command.FoundSize,
 		MaxClients: s.cfg.MaxClients, Log: s.cfg.Log,
@@ -94,9 +94,9 @@ func (s *Server) makeShards() error {
 		if err != nil {
 			return fmt.Errorf("partition %d of %d: %w", i, s.cfg.Cores, err)
 		}
-		s.shards = append(s.shards, &shard{
-			server: s, index: i, part: part, seed: store.Seed(s.welcome.Seed), epoch: epoch,
-		})
+		sh := &shard{server: s, index: i, part: part, seed: store.Seed(s.welcome.Seed), epoch: epoch}
+		sh.prefetch, _ = part.(store.Prefetcher)
+		s.shards = append(s.shards, sh)
 	}
 	return nil
 }

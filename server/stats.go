@@ -98,7 +98,7 @@ func describeDevice(dev fabric.Device) Fabric {
 		Fabric: dev.Fabric(), Device: dev.Name(), OutBytes: c.OutBytes, InBytes: c.InBytes, Errors: c.Errors,
 		Out: make(map[string]uint64), In: make(map[string]uint64),
 	}
-	for op := range fabric.Op(fabric.NumOps) {
+	for op := range fabric.NumOps {
 		if n := c.Out[op]; n != 0 {
 			f.Out[op.String()] = n
 		}

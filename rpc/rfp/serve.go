@@ -55,7 +55,26 @@ func (c *core) serveFrame(s *session, w wire.Word1, payload []byte) {
 		c.start = c.clock.Now()
 	}
 	c.pushAll = false
+	if w.Entries > 1 && c.server.cfg.Expect != nil {
+		c.announce(payload)
+	}
 	c.serveMessages(s, w, payload)
+}
+
+// announce tells of the messages of a batch. What is no message is found out when
+// it is served.
+func (c *core) announce(payload []byte) {
+	for stage := range 2 {
+		for at, left := 0, payload; len(left) != 0; at++ {
+			entry, rest, marks, err := wire.NextEntry(left)
+			if err != nil {
+				break
+			}
+			if left = rest; marks == 0 {
+				c.server.cfg.Expect(c.index, stage, at, entry)
+			}
+		}
+	}
 }
 
 // halt keeps what is left of a frame until the client has taken results: so

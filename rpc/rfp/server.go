@@ -18,6 +18,11 @@ import (
 // Serve handles a message. rpc.Mux has such a method.
 type Serve func(c *rpc.Call, msg, out []byte) ([]byte, error)
 
+// Expect is told of the messages of a batch before the first of them is served, so
+// that it can start to load what serving will touch: of all messages at stage 0,
+// then of all at stage 1. at is the message's place in the batch.
+type Expect func(core, stage, at int, msg []byte)
+
 // ServerConfig describes a server. Zero values mean the defaults.
 type ServerConfig struct {
 	// Device is where the server listens. It stays the caller's to close. Others
@@ -28,6 +33,8 @@ type ServerConfig struct {
 	// Serve handles all messages. It runs on every core at the same time, one
 	// message at a time on each.
 	Serve Serve
+	// Expect, when not nil, is told of batches before they are served.
+	Expect Expect
 	// Cores is the number of cores; default 1. CPUs, when not empty, names the
 	// CPU of each.
 	Cores int

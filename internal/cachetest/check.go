@@ -1,0 +1,116 @@
+package cachetest
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/anishathalye/porcupine"
+)
+
+// checkTime bounds the check of one key. A check that needs more is a failure: the
+// test has to make shorter histories.
+const checkTime = 2 * time.Minute
+
+// Violation is a history that no order of its operations explains.
+type Violation struct {
+	Key string
+	Why string
+	// Operations are those of the key, by their start.
+	Operations []Operation
+
+	info porcupine.LinearizationInfo
+}
+
+// shown is how many operations of a violation are written out.
+const shown = 400
+
+// Error implements error.
+func (v *Violation) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "key %s: %s", v.Key, v.Why)
+	for i := range v.Operations[:min(shown, len(v.Operations))] {
+		fmt.Fprintf(&b, "\n  %v", &v.Operations[i])
+	}
+	if left := len(v.Operations) - shown; left > 0 {
+		fmt.Fprintf(&b, "\n  and %d more", left)
+	}
+	return b.String()
+}
+
+// Check returns a *Violation if a history is not linearizable, or if an operation
+// in it failed for no reason that a client may have.
+func Check(ops []Operation) error {
+	keys := map[string][]Operation{}
+	for _, o := range ops {
+		switch {
+		case o.Outcome.Status == Failed || o.Outcome.Status == TooLarge || o.Outcome.Status == OutOfMemory:
+			return &Violation{Key: o.Call.Key, Why: "an operation failed", Operations: []Operation{o}}
+		case o.Outcome.Status == Unavailable:
+			continue
+		case o.Outcome.Status == Unknown && (o.Call.Kind == Get || o.Call.Kind == Touch):
+			continue // it changes nothing that is compared
+		case o.Outcome.Status == Unknown:
+			o.End = math.MaxInt64
+		}
+		keys[o.Call.Key] = append(keys[o.Call.Key], o)
+	}
+	for key, part := range keys {
+		slices.SortStableFunc(part, func(a, b Operation) int { return cmp.Compare(a.Start, b.Start) })
+		if v := checkKey(key, part); v != nil {
+			return v
+		}
+	}
+	return nil
+}
+
+// checkKey checks the history of one key.
+func checkKey(key string, part []Operation) *Violation {
+	history := make([]porcupine.Operation, len(part))
+	for i := range part {
+		o := &part[i]
+		history[i] = porcupine.Operation{
+			ClientId: o.Client, Input: &o.Call, Output: &o.Outcome, Call: o.Start, Return: o.End,
+		}
+	}
+	result, info := porcupine.CheckOperationsVerbose(model(), history, checkTime)
+	switch result {
+	case porcupine.Ok:
+		return nil
+	case porcupine.Unknown:
+		return &Violation{Key: key, Why: fmt.Sprintf("no order was found within %v", checkTime), Operations: part, info: info}
+	case porcupine.Illegal:
+	}
+	return &Violation{Key: key, Why: "no order of these operations explains their results", Operations: part, info: info}
+}
+
+// Linearizable fails the test unless the history is linearizable, and leaves a page
+// with a picture of it among the artifacts of the test.
+func Linearizable(t testing.TB, ops []Operation) {
+	t.Helper()
+	err := Check(ops)
+	if err == nil {
+		return
+	}
+	t.Error(err)
+	v, ok := err.(*Violation) //nolint:errorlint // it is never wrapped
+	if !ok || len(v.Operations) < 2 {
+		return
+	}
+	path := filepath.Join(t.ArtifactDir(), "history.html")
+	file, err := os.Create(path)
+	if err != nil {
+		t.Log(err)
+		return
+	}
+	defer func() { _ = file.Close() }()
+	if err := porcupine.Visualize(model(), v.info, file); err != nil {
+		t.Log(err)
+	}
+}

@@ -1,0 +1,49 @@
+package server
+
+import (
+	"github.com/remora-kv/remora/fabric"
+	"github.com/remora-kv/remora/internal/arena"
+	"github.com/remora-kv/remora/rpc"
+	"github.com/remora-kv/remora/rpc/rfp"
+	"github.com/remora-kv/remora/store"
+)
+
+// Behind returns a configuration with something between the server and each of
+// its devices.
+func (c Config) Behind(wrap func(fabric.Device) fabric.Device) Config {
+	before := c.wrap
+	c.wrap = func(d fabric.Device) fabric.Device {
+		if before != nil {
+			d = before(d)
+		}
+		return wrap(d)
+	}
+	return c
+}
+
+// AddEngine adds an engine, before any server is started.
+func AddEngine(name string, open func(store.Config) (store.Partition, error)) { engines[name] = open }
+
+// NewEngine makes a partition of an engine.
+func NewEngine(name string, cfg store.Config) (store.Partition, error) { return engines[name](cfg) }
+
+// Serve handles a message as a core would. Only for servers without clients.
+func (s *Server) Serve(c *rpc.Call, msg, out []byte) ([]byte, error) { return s.serve(c, msg, out) }
+
+// Partition returns the partition of a core. Only for servers without clients.
+func (s *Server) Partition(core int) store.Partition { return s.shards[core].part }
+
+// Usage returns what the partitions have of the server's memory.
+func (s *Server) Usage() []arena.Usage { return s.arena.Stats() }
+
+// Devices returns the devices.
+func (s *Server) Devices() []fabric.Device { return s.devices }
+
+// Seed is the seed of the hashes.
+func (s *Server) Seed() store.Seed { return store.Seed(s.welcome.Seed) }
+
+// Clients returns how many clients all cores have.
+func (s *Server) Clients() int { return s.rfp.Stats().Clients }
+
+// Counts returns what the path has counted over all cores.
+func (s *Server) Counts() rfp.ServerStats { return s.rfp.Stats() }

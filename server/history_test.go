@@ -1,0 +1,282 @@
+package server_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/remora-kv/remora"
+	"github.com/remora-kv/remora/fabric"
+	"github.com/remora-kv/remora/fabric/faults"
+	"github.com/remora-kv/remora/fabric/provider"
+	"github.com/remora-kv/remora/internal/cachetest"
+)
+
+// crowd is clients of all kinds that work on a server and write down what they do.
+type crowd struct {
+	t       *testing.T
+	seed    uint64
+	keys    []string
+	each    int
+	history cachetest.History
+	members []func()
+	wg      sync.WaitGroup
+	next    int
+}
+
+func newCrowd(t *testing.T, keys, each int) *crowd {
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	return &crowd{t: t, seed: seed, keys: cachetest.Keys(keys), each: each}
+}
+
+func (c *crowd) source() *cachetest.Source {
+	s := cachetest.NewSource(c.seed, c.next, c.keys)
+	c.next++
+	return s
+}
+
+// join adds a goroutine that uses a client or a session.
+func (c *crowd) join(o operations) {
+	ctx, s := testContext(c.t), c.source()
+	c.members = append(c.members, func() { cachetest.Work(ctx, adapter{o}, &c.history, s, c.each) })
+}
+
+// joinAhead adds a session with up to depth operations on their way.
+func (c *crowd) joinAhead(ss *remora.Session, depth int) {
+	ctx, s := testContext(c.t), c.source()
+	c.members = append(c.members, func() { cachetest.WorkAhead(ctx, &pipe{Session: ss}, &c.history, s, c.each, depth) })
+}
+
+// start has all of them begin.
+func (c *crowd) start() {
+	for _, work := range c.members {
+		c.wg.Go(work)
+	}
+}
+
+// joinAll adds some of each.
+func (c *crowd) joinAll(dial func(...remora.Option) *remora.Client) {
+	shared := dial(patient()...)
+	c.join(shared)
+	c.join(shared)
+	reply := dial(append(patient(), remora.WithPath(remora.PathReply))...)
+	c.join(reply)
+	c.join(sessionPatiently(c.t, reply))
+	c.join(sessionPatiently(c.t, shared, remora.WithPath(remora.PathFetch)))
+	c.joinAhead(sessionPatiently(c.t, shared, remora.WithWindow(4), remora.WithBatch(4)), 8)
+	c.joinAhead(sessionPatiently(c.t, reply, remora.WithWindow(8)), 5)
+}
+
+// check waits for all and checks the history, with a last look at every key.
+func (c *crowd) check(last *remora.Client) {
+	c.t.Helper()
+	c.wg.Wait()
+	look := cachetest.Cache(adapter{last})
+	for _, key := range c.keys {
+		call := cachetest.Call{Kind: cachetest.Get, Key: key}
+		n := c.history.Begin(c.next, &call)
+		o := look.Do(testContext(c.t), &call)
+		c.history.End(n, &o)
+	}
+	c.t.Logf("%d operations, %d unknown, %d unavailable", len(c.history.Operations()),
+		c.history.Count(cachetest.Unknown), c.history.Count(cachetest.Unavailable))
+	cachetest.Linearizable(c.t, c.history.Operations())
+}
+
+// What all clients of a server see has one order, on every fabric and engine.
+func TestHistory(t *testing.T) {
+	eachFabric(t, func(t *testing.T, r *rig) {
+		for _, engine := range realEngines {
+			t.Run(engine, func(t *testing.T) {
+				r := newRig(t, r.fabric)
+				cfg := r.config()
+				cfg.Engine = engine
+				r.start(cfg)
+				c := newCrowd(t, 4, scaled(100))
+				c.joinAll(r.dial)
+				c.start()
+				c.check(r.dial())
+			})
+		}
+	})
+}
+
+// So it has while connections break at either end: operations are unknown or
+// unavailable then, and that is true.
+func TestHistoryOfBrokenConnections(t *testing.T) {
+	eachFabric(t, func(t *testing.T, r *rig) {
+		for _, engine := range realEngines {
+			t.Run(engine, func(t *testing.T) {
+				r := newRig(t, r.fabric)
+				cfg := r.config()
+				cfg.Engine = engine
+				c := newCrowd(t, 5, scaled(100))
+				n := uint64(0)
+				plan := func(text string) *faults.Plan {
+					n++
+					p, err := faults.ParsePlan(fmt.Sprintf("seed=%d; %s", c.seed+n, text))
+					if err != nil {
+						t.Fatal(err)
+					}
+					return p
+				}
+				cfg = cfg.Behind(func(d fabric.Device) fabric.Device {
+					return faults.Wrap(d, plan("rc.break=0.1%; rc.lose=0.1%; accept.refuse=10%"))
+				})
+				r.start(cfg)
+				var clients []*remora.Client
+				c.joinAll(func(opts ...remora.Option) *remora.Client {
+					dev := faults.Wrap(r.device(), plan("rc.lose@op=400; rc.break=0.1%; rc.lose=0.1%; dial.refuse=10%"))
+					clients = append(clients, dialPatiently(t, r.url, dev, opts...))
+					return clients[len(clients)-1]
+				})
+				c.start()
+				c.check(dialPatiently(t, r.url, r.device(), patient()...))
+				again := uint64(0)
+				for _, client := range clients {
+					again += client.Counters().Reconnects
+				}
+				t.Logf("%d connections were made anew", again)
+			})
+		}
+	})
+}
+
+// dialPatiently is dialOn on a network that refuses now and then.
+func dialPatiently(t *testing.T, url string, dev fabric.Device, opts ...remora.Option) *remora.Client {
+	t.Helper()
+	ctx := testContext(t)
+	c, err := insist(ctx, func() (*remora.Client, error) {
+		return remora.Dial(ctx, url, append([]remora.Option{remora.WithDevice(dev)}, opts...)...)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	return c
+}
+
+// sessionPatiently is session on such a network.
+func sessionPatiently(t *testing.T, c *remora.Client, opts ...remora.Option) *remora.Session {
+	t.Helper()
+	ctx := testContext(t)
+	s, err := insist(ctx, func() (*remora.Session, error) { return c.Session(ctx, opts...) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	return s
+}
+
+// Links are cut and healed while all work, so that whole clients lose their
+// connections again and again.
+func TestHistoryOfCutLinks(t *testing.T) {
+	eachFabric(t, func(t *testing.T, r *rig) {
+		r.start(r.config())
+		c := newCrowd(t, 5, scaled(120))
+		var devices []*faults.Device
+		c.joinAll(func(opts ...remora.Option) *remora.Client {
+			dev := faults.Wrap(r.device(), nil)
+			devices = append(devices, dev)
+			return dialOn(t, r.url, dev, opts...)
+		})
+		c.start()
+		var stop atomic.Bool
+		var saboteur sync.WaitGroup
+		saboteur.Go(func() {
+			for i := 0; i < 8 && !stop.Load(); i++ {
+				before := len(c.history.Operations())
+				dev := devices[i%len(devices)]
+				dev.Cut()
+				dev.Heal()
+				cachetest.Await(t, "more operations", func() bool { return len(c.history.Operations()) > before+30 || stop.Load() })
+			}
+		})
+		c.wg.Wait()
+		stop.Store(true)
+		saboteur.Wait()
+		c.check(r.dial())
+	})
+}
+
+// Processes with clients are killed in the middle of their work; the server is a
+// process too, or this one.
+func TestHistoryOfKilledClients(t *testing.T) {
+	for _, name := range across {
+		for _, where := range []string{"server here", "server elsewhere"} {
+			t.Run(name+"/"+where, func(t *testing.T) {
+				r := newRig(t, name)
+				if where == "server here" {
+					r.start(r.config())
+				} else {
+					r.url = startServer(t, serverTask{URL: listenURL(t, name), Cores: 2}).url
+				}
+				testKilledClients(t, r)
+			})
+		}
+	}
+}
+
+func testKilledClients(t *testing.T, r *rig) {
+	c := newCrowd(t, 6, scaled(100))
+	const processes = 4
+	var wg sync.WaitGroup
+	for i := range processes {
+		task := clientsTask{URL: r.url, Seed: c.seed, First: 100 + i*clientsOf, Each: c.each, Keys: len(c.keys)}
+		kill := -1 // not at all
+		if i%2 == 0 {
+			kill = 60 + rand.New(rand.NewPCG(c.seed, uint64(i))).IntN(200)
+		} else {
+			task.Faults = fmt.Sprintf("seed=%d; rc.lose=0.05%%; rc.break=0.05%%", c.seed)
+		}
+		text, err := json.Marshal(task)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := cachetest.Play(t, "clients", string(text))
+		wg.Go(func() {
+			lines := 0
+			err := c.history.Read(p.Out, func() {
+				if lines++; lines == kill {
+					p.Kill()
+				}
+			})
+			if code := p.Exit(); err != nil || (kill < 0) != (code == 0) {
+				t.Errorf("process %d: exit code %d, %v; it said %s", i, code, err, &p.Said)
+			}
+		})
+	}
+	here := r.dial(patient()...)
+	c.join(here)
+	c.join(session(t, here))
+	c.start()
+	wg.Wait()
+	c.check(here)
+}
+
+// The checker notices servers that lose an acknowledged write, apply a CAS twice,
+// or return what was there before.
+func TestFlawedServersAreNoticed(t *testing.T) {
+	for _, flaw := range flaws {
+		t.Run(flaw.engine, func(t *testing.T) {
+			for range 5 {
+				r := newRig(t, provider.Loop)
+				cfg := r.config()
+				cfg.Engine = flaw.engine
+				r.start(cfg)
+				c := newCrowd(t, 3, 100)
+				c.joinAll(r.dial)
+				c.start()
+				c.wg.Wait()
+				if err := cachetest.Check(c.history.Operations()); err != nil {
+					return
+				}
+			}
+			t.Error("not noticed")
+		})
+	}
+}

@@ -1,0 +1,19 @@
+//go:build rdma
+
+package server_test
+
+import (
+	"os"
+
+	"github.com/remora-kv/remora/fabric/provider"
+)
+
+// With the tag rdma, where an adapter is, the tests cross that alone. It belongs
+// to a machine that is emulated, so there are fewer of everything.
+func init() {
+	if os.Getenv("ROCEVM_DEVICE") == "" {
+		return
+	}
+	fabrics, across = []string{provider.RDMA}, []string{provider.RDMA}
+	slowness, stormDefault = 8, 60
+}

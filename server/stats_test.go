@@ -1,0 +1,227 @@
+package server_test
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/remora-kv/remora"
+	"github.com/remora-kv/remora/fabric"
+	"github.com/remora-kv/remora/internal/cachetest"
+	"github.com/remora-kv/remora/internal/command"
+	"github.com/remora-kv/remora/server"
+)
+
+// All that clients did is counted once, by the core that did it.
+func TestStatistics(t *testing.T) {
+	eachServer(t, func(t *testing.T, r *rig, cfg server.Config) {
+		cfg, clock := stopped(cfg)
+		s := r.start(cfg)
+		c := r.dial()
+		ss := session(t, c)
+		const each = 15
+		var wg sync.WaitGroup
+		work := func(who string, o operations) {
+			for i := range each {
+				key := fmt.Sprint(who, i)
+				countedWork(t, o, key)
+			}
+		}
+		wg.Go(func() { work("a", c) })
+		wg.Go(func() { work("b", c) })
+		wg.Go(func() { work("c", ss) })
+		wg.Wait()
+		clock.advance(t, c, time.Second)
+		before := stats(t, c)
+		checkStatistics(t, s, c, before, 3*each)
+		// A core tells about itself alone.
+		for core := range cfg.Cores {
+			key := keyOn(s, core, "only ")
+			mustSet(t, c, key, "v", 0)
+			after := stats(t, c)
+			for i := range after {
+				if grown := after[i].Ops["put"] - before[i].Ops["put"]; (grown == 1) != (i == core) {
+					t.Errorf("a put at core %d is counted %d times by core %d", core, grown, i)
+				}
+			}
+			before = after
+		}
+	})
+}
+
+// countedWork is 3 puts of which 2 succeed, 3 gets of which 2 hit, an incr, a touch and
+// 2 deletes of which 1 succeeds; the key is there at the end.
+func countedWork(t *testing.T, o operations, key string) {
+	ctx := testContext(t)
+	add := func() error {
+		_, err := o.Put(ctx, key, remora.Entry{Value: []byte("5")}, remora.IfAbsent())
+		return err
+	}
+	get := func() error {
+		_, err := o.GetItem(ctx, key)
+		return err
+	}
+	incr := func() error {
+		_, err := o.Incr(ctx, key, 1)
+		return err
+	}
+	del := func() error { return o.Delete(ctx, key) }
+	for i, step := range []struct {
+		do   func() error
+		want error
+	}{
+		{get, remora.ErrNotFound},
+		{add, nil},
+		{add, remora.ErrExists},
+		{get, nil},
+		{get, nil},
+		{incr, nil},
+		{func() error { return o.Touch(ctx, key, time.Hour) }, nil},
+		{del, nil},
+		{del, remora.ErrNotFound},
+		{add, nil},
+	} {
+		if err := step.do(); !isError(err, step.want) {
+			t.Errorf("step %d on %s: %v", i, key, err)
+		}
+	}
+}
+
+// checkStatistics compares the statistics of all cores with n times the work.
+func checkStatistics(t *testing.T, s *server.Server, c *remora.Client, cores []server.Stats, n int) {
+	t.Helper()
+	ops := map[string]uint64{}
+	var sum server.Stats
+	for i := range cores {
+		st := &cores[i]
+		for op, count := range st.Ops {
+			ops[op] += count
+		}
+		if st.Core != i || st.Cores != len(cores) || st.Instance != c.Info().Instance || st.Engine != s.Config().Engine ||
+			st.Mode != c.Info().Mode || st.Version != "test" || st.Poll != fabric.Adaptive.String() || st.UptimeMS != 1000 {
+			t.Errorf("core %d says %+v", i, st)
+		}
+		a, b := &sum.Store, &st.Store
+		a.Items, a.KeyBytes, a.ValueBytes = a.Items+b.Items, a.KeyBytes+b.KeyBytes, a.ValueBytes+b.ValueBytes
+		a.Gets, a.Hits, a.Puts, a.Deletes = a.Gets+b.Gets, a.Hits+b.Hits, a.Puts+b.Puts, a.Deletes+b.Deletes
+		a.Memory, a.Evicted, a.Refused = a.Memory+b.Memory, a.Evicted+b.Evicted, a.Refused+b.Refused
+		checkCore(t, st)
+	}
+	u := uint64(n)
+	for op, want := range map[string]uint64{"get": 3 * u, "put": 3 * u, "delete": 2 * u, "incr": u, "touch": u} {
+		if ops[op] != want {
+			t.Errorf("%d times %s instead of %d", ops[op], op, want)
+		}
+	}
+	if hellos := ops["hello"]; hellos != uint64(2*len(cores)) {
+		t.Errorf("%d hellos of two clients", hellos)
+	}
+	st := &sum.Store
+	// An incr is a get and a put of the store.
+	if st.Gets != 4*u || st.Hits != 3*u || st.Puts != 3*u || st.Deletes != u || st.Items != int64(n) || st.Evicted+st.Refused != 0 ||
+		st.ValueBytes != int64(n) || st.KeyBytes < int64(2*n) || st.Memory != s.Config().Memory {
+		t.Errorf("after %d times the work: %+v", n, *st)
+	}
+	checkServerStatistics(t, s, cores)
+}
+
+// checkCore compares the counts of one core with each other.
+func checkCore(t *testing.T, st *server.Stats) {
+	t.Helper()
+	all, sessions := uint64(0), uint64(0)
+	for _, op := range command.Procs() {
+		all += st.Ops[op.String()]
+	}
+	for i := range st.Sessions {
+		sessions += st.Sessions[i].Calls
+	}
+	if len(st.Ops) != len(command.Procs()) || all != st.RPC.Calls || sessions != st.RPC.Calls ||
+		st.RPC.Clients != 2 || len(st.Sessions) != 2 || st.RPC.Connects != 2 || st.RPC.Disconnects != 0 ||
+		st.RPC.Cut+st.RPC.Lost+st.RPC.Failures != 0 || st.RPC.Frames > st.RPC.Calls {
+		t.Errorf("core %d has %d operations, %d calls of sessions, %+v", st.Core, all, sessions, st.RPC)
+	}
+	if st.Store.IndexBytes+st.Store.ItemBytes > st.Store.Memory || st.Store.ItemBytes < st.Store.KeyBytes+st.Store.ValueBytes {
+		t.Errorf("core %d holds %+v", st.Core, st.Store)
+	}
+}
+
+// checkServerStatistics checks what core 0 tells about the server, and nobody
+// else.
+func checkServerStatistics(t *testing.T, s *server.Server, cores []server.Stats) {
+	t.Helper()
+	first := &cores[0]
+	if len(first.Listen) != 1 || first.Listen[0] != s.Addrs()[0].String() || len(first.Memory) == 0 || len(first.Fabrics) != 1 {
+		t.Errorf("core 0 says %+v", first)
+	}
+	for i := range cores[1:] {
+		if st := &cores[1+i]; len(st.Listen)+len(st.Memory)+len(st.Fabrics) != 0 {
+			t.Errorf("core %d tells about the server: %+v", 1+i, st)
+		}
+	}
+	total := int64(0)
+	for _, m := range first.Memory {
+		total += m.Bytes
+	}
+	if total == 0 || total > s.Config().Memory {
+		t.Errorf("%d bytes of memory, allowed are %d", total, s.Config().Memory)
+	}
+	f := first.Fabrics[0]
+	if f.Fabric != s.Devices()[0].Fabric() || f.In["WRITE"] == 0 || f.InBytes == 0 || f.Errors != 0 {
+		t.Errorf("the fabric: %+v", f)
+	}
+}
+
+// Clients that come and go are counted, and of those that are there each is told
+// once, with what it uses.
+func TestStatisticsOfClients(t *testing.T) {
+	eachFabric(t, func(t *testing.T, r *rig) {
+		s := r.start(r.config())
+		for range 5 {
+			if err := r.dial().Close(); err != nil {
+				t.Error(err)
+			}
+		}
+		c := r.dial(remora.WithBatch(7), remora.WithWindow(3), remora.WithPath(remora.PathReply))
+		mustSet(t, c, "k", "v", 0)
+		awaitClients(t, s, 2)
+		for _, st := range stats(t, c) {
+			if st.RPC.Connects != 6 || st.RPC.Disconnects != 5 || st.RPC.Clients != 1 || len(st.Sessions) != 1 {
+				t.Errorf("core %d: %+v", st.Core, st.RPC)
+				continue
+			}
+			me := st.Sessions[0]
+			if me.Fabric != s.Devices()[0].Fabric() || me.Window != 3 || me.Batch != 7 || me.Replies == 0 || me.Memory == 0 || me.F == 0 {
+				t.Errorf("core %d: the client is %+v", st.Core, me)
+			}
+		}
+	})
+}
+
+// The statistics can be asked for while everything else goes on.
+func TestStatisticsUnderLoad(t *testing.T) {
+	r := newRig(t, fabrics[0])
+	r.start(r.config())
+	h := &cachetest.History{}
+	var wg sync.WaitGroup
+	for i := range 3 {
+		c := r.dial()
+		wg.Go(func() {
+			cachetest.Work(testContext(t), adapter{c}, h, cachetest.NewSource(1, i, cachetest.Keys(4)), scaled(400))
+		})
+	}
+	asker := r.dial()
+	last := uint64(0)
+	for range scaled(50) {
+		calls := uint64(0)
+		for _, st := range stats(t, asker) {
+			calls += st.RPC.Calls
+		}
+		if calls < last {
+			t.Errorf("%d calls after %d", calls, last)
+		}
+		last = calls
+	}
+	wg.Wait()
+	cachetest.Linearizable(t, h.Operations())
+}
