@@ -30,11 +30,11 @@ test-rdma: ## Run verbs and the paths on real kernel verbs: Soft-RoCE in one gue
 
 .PHONY: test
 test: ## Run all tests
-	$(GO) test ./...
+	$(GO) test -timeout 30m ./...
 
 .PHONY: race
 race: ## Run all tests under the race detector (needs a C compiler)
-	CGO_ENABLED=1 $(GO) test -race ./...
+	CGO_ENABLED=1 $(GO) test -race -timeout 40m ./...
 
 .PHONY: fuzz
 fuzz: ## Run every fuzz test for FUZZTIME (10s) each

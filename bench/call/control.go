@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/remora-kv/remora/bench/internal/child"
+	"github.com/remora-kv/remora/bench/internal/verbs"
 )
 
 // peer is the server that a case talks to.
@@ -41,6 +42,6 @@ type answer struct {
 type used struct {
 	Time  time.Duration // of a clock that only differences are taken of
 	CPU   time.Duration
-	Verbs verbs
+	Verbs verbs.Count
 	Lost  uint64 // clients that were cut or vanished
 }

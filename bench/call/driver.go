@@ -5,19 +5,11 @@ import (
 	"errors"
 	"time"
 
-	"github.com/remora-kv/remora/bench/internal/cputime"
+	"github.com/remora-kv/remora/bench/internal/load"
 	"github.com/remora-kv/remora/internal/cycles"
 	"github.com/remora-kv/remora/rpc"
 	"github.com/remora-kv/remora/rpc/rfp"
 )
-
-// worker is what makes calls during a run, in a goroutine of its own.
-type worker interface {
-	run(m *meter) error
-}
-
-// errStopped ends a run before its time: nobody wants its result.
-var errStopped = errors.New("stopped")
 
 // stopLook bounds how long a driver waits without a look at the stop sign.
 const stopLook = 100 * time.Millisecond
@@ -25,37 +17,29 @@ const stopLook = 100 * time.Millisecond
 // driver is a thread with its lanes.
 type driver struct{ lanes []*lane }
 
-func (d *driver) run(m *meter) error {
-	before, err := cputime.Thread()
-	if err != nil {
-		return err
-	}
-	for _, l := range d.lanes {
-		l.begin(m)
-	}
-	work := d.many
-	if len(d.lanes) == 1 {
-		work = d.one
-	}
-	if err := work(m); err != nil {
-		return err
-	}
-	m.end = cycles.Now()
-	after, err := cputime.Thread()
-	m.cpu = after - before
-	return err
+// Run implements load.Worker.
+func (d *driver) Run(_ context.Context, m *load.Meter) error {
+	return load.OnThread(m, func() error {
+		for _, l := range d.lanes {
+			l.begin(m)
+		}
+		if len(d.lanes) == 1 {
+			return d.one(m)
+		}
+		return d.many(m)
+	})
 }
 
 // one drives a single lane, and waits where there is nothing to do.
-func (d *driver) one(m *meter) error {
-	l, look := d.lanes[0], m.lookEvery()
+func (d *driver) one(m *load.Meter) error {
+	l, look := d.lanes[0], m.LookEvery()
 	for turn := look; l.got < l.end; turn-- {
 		if turn == 0 {
 			turn = look
-			if m.stop.Load() {
-				return errStopped
+			if m.Stopped() {
+				return load.ErrStopped
 			}
-			if m.over() {
+			if m.Over() {
 				l.end = min(l.end, l.sent)
 			}
 		}
@@ -69,8 +53,8 @@ func (d *driver) one(m *meter) error {
 			if err := l.conn.Err(); err != nil {
 				return err
 			}
-			if m.stop.Load() {
-				return errStopped
+			if m.Stopped() {
+				return load.ErrStopped
 			}
 		}
 		if err := l.drain(m); err != nil {
@@ -81,15 +65,15 @@ func (d *driver) one(m *meter) error {
 }
 
 // many drives several lanes in turn.
-func (d *driver) many(m *meter) error {
-	look := m.lookEvery()
+func (d *driver) many(m *load.Meter) error {
+	look := m.LookEvery()
 	for turn := look; ; turn-- {
 		if turn == 0 {
 			turn = look
-			if m.stop.Load() {
-				return errStopped
+			if m.Stopped() {
+				return load.ErrStopped
 			}
-			if m.over() {
+			if m.Over() {
 				for _, l := range d.lanes {
 					l.end = min(l.end, l.sent)
 				}
@@ -132,43 +116,44 @@ func newCaller(client *rfp.Client, c *Case, index int) *caller {
 	}
 }
 
-func (c *caller) run(m *meter) error {
-	ctx, look := context.Background(), m.lookEvery()
-	timed := m.ops
-	for turn := look; m.ops < m.limit; turn-- {
+// Run implements load.Worker.
+func (c *caller) Run(_ context.Context, m *load.Meter) error {
+	ctx, look := context.Background(), m.LookEvery()
+	timed := m.Ops
+	for turn := look; m.Ops < m.Limit; turn-- {
 		if turn == 0 {
 			turn = look
-			if m.stop.Load() {
-				return errStopped
+			if m.Stopped() {
+				return load.ErrStopped
 			}
-			if m.over() {
+			if m.Over() {
 				break
 			}
 		}
 		c.number++
 		c.check.number(c.arg, c.number)
 		var start uint64
-		if m.ops == timed {
+		if m.Ops == timed {
 			start = cycles.Now()
 		}
-		out, err := c.client.Call(ctx, procedure, c.arg, c.out[:0])
-		if m.ops == timed {
-			m.record(cycles.Now() - start)
-			timed += m.gap()
+		out, err := c.client.Call(ctx, procedure, c.arg, c.out[:0]) //nolint:contextcheck // that of the run
+		if m.Ops == timed {
+			m.Record(cycles.Now() - start)
+			timed += m.Gap()
 		}
 		var failure *rpc.Error
 		switch {
 		case err == nil:
 			err = c.check.result(out, c.number)
 		case errors.As(err, &failure):
-			m.errs++
+			m.Errors++
 			err = nil
 		}
 		if err != nil {
 			return err
 		}
-		m.ops++
+		m.Ops++
 	}
-	m.end = cycles.Now()
+	m.End()
 	return nil
 }

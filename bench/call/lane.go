@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/remora-kv/remora/bench/internal/load"
 	"github.com/remora-kv/remora/internal/cycles"
 	"github.com/remora-kv/remora/rpc"
 	"github.com/remora-kv/remora/rpc/rfp"
@@ -35,13 +36,13 @@ func newLane(conn *rfp.Conn, c *Case) *lane {
 }
 
 // begin prepares a run.
-func (l *lane) begin(m *meter) {
-	l.end, l.timed = l.sent+m.limit, l.sent
+func (l *lane) begin(m *load.Meter) {
+	l.end, l.timed = l.sent+m.Limit, l.sent
 	l.stamps.reset()
 }
 
 // fill sends until the window is full or the run is at its end.
-func (l *lane) fill(m *meter) error {
+func (l *lane) fill(m *load.Meter) error {
 	for l.sent < l.end && l.conn.Outstanding() < l.most {
 		l.check.number(l.msg[rpc.ProcSize:], l.sent)
 		if l.sent == l.timed {
@@ -57,7 +58,7 @@ func (l *lane) fill(m *meter) error {
 			return err
 		}
 		if l.sent == l.timed {
-			l.timed += m.gap()
+			l.timed += m.Gap()
 		}
 		l.sent++
 	}
@@ -68,23 +69,23 @@ func (l *lane) fill(m *meter) error {
 }
 
 // drain takes results that are there, those of one frame.
-func (l *lane) drain(m *meter) error {
+func (l *lane) drain(m *load.Meter) error {
 	for n := l.conn.Batch(); n > 0 && l.got < l.sent; n-- {
 		data, err, ok := l.conn.Next()
 		if !ok {
 			return l.conn.Err()
 		}
 		if first, some := l.stamps.first(); some && first.number == l.got {
-			m.record(cycles.Now() - first.tick)
+			m.Record(cycles.Now() - first.tick)
 			l.stamps.take()
 		}
 		if err != nil {
-			m.errs++
+			m.Errors++
 		} else if err := l.check.result(data, l.got); err != nil {
 			return err
 		}
 		l.got++
-		m.ops++
+		m.Ops++
 	}
 	return nil
 }

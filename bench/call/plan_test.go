@@ -3,12 +3,10 @@ package call
 import (
 	"errors"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/remora-kv/remora/fabric"
-	"github.com/remora-kv/remora/internal/cycles"
 	"github.com/remora-kv/remora/rpc/rfp"
 )
 
@@ -60,31 +58,6 @@ func TestPaths(t *testing.T) {
 		if got := params(path); got != want {
 			t.Errorf("%s is %+v", path, got)
 		}
-	}
-}
-
-// One call in 16 is timed on average, and every place in a batch of 16 is.
-func TestGaps(t *testing.T) {
-	var stop atomic.Bool
-	m := newMeter(budget{Ops: 1, Every: 16}, cycles.Scale{}, &stop, 0, 1)
-	const n = 100_000
-	var places [16]int
-	at := uint64(0)
-	for range n {
-		at += m.gap()
-		places[at%16]++
-	}
-	if mean := float64(at) / n; mean < 15.5 || mean > 16.5 {
-		t.Errorf("one call in %.2f is timed", mean)
-	}
-	for i, k := range places {
-		if k < n/32 {
-			t.Errorf("place %d was timed %d times of %d", i, k, n)
-		}
-	}
-	m.every = 1
-	if m.gap() != 1 {
-		t.Error("not every call is timed")
 	}
 }
 

@@ -4,9 +4,14 @@ import (
 	"encoding/json"
 	"io"
 
+	"github.com/remora-kv/remora/bench/internal/load"
 	"github.com/remora-kv/remora/bench/internal/report"
+	"github.com/remora-kv/remora/bench/internal/verbs"
 	"github.com/remora-kv/remora/internal/cycles"
 )
+
+// VerbsPerOp are verbs that one call takes.
+type VerbsPerOp = verbs.PerOp
 
 // Row is one measurement: one trial of one case. Its JSON form is one line of
 // `remora bench rpc --json`; the fields up to ServerCPU are the ones that scripts
@@ -65,24 +70,17 @@ type Row struct {
 }
 
 // rowOf makes the row of one trial, except for what both sides have used.
-func rowOf(c *Case, t *tally, scale cycles.Scale) Row {
-	us := func(ticks float64) float64 { return report.Round(ticks*1e6/scale.PerSecond(), 4) }
-	at := func(p float64) float64 { return us(float64(t.hist.ValueAtPercentile(p))) }
-	seconds := float64(scale.Nanos(t.end-t.start)) / 1e9
-	row := Row{
+func rowOf(c *Case, t *load.Tally, scale cycles.Scale) Row {
+	l := t.Latencies(scale)
+	return Row{
 		Path: c.Path, Fabric: c.Fabric, Size: c.Size, ResultSize: c.ResultSize,
 		Clients: c.Clients, Connected: c.Connected, Goroutines: c.Goroutines,
 		Window: c.Window, Batch: c.Batch, ProcessUs: float64(c.Process.Nanoseconds()) / 1e3,
-		Ops: t.ops, Seconds: report.Round(seconds, 6), Errors: t.errs,
-		Mean: us(t.hist.Mean()), P50: at(50), P95: at(95), P99: at(99), P999: at(99.9),
-		Max:     us(float64(t.hist.Max())),
+		Ops: t.Ops, Seconds: report.Round(t.Time(scale).Seconds(), 6), OpsPerSec: t.Rate(scale), Errors: t.Errors,
+		Mean: l.Mean, P50: l.P50, P95: l.P95, P99: l.P99, P999: l.P999, Max: l.Max,
 		Threads: c.Threads, Cores: c.Cores, Poll: c.Poll.String(), NoInline: c.NoInline, SignalAll: c.SignalAll,
-		LimitUs: float64(c.Limit.Nanoseconds()) / 1e3, Samples: t.hist.TotalCount(),
+		LimitUs: float64(c.Limit.Nanoseconds()) / 1e3, Samples: l.Samples,
 	}
-	if seconds > 0 {
-		row.OpsPerSec = report.Round(float64(t.ops)/seconds, 1)
-	}
-	return row
 }
 
 // WriteJSON writes the row as one line.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/remora-kv/remora/bench/internal/child"
 	"github.com/remora-kv/remora/bench/internal/cpus"
+	"github.com/remora-kv/remora/bench/internal/load"
 	"github.com/remora-kv/remora/bench/internal/report"
 	"github.com/remora-kv/remora/bench/internal/suite"
 	"github.com/remora-kv/remora/fabric"
@@ -117,7 +118,7 @@ type session struct {
 	conns   []*rfp.Conn // in use
 	clients []*rfp.Client
 	idle    []*rfp.Conn
-	workers []worker
+	workers []load.Worker
 }
 
 // open starts the server and connects everything. Those who stay idle come

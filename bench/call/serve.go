@@ -14,6 +14,7 @@ import (
 	"github.com/remora-kv/remora/bench/internal/child"
 	"github.com/remora-kv/remora/bench/internal/cpus"
 	"github.com/remora-kv/remora/bench/internal/cputime"
+	"github.com/remora-kv/remora/bench/internal/verbs"
 	"github.com/remora-kv/remora/fabric"
 	"github.com/remora-kv/remora/internal/cycles"
 	"github.com/remora-kv/remora/rpc"
@@ -138,8 +139,8 @@ func (h *host) count() (*used, error) {
 	if err != nil {
 		return nil, err
 	}
-	st := h.server.Stats()
-	return &used{Time: time.Since(h.start), CPU: cpu, Verbs: verbsOf(h.dev.Counters()), Lost: st.Cut + st.Lost}, nil
+	st, counters := h.server.Stats(), h.dev.Counters()
+	return &used{Time: time.Since(h.start), CPU: cpu, Verbs: verbs.Of(&counters), Lost: st.Cut + st.Lost}, nil
 }
 
 func (h *host) close() error {

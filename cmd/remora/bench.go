@@ -7,147 +7,136 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/remora-kv/remora/bench/call"
+	"github.com/remora-kv/remora/bench/cache"
 	"github.com/remora-kv/remora/fabric"
 	"github.com/remora-kv/remora/fabric/provider"
+	"github.com/remora-kv/remora/server"
 )
 
-func newBenchCmd(a *app) *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "bench",
-		Short: "Measure calls: how many, how fast, and what they cost",
-		Long: `Measure calls: how many, how fast, and what they cost.
-
-What a fabric alone can do is measured by remora perf.`,
-		Example: `  remora bench rpc               calls of 32 bytes over shared memory
-  remora bench rpc --help        what can be varied`,
-		Args:                       unknownCommand,
-		RunE:                       func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-		SuggestionsMinimumDistance: 2,
-	}
-	cmd.AddCommand(newBenchRPCCmd(a), newBenchServerCmd(a))
-	return cmd
-}
-
-// benchServer is the name of the hidden command that bench rpc starts as its
-// server.
-const benchServer = "rpc-server"
-
-func newBenchServerCmd(a *app) *cobra.Command {
-	return &cobra.Command{
-		Use:    benchServer,
-		Short:  "The server process of bench rpc; it takes its commands from standard input",
-		Hidden: true,
-		Args:   noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return call.Serve(cmd.Context(), provider.New(), a.in, a.out, a.err)
-		},
-	}
-}
-
-// benchFlags are the flags of bench rpc that need work before they are a Config.
+// benchFlags are the flags of bench that need work before they are a Config.
 type benchFlags struct {
-	cfg          call.Config
-	poll, server string
+	cfg    cache.Config
+	poll   string
+	memory size
 }
 
-func newBenchRPCCmd(a *app) *cobra.Command {
+func newBenchCmd(a *app) *cobra.Command {
 	var f benchFlags
 	cmd := &cobra.Command{
-		Use:   "rpc",
-		Short: "Measure calls through rpc/rfp: rate, latency, verbs, CPU",
-		Long: `Measure calls through rpc/rfp: rate, latency, verbs, CPU.
+		Use:   "bench",
+		Short: "Measure the cache: gets and puts, beside memcached and Redis",
+		Long: `Measure the cache: gets and puts in a second, latency, verbs and CPU; and those of
+memcached and Redis beside it.
 
-The server is a second process of this host on a CPU of its own, started and
-stopped by bench; its handler takes --process-time and returns its argument. Paths:
+The server is a process on CPUs of its own, started and stopped by bench, and
+loaded with all keys. Paths:
 
-  rfp     hybrid: results are fetched by READ, and pushed when the server is slow
-  fetch   results are always fetched
-  reply   results are always pushed, by WRITE
+  rfp        results are fetched by READ, and pushed while the server is slow
+  reply      results are always pushed, by WRITE
+  memcached  memcached itself, over loopback TCP or a unix socket (--network)
+  redis      redis-server itself, likewise
 
-A list for --path, --size, --window, --batch, --process-time or --connected makes
-a row for every combination. Verbs are those of both sides, for each call.`,
-		Example: `  remora bench rpc                                        one call at a time
-  remora bench rpc --window 4 --batch 1,2,4,8,16,32       what batches bring
-  remora bench rpc --path rfp,fetch,reply --process-time 1us,4us,7us,12us
-  remora bench rpc --clients 8 --threads 1 --connected 0,992
-  remora bench rpc --goroutines 64 --fabric tcp
-  remora bench rpc --window 8 --limit 20us --alpha 0.05   let it choose the batch size
-  remora bench rpc --result-size 4096 --fetch-size 256 --no-inline --signal-all
-  remora bench rpc --trials 5 --json
-  remora bench rpc --fabric rdma --server-command 'ssh node2 remora bench rpc-server' --listen rdma://node2:0`,
-		Args: noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context(), cmd, a) },
+A client is a thread that keeps window x batch operations on their way; with
+--goroutines it is a remora.Client that so many goroutines share (of memcached and
+Redis the clients that Go programs use: gomemcache and go-redis). Every value that
+is got is checked.
+
+A list for --path, --fabric, --engine, --get-pct, --dist, --theta, --value-size,
+--clients, --goroutines, --window or --batch makes a row for every combination.
+Trials of rows that bear the same load are interleaved.
+
+With --server nothing is started: the keys are stored in a server that runs, among
+what it has, and stay there.`,
+		Example: `  remora bench                                            one operation at a time over shared memory
+  remora bench --path rfp,memcached,redis --trials 3      beside others
+  remora bench --window 4 --batch 1,4,16                  what batches bring
+  remora bench --dist zipf --theta 0.99 --get-pct 50,95   popular keys, and more puts
+  remora bench --goroutines 1,1000 --path rfp,memcached   goroutines that share a client
+  remora bench --value-size 1024,1048576 --keys 256       large values
+  remora bench --engine mica,lru8 --keys 10000000 --memory 4GiB
+  remora bench --server tcp://node2:7700 --clients 4      a server that runs
+  remora bench --json --trials 5
+  remora bench rpc                                        calls without a cache`,
+		Args:                       unknownCommand,
+		RunE:                       func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context(), cmd, a) },
+		SuggestionsMinimumDistance: 2,
 	}
 	f.register(cmd)
+	cmd.AddCommand(newBenchRPCCmd(a), newBenchServerCmd(a), newBenchCacheServerCmd(a))
 	return cmd
 }
 
 func (f *benchFlags) register(cmd *cobra.Command) {
 	fl, c := cmd.Flags(), &f.cfg
-	fl.StringSliceVar(&c.Paths, "path", []string{call.PathRFP}, "how results return, a `LIST`: "+strings.Join(call.Paths(), ", "))
-	fl.StringVar(&c.Fabric, "fabric", call.DefaultFabric, "`NAME` of the fabric: "+strings.Join(provider.Names(), ", "))
-	fl.IntSliceVar(&c.Sizes, "size", []int{call.DefaultSize}, "`BYTES` of an argument, a list")
-	fl.IntVar(&c.ResultSize, "result-size", 0, "`BYTES` of a result (default: as the argument)")
-	fl.IntSliceVar(&c.Windows, "window", []int{1}, "frames on their way on each connection, a `LIST`")
-	fl.IntSliceVar(&c.Batches, "batch", nil, "messages in a frame, a `LIST` (default 1; with --goroutines at most 32)")
-	fl.DurationSliceVar(&c.ProcessTimes, "process-time", nil, "how long the handler takes, a `LIST` (default 0s)")
-	fl.IntVar(&c.Clients, "clients", 1, "connections that make calls")
-	fl.IntVar(&c.Threads, "threads", 0, "threads that share them (default: one for each)")
-	fl.IntSliceVar(&c.Connected, "connected", nil, "further connections, which stay idle, a `LIST` (default 0)")
-	fl.IntVar(&c.Cores, "cores", 1, "cores of the server")
-	fl.IntVar(&c.Goroutines, "goroutines", 0, "so many goroutines share each connection through an rfp.Client (default: none)")
-	fl.IntVar(&c.Retries, "retries", 0, "R: failed READs that make a call slow (default: that of rfp, 5)")
-	fl.IntVar(&c.FetchSize, "fetch-size", 0, "F: `BYTES` of the first READ (default: what brings the whole answer)")
-	fl.BoolVar(&c.NoInline, "no-inline", false, "do not send data within requests")
-	fl.BoolVar(&c.SignalAll, "signal-all", false, "ask for a completion of every request")
+	fl.StringSliceVar(&c.Paths, "path", []string{cache.PathRFP}, "what is measured, a `LIST`: "+strings.Join(cache.Paths(), ", "))
+	fl.StringSliceVar(&c.Fabrics, "fabric", []string{cache.DefaultFabric}, "fabrics of rfp and reply, a `LIST`: "+strings.Join(provider.Names(), ", "))
+	fl.StringSliceVar(&c.Engines, "engine", []string{server.DefaultEngine}, "engines of rfp and reply, a `LIST`: "+strings.Join(server.Engines(), ", "))
+	fl.StringVar(&c.Network, "network", "tcp", "`NAME` of the network to memcached and Redis: "+strings.Join(cache.Networks(), ", "))
+	fl.Float64SliceVar(&c.GetPcts, "get-pct", []float64{cache.DefaultGetPct}, "`PERCENTAGE` of gets, a list; the rest are puts")
+	fl.StringSliceVar(&c.Dists, "dist", []string{cache.DistUniform}, "popularity of keys, a `LIST`: "+strings.Join(cache.Dists(), ", "))
+	fl.Float64SliceVar(&c.Thetas, "theta", []float64{cache.DefaultTheta}, "skew of zipf, a `LIST`")
+	fl.IntVar(&c.Keys, "keys", cache.DefaultKeys, "`NUMBER` of keys")
+	fl.IntVar(&c.KeySize, "key-size", cache.DefaultKeySize, "`BYTES` of a key")
+	fl.IntSliceVar(&c.ValueSizes, "value-size", []int{cache.DefaultValueSize}, "`BYTES` of a value, a list")
+	fl.IntSliceVar(&c.Clients, "clients", []int{1}, "threads with connections of their own, a `LIST`")
+	fl.IntSliceVar(&c.Goroutines, "goroutines", nil, "so many goroutines share each client instead, a `LIST` (default: none)")
+	fl.IntSliceVar(&c.Windows, "window", nil, "frames on their way on each connection, a `LIST` (default 1; with --goroutines 8)")
+	fl.IntSliceVar(&c.Batches, "batch", nil, "operations in a frame, a `LIST` (default 1; with --goroutines at most 32)")
+	fl.IntVar(&c.Cores, "cores", 1, "cores of the server, or threads of memcached and Redis")
 	fl.StringVar(&f.poll, "poll", fabric.Adaptive.String(), "how threads wait when nothing comes: busy or adaptive")
-	fl.DurationVar(&c.Limit, "limit", 0, "let connections choose their batch size so that calls take no longer")
-	fl.Float64Var(&c.Alpha, "alpha", 0, "`SHARE` of the calls that may (default 0.05)")
-	fl.DurationVar(&c.Duration, "duration", call.DefaultDuration, "length of a trial")
-	fl.IntVar(&c.Ops, "ops", 0, "end a trial after so many calls of each connection or goroutine, instead of by time")
-	fl.DurationVar(&c.Warmup, "warmup", call.DefaultWarmup, "time before the first trial that does not count")
+	fl.IntVar(&c.Retries, "retries", 0, "R: failed READs that make an answer slow (default: that of rfp, 5)")
+	fl.IntVar(&c.FetchSize, "fetch-size", 0, "F: `BYTES` of the first READ (default: what brings the whole answer)")
+	fl.Var(&f.memory, "memory", "`SIZE` of what the server keeps (default: twice what the keys take, at least 1GiB)")
+	fl.DurationVar(&c.Duration, "duration", cache.DefaultDuration, "length of a trial")
+	fl.IntVar(&c.Ops, "ops", 0, "end a trial after so many operations of each client or goroutine, instead of by time")
+	fl.DurationVar(&c.Warmup, "warmup", cache.DefaultWarmup, "time before each trial that does not count")
 	fl.IntVar(&c.Trials, "trials", 1, "how often to measure each row; the table shows the median")
-	fl.StringVar(&f.server, "server-command", "", "`COMMAND` that starts bench rpc-server elsewhere, its standard input and output connected to here")
-	fl.StringVar(&c.Listen, "listen", "", "`URL` where the server listens (default: a place of its own on this host)")
+	fl.Uint64Var(&c.Seed, "seed", cache.DefaultSeed, "makes the operations: the same `NUMBER` makes the same ones")
+	fl.StringVar(&c.Server, "server", "", "`URL` of a server that runs, to be measured instead of one of its own")
+	fl.BoolVar(&c.NoLoad, "no-load", false, "do not store the keys: the server has them")
 	f.complete(cmd)
 }
 
 // complete offers the values of flags that have a few, and no file names for the
 // others.
 func (f *benchFlags) complete(cmd *cobra.Command) {
-	fixed := func(name string, values ...string) {
-		_ = cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
-	}
-	fixed("path", call.Paths()...)
-	fixed("fabric", provider.Names()...)
-	fixed("poll", "adaptive", "busy")
+	completeFrom(cmd, "path", cache.Paths()...)
+	completeFrom(cmd, "fabric", provider.Names()...)
+	completeFrom(cmd, "engine", server.Engines()...)
+	completeFrom(cmd, "network", cache.Networks()...)
+	completeFrom(cmd, "dist", cache.Dists()...)
+	completeFrom(cmd, "poll", "adaptive", "busy")
 	for _, name := range []string{
-		"size", "result-size", "window", "batch", "process-time", "clients", "threads", "connected", "cores", "goroutines",
-		"retries", "fetch-size", "limit", "alpha", "duration", "ops", "warmup", "trials", "listen", "server-command",
+		"get-pct", "theta", "keys", "key-size", "value-size", "clients", "goroutines", "window", "batch", "cores",
+		"retries", "fetch-size", "memory", "duration", "ops", "warmup", "trials", "seed", "server",
 	} {
-		fixed(name)
+		completeFrom(cmd, name)
 	}
 }
 
-// config turns flags into what is to be measured. A zero in the library means
-// the default; from a user it is a mistake.
-func (f *benchFlags) config(cmd *cobra.Command) (call.Config, error) {
+// config turns flags into what is to be measured. A zero in the library means the
+// default; from a user it is a mistake.
+func (f *benchFlags) config(cmd *cobra.Command) (cache.Config, error) {
 	cfg := f.cfg
-	for name, v := range map[string]int{"clients": cfg.Clients, "threads": cfg.Threads, "cores": cfg.Cores, "trials": cfg.Trials} {
-		if cmd.Flags().Changed(name) && v < 1 {
+	for name, v := range map[string]int{"keys": cfg.Keys, "key-size": cfg.KeySize, "cores": cfg.Cores, "trials": cfg.Trials} {
+		if v < 1 {
 			return cfg, misuse("--%s %d must be at least 1", name, v)
 		}
 	}
 	if cmd.Flags().Changed("duration") && cfg.Duration < time.Microsecond {
 		return cfg, misuse("--duration %v is too short to measure anything", cfg.Duration)
 	}
-	if cfg.Goroutines != 0 && cmd.Flags().Changed("threads") {
-		return cfg, misuse("--threads says which threads drive the connections; with --goroutines those do")
+	if cfg.Seed == 0 {
+		return cfg, misuse("--seed 0 makes nothing: use another number")
 	}
-	if cfg.Remote = f.server != ""; cfg.Remote && cfg.Listen == "" {
-		return cfg, misuse("--server-command needs --listen, the address that the server is reached at from here")
+	if cfg.Server != "" {
+		for _, name := range []string{"fabric", "engine", "cores", "memory"} {
+			if cmd.Flags().Changed(name) {
+				return cfg, misuse("--%s is for a server that bench starts; that of --server has its own", name)
+			}
+		}
 	}
+	cfg.Memory = int64(f.memory)
 	var err error
 	if cfg.Poll, err = fabric.ParsePolicy(f.poll); err != nil {
 		return cfg, misuse("--poll %q is unknown: use adaptive or busy", f.poll)
@@ -160,20 +149,20 @@ func (f *benchFlags) run(ctx context.Context, cmd *cobra.Command, a *app) error 
 	if err != nil {
 		return err
 	}
-	argv, err := serverArgv(f.server, "bench", benchServer)
+	argv, err := serverArgv("", "bench", cacheServer)
 	if err != nil {
 		return err
 	}
-	env := call.Env{Providers: provider.New(), Server: argv}
+	env := cache.Env{Providers: provider.New(), Server: argv, Version: programVersion()}
 	if a.json {
-		env.Row = func(r call.Row) error { return r.WriteJSON(a.out) }
+		env.Row = func(r cache.Row) error { return r.WriteJSON(a.out) }
 	}
 	bar := newProgress(a.err)
 	env.Progress = bar.show
-	report, err := call.Run(ctx, cfg, env)
+	report, err := cache.Run(ctx, cfg, env)
 	bar.clear()
 	if report == nil {
-		report = &call.Report{}
+		report = &cache.Report{}
 	}
 	return a.finish(ctx, err, outcome{rows: len(report.Rows), warnings: report.Warnings, writeTable: report.WriteTable})
 }

@@ -167,5 +167,24 @@ func (s *Server) ask(ctx context.Context) (pid int, version string, err error) {
 
 // Close ends the server and removes its socket.
 func (s *Server) Close() error {
+	go s.nudge()
 	return errors.Join(s.Process.Close(), os.RemoveAll(s.dir))
+}
+
+// nudge wakes a server that was told to end: memcached looks once in a second
+// whether it was, and when somebody connects.
+func (s *Server) nudge() {
+	d := net.Dialer{Timeout: answerTimeout}
+	tick := time.NewTicker(askEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-s.Done():
+			return
+		case <-tick.C:
+		}
+		if conn, err := d.DialContext(context.Background(), s.Network, s.Address); err == nil {
+			_ = conn.Close()
+		}
+	}
 }

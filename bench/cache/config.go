@@ -1,0 +1,249 @@
+package cache
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/remora-kv/remora/bench/internal/foreign"
+	"github.com/remora-kv/remora/bench/internal/usage"
+	"github.com/remora-kv/remora/bench/internal/workload"
+	"github.com/remora-kv/remora/fabric"
+	"github.com/remora-kv/remora/fabric/provider"
+	"github.com/remora-kv/remora/server"
+	"github.com/remora-kv/remora/store"
+)
+
+// ErrUsage is wrapped by every error that the user mends by asking for
+// something else.
+var ErrUsage = usage.Err
+
+// The paths.
+const (
+	PathRFP       = "rfp"       // results are fetched, and pushed while the server is slow
+	PathReply     = "reply"     // results are always pushed
+	PathMemcached = "memcached" // memcached itself
+	PathRedis     = "redis"     // redis-server itself
+)
+
+// Paths returns the names of all paths.
+func Paths() []string { return []string{PathRFP, PathReply, PathMemcached, PathRedis} }
+
+// isOurs reports whether a path is one of Remora.
+func isOurs(path string) bool { return path == PathRFP || path == PathReply }
+
+// The distributions.
+const (
+	DistUniform = "uniform"
+	DistZipf    = "zipf"
+)
+
+// Dists returns the names of all distributions.
+func Dists() []string { return []string{DistUniform, DistZipf} }
+
+// Networks returns the names of the networks to memcached and Redis.
+func Networks() []string { return []string{foreign.TCP, foreign.Unix} }
+
+// Config says what is to be measured. Zero values mean the defaults. Fields that
+// are lists make one case for every combination.
+type Config struct {
+	// Paths are names from Paths; default PathRFP. Fabrics and Engines are those of
+	// Remora, default shm and mica. Network is how memcached and Redis are reached,
+	// default tcp.
+	Paths, Fabrics, Engines []string
+	Network                 string
+	// GetPcts are percentages of gets, default 95; the others are puts.
+	GetPcts []float64
+	// Dists are names from Dists, default DistUniform, and Thetas the skews of
+	// DistZipf, default 0.99.
+	Dists  []string
+	Thetas []float64
+	// Keys is how many there are, default a million, KeySize their bytes, default
+	// 16, and ValueSizes those of values, default 32.
+	Keys       int
+	KeySize    int
+	ValueSizes []int
+	// Clients are threads, each with its own connections, default 1. Goroutines,
+	// when not 0, are how many callers each client has instead.
+	Clients, Goroutines []int
+	// Windows are frames on their way on each connection, default 1, and Batches
+	// operations in a frame, default 1. With Goroutines they are what a
+	// remora.Client has, default 8 and 32.
+	Windows, Batches []int
+	// Cores is the number of the server's cores, or threads; default 1.
+	Cores int
+	// Poll says how the threads of both sides wait.
+	Poll fabric.Policy
+	// Retries and FetchSize are R and F; 0 for R is the default of rfp, for F see
+	// C10 of the package doc.
+	Retries, FetchSize int
+	// Memory bounds what the server keeps; default what the keys take, twice, and
+	// at least a GiB.
+	Memory int64
+	// Duration is how long a trial measures; Ops, when not 0, ends it after so many
+	// operations of each client (each goroutine) instead.
+	Duration time.Duration
+	Ops      int
+	// Warmup runs before each trial and is not reported.
+	Warmup time.Duration
+	Trials int
+	// Seed makes the operations; the same seed makes the same ones.
+	Seed uint64
+	// Server, when not empty, is the URL of a server that runs, and which is used
+	// instead of starting one. NoLoad says that it has the keys already.
+	Server string
+	NoLoad bool
+}
+
+// Defaults of a Config.
+const (
+	DefaultFabric    = provider.Shm
+	DefaultGetPct    = 95
+	DefaultTheta     = 0.99
+	DefaultKeys      = 1_000_000
+	DefaultKeySize   = 16
+	DefaultValueSize = 32
+	DefaultDuration  = 3 * time.Second
+	DefaultWarmup    = 300 * time.Millisecond
+	DefaultSeed      = 1
+	clientWindow     = 8 // of a remora.Client
+	clientBatch      = 32
+	leastMemory      = 1 << 30
+)
+
+// Bounds of what is taken from a command line.
+const (
+	maxKeys         = 1 << 40
+	maxMemcachedKey = 250
+	maxValue        = store.MaxValueLimit
+	maxWindow       = 1024
+	maxBatch        = 1024
+	maxClients      = 4096
+	maxGoroutines   = 1 << 16
+	maxTheta        = 10
+	minFetch        = 16
+	maxFetch        = 1 << 20
+)
+
+func (c *Config) defaults() {
+	orDefaults(&c.Paths, PathRFP)
+	orDefaults(&c.Fabrics, DefaultFabric)
+	orDefaults(&c.Engines, server.DefaultEngine)
+	orDefault(&c.Network, foreign.TCP)
+	orDefaults(&c.GetPcts, DefaultGetPct)
+	orDefaults(&c.Dists, DistUniform)
+	orDefaults(&c.Thetas, DefaultTheta)
+	orDefault(&c.Keys, DefaultKeys)
+	orDefault(&c.KeySize, DefaultKeySize)
+	orDefaults(&c.ValueSizes, DefaultValueSize)
+	orDefaults(&c.Clients, 1)
+	orDefaults(&c.Goroutines, 0)
+	orDefault(&c.Cores, 1)
+	orDefault(&c.Duration, DefaultDuration)
+	orDefault(&c.Trials, 1)
+	orDefault(&c.Seed, DefaultSeed)
+}
+
+func orDefault[T comparable](v *T, def T) {
+	var zero T
+	if *v == zero {
+		*v = def
+	}
+}
+
+func orDefaults[T any](v *[]T, def T) {
+	if len(*v) == 0 {
+		*v = []T{def}
+	}
+}
+
+// normalize fills in defaults and returns all that is wrong, as one error that
+// wraps ErrUsage.
+func (c *Config) normalize() error {
+	c.defaults()
+	var errs usage.Faults
+	c.checkTargets(&errs)
+	c.checkLoad(&errs)
+	for _, n := range c.Clients {
+		errs.Between("--clients", n, 1, maxClients)
+	}
+	for _, n := range c.Goroutines {
+		errs.Between("--goroutines", n, 0, maxGoroutines)
+	}
+	for _, n := range c.Windows {
+		errs.Between("--window", n, 1, maxWindow)
+	}
+	for _, n := range c.Batches {
+		errs.Between("--batch", n, 1, maxBatch)
+	}
+	errs.Between("--cores", c.Cores, 1, maxClients)
+	errs.Between("--retries", c.Retries, 0, 1<<20)
+	if c.FetchSize != 0 {
+		errs.Between("--fetch-size", c.FetchSize, minFetch, maxFetch)
+	}
+	if c.Memory < 0 || c.Memory != 0 && c.Memory < store.MinMemory*int64(c.Cores) {
+		errs.Add("--memory of %d bytes: a core needs %d at least", c.Memory, store.MinMemory)
+	}
+	if c.Duration < 0 || c.Warmup < 0 || c.Ops < 0 {
+		errs.Add("--duration %v, --warmup %v and --ops %d must not be negative", c.Duration, c.Warmup, c.Ops)
+	}
+	errs.Between("--trials", c.Trials, 1, 1<<20)
+	return errs.Err()
+}
+
+func (c *Config) checkTargets(errs *usage.Faults) {
+	oneOf(errs, "--path", c.Paths, Paths())
+	oneOf(errs, "--fabric", c.Fabrics, provider.Names())
+	oneOf(errs, "--engine", c.Engines, server.Engines())
+	oneOf(errs, "--network", []string{c.Network}, Networks())
+	if c.Server != "" {
+		switch addr, err := fabric.ParseAddr(c.Server); {
+		case err != nil:
+			errs.Add("--server: %w", err)
+		case addr.Fabric == provider.Loop:
+			errs.Add("--server %s: nobody else can be reached on %s", c.Server, provider.Loop)
+		case addr.Options.Has("path"):
+			errs.Add("--server %s: choose the path with --path", c.Server)
+		}
+		if slices.ContainsFunc(c.Paths, func(p string) bool { return !isOurs(p) }) {
+			errs.Add("--server is one of Remora: use --path %s or %s with it", PathRFP, PathReply)
+		}
+	} else if c.NoLoad {
+		errs.Add("--no-load is for a server that has the keys already: give it with --server")
+	}
+}
+
+// oneOf refuses words that are not known.
+func oneOf(errs *usage.Faults, flag string, words, known []string) {
+	for _, w := range words {
+		if !slices.Contains(known, w) {
+			errs.Add("%s %q is unknown: use %s", flag, w, strings.Join(known, ", "))
+		}
+	}
+}
+
+func (c *Config) checkLoad(errs *usage.Faults) {
+	for _, p := range c.GetPcts {
+		if !(p >= 0 && p <= 100) {
+			errs.Add("--get-pct %v is not between 0 and 100", p)
+		}
+	}
+	oneOf(errs, "--dist", c.Dists, Dists())
+	for _, x := range c.Thetas {
+		if !(x > 0 && x <= maxTheta) {
+			errs.Add("--theta %v is not above 0 and at most %d; for 0 use --dist %s", x, maxTheta, DistUniform)
+		}
+	}
+	errs.Between("--keys", c.Keys, 1, maxKeys)
+	longest := store.MaxKey
+	if slices.Contains(c.Paths, PathMemcached) {
+		longest = maxMemcachedKey
+	}
+	errs.Between("--key-size", c.KeySize, 1, longest)
+	if c.KeySize >= 1 && uint64(max(c.Keys, 0)) > workload.MaxKeys(c.KeySize) {
+		errs.Add("there are only %d keys of --key-size %d", workload.MaxKeys(c.KeySize), c.KeySize)
+	}
+	for _, n := range c.ValueSizes {
+		errs.Between("--value-size", n, 1, maxValue)
+	}
+}

@@ -1,0 +1,134 @@
+package cache
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/remora-kv/remora/bench/internal/cpus"
+	"github.com/remora-kv/remora/bench/internal/foreign"
+	"github.com/remora-kv/remora/bench/internal/load"
+	"github.com/remora-kv/remora/bench/internal/pipeline"
+	"github.com/remora-kv/remora/fabric"
+)
+
+// other is a server that Remora is compared with.
+type other struct {
+	*runner
+	c      *Case
+	place  cpus.Placement
+	server *foreign.Server
+	conns  []*pipeline.Conn
+	shared []sharedClient
+}
+
+func (t *other) open(ctx context.Context) (err error) {
+	cfg := foreign.Config{
+		Program: foreign.Memcached(), Network: t.c.Fabric, CPUs: t.place.Server, Threads: t.c.Cores, Memory: t.c.Memory,
+	}
+	if t.c.Path == PathRedis {
+		cfg.Program = foreign.Redis()
+	} else {
+		cfg.Args = memcachedArgs(t.c)
+	}
+	t.server, err = foreign.Start(ctx, cfg)
+	return err
+}
+
+// memcachedArgs are what large values and many connections need.
+func memcachedArgs(c *Case) (args []string) {
+	const (
+		defaultItem  = 1 << 20
+		defaultConns = 1024
+		itemOverhead = 512
+		spareConns   = 64
+	)
+	if item := c.ValueSize + c.KeySize + itemOverhead; item > defaultItem {
+		args = append(args, "-I", strconv.Itoa(item>>20+1)+"m")
+	}
+	if n := c.callers() + spareConns; n > defaultConns {
+		args = append(args, "-c", strconv.Itoa(n))
+	}
+	return args
+}
+
+func (t *other) dial() (*pipeline.Conn, error) {
+	var proto pipeline.Protocol = pipeline.Memcached{}
+	if t.c.Path == PathRedis {
+		proto = pipeline.RESP{}
+	}
+	conn, err := pipeline.Dial(t.server.Network, t.server.Address, proto, t.c.Poll == fabric.Busy)
+	if err != nil {
+		return nil, t.blame(err)
+	}
+	return conn, nil
+}
+
+func (t *other) loader(context.Context) (load.Worker, func() error, error) {
+	conn, err := t.dial()
+	if err != nil {
+		return nil, nil, err
+	}
+	c := *t.c
+	c.Window, c.Batch = loadWindow(t.c)
+	mix := c.mix(t.cfg.Seed)
+	return newDriver(newPipelineLane(conn, c.most()), &c, mix.All()), conn.Close, nil
+}
+
+func (t *other) workers(context.Context) (out []load.Worker, err error) {
+	mix := t.c.mix(t.cfg.Seed)
+	for range t.c.Clients {
+		if t.c.Goroutines != 0 {
+			c := newSharedClient(t.server, t.c)
+			t.shared = append(t.shared, c)
+			for range t.c.Goroutines {
+				out = append(out, newCaller(c, t.c, mix.Stream(len(out))))
+			}
+			continue
+		}
+		conn, err := t.dial()
+		if err != nil {
+			return nil, fmt.Errorf("connection %d of %d: %w", len(t.conns)+1, t.c.Clients, err)
+		}
+		t.conns = append(t.conns, conn)
+		out = append(out, newDriver(newPipelineLane(conn, t.c.most()), t.c, mix.Stream(len(out))))
+	}
+	return out, nil
+}
+
+func (t *other) look(context.Context) (glance, error) {
+	g, err := glanceNow(t.place)
+	if err != nil {
+		return g, err
+	}
+	cpu, err := t.server.CPU()
+	if err != nil {
+		return g, t.blame(err)
+	}
+	g.server = &cpu
+	return g, nil
+}
+
+func (t *other) describe(row *Row) {
+	row.ServerVersion, row.Client = t.server.Version, clientPipeline
+	if len(t.shared) != 0 {
+		row.Client = t.shared[0].name()
+	}
+}
+
+func (t *other) blame(err error) error { return t.server.Blame(err) }
+
+func (t *other) close() error {
+	var errs []error
+	for _, c := range t.conns {
+		errs = append(errs, c.Close())
+	}
+	for _, c := range t.shared {
+		errs = append(errs, c.close())
+	}
+	if t.server != nil {
+		errs = append(errs, t.server.Close())
+	}
+	return errors.Join(errs...)
+}

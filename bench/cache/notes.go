@@ -1,0 +1,120 @@
+package cache
+
+import (
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/remora-kv/remora/bench/internal/cpus"
+	"github.com/remora-kv/remora/fabric"
+	"github.com/remora-kv/remora/fabric/provider"
+)
+
+// tailSamples is how many samples there must be for a percentile of 99.9: ten
+// beyond it.
+const tailSamples = 10_000
+
+// doubts warns of what makes a row doubtful.
+func (r *runner) doubts(row *Row) {
+	if row.Samples < tailSamples {
+		r.report.Warn(fmt.Sprintf("fewer than %d operations were timed in some rows: their p99.9 is that of a few; measure for longer (--duration)", tailSamples))
+	}
+	if row.Errors != 0 {
+		r.report.Warn(fmt.Sprintf("%s refused operations, the first because: %v", row.Path, row.why))
+	}
+	if row.Misses != 0 {
+		r.report.Warn(fmt.Sprintf("%s missed: it has evicted keys, and a miss is less work than a hit (--memory, --keys)", row.Path))
+	}
+}
+
+// disturbed is the share of a CPU that others may use in the time of a trial.
+const disturbed = 0.1
+
+// disturbance warns where a trial was not alone on the machine; empty where it was,
+// or nobody knows.
+func disturbance(before, after glance) string {
+	elapsed := after.time.Sub(before.time)
+	if before.all == nil || after.all == nil || before.server == nil || after.server == nil || elapsed < minLook {
+		return ""
+	}
+	ours := after.client - before.client + *after.server - *before.server
+	others := after.all.Busy - before.all.Busy - ours
+	stolen := after.all.Stolen - before.all.Stolen
+	most := time.Duration(disturbed * float64(elapsed))
+	switch {
+	case others > most:
+		return "the machine was not quiet: other processes used more than a tenth of a CPU in some trials"
+	case stolen > most:
+		return "the machine was not quiet: its hypervisor took more than a tenth of a CPU in some trials"
+	}
+	return ""
+}
+
+// minLook is the shortest trial that can be judged by clocks of 10 ms.
+const minLook = 300 * time.Millisecond
+
+// notes states the conditions of the measurement.
+func (r *runner) notes(c *Case) {
+	note := r.report.Note
+	note("CPUs: %s", r.pinning(c))
+	note("servers: %s", strings.Join(r.servers(), "; "))
+	note("load: closed loop of %d B keys, each client has window x batch operations on their way; seed %d",
+		c.KeySize, r.cfg.Seed)
+	note("clock: time-stamp counter at %.0f MHz, %.1f ns to read, which a timed operation includes once",
+		r.scale.PerSecond()/1e6, r.scale.Overhead())
+	of := "every operation"
+	if slices.ContainsFunc(r.report.Rows, func(w Row) bool { return w.TimedEvery > 1 }) {
+		of = "one operation in 16, at random, where a thread does one in less than 10 us, else of all"
+	}
+	note("latency: from the start of an operation to its result, of %s", of)
+	if c.FetchSize != 0 && c.FetchSize != r.cfg.FetchSize {
+		note("F: the first READ is of the size that brings the whole answer (--fetch-size)")
+	}
+	waiting := c.Poll.String()
+	if c.Poll == fabric.Adaptive {
+		waiting += ": sockets are waited for in the kernel (--poll)"
+	} else {
+		waiting += ": sockets are polled (--poll)"
+	}
+	note("waiting: %s; %s %s/%s", waiting, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+}
+
+// servers says which servers were measured.
+func (r *runner) servers() (out []string) {
+	for i := range r.report.Rows {
+		row := &r.report.Rows[i]
+		var s string
+		switch {
+		case !isOurs(row.Path):
+			s = fmt.Sprintf("%s %s over %s", row.Path, row.ServerVersion, row.Fabric)
+		case r.cfg.Server != "":
+			s = fmt.Sprintf("remora %s at %s", row.ServerVersion, r.cfg.Server)
+		case row.Fabric == provider.Loop:
+			s = "remora, threads of the client's process"
+		default:
+			s = "remora, a process of its own"
+		}
+		if !slices.Contains(out, s) {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// pinning says which CPUs client and server were on.
+func (r *runner) pinning(c *Case) string {
+	p := r.place(c)
+	if len(p.Client) == 0 {
+		return "threads were not pinned"
+	}
+	where := "server " + cpus.List(slices.Compact(slices.Clone(p.Server)))
+	if r.cfg.Server != "" {
+		where = "server where it is, maybe on the same"
+	}
+	if c.Goroutines != 0 {
+		return fmt.Sprintf("client goroutines on %d threads that are not pinned, %s", len(p.Client), where)
+	}
+	return fmt.Sprintf("client %s, %s", cpus.List(p.Client[:min(len(p.Client), c.Clients)]), where)
+}

@@ -1,0 +1,214 @@
+package cache
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/remora-kv/remora"
+	"github.com/remora-kv/remora/bench/internal/child"
+	"github.com/remora-kv/remora/bench/internal/cpus"
+	"github.com/remora-kv/remora/bench/internal/load"
+	"github.com/remora-kv/remora/bench/internal/verbs"
+	"github.com/remora-kv/remora/fabric"
+	"github.com/remora-kv/remora/fabric/provider"
+	"github.com/remora-kv/remora/server"
+)
+
+// ours is a server of Remora.
+type ours struct {
+	*runner
+	c        *Case
+	place    cpus.Placement
+	peer     *hostProcess // nil: it was running
+	url      string
+	dev      fabric.Device
+	clients  []*remora.Client
+	sessions []*remora.Session
+	info     remora.Info
+}
+
+func (t *ours) open(ctx context.Context) (err error) {
+	if t.url = t.cfg.Server; t.url == "" {
+		if err := t.start(ctx); err != nil {
+			return err
+		}
+	}
+	if t.dev, err = t.env.Providers.Open(t.url); err != nil {
+		return err
+	}
+	clients := 1
+	if t.c.Goroutines != 0 {
+		clients = t.c.Clients
+	}
+	for range clients {
+		c, err := t.dial(ctx)
+		if err != nil {
+			return t.blame(err)
+		}
+		t.clients = append(t.clients, c)
+	}
+	t.info = t.clients[0].Info()
+	return nil
+}
+
+// start starts the server.
+func (t *ours) start(ctx context.Context) (err error) {
+	if t.c.Fabric == provider.Loop {
+		h := &host{providers: t.env.Providers, log: slog.New(slog.DiscardHandler)}
+		t.peer = child.Go[order, answer](ctx, h.serve)
+	} else if t.peer, err = child.Start[order, answer](ctx, t.env.Server, t.env.ServerEnv); err != nil {
+		return err
+	}
+	hello, err := t.peer.Ask(order{Do: doSetup, Case: t.c, CPUs: t.place.Server, Version: t.env.Version})
+	t.url = hello.Address
+	return err
+}
+
+// dialTimeout bounds the making of connections.
+const dialTimeout = 10 * time.Second
+
+func (t *ours) dial(ctx context.Context) (*remora.Client, error) {
+	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
+	defer cancel()
+	return remora.Dial(ctx, t.url, t.options(t.c.Window, t.c.Batch, remora.WithDevice(t.dev))...)
+}
+
+// options are those of a client or a session. A lost server is to be an error at
+// once.
+func (t *ours) options(window, batch int, more ...remora.Option) []remora.Option {
+	return append([]remora.Option{
+		remora.WithPath(remora.Path(t.c.Path)), remora.WithPolicy(t.c.Poll), remora.WithWindow(window), remora.WithBatch(batch),
+		remora.WithFetch(t.c.FetchSize, t.c.Retries), remora.WithPatience(0),
+	}, more...)
+}
+
+func (t *ours) session(ctx context.Context, window, batch int) (*remora.Session, error) {
+	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
+	defer cancel()
+	s, err := t.clients[0].Session(ctx, t.options(window, batch)...)
+	if err != nil {
+		return nil, t.blame(err)
+	}
+	return s, nil
+}
+
+func (t *ours) loader(ctx context.Context) (load.Worker, func() error, error) {
+	c := *t.c
+	c.Window, c.Batch = loadWindow(t.c)
+	s, err := t.session(ctx, c.Window, c.Batch)
+	if err != nil {
+		return nil, nil, err
+	}
+	mix := c.mix(t.cfg.Seed)
+	return newDriver(&sessionLane{s, c.Batch}, &c, mix.All()), s.Close, nil
+}
+
+func (t *ours) workers(ctx context.Context) (out []load.Worker, err error) {
+	if err := t.connect(ctx); err != nil {
+		return nil, err
+	}
+	if t.peer != nil {
+		if _, err := t.peer.Ask(order{Do: doHide}); err != nil {
+			return nil, err
+		}
+	}
+	mix := t.c.mix(t.cfg.Seed)
+	for _, s := range t.sessions {
+		out = append(out, newDriver(&sessionLane{s, t.c.Batch}, t.c, mix.Stream(len(out))))
+	}
+	if t.c.Goroutines != 0 {
+		for _, c := range t.clients {
+			for range t.c.Goroutines {
+				out = append(out, newCaller(remoraClient{c}, t.c, mix.Stream(len(out))))
+			}
+		}
+	}
+	return out, nil
+}
+
+// connect makes the sessions of drivers.
+func (t *ours) connect(ctx context.Context) error {
+	if t.c.Goroutines != 0 {
+		return nil
+	}
+	for range t.c.Clients {
+		s, err := t.session(ctx, t.c.Window, t.c.Batch)
+		if err != nil {
+			return fmt.Errorf("session %d of %d: %w", len(t.sessions)+1, t.c.Clients, err)
+		}
+		t.sessions = append(t.sessions, s)
+	}
+	return nil
+}
+
+func (t *ours) look(ctx context.Context) (g glance, err error) {
+	docs, err := t.clients[0].Stats(ctx)
+	if err != nil {
+		return g, t.blame(err)
+	}
+	var core server.Stats
+	if err := json.Unmarshal(docs[0], &core); err != nil {
+		return g, fmt.Errorf("statistics of the server: %w", err)
+	}
+	if g, err = glanceNow(t.place); err != nil {
+		return g, err
+	}
+	counters := t.dev.Counters()
+	g.verbs = verbs.Of(&counters)
+	for i := range core.Fabrics {
+		g.verbs = g.verbs.Plus(posted(core.Fabrics[i].Out))
+	}
+	if t.peer != nil && t.peer.Pid() != 0 {
+		cpu, err := t.peer.CPU()
+		if err != nil {
+			return g, t.blame(err)
+		}
+		g.server = &cpu
+	}
+	return g, nil
+}
+
+// posted counts the verbs of a server's statistics.
+func posted(out map[string]uint64) verbs.Count {
+	var k fabric.Counters
+	for op := range fabric.NumOps {
+		k.Out[op] = out[op.String()]
+	}
+	return verbs.Of(&k)
+}
+
+func (t *ours) describe(row *Row) {
+	row.Fabric, row.Engine, row.Cores = t.info.Fabric, t.info.Engine, t.info.Cores
+	row.ServerVersion, row.Client = t.info.Version, clientSession
+	if t.c.Goroutines != 0 {
+		row.Client = clientRemora
+	}
+}
+
+func (t *ours) blame(err error) error {
+	if t.peer == nil {
+		return err
+	}
+	return t.peer.Blame(err)
+}
+
+func (t *ours) close() error {
+	var errs []error
+	for _, s := range t.sessions {
+		errs = append(errs, s.Close())
+	}
+	for _, c := range t.clients {
+		errs = append(errs, c.Close())
+	}
+	if t.peer != nil {
+		errs = append(errs, t.peer.Close())
+	}
+	if t.dev != nil {
+		errs = append(errs, t.dev.Close())
+	}
+	return errors.Join(errs...)
+}

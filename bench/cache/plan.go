@@ -1,0 +1,194 @@
+package cache
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/remora-kv/remora/bench/internal/workload"
+	"github.com/remora-kv/remora/fabric"
+	"github.com/remora-kv/remora/internal/command"
+	"github.com/remora-kv/remora/rpc/wire"
+	"github.com/remora-kv/remora/store"
+)
+
+// Case is what one row measures: every parameter fixed. It goes to the server
+// process as it is.
+type Case struct {
+	// The target. Of memcached and Redis the fabric is the network, and the engine
+	// the program.
+	Path, Fabric, Engine string
+	// The load.
+	GetPct             float64
+	Dist               string
+	Theta              float64
+	Keys               int
+	KeySize, ValueSize int
+	Clients            int
+	Goroutines         int
+	Window, Batch      int
+	Cores              int
+	Poll               fabric.Policy
+	Retries, FetchSize int
+	Memory             int64
+}
+
+// Title names a case for people.
+func (k *Case) Title() string {
+	s := k.Path
+	if isOurs(k.Path) {
+		s += " " + k.Fabric + " " + k.Engine
+	}
+	s += fmt.Sprintf(" %d B", k.ValueSize)
+	if k.Goroutines != 0 {
+		return s + fmt.Sprintf(" %d goroutines", k.Clients*k.Goroutines)
+	}
+	return s + fmt.Sprintf(" %d clients window %d batch %d", k.Clients, k.Window, k.Batch)
+}
+
+// step is one trial of a case.
+type step struct {
+	Case
+	index int // of the case
+	trial int // from 1
+}
+
+// plan expands the configuration into cases, those of different targets that bear
+// the same load side by side.
+func (c *Config) plan() []Case {
+	cases := []Case{{
+		Keys: c.Keys, KeySize: c.KeySize, Cores: c.Cores, Poll: c.Poll,
+		Retries: c.Retries, FetchSize: c.FetchSize, Memory: c.Memory,
+	}}
+	cases = multiply(cases, c.GetPcts, func(k *Case, v float64) { k.GetPct = v })
+	cases = multiply(cases, c.Dists, func(k *Case, v string) { k.Dist = v })
+	cases = multiply(cases, c.Thetas, func(k *Case, v float64) { k.Theta = v })
+	cases = multiply(cases, c.ValueSizes, func(k *Case, v int) { k.ValueSize = v })
+	cases = multiply(cases, c.Clients, func(k *Case, v int) { k.Clients = v })
+	cases = multiply(cases, c.Goroutines, func(k *Case, v int) { k.Goroutines = v })
+	cases = multiply(cases, orZero(c.Windows), func(k *Case, v int) { k.Window = v })
+	cases = multiply(cases, orZero(c.Batches), func(k *Case, v int) { k.Batch = v })
+	cases = multiply(cases, c.Paths, func(k *Case, v string) { k.Path = v })
+	cases = multiply(cases, c.Fabrics, func(k *Case, v string) { k.Fabric = v })
+	cases = multiply(cases, c.Engines, func(k *Case, v string) { k.Engine = v })
+	var out []Case
+	for i := range cases {
+		k := &cases[i]
+		k.settle(c)
+		if !slices.Contains(out, *k) {
+			out = append(out, *k)
+		}
+	}
+	return out
+}
+
+// multiply makes one case for every value, of each.
+func multiply[T any](cases []Case, values []T, set func(*Case, T)) []Case {
+	var out []Case
+	for _, k := range cases {
+		for _, v := range values {
+			set(&k, v)
+			out = append(out, k)
+		}
+	}
+	return out
+}
+
+func orZero(list []int) []int {
+	orDefaults(&list, 0)
+	return list
+}
+
+// settle fills in what follows from the rest.
+func (k *Case) settle(c *Config) {
+	if k.Dist == DistUniform {
+		k.Theta = 0
+	}
+	if k.Goroutines != 0 {
+		orDefault(&k.Window, clientWindow)
+		orDefault(&k.Batch, clientBatch)
+	}
+	orDefault(&k.Window, 1)
+	orDefault(&k.Batch, 1)
+	orDefault(&k.Memory, max(leastMemory, 2*k.dataset()))
+	if isOurs(k.Path) {
+		orDefault(&k.FetchSize, k.wholeAnswer())
+		if c.Server != "" {
+			k.Fabric, k.Engine = "", "" // the server knows
+		}
+		return
+	}
+	k.Fabric, k.Engine = c.Network, k.Path
+	k.Retries, k.FetchSize = 0, 0
+	if k.Goroutines != 0 {
+		k.Window, k.Batch = 1, 1 // of each goroutine
+	}
+}
+
+// dataset is about what the keys take.
+func (k *Case) dataset() int64 {
+	const overhead = 80 // of an item in any of the servers
+	return int64(k.Keys) * int64(k.KeySize+k.ValueSize+overhead)
+}
+
+// wholeAnswer is the F that brings the answer of a full frame (C10); 0, the
+// default, for values that do not fit one.
+func (k *Case) wholeAnswer() int {
+	one := wire.EntryHeader + k.ValueSize + command.FoundSize
+	if one > framePayload {
+		return 0
+	}
+	batch := k.Batch
+	if k.Goroutines != 0 {
+		batch = min(batch, k.Goroutines)
+	}
+	return max(minFetch, wire.ResultBytes(min(batch*one, framePayload)))
+}
+
+// framePayload is what a frame of rfp holds.
+const framePayload = 2048
+
+// most is how many operations a driver has on their way (C1).
+func (k *Case) most() int { return k.Window * k.Batch }
+
+// callers is the number of threads or goroutines that work.
+func (k *Case) callers() int { return k.Clients * max(k.Goroutines, 1) }
+
+// threads is how many threads are pinned.
+func (k *Case) threads() int {
+	if k.Goroutines != 0 {
+		return 1
+	}
+	return k.Clients
+}
+
+// mix is the operations of a case.
+func (k *Case) mix(seed uint64) workload.Mix {
+	return workload.Mix{Keys: uint64(k.Keys), GetPct: k.GetPct, Theta: k.Theta, Seed: seed}
+}
+
+// maxValue is the longest value that the server must take.
+func (k *Case) maxValue() int { return max(store.DefaultMaxValue, k.ValueSize) }
+
+// load is the case without its target.
+func (k Case) load() Case {
+	k.Path, k.Fabric, k.Engine, k.Retries, k.FetchSize, k.Window, k.Batch = "", "", "", 0, 0, 0, 0
+	return k
+}
+
+// steps puts the trials into order (C8).
+func steps(cases []Case, trials int) []step {
+	var out []step
+	for start := 0; start < len(cases); {
+		end := start + 1
+		for end < len(cases) && cases[end].load() == cases[start].load() {
+			end++
+		}
+		for trial := 1; trial <= trials; trial++ {
+			for i := start; i < end; i++ {
+				out = append(out, step{cases[i], i, trial})
+			}
+		}
+		start = end
+	}
+	return out
+}

@@ -1,0 +1,197 @@
+package cache
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/remora-kv/remora"
+	"github.com/remora-kv/remora/bench/internal/load"
+	"github.com/remora-kv/remora/bench/internal/pipeline"
+	"github.com/remora-kv/remora/bench/internal/workload"
+	"github.com/remora-kv/remora/internal/cycles"
+)
+
+func planOf(t *testing.T, c Config) []Case {
+	t.Helper()
+	if err := c.normalize(); err != nil {
+		t.Fatal(err)
+	}
+	return c.plan()
+}
+
+// Lists multiply; what a target does not have makes no rows.
+func TestPlan(t *testing.T) {
+	cases := planOf(t, Config{
+		Paths: Paths(), Fabrics: []string{"shm", "tcp"}, Engines: []string{"mica", "lru8"}, Dists: Dists(),
+		Thetas: []float64{0.8, 0.99}, GetPcts: []float64{50, 95}, ValueSizes: []int{8, 32}, Clients: []int{1, 2},
+		Windows: []int{1, 4}, Batches: []int{1, 16},
+	})
+	targets, loads := 2*2*2+2, 2*3*2*2*2*2
+	if len(cases) != targets*loads {
+		t.Errorf("%d cases, want %d", len(cases), targets*loads)
+	}
+	for i := range targets {
+		if cases[i].load() != cases[0].load() || cases[i].Window != 1 {
+			t.Errorf("case %d bears another load: %+v", i, cases[i])
+		}
+	}
+	if c := planOf(t, Config{Goroutines: []int{0, 5}, Paths: []string{PathRFP, PathRedis}}); len(c) != 4 ||
+		c[0].Window != 1 || c[0].Batch != 1 || c[2].Window != clientWindow || c[2].Batch != clientBatch || c[3].Window != 1 {
+		t.Errorf("with goroutines and without: %+v", c)
+	}
+	if c := planOf(t, Config{Server: "tcp://x:1"}); c[0].Fabric != "" || c[0].Engine != "" {
+		t.Errorf("a running server is one of %+v", c[0])
+	}
+}
+
+// F is what brings the whole answer, unless it is given (C10).
+func TestFetchSize(t *testing.T) {
+	const one = 4 + 32 + 19 // an entry: its length, the value, what goes with it
+	for want, c := range map[int]Config{
+		8 + one:      {},
+		8 + 16*one:   {Batches: []int{16}},
+		8 + 2048:     {Batches: []int{96}},
+		8 + 3*one:    {Goroutines: []int{3}},
+		777:          {FetchSize: 777},
+		0:            {ValueSizes: []int{4096}},
+		8 + one + 68: {ValueSizes: []int{100}},
+	} {
+		if got := planOf(t, c)[0].FetchSize; got != want {
+			t.Errorf("%+v: F is %d, want %d", c, got, want)
+		}
+	}
+}
+
+// The keys fit, twice, and a large value fits memcached.
+func TestRoomForTheKeys(t *testing.T) {
+	small, large := planOf(t, Config{Keys: 1000})[0], planOf(t, Config{ValueSizes: []int{1 << 20}, Keys: 4096})[0]
+	if small.Memory != 1<<30 || large.Memory < 8<<30 {
+		t.Errorf("memory of %d and %d bytes", small.Memory, large.Memory)
+	}
+	for want, c := range map[string]Case{
+		"":        {ValueSize: 1 << 10, Clients: 1},
+		"-I 2m":   {ValueSize: 1 << 20, Clients: 1},
+		"-I 5m":   {ValueSize: 5<<20 - 4000, Clients: 1},
+		"-c 1064": {ValueSize: 32, Clients: 1, Goroutines: 1000},
+	} {
+		if got := strings.Join(memcachedArgs(&c), " "); got != want {
+			t.Errorf("memcached for %+v is started with %q, want %q", c, got, want)
+		}
+	}
+}
+
+// fakeLane answers at once with what a function makes of a get.
+type fakeLane struct {
+	most    int
+	pending []int
+	answer  func(slot int) ([]byte, error)
+	keys    []string
+}
+
+func (l *fakeLane) get(slot int, key []byte) error {
+	if len(l.pending) == l.most {
+		return errFull
+	}
+	l.pending = append(l.pending, slot)
+	l.keys = append(l.keys, string(key))
+	return nil
+}
+
+func (l *fakeLane) put(slot int, key, _ []byte) error { return l.get(slot, key) }
+
+func (l *fakeLane) drain(_ context.Context, d *driver) error {
+	slot := l.pending[len(l.pending)-1] // in any order
+	l.pending = l.pending[:len(l.pending)-1]
+	value, err := l.answer(slot)
+	return d.take(slot, value, err)
+}
+
+// drive runs a driver on a fake lane.
+func drive(t *testing.T, l *fakeLane, pct float64, answer func(d *driver, slot int) ([]byte, error)) (load.Tally, error) {
+	t.Helper()
+	c := Case{KeySize: 16, ValueSize: 32, Window: 4, Batch: 2}
+	mix := workload.Mix{Keys: 50, GetPct: pct, Seed: 1}
+	stream := mix.Stream(0)
+	if pct == 0 {
+		stream = mix.All()
+	}
+	d := newDriver(l, &c, stream)
+	l.answer = func(slot int) ([]byte, error) { return answer(d, slot) }
+	return load.Run(t.Context(), []load.Worker{d}, load.Budget{Ops: 100}, cycles.Calibrate(), nil)
+}
+
+// right is the value that a get should find.
+func right(d *driver, slot int) ([]byte, error) {
+	b := d.values.Buffer()
+	d.values.Fill(b, d.slots[slot].index, 77)
+	return b, nil
+}
+
+// C5: a wrong value ends the run; misses and refusals are counted.
+func TestResultsAreChecked(t *testing.T) {
+	lane := func() *fakeLane { return &fakeLane{most: 8} }
+	if sum, err := drive(t, lane(), 100, right); err != nil || sum.Ops != 100 || sum.Misses != 0 || sum.Errors != 0 {
+		t.Errorf("right values: %+v, %v", sum, err)
+	}
+	_, err := drive(t, lane(), 100, func(d *driver, slot int) ([]byte, error) {
+		b, _ := right(d, slot)
+		b[20] ^= 1
+		return b, nil
+	})
+	if !errors.Is(err, workload.ErrValue) {
+		t.Errorf("a wrong value gave %v", err)
+	}
+	sum, err := drive(t, lane(), 100, func(*driver, int) ([]byte, error) { return nil, errMiss })
+	if err != nil || sum.Misses != 100 || sum.Errors != 0 {
+		t.Errorf("misses: %+v, %v", sum, err)
+	}
+	broken := errors.New("out of memory")
+	sum, err = drive(t, lane(), 100, func(*driver, int) ([]byte, error) { return nil, broken })
+	if err != nil || sum.Errors != 100 || !errors.Is(sum.Why, broken) {
+		t.Errorf("refusals: %+v, %v", sum, err)
+	}
+}
+
+// An operation that finds no room is not forgotten: every key is stored.
+func TestAFullWindowForgetsNothing(t *testing.T) {
+	l := &fakeLane{most: 3} // less than the driver believes
+	if sum, err := drive(t, l, 0, right); err != nil || sum.Ops != 100 {
+		t.Fatalf("%+v, %v", sum, err)
+	}
+	seen := make(map[string]int)
+	for _, k := range l.keys {
+		seen[k]++
+	}
+	for k, n := range seen {
+		if n != 2 {
+			t.Errorf("key %s was stored %d times, want 2", k, n)
+		}
+	}
+	if len(seen) != 50 {
+		t.Errorf("%d keys were stored, want 50", len(seen))
+	}
+}
+
+// What the server says is told from what ends a session.
+func TestErrorsOfASession(t *testing.T) {
+	for err, want := range map[error]error{
+		remora.ErrNotFound:            errMiss,
+		remora.ErrOutOfMemory:         remora.ErrOutOfMemory,
+		remora.ErrTooLarge:            remora.ErrTooLarge,
+		&remora.LostError{Sent: true}: nil,
+		remora.ErrClosed:              nil,
+	} {
+		if got := answered(err); !errors.Is(got, want) || (got == nil) != (want == nil) {
+			t.Errorf("%v is %v, want %v", err, got, want)
+		}
+	}
+	if started(remora.ErrWindowFull) != errFull || started(nil) != nil { //nolint:errorlint // it must be these very values
+		t.Error("a full window is not told")
+	}
+	l := newPipelineLane(nil, 1)
+	if err := l.take(nil, pipeline.Answer{Kind: pipeline.Stored}); !errors.Is(err, pipeline.ErrProtocol) {
+		t.Errorf("an answer to nothing is %v", err)
+	}
+}

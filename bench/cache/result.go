@@ -1,0 +1,84 @@
+package cache
+
+import (
+	"encoding/json"
+	"io"
+
+	"github.com/remora-kv/remora/bench/internal/load"
+	"github.com/remora-kv/remora/bench/internal/report"
+	"github.com/remora-kv/remora/bench/internal/verbs"
+	"github.com/remora-kv/remora/internal/cycles"
+)
+
+// Row is one measurement: one trial of one case. Its JSON form is one line of
+// `remora bench --json`; the fields up to ServerCPU are the ones that scripts rely
+// on.
+type Row struct {
+	Path      string  `json:"path"`
+	Engine    string  `json:"engine"`
+	Fabric    string  `json:"fabric"`
+	GetPct    float64 `json:"get_pct"`
+	Dist      string  `json:"dist"`
+	Theta     float64 `json:"theta"` // 0 where it is uniform
+	Keys      int     `json:"keys"`
+	KeySize   int     `json:"key_size"`
+	ValueSize int     `json:"value_size"`
+	Clients   int     `json:"clients"`
+	Window    int     `json:"window"`
+	Batch     int     `json:"batch"`
+	Ops       uint64  `json:"ops"`
+	Seconds   float64 `json:"seconds"`
+	OpsPerSec float64 `json:"ops_per_sec"`
+	Mean      float64 `json:"mean_us"`
+	P50       float64 `json:"p50_us"`
+	P95       float64 `json:"p95_us"`
+	P99       float64 `json:"p99_us"`
+	P999      float64 `json:"p999_us"`
+	// Errors counts operations that the server refused, and Misses gets that found
+	// nothing.
+	Errors uint64      `json:"errors"`
+	Misses uint64      `json:"misses"`
+	Verbs  verbs.PerOp `json:"verbs_per_op"`
+	// ServerCPU is a percentage of one CPU, nil where nobody knows.
+	ServerCPU *float64 `json:"server_cpu_pct"`
+
+	// ClientCPU likewise.
+	ClientCPU  *float64 `json:"client_cpu_pct"`
+	Goroutines int      `json:"goroutines"` // of each client
+	// Client is what makes the operations: session and client are Remora's,
+	// pipeline is that of this package, gomemcache and go-redis are what they are.
+	Client        string `json:"client"`
+	ServerVersion string `json:"server_version"`
+	Cores         int    `json:"cores"`
+	Poll          string `json:"poll"`
+	FetchSize     int    `json:"fetch_size"`
+	Retries       int    `json:"retries"`
+	Seed          uint64 `json:"seed"`
+	Trial         int    `json:"trial"`
+	// Max is the longest operation of those that were timed.
+	Max float64 `json:"max_us"`
+	// TimedEvery says that one operation in so many was timed, each at the cost of
+	// ClockNanos, and Samples how many that were.
+	TimedEvery int     `json:"timed_every"`
+	ClockNanos float64 `json:"clock_ns"`
+	Samples    int64   `json:"samples"`
+
+	index int   // of the case
+	why   error // of the first error
+}
+
+// rowOf makes the row of one trial, except for what both sides have used.
+func rowOf(s *step, t *load.Tally, scale cycles.Scale) Row {
+	l := t.Latencies(scale)
+	return Row{
+		Path: s.Path, Engine: s.Engine, Fabric: s.Fabric, GetPct: s.GetPct, Dist: s.Dist, Theta: s.Theta,
+		Keys: s.Keys, KeySize: s.KeySize, ValueSize: s.ValueSize, Clients: s.Clients, Window: s.Window, Batch: s.Batch,
+		Ops: t.Ops, Seconds: report.Round(t.Time(scale).Seconds(), 6), OpsPerSec: t.Rate(scale),
+		Mean: l.Mean, P50: l.P50, P95: l.P95, P99: l.P99, P999: l.P999, Errors: t.Errors, Misses: t.Misses,
+		Goroutines: s.Goroutines, Cores: s.Cores, Poll: s.Poll.String(), FetchSize: s.FetchSize, Retries: s.Retries,
+		Trial: s.trial, Max: l.Max, Samples: l.Samples, index: s.index, why: t.Why,
+	}
+}
+
+// WriteJSON writes the row as one line.
+func (r Row) WriteJSON(w io.Writer) error { return json.NewEncoder(w).Encode(r) }

@@ -1,0 +1,118 @@
+package cache
+
+import (
+	"bytes"
+	"reflect"
+	"testing"
+	"time"
+
+	"github.com/remora-kv/remora/bench/internal/benchtest"
+	"github.com/remora-kv/remora/bench/internal/cputime"
+	"github.com/remora-kv/remora/bench/internal/report"
+	"github.com/remora-kv/remora/bench/internal/verbs"
+)
+
+func ptr[T any](v T) *T { return &v }
+
+// sampleRows are rows of all sorts, in the order in which they are measured.
+func sampleRows() []Row {
+	one := Row{
+		Path: PathRFP, Engine: "mica", Fabric: "shm", GetPct: 95, Dist: DistUniform, Keys: 1_000_000, KeySize: 16, ValueSize: 32,
+		Clients: 1, Window: 1, Batch: 1, Ops: 3_000_000, Seconds: 3.000001, OpsPerSec: 999_999.7,
+		Mean: 0.955, P50: 0.9402, P95: 1.1, P99: 1.2101, P999: 2.5, Verbs: verbs.PerOp{Write: 1, Read: 1.05},
+		ServerCPU: ptr(100.0), ClientCPU: ptr(99.9), Client: clientSession, ServerVersion: "v1.0.0", Cores: 1, Poll: "adaptive",
+		FetchSize: 63, Seed: 1, Trial: 1, Max: 51.2, TimedEvery: 16, ClockNanos: 10.41, Samples: 187_500,
+	}
+	mem := Row{
+		Path: PathMemcached, Engine: PathMemcached, Fabric: "tcp", GetPct: 95, Dist: DistUniform, Keys: 1_000_000, KeySize: 16,
+		ValueSize: 32, Clients: 1, Window: 1, Batch: 1, Ops: 33_000, Seconds: 3, OpsPerSec: 11_000, Mean: 88, P50: 76, P95: 130,
+		P99: 220, P999: 3050, ServerCPU: ptr(60.0), ClientCPU: ptr(31.0), Client: clientPipeline, ServerVersion: "1.6.18", Cores: 1,
+		Poll: "adaptive", Seed: 1, Trial: 1, TimedEvery: 1, Samples: 33_000, index: 1,
+	}
+	again, memAgain := one, mem
+	again.Trial, again.OpsPerSec = 2, 1_100_000
+	memAgain.Trial, memAgain.OpsPerSec = 2, 12_000
+	return []Row{
+		one, mem, again, memAgain,
+		{
+			Path: PathReply, Engine: "lru8", Fabric: "loop", GetPct: 99.5, Dist: DistZipf, Theta: 0.99, Keys: 256, KeySize: 16,
+			ValueSize: 1 << 20, Clients: 2, Goroutines: 1000, Window: 8, Batch: 32, Ops: 900, Seconds: 1, OpsPerSec: 900,
+			Mean: 1300, P50: 1234, P95: 2000, P99: 2_500_000, P999: 2_600_000, Errors: 3, Misses: 4, Verbs: verbs.PerOp{Write: 0.125, Send: 0.001},
+			Client: clientRemora, Cores: 2, Poll: "busy", Seed: 7, Trial: 1, TimedEvery: 1, Samples: 900, index: 2,
+		},
+	}
+}
+
+func TestJSON(t *testing.T) {
+	var b bytes.Buffer
+	for _, r := range sampleRows() {
+		if err := r.WriteJSON(&b); err != nil {
+			t.Fatal(err)
+		}
+	}
+	benchtest.Golden(t, "rows.json", b.Bytes())
+}
+
+// promised are the fields of a row that scripts rely on, in their order.
+var promised = []string{
+	"path", "engine", "fabric", "get_pct", "dist", "theta", "keys", "key_size", "value_size", "clients", "window", "batch",
+	"ops", "seconds", "ops_per_sec", "mean_us", "p50_us", "p95_us", "p99_us", "p999_us", "errors", "misses", "verbs_per_op",
+	"server_cpu_pct",
+}
+
+func TestRowKeepsItsPromise(t *testing.T) {
+	typ := reflect.TypeFor[Row]()
+	for i, name := range promised {
+		if tag := typ.Field(i).Tag.Get("json"); tag != name {
+			t.Errorf("field %d of a row is %q, want %q", i, tag, name)
+		}
+	}
+	typ = reflect.TypeFor[verbs.PerOp]()
+	for i, name := range []string{"write", "read", "send", "atomic"} {
+		if tag := typ.Field(i).Tag.Get("json"); tag != name {
+			t.Errorf("verb %d of a row is %q, want %q", i, tag, name)
+		}
+	}
+}
+
+func TestTable(t *testing.T) {
+	r := Report{
+		Rows: sampleRows(),
+		Remarks: report.Remarks{
+			Notes:    []string{"CPUs: client 0, server 1", "clock: fast"},
+			Warnings: []string{"ONE CPU ONLY"},
+		},
+	}
+	var b bytes.Buffer
+	if err := r.WriteTable(&b); err != nil {
+		t.Fatal(err)
+	}
+	benchtest.Golden(t, "table.txt", b.Bytes())
+}
+
+// Others on the CPUs of a trial are noticed.
+func TestDisturbance(t *testing.T) {
+	now := time.Now()
+	at := func(seconds, client, server, busy, stolen float64) glance {
+		d := func(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
+		return glance{
+			time: now.Add(d(seconds)), client: d(client), server: ptr(d(server)),
+			all: &cputime.Use{Busy: d(busy), Stolen: d(stolen)},
+		}
+	}
+	before := at(0, 5, 7, 100, 1)
+	for name, tc := range map[string]struct {
+		after glance
+		warns bool
+	}{
+		"quiet":        {at(1, 6, 8, 102.05, 1.05), false},
+		"others":       {at(1, 5.7, 8, 102, 1), true},
+		"hypervisor":   {at(1, 6, 8, 102, 1.2), true},
+		"too short":    {at(0.1, 5.01, 7.01, 100.2, 1), false},
+		"nobody knows": {glance{time: now.Add(time.Second)}, false},
+	} {
+		if got := disturbance(before, tc.after); (got != "") != tc.warns {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+}

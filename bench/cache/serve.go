@@ -1,0 +1,78 @@
+package cache
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+
+	"github.com/remora-kv/remora/bench/internal/child"
+	"github.com/remora-kv/remora/fabric/provider"
+	"github.com/remora-kv/remora/server"
+)
+
+// Serve is the server of a trial: it obeys the commands on in and answers on out
+// until in ends. It is the whole of the hidden command that Env.Server names. What
+// the server has to say about its clients goes to log.
+func Serve(ctx context.Context, providers *provider.Set, in io.Reader, out, log io.Writer) error {
+	h := &host{
+		providers: providers,
+		log:       slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelWarn})),
+	}
+	return h.serve(ctx, in, out)
+}
+
+// host is the server's state between commands.
+type host struct {
+	providers *provider.Set
+	log       *slog.Logger
+	server    *server.Server
+	door      child.Door
+}
+
+func (h *host) serve(ctx context.Context, in io.Reader, out io.Writer) error {
+	return errors.Join(child.Serve(ctx, in, out, h.obey), h.close())
+}
+
+func (h *host) obey(_ context.Context, cmd *order) (answer, error) {
+	switch cmd.Do {
+	case doSetup:
+		return h.setup(cmd) //nolint:contextcheck // a server outlives the order that starts it
+	case doHide:
+		return answer{}, h.door.Remove()
+	}
+	return answer{}, fmt.Errorf("command %q is unknown: are client and server of the same version?", cmd.Do)
+}
+
+// spareClients is how many more clients than those of the case a core takes.
+const spareClients = 16
+
+// setup starts the server.
+func (h *host) setup(cmd *order) (a answer, err error) {
+	if h.server != nil || cmd.Case == nil {
+		return a, fmt.Errorf("%q again, or without a case", doSetup)
+	}
+	c := cmd.Case
+	if h.door, err = child.ChooseDoor(c.Fabric, "", "bench"); err != nil {
+		return a, err
+	}
+	h.server, err = server.Start(server.Config{
+		Listen: []string{h.door.Addr.String()}, Cores: c.Cores, CPUs: cmd.CPUs, Memory: c.Memory, Engine: c.Engine,
+		MaxValue: c.maxValue(), Policy: c.Poll, MaxClients: max(server.DefaultMaxClients, c.Clients+spareClients),
+		Providers: h.providers, Log: h.log, Version: cmd.Version,
+	})
+	if err != nil {
+		return a, err
+	}
+	a.Address = h.server.Addrs()[0].String()
+	return a, nil
+}
+
+func (h *host) close() error {
+	var err error
+	if h.server != nil {
+		err = h.server.Close()
+	}
+	return errors.Join(err, h.door.Remove())
+}

@@ -1,0 +1,61 @@
+package cache
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/remora-kv/remora/bench/internal/cpus"
+	"github.com/remora-kv/remora/bench/internal/cputime"
+	"github.com/remora-kv/remora/bench/internal/load"
+	"github.com/remora-kv/remora/bench/internal/verbs"
+)
+
+// target is a server that a trial measures, with the way to it.
+type target interface {
+	// open starts the server, where one is to be started, and connects to it.
+	open(ctx context.Context) error
+	// loader returns a worker that stores all keys, and closes what it needed for
+	// that.
+	loader(ctx context.Context) (w load.Worker, done func() error, err error)
+	// workers makes those that do the operations of the case.
+	workers(ctx context.Context) ([]load.Worker, error)
+	// look says what was used until now.
+	look(ctx context.Context) (glance, error)
+	// describe fills in what is known about the server.
+	describe(row *Row)
+	// blame adds what a dead server said to the error that its death caused here.
+	blame(err error) error
+	close() error
+}
+
+// glance is what was used until a moment.
+type glance struct {
+	time   time.Time
+	client time.Duration  // CPU of this process
+	server *time.Duration // CPU of the server's; nil: nobody knows
+	verbs  verbs.Count    // of both sides
+	all    *cputime.Use   // by all processes of the CPUs that are used; nil likewise
+}
+
+// glanceNow is what is seen without a look at the server.
+func glanceNow(place cpus.Placement) (g glance, err error) {
+	both := slices.Concat(place.Client, place.Server)
+	slices.Sort(both)
+	if all, err := cputime.OfCPUs(slices.Compact(both)); err == nil {
+		g.all = &all
+	}
+	g.time = time.Now()
+	g.client, err = cputime.Process()
+	return g, err
+}
+
+// loadWindow and loadBatch are those of the loader: many small ones are on their
+// way, or a few large ones.
+func loadWindow(c *Case) (window, batch int) {
+	const large = 2 << 10
+	if c.ValueSize > large {
+		return 4, 1
+	}
+	return 8, 16
+}

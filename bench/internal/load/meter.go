@@ -1,0 +1,111 @@
+package load
+
+import (
+	"math"
+	"sync/atomic"
+	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+
+	"github.com/remora-kv/remora/internal/cycles"
+)
+
+// Budget says when a run ends.
+type Budget struct {
+	Ops   uint64 // of each worker or connection; 0 means by time
+	Time  time.Duration
+	Every int // one operation in so many is timed
+}
+
+// Meter counts and times the operations of one worker in one run. It belongs to
+// that worker.
+type Meter struct {
+	// Limit is how many operations the worker, or each of its connections, does at
+	// most.
+	Limit uint64
+	// Ops are those that it has done, of which Errors failed and Misses found
+	// nothing.
+	Ops, Errors, Misses uint64
+	// CPU is what its thread has used.
+	CPU time.Duration
+
+	why error
+
+	start, end uint64 // ticks
+	deadline   uint64 // tick; 0: none
+	every      int
+	hist       *hdrhistogram.Histogram
+	stop       *atomic.Bool
+	random     uint64
+}
+
+// unlimited is a number of operations that no run reaches.
+const unlimited = math.MaxUint64 / 4
+
+// manyMeters is from how many on histograms have two digits instead of three: a
+// tenth of the memory.
+const manyMeters = 64
+
+// longest is the longest latency in ticks: a minute and more.
+const longest = 1 << 38
+
+// newMeter makes the meter of worker index of so many, whose run begins now.
+func newMeter(b Budget, scale cycles.Scale, stop *atomic.Bool, index, of int) *Meter {
+	digits := 3
+	if of > manyMeters {
+		digits = 2
+	}
+	m := &Meter{
+		Limit: b.Ops, every: max(b.Every, 1), stop: stop,
+		hist: hdrhistogram.New(1, longest, digits), random: uint64(index)*2 + 1,
+	}
+	m.start = cycles.Now()
+	if b.Ops == 0 {
+		m.Limit = unlimited
+		m.deadline = m.start + max(scale.Ticks(b.Time), 1)
+	}
+	return m
+}
+
+// Over reports whether the run ends by time.
+func (m *Meter) Over() bool { return m.deadline != 0 && cycles.Now() >= m.deadline }
+
+// Stopped reports whether the run is to end at once.
+func (m *Meter) Stopped() bool { return m.stop.Load() }
+
+// End notes that the worker is done.
+func (m *Meter) End() { m.end = cycles.Now() }
+
+// Why keeps the first of errors, to be told.
+func (m *Meter) Why(err error) {
+	if m.why == nil {
+		m.why = err
+	}
+}
+
+// Record takes one latency in ticks.
+func (m *Meter) Record(ticks uint64) {
+	_ = m.hist.RecordValue(int64(ticks)) // beyond the longest: not a latency
+}
+
+// SampleEvery is one operation in how many is timed where not all are.
+const SampleEvery = 16
+
+// Gap is the distance to the next operation that is timed: the budget's Every on
+// average, and random (L3).
+func (m *Meter) Gap() uint64 {
+	if m.every == 1 {
+		return 1
+	}
+	m.random = m.random*6364136223846793005 + 1442695040888963407
+	return 1 + (m.random>>33)%uint64(2*m.every-1)
+}
+
+// LookEvery is how many turns lie between two looks at the clock: a turn of a
+// worker whose operations are short is short.
+func (m *Meter) LookEvery() int {
+	if m.every == 1 {
+		return 1
+	}
+	return 64
+}

@@ -1,0 +1,75 @@
+package load
+
+import (
+	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+
+	"github.com/remora-kv/remora/bench/internal/report"
+	"github.com/remora-kv/remora/internal/cycles"
+)
+
+// Tally is what all meters of a run have counted.
+type Tally struct {
+	Ops, Errors, Misses uint64
+	CPU                 time.Duration
+	Why                 error // of one of the errors
+
+	start, end uint64 // ticks: of the first to start and the last to end
+	hist       *hdrhistogram.Histogram
+}
+
+func (t *Tally) add(m *Meter) {
+	if t.hist == nil {
+		t.start, t.end, t.hist = m.start, m.end, m.hist
+	} else {
+		t.start, t.end = min(t.start, m.start), max(t.end, m.end)
+		t.hist.Merge(m.hist)
+	}
+	t.Ops += m.Ops
+	t.Errors += m.Errors
+	t.Misses += m.Misses
+	t.CPU += m.CPU
+	if t.Why == nil {
+		t.Why = m.why
+	}
+}
+
+// Time is how long the run lasted.
+func (t *Tally) Time(scale cycles.Scale) time.Duration {
+	return time.Duration(scale.Nanos(t.end - t.start))
+}
+
+// Rate is operations in a second.
+func (t *Tally) Rate(scale cycles.Scale) float64 {
+	if s := t.Time(scale).Seconds(); s > 0 {
+		return report.Round(float64(t.Ops)/s, 1)
+	}
+	return 0
+}
+
+// Latencies are those of the operations that were timed, in microseconds.
+type Latencies struct {
+	Mean, P50, P95, P99, P999, Max float64
+	Samples                        int64
+}
+
+// Latencies returns those of the run.
+func (t *Tally) Latencies(scale cycles.Scale) Latencies {
+	us := func(ticks float64) float64 { return report.Round(ticks*1e6/scale.PerSecond(), 4) }
+	at := func(p float64) float64 { return us(float64(t.hist.ValueAtPercentile(p))) }
+	return Latencies{
+		Mean: us(t.hist.Mean()), P50: at(50), P95: at(95), P99: at(99), P999: at(99.9),
+		Max: us(float64(t.hist.Max())), Samples: t.hist.TotalCount(),
+	}
+}
+
+// TimeEvery says which share of the operations is timed, after what so many
+// threads did in a first run: all where one takes a thread longer than worth, so
+// that reading the clock does not count, else few.
+func (t *Tally) TimeEvery(threads int, worth time.Duration, scale cycles.Scale) int {
+	if t.Ops == 0 || int64(t.Time(scale))*int64(threads) > int64(worth)*int64(t.Ops) {
+		return 1
+	}
+	return SampleEvery
+}

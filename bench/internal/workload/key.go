@@ -1,0 +1,73 @@
+package workload
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+)
+
+// Keys makes keys of one size: hexadecimal digits that are a function of the
+// index, one to one, behind as many letters as it takes. They are printable,
+// because some protocols ask for that.
+type Keys struct {
+	size int
+	mask uint64 // of the bits that the digits tell
+}
+
+// digits is how many tell a key from all others, where there is room.
+const digits = 16
+
+// padding stands before the digits of long keys.
+const padding = 'k'
+
+// MaxKeys is how many different keys of a size there are.
+func MaxKeys(size int) uint64 {
+	if size >= digits {
+		return math.MaxUint64
+	}
+	return 1 << (4 * uint(max(size, 0)))
+}
+
+// NewKeys makes keys of so many bytes, at least 1.
+func NewKeys(size int) Keys {
+	if size < 1 {
+		panic(fmt.Sprintf("workload: keys of %d bytes", size))
+	}
+	if size >= digits {
+		return Keys{size: size, mask: math.MaxUint64}
+	}
+	return Keys{size: size, mask: MaxKeys(size) - 1}
+}
+
+// Buffer returns memory for Fill.
+func (k Keys) Buffer() []byte {
+	b := make([]byte, max(k.size, digits))
+	for i := range b {
+		b[i] = padding
+	}
+	return b
+}
+
+// Fill writes the key of an index, which is below MaxKeys, into memory from
+// Buffer, and returns where it is.
+func (k Keys) Fill(buffer []byte, index uint64) []byte {
+	x := index * 0xD1342543DE82EF95
+	if k.size >= digits {
+		x ^= x >> 32
+	}
+	at := buffer[len(buffer)-digits:]
+	x &= k.mask
+	binary.BigEndian.PutUint64(at, hex(uint32(x>>32)))
+	binary.BigEndian.PutUint64(at[8:], hex(uint32(x)))
+	return buffer[len(buffer)-k.size:]
+}
+
+// hex returns the eight digits of x, the first in the highest byte.
+func hex(x uint32) uint64 {
+	v := uint64(x)
+	v = (v | v<<16) & 0x0000FFFF0000FFFF
+	v = (v | v<<8) & 0x00FF00FF00FF00FF
+	v = (v | v<<4) & 0x0F0F0F0F0F0F0F0F
+	letters := (v + 0x0606060606060606) >> 4 & 0x0101010101010101
+	return v + 0x3030303030303030 + letters*('a'-'0'-10)
+}

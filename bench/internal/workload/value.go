@@ -1,0 +1,133 @@
+package workload
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+)
+
+// Values makes values of one size, and checks them (W5).
+//
+//	| key | stamp | word 2 | word 3 | ...          up to 128 B every word
+//	| key | stamp | filling ... word ... word |    above, one word in 64 B, from 4 KiB
+//	                                               on one in 1 KiB, and the last
+//
+// key is a function of the index, and a word one of the index, the stamp and its
+// place. What is too short for a stamp has the same value always.
+type Values struct {
+	size   int
+	stride int // bytes from one word behind the stamp to the next
+	first  int // where the first of them is
+	end    int // where they end
+	tail   int // from there to the end of the value is one more, or part of one
+}
+
+const (
+	word = 8
+	// stamped is the size from which on there is a stamp, and a word that proves it.
+	stamped = 3 * word
+	// whole is the size up to which every word is written and checked, and near
+	// and far the distances between words above it: what they take is to be small
+	// against moving the value.
+	whole   = 128
+	near    = 64
+	medium  = 4 << 10
+	far     = 1 << 10
+	filling = 0xA5
+)
+
+// ErrValue is wrapped by what is wrong with a value.
+var ErrValue = errors.New("a wrong value")
+
+// NewValues makes values of so many bytes, at least 1.
+func NewValues(size int) Values {
+	if size < 1 {
+		panic(fmt.Sprintf("workload: values of %d bytes", size))
+	}
+	switch {
+	case size <= whole:
+		return Values{size: size, stride: word, first: 2 * word, end: size, tail: size &^ (word - 1)}
+	case size <= medium:
+		return Values{size: size, stride: near, first: near, end: size - word, tail: size - word}
+	}
+	return Values{size: size, stride: far, first: far, end: size - word, tail: size - word}
+}
+
+// Buffer returns memory for Fill.
+func (v Values) Buffer() []byte { return bytes.Repeat([]byte{filling}, v.size) }
+
+// Fill makes the value of a key, with the stamp of a put, in memory from Buffer.
+func (v Values) Fill(b []byte, index, stamp uint64) {
+	key := keyWord(index)
+	if v.size < stamped {
+		short(b, key)
+		return
+	}
+	binary.LittleEndian.PutUint64(b, key)
+	binary.LittleEndian.PutUint64(b[word:], stamp)
+	base := key ^ mix(stamp)
+	for at := v.first; at+word <= v.end; at += v.stride {
+		binary.LittleEndian.PutUint64(b[at:], base+uint64(at))
+	}
+	if v.tail < v.size {
+		var w [word]byte
+		binary.LittleEndian.PutUint64(w[:], base+uint64(v.tail))
+		copy(b[v.tail:v.size], w[:])
+	}
+}
+
+// Check returns what is wrong with the value of a key; nil if nothing is.
+func (v Values) Check(b []byte, index uint64) error {
+	if len(b) != v.size {
+		return fmt.Errorf("%w: %d bytes under key %d, want %d", ErrValue, len(b), index, v.size)
+	}
+	key := keyWord(index)
+	if v.size < stamped {
+		return v.checkShort(b, index, key)
+	}
+	if got := binary.LittleEndian.Uint64(b); got != key {
+		return fmt.Errorf("%w: it is not that of key %d (%#x, want %#x)", ErrValue, index, got, key)
+	}
+	stamp := binary.LittleEndian.Uint64(b[word:])
+	base := key ^ mix(stamp)
+	for at := v.first; at+word <= v.end; at += v.stride {
+		if binary.LittleEndian.Uint64(b[at:]) != base+uint64(at) {
+			return v.torn(index, at)
+		}
+	}
+	if v.tail < v.size {
+		var want [word]byte
+		binary.LittleEndian.PutUint64(want[:], base+uint64(v.tail))
+		if string(b[v.tail:]) != string(want[:v.size-v.tail]) {
+			return v.torn(index, v.tail)
+		}
+	}
+	return nil
+}
+
+func (v Values) torn(index uint64, at int) error {
+	return fmt.Errorf("%w: that of key %d changes at byte %d of %d", ErrValue, index, at, v.size)
+}
+
+func (v Values) checkShort(b []byte, index, key uint64) error {
+	var want [stamped]byte
+	short(want[:v.size], key)
+	if string(b) != string(want[:v.size]) {
+		return fmt.Errorf("%w: it is not that of key %d (%x, want %x)", ErrValue, index, b, want[:v.size])
+	}
+	return nil
+}
+
+// short fills a value that is too short for a stamp.
+func short(b []byte, key uint64) {
+	var w [stamped]byte
+	for i := 0; i < len(w); i += word {
+		binary.LittleEndian.PutUint64(w[i:], key)
+		key = mix(key)
+	}
+	copy(b, w[:])
+}
+
+// keyWord is what a value says about its key.
+func keyWord(index uint64) uint64 { return mix(index + golden) }

@@ -1,0 +1,302 @@
+package workload
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"testing"
+)
+
+// W2: a stream is that of its seed and worker, and of no other.
+func TestStreamsAreReproducible(t *testing.T) {
+	take := func(m Mix, worker int) (out []uint64) {
+		s := m.Stream(worker)
+		for range 1000 {
+			index, get, stamp := s.Next()
+			if get {
+				index |= 1 << 63
+			}
+			out = append(out, index, stamp)
+		}
+		return out
+	}
+	for _, m := range []Mix{{Keys: 1 << 20, GetPct: 95, Seed: 7}, {Keys: 1 << 20, GetPct: 50, Theta: 0.99, Seed: 7}} {
+		first := take(m, 0)
+		if !slices.Equal(first, take(m, 0)) {
+			t.Errorf("%+v made something else the second time", m)
+		}
+		other := m
+		other.Seed++
+		if slices.Equal(first, take(m, 1)) || slices.Equal(first, take(other, 0)) {
+			t.Errorf("%+v: another worker or seed makes the same", m)
+		}
+	}
+}
+
+// The operations of a seed stay what they are, because runs are compared by it.
+func TestStreamsStayTheSame(t *testing.T) {
+	for want, m := range map[string]Mix{
+		"30bda8c82c2327a9 true, 90e293c287021287 true, a832525fd2c7edad true, 95586cedeeb2adc1 true, ": {Keys: 1e6, GetPct: 50, Seed: 1},
+		"2e94be1752b56e06 true, 04ad4a89ce52e501 true, 5220c645b152ca06 true, 961a8e9e50a3716e true, ": {Keys: 1e6, GetPct: 50, Theta: 0.99, Seed: 1},
+	} {
+		s, k := m.Stream(3), NewKeys(16)
+		got, key := "", k.Buffer()
+		for range 4 {
+			index, get, _ := s.Next()
+			got += fmt.Sprintf("%s %v, ", k.Fill(key, index), get)
+		}
+		if got != want {
+			t.Errorf("theta %v: %q", m.Theta, got)
+		}
+	}
+}
+
+func TestShareOfGets(t *testing.T) {
+	for _, pct := range []float64{0, 5, 50, 95, 99.9, 100} {
+		m := Mix{Keys: 10, GetPct: pct, Seed: 3}
+		s, gets := m.Stream(0), 0
+		const n = 200_000
+		for range n {
+			if _, get, _ := s.Next(); get {
+				gets++
+			}
+		}
+		got := 100 * float64(gets) / n
+		if math.Abs(got-pct) > 0.5 || pct == 0 && gets != 0 || pct == 100 && gets != n {
+			t.Errorf("%v %% gets became %v %%", pct, got)
+		}
+	}
+}
+
+func TestAllPutsEveryKeyOnce(t *testing.T) {
+	m := Mix{Keys: 100, GetPct: 95, Theta: 0.9}
+	s := m.All()
+	for want := range uint64(200) {
+		if index, get, _ := s.Next(); get || index != want%100 {
+			t.Fatalf("operation %d is a get (%v) of key %d", want, get, index)
+		}
+	}
+}
+
+// Every key is as likely as every other: chi squared over 100 keys.
+func TestUniform(t *testing.T) {
+	m := Mix{Keys: 100, GetPct: 100, Seed: 5}
+	s := m.Stream(2)
+	const n = 100_000
+	var count [100]float64
+	for range n {
+		index, _, _ := s.Next()
+		count[index]++
+	}
+	if x := chiSquared(count[:], func(int) float64 { return n / 100 }); x > 149 { // one in a thousand
+		t.Errorf("chi squared is %.1f", x)
+	}
+}
+
+func chiSquared(count []float64, want func(i int) float64) (x float64) {
+	for i, k := range count {
+		w := want(i)
+		x += (k - w) * (k - w) / w
+	}
+	return x
+}
+
+// The probabilities are those of the definition, for theta below, at and above 1.
+func TestZipf(t *testing.T) {
+	const n, draws = 50, 200_000
+	for _, theta := range []float64{0.1, 0.5, 0.8, 0.99, 1, 1 + 1e-12, 1.2, 2, 3} {
+		zeta := 0.0
+		for k := 1; k <= n; k++ {
+			zeta += math.Pow(float64(k), -theta)
+		}
+		z, r := NewZipf(n, theta), NewRandom(11, 0)
+		var count [n]float64
+		for range draws {
+			count[z.Draw(&r)]++
+		}
+		want := func(i int) float64 { return draws * math.Pow(float64(i+1), -theta) / zeta }
+		if x := chiSquared(count[:], want); x > 85 { // one in a thousand
+			t.Errorf("theta %v: chi squared is %.1f; the first ranks %.0f", theta, x, count[:4])
+		}
+	}
+	if z, r := NewZipf(1, 0.99), NewRandom(1, 0); z.Draw(&r) != 0 {
+		t.Error("one rank, and another was drawn")
+	}
+}
+
+// Of a hundred million keys the share of the first is right too.
+func TestZipfOfManyKeys(t *testing.T) {
+	const n, theta, draws = 100_000_000, 0.99, 300_000
+	zeta := 0.0
+	for k := 1; k < 1000; k++ {
+		zeta += math.Pow(float64(k), -theta)
+	}
+	zeta += (math.Pow(n+0.5, 1-theta) - math.Pow(999.5, 1-theta)) / (1 - theta)
+	z, r := NewZipf(n, theta), NewRandom(2, 0)
+	first, most := 0, uint64(0)
+	for range draws {
+		k := z.Draw(&r)
+		most = max(most, k)
+		if k == 0 {
+			first++
+		}
+	}
+	if got, want := float64(first)/draws, 1/zeta; math.Abs(got-want) > 0.1*want {
+		t.Errorf("the first rank has %v of all, want %v", got, want)
+	}
+	if most >= n || most < n/100 {
+		t.Errorf("the last rank drawn is %d of %d", most, n)
+	}
+}
+
+// W4: no two ranks share a key, whatever the number of keys.
+func TestScatteringIsAPermutation(t *testing.T) {
+	for _, n := range []uint64{1, 2, 3, 5, 8, 100, 1023, 1024, 1025, 50_000} {
+		for seed := range uint64(3) {
+			p, seen := NewPermutation(n, seed), make([]bool, n)
+			for x := range n {
+				y := p.At(x)
+				if y >= n || seen[y] {
+					t.Fatalf("of %d: %d is mapped to %d, again or beyond", n, x, y)
+				}
+				seen[y] = true
+			}
+		}
+	}
+	// Ranks that follow one another are far apart.
+	p, near := NewPermutation(1<<20, 1), 0
+	for x := range uint64(1000) {
+		if d := int64(p.At(x)) - int64(p.At(x+1)); d > -1000 && d < 1000 {
+			near++
+		}
+	}
+	if near > 20 {
+		t.Errorf("%d of 1000 neighbours stay neighbours", near)
+	}
+}
+
+func TestKeysAreDifferentAndPrintable(t *testing.T) {
+	for _, size := range []int{1, 2, 5, 15, 16, 17, 40, 250} {
+		k := NewKeys(size)
+		buffer, seen := k.Buffer(), make(map[string]bool)
+		n := min(MaxKeys(size), 3000)
+		for i := range n {
+			key := k.Fill(buffer, i)
+			if len(key) != size || seen[string(key)] || bytes.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r > '~' }) {
+				t.Fatalf("key %d of %d bytes is %q, seen before: %v", i, size, key, seen[string(key)])
+			}
+			seen[string(key)] = true
+		}
+	}
+}
+
+func TestValuesAreChecked(t *testing.T) {
+	for _, size := range []int{1, 7, 8, 9, 15, 16, 17, 24, 32, 100, 128, 129, 135, 136, 1000, 1023, 1024, 1025, 1031, 1032, 1040, 2048, 2055, 4096, 70_001} {
+		v := NewValues(size)
+		b := v.Buffer()
+		v.Fill(b, 5, 99)
+		if err := v.Check(b, 5); err != nil || len(b) != size {
+			t.Errorf("%d bytes: %v", size, err)
+		}
+		wrong := map[string]bool{
+			"of another key": size >= 4 && v.Check(b, 6) == nil,
+			"cut":            v.Check(b[:size-1], 5) == nil,
+			"too long":       v.Check(append(slices.Clone(b), 0), 5) == nil,
+			"nothing":        v.Check(nil, 5) == nil,
+		}
+		if size > 24 {
+			other := v.Buffer()
+			v.Fill(other, 5, 100)
+			wrong["of two puts"] = v.Check(append(slices.Clone(b[:size-8]), other[size-8:]...), 5) == nil
+		}
+		for what, passed := range wrong {
+			if passed {
+				t.Errorf("%d bytes: a value that is %s passes", size, what)
+			}
+		}
+	}
+}
+
+// Up to 128 B no byte can change unseen; above, none of those that are looked at.
+func TestEveryByteOfAValueCounts(t *testing.T) {
+	for _, size := range []int{3, 16, 32, 37, 128, 129, 1024, 5000} {
+		v := NewValues(size)
+		b := v.Buffer()
+		v.Fill(b, 1, 2)
+		unseen := 0
+		for i := range b {
+			b[i] ^= 0x10
+			if err := v.Check(b, 1); err == nil {
+				unseen++
+			} else if !errors.Is(err, ErrValue) {
+				t.Errorf("byte %d of %d: %v", i, size, err)
+			}
+			b[i] ^= 0x10
+		}
+		if size <= whole && unseen != 0 || unseen == size {
+			t.Errorf("%d of %d bytes can change unseen", unseen, size)
+		}
+	}
+}
+
+func TestNothingIsAllocated(t *testing.T) {
+	m := Mix{Keys: 1 << 20, GetPct: 50, Theta: 0.99}
+	s, k, v := m.Stream(0), NewKeys(16), NewValues(32)
+	key, value := k.Buffer(), v.Buffer()
+	if n := testing.AllocsPerRun(1000, func() {
+		index, _, stamp := s.Next()
+		k.Fill(key, index)
+		v.Fill(value, index, stamp)
+		if v.Check(value, index) != nil {
+			t.Error("wrong")
+		}
+	}); n != 0 {
+		t.Errorf("%v allocations for an operation", n)
+	}
+}
+
+func BenchmarkUniform(b *testing.B) { benchStream(b, Mix{Keys: 1e6, GetPct: 95}) }
+func BenchmarkZipf(b *testing.B)    { benchStream(b, Mix{Keys: 1e6, GetPct: 95, Theta: 0.99}) }
+
+func benchStream(b *testing.B, m Mix) {
+	s := m.Stream(0)
+	for b.Loop() {
+		s.Next()
+	}
+}
+
+func BenchmarkKey(b *testing.B) {
+	k := NewKeys(16)
+	buffer := k.Buffer()
+	for i := uint64(0); b.Loop(); i++ {
+		k.Fill(buffer, i)
+	}
+}
+
+func BenchmarkCheck32(b *testing.B) { benchCheck(b, 32) }
+func BenchmarkCheck1K(b *testing.B) { benchCheck(b, 1<<10) }
+func BenchmarkCheck1M(b *testing.B) { benchCheck(b, 1<<20) }
+func BenchmarkFill32(b *testing.B)  { benchFill(b, 32) }
+func BenchmarkFill1K(b *testing.B)  { benchFill(b, 1<<10) }
+func BenchmarkFill1M(b *testing.B)  { benchFill(b, 1<<20) }
+
+func benchCheck(b *testing.B, size int) {
+	v := NewValues(size)
+	value := v.Buffer()
+	v.Fill(value, 1, 2)
+	for b.Loop() {
+		if v.Check(value, 1) != nil {
+			b.Fatal("wrong")
+		}
+	}
+}
+
+func benchFill(b *testing.B, size int) {
+	v := NewValues(size)
+	value := v.Buffer()
+	for i := uint64(0); b.Loop(); i++ {
+		v.Fill(value, i, 2)
+	}
+}
