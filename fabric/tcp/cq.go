@@ -94,6 +94,7 @@ func (c *cq) take(out []fabric.Completion) int {
 		} else {
 			e.q.sendFreed = e.upto
 		}
+		e.q = nil // the ring is long: it must not keep queue pairs that are closed
 		c.head++
 	}
 	c.count.Store(c.tail - c.head)
@@ -112,6 +113,9 @@ func (c *cq) discard(q *queues) {
 			c.ring[kept&mask] = e
 			kept++
 		}
+	}
+	for i := kept; i != c.tail; i++ {
+		c.ring[i&mask].q = nil
 	}
 	c.tail = kept
 	c.count.Store(c.tail - c.head)

@@ -170,6 +170,9 @@ func (c *CQ) discard(q *QP) {
 			keep++
 		}
 	}
+	for i := keep; i != c.tail; i++ {
+		c.ring[i&c.mask].qp = nil
+	}
 	c.tail = keep
 }
 

@@ -19,10 +19,12 @@ func (c *CQ) take(out []fabric.Completion) int {
 		d := &c.ring[c.head&c.mask]
 		c.head++
 		d.unpack(&out[n])
+		q := d.qp
+		d.qp = nil // the ring is long: it must not keep queue pairs that are closed
 		if out[n].Op == fabric.OpRecv {
-			d.qp.recvRetired = d.retire
+			q.recvRetired = d.retire
 		} else {
-			d.qp.sendRetired = d.retire
+			q.sendRetired = d.retire
 		}
 		n++
 	}
