@@ -144,7 +144,7 @@ func TestConnectStorm(t *testing.T) {
 			storm(t, s, total)
 			after := awaitCalm(t, s, before)
 			t.Logf("%d connections: from %+v to %+v", total, before, after)
-			if limit := before.RSS + 16<<20 + int64(total)*1024; after.RSS > limit {
+			if limit := before.RSS + 16<<20 + int64(total)*1024; after.RSS > limit && !raceBuild {
 				t.Errorf("resident memory grew from %d to %d", before.RSS, after.RSS)
 			}
 			// And it works.
