@@ -58,5 +58,7 @@
 //	    the garbage collector is on too, for the clients of others need it.
 //	C10 Unless it is given, the first READ (F) of a session is of the size that
 //	    brings the whole answer of a batch, which is what tuning comes to for
-//	    values of one size.
+//	    values of one size. A client that goroutines share has its default, for
+//	    its batches are of all sizes.
+//	C11 A row tells the window that the server has granted.
 package cache

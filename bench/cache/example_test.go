@@ -11,7 +11,9 @@ import (
 // Measuring in one process. Other fabrics than loop need Env.Server, the command
 // line of a process that calls Serve.
 func ExampleRun() {
-	cfg := cache.Config{Fabrics: []string{"loop"}, Keys: 1000, Ops: 2000, Windows: []int{4}, Dists: []string{"zipf"}}
+	cfg := cache.Config{
+		Fabrics: []string{"loop"}, Keys: 1000, Dists: []string{cache.DistZipf}, Ops: 2000, Windows: []int{4}, Memory: 64 << 20,
+	}
 	report, err := cache.Run(context.Background(), cfg, cache.Env{Providers: provider.New()})
 	if err != nil {
 		fmt.Println(err)

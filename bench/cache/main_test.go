@@ -36,6 +36,6 @@ func endlessClient() error {
 			fmt.Fprintln(os.Stdout, "measuring", p.Name)
 		}
 	}
-	_, err := cache.Run(context.Background(), cache.Config{Duration: time.Hour, Keys: 100}, env)
+	_, err := cache.Run(context.Background(), cache.Config{Duration: time.Hour, Keys: 100, Memory: testMemory}, env)
 	return err
 }

@@ -29,6 +29,7 @@ type ours struct {
 	clients  []*remora.Client
 	sessions []*remora.Session
 	info     remora.Info
+	window   int // the largest that the server has granted (C11)
 }
 
 func (t *ours) open(ctx context.Context) (err error) {
@@ -159,6 +160,9 @@ func (t *ours) look(ctx context.Context) (g glance, err error) {
 	}
 	counters := t.dev.Counters()
 	g.verbs = verbs.Of(&counters)
+	for i := range core.Sessions {
+		t.window = max(t.window, core.Sessions[i].Window)
+	}
 	for i := range core.Fabrics {
 		g.verbs = g.verbs.Plus(posted(core.Fabrics[i].Out))
 	}
@@ -184,6 +188,10 @@ func posted(out map[string]uint64) verbs.Count {
 func (t *ours) describe(row *Row) {
 	row.Fabric, row.Engine, row.Cores = t.info.Fabric, t.info.Engine, t.info.Cores
 	row.ServerVersion, row.Client = t.info.Version, clientSession
+	if t.window != 0 && t.window < row.Window {
+		row.Window = t.window
+		t.report.Warn(fmt.Sprintf("the server grants a window of %d frames: rows say that instead of a larger --window", t.window))
+	}
 	if t.c.Goroutines != 0 {
 		row.Client = clientRemora
 	}

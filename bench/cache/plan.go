@@ -111,7 +111,9 @@ func (k *Case) settle(c *Config) {
 	orDefault(&k.Batch, 1)
 	orDefault(&k.Memory, max(leastMemory, 2*k.dataset()))
 	if isOurs(k.Path) {
-		orDefault(&k.FetchSize, k.wholeAnswer())
+		if k.Goroutines == 0 {
+			orDefault(&k.FetchSize, k.wholeAnswer())
+		}
 		if c.Server != "" {
 			k.Fabric, k.Engine = "", "" // the server knows
 		}
@@ -137,11 +139,7 @@ func (k *Case) wholeAnswer() int {
 	if one > framePayload {
 		return 0
 	}
-	batch := k.Batch
-	if k.Goroutines != 0 {
-		batch = min(batch, k.Goroutines)
-	}
-	return max(minFetch, wire.ResultBytes(min(batch*one, framePayload)))
+	return max(minFetch, wire.ResultBytes(min(k.Batch*one, framePayload)))
 }
 
 // framePayload is what a frame of rfp holds.

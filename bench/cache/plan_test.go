@@ -53,13 +53,16 @@ func TestFetchSize(t *testing.T) {
 		8 + one:      {},
 		8 + 16*one:   {Batches: []int{16}},
 		8 + 2048:     {Batches: []int{96}},
-		8 + 3*one:    {Goroutines: []int{3}},
 		777:          {FetchSize: 777},
-		0:            {ValueSizes: []int{4096}},
 		8 + one + 68: {ValueSizes: []int{100}},
 	} {
 		if got := planOf(t, c)[0].FetchSize; got != want {
 			t.Errorf("%+v: F is %d, want %d", c, got, want)
+		}
+	}
+	for _, c := range []Config{{ValueSizes: []int{4096}}, {Goroutines: []int{3}}} {
+		if got := planOf(t, c)[0].FetchSize; got != 0 {
+			t.Errorf("%+v: F is %d, want the default", c, got)
 		}
 	}
 }

@@ -22,8 +22,9 @@ import (
 
 // What a client does in a test.
 const (
-	testOps  = 200
-	testKeys = 300
+	testOps    = 200
+	testKeys   = 300
+	testMemory = 96 << 20
 )
 
 // needs skips a test of a server that is not installed; CI installs them all.
@@ -48,6 +49,7 @@ func measure(t *testing.T, cfg cache.Config) *cache.Report {
 	if cfg.Keys == 0 {
 		cfg.Keys = testKeys
 	}
+	cfg.Memory = testMemory
 	env := envOf(benchtest.Server)
 	var lines bytes.Buffer
 	env.Row = func(r cache.Row) error { return r.WriteJSON(&lines) }
@@ -186,7 +188,7 @@ func TestTrialsAreInterleaved(t *testing.T) {
 // By time, with a warm-up; the same seed makes the same operations.
 func TestDuration(t *testing.T) {
 	for _, cfg := range []cache.Config{{Windows: []int{8}}, {Clients: []int{2}}, {Goroutines: []int{4}}} {
-		cfg.Warmup, cfg.Duration, cfg.Keys = time.Millisecond, 5*time.Millisecond, testKeys
+		cfg.Warmup, cfg.Duration, cfg.Keys, cfg.Memory = time.Millisecond, 5*time.Millisecond, testKeys, testMemory
 		report, err := cache.Run(t.Context(), cfg, envOf(benchtest.Server))
 		if err != nil {
 			t.Fatal(err)
@@ -320,7 +322,7 @@ func TestCancel(t *testing.T) {
 					cancel()
 				}
 			}
-			cfg.Duration, cfg.Keys = time.Hour, testKeys
+			cfg.Duration, cfg.Keys, cfg.Memory = time.Hour, testKeys, testMemory
 			_, err := cache.Run(ctx, cfg, env)
 			if !errors.Is(err, context.Canceled) {
 				t.Errorf("cancelled, and got %v", err)
@@ -334,7 +336,7 @@ func TestCancel(t *testing.T) {
 
 // The loop fabric needs no other process.
 func TestLoopNeedsNoServerProcess(t *testing.T) {
-	if _, err := cache.Run(t.Context(), cache.Config{Fabrics: []string{"loop"}, Ops: 10, Keys: 10}, cache.Env{Providers: provider.New()}); err != nil {
+	if _, err := cache.Run(t.Context(), cache.Config{Fabrics: []string{"loop"}, Ops: 10, Keys: 10, Memory: testMemory}, cache.Env{Providers: provider.New()}); err != nil {
 		t.Error(err)
 	}
 }

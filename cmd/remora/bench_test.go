@@ -2,34 +2,53 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
+	"maps"
 	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/remora-kv/remora/server"
 )
 
-// The test binary is also the server process that bench rpc starts, which is
-// os.Executable with two arguments. TestMain knows that of perf.
+// The test binary is also the server processes that bench and bench rpc start,
+// which are os.Executable with two arguments. TestMain knows that of perf.
 func init() {
-	if len(os.Args) > 2 && os.Args[1] == "bench" && os.Args[2] == benchServer {
+	if len(os.Args) > 2 && os.Args[1] == "bench" && (os.Args[2] == benchServer || os.Args[2] == cacheServer) {
 		os.Exit(start())
 	}
 }
 
+// smallBench is bench with few keys and operations.
+func smallBench(args string) []string {
+	return append([]string{"bench", "--keys", "200", "--ops", "300", "--memory", "64MiB"}, strings.Fields(args)...)
+}
+
 func TestBenchPrintsATable(t *testing.T) {
-	code, out, errOut := runCmd(t, "bench", "rpc", "--ops", "300", "--size", "8,64", "--path", "rfp,reply")
+	code, out, errOut := runCmd(t, smallBench("--path rfp,reply --value-size 8,64 --dist zipf")...)
 	if code != exitOK || errOut != "" {
 		t.Fatalf("exit code %d, standard error %q", code, errOut)
 	}
-	for _, words := range []string{"calls/s", "p50", "rfp ", "reply ", "64 B", "█", "CPUs: ", "clock: ", "waiting: adaptive"} {
+	for _, words := range []string{
+		"ops/s", "p99.9", "rfp ", "reply ", "64 B", "█", "200 zipf 0.99", "CPUs: ", "clock: ", "waiting: adaptive",
+		"servers: remora, a process of its own", "WARNING: fewer than 10000",
+	} {
 		if !strings.Contains(out, words) {
 			t.Errorf("the table does not contain %q:\n%s", words, out)
 		}
 	}
 }
 
+// benchKeys are the keys of a line, as DESIGN has them, and those that follow.
+const benchKeys = "batch client client_cpu_pct clients clock_ns cores dist engine errors fabric fetch_size get_pct goroutines " +
+	"key_size keys max_us mean_us misses ops ops_per_sec p50_us p95_us p999_us p99_us path poll retries samples seconds seed " +
+	"server_cpu_pct server_version theta timed_every trial value_size verbs_per_op window"
+
 func TestBenchPrintsNothingButJSON(t *testing.T) {
 	for _, fabric := range []string{"loop", "shm", "tcp"} {
-		code, out, _ := runCmd(t, "bench", "rpc", "--fabric", fabric, "--window", "1,4", "--ops", "300", "--json")
+		code, out, _ := runCmd(t, smallBench("--json --window 1,4 --fabric "+fabric)...)
 		if code != exitOK {
 			t.Fatalf("%s: exit code %d", fabric, code)
 		}
@@ -42,8 +61,11 @@ func TestBenchPrintsNothingButJSON(t *testing.T) {
 			if err := json.Unmarshal([]byte(line), &row); err != nil {
 				t.Fatalf("%s: %v in %q", fabric, err, line)
 			}
-			if row["path"] != "rfp" || row["fabric"] != fabric || row["ops"] != 300.0 {
+			if row["path"] != "rfp" || row["fabric"] != fabric || row["ops"] != 300.0 || row["misses"] != 0.0 {
 				t.Errorf("%s: %s", fabric, line)
+			}
+			if keys := strings.Join(slices.Sorted(maps.Keys(row)), " "); keys != benchKeys {
+				t.Errorf("%s: the keys of a line are\n%s, want\n%s", fabric, keys, benchKeys)
 			}
 		}
 	}
@@ -51,39 +73,56 @@ func TestBenchPrintsNothingButJSON(t *testing.T) {
 
 func TestBenchFlags(t *testing.T) {
 	for args, want := range map[string]string{
-		"":                                   `"batch":1,"process_us":0,"ops":100`,
-		"--path fetch":                       `"path":"fetch"`,
-		"--result-size 100 --fetch-size 64":  `"result_size":100`,
-		"--process-time 2us,3us":             `"process_us":3,`,
-		"--clients 4 --threads 2":            `"clients":4,"connected":0`,
-		"--clients 2 --connected 5":          `"connected":5`,
-		"--goroutines 3":                     `"goroutines":3,"window":1,"batch":32`,
-		"--limit 1ms --alpha 0.1 --window 4": `"limit_us":1000`,
-		"--no-inline --signal-all":           `"no_inline":true,"signal_all":true`,
-		"--retries 3 --poll busy":            `"poll":"busy","retries":3`,
-		"--trials 2 --warmup 0s --cores 2":   `"cores":2,"trial":2`,
+		"":                             `"get_pct":95,"dist":"uniform","theta":0,"keys":200,"key_size":16,"value_size":32,"clients":1,"window":1,"batch":1,"ops":300`,
+		"--path reply --engine lru8":   `"path":"reply","engine":"lru8"`,
+		"--get-pct 99.5":               `"get_pct":99.5`,
+		"--dist zipf --theta 0.5":      `"dist":"zipf","theta":0.5`,
+		"--key-size 20 --value-size 9": `"key_size":20,"value_size":9`,
+		"--clients 2 --window 3":       `"clients":2,"window":3,"batch":1,"ops":600`,
+		"--batch 4,8":                  `"batch":8`,
+		"--goroutines 3 --ops 20":      `"window":8,"batch":32,"ops":60`,
+		"--cores 2 --poll busy":        `"cores":2,"poll":"busy"`,
+		"--fetch-size 64 --retries 3":  `"fetch_size":64,"retries":3`,
+		"--seed 9 --trials 2":          `"seed":9,"trial":2`,
 	} {
-		all := append([]string{"bench", "rpc", "--fabric", "loop", "--ops", "100", "--json"}, strings.Fields(args)...)
+		all := append(smallBench("--fabric loop --json"), strings.Fields(args)...)
 		if code, out, errOut := runCmd(t, all...); code != exitOK || !strings.Contains(out, want) {
 			t.Errorf("%s: exit code %d, %q, want %q in\n%s", args, code, errOut, want, out)
 		}
 	}
 }
 
+// Beside others; those must be installed in CI.
+func TestBenchOfOthers(t *testing.T) {
+	code, out, errOut := runCmd(t, smallBench("--path rfp,memcached,redis --fabric loop --window 4")...)
+	if strings.Contains(errOut, "not installed") && os.Getenv("CI") == "" {
+		t.Skip(errOut)
+	}
+	if code != exitOK {
+		t.Fatalf("exit code %d, standard error %q", code, errOut)
+	}
+	for _, words := range []string{"memcached ", "redis ", "pipeline", "session", "over tcp"} {
+		if !strings.Contains(out, words) {
+			t.Errorf("the table does not contain %q:\n%s", words, out)
+		}
+	}
+}
+
 func TestMistakesInBenchGetExitCode2AndAdvice(t *testing.T) {
 	for _, tc := range []struct{ args, want string }{
-		{"bench rcp", "did you mean rpc?"},
-		{"bench rpc now", "takes no arguments"},
-		{"bench rpc --path herd", "use rfp, fetch, reply"},
-		{"bench rpc --fabric ether", "loop, shm, tcp"},
-		{"bench rpc --window many", "--window"},
-		{"bench rpc --clients 0", "at least 1"},
-		{"bench rpc --clients 2 --threads 3", "between 1 and 2"},
-		{"bench rpc --goroutines 2 --threads 1", "with --goroutines"},
-		{"bench rpc --poll lazy", "adaptive or busy"},
-		{"bench rpc --duration 0s", "too short"},
-		{"bench rpc --process-time soon", "--process-time"},
-		{"bench rpc --server-command x", "--listen"},
+		{"bench now", `unknown command "now"`},
+		{"bench --path herd", "use rfp, reply, memcached, redis"},
+		{"bench --fabric ether", "loop, shm, tcp"},
+		{"bench --engine btree", "mica"},
+		{"bench --keys 0", "at least 1"},
+		{"bench --keys many", "--keys"},
+		{"bench --poll lazy", "adaptive or busy"},
+		{"bench --duration 0s", "too short"},
+		{"bench --seed 0", "another number"},
+		{"bench --memory lots", "no size"},
+		{"bench --theta 0", "--dist uniform"},
+		{"bench --no-load", "--server"},
+		{"bench --server tcp://x:1 --cores 2", "has its own"},
 	} {
 		code, out, errOut := runCmd(t, strings.Fields(tc.args)...)
 		if code != exitUsage || out != "" || !strings.Contains(errOut, tc.want) || !strings.Contains(errOut, "--help'") {
@@ -92,31 +131,35 @@ func TestMistakesInBenchGetExitCode2AndAdvice(t *testing.T) {
 	}
 }
 
-// A server that another command starts finds its CPUs itself and listens where it
-// is told.
-func TestBenchWithItsOwnServerCommand(t *testing.T) {
-	exe, err := os.Executable()
+func TestBenchOfAServerThatRuns(t *testing.T) {
+	url := "shm:" + filepath.Join(t.TempDir(), "s")
+	code, _, errOut := runCmd(t, "bench", "--server", url)
+	if code != exitUnavailable || !strings.Contains(errOut, url) {
+		t.Errorf("nobody there: exit code %d, %q", code, errOut)
+	}
+	s, err := server.Start(server.Config{Listen: []string{url}, Memory: 64 << 20, Version: "running"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	code, out, errOut := runCmd(t, "bench", "rpc", "--fabric", "tcp", "--ops", "50", "--listen", "tcp://127.0.0.1:0",
-		"--server-command", exe+" bench "+benchServer)
-	if code != exitOK || !strings.Contains(out, "server on CPUs of its own") {
-		t.Errorf("exit code %d, %q, standard error %q", code, out, errOut)
-	}
-	code, _, errOut = runCmd(t, "bench", "rpc", "--listen", "shm:/nowhere", "--server-command", "echo broken >&2; exit 3")
-	if code != exitFailure || !strings.Contains(errOut, "broken") {
-		t.Errorf("exit code %d, standard error %q", code, errOut)
+	t.Cleanup(func() { _ = s.Close() })
+	for _, more := range []string{"", "--no-load"} {
+		args := append([]string{"bench", "--server", url, "--keys", "200", "--ops", "300"}, strings.Fields(more)...)
+		code, out, errOut := runCmd(t, args...)
+		if code != exitOK || !strings.Contains(out, fmt.Sprintf("servers: remora running at %s", url)) || strings.Contains(out, "missed") {
+			t.Errorf("exit code %d, %q, standard error %q", code, out, errOut)
+		}
 	}
 }
 
 func TestBenchCompletion(t *testing.T) {
-	for flag, want := range map[string]string{"--path": "reply", "--fabric": "shm", "--poll": "busy"} {
-		if code, out, _ := runCmd(t, "__complete", "bench", "rpc", flag, ""); code != exitOK || !strings.Contains(out, want) {
+	for flag, want := range map[string]string{
+		"--path": "memcached", "--fabric": "shm", "--engine": "mica", "--dist": "zipf", "--network": "unix", "--poll": "busy",
+	} {
+		if code, out, _ := runCmd(t, "__complete", "bench", flag, ""); code != exitOK || !strings.Contains(out, want) {
 			t.Errorf("%s: exit code %d, %q is not offered in %q", flag, code, want, out)
 		}
 	}
-	if _, out, _ := runCmd(t, "bench", "--help"); strings.Contains(out, benchServer) {
-		t.Errorf("help mentions the hidden %s", benchServer)
+	if _, out, _ := runCmd(t, "bench", "--help"); strings.Contains(out, cacheServer) || !strings.Contains(out, "\n  rpc ") {
+		t.Errorf("help mentions the hidden %s, or not rpc:\n%s", cacheServer, out)
 	}
 }
