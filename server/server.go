@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -27,7 +28,7 @@ type Server struct {
 	devices []fabric.Device
 	places  []place
 	rfp     *rfp.Server
-	addrs   []fabric.Addr
+	addrs   atomic.Pointer[[]fabric.Addr] // a client may ask while others are added
 
 	draining atomic.Bool
 	once     sync.Once
@@ -106,7 +107,12 @@ func (s *Server) makeShards() error {
 func (s *Server) firstVersion() uint64 { return s.welcome.Instance >> 17 }
 
 // Addrs returns the addresses that the server listens on, as they really are.
-func (s *Server) Addrs() []fabric.Addr { return s.addrs }
+func (s *Server) Addrs() []fabric.Addr {
+	if addrs := s.addrs.Load(); addrs != nil {
+		return *addrs
+	}
+	return nil
+}
 
 // Config returns the configuration in use.
 func (s *Server) Config() Config { return s.cfg }
@@ -149,7 +155,8 @@ func (s *Server) listen() error {
 		if err != nil {
 			return fmt.Errorf("cannot listen on %s: %w", p.addr, err)
 		}
-		s.addrs = append(s.addrs, addr)
+		addrs := append(slices.Clone(s.Addrs()), addr)
+		s.addrs.Store(&addrs)
 		s.cfg.Log.Info("listening", "addr", addr.String(), "fabric", addr.Fabric)
 	}
 	return nil

@@ -87,7 +87,7 @@ func (sh *shard) describeServer(st *Stats) {
 	for _, dev := range s.devices {
 		st.Fabrics = append(st.Fabrics, describeDevice(dev))
 	}
-	for _, addr := range s.addrs {
+	for _, addr := range s.Addrs() {
 		st.Listen = append(st.Listen, addr.String())
 	}
 }
