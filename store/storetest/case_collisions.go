@@ -107,59 +107,81 @@ func besideFlood(t *trial) {
 	}
 }
 
-// boundedWork compares what a call costs among very many keys that collide with
-// what it costs among as many that do not. A search that grows with the number
-// of keys shows as a factor of thousands, a chain that is bounded as one of tens;
-// the clock is only used to tell these apart.
+// boundedWork looks whether a call costs more the more keys collide. The clock
+// only tells two things apart that are far from each other: a search of all keys
+// that collide costs hundreds of times what a call without collisions does, and
+// twelve times as much when they are twelve times as many; a search that is bounded
+// costs about ten times as much, however many they are.
 func boundedWork(t *trial) {
-	const most = 1000
+	const manyTimes, grown = 40, 4
 	n := t.times(60_000)
-	cost := func(hash func(i uint64) uint64, limit time.Duration) time.Duration {
-		cfg := t.config()
-		cfg.Memory = int64(n) * 256
-		p, err := t.engine.New(cfg)
-		if err != nil {
-			t.Fatalf("New: %v", err)
-		}
-		key := make([]byte, 16)
-		call := func(i int) {
-			binary.BigEndian.PutUint64(key, uint64(i))
-			k := store.Key{Hash: hash(uint64(i)), Bytes: key}
-			_, _ = p.Put(k, store.Entry{Value: key}, store.Always(), 0)
-			_, _ = p.Get(k, 0)
-		}
-		best := time.Duration(1 << 62)
-		for done := 0; done < n; {
-			for range n / 20 {
-				call(done)
-				done++
-			}
-			best = 1 << 62
-			for range 5 { // the least disturbed of a few
-				start := time.Now()
-				for i := range 50 {
-					call(done + i)
-				}
-				best = min(best, time.Since(start))
-			}
-			if best > limit {
-				break
-			}
-		}
-		if err := p.Close(); err != nil {
-			t.Fatalf("Close: %v", err)
-		}
-		return best
-	}
-	base := cost(func(i uint64) uint64 { return patternWord(i, 0) }, time.Second)
-	limit := most * max(base, 2*time.Microsecond)
+	base := t.workAmong(n, func(i uint64) uint64 { return patternWord(i, 0) }, func(_, _ time.Duration) bool { return false })
 	for _, f := range floods[:5] {
-		c := cost(f.hash, limit)
-		t.Logf("%s: 50 Puts and Gets take %v; without collisions %v", f.name, c, base)
-		if c > limit {
-			t.Fatalf("among up to %d keys with hashes of the kind %s, 50 Puts and Gets take %v; without collisions %v", n, f.name, c, base)
+		var few, many time.Duration
+		isUnbounded := func(first, now time.Duration) bool {
+			few, many = first, now
+			return now > manyTimes*base && now > grown*first
+		}
+		t.workAmong(n, f.hash, isUnbounded)
+		t.Logf("%s: %d Puts and Gets take %v, with a twelfth of the keys %v; without collisions %v", f.name, workCalls, many, few, base)
+		if isUnbounded(few, many) {
+			t.Fatalf("among up to %d keys with hashes of the kind %s, %d Puts and Gets take %v, with a twelfth of the keys %v; without collisions %v",
+				n, f.name, workCalls, many, few, base)
 		}
 	}
+}
+
+// workCalls is how many Puts and Gets are timed at a time.
+const workCalls = 50
+
+// workAmong puts n items, times calls after each twelfth of them, and returns the
+// last of the times. It stops early when told to by the first and the latest.
+func (t *trial) workAmong(n int, hash func(i uint64) uint64, stop func(first, now time.Duration) bool) time.Duration {
+	cfg := t.config()
+	cfg.Memory = int64(n) * 256
+	p, err := t.engine.New(cfg)
+	if err != nil {
+		t.Fatalf("New: %v", err)
+	}
+	key := make([]byte, 16)
+	call := func(i int) {
+		binary.BigEndian.PutUint64(key, uint64(i))
+		k := store.Key{Hash: hash(uint64(i)), Bytes: key}
+		_, _ = p.Put(k, store.Entry{Value: key}, store.Always(), 0)
+		_, _ = p.Get(k, 0)
+	}
+	var first, now time.Duration
+	for done := 0; done < n; {
+		for range n / 12 {
+			call(done)
+			done++
+		}
+		now = leastOf(9, func() {
+			for i := range workCalls {
+				call(done + i)
+			}
+		})
+		if first == 0 {
+			first = now
+		} else if stop(first, now) {
+			break
+		}
+	}
+	if err := p.Close(); err != nil {
+		t.Fatalf("Close: %v", err)
+	}
+	return now
+}
+
+// leastOf returns the time of the least disturbed of n runs.
+func leastOf(n int, run func()) time.Duration {
+	least := time.Duration(1 << 62)
+	for range n {
+		start := time.Now()
+		run()
+		least = min(least, time.Since(start))
+	}
+	return least
 }
 
 // highestBits fills a partition whose keys all have the same highest bits, and
