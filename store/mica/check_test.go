@@ -45,9 +45,9 @@ func TestCheckNoticesFlips(t *testing.T) {
 			}
 			r.mem[at] ^= 1 << bit
 		}
-		step := 37
+		step := 61
 		if raceBuild {
-			step = 373
+			step = 997
 		}
 		for _, span := range r.ring.spans() {
 			r.eachByteOf(span, func(at, inItem int) {

@@ -62,7 +62,7 @@
 // with overflow lines. Lines are packed: those of the buckets first, overflow
 // lines behind them, and one that becomes free is filled with the last. So when
 // a round of splits begins buckets hold 18 items in 1.8 lines, and when it ends 9
-// in 1.1, at the same price. Four to eighteen of a hundred items are in an
+// in 1.1, at the same price. Four to nineteen of a hundred items are in an
 // overflow line. With the header of 16 bytes an item of 16 + 32 bytes costs 23.9
 // bytes more than that.
 //
@@ -99,11 +99,12 @@
 // # The border
 //
 // Log and index grow towards each other until they meet. Then the log of a Cache
-// turns, and leaves as many lines as the index should have: for its items, and
-// for those that were displaced for want of a line since the log turned before.
-// So when items become smaller, the first of them displace each other; each that
-// does lets the tail hurry on, and when it has come around the index gets what it
-// wants. When they become larger, buckets are merged and the log goes further.
+// turns, and leaves as many lines as the index should have: for its items and
+// those that were displaced for want of a line since the log turned before, or
+// for as many items as fit of the size that was put lately. So when items become
+// smaller, the first of them displace each other; each that does lets the tail
+// hurry on, and when it has come around the index gets what it wants. When they
+// become larger, buckets are merged and the log goes further.
 //
 // # Threads
 //

@@ -46,8 +46,8 @@ func (t *Table) countGone(at int, m meta, now int64) {
 }
 
 // slideOldest moves the oldest item, which must be live, to the head of the
-// log. They may overlap, since the head is never far behind in memory: the log
-// is wrapped.
+// log. It returns the size. The log is wrapped, so that the item moves down in
+// memory, maybe by less than its size.
 func (t *Table) slideOldest() int {
 	r := &t.ring
 	from, to := r.tail, r.head

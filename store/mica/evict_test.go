@@ -56,10 +56,11 @@ func TestSecondChance(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t, memory(256<<10))
 			const hot = 100
+			n := max(scaled(40_000), 8000)
 			for i := range hot {
 				r.put(numbered(1_000_000+i, 16), make([]byte, 32))
 			}
-			for i := range 40_000 {
+			for i := range n {
 				r.put(numbered(i, 16), make([]byte, 32))
 				use(r, r.key(numbered(1_000_000+i%hot, 16)))
 			}
@@ -68,7 +69,7 @@ func TestSecondChance(t *testing.T) {
 					t.Errorf("item %d is gone although it was used", i)
 				}
 			}
-			for i := range 40_000 {
+			for i := range n {
 				r.put(numbered(i, 16), make([]byte, 33))
 			}
 			for i := range hot {

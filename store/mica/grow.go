@@ -15,25 +15,23 @@ const (
 	shrinkItems, shrinkLines = 16, 3
 )
 
-// maxMerges bounds how many buckets the index of a Store shrinks by at a time.
+// maxMerges bounds how many buckets the index shrinks by at the end of a call.
 const maxMerges = 4
 
 // adapt lets the index grow by a bucket, or shrink, if it should.
 func (t *Table) adapt() {
 	if uint64(t.stats.Items)*growLines < (t.lines()+1)*growItems {
-		for range maxMerges {
-			t.shrink()
+		for merges := 0; merges < maxMerges && t.shrink(); {
+			merges++
 		}
 	} else if t.lineIsFree() {
 		t.splitNext()
 	}
 }
 
-// shrink lets the index shrink by a bucket if it should.
-func (t *Table) shrink() {
-	if uint64(t.stats.Items)*shrinkLines < (t.lines()-1)*shrinkItems {
-		t.mergeLast()
-	}
+// shrink lets the index shrink by a bucket if it should, and says whether it has.
+func (t *Table) shrink() bool {
+	return uint64(t.stats.Items)*shrinkLines < (t.lines()-1)*shrinkItems && t.mergeLast()
 }
 
 // wantedLines is the number of lines that the index grows to for some items.
@@ -99,7 +97,7 @@ func (t *Table) freeAll(lines []uint64) {
 
 // mergeLast undoes the last split, unless the buckets have so many entries that
 // hashes must collide.
-func (t *Table) mergeLast() {
+func (t *Table) mergeLast() bool {
 	mask, last := t.mask, t.buckets()-1
 	if t.split == 0 {
 		mask >>= 1
@@ -107,7 +105,7 @@ func (t *Table) mergeLast() {
 	into := last - (mask + 1)
 	a, b := t.chainOf(into, 0), t.chainOf(last, 0)
 	if a.entries()+b.entries() > maxEntries/2 {
-		return
+		return false
 	}
 	entries, freed := t.loosen(into, t.loose[:0], t.freed[:0])
 	entries, freed = t.loosen(last, entries, freed)
@@ -122,6 +120,7 @@ func (t *Table) mergeLast() {
 		c := t.chainOf(into, 0)
 		t.push(&c, e.tag, e.position)
 	}
+	return true
 }
 
 // loosen takes all entries off a bucket and leaves it empty. The overflow lines

@@ -43,10 +43,21 @@ func (t *Table) write(at int, d *draft) {
 // writeFromLog is write for an item whose key or value lies in the log, maybe in
 // the very memory that is written.
 func (t *Table) writeFromLog(at int, d *draft) {
-	// The key goes by the stack; the value is moved before anything else can be
-	// written over it.
+	if offsetIn(t.mem, d.key) != 0 {
+		t.writeByStack(at, d)
+	} else {
+		t.writeValueFirst(at, d, d.key)
+	}
+}
+
+// writeByStack saves the key from being overwritten.
+func (t *Table) writeByStack(at int, d *draft) {
 	var buf [store.MaxKey]byte
-	key := buf[:copy(buf[:], d.key)]
+	t.writeValueFirst(at, d, buf[:copy(buf[:], d.key)])
+}
+
+// writeValueFirst moves the value before anything else can be written over it.
+func (t *Table) writeValueFirst(at int, d *draft, key []byte) {
 	keyAt := at + headerSize + d.meta.extra()
 	copy(t.mem[keyAt+len(key):], d.value)
 	t.publishMeta(at, d.meta)

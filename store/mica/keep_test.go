@@ -12,8 +12,8 @@ import (
 // what was deleted is free again to the last byte (M8).
 func TestFullAtTheSameNumber(t *testing.T) {
 	for _, size := range []int{0, 32, 100, 1000, 10_000} {
-		fresh := newRig(t, keeping).fill(0, 16, size)
-		r := newRig(t, keeping)
+		fresh := newRig(t, keeping, memory(int64(scaled(1<<20)))).fill(0, 16, size)
+		r := newRig(t, keeping, memory(int64(scaled(1<<20))))
 		random := seeded(t, 5)
 		if n := r.fill(0, 16, size); n != fresh {
 			t.Fatalf("values of %d bytes: %d items in one store, %d in another", size, fresh, n)
@@ -97,11 +97,7 @@ func TestKeepsAtRandom(t *testing.T) {
 		r := newRig(t, keeping, memory(store.MinMemory+int64(seed)*50_000), largest(30_000))
 		random := seeded(t, 100+seed)
 		model := map[int]int{} // size by number
-		steps := 8000
-		if raceBuild {
-			steps = 1000
-		}
-		for step := range steps {
+		for step := range scaled(8000) {
 			i := random.IntN(400)
 			size := random.IntN(1 << random.IntN(15))
 			switch random.IntN(4) {

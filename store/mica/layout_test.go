@@ -94,3 +94,34 @@ func TestSizes(t *testing.T) {
 		t.Error("the longest value does not fit into a meta word")
 	}
 }
+
+// A table with larger granules, as one of more than 32 GiB has, works the same.
+func TestCoarseGranules(t *testing.T) {
+	eachMode(t, func(t *testing.T, with func(*store.Config)) {
+		r := newRig(t, with, memory(200_000), largest(60_000))
+		r.shift, r.granule = 5, 32
+		random := seeded(t, 11)
+		sizes := map[int]int{}
+		for i := range scaled(8000) {
+			n, size := random.IntN(500), random.IntN(1<<random.IntN(12))
+			switch random.IntN(5) {
+			case 0:
+				_ = r.Delete(r.key(numbered(n, 16)), store.Always(), 1)
+			case 1:
+				_ = r.Touch(r.key(numbered(n, 16)), 1000, 1)
+			case 2:
+				_ = r.has(n, 16, sizes[n])
+			default:
+				if r.try(numbered(n, 16), pattern(uint64(n), size)) == nil {
+					sizes[n] = size
+				}
+			}
+			if i%100 == 0 {
+				r.check()
+			}
+		}
+		if r.stats.ItemBytes%32 != 0 {
+			t.Errorf("%d bytes of items", r.stats.ItemBytes)
+		}
+	})
+}

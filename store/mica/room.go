@@ -39,6 +39,9 @@ func (t *Table) wantedItems() uint64 {
 // averageIn takes the size of an item that is put into the average. What it
 // remembers are about as many Puts as a quarter of the items.
 func (t *Table) averageIn(size int) {
+	if t.average == 0 {
+		t.average = float64(size)
+	}
 	t.average += (float64(size) - t.average) * 4 / float64(t.stats.Items+16)
 }
 
