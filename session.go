@@ -47,9 +47,11 @@ type Session struct {
 	scratch []byte
 	closed  bool
 
-	fault  fault // of the present synchronous operation
-	renew  bool  // the server refused an operation: all connections are made anew
-	outage sessionOutage
+	fault   fault // of the present synchronous operation
+	renew   bool  // the server refused an operation: all connections are made anew
+	outage  sessionOutage
+	since   int64 // when the last connection was made, on the device's clock
+	backoff backoff
 
 	reconnects, retries uint64
 	past                Counters
@@ -93,7 +95,9 @@ func (c *Client) Session(ctx context.Context, opts ...Option) (*Session, error) 
 	}
 	c.holders.join()
 	c.mu.Unlock()
-	s := &Session{dialer: c.dialer, client: c, cfg: cfg, direct: defaultDirect}
+	s := &Session{
+		dialer: c.dialer, client: c, cfg: cfg, direct: defaultDirect, since: c.clock.Now(), backoff: cfg.backoff(),
+	}
 	if err := s.connectLanes(ctx, nil, nil); err != nil {
 		_ = c.holders.leave()
 		return nil, s.dialError(err)

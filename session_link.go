@@ -23,7 +23,6 @@ const (
 type sessionOutage struct {
 	on          bool
 	since, next int64 // when it began, and when to try again: on the device's clock
-	backoff     backoff
 	err         error
 }
 
@@ -36,23 +35,29 @@ func (s *Session) broken(ln *sessionLane, why error) {
 	}
 }
 
-// begins notes that there is an outage.
+// begins notes that there is an outage. The first attempt to end it is made at
+// once, unless connections do not last.
 func (s *Session) begins(why error) {
-	if !s.outage.on {
-		now := s.clock.Now()
-		s.outage = sessionOutage{
-			on: true, since: now, next: now, err: why, backoff: s.cfg.backoff(),
-		}
+	if s.outage.on {
+		return
+	}
+	now := s.clock.Now()
+	s.outage = sessionOutage{on: true, since: now, next: now, err: why}
+	if now-s.since > int64(s.backoff.most) {
+		s.backoff.reset()
+	} else {
+		s.outage.next += int64(s.backoff.take())
 	}
 }
 
 // refused notes that the server has another map, or is about to end. All
 // connections are made anew before the next synchronous operation.
 func (s *Session) refused(status command.Status) {
-	s.renew, s.fault = true, faultUnsent
-	if status == command.WrongCore {
+	if s.renew = true; status == command.WrongCore {
 		s.fault = faultMap
+		return
 	}
+	s.fault = faultUnsent
 	s.begins(statusError(status))
 }
 
@@ -84,12 +89,12 @@ func (s *Session) Reconnect(ctx context.Context) error {
 		}
 		err := s.reconnectOnce(ctx)
 		if err == nil {
-			s.outage = sessionOutage{}
+			s.outage, s.since = sessionOutage{}, s.clock.Now()
 			return nil
 		}
 		s.begins(err)
 		s.outage.err = err
-		s.outage.next = s.clock.Now() + int64(s.outage.backoff.take())
+		s.outage.next = s.clock.Now() + int64(s.backoff.take())
 	}
 }
 
