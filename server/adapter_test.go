@@ -3,6 +3,9 @@ package server_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"hash/fnv"
+	"strings"
 	"time"
 
 	"github.com/remora-kv/remora"
@@ -20,7 +23,10 @@ type operations interface {
 }
 
 // adapter is a client or a session as a cachetest.Cache.
-type adapter struct{ operations }
+type adapter struct {
+	operations
+	large bool // values are stored as long ones
+}
 
 // Do implements cachetest.Cache.
 func (a adapter) Do(ctx context.Context, c *cachetest.Call) cachetest.Outcome {
@@ -30,7 +36,7 @@ func (a adapter) Do(ctx context.Context, c *cachetest.Call) cachetest.Outcome {
 	case cachetest.Get:
 		var item remora.Item
 		item, err = a.GetItem(ctx, c.Key)
-		o = found(&item)
+		o = found(&item, a.large)
 	case cachetest.Delete:
 		err = a.Delete(ctx, c.Key)
 	case cachetest.DeleteVersion:
@@ -40,19 +46,26 @@ func (a adapter) Do(ctx context.Context, c *cachetest.Call) cachetest.Outcome {
 	case cachetest.Touch:
 		err = a.Touch(ctx, c.Key, c.TTL)
 	default:
-		entry, cond := putOf(c)
+		entry, cond := putOf(c, a.large)
 		o.Version, err = a.Put(ctx, c.Key, entry, cond)
 	}
 	return ended(o, err)
 }
 
-func found(item *remora.Item) cachetest.Outcome {
-	return cachetest.Outcome{Value: string(item.Value), Version: item.Version, Flags: item.Flags, TTL: item.TTL}
+func found(item *remora.Item, large bool) cachetest.Outcome {
+	o := cachetest.Outcome{Value: string(item.Value), Version: item.Version, Flags: item.Flags, TTL: item.TTL}
+	if large && len(item.Value) != 0 {
+		o.Value = shrink(o.Value)
+	}
+	return o
 }
 
 // putOf is the put of a call that stores.
-func putOf(c *cachetest.Call) (remora.Entry, remora.Condition) {
+func putOf(c *cachetest.Call, large bool) (remora.Entry, remora.Condition) {
 	e := remora.Entry{Value: []byte(c.Value), Flags: c.Flags, TTL: c.TTL}
+	if large {
+		e.Value = []byte(enlarge(c.Value))
+	}
 	switch c.Kind {
 	case cachetest.Add:
 		return e, remora.IfAbsent()
@@ -63,6 +76,32 @@ func putOf(c *cachetest.Call) (remora.Entry, remora.Condition) {
 	default:
 		return e, remora.Always()
 	}
+}
+
+// largest is the length of the longest large value.
+const largest = 60_000
+
+// enlarge makes a long value of a short one: repeated, and of a length that
+// follows from it. Some have the same length, so that they are stored in place of
+// each other.
+func enlarge(value string) string {
+	sizes := []int{100, 3000, 9000, 9000, 30_000, largest, largest}
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(value))
+	unit := "<" + value + ">"
+	size := sizes[h.Sum32()%uint32(len(sizes))]
+	return strings.Repeat(unit, size/len(unit)+1)[:size]
+}
+
+// shrink is the inverse. What is not whole, or of several values, becomes one that
+// nobody has stored.
+func shrink(long string) string {
+	short, _, ok := strings.Cut(strings.TrimPrefix(long, "<"), ">")
+	if !ok || enlarge(short) != long {
+		return fmt.Sprintf("a torn value of %d bytes that begins with %.40q and ends with %.40q",
+			len(long), long, long[max(0, len(long)-40):])
+	}
+	return short
 }
 
 // ended is the outcome of an operation that returned err; o is that of success.
@@ -95,6 +134,7 @@ func ended(o cachetest.Outcome, err error) cachetest.Outcome {
 // pipe is a session with operations on their way as a cachetest.Pipe.
 type pipe struct {
 	*remora.Session
+	large bool // as in adapter
 	ready []outcome
 }
 
@@ -110,7 +150,7 @@ func (p *pipe) Pending() int { return p.Session.Pending() + len(p.ready) }
 func (p *pipe) Start(ctx context.Context, tag uint64, c *cachetest.Call) {
 	if c.Kind == cachetest.DeleteVersion {
 		p.takeAll(ctx)
-		p.ready = append(p.ready, outcome{tag, adapter{p.Session}.Do(ctx, c)})
+		p.ready = append(p.ready, outcome{tag, adapter{p.Session, p.large}.Do(ctx, c)})
 		return
 	}
 	for {
@@ -142,7 +182,7 @@ func (p *pipe) start(tag uint64, c *cachetest.Call) error {
 	case cachetest.Touch:
 		return p.StartTouch(tag, c.Key, c.TTL)
 	default:
-		entry, cond := putOf(c)
+		entry, cond := putOf(c, p.large)
 		return p.StartPut(tag, c.Key, entry, cond)
 	}
 }
@@ -153,7 +193,7 @@ func (p *pipe) take(ctx context.Context) bool {
 	if err != nil {
 		return false
 	}
-	o := found(&r.Item)
+	o := found(&r.Item, p.large)
 	o.Sum = r.Sum
 	p.ready = append(p.ready, outcome{r.Tag, ended(o, r.Err)})
 	return true

@@ -268,7 +268,7 @@ func TestDrainOfOurClients(t *testing.T) {
 			wg.Go(func() {
 				source := cachetest.NewSource(1, i, []string{key})
 				for h.Count(cachetest.Unavailable) < 200 && ctx.Err() == nil {
-					cachetest.Work(ctx, adapter{o}, h, source, 10)
+					cachetest.Work(ctx, adapter{operations: o}, h, source, 10)
 				}
 			})
 		}

@@ -39,7 +39,7 @@ func TestExpiry(t *testing.T) {
 			if kind == cachetest.Add {
 				want = cachetest.OK
 			}
-			o := adapter{c}.Do(testContext(t), &call)
+			o := adapter{operations: c}.Do(testContext(t), &call)
 			if o.Status != want {
 				t.Errorf("%v at its end: %v", call, o)
 			}

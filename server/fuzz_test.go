@@ -87,6 +87,10 @@ func fuzzMessage(t *testing.T, servers []*server.Server, msg []byte, now int64) 
 	for i, s := range servers {
 		before := holds(s)
 		sent := bytes.Clone(msg)
+		for _, at := range []int{0, len(msg)} { // place in a batch, perhaps beyond what is looked at
+			s.Expect(0, 0, at, sent)
+			s.Expect(0, 1, at, sent)
+		}
 		call := &rpc.Call{Now: now}
 		result, err := s.Serve(call, sent, make([]byte, 0, 64))
 		if !bytes.Equal(sent, msg) {

@@ -1,9 +1,11 @@
 package server_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -21,6 +23,7 @@ type crowd struct {
 	seed    uint64
 	keys    []string
 	each    int
+	large   bool // values
 	history cachetest.History
 	members []func()
 	wg      sync.WaitGroup
@@ -35,20 +38,23 @@ func newCrowd(t *testing.T, keys, each int) *crowd {
 
 func (c *crowd) source() *cachetest.Source {
 	s := cachetest.NewSource(c.seed, c.next, c.keys)
+	s.Words = c.large
 	c.next++
 	return s
 }
 
 // join adds a goroutine that uses a client or a session.
-func (c *crowd) join(o operations) {
+func (c *crowd) join(o operations) { c.joinAs(adapter{o, c.large}) }
+
+func (c *crowd) joinAs(cache cachetest.Cache) {
 	ctx, s := testContext(c.t), c.source()
-	c.members = append(c.members, func() { cachetest.Work(ctx, adapter{o}, &c.history, s, c.each) })
+	c.members = append(c.members, func() { cachetest.Work(ctx, cache, &c.history, s, c.each) })
 }
 
 // joinAhead adds a session with up to depth operations on their way.
 func (c *crowd) joinAhead(ss *remora.Session, depth int) {
 	ctx, s := testContext(c.t), c.source()
-	c.members = append(c.members, func() { cachetest.WorkAhead(ctx, &pipe{Session: ss}, &c.history, s, c.each, depth) })
+	c.members = append(c.members, func() { cachetest.WorkAhead(ctx, &pipe{Session: ss, large: c.large}, &c.history, s, c.each, depth) })
 }
 
 // start has all of them begin.
@@ -75,7 +81,7 @@ func (c *crowd) joinAll(dial func(...remora.Option) *remora.Client) {
 func (c *crowd) check(last *remora.Client) {
 	c.t.Helper()
 	c.wg.Wait()
-	look := cachetest.Cache(adapter{last})
+	look := cachetest.Cache(adapter{last, c.large})
 	for _, key := range c.keys {
 		call := cachetest.Call{Kind: cachetest.Get, Key: key}
 		n := c.history.Begin(c.next, &call)
@@ -101,6 +107,28 @@ func TestHistory(t *testing.T) {
 				c.start()
 				c.check(r.dial())
 			})
+		}
+	})
+}
+
+// Values that do not fit a frame are whole, though they are stored in place of each
+// other while they are read.
+func TestHistoryOfLargeValues(t *testing.T) {
+	eachFabric(t, func(t *testing.T, r *rig) {
+		for _, engine := range realEngines {
+			for name, mode := range modes {
+				t.Run(engine+"/"+name, func(t *testing.T) {
+					r := newRig(t, r.fabric)
+					cfg := r.config()
+					cfg.Engine, cfg.Mode = engine, mode
+					r.start(cfg)
+					c := newCrowd(t, 2, scaled(60))
+					c.large = true
+					c.joinAll(r.dial)
+					c.start()
+					c.check(r.dial())
+				})
+			}
 		}
 	})
 }
@@ -170,6 +198,49 @@ func sessionPatiently(t *testing.T, c *remora.Client, opts ...remora.Option) *re
 	}
 	t.Cleanup(func() { _ = s.Close() })
 	return s
+}
+
+// hasty is a cache for a caller who gives up now and then, at any moment.
+type hasty struct {
+	cachetest.Cache
+	rng *rand.Rand
+}
+
+// Do implements cachetest.Cache.
+func (h hasty) Do(ctx context.Context, c *cachetest.Call) cachetest.Outcome {
+	if h.rng.IntN(10) != 0 {
+		return h.Cache.Do(ctx, c)
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	turns := h.rng.IntN(1 << h.rng.IntN(12))
+	wg.Go(func() {
+		for range turns {
+			runtime.Gosched()
+		}
+		cancel()
+	})
+	return h.Cache.Do(ctx, c)
+}
+
+// Callers give up while their operations are on their way. What is answered later
+// is nobody else's answer.
+func TestHistoryOfHastyCallers(t *testing.T) {
+	eachFabric(t, func(t *testing.T, r *rig) {
+		r.start(r.config())
+		c := newCrowd(t, 6, scaled(120))
+		shared := r.dial(patient()...)
+		reply := r.dial(append(patient(), remora.WithPath(remora.PathReply))...)
+		narrow := r.dial(append(patient(), remora.WithWindow(1), remora.WithBatch(1))...)
+		for i, o := range []operations{shared, shared, reply, narrow, narrow, session(t, shared), session(t, reply, remora.WithWindow(1))} {
+			c.joinAs(hasty{adapter{operations: o}, rand.New(rand.NewPCG(c.seed, uint64(i)))})
+		}
+		c.join(shared)
+		c.join(session(t, shared))
+		c.start()
+		c.check(r.dial())
+	})
 }
 
 // Links are cut and healed while all work, so that whole clients lose their

@@ -34,7 +34,7 @@ func (w *writer) run(ctx context.Context, stop <-chan struct{}) {
 		default:
 		}
 		c := cachetest.Call{Kind: cachetest.Set, Key: fmt.Sprint("key ", w.id, n%8), Value: fmt.Sprint("value ", w.id, " ", n)}
-		o := adapter{w.cache}.Do(ctx, &c)
+		o := adapter{operations: w.cache}.Do(ctx, &c)
 		w.mu.Lock()
 		if w.results[c.Value] = o; o.Status == cachetest.OK {
 			w.acked, w.failed = w.acked+1, 0

@@ -101,7 +101,7 @@ func TestHistoryOverSeveralFabrics(t *testing.T) {
 	var wg sync.WaitGroup
 	for i, c := range dialAll(t, r.set, s) {
 		wg.Go(func() {
-			cachetest.Work(testContext(t), adapter{c}, h, cachetest.NewSource(seed, i, cachetest.Keys(3)), scaled(120))
+			cachetest.Work(testContext(t), adapter{operations: c}, h, cachetest.NewSource(seed, i, cachetest.Keys(3)), scaled(120))
 		})
 	}
 	wg.Wait()

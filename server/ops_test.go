@@ -63,7 +63,7 @@ func testOperations(t *testing.T, o operations, key string) {
 	do := func(want cachetest.Outcome, kind cachetest.Kind, c cachetest.Call) cachetest.Outcome {
 		t.Helper()
 		c.Kind, c.Key = kind, key
-		got := adapter{o}.Do(ctx, &c)
+		got := adapter{operations: o}.Do(ctx, &c)
 		version := got.Version
 		if got.Text = ""; want.Version == anyVersion && got.Version != 0 {
 			got.Version = anyVersion

@@ -149,7 +149,7 @@ func clientsRole() error {
 	}
 	keys := cachetest.Keys(task.Keys)
 	var wg sync.WaitGroup
-	for i, cache := range []cachetest.Cache{adapter{c}, adapter{c}, adapter{ss}} {
+	for i, cache := range []cachetest.Cache{adapter{operations: c}, adapter{operations: c}, adapter{operations: ss}} {
 		wg.Go(func() { cachetest.Work(ctx, cache, j, cachetest.NewSource(task.Seed, task.First+i, keys), task.Each) })
 	}
 	wg.Go(func() {

@@ -29,6 +29,12 @@ var (
 	stormDefault = 2000
 )
 
+func init() {
+	if raceBuild {
+		slowness, stormDefault = 3, 600
+	}
+}
+
 // scaled makes a count smaller where everything is slow.
 func scaled(n int) int { return max(n/slowness, min(n, 4)) }
 

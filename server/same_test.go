@@ -73,9 +73,9 @@ func (w way) run(t *testing.T, program []cachetest.Step) []cachetest.Outcome {
 	advance := func(d time.Duration) { clock.advance(t, c, d) }
 	switch w.how {
 	case "client":
-		return cachetest.Run(ctx, program, adapter{c}, advance)
+		return cachetest.Run(ctx, program, adapter{operations: c}, advance)
 	case "session":
-		return cachetest.Run(ctx, program, adapter{session(t, c)}, advance)
+		return cachetest.Run(ctx, program, adapter{operations: session(t, c)}, advance)
 	case "batches":
 		return cachetest.RunAhead(ctx, program, &pipe{Session: session(t, c, remora.WithBatch(5), remora.WithWindow(4))}, 20, advance)
 	default:

@@ -207,7 +207,7 @@ func TestStatisticsUnderLoad(t *testing.T) {
 	for i := range 3 {
 		c := r.dial()
 		wg.Go(func() {
-			cachetest.Work(testContext(t), adapter{c}, h, cachetest.NewSource(1, i, cachetest.Keys(4)), scaled(400))
+			cachetest.Work(testContext(t), adapter{operations: c}, h, cachetest.NewSource(1, i, cachetest.Keys(4)), scaled(400))
 		})
 	}
 	asker := r.dial()

@@ -10,6 +10,9 @@ import (
 // Source makes the operations of one client in a history: on few keys, so that
 // clients meet, with unique values (H1).
 type Source struct {
+	// Words makes all values words, on which Incr fails.
+	Words bool
+
 	rng    *rand.Rand
 	client int
 	keys   []string
@@ -42,7 +45,7 @@ const spread = 1000
 func (s *Source) value() string {
 	s.n++
 	n := strconv.FormatInt((int64(s.client)*1_000_000+s.n)*spread, 10)
-	if s.rng.IntN(16) == 0 {
+	if s.rng.IntN(16) == 0 || s.Words {
 		return "no number " + n
 	}
 	return n
