@@ -114,8 +114,12 @@ func (s *Server) Addrs() []fabric.Addr {
 	return nil
 }
 
-// Config returns the configuration in use.
+// Config returns the configuration that the server was started with.
 func (s *Server) Config() Config { return s.cfg }
+
+// SetMaxClients changes how many clients a core takes, to at most the number that
+// the server was started with. Clients that there are stay.
+func (s *Server) SetMaxClients(n int) error { return s.rfp.SetMaxClients(n) }
 
 // place is an address to listen on, and the device that it is an address of.
 type place struct {

@@ -39,13 +39,16 @@ type serveOptions struct {
 	poll       string
 	socketMode string
 	logLevel   string
-	levelGiven bool // on the command line
 	logFormat  string
 	drain      time.Duration
 }
 
+func newServeOptions() *serveOptions {
+	return &serveOptions{memory: server.DefaultMemory, maxValue: store.DefaultMaxValue}
+}
+
 func newServeCmd(a *app) *cobra.Command {
-	o := &serveOptions{memory: server.DefaultMemory, maxValue: store.DefaultMaxValue}
+	o := newServeOptions()
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Run the cache",
@@ -53,7 +56,9 @@ func newServeCmd(a *app) *cobra.Command {
 
 It listens on every --listen address until it is told to stop: SIGTERM and SIGINT
 drain it (no new clients, unfinished requests are answered, then it ends), a second
-one ends it at once. SIGHUP reads the configuration again and takes over log-level.
+one ends it at once. SIGHUP reads the configuration again and takes over log-level,
+max-clients (up to the number it was started with) and drain; the log says which
+other settings have changed and wait for a restart.
 
 Every flag can stand in the environment (--max-value is REMORA_MAX_VALUE) and in a
 file given by --config, one "name = value" in a line. The command line comes before
@@ -182,12 +187,11 @@ func setLevel(level *slog.LevelVar, name string) error {
 }
 
 func (a *app) serve(cmd *cobra.Command, o *serveOptions) error {
-	o.levelGiven = cmd.Flags().Changed("log-level")
+	r := newReloader(o, cmd.Flags())
 	if err := o.load(cmd.Flags()); err != nil {
 		return err
 	}
-	var level slog.LevelVar
-	log, err := o.newLog(a.err, &level)
+	log, err := o.newLog(a.err, &r.level)
 	if err != nil {
 		return err
 	}
@@ -213,7 +217,7 @@ func (a *app) serve(cmd *cobra.Command, o *serveOptions) error {
 	for {
 		select {
 		case <-hup:
-			o.reload(log, &level)
+			r.reload(s, log)
 		case <-cmd.Context().Done():
 			return o.end(s, log)
 		}
@@ -232,25 +236,6 @@ func (a *app) announce(s *server.Server) error {
 		}
 	}
 	return nil
-}
-
-// reload takes over what can be changed while the server runs.
-func (o *serveOptions) reload(log *slog.Logger, level *slog.LevelVar) {
-	fresh, flags := &serveOptions{}, pflag.NewFlagSet("serve", pflag.ContinueOnError)
-	fresh.define(flags)
-	fresh.config = o.config
-	err := fresh.load(flags)
-	if o.levelGiven {
-		fresh.logLevel = o.logLevel
-	}
-	if err == nil {
-		err = setLevel(level, fresh.logLevel)
-	}
-	if err != nil {
-		log.Error("the configuration is not taken over", "err", err)
-		return
-	}
-	log.Info("configuration read again", "log-level", fresh.logLevel)
 }
 
 // end drains the server, for a bounded time or until the next signal.

@@ -133,8 +133,8 @@ func TestServeDrainTime(t *testing.T) {
 	}
 }
 
-// SIGHUP takes over the log level from the file, unless it is wrong, or the level
-// was given on the command line.
+// SIGHUP takes over the live settings from the file, unless it is wrong, or they
+// were given on the command line.
 func TestServeReload(t *testing.T) {
 	bare(t)
 	file := writeConfig(t, "", "log-level = warn")
@@ -143,15 +143,21 @@ func TestServeReload(t *testing.T) {
 	if said := s.Said.String(); said != "" {
 		t.Errorf("at level warn it says %s", said)
 	}
-	writeConfig(t, file, "log-level = debug", "cores = 7")
+	writeConfig(t, file, "log-level = debug", "cores = 7", "engine = lru8", "max-clients = 1", "drain = 1m")
 	s.Signal(syscall.SIGHUP)
-	s.Said.Await(t, "msg=\"configuration read again\" log-level=debug", 1)
+	s.Said.Await(t, "msg=\"configuration read again\" log-level=debug max-clients=1 drain=1m0s", 1)
+	s.Said.Await(t, `msg="settings have changed that need a restart" settings="[cores engine]"`, 1)
+	held := s.dial()
+	s.fails(exitUnavailable, "has its 1 clients already", "ping", "--timeout", "1s")
+	if err := held.Close(); err != nil {
+		t.Error(err)
+	}
 	s.ok("ping")
 	s.Said.Await(t, "msg=\"client connected\"", 1)
 	if n := len(s.stats()); n != 1 {
 		t.Errorf("%d cores after a reload", n)
 	}
-	for i, wrong := range []string{"log-level = loud", "nonsense = 1", "cores = many"} {
+	for i, wrong := range []string{"log-level = loud", "nonsense = 1", "cores = many", "max-clients = 100000", "max-clients = 0", "mode = strict"} {
 		writeConfig(t, file, wrong)
 		s.Signal(syscall.SIGHUP)
 		s.Said.Await(t, "msg=\"the configuration is not taken over\"", 1+i)

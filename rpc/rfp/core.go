@@ -86,7 +86,7 @@ func newCore(s *Server, index int) (*core, error) {
 func (c *core) reserve() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.reserved >= c.server.cfg.MaxClients {
+	if int64(c.reserved) >= c.server.maxClients.Load() {
 		return fmt.Errorf("core %d has its %d clients already", c.index, c.reserved)
 	}
 	c.reserved++

@@ -68,6 +68,38 @@ func TestAdmissionLimit(t *testing.T) {
 	})
 }
 
+// The limit is changed while the server runs; nobody who is there is sent away.
+func TestAdmissionLimitChanges(t *testing.T) {
+	r := newRig(t, fabrics[0])
+	s := r.serve(rfp.ServerConfig{MaxClients: 2})
+	dev := r.device()
+	first, err := r.tryDial(dev, rfp.ConnConfig{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = first.Close() }()
+	for _, wrong := range []int{-1, 0, 3} {
+		if err := s.SetMaxClients(wrong); !errors.Is(err, fabric.ErrInvalid) || !strings.Contains(err.Error(), "between 1 and 2") {
+			t.Errorf("%d clients: %v", wrong, err)
+		}
+	}
+	for _, n := range []int{1, 2, 1} {
+		if err := s.SetMaxClients(n); err != nil {
+			t.Fatal(err)
+		}
+		c, err := r.tryDial(dev, rfp.ConnConfig{})
+		if (err == nil) != (n == 2) {
+			t.Fatalf("a second client, when %d are taken: %v", n, err)
+		}
+		if err == nil {
+			defer func() { _ = c.Close() }()
+		}
+	}
+	if got, err := call(t, first, procEcho, []byte("x")); err != nil || string(got) != "x" {
+		t.Errorf("a client of before: %q, %v", got, err)
+	}
+}
+
 // Clients come and go, in order and abruptly, while another one works.
 func TestComingAndGoing(t *testing.T) {
 	eachFabric(t, func(t *testing.T, r *rig) {

@@ -138,6 +138,8 @@ type Server struct {
 	reaper *reaper
 	next   atomic.Uint64 // core of the next client that has no wish
 
+	maxClients atomic.Int64 // at most cfg.MaxClients
+
 	mu        sync.Mutex
 	listeners map[fabric.Listener]struct{}
 	closed    bool
@@ -165,6 +167,7 @@ func newServer(cfg ServerConfig) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{cfg: cfg, listeners: map[fabric.Listener]struct{}{}, reaper: newReaper()}
+	s.maxClients.Store(int64(cfg.MaxClients))
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	for i := range cfg.Cores {
 		c, err := newCore(s, i)
@@ -241,6 +244,16 @@ func (s *Server) StopListening() {
 		_ = l.Close()
 	}
 	clear(s.listeners)
+}
+
+// SetMaxClients changes how many sessions there can be on a core, to at most the
+// number that the server was made for. Sessions that there are go on.
+func (s *Server) SetMaxClients(n int) error {
+	if n < 1 || n > s.cfg.MaxClients {
+		return fmt.Errorf("rfp: server: %d clients per core: between 1 and %d, which it was started with: %w", n, s.cfg.MaxClients, fabric.ErrInvalid)
+	}
+	s.maxClients.Store(int64(n))
+	return nil
 }
 
 // handshakeTime bounds the making of a session.

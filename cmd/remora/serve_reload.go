@@ -1,0 +1,102 @@
+package main
+
+import (
+	"log/slog"
+	"slices"
+
+	"github.com/spf13/pflag"
+
+	"github.com/remora-kv/remora/server"
+)
+
+// reloader changes a server that runs to what its configuration has become.
+type reloader struct {
+	options *serveOptions
+	flags   *pflag.FlagSet // of options
+	level   slog.LevelVar
+	given   []*pflag.Flag // on the command line, which stays as it is
+}
+
+// newReloader must be called before the options are filled from elsewhere.
+func newReloader(o *serveOptions, flags *pflag.FlagSet) *reloader {
+	r := &reloader{options: o, flags: flags}
+	flags.Visit(func(f *pflag.Flag) { r.given = append(r.given, f) })
+	return r
+}
+
+// live are the settings that can be changed while the server runs.
+var live = []string{"log-level", "max-clients", "drain"}
+
+// reload takes over all of the live settings, or none if the configuration is
+// wrong, and tells which others have changed.
+func (r *reloader) reload(s *server.Server, log *slog.Logger) {
+	fresh, flags := newServeOptions(), pflag.NewFlagSet("serve", pflag.ContinueOnError)
+	fresh.define(flags)
+	err := r.fill(fresh, flags)
+	if err == nil {
+		_, err = fresh.serverConfig(log)
+	}
+	if err == nil {
+		err = r.apply(fresh, s)
+	}
+	if err != nil {
+		log.Error("the configuration is not taken over", "err", err)
+		return
+	}
+	log.Info("configuration read again", "log-level", fresh.logLevel, "max-clients", fresh.maxClients, "drain", fresh.drain)
+	if waiting := r.waiting(flags); len(waiting) != 0 {
+		log.Warn("settings have changed that need a restart", "settings", waiting)
+	}
+}
+
+// fill reads the configuration again, behind what the command line said.
+func (r *reloader) fill(fresh *serveOptions, flags *pflag.FlagSet) error {
+	for _, f := range r.given {
+		if flags.Lookup(f.Name) == nil {
+			continue // it is one of all commands
+		}
+		if err := copyFlag(flags, f); err != nil {
+			return err
+		}
+	}
+	return fresh.load(flags)
+}
+
+// copyFlag sets the flag of the same name.
+func copyFlag(flags *pflag.FlagSet, f *pflag.Flag) error {
+	list, ok := f.Value.(pflag.SliceValue)
+	if !ok {
+		return flags.Set(f.Name, f.Value.String())
+	}
+	for _, v := range list.GetSlice() {
+		if err := flags.Set(f.Name, v); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// apply changes the server.
+func (r *reloader) apply(fresh *serveOptions, s *server.Server) error {
+	before := r.level.Level()
+	if err := setLevel(&r.level, fresh.logLevel); err != nil {
+		return err
+	}
+	if err := s.SetMaxClients(fresh.maxClients); err != nil {
+		r.level.Set(before)
+		return err
+	}
+	r.options.drain = fresh.drain
+	return nil
+}
+
+// waiting are the settings that differ from those that the server runs with.
+func (r *reloader) waiting(flags *pflag.FlagSet) []string {
+	var names []string
+	flags.VisitAll(func(f *pflag.Flag) {
+		if !slices.Contains(live, f.Name) && r.flags.Lookup(f.Name).Value.String() != f.Value.String() {
+			names = append(names, f.Name)
+		}
+	})
+	return names
+}
