@@ -168,6 +168,10 @@ func mustBePositive(method, purpose string, size int) {
 	}
 }
 
+// fill is not seen by the race detector, which takes seconds for what is freed at
+// the end of a large cache.
+//
+//go:norace
 func fill(mem []byte, v byte) {
 	for i := range mem {
 		mem[i] = v

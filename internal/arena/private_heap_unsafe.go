@@ -25,5 +25,8 @@ func allocPrivate(size int) ([]byte, error) {
 
 func freePrivate(mem []byte) error {
 	fill(mem, Poison)
+	for i := 0; i < len(mem); i += heapAlign {
+		mem[i] = Poison // shows the race detector a user of each page
+	}
 	return nil
 }
