@@ -26,7 +26,7 @@ var (
 // stormDefault how many connections the storm makes without a wish.
 var (
 	slowness     = 1
-	stormDefault = 2000
+	stormDefault = 10_000
 )
 
 func init() {
