@@ -170,7 +170,8 @@ func (c *Conn) dial(ctx context.Context, addr fabric.Addr) (err error) {
 	}
 	qp, err := c.dev.Dial(ctx, addr, fabric.QPConfig{
 		Transport: fabric.RC, Domain: c.domain, SendCQ: c.cq, RecvCQ: c.cq,
-		SendDepth: depth, RecvDepth: want.results, RNRTimeout: time.Second,
+		SendDepth: depth, RecvDepth: want.results,
+		RNRTimeout: fabric.RNRForever, // a core that is busy is no reason to part
 	}, hello.Append(nil))
 	if err != nil {
 		return err

@@ -126,14 +126,15 @@ func (c *Conn) awaitFirst() {
 	c.trust()
 }
 
-// ring wakes the server, once for an answer and then again after long pauses.
+// ring wakes the server, once for an answer and then again after long pauses. A
+// core that is busy notices no ring, and is not given more than one to notice.
 func (c *Conn) ring() {
 	c.tries = 0
 	c.pause = ringPause
-	if c.rung && c.idle < c.doubtAt {
+	if c.ringing || c.rung && c.idle < c.doubtAt {
 		return
 	}
-	c.rung = true
+	c.rung, c.ringing = true, true
 	c.idle, c.doubtAt = 0, min(2*c.doubtAt, maxDoubt)
 	fence.Count(&c.stats.rings, 1)
 	_ = c.post(&fabric.WR{ID: kindRing, Op: fabric.OpSend, Flags: fabric.FlagSolicited | fabric.FlagSignaled})
@@ -159,6 +160,8 @@ func (c *Conn) reap() {
 			c.restFlying, c.whole = 0, m == c.next
 		case kindPiece:
 			c.pieceCame()
+		case kindRing:
+			c.ringing = false
 		case kindRecv:
 			if err := c.postReceive(); err != nil {
 				c.fail(err)

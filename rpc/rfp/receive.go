@@ -62,6 +62,7 @@ type receiver struct {
 	waited     int    // polls between the READs for the frame next so far
 	pausing    int    // the last of these pauses
 	rung       bool   // the server was woken for the frame next
+	ringing    bool   // a ring is on its way
 	idle       int    // polls without news
 	doubtAt    int    // how many make a READ though a push is expected
 	unreaped   int    // pushes found since completions were taken for their sake
