@@ -7,28 +7,17 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"sync"
 	"sync/atomic"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/remora-kv/remora/fabric"
+	"github.com/remora-kv/remora/fabric/internal/door"
 )
-
-// acceptPause is how long to wait when the process has no descriptors left.
-const acceptPause = 10 * time.Millisecond
 
 // listener implements fabric.Listener.
 type listener struct {
-	dev      *Device
-	l        *net.TCPListener
-	addr     fabric.Addr
-	timeout  time.Duration
-	requests chan *connRequest
-	greeters chan struct{} // a token each: the limit of what silent peers can occupy
-	closed   chan struct{}
-	once     sync.Once
+	dev  *Device
+	door *door.Door[*connRequest]
 }
 
 // Listen implements fabric.Device.
@@ -36,27 +25,14 @@ func (d *Device) Listen(addr fabric.Addr, cfg fabric.ListenConfig) (fabric.Liste
 	if err := d.checkAddr(addr); err != nil {
 		return nil, err
 	}
-	if cfg.Backlog < 0 || cfg.HandshakeTimeout < 0 {
-		return nil, fmt.Errorf("fabric: verbs: listen: backlog %d, handshake timeout %v: %w",
-			cfg.Backlog, cfg.HandshakeTimeout, fabric.ErrInvalid)
-	}
-	if cfg.Backlog == 0 {
-		cfg.Backlog = fabric.DefaultBacklog
-	}
-	if cfg.HandshakeTimeout == 0 {
-		cfg.HandshakeTimeout = fabric.DefaultHandshake
-	}
-	var lc net.ListenConfig
-	nl, err := lc.Listen(context.Background(), "tcp", addr.Name)
+	l := &listener{dev: d}
+	var err error
+	l.door, err = door.Open(addr, cfg, door.Config[*connRequest]{
+		Provider: "verbs", Fabric: "rdma", Greet: l.greet,
+		Refuse: func(r *connRequest, why door.Reason) { r.refuse(why.String()) },
+	})
 	if err != nil {
-		return nil, listenError(addr, err)
-	}
-	l := &listener{
-		dev: d, l: nl.(*net.TCPListener), timeout: cfg.HandshakeTimeout, //nolint:errcheck // what network tcp gives
-		addr:     fabric.Addr{Fabric: "rdma", Name: nl.Addr().String(), Options: addr.Options},
-		requests: make(chan *connRequest, cfg.Backlog),
-		greeters: make(chan struct{}, max(4*cfg.Backlog, 256)),
-		closed:   make(chan struct{}),
+		return nil, err
 	}
 	d.mu.Lock()
 	gone := d.closed || d.killed.Load()
@@ -65,82 +41,20 @@ func (d *Device) Listen(addr fabric.Addr, cfg fabric.ListenConfig) (fabric.Liste
 	}
 	d.mu.Unlock()
 	if gone {
-		_ = nl.Close()
+		_ = l.Close()
 		return nil, d.errClosed()
 	}
-	go l.run()
+	go l.door.Run()
 	return l, nil
 }
 
-// listenError says what to do.
-func listenError(addr fabric.Addr, err error) error {
-	hint := ""
-	switch {
-	case errors.Is(err, unix.EADDRINUSE):
-		hint = "; another process listens there (ss -ltnp shows which): stop it, or choose another port, or port 0 for any free one"
-	case errors.Is(err, unix.EADDRNOTAVAIL):
-		hint = "; this host has no such address (ip addr shows which it has)"
-	case errors.Is(err, unix.EACCES):
-		hint = "; ports below 1024 need a privilege: choose a higher one"
-	}
-	return fmt.Errorf("fabric: verbs: listen at %v: %w%s", addr, err, hint)
-}
-
-// run takes connections from the kernel.
-func (l *listener) run() {
-	for {
-		c, err := l.l.AcceptTCP()
-		switch {
-		case err == nil:
-			l.welcome(c)
-		case l.isClosed() || errors.Is(err, net.ErrClosed):
-			return
-		default:
-			l.pause()
-		}
-	}
-}
-
-// welcome lets a connection say hello, if not too many do.
-func (l *listener) welcome(c *net.TCPConn) {
-	select {
-	case l.greeters <- struct{}{}:
-	default:
-		_ = c.Close()
-		return
-	}
+// greet hears the hello of one connection, which may be anybody's.
+func (l *listener) greet(c *net.TCPConn) {
 	h, err := l.dev.begin(c)
 	if err != nil {
-		<-l.greeters
 		return
 	}
-	go func() {
-		defer func() { <-l.greeters }()
-		l.greet(h)
-	}()
-}
-
-func (l *listener) isClosed() bool {
-	select {
-	case <-l.closed:
-		return true
-	default:
-		return false
-	}
-}
-
-func (l *listener) pause() {
-	t := time.NewTimer(acceptPause)
-	defer t.Stop()
-	select {
-	case <-t.C:
-	case <-l.closed:
-	}
-}
-
-// greet hears the hello of one connection, which may be anybody's.
-func (l *listener) greet(h *halfOpen) {
-	_ = h.c.SetDeadline(until(l.timeout))
+	_ = c.SetDeadline(until(l.door.Timeout()))
 	var buf [maxBody]byte
 	k, body, err := readMessage(h.c, &buf)
 	if err == nil && k != kindHello {
@@ -157,65 +71,29 @@ func (l *listener) greet(h *halfOpen) {
 		h.abandon()
 		return
 	}
-	_ = h.c.SetDeadline(time.Time{}) // the program may think as long as it likes
-	r := &connRequest{l: l, half: h, hello: m}
-	select {
-	case l.requests <- r:
-		// Close may have emptied the backlog just before.
-		if l.isClosed() {
-			l.refuseAll()
-		}
-	default:
-		r.refuse("the server's backlog is full; try again later")
-	}
+	_ = c.SetDeadline(time.Time{}) // the program may think as long as it likes
+	l.door.Offer(&connRequest{l: l, half: h, hello: m})
 }
 
 // Addr implements fabric.Listener.
-func (l *listener) Addr() fabric.Addr { return l.addr }
+func (l *listener) Addr() fabric.Addr { return l.door.Addr() }
 
 // Accept implements fabric.Listener.
 func (l *listener) Accept(ctx context.Context) (fabric.ConnRequest, error) {
-	if l.isClosed() {
-		return nil, l.errClosed()
+	r, err := l.door.Accept(ctx)
+	if err != nil {
+		return nil, err
 	}
-	select {
-	case r := <-l.requests:
-		return r, nil
-	case <-ctx.Done():
-		return nil, fmt.Errorf("fabric: verbs: accept at %v: %w", l.addr, ctx.Err())
-	case <-l.closed:
-		return nil, l.errClosed()
-	}
-}
-
-func (l *listener) errClosed() error {
-	return fmt.Errorf("fabric: verbs: listener at %v: %w", l.addr, fabric.ErrClosed)
+	return r, nil
 }
 
 // Close implements fabric.Listener.
 func (l *listener) Close() error {
-	err := l.errClosed()
-	l.once.Do(func() {
-		close(l.closed)
-		err = l.l.Close()
+	return l.door.Close(func() {
 		l.dev.mu.Lock()
 		delete(l.dev.listeners, l)
 		l.dev.mu.Unlock()
-		l.refuseAll()
 	})
-	return err
-}
-
-// refuseAll refuses what waits.
-func (l *listener) refuseAll() {
-	for {
-		select {
-		case r := <-l.requests:
-			r.refuse("the server has stopped listening")
-		default:
-			return
-		}
-	}
 }
 
 // connRequest implements fabric.ConnRequest.
@@ -276,7 +154,7 @@ func (r *connRequest) Accept(ctx context.Context, cfg fabric.QPConfig, private [
 // connect answers the dialer and waits until it can receive.
 func (r *connRequest) connect(ctx context.Context, q *QP, private []byte) error {
 	h := r.half
-	_ = h.c.SetDeadline(until(r.l.timeout))
+	_ = h.c.SetDeadline(until(r.l.door.Timeout()))
 	stop := h.bounded(ctx)
 	defer stop()
 	q.peer, q.peerPrivate = r.Peer(), r.hello.end.private
@@ -382,7 +260,7 @@ func (r *connRequest) Reject(private []byte) error {
 		return r.errAnswered()
 	}
 	defer r.half.abandon()
-	_ = r.half.c.SetWriteDeadline(until(r.l.timeout))
+	_ = r.half.c.SetWriteDeadline(until(r.l.door.Timeout()))
 	if err := r.half.say(kindReject, private); err != nil {
 		return fmt.Errorf("fabric: verbs: rejecting %s: %w: %w", r.half.c.RemoteAddr(), err, fabric.ErrPeerLost)
 	}
@@ -395,7 +273,7 @@ func (r *connRequest) refuse(why string) {
 		return
 	}
 	if !r.half.dev.killed.Load() {
-		_ = r.half.c.SetWriteDeadline(until(r.l.timeout))
+		_ = r.half.c.SetWriteDeadline(until(r.l.door.Timeout()))
 		r.half.refuse(why)
 	}
 	r.half.abandon()

@@ -1,0 +1,208 @@
+//go:build linux
+
+package door_test
+
+import (
+	"context"
+	"errors"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/remora-kv/remora/fabric"
+	"github.com/remora-kv/remora/fabric/internal/door"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// refused collects what was refused.
+type refused struct {
+	mu  sync.Mutex
+	all map[byte]door.Reason
+}
+
+func (r *refused) note(b byte, why door.Reason) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.all[b] = why
+}
+
+func (r *refused) count() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.all)
+}
+
+// greeter is a provider whose hello is one byte.
+type greeter struct {
+	*door.Door[byte]
+	refused  refused
+	reports  chan error
+	finished chan struct{} // by each connection that was greeted
+}
+
+func open(t *testing.T, backlog int) *greeter {
+	t.Helper()
+	g := &greeter{refused: refused{all: map[byte]door.Reason{}}, reports: make(chan error, 1000), finished: make(chan struct{}, 1000)}
+	var err error
+	g.Door, err = door.Open(fabric.Addr{Fabric: "test", Name: "127.0.0.1:0"}, fabric.ListenConfig{Backlog: backlog}, door.Config[byte]{
+		Provider: "test", Fabric: "test", Greet: g.greet, Refuse: g.refused.note, Report: func(err error) { g.reports <- err },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var wg sync.WaitGroup
+	wg.Go(g.Run)
+	t.Cleanup(func() {
+		_ = g.Close(func() {})
+		wg.Wait()
+	})
+	return g
+}
+
+func (g *greeter) greet(c *net.TCPConn) {
+	defer func() { _ = c.Close(); g.finished <- struct{}{} }()
+	var b [1]byte
+	if _, err := c.Read(b[:]); err == nil {
+		g.Offer(b[0])
+	}
+}
+
+// say connects and says hello.
+func (g *greeter) say(t *testing.T, b byte) {
+	t.Helper()
+	c := g.dial(t)
+	if _, err := c.Write([]byte{b}); err != nil {
+		t.Fatal(err)
+	}
+	<-g.finished
+	_ = c.Close()
+}
+
+func (g *greeter) dial(t *testing.T) net.Conn {
+	t.Helper()
+	c, err := net.Dial("tcp", g.Addr().Name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func TestRequestsComeInOrder(t *testing.T) {
+	g := open(t, 10)
+	for b := range byte(5) {
+		g.say(t, b)
+	}
+	for b := range byte(5) {
+		if r, err := g.Accept(t.Context()); err != nil || r != b {
+			t.Fatalf("got %d, %v; want %d", r, err, b)
+		}
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+	defer cancel()
+	if _, err := g.Accept(ctx); !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), g.Addr().Name) {
+		t.Errorf("nobody came: %v", err)
+	}
+}
+
+// D2 and D3.
+func TestRefuses(t *testing.T) {
+	g := open(t, 2)
+	for b := range byte(3) {
+		g.say(t, b)
+	}
+	if got := g.refused.all; len(got) != 1 || got[2] != door.Full {
+		t.Errorf("with a full backlog: refused %v", got)
+	}
+	if err := g.Close(func() {}); err != nil {
+		t.Fatal(err)
+	}
+	if got := g.refused.all; len(got) != 3 || got[0] != door.Closed || got[1] != door.Closed {
+		t.Errorf("after Close: refused %v", got)
+	}
+	g.Offer(7) // it was being greeted meanwhile
+	if why, ok := g.refused.all[7]; !ok || why != door.Closed {
+		t.Errorf("what came after Close was not refused")
+	}
+	if _, err := g.Accept(t.Context()); !errors.Is(err, fabric.ErrClosed) {
+		t.Errorf("Accept after Close: %v", err)
+	}
+	if err := g.Close(func() {}); !errors.Is(err, fabric.ErrClosed) {
+		t.Errorf("a second Close: %v", err)
+	}
+}
+
+// D3, with everything at the same time: each is accepted or refused, once.
+func TestCloseAmongRequests(t *testing.T) {
+	for range 50 {
+		g := open(t, 4)
+		const n = 8
+		var wg sync.WaitGroup
+		accepted := 0
+		wg.Go(func() {
+			for {
+				if _, err := g.Accept(context.Background()); err != nil {
+					return
+				}
+				accepted++
+			}
+		})
+		for b := range byte(n) {
+			wg.Go(func() { g.Offer(b) })
+		}
+		wg.Go(func() { _ = g.Close(func() {}) })
+		wg.Wait()
+		if got := accepted + g.refused.count(); got != n {
+			t.Fatalf("%d were accepted and %d refused, of %d", accepted, g.refused.count(), n)
+		}
+	}
+}
+
+// D1: those who say nothing are greeted up to a limit, and the rest is closed.
+func TestSilentPeers(t *testing.T) {
+	g := open(t, 1)
+	conns := make([]net.Conn, 0, 300)
+	for range 300 {
+		conns = append(conns, g.dial(t))
+	}
+	err := <-g.reports
+	if !strings.Contains(err.Error(), "256 connections are saying hello") {
+		t.Errorf("reported: %v", err)
+	}
+	for range 300 - 256 - 1 {
+		<-g.reports
+	}
+	for _, c := range conns {
+		_ = c.Close()
+	}
+	for range 256 {
+		<-g.finished
+	}
+	g.say(t, 1)
+	if r, err := g.Accept(t.Context()); err != nil || r != 1 {
+		t.Errorf("after they are gone: %d, %v", r, err)
+	}
+}
+
+func TestWrongAddresses(t *testing.T) {
+	g := open(t, 1)
+	for name, want := range map[string]string{
+		g.Addr().Name:   "another process listens there",
+		"192.0.2.1:1":   "this host has no such address",
+		"127.0.0.1:bad": "listen at",
+	} {
+		_, err := door.Open(fabric.Addr{Fabric: "test", Name: name}, fabric.ListenConfig{}, door.Config[byte]{Provider: "test"})
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", name, err, want)
+		}
+	}
+	for _, cfg := range []fabric.ListenConfig{{Backlog: -1}, {HandshakeTimeout: -1}} {
+		if _, err := door.Open(g.Addr(), cfg, door.Config[byte]{}); !errors.Is(err, fabric.ErrInvalid) {
+			t.Errorf("%+v: %v", cfg, err)
+		}
+	}
+}
