@@ -26,7 +26,18 @@
 //	    they are compared with the model, checked (S7) and closed, and nothing is
 //	    left in the arena.
 //	R2  A watchdog ends a case that hangs. A panic of the engine is a failure.
-//	R3  Random choices come from the seed in the log of a failed case.
+//	R3  Random choices depend on the seed and the iterations (Options), and on
+//	    nothing else. A case that fails tells the command that repeats it.
+//
+// # Other choices
+//
+// A run makes the same choices as the one before. Others are made, and more of
+// them, by two variables of the environment:
+//
+//	REMORA_SEED=7 REMORA_ITERATIONS=10 go test -run Conformance ./store/...
+//
+// An engine must hold under every seed: what a case demands is never so close to
+// what is likely that another seed may miss it.
 //
 // # Table and model
 //

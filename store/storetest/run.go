@@ -2,7 +2,6 @@ package storetest
 
 import (
 	"testing"
-	"time"
 
 	"github.com/remora-kv/remora/store"
 )
@@ -40,29 +39,16 @@ type Engine struct {
 	Refill float64
 }
 
-// Options change how the suite runs. The zero value is what Run uses.
-type Options struct {
-	// Iterations multiplies the repetitions of the cases that try at random; 0
-	// means 1. A nightly run may say 50.
-	Iterations int
-	// Seed, when not 0, is mixed into the random choices of all cases.
-	Seed uint64
-	// Watchdog ends a case that hangs. 0 means DefaultWatchdog.
-	Watchdog time.Duration
-}
-
-// DefaultWatchdog is how long a case may take.
-const DefaultWatchdog = 120 * time.Second
-
 // Run checks an engine against the contract.
 func Run(t *testing.T, engine Engine) {
 	t.Helper()
 	RunWith(t, engine, Options{})
 }
 
-// RunWith is Run with options.
+// RunWith is Run with options. What they leave open comes from the environment.
 func RunWith(t *testing.T, engine Engine, opt Options) {
 	t.Helper()
+	opt = opt.complete(t)
 	for _, c := range allCases() {
 		if engine.has(c.mode) {
 			t.Run(c.name, func(t *testing.T) { runCase(t, c, engine, opt) })

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -21,7 +22,7 @@ var excused = []string{"S6/allocs/", "S6/allocs-full/", "S4/heap/", "S1/64MiB/"}
 func TestPlain(t *testing.T) {
 	for _, c := range allCases() {
 		if !slices.ContainsFunc(excused, func(e string) bool { return strings.HasPrefix(c.name, e) }) {
-			t.Run(c.name, func(t *testing.T) { runCase(t, c, plainEngine, Options{}) })
+			t.Run(c.name, func(t *testing.T) { runCase(t, c, plainEngine, Options{}.complete(t)) })
 		}
 	}
 }
@@ -107,7 +108,16 @@ func (r *recorder) Error(args ...any) {
 	r.Logf("%s", fmt.Sprint(args...))
 }
 
+func (r *recorder) Fatalf(format string, args ...any) {
+	r.Error(fmt.Sprintf(format, args...))
+	runtime.Goexit()
+}
+
 func (r *recorder) Errorf(format string, args ...any) { r.Error(fmt.Sprintf(format, args...)) }
+
+// plainOptions do not depend on the environment: what a case notices was chosen
+// for these.
+var plainOptions = Options{Iterations: 1, Watchdog: DefaultWatchdog}
 
 // TestFlaws runs cases on engines that break one rule each, and expects them to
 // notice. TestPlain has shown that they pass on the same engine without a flaw.
@@ -127,7 +137,7 @@ func TestFlaws(t *testing.T) {
 					t.Fatalf("there is no case %s", name)
 				}
 				r := &recorder{TB: t}
-				runCase(r, c, f.engine(), Options{})
+				runCase(r, c, f.engine(), plainOptions)
 				line, _, _ := strings.Cut(r.log.String(), "\n")
 				if !r.failed {
 					t.Errorf("%s did not notice: %s", name, r.log.String())
@@ -188,7 +198,7 @@ func TestAllocFlaws(t *testing.T) {
 				continue
 			}
 			r := &recorder{TB: t}
-			if runCase(r, c, engine, Options{}); !r.failed {
+			if runCase(r, c, engine, plainOptions); !r.failed {
 				t.Errorf("%s: %s did not notice: %s", f.name, c.name, r.log.String())
 			}
 		}

@@ -32,10 +32,6 @@ type trial struct {
 func runCase(tb testing.TB, c *testCase, engine Engine, opt Options) {
 	tb.Helper()
 	t := &trial{TB: tb, engine: engine, mode: c.mode, opt: opt, seed: seedOf(c.name) ^ opt.Seed}
-	limit := opt.Watchdog
-	if limit == 0 {
-		limit = DefaultWatchdog
-	}
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -45,16 +41,16 @@ func runCase(tb testing.TB, c *testCase, engine Engine, opt Options) {
 			table.close()
 		}
 	}()
-	dog := time.NewTimer(limit)
+	dog := time.NewTimer(opt.Watchdog)
 	defer dog.Stop()
 	select {
 	case <-done:
 	case <-dog.C:
 		buf := make([]byte, 1<<20)
-		tb.Errorf("watchdog: the case took more than %v. All goroutines:\n%s", limit, buf[:runtime.Stack(buf, true)])
+		tb.Errorf("watchdog: the case took more than %v. All goroutines:\n%s", opt.Watchdog, buf[:runtime.Stack(buf, true)])
 	}
 	if tb.Failed() {
-		tb.Logf("engine %s, seed %#x; the rule: %s", engine.Name, t.seed, c.rule)
+		tb.Logf("engine %s; the rule: %s\nto repeat: %s", engine.Name, c.rule, opt.repeat(tb.Name()))
 	} else if t.skipped != "" {
 		tb.Skip(t.skipped)
 	}
@@ -93,7 +89,7 @@ func (t *trial) times(n int) int {
 	if raceBuild {
 		n = max(n/8, min(n, 2))
 	}
-	return n * max(t.opt.Iterations, 1)
+	return n * t.opt.Iterations
 }
 
 // random returns the generator number n of this case.

@@ -1,0 +1,69 @@
+package storetest
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestOptionsFromEnvironment(t *testing.T) {
+	t.Setenv(SeedVar, "0xfeed")
+	t.Setenv(IterationsVar, "3")
+	if got := (Options{}).complete(t); got != (Options{Iterations: 3, Seed: 0xfeed, Watchdog: 3 * DefaultWatchdog}) {
+		t.Errorf("options from the environment: %+v", got)
+	}
+	given := Options{Iterations: 5, Seed: 7, Watchdog: time.Minute}
+	if got := given.complete(t); got != given {
+		t.Errorf("the environment made %+v out of %+v", got, given)
+	}
+	t.Setenv(SeedVar, "")
+	t.Setenv(IterationsVar, "")
+	if got := (Options{}).complete(t); got != plainOptions {
+		t.Errorf("options without an environment: %+v, want %+v", got, plainOptions)
+	}
+}
+
+func TestOptionsRejectWhatIsNoNumber(t *testing.T) {
+	for name, text := range map[string]string{SeedVar: "many", IterationsVar: "-1"} {
+		t.Run(name, func(t *testing.T) {
+			t.Setenv(name, text)
+			r := &recorder{TB: t}
+			done := make(chan struct{})
+			go func() {
+				defer close(done)
+				Options{}.complete(r)
+			}()
+			<-done
+			if !r.failed || !strings.Contains(r.log.String(), name+"="+text) {
+				t.Errorf("%s=%s: failed %v, %s", name, text, r.failed, r.log.String())
+			}
+		})
+	}
+}
+
+// A case that fails tells the command that repeats it, and another seed makes
+// other choices.
+func TestRepeat(t *testing.T) {
+	choices := func(opt Options) (chosen uint64, log string) {
+		r := &recorder{TB: t}
+		c := &testCase{name: "S0/fails/cache", run: func(t *trial) {
+			chosen = t.random(0).Uint64()
+			t.Fatalf("as it should")
+		}}
+		runCase(r, c, plainEngine, opt)
+		return chosen, r.log.String()
+	}
+	opt := Options{Seed: 0xabc, Iterations: 4}.complete(t)
+	first, log := choices(opt)
+	want := "REMORA_SEED=0xabc REMORA_ITERATIONS=4 go test "
+	if !strings.Contains(log, want) || !strings.Contains(log, "-run '^TestRepeat$'") {
+		t.Errorf("the failure does not tell %q of this test: %s", want, log)
+	}
+	if again, _ := choices(opt); again != first {
+		t.Error("the same seed made another choice")
+	}
+	opt.Seed++
+	if other, _ := choices(opt); other == first {
+		t.Error("another seed made the same choice")
+	}
+}
