@@ -80,7 +80,8 @@ func flood(t *trial, hash func(i uint64) uint64) {
 	}
 }
 
-// besideFlood has keys that collide and others that do not.
+// besideFlood has keys that collide and others that do not: next to none of the
+// others is lost or refused.
 func besideFlood(t *trial) {
 	tb := t.open()
 	plain := tb.hash
@@ -94,8 +95,8 @@ func besideFlood(t *trial) {
 			tb.tryPut(numbered(i*10+j, 16), store.Entry{Value: pattern(uint64(j), 20)}, store.Always())
 		}
 		tb.hash = plain
-		key := numbered(i, 24)
-		tb.mustPut(key, pattern(uint64(i), 20))
+		// By chance some of them collide too, and pay for it.
+		tb.tryPut(numbered(i, 24), store.Entry{Value: pattern(uint64(i), 20)}, store.Always())
 	}
 	for i := range n {
 		if tb.get(numbered(i, 24)) != nil {
