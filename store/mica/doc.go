@@ -83,7 +83,8 @@
 //	    room, and entries come first in it.
 //	M6  A bucket has at most 8 lines (89 entries), and at most 32 entries of one
 //	    hash. What is beyond is refused by a Store, and takes the place of the
-//	    oldest item of the bucket in a Cache (S8).
+//	    oldest item of the bucket in a Cache, or of its hash if those are too many
+//	    (S8).
 //	M7  In a Cache with FIFO items are evicted in the order in which they were
 //	    written, but for those of M6 and those displaced while the index waits for
 //	    memory. A Put spares 8 items on average and 128 at most.

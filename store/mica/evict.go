@@ -106,20 +106,20 @@ func (t *Table) kill(at int, m meta) {
 	t.count(m, -1)
 }
 
-// displace gives the slot of an item of a bucket, of those with a tag if it is
-// not 0, to another one: the oldest that was not used, if there is one.
-func (t *Table) displace(hash uint64, tag byte, position uint32, now int64) {
+// displace gives the slot of one of its peers to an item: the oldest that was not
+// used, if there is one.
+func (t *Table) displace(p peers, position uint32, now int64) {
 	if t.keeping {
 		panic("mica: a Store has no entry for an item although it was counted")
 	}
 	var oldest slot
 	rank := math.MaxInt
-	for number := t.bucketOf(hash); ; {
+	for number := t.bucketOf(p.hash); ; {
 		at := t.lineOffset(number)
 		l := t.lineAt(at)
 		for i := range l.entries() {
 			item := t.offset(l.position(i))
-			if r := t.rank(item); r < rank && (tag == 0 || tag == l[i]) {
+			if r := t.rank(item); r < rank && p.has(t, l[i], item) {
 				oldest, rank = slot{at, i, item}, r
 			}
 		}
@@ -132,7 +132,7 @@ func (t *Table) displace(hash uint64, tag byte, position uint32, now int64) {
 	m := t.metaOf(oldest.at)
 	t.countGone(oldest.at, m, now)
 	t.kill(oldest.at, m)
-	t.lineAt(oldest.line).set(oldest.i, tagOf(hash), position)
+	t.lineAt(oldest.line).set(oldest.i, tagOf(p.hash), position)
 }
 
 // rank orders items by how much they are worth: what is used is worth more.

@@ -67,13 +67,12 @@ func (t *Table) admits(d *draft, s slot) bool {
 // hasSlot says whether an entry can be made for a hash. If need be it lets the
 // log make room for the index, or reclaims an item that has expired.
 func (t *Table) hasSlot(hash uint64, now int64) bool {
-	tag := tagOf(hash)
-	c := t.chainOf(t.bucketOf(hash), tag)
+	c := t.chainOf(t.bucketOf(hash), tagOf(hash))
 	switch {
-	case c.crowded():
-		return t.reclaimIn(hash, 0, now)
 	case t.flooded(&c, hash):
-		return t.reclaimIn(hash, tag, now)
+		return t.reclaimIn(equalPeers(hash), now)
+	case c.crowded():
+		return t.reclaimIn(allPeers(hash), now)
 	case c.full() && !t.lineIsFree():
 		t.finishPass(now)
 		if !t.lineIsFree() && t.beginPass() {
@@ -84,14 +83,14 @@ func (t *Table) hasSlot(hash uint64, now int64) bool {
 	return true
 }
 
-// reclaimIn drops an item of a bucket that has expired, of those with a tag if
-// it is not 0. It returns false if there is none.
-func (t *Table) reclaimIn(hash uint64, tag byte, now int64) bool {
-	for number := t.bucketOf(hash); !t.pins.any(); {
+// reclaimIn drops one of the peers of an item that has expired. It returns false
+// if there is none.
+func (t *Table) reclaimIn(p peers, now int64) bool {
+	for number := t.bucketOf(p.hash); !t.pins.any(); {
 		l := t.line(number)
 		for i := range l.entries() {
 			at := t.offset(l.position(i))
-			if m := t.metaOf(at); (tag == 0 || tag == l[i]) && t.expired(at, m, now) {
+			if m := t.metaOf(at); t.expired(at, m, now) && p.has(t, l[i], at) {
 				t.stats.Expired++
 				t.kill(at, m)
 				t.remove(slot{t.lineOffset(number), i, at})

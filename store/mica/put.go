@@ -123,12 +123,14 @@ func (t *Table) addEntry(hash uint64, position uint32, now int64) {
 	tag := tagOf(hash)
 	c := t.chainOf(t.bucketOf(hash), tag)
 	switch {
-	case c.crowded() && c.alike < maxAlike:
-		t.displace(hash, 0, position, now)
-	case c.crowded(), t.flooded(&c, hash):
-		t.displace(hash, tag, position, now)
+	case t.flooded(&c, hash):
+		t.displace(equalPeers(hash), position, now)
+	case c.crowded() && c.alike >= maxAlike:
+		t.displace(taggedPeers(hash), position, now)
+	case c.crowded():
+		t.displace(allPeers(hash), position, now)
 	case c.full() && !t.lineIsFree():
-		t.displace(hash, 0, position, now)
+		t.displace(allPeers(hash), position, now)
 		t.starve(now)
 	default:
 		t.push(&c, tag, position)

@@ -1,0 +1,106 @@
+package mica
+
+import (
+	"encoding/binary"
+	"errors"
+	"testing"
+
+	"github.com/remora-kv/remora/store"
+)
+
+// Hashes of the keys of a flood, by their numbers: all are of one bucket.
+const (
+	flooding  = 0x7000005           // keys below 1000
+	sameTag   = flooding | 1<<50    // keys below 2000
+	otherTags = flooding | 0x80<<40 // all others, about
+)
+
+// newFlooded makes a table whose keys have these hashes.
+func newFlooded(t *testing.T, with ...func(*store.Config)) *rig {
+	r := newRig(t, with...)
+	r.hash = func(key []byte) uint64 {
+		switch n := binary.BigEndian.Uint64(key); {
+		case n < 1000:
+			return flooding
+		case n < 2000:
+			return sameTag
+		default:
+			return otherTags | n%3<<41 // none of them a flood
+		}
+	}
+	if tagOf(flooding) != tagOf(sameTag) || tagOf(flooding) == tagOf(otherTags) {
+		t.Fatal("the tags are not what the test needs")
+	}
+	return r
+}
+
+func (r *rig) putUntil(i int, expires int64) error {
+	_, err := r.Put(r.key(numbered(i, 16)), store.Entry{Expires: expires}, store.Always(), r.now)
+	return err
+}
+
+// A flood takes the places of its own items that have expired, and not those of
+// others in its bucket: then it would have more than it may (M6).
+func TestFloodReclaimsItsOwn(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		before int // entries of another tag
+		other  int // the item that expires beside the flood
+	}{
+		{"of the same tag", 0, 1000},
+		{"in a crowded bucket", maxEntries - maxAlike - 1, 5000},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := newFlooded(t, keeping)
+			for i := range maxAlike {
+				r.put(numbered(i, 16), nil)
+			}
+			for i := range c.before {
+				r.put(numbered(2000+i, 16), nil)
+			}
+			if err := r.putUntil(c.other, 10); err != nil {
+				t.Fatal(err)
+			}
+			r.now = 10
+			if err := r.putUntil(100, 0); !errors.Is(err, store.ErrFull) {
+				t.Fatalf("item %d of a flood: %v", maxAlike+1, err)
+			}
+			r.check()
+			if err := r.Touch(r.key(numbered(3, 16)), 20, r.now); err != nil {
+				t.Fatal(err)
+			}
+			r.now = 20
+			if err := r.putUntil(100, 0); err != nil {
+				t.Fatalf("one of the flood has expired: %v", err)
+			}
+		})
+	}
+}
+
+// In a Cache a flood displaces its own items only.
+func TestFloodDisplacesItsOwn(t *testing.T) {
+	r := newFlooded(t)
+	const others = 10
+	for i := range others {
+		r.put(numbered(1000+i, 16), nil)
+	}
+	for i := range 500 {
+		r.put(numbered(i, 16), nil)
+		same := 0
+		r.Each(r.now, func(k store.Key, _ store.Item) bool {
+			if k.Hash == flooding {
+				same++
+			}
+			return true
+		})
+		if same > maxAlike {
+			t.Fatalf("%d items of one hash", same)
+		}
+	}
+	for i := range others {
+		if _, err := r.Get(r.key(numbered(1000+i, 16)), r.now); err != nil {
+			t.Errorf("item %d of another hash: %v", i, err)
+		}
+	}
+	r.check()
+}
