@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"slices"
 
 	"github.com/remora-kv/remora/store"
 )
@@ -177,6 +178,9 @@ func (c *checker) checkIndex() {
 			entries++
 			c.checkEntry(bucket, number, tag, position)
 		})
+		if lines*spillSlots > maxAlike {
+			c.checkFlood(bucket)
+		}
 		if len(c.faults) >= maxFaults {
 			return
 		}
@@ -260,5 +264,24 @@ func (c *checker) checkEntry(bucket, number uint64, tag byte, position uint32) {
 	}
 	if !ok {
 		c.fault("line %d of bucket %d refers to %d, where its item is not", number, bucket, at)
+	}
+}
+
+// checkFlood holds that no hash has too many entries of a bucket (M6).
+func (c *checker) checkFlood(bucket uint64) {
+	var hashes [maxEntries]uint64
+	n := 0
+	c.eachEntry(bucket, func(_ uint64, _ byte, position uint32) {
+		if at, m, ok := c.itemAt(position); ok && n < maxEntries {
+			hashes[n] = c.hash(c.keyOf(at, m))
+			n++
+		}
+	})
+	slices.Sort(hashes[:n])
+	for i := maxAlike; i < n; i++ {
+		if hashes[i] == hashes[i-maxAlike] {
+			c.fault("bucket %d has more than %d items of one hash", bucket, maxAlike)
+			return
+		}
 	}
 }

@@ -104,3 +104,29 @@ func TestFloodDisplacesItsOwn(t *testing.T) {
 	}
 	r.check()
 }
+
+// Check notices more items of one hash than there may be.
+func TestCheckNoticesFlood(t *testing.T) {
+	table, err := New(store.Config{Memory: store.MinMemory, Mode: store.Store})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = table.Close() }()
+	r := &rig{TB: t, Table: table, now: 1}
+	other := uint64(sameTag)
+	r.hash = func(key []byte) uint64 {
+		if binary.BigEndian.Uint64(key) == 1000 {
+			return other
+		}
+		return flooding
+	}
+	for i := range maxAlike {
+		r.put(numbered(i, 16), nil)
+	}
+	r.put(numbered(1000, 16), nil)
+	r.check()
+	other = flooding // of the same bucket and tag, so that nothing else is wrong
+	if err := r.Check(); !errors.Is(err, store.ErrCorrupt) {
+		t.Errorf("Check does not notice %d items of one hash: %v", maxAlike+1, err)
+	}
+}
