@@ -1,11 +1,6 @@
 package mica
 
-import (
-	"os"
-	"testing"
-
-	"github.com/remora-kv/remora/store"
-)
+import "testing"
 
 // The index grows and shrinks bucket by bucket, and loses nothing on the way.
 func TestIndexGrowsAndShrinks(t *testing.T) {
@@ -122,38 +117,5 @@ func TestOverheadOfFullCache(t *testing.T) {
 	}
 	if used := float64(st.IndexBytes+st.ItemBytes) / float64(st.Memory); used < 0.95 {
 		t.Errorf("only %.1f %% of the memory is used", 100*used)
-	}
-}
-
-// TestHuge is 100 million items of 16 + 32 bytes in 12 GiB. It needs 8 GiB of
-// memory and a minute, so it runs on demand: REMORA_HUGE=1.
-func TestHuge(t *testing.T) {
-	if os.Getenv("REMORA_HUGE") == "" {
-		t.Skip("set REMORA_HUGE=1 to run it")
-	}
-	const n = 100_000_000
-	cfg := store.Config{Memory: 12 << 30, Mode: store.Store, Seed: 1}
-	table, err := New(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	key, value := make([]byte, 16), make([]byte, 32)
-	r := &rig{TB: t, Table: table, now: 1}
-	for i := range n {
-		copy(key, numbered(i, 8))
-		r.put(key, value)
-		if (i+1)%(n/10) == 0 {
-			t.Logf("%9d items: %.3f bytes each beside key and value", i+1, r.overhead())
-		}
-	}
-	t.Logf("%+v; %d buckets, %d overflow lines", table.Stats(), table.buckets(), table.spill)
-	for i := 0; i < n; i += 997 {
-		copy(key, numbered(i, 8))
-		if _, err := table.Get(cfg.Seed.Key(key), 1); err != nil {
-			t.Fatalf("item %d: %v", i, err)
-		}
-	}
-	if err := table.Close(); err != nil {
-		t.Fatal(err)
 	}
 }

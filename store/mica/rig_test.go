@@ -34,6 +34,17 @@ func newRig(tb testing.TB, with ...func(*store.Config)) *rig {
 	for _, change := range with {
 		change(&cfg)
 	}
+	tb.Cleanup(func() {
+		if left := cfg.Arena.Stats(); len(left) > 0 {
+			tb.Errorf("memory is left: %+v", left)
+		}
+	})
+	return newRigOf(tb, cfg)
+}
+
+// newRigOf makes a rig in an arena that may have others.
+func newRigOf(tb testing.TB, cfg store.Config) *rig {
+	tb.Helper()
 	t, err := New(cfg)
 	if err != nil {
 		tb.Fatal(err)
@@ -43,9 +54,6 @@ func newRig(tb testing.TB, with ...func(*store.Config)) *rig {
 		r.check()
 		if err := t.Close(); err != nil {
 			tb.Error(err)
-		}
-		if left := cfg.Arena.Stats(); len(left) > 0 {
-			tb.Errorf("memory is left: %+v", left)
 		}
 	})
 	return r
