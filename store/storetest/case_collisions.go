@@ -39,6 +39,7 @@ var floods = []struct {
 	{"equal-high-32", func(i uint64) uint64 { return patternWord(i, 0)>>32 | 0x12345678<<32 }},
 	{"counting", func(i uint64) uint64 { return i }},
 	{"counting-high", func(i uint64) uint64 { return i << 56 }},
+	{"three-hashes", func(i uint64) uint64 { return i%3<<56 | 0x123456789abc }},
 }
 
 // byNumber makes a hash of numbered keys from one of numbers.
@@ -46,7 +47,7 @@ func byNumber(hash func(i uint64) uint64) func(key []byte) uint64 {
 	return func(key []byte) uint64 { return hash(binary.BigEndian.Uint64(key)) }
 }
 
-// flood does everything with keys that collide.
+// flood does everything with keys that collide, while some of them expire.
 func flood(t *trial, hash func(i uint64) uint64) {
 	tb := t.open()
 	tb.hash = byNumber(hash)
@@ -59,9 +60,10 @@ func flood(t *trial, hash func(i uint64) uint64) {
 		case 0:
 			tb.tryDel(key, store.Always())
 		case 1:
-			tb.tryTouch(key, 1000)
+			tb.tryTouch(key, tb.now+1+random.Int64N(100))
 		case 2, 3, 4:
 			tb.get(key)
+			tb.now += random.Int64N(2)
 		default:
 			_, err := tb.put(key, store.Entry{Value: pattern(uint64(i), random.IntN(200))}, store.Always())
 			if err == nil {
