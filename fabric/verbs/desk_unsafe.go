@@ -2,8 +2,6 @@
 
 package verbs
 
-// #cgo noescape rm_post_and_poll
-// #cgo nocallback rm_post_and_poll
 // #include "shim.h"
 import "C"
 
@@ -83,8 +81,9 @@ type desk struct {
 	segs  []sge // most per request
 	done  []workCompletion
 	most  int
+	call  *C.struct_rm_post_call
 
-	sendAddr, recvAddr, doneAddr uintptr
+	sendAddr, recvAddr, doneAddr, callAddr uintptr
 }
 
 // newDesk makes a desk for requests of at most most segments. Requests are
@@ -94,9 +93,10 @@ func newDesk(a *arena.Arena, most int) (*desk, error) {
 		sendBytes = chainMax * int(unsafe.Sizeof(sendWR{}))
 		recvBytes = chainMax * int(unsafe.Sizeof(recvWR{}))
 		doneBytes = batchMax * int(unsafe.Sizeof(workCompletion{}))
+		callBytes = C.sizeof_struct_rm_post_call
 	)
 	segBytes := chainMax * most * int(unsafe.Sizeof(sge{}))
-	b, err := a.Alloc("verbs desk", sendBytes+recvBytes+doneBytes+segBytes)
+	b, err := a.Alloc("verbs desk", sendBytes+recvBytes+doneBytes+segBytes+callBytes)
 	if err != nil {
 		return nil, err
 	}
@@ -112,6 +112,9 @@ func newDesk(a *arena.Arena, most int) (*desk, error) {
 	d.doneAddr = uintptr(p)
 	p = unsafe.Add(p, doneBytes)
 	d.segs = unsafe.Slice((*sge)(p), chainMax*most)
+	p = unsafe.Add(p, segBytes)
+	d.call, d.callAddr = (*C.struct_rm_post_call)(p), uintptr(p)
+	d.call.first, d.call.wc, d.call.room = C.uintptr_t(d.sendAddr), C.uintptr_t(d.doneAddr), batchMax
 	for i := range chainMax {
 		list := uint64(uintptr(unsafe.Pointer(&d.segs[i*most])))
 		d.send[i].list, d.recv[i].list = list, list
@@ -127,7 +130,8 @@ func (d *desk) free() error { return d.block.Free() }
 
 // postAndPoll is postSend of n requests and poll of a whole batch in one call.
 func (q hwQP) postAndPoll(d *desk, n int, c hwCQ) (posted, got int, err syscall.Errno) {
-	r := int64(C.rm_post_and_poll(C.uintptr_t(q), C.uintptr_t(d.sendAddr), C.int32_t(n),
-		C.uintptr_t(c), batchMax, C.uintptr_t(d.doneAddr)))
-	return int(uint16(r)), int(uint16(r >> 16)), syscall.Errno(r >> 32)
+	x := d.call
+	x.qp, x.cq, x.n = C.uintptr_t(q), C.uintptr_t(c), C.int32_t(n)
+	C.rm_post_and_poll(C.uintptr_t(d.callAddr))
+	return int(x.posted), int(x.got), syscall.Errno(x.err)
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/remora-kv/remora/fabric"
+	"github.com/remora-kv/remora/internal/fence"
 )
 
 // The parts of a wr_id (I1).
@@ -174,7 +175,7 @@ func (q *QP) sendDone(w *workCompletion, out *fabric.Completion) int {
 	s := &q.sends[slot&q.sendMask]
 	q.sendKnown, q.waiting = slot+1, 0
 	if q.dev.quirks.SilentTarget {
-		q.stats.known.Store(q.sendKnown)
+		fence.Publish64(&q.stats.known, q.sendKnown)
 	}
 	if w.status == wcOK {
 		q.executed(s)

@@ -36,11 +36,7 @@ func (q *QP) Post(wrs []fabric.WR) (int, error) {
 	for n := 0; ; {
 		k, err := q.fill(wrs[n:], n)
 		if k > 0 {
-			if q.dev.quirks.SilentTarget {
-				q.stats.posted.Store(q.sendPosted + uint64(k))
-			}
 			posted, errno := q.give(k)
-			q.posted(posted)
 			n += posted
 			if errno != 0 {
 				return n, q.refused(errno)
@@ -52,48 +48,63 @@ func (q *QP) Post(wrs []fabric.WR) (int, error) {
 	}
 }
 
-// give hands the first k requests of the desk to the adapter. Completions that
-// are there come along for the next Poll, because half of what either costs is
-// the call into C. They do not while a waiter is about to sleep, and not when
-// there are some already.
-func (q *QP) give(k int) (int, syscall.Errno) {
+// give hands the first k requests of the desk to the adapter and counts those
+// that it has taken. Completions that are there come along for the next Poll,
+// because half of what either costs is the call into C. They do not while a
+// waiter is about to sleep, and not when there are some already.
+func (q *QP) give(k int) (posted int, errno syscall.Errno) {
+	if q.dev.quirks.SilentTarget {
+		fence.Publish64(&q.stats.posted, q.sendPosted+uint64(k))
+	}
 	c := q.send
 	if c.ahead != c.aheadEnd || c.asleep.Load() != 0 {
-		return q.hw.postSend(c.desk, k)
+		posted, errno = q.hw.postSend(c.desk, k)
+	} else {
+		posted, c.aheadEnd, errno = q.hw.postAndPoll(c.desk, k, c.hw.cq)
+		c.ahead = 0
 	}
-	posted, got, errno := q.hw.postAndPoll(c.desk, k, c.hw.cq)
-	c.ahead, c.aheadEnd = 0, got
+	q.sendPosted += uint64(posted)
+	if q.rnr.limit != 0 && !q.isTimed {
+		q.isTimed, q.waiting = true, 0
+		c.timed = append(c.timed, q)
+	}
 	return posted, errno
 }
 
 // fill writes requests to the desk, as many as fit there and are right, and
 // returns their number. before is how many of the chain came before.
 func (q *QP) fill(wrs []fabric.WR, before int) (int, error) {
-	for i := range wrs {
-		if i == chainMax {
-			return i, nil
-		}
-		slot := q.sendPosted + uint64(i)
-		if slot-q.sendRetired >= q.sendDepth {
-			return i, fabric.ErrQueueFull
-		}
+	slot := q.sendPosted
+	room := q.sendDepth - (slot - q.sendRetired)
+	n := min(len(wrs), chainMax, int(room))
+	for i := range n {
 		w := &wrs[i]
-		if err := fabric.ValidateWR(w, q.transport, q.domain, &q.dev.lim); err != nil {
+		err := fabric.ValidateWR(w, q.transport, q.domain, &q.dev.lim)
+		if err == nil {
+			err = q.write(i, slot, w)
+		}
+		if err != nil {
 			return i, &fabric.PostError{Index: before + i, Err: err}
 		}
-		if err := q.write(i, slot, w); err != nil {
-			return i, &fabric.PostError{Index: before + i, Err: err}
-		}
+		slot++
 	}
-	return len(wrs), nil
+	if n == len(wrs) || n == chainMax {
+		return n, nil
+	}
+	return n, fabric.ErrQueueFull
 }
 
 // write writes request i of the desk, which will be in the given slot.
 func (q *QP) write(i int, slot uint64, w *fabric.WR) error {
 	d := q.send.desk
 	x := &d.send[i]
-	var total int
-	x.segs, total = d.gather(i, &w.Local, w.More)
+	total := w.Local.Len
+	if total != 0 && len(w.More) == 0 {
+		d.segs[i*d.most].set(&w.Local)
+		x.segs = 1
+	} else {
+		x.segs, total = d.gather(i, &w.Local, w.More)
+	}
 	x.id = q.sendID | slot&slotMask
 	x.opcode = opcodes[w.Op]
 	x.flags = sendFlags[w.Flags&7] | q.always
@@ -154,15 +165,6 @@ func (s *sge) set(seg *fabric.Seg) {
 	r := seg.Region.Provider().(*region) //nolint:errcheck // its domain is of this package
 	// A receive may be longer than any message.
 	s.addr, s.len, s.lkey = r.addr+uint64(seg.Off), uint32(min(seg.Len, 1<<31-1)), r.lkey
-}
-
-// posted counts requests that the adapter has taken.
-func (q *QP) posted(n int) {
-	q.sendPosted += uint64(n)
-	if q.rnr.limit != 0 && !q.isTimed {
-		q.isTimed, q.waiting = true, 0
-		q.send.timed = append(q.send.timed, q)
-	}
 }
 
 // refused says that the adapter does not take a request that is right.

@@ -485,11 +485,14 @@ int32_t rm_poll_cq(uintptr_t cq, int32_t n, uintptr_t wc)
 	return ibv_poll_cq((struct ibv_cq *)cq, n, (struct ibv_wc *)wc);
 }
 
-int64_t rm_post_and_poll(uintptr_t qp, uintptr_t first, int32_t n, uintptr_t cq, int32_t room, uintptr_t wc)
+void rm_post_and_poll(uintptr_t call)
 {
-	int64_t posted = rm_post_send(qp, first, n);
-	int32_t got = rm_poll_cq(cq, room, wc);
-	return got > 0 ? posted | (int64_t)got << 16 : posted;
+	struct rm_post_call *c = (struct rm_post_call *)call;
+	int64_t sent = rm_post_send(c->qp, c->first, c->n);
+	int32_t got = rm_poll_cq(c->cq, c->room, c->wc);
+	c->err = (int32_t)(sent >> 32);
+	c->posted = (int32_t)sent;
+	c->got = got > 0 ? got : 0;
 }
 
 void rm_nothing(uintptr_t a, uintptr_t b, int32_t n)

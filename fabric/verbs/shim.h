@@ -147,10 +147,15 @@ int rm_destroy_ah(uintptr_t ah);
 // returns errno << 32 | requests posted.
 int64_t rm_post_send(uintptr_t qp, uintptr_t first, int32_t n);
 int64_t rm_post_recv(uintptr_t qp, uintptr_t first, int32_t n);
-// rm_post_and_poll is rm_post_send followed by rm_poll_cq for up to room
-// completions, in one call. It returns errno << 32 | completions << 16 |
-// requests posted.
-int64_t rm_post_and_poll(uintptr_t qp, uintptr_t first, int32_t n, uintptr_t cq, int32_t room, uintptr_t wc);
+// rm_post_and_poll is rm_post_send followed by rm_poll_cq, in one call. What it
+// is given and what it answers are in memory that both sides know: passing
+// them costs more than the work that is done here.
+struct rm_post_call {
+	uintptr_t qp, first, cq, wc;
+	int32_t n, room;          // requests to post, completions to poll at most
+	int32_t err, posted, got; // errno, requests posted, completions polled
+};
+void rm_post_and_poll(uintptr_t call);
 // rm_poll_cq fills up to n completions and returns their number, or a negative
 // number.
 int32_t rm_poll_cq(uintptr_t cq, int32_t n, uintptr_t wc);
