@@ -230,7 +230,7 @@ func (c *CQ) who(tag uint32) *QP {
 // note has the owner settle a queue pair on its next poll, and wakes it.
 func (c *CQ) note(q *QP) {
 	c.mu.Lock()
-	if c.released {
+	if c.released || q.State() == fabric.StateClosed { // nobody settles it any more
 		c.mu.Unlock()
 		return
 	}

@@ -147,7 +147,7 @@ func (c *CQ) pull() {
 }
 
 // empty forgets what a closed queue pair leaves behind, so that it takes no
-// room (I3). What it had done is counted.
+// room (I3), nor memory while nobody polls. What it had done is counted.
 func (c *CQ) empty(q *QP, tag uint32) {
 	c.pull()
 	var out fabric.Completion
@@ -161,6 +161,9 @@ func (c *CQ) empty(q *QP, tag uint32) {
 	c.soft = slices.DeleteFunc(c.soft, func(s softDone) bool { return s.q == q })
 	c.late = slices.DeleteFunc(c.late, func(l *QP) bool { return l == q })
 	c.timed = slices.DeleteFunc(c.timed, func(l *QP) bool { return l == q })
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.notes = slices.DeleteFunc(c.notes, func(l *QP) bool { return l == q })
 }
 
 // sendDone handles the completion of a request.
