@@ -144,21 +144,23 @@ func TestHistoryOfBrokenConnections(t *testing.T) {
 				cfg.Engine = engine
 				c := newCrowd(t, 5, scaled(100))
 				n := uint64(0)
+				// Where there are fewer operations, more of them fail.
+				often := fmt.Sprintf("rc.break=%d.%d%%; rc.lose=%[1]d.%[2]d%%", slowness/10, slowness%10)
 				plan := func(text string) *faults.Plan {
 					n++
-					p, err := faults.ParsePlan(fmt.Sprintf("seed=%d; %s", c.seed+n, text))
+					p, err := faults.ParsePlan(fmt.Sprintf("seed=%d; %s; %s", c.seed+n, often, text))
 					if err != nil {
 						t.Fatal(err)
 					}
 					return p
 				}
 				cfg = cfg.Behind(func(d fabric.Device) fabric.Device {
-					return faults.Wrap(d, plan("rc.break=0.1%; rc.lose=0.1%; accept.refuse=10%"))
+					return faults.Wrap(d, plan("accept.refuse=10%"))
 				})
 				r.start(cfg)
 				var clients []*remora.Client
 				c.joinAll(func(opts ...remora.Option) *remora.Client {
-					dev := faults.Wrap(r.device(), plan("rc.lose@op=400; rc.break=0.1%; rc.lose=0.1%; dial.refuse=10%"))
+					dev := faults.Wrap(r.device(), plan(fmt.Sprintf("rc.lose@op=%d; dial.refuse=10%%", scaled(400))))
 					clients = append(clients, dialPatiently(t, r.url, dev, opts...))
 					return clients[len(clients)-1]
 				})
@@ -300,7 +302,8 @@ func testKilledClients(t *testing.T, r *rig) {
 		task := clientsTask{URL: r.url, Seed: c.seed, First: 100 + i*clientsOf, Each: c.each, Keys: len(c.keys)}
 		kill := -1 // not at all
 		if i%2 == 0 {
-			kill = 60 + rand.New(rand.NewPCG(c.seed, uint64(i))).IntN(200)
+			lines := 2 * clientsOf * c.each // a beginning and an end each
+			kill = lines/12 + rand.New(rand.NewPCG(c.seed, uint64(i))).IntN(lines/4)
 		} else {
 			task.Faults = fmt.Sprintf("seed=%d; rc.lose=0.05%%; rc.break=0.05%%", c.seed)
 		}
