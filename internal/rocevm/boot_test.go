@@ -54,9 +54,9 @@ func bootForTest(t *testing.T, cfg Config) *Cluster {
 
 // runScenarios runs all that the number of guests allows, in order, in one boot.
 func runScenarios(t *testing.T, c *Cluster) {
-	for _, name := range ScenarioNames(len(c.Guests)) {
+	for _, name := range ScenarioNames(len(c.Guests), c.Accel) {
 		t.Run(name, func(t *testing.T) {
-			s, err := FindScenario(name, len(c.Guests))
+			s, err := FindScenario(name, len(c.Guests), c.Accel)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -181,6 +181,10 @@ func TestTwoGuests(t *testing.T) {
 		}
 	})
 }
+
+// TestCountingGuest checks that a guest can count instructions, and that ours
+// are not many more than perftest's.
+func TestCountingGuest(t *testing.T) { runScenarios(t, bootForTest(t, Config{Accel: AccelCount})) }
 
 // TestBootIsCancelled checks that an interrupt leaves nothing behind.
 func TestBootIsCancelled(t *testing.T) {

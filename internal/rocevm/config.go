@@ -3,6 +3,7 @@ package rocevm
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -23,6 +24,10 @@ const (
 	AccelAuto Accel = "auto" // KVM if a probe boot proves it, else TCG
 	AccelTCG  Accel = "tcg"
 	AccelKVM  Accel = "kvm"
+	// AccelCount is TCG with one CPU and a clock that goes on by a nanosecond
+	// with every instruction, or with the host's time while the CPU is idle:
+	// what a program takes does not depend on what else the host does.
+	AccelCount Accel = "icount"
 )
 
 // Config says what to boot. The zero value is one guest with everything at its
@@ -32,7 +37,8 @@ type Config struct {
 	Guests int
 	// Memory of each guest in MiB, 2048 by default.
 	Memory int
-	// CPUs of each guest: by default 2 for one guest, and 1 each for two.
+	// CPUs of each guest: by default 2 for one guest, and 1 each for two or
+	// with AccelCount.
 	CPUs int
 	// MTU of the network interface, 1500 by default; RoCE takes the next lower
 	// of 256, 512, 1024, 2048 and 4096 bytes below what the headers leave.
@@ -54,6 +60,9 @@ type Config struct {
 func (c Config) withDefaults() (Config, error) {
 	setDefault(&c.Guests, 1)
 	setDefault(&c.Memory, 2048)
+	if c.Accel == AccelCount {
+		setDefault(&c.CPUs, 1)
+	}
 	setDefault(&c.CPUs, max(1, 3-c.Guests))
 	setDefault(&c.MTU, 1500)
 	setDefault(&c.Accel, AccelAuto)
@@ -71,7 +80,8 @@ func (c Config) withDefaults() (Config, error) {
 	check(c.Memory >= 256 && c.Memory <= 64<<10, "memory of %d MiB: give each guest between 256 and 65536", c.Memory)
 	check(c.CPUs >= 1 && c.CPUs <= 64, "%d CPUs: give each guest between 1 and 64", c.CPUs)
 	check(c.MTU >= 576 && c.MTU <= 9000, "MTU of %d: choose between 576 and 9000", c.MTU)
-	check(c.Accel == AccelAuto || c.Accel == AccelTCG || c.Accel == AccelKVM, "accelerator %q: choose auto, tcg or kvm", c.Accel)
+	check(slices.Contains([]Accel{AccelAuto, AccelTCG, AccelKVM, AccelCount}, c.Accel), "accelerator %q: choose auto, tcg, kvm or icount", c.Accel)
+	check(c.Accel != AccelCount || c.Guests == 1 && c.CPUs == 1, "%d guests with %d CPUs and accelerator icount: instructions are counted in one guest with one CPU", c.Guests, c.CPUs)
 	check(c.BootTimeout > 0, "boot timeout of %v: give a positive time", c.BootTimeout)
 	for _, f := range c.Files {
 		check(f.Host != "" && strings.HasPrefix(f.Guest, "/"), "file %q for %q: name a file of the host and an absolute path in the guest", f.Host, f.Guest)

@@ -15,6 +15,15 @@ func TestConfigDefaults(t *testing.T) {
 	if err != nil || two.CPUs != 1 {
 		t.Errorf("two guests: %+v, %v", two, err)
 	}
+	counting, err := Config{Accel: AccelCount}.withDefaults()
+	if err != nil || counting.Guests != 1 || counting.CPUs != 1 {
+		t.Errorf("a guest that counts: %+v, %v", counting, err)
+	}
+	for _, c := range []Config{{Accel: AccelCount, CPUs: 2}, {Accel: AccelCount, Guests: 2}} {
+		if _, err := c.withDefaults(); err == nil || !strings.Contains(err.Error(), "one CPU") {
+			t.Errorf("%+v: %v", c, err)
+		}
+	}
 }
 
 func TestConfigReportsAllFaults(t *testing.T) {
@@ -63,5 +72,12 @@ func TestMachineArgs(t *testing.T) {
 	c.accel = AccelKVM
 	if text := strings.Join(c.args(), " "); strings.Contains(text, "tsc_early_khz") || !strings.Contains(text, "kvm -cpu host") {
 		t.Errorf("under KVM: %s", text)
+	}
+	c.accel = AccelCount
+	text = strings.Join(c.args(), " ")
+	for _, part := range []string{"tcg,thread=single -cpu max", "tsc_early_khz=1000000", "-icount shift=0"} {
+		if !strings.Contains(text, part) {
+			t.Errorf("no %q in %s", part, text)
+		}
 	}
 }

@@ -21,6 +21,7 @@
 //	rocevm scenario -guests 2                         # perftest, loss, cut, link down, kill -9, remora
 //	rocevm scenario -guests 2 remora-perf             # remora perf: every test, rc, uc and ud
 //	rocevm scenario remora-latency remora-doctor      # against perftest; what doctor sees
+//	rocevm scenario -accel icount                     # against perftest, in instructions
 //	rocevm results docs/results/2026-11-15-verbs.md   # the same at length, as tables
 //
 // A test or program finds in its environment
@@ -77,7 +78,8 @@
 //	V3  KVM is used only if a probe boot has proved it on this boot of the
 //	    host: /dev/kvm has been seen to open and then hang the guest.
 //	V4  The guest's clock is right: an emulated guest is told the rate of the
-//	    time-stamp counter, which it cannot measure on a busy host.
+//	    time-stamp counter, which it cannot measure on a busy host. That of a
+//	    guest that counts instructions (AccelCount) is behind, never ahead.
 //	V5  A fault that did not happen is an error. So is loss without a packet
 //	    lost.
 //
@@ -92,6 +94,11 @@
 //     the other one with "transport retry counter exceeded".
 //   - Within one guest packets never reach the interface: loss and link faults
 //     need two guests.
+//   - A READ wakes the kernel's thread for soft interrupts, which finds nothing
+//     to do: two switches of thread, more than half of what a READ takes.
 //   - Times are those of an emulated processor that shares its cores. A ratio
-//     between programs of one run may mean something, microseconds do not.
+//     between programs of one run may mean something, microseconds do not. Where
+//     the host itself is a virtual machine, it has been seen to be 1.7 times
+//     slower from one moment to the next: compare what ran side by side, often, or
+//     count instructions.
 package rocevm

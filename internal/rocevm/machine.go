@@ -38,6 +38,10 @@ const kernelArgs = "console=ttyS0 quiet loglevel=4 panic=-1 unknown_nmi_panic mi
 // processors of this family, one that sometimes copies backwards.
 const emulatedCPU = "max,vendor=GenuineIntel,family=6,model=94,erms=off,fsrm=off"
 
+// countKHz is the rate of the time-stamp counter of a guest that counts
+// instructions, which QEMU derives from its clock.
+const countKHz = 1_000_000
+
 // machineConfig is one QEMU process.
 type machineConfig struct {
 	name           string
@@ -57,8 +61,12 @@ func (c machineConfig) args() []string {
 	// An emulated guest reads the host's time-stamp counter. Left to measure its
 	// rate on a busy host, it has been seen to run its clock eight times too fast.
 	accel, cpu, clock := "tcg,thread=multi", emulatedCPU, fmt.Sprintf(" tsc_early_khz=%d", c.tscKHz)
-	if c.accel == AccelKVM {
+	switch c.accel {
+	case AccelKVM:
 		accel, cpu, clock = "kvm", "host", ""
+	case AccelCount:
+		accel, clock = "tcg,thread=single", fmt.Sprintf(" tsc_early_khz=%d", countKHz)
+	case AccelAuto, AccelTCG:
 	}
 	a := []string{
 		"-nodefaults", "-no-user-config", "-no-reboot", "-display", "none",
@@ -69,6 +77,9 @@ func (c machineConfig) args() []string {
 		"-chardev", fmt.Sprintf("socket,id=agent,fd=%d", firstExtraFD),
 		"-device", "virtio-serial-pci", "-device", "virtserialport,chardev=agent,name=" + agent.PortName,
 		"-chardev", fmt.Sprintf("socket,id=monitor,fd=%d", firstExtraFD+1), "-mon", "chardev=monitor,mode=readline",
+	}
+	if c.accel == AccelCount {
+		a = append(a, "-icount", "shift=0") // two to the power of 0 nanoseconds each
 	}
 	if c.wire != nil {
 		a = append(a,

@@ -12,23 +12,43 @@ func ContestTable(samples []Sample) string {
 	b.WriteString("| what, us | ours | range | perftest | range | pinned | range | ratio | target | |\n|---|---|---|---|---|---|---|---|---|---|\n")
 	for i := range samples {
 		s := &samples[i]
-		target, verdict := "", ""
-		if s.Target != 0 {
-			target, verdict = fmt.Sprintf("<= %.2f", s.Target), "met"
-			if s.Ratio() > s.Target {
-				verdict = "MISSED"
-			}
-		}
-		fmt.Fprintf(&b, "| %s (`%s`) | %s | %s | %s | %.2f | %s | %s |\n", s.Name, s.Peer[0],
-			cells(s.OursUS), cells(s.FreeUS), cells(s.PinnedUS), s.Ratio(), target, verdict)
+		fmt.Fprintf(&b, "| %s (`%s`) | %s | %s | %s | %s |\n", s.Name, s.Peer[0],
+			cells(s.OursUS), cells(s.FreeUS), cells(s.PinnedUS), verdict(s))
 	}
-	b.WriteByte('\n')
+	return b.String() + notes(samples)
+}
+
+// CountTable is the comparison in a guest that counts instructions, where a
+// microsecond is a thousand of them.
+func CountTable(samples []Sample) string {
+	var b strings.Builder
+	b.WriteString("| what, instructions | ours | perftest | ratio | target | |\n|---|---|---|---|---|---|\n")
+	for i := range samples {
+		s := &samples[i]
+		fmt.Fprintf(&b, "| %s (`%s`) | %.0f | %.0f | %s |\n", s.Name, s.Peer[0], 1000*median(s.OursUS), 1000*median(s.FreeUS), verdict(s))
+	}
+	return b.String() + notes(samples)
+}
+
+// verdict is three cells: ratio, target, and whether it was met.
+func verdict(s *Sample) string {
+	switch {
+	case s.Target == 0:
+		return fmt.Sprintf("%.2f |  | ", s.Ratio())
+	case s.Ratio() > s.Target:
+		return fmt.Sprintf("%.2f | <= %.2f | MISSED", s.Ratio(), s.Target)
+	}
+	return fmt.Sprintf("%.2f | <= %.2f | met", s.Ratio(), s.Target)
+}
+
+func notes(samples []Sample) string {
+	text := "\n"
 	for i := range samples {
 		if s := &samples[i]; s.Note != "" {
-			fmt.Fprintf(&b, "- %s: %s.\n", s.Name, s.Note)
+			text += fmt.Sprintf("- %s: %s.\n", s.Name, s.Note)
 		}
 	}
-	return b.String()
+	return text
 }
 
 // cells are the median and the range of some values.
@@ -43,7 +63,10 @@ func ContestCommands(samples []Sample) string {
 		s := &samples[i]
 		ours := "remora perf --fabric rdma --json " + strings.Join(s.Ours, " ")
 		theirs := fmt.Sprintf("%s -d %s -x 1 -F %s", s.Peer[0], deviceName, strings.Join(s.Peer[1:], " "))
-		fmt.Fprintf(&b, "%s\n%s & %s %s\ntaskset -c 1 %s & taskset -c 0 %s %s\n", ours, theirs, theirs, firstAddress, theirs, theirs, firstAddress)
+		fmt.Fprintf(&b, "%s\n%s & %s %s\n", ours, theirs, theirs, firstAddress)
+		if len(s.PinnedUS) != 0 {
+			fmt.Fprintf(&b, "taskset -c 1 %s & taskset -c 0 %s %s\n", theirs, theirs, firstAddress)
+		}
 	}
 	return b.String()
 }

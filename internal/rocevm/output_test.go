@@ -82,16 +82,24 @@ func TestParseProbe(t *testing.T) {
 }
 
 func TestScenarioNames(t *testing.T) {
-	if _, err := FindScenario("kill", 1); err == nil || !strings.Contains(err.Error(), "-guests 2") {
+	if _, err := FindScenario("kill", 1, AccelAuto); err == nil || !strings.Contains(err.Error(), "-guests 2") {
 		t.Errorf("kill with one guest: %v", err)
 	}
-	if _, err := FindScenario("nothing", 2); err == nil || !strings.Contains(err.Error(), "perftest") {
+	if _, err := FindScenario("nothing", 2, AccelAuto); err == nil || !strings.Contains(err.Error(), "perftest") {
 		t.Errorf("an unknown scenario: %v", err)
 	}
-	for _, guests := range []int{1, 2} {
-		for _, name := range ScenarioNames(guests) {
-			if _, err := FindScenario(name, guests); err != nil {
-				t.Errorf("%s: %v", name, err)
+	if _, err := FindScenario("remora-instructions", 1, AccelAuto); err == nil || !strings.Contains(err.Error(), "-accel icount") {
+		t.Errorf("instructions by time: %v", err)
+	}
+	if _, err := FindScenario("remora-latency", 1, AccelCount); err == nil || !strings.Contains(err.Error(), "icount") {
+		t.Errorf("times by instructions: %v", err)
+	}
+	for _, accel := range []Accel{AccelAuto, AccelCount} {
+		for _, guests := range []int{1, 2} {
+			for _, name := range ScenarioNames(guests, accel) {
+				if _, err := FindScenario(name, guests, accel); err != nil {
+					t.Errorf("%s: %v", name, err)
+				}
 			}
 		}
 	}

@@ -74,16 +74,45 @@ func TestContestTable(t *testing.T) {
 	}}
 	text := ContestTable(samples)
 	for _, want := range []string{
-		"| READ (`ib_read_lat`) | 50.0 | 44.0 to 60.0 | 41.0 | 40.0 to 42.0 | 43.0 | 39.0 to 50.0 | 1.22 | <= 1.25 | met |",
-		"| 55.0 | 50.0 to 60.0 | 15.0 | 10.0 to 20.0 | 30.0 | 30.0 to 30.0 | 3.67 |  |  |", "- READ: a note.",
+		"| READ (`ib_read_lat`) | 50.0 | 44.0 to 60.0 | 41.0 | 40.0 to 42.0 | 43.0 | 39.0 to 50.0 | 1.25 | <= 1.25 | met |",
+		"| 55.0 | 50.0 to 60.0 | 15.0 | 10.0 to 20.0 | 30.0 | 30.0 to 30.0 | 4.00 |  |  |", "- READ: a note.",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)
 		}
 	}
-	samples[0].OursUS = []float64{60}
+	if err := checkTargets(samples); err != nil {
+		t.Errorf("targets that were met: %v", err)
+	}
+	samples[0].OursUS = []float64{60, 60, 60}
 	if text := ContestTable(samples); !strings.Contains(text, "MISSED") {
 		t.Errorf("a missed target is not called one:\n%s", text)
+	}
+	if err := checkTargets(samples); err == nil || !strings.Contains(err.Error(), "READ: 1.46 times ib_read_lat") {
+		t.Errorf("a missed target: %v", err)
+	}
+}
+
+// A host that is twice as slow half of the time does not show in a ratio of
+// programs that run one after the other, wherever the medians come to lie.
+func TestRatioOfPairs(t *testing.T) {
+	s := Sample{OursUS: []float64{110, 55, 110}, FreeUS: []float64{100, 50, 50}, PinnedUS: []float64{100, 50, 100}}
+	if r := s.Ratio(); math.Abs(r-1.1) > 0.001 {
+		t.Errorf("got %v, want 1.1", r)
+	}
+	s.PinnedUS = []float64{80, 40, 80}
+	if r := s.Ratio(); math.Abs(r-1.375) > 0.001 {
+		t.Errorf("got %v, want the ratio to the faster way, 1.375", r)
+	}
+}
+
+func TestCountTable(t *testing.T) {
+	text := CountTable([]Sample{{
+		Contest: Contest{Name: "READ", Peer: []string{"ib_read_lat"}, Target: 1.25},
+		OursUS:  []float64{19.263}, FreeUS: []float64{18.18},
+	}})
+	if !strings.Contains(text, "| READ (`ib_read_lat`) | 19263 | 18180 | 1.06 | <= 1.25 | met |") {
+		t.Errorf("got\n%s", text)
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 type Scenario struct {
 	Name   string
 	Guests int  // how many guests it needs; 0 for any number
+	Counts bool // it needs a guest that counts instructions: AccelCount
 	Remora bool // our own program must be in the guests: CompileRemora
 	Run    func(ctx context.Context, c *Cluster, output io.Writer) (summary string, err error)
 }
@@ -51,13 +52,14 @@ var scenarios = []Scenario{
 	{Name: "remora-doctor", Remora: true, Run: doctorScenario},
 	{Name: "remora-perf", Remora: true, Run: perfScenario},
 	{Name: "remora-latency", Guests: 1, Remora: true, Run: latencyScenario},
+	{Name: "remora-instructions", Guests: 1, Counts: true, Remora: true, Run: instructionScenario},
 }
 
-// ScenarioNames lists the scenarios for a number of guests.
-func ScenarioNames(guests int) []string {
+// ScenarioNames lists the scenarios for a number of guests and what they run on.
+func ScenarioNames(guests int, accel Accel) []string {
 	var names []string
 	for _, s := range scenarios {
-		if s.Guests == 0 || s.Guests == guests {
+		if (s.Guests == 0 || s.Guests == guests) && s.Counts == (accel == AccelCount) {
 			names = append(names, s.Name)
 		}
 	}
@@ -65,17 +67,21 @@ func ScenarioNames(guests int) []string {
 }
 
 // FindScenario returns a scenario by name.
-func FindScenario(name string, guests int) (Scenario, error) {
+func FindScenario(name string, guests int, accel Accel) (Scenario, error) {
 	for _, s := range scenarios {
 		switch {
 		case s.Name != name:
 		case s.Guests != 0 && s.Guests != guests:
 			return s, fmt.Errorf("rocevm: scenario %s needs %d guests; add -guests %d", name, s.Guests, s.Guests)
+		case s.Counts && accel != AccelCount:
+			return s, fmt.Errorf("rocevm: scenario %s counts instructions; add -accel %s", name, AccelCount)
+		case !s.Counts && accel == AccelCount:
+			return s, fmt.Errorf("rocevm: scenario %s needs more than a CPU that counts instructions; leave -accel %s out", name, AccelCount)
 		default:
 			return s, nil
 		}
 	}
-	return Scenario{}, fmt.Errorf("rocevm: no scenario %q for %d guests; there are %s", name, guests, strings.Join(ScenarioNames(guests), ", "))
+	return Scenario{}, fmt.Errorf("rocevm: no scenario %q for %d guests; there are %s", name, guests, strings.Join(ScenarioNames(guests, accel), ", "))
 }
 
 // perftestScenario measures each one-sided verb and SEND.

@@ -28,7 +28,7 @@ func newFlags(name string, stderr io.Writer) (*flag.FlagSet, *common) {
 	f.IntVar(&c.config.Memory, "memory", 0, "memory of each guest in MiB (default 2048)")
 	f.IntVar(&c.config.CPUs, "cpus", 0, "CPUs of each guest (default 2 for one guest, 1 each for two)")
 	f.IntVar(&c.config.MTU, "mtu", 0, "MTU of the Ethernet interface (default 1500: RoCE MTU 1024; 4200 gives 4096)")
-	f.StringVar(&c.accel, "accel", "auto", "auto, tcg or kvm")
+	f.StringVar(&c.accel, "accel", "auto", "auto, tcg, kvm, or icount: one CPU with a clock that counts instructions")
 	f.StringVar(&c.config.CacheDir, "cache", "", "directory for kernel and base image (default: below the user's cache directory)")
 	f.DurationVar(&c.timeout, "timeout", 5*time.Minute, "end the programs in the guests after this time")
 	f.Var(&c.files, "file", "host:/guest file or directory to add, repeatable; shared libraries come along")

@@ -32,8 +32,11 @@ func TestCommandLineErrors(t *testing.T) {
 		"test -run":                           "flag needs an argument",
 		"probe extra":                         "flags only",
 		"results -rounds 0":                   "at least 1",
-		"results -only dance":                 "cost, latency, suite",
+		"results -only dance":                 "cost, instructions, latency, suite",
 		"scenario kill":                       "-guests 2",
+		"scenario remora-instructions":        "-accel icount",
+		"scenario -accel icount perftest":     "leave -accel icount out",
+		"run -accel icount -cpus 2 -- true":   "one CPU",
 		"scenario nothing":                    "perftest",
 		"scenario -guests 2 perftest nothing": "nothing",
 	} {

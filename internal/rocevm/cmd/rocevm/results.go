@@ -38,15 +38,15 @@ type resultsFlags struct {
 }
 
 // resultsVerb measures what docs/results shows of verbs and writes it into a
-// file: posts and polls through cgo, ours against perftest in one guest, all
-// tests of perf between two.
+// file: posts and polls through cgo, ours against perftest in one guest by
+// instructions and by time, all tests of perf between two.
 func resultsVerb(ctx context.Context, args []string, stdout, stderr io.Writer) (int, error) {
 	flags, c := newFlags("results", stderr)
 	r := &resultsFlags{common: c}
 	flags.IntVar(&r.rounds, "rounds", 7, "how often each program of the comparison runs")
 	flags.IntVar(&r.ops, "ops", 1000, "operations of each run of the comparison")
 	flags.IntVar(&r.count, "count", 5, "how often each benchmark runs")
-	flags.StringVar(&r.only, "only", "cost,latency,suite", "which parts to measure")
+	flags.StringVar(&r.only, "only", "cost,instructions,latency,suite", "which parts to measure")
 	if err := flags.Parse(args); err != nil {
 		return exitUsage, err
 	}
@@ -72,14 +72,14 @@ func resultsVerb(ctx context.Context, args []string, stdout, stderr io.Writer) (
 // measure does the parts that were asked for, in one boot each.
 func (r *resultsFlags) measure(ctx context.Context, stderr io.Writer) (string, error) {
 	parts := map[string]func(context.Context, io.Writer) (string, error){
-		"cost": r.cost, "latency": r.latency, "suite": r.suite,
+		"cost": r.cost, "instructions": r.instructions, "latency": r.latency, "suite": r.suite,
 	}
 	before := loadAverage()
 	var b strings.Builder
 	for name := range strings.SplitSeq(r.only, ",") {
 		part := parts[name]
 		if part == nil {
-			return "", fmt.Errorf("rocevm: results: no part %q; there are cost, latency, suite", name)
+			return "", fmt.Errorf("rocevm: results: no part %q; there are cost, instructions, latency, suite", name)
 		}
 		text, err := part(ctx, stderr)
 		if err != nil {
@@ -144,19 +144,38 @@ func names(text string) []string {
 	return out
 }
 
+// instructions compares ours with perftest in a guest that counts them.
+func (r *resultsFlags) instructions(ctx context.Context, stderr io.Writer) (string, error) {
+	accel := r.accel
+	defer func() { r.accel = accel }()
+	r.accel = string(rocevm.AccelCount)
+	ops, rounds := max(r.ops, rocevm.CountOps), min(r.rounds, 3) // they are all alike
+	samples, err := r.compare(ctx, stderr, rocevm.CountContests(ops), rounds)
+	if err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("## Against perftest, in instructions\n\nOne guest with one CPU whose clock counts instructions, of programs and kernel alike; medians of %d rounds with\n"+
+		"%d operations each.\n\n", rounds, ops) + rocevm.CountTable(samples) + "\n```\n" + rocevm.ContestCommands(samples) + "```\n\n", nil
+}
+
 // latency compares ours with perftest in one guest.
 func (r *resultsFlags) latency(ctx context.Context, stderr io.Writer) (string, error) {
-	var samples []rocevm.Sample
-	err := r.inGuests(ctx, stderr, 1, func(ctx context.Context, c *rocevm.Cluster) (err error) {
-		samples, err = c.Compare(ctx, io.Discard, r.rounds, r.ops)
-		return err
-	})
+	samples, err := r.compare(ctx, stderr, rocevm.Contests(r.ops), r.rounds)
 	if err != nil {
 		return "", err
 	}
 	return fmt.Sprintf("## Against perftest, in one guest\n\n%d rounds, in each of which every program ran once with %d operations; medians of the rounds.\n"+
-		"Ours pins client and server to CPUs 0 and 1; perftest ran as the kernel schedules it, and pinned to the\nsame. The ratio is to the faster of these two.\n\n",
+		"Ours pins client and server to CPUs 0 and 1; perftest ran as the kernel schedules it, just before ours, and\n"+
+		"pinned to the same, just after. The ratio is the median of the ratios of the rounds, to that one of these two to\nwhich it is larger.\n\n",
 		r.rounds, r.ops) + rocevm.ContestTable(samples) + "\n```\n" + rocevm.ContestCommands(samples) + "```\n\n", nil
+}
+
+func (r *resultsFlags) compare(ctx context.Context, stderr io.Writer, contests []rocevm.Contest, rounds int) (samples []rocevm.Sample, err error) {
+	err = r.inGuests(ctx, stderr, 1, func(ctx context.Context, c *rocevm.Cluster) (err error) {
+		samples, err = c.Compare(ctx, io.Discard, contests, rounds)
+		return err
+	})
+	return samples, err
 }
 
 // suite runs all tests of perf between two guests.

@@ -24,11 +24,11 @@ func scenarioVerb(ctx context.Context, args []string, stdout, stderr io.Writer) 
 	}
 	names := flags.Args()
 	if len(names) == 0 {
-		names = rocevm.ScenarioNames(c.config.Guests)
+		names = rocevm.ScenarioNames(c.config.Guests, rocevm.Accel(c.accel))
 	}
 	chosen := make([]rocevm.Scenario, 0, len(names))
 	for _, name := range names {
-		s, err := rocevm.FindScenario(name, c.config.Guests)
+		s, err := rocevm.FindScenario(name, c.config.Guests, rocevm.Accel(c.accel))
 		if err != nil {
 			return exitUsage, err
 		}
@@ -64,10 +64,10 @@ func runScenarios(ctx context.Context, cluster *rocevm.Cluster, chosen []rocevm.
 		if err != nil {
 			err = fmt.Errorf("scenario %s: %w", s.Name, err)
 			errs = append(errs, err)
-			fmt.Fprintf(stdout, "FAIL %-14s %5.1f s  %v\n", s.Name, time.Since(start).Seconds(), err)
+			fmt.Fprintf(stdout, "FAIL %-19s %5.1f s  %v\n", s.Name, time.Since(start).Seconds(), err)
 			continue
 		}
-		fmt.Fprintf(stdout, "ok   %-14s %5.1f s  %s\n", s.Name, time.Since(start).Seconds(), text)
+		fmt.Fprintf(stdout, "ok   %-19s %5.1f s  %s\n", s.Name, time.Since(start).Seconds(), text)
 	}
 	return errors.Join(errs...)
 }
