@@ -17,7 +17,7 @@ func TestBasicInterface(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if r.addr, err = e.Server().Listen(r.listenAddr(), fabric.ListenConfig{}); err != nil {
+		if r.addr, err = e.Server().Listen(r.listen, fabric.ListenConfig{}); err != nil {
 			t.Fatal(err)
 		}
 		served := make(chan error, 1)

@@ -56,6 +56,12 @@ func hammerSize(rnd *rand.Rand) int {
 	return rnd.IntN(200)
 }
 
+var hammerModes = map[string]rfp.Params{
+	"fetch":  {Pinned: true, Mode: rfp.Fetch},
+	"reply":  {Pinned: true, Mode: rfp.Reply},
+	"hybrid": {Retries: 1, SlowCalls: 1},
+}
+
 // Every byte of every argument and every result, from many goroutines over many
 // connections, in all modes and batches.
 func TestHammer(t *testing.T) {
@@ -63,17 +69,10 @@ func TestHammer(t *testing.T) {
 	if testing.Short() || raceBuild {
 		calls = 2
 	}
-	for _, p := range []struct {
-		name   string
-		params rfp.Params
-	}{
-		{"fetch", rfp.Params{Pinned: true, Mode: rfp.Fetch}},
-		{"reply", rfp.Params{Pinned: true, Mode: rfp.Reply}},
-		{"hybrid", rfp.Params{Retries: 1, SlowCalls: 1}},
-	} {
+	for name, params := range hammerModes {
 		for _, batch := range []int{1, 16} {
-			t.Run(fmt.Sprintf("%s/%d", p.name, batch), func(t *testing.T) {
-				eachFabric(t, func(t *testing.T, r *rig) { hammer(t, r, p.params, batch, calls) })
+			t.Run(fmt.Sprintf("%s/%d", name, batch), func(t *testing.T) {
+				eachFabric(t, func(t *testing.T, r *rig) { hammer(t, r, params, batch, calls) })
 			})
 		}
 	}
@@ -82,6 +81,14 @@ func TestHammer(t *testing.T) {
 func hammer(t *testing.T, r *rig, params rfp.Params, batch, calls int) {
 	handleMake(r)
 	s := r.serve(rfp.ServerConfig{Cores: 2, MaxMessage: 128 << 10})
+	r.hammerServer(t, params, batch, calls)
+	if st := s.Stats(); st.Failures != 0 || st.Cut+st.Lost != 0 {
+		t.Errorf("%+v", st)
+	}
+}
+
+// hammerServer is the clients' part.
+func (r *rig) hammerServer(t *testing.T, params rfp.Params, batch, calls int) {
 	var wg sync.WaitGroup
 	for i := range 8 {
 		c := r.client(rfp.ConnConfig{Core: rfp.AnyCore, Batch: batch, Window: 1 + i, Params: params})
@@ -98,9 +105,6 @@ func hammer(t *testing.T, r *rig, params rfp.Params, batch, calls int) {
 		}
 	}
 	wg.Wait()
-	if st := s.Stats(); st.Failures != 0 || st.Cut+st.Lost != 0 {
-		t.Errorf("%+v", st)
-	}
 }
 
 func hammerOnce(c *rfp.Client, rnd *rand.Rand) error {

@@ -109,13 +109,16 @@ func TestComingAndGoing(t *testing.T) {
 		w := r.witness()
 		w.check(t)
 		before := s.Stats()
+		const threads = 3
+		each := scaled(100)
+		all := uint64(threads * each)
 		var wg sync.WaitGroup
-		for g := range 3 {
+		for g := range threads {
 			wg.Go(func() {
 				var dev fabric.Device
-				for i := range 100 {
+				for i := range each {
 					var err error
-					if dev, err = r.comeAndGo(dev, g*100+i); err != nil {
+					if dev, err = r.comeAndGo(dev, g*each+i); err != nil {
 						t.Error(err)
 						return
 					}
@@ -137,7 +140,7 @@ func TestComingAndGoing(t *testing.T) {
 		}
 		await(t, "all to be gone", func() bool { return s.Stats().Clients == 1 })
 		after := s.Stats()
-		if after.Memory != before.Memory || after.Connects-before.Connects != 300 || after.Disconnects != 300 || after.Cut != 0 {
+		if after.Memory != before.Memory || after.Connects-before.Connects != all || after.Disconnects != all || after.Cut != 0 {
 			t.Errorf("before %+v, after %+v", before, after)
 		}
 		w.check(t)

@@ -35,7 +35,7 @@ func TestSeveralDevices(t *testing.T) {
 	t.Cleanup(func() { _ = s.Close() })
 	conns := make([]*rfp.Conn, 0, 2*len(rigs))
 	for i, r := range rigs {
-		if r.addr, err = s.ListenOn(devices[i], r.listenAddr(), fabric.ListenConfig{}); err != nil {
+		if r.addr, err = s.ListenOn(devices[i], r.listen, fabric.ListenConfig{}); err != nil {
 			t.Fatal(err)
 		}
 		conns = append(conns, r.dial(rfp.ConnConfig{Core: 0}), r.dial(rfp.ConnConfig{Core: 1, Params: rfp.Params{Mode: rfp.Reply, Pinned: true}}))
@@ -66,7 +66,7 @@ func TestSeveralDevices(t *testing.T) {
 func TestListenOnAForeignDevice(t *testing.T) {
 	r := newRig(t, fabrics[0])
 	s := r.serve(rfp.ServerConfig{})
-	if _, err := s.ListenOn(r.device(), r.listenAddr(), fabric.ListenConfig{}); err == nil {
+	if _, err := s.ListenOn(r.device(), r.listen, fabric.ListenConfig{}); err == nil {
 		t.Error("it listens on a device that is not the server's")
 	}
 }

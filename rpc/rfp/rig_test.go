@@ -15,6 +15,12 @@ import (
 // fabrics are those that every test of the path runs on.
 var fabrics = []string{provider.Loop, provider.Shm, provider.TCP}
 
+// slowness is by how much counts are smaller where everything is slow.
+var slowness = 1
+
+// scaled makes a count smaller where everything is slow.
+func scaled(n int) int { return max(n/slowness, min(n, 4)) }
+
 // eachFabric runs f on every fabric.
 func eachFabric(t *testing.T, f func(t *testing.T, r *rig)) {
 	for _, name := range fabrics {
@@ -28,7 +34,8 @@ type rig struct {
 	fabric string
 	set    *provider.Set
 	server *rfp.Server
-	addr   fabric.Addr
+	listen fabric.Addr // where the server listens
+	addr   fabric.Addr // and where it can be reached
 	mux    rpc.Mux
 }
 
@@ -40,7 +47,7 @@ const (
 )
 
 func newRig(t testing.TB, name string) *rig {
-	r := &rig{t: t, fabric: name, set: provider.New()}
+	r := &rig{t: t, fabric: name, set: provider.New(), listen: freeAddr(t, name)}
 	r.mux.Handle(procEcho, func(c *rpc.Call, out []byte) ([]byte, error) { return append(out, c.Request...), nil })
 	r.mux.Handle(procDouble, func(c *rpc.Call, out []byte) ([]byte, error) {
 		return append(append(out, c.Request...), c.Request...), nil
@@ -62,14 +69,14 @@ func (r *rig) device() fabric.Device {
 	return d
 }
 
-// listenAddr is where a server can listen.
-func (r *rig) listenAddr() fabric.Addr {
+// freeAddr is where a server can listen.
+func freeAddr(t testing.TB, name string) fabric.Addr {
 	return map[string]fabric.Addr{
 		provider.Loop: {Fabric: provider.Loop, Name: "rfp"},
-		provider.Shm:  {Fabric: provider.Shm, Name: filepath.Join(r.t.TempDir(), "s")},
+		provider.Shm:  {Fabric: provider.Shm, Name: filepath.Join(t.TempDir(), "s")},
 		provider.TCP:  {Fabric: provider.TCP, Name: "127.0.0.1:0"},
 		provider.RDMA: {Fabric: provider.RDMA, Name: "127.0.0.1:0"},
-	}[r.fabric]
+	}[name]
 }
 
 // serve starts the server.
@@ -84,7 +91,7 @@ func (r *rig) serve(cfg rfp.ServerConfig) *rfp.Server {
 		r.t.Fatal(err)
 	}
 	r.t.Cleanup(func() { _ = s.Close() })
-	if r.addr, err = s.Listen(r.listenAddr(), fabric.ListenConfig{}); err != nil {
+	if r.addr, err = s.Listen(r.listen, fabric.ListenConfig{}); err != nil {
 		r.t.Fatal(err)
 	}
 	r.server = s
