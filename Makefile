@@ -24,9 +24,9 @@ ROCEVM = $(GO) run ./internal/rocevm/cmd/rocevm
 test-rdma: ## Run verbs and the paths on real kernel verbs: Soft-RoCE in one guest and in two
 	script/rdma-deps
 	$(ROCEVM) test -timeout 20m ./fabric/verbs ./rpc/rfp
-	$(ROCEVM) scenario remora-doctor remora-latency
-	$(ROCEVM) test -guests 2 -timeout 10m -tags rdma,wire -run TestWire ./fabric/verbs
-	$(ROCEVM) scenario -guests 2 remora-perf
+	$(ROCEVM) test -timeout 10m -run History ./server
+	$(ROCEVM) test -guests 2 -timeout 10m -tags rdma,wire -run TestWire ./fabric/verbs ./rpc/rfp
+	REMORA_ROCEVM=1 $(GO) test -count=1 -timeout 20m -v -run 'Guest|Cancelled' ./internal/rocevm
 
 .PHONY: test
 test: ## Run all tests
@@ -48,9 +48,9 @@ lint: ## Check formatting, vet (also for arm64 and with the tag rdma), run golan
 	fi
 	$(GO) vet ./...
 	GOOS=linux GOARCH=arm64 $(GO) vet ./...
-	CGO_ENABLED=1 $(GO) vet -tags rdma ./...
+	CGO_ENABLED=1 $(GO) vet -tags rdma,wire ./...
 	$(TOOL) golangci-lint run ./...
-	CGO_ENABLED=1 $(TOOL) golangci-lint run --build-tags rdma ./fabric/... ./internal/doctor/... ./cmd/...
+	CGO_ENABLED=1 $(TOOL) golangci-lint run --build-tags rdma,wire ./fabric/... ./rpc/rfp/... ./server/... ./internal/doctor/... ./cmd/...
 
 .PHONY: format
 format: ## Format all Go files

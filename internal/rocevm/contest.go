@@ -217,7 +217,7 @@ func median(values []float64) float64 {
 
 // A short comparison for the scenarios.
 const (
-	shortRounds = 5
+	shortRounds = 1
 	shortOps    = 300
 )
 
