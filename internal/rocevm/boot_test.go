@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// bootSwitch turns on the tests that boot machines; they take about a minute
+// bootSwitch turns on the tests that boot machines; they take some minutes
 // and need what script/rdma-deps installs.
 const bootSwitch = "REMORA_ROCEVM"
 
