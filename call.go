@@ -45,9 +45,9 @@ func (r *request) free() {
 	}
 }
 
-// do calls a procedure on the core that has the key, and appends its result to
-// out. It goes on until there is an answer or a reason why there is none.
-func (c *Client) do(ctx context.Context, op command.Proc, key string, req, out []byte) ([]byte, error) {
+// do calls a procedure on the core that has the key, with the argument that is req
+// and, behind it, value, and appends its result to out. It goes on until there is an answer or a reason why there is none.
+func (c *Client) do(ctx context.Context, op command.Proc, key string, req, value, out []byte) ([]byte, error) {
 	if ctx.Err() != nil {
 		return nil, c.lost(op, false, context.Cause(ctx))
 	}
@@ -62,7 +62,7 @@ func (c *Client) do(ctx context.Context, op command.Proc, key string, req, out [
 			}
 			continue
 		}
-		result, err := conn.Call(ctx, uint16(op), req, out)
+		result, err := conn.CallGather(ctx, uint16(op), req, value, out)
 		if err == nil {
 			switch refusal(result[base:]) {
 			case command.WrongCore:
@@ -236,7 +236,7 @@ var errReplaced = errors.New("the server was restarted")
 
 // simple makes a call whose result is nothing but a status.
 func (c *Client) simple(ctx context.Context, op command.Proc, key string, r *request) error {
-	result, err := c.do(ctx, op, key, r.b, r.out[:0])
+	result, err := c.do(ctx, op, key, r.b, nil, r.out[:0])
 	if err != nil {
 		return err
 	}

@@ -57,7 +57,7 @@ func (c *Client) Incr(ctx context.Context, key string, delta int64) (int64, erro
 	r := newRequest()
 	defer r.free()
 	r.b = command.AppendIncr(r.b, key, delta)
-	result, err := c.do(ctx, command.Incr, key, r.b, r.out[:0])
+	result, err := c.do(ctx, command.Incr, key, r.b, nil, r.out[:0])
 	if err != nil {
 		return 0, err
 	}

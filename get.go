@@ -32,7 +32,7 @@ func (c *Client) GetInto(ctx context.Context, key string, dst []byte) (Item, err
 	}
 	r := newRequest()
 	r.b = append(r.b, key...)
-	result, err := c.do(ctx, command.Get, key, r.b, dst)
+	result, err := c.do(ctx, command.Get, key, r.b, nil, dst)
 	r.free()
 	if err != nil {
 		return Item{}, err

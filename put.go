@@ -43,9 +43,9 @@ func (c *Client) Put(ctx context.Context, key string, e Entry, cond Condition) (
 		return 0, err
 	}
 	r := newRequest()
-	r.b = command.AppendPut(r.b, key, e.Value, &s)
+	r.b = command.AppendPut(r.b, key, nil, &s)
 	defer r.free()
-	result, err := c.do(ctx, command.Put, key, r.b, r.out[:0])
+	result, err := c.do(ctx, command.Put, key, r.b, e.Value, r.out[:0])
 	if err != nil {
 		return 0, err
 	}

@@ -202,12 +202,12 @@ func (s *Session) reserve(ln *sessionLane, op command.Proc, n int) (b []byte, fl
 	return append(s.scratch[:0], byte(op), byte(op>>8)), true, nil
 }
 
-// commit ends the message that reserve began.
-func (s *Session) commit(ln *sessionLane, b []byte, flat bool) error {
+// commit ends the message that reserve began. One that is flat goes on with body.
+func (s *Session) commit(ln *sessionLane, b, body []byte, flat bool) error {
 	if !flat {
 		return ln.conn.Commit()
 	}
-	err := ln.conn.Send(class, b)
+	err := ln.conn.SendGather(class, b, body)
 	if s.scratch = b; cap(b) > keepRequest {
 		s.scratch = nil
 	}

@@ -37,7 +37,7 @@ func (s *Session) StartGet(tag uint64, key string) error {
 	}
 	b, flat, err := s.reserve(ln, command.Get, len(key))
 	if err == nil {
-		err = s.commit(ln, append(b, key...), flat)
+		err = s.commit(ln, append(b, key...), nil, flat)
 	}
 	return s.started(ln, command.Get, tag, err)
 }
@@ -57,7 +57,11 @@ func (s *Session) StartPut(tag uint64, key string, e Entry, cond Condition) erro
 	}
 	b, flat, err := s.reserve(ln, command.Put, st.Overhead()+len(key)+len(e.Value))
 	if err == nil {
-		err = s.commit(ln, command.AppendPut(b, key, e.Value, &st), flat)
+		value, apart := e.Value, []byte(nil)
+		if flat {
+			value, apart = nil, e.Value // a long one is copied by the connection alone
+		}
+		err = s.commit(ln, command.AppendPut(b, key, value, &st), apart, flat)
 	}
 	return s.started(ln, command.Put, tag, err)
 }
@@ -77,7 +81,7 @@ func (s *Session) startDelete(tag uint64, key string, version uint64) error {
 	}
 	b, flat, err := s.reserve(ln, command.Delete, command.DeleteOverhead(version)+len(key))
 	if err == nil {
-		err = s.commit(ln, command.AppendDelete(b, key, version), flat)
+		err = s.commit(ln, command.AppendDelete(b, key, version), nil, flat)
 	}
 	return s.started(ln, command.Delete, tag, err)
 }
@@ -93,7 +97,7 @@ func (s *Session) StartIncr(tag uint64, key string, delta int64) error {
 	}
 	b, flat, err := s.reserve(ln, command.Incr, command.IncrOverhead+len(key))
 	if err == nil {
-		err = s.commit(ln, command.AppendIncr(b, key, delta), flat)
+		err = s.commit(ln, command.AppendIncr(b, key, delta), nil, flat)
 	}
 	return s.started(ln, command.Incr, tag, err)
 }
@@ -113,7 +117,7 @@ func (s *Session) StartTouch(tag uint64, key string, ttl time.Duration) error {
 	}
 	b, flat, err := s.reserve(ln, command.Touch, command.TouchOverhead+len(key))
 	if err == nil {
-		err = s.commit(ln, command.AppendTouch(b, key, ms), flat)
+		err = s.commit(ln, command.AppendTouch(b, key, ms), nil, flat)
 	}
 	return s.started(ln, command.Touch, tag, err)
 }

@@ -43,7 +43,7 @@ type Client struct {
 type Pending struct {
 	client *Client
 	proc   uint16
-	arg    []byte
+	arg    message
 	out    []byte
 	err    error
 	state  atomic.Uint32
@@ -90,14 +90,19 @@ var pendings = sync.Pool{New: func() any { return &Pending{signal: make(chan str
 // otherwise the connection is over. Unless the error is rpc.ErrNotSent too, the
 // call may have been served or not.
 func (c *Client) Call(ctx context.Context, proc uint16, arg, out []byte) ([]byte, error) {
+	return c.CallGather(ctx, proc, arg, nil, out)
+}
+
+// CallGather is Call with the argument that is head and, behind it, body.
+func (c *Client) CallGather(ctx context.Context, proc uint16, head, body, out []byte) ([]byte, error) {
 	p, _ := pendings.Get().(*Pending)
-	p.client, p.proc, p.arg, p.out, p.err = c, proc, arg, out, nil
+	p.client, p.proc, p.arg, p.out, p.err = c, proc, message{head, body}, out, nil
 	p.state.Store(stateQueued)
 	c.submit(p)
 	err := p.wait(ctx)
 	out = p.out
 	if p.state.Load() == stateDone {
-		p.arg, p.out = nil, nil
+		p.arg, p.out = message{}, nil
 		pendings.Put(p)
 	}
 	return out, err
@@ -106,7 +111,7 @@ func (c *Client) Call(ctx context.Context, proc uint16, arg, out []byte) ([]byte
 // Go starts a call and returns at once. The result is had from Wait, which must
 // be called. arg must stay as it is until Wait returns.
 func (c *Client) Go(proc uint16, arg, out []byte) *Pending {
-	p := &Pending{client: c, proc: proc, arg: arg, out: out, signal: make(chan struct{}, 1)}
+	p := &Pending{client: c, proc: proc, arg: message{head: arg}, out: out, signal: make(chan struct{}, 1)}
 	c.submit(p)
 	if c.token.CompareAndSwap(false, true) {
 		c.advance()
@@ -290,18 +295,18 @@ func (c *Client) sendWaiting() {
 // send puts a call into the connection.
 func (c *Client) send(p *Pending) error {
 	class := uint8(p.proc)
-	n := rpc.ProcSize + len(p.arg)
+	n := rpc.ProcSize + p.arg.len()
 	if n <= c.conn.frameRoom() {
 		b, err := c.conn.Reserve(class, n)
 		if err != nil {
 			return err
 		}
 		binary.LittleEndian.PutUint16(b, p.proc)
-		copy(b[rpc.ProcSize:], p.arg)
+		p.arg.copyTo(b[rpc.ProcSize:])
 		return c.conn.Commit()
 	}
-	c.scratch = append(binary.LittleEndian.AppendUint16(c.scratch[:0], p.proc), p.arg...)
-	err := c.conn.Send(class, c.scratch)
+	c.scratch = append(binary.LittleEndian.AppendUint16(c.scratch[:0], p.proc), p.arg.head...)
+	err := c.conn.SendGather(class, c.scratch, p.arg.body)
 	c.scratch = keepSmall(c.scratch)
 	return err
 }

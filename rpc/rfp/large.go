@@ -10,18 +10,42 @@ import (
 // parts is the part of a Conn that sends a message longer than a frame: in pieces
 // through the bulk area, or in parts of a frame's length when there is none.
 type parts struct {
-	large      []byte // what is left of the message
+	large      message // what is left of the message
 	largeClass uint8
 	largeTotal int
-	largeBuf   []byte // where it lies
+	largeBuf   []byte // where that lies
 	out        area   // for pieces of requests
+
+	// Pieces that were written and that no frame has named yet, for want of a slot.
+	named [piecesInArea]wire.Piece
+	names int
+}
+
+// unsent reports whether a message has not been sent whole.
+func (p *parts) unsent() bool { return p.names != 0 || p.large.len() != 0 }
+
+// message is what is sent: head, and body behind it.
+type message struct{ head, body []byte }
+
+func (m message) len() int { return len(m.head) + len(m.body) }
+
+// copyTo copies the first bytes of the message, as many as dst has.
+func (m message) copyTo(dst []byte) {
+	n := copy(dst, m.head)
+	copy(dst[n:], m.body)
+}
+
+// after is the message without its first n bytes.
+func (m message) after(n int) message {
+	k := min(n, len(m.head))
+	return message{m.head[k:], m.body[n-k:]}
 }
 
 // sendLarge sends a message in parts: those for which there is room now, the
 // others when answers to earlier frames were taken.
-func (c *Conn) sendLarge(class uint8, msg []byte) error {
-	if len(msg) > c.MaxMessage() {
-		return fmt.Errorf("%w: %d bytes, the server takes %d", rpc.ErrTooLarge, len(msg), c.MaxMessage())
+func (c *Conn) sendLarge(class uint8, msg message) error {
+	if msg.len() > c.MaxMessage() {
+		return fmt.Errorf("%w: %d bytes, the server takes %d", rpc.ErrTooLarge, msg.len(), c.MaxMessage())
 	}
 	if err := c.Flush(); err != nil {
 		return err
@@ -33,11 +57,12 @@ func (c *Conn) sendLarge(class uint8, msg []byte) error {
 		return err
 	}
 	c.counted()
-	c.largeClass, c.largeTotal = class, len(msg)
+	c.largeClass, c.largeTotal = class, msg.len()
 	msg, err := c.sendMost(msg)
-	if len(msg) != 0 && err == nil {
-		c.largeBuf = append(grow(c.largeBuf, len(msg)), msg...)
-		c.large = c.largeBuf
+	if left := msg.len(); left != 0 && err == nil {
+		c.largeBuf = grow(c.largeBuf, left)[:left]
+		msg.copyTo(c.largeBuf)
+		c.large = message{body: c.largeBuf}
 	}
 	return err
 }
@@ -47,14 +72,14 @@ func (c *Conn) sendLarge(class uint8, msg []byte) error {
 const sendPatience = 1 << 12
 
 // sendMost sends as much of a message as the server takes while it is watched.
-func (c *Conn) sendMost(msg []byte) (rest []byte, err error) {
+func (c *Conn) sendMost(msg message) (rest message, err error) {
 	rest, err = c.sendParts(msg)
-	for vain := 0; err == nil && len(rest) != 0 && vain < sendPatience; vain++ {
+	for vain := 0; err == nil && rest.len() != 0 && vain < sendPatience; vain++ {
 		if c.Poll() {
 			return rest, c.err // a result has come, and is to be taken first
 		}
-		left := len(rest)
-		if rest, err = c.sendParts(rest); len(rest) != left {
+		left := rest.len()
+		if rest, err = c.sendParts(rest); rest.len() != left {
 			vain = 0
 		}
 	}
@@ -64,8 +89,8 @@ func (c *Conn) sendMost(msg []byte) (rest []byte, err error) {
 // goOn sends parts of a message that wait for room.
 func (c *Conn) goOn() {
 	c.large, _ = c.sendParts(c.large)
-	if len(c.large) == 0 {
-		c.large = nil
+	if c.large.len() == 0 {
+		c.large = message{}
 		if cap(c.largeBuf) > keepLarge {
 			c.largeBuf = nil
 		}
@@ -74,40 +99,73 @@ func (c *Conn) goOn() {
 
 // sendParts sends as much of a message as there is room for, and returns the
 // rest.
-func (c *Conn) sendParts(msg []byte) (rest []byte, err error) {
-	for len(msg) != 0 && !c.noSlot() {
-		c.class = c.largeClass
+func (c *Conn) sendParts(msg message) (rest message, err error) {
+	if c.rings.bulk != 0 {
+		return c.sendPieces(msg)
+	}
+	for msg.len() != 0 && !c.noSlot() {
 		n, err := c.sendPart(msg)
-		if err != nil || n == 0 {
+		if err != nil {
 			return msg, err
 		}
-		msg = msg[n:]
+		msg = msg.after(n)
 	}
 	return msg, nil
 }
 
 // sendPart sends a frame with the next part of a message, and returns how much
-// that was: 0 when the bulk area is full.
-func (c *Conn) sendPart(msg []byte) (n int, err error) {
-	at := c.stageAt() + wire.RequestHeader
-	b := c.local.Bytes()[at:]
-	if c.rings.bulk != 0 {
-		if n, err = c.writePiece(b, msg); n == 0 || err != nil {
-			return 0, err
-		}
-		c.fill = pieceEntry
-	} else {
-		n = min(len(msg), c.frameRoom())
-		var marks wire.Marks
-		if n < len(msg) {
-			marks = wire.More
-		}
-		wire.PutEntry(b, n, marks)
-		copy(b[wire.EntryHeader:], msg[:n])
-		c.fill = wire.EntryHeader + n
+// that was.
+func (c *Conn) sendPart(msg message) (n int, err error) {
+	b := c.local.Bytes()[c.stageAt()+wire.RequestHeader:]
+	n = min(msg.len(), c.frameRoom())
+	var marks wire.Marks
+	if n < msg.len() {
+		marks = wire.More
 	}
-	if n == len(msg) {
+	wire.PutEntry(b, n, marks)
+	msg.copyTo(b[wire.EntryHeader : wire.EntryHeader+n])
+	return n, c.flushPart(wire.EntryHeader+n, n == msg.len())
+}
+
+// sendPieces writes pieces into the area while it has room, and frames that name
+// them while there are slots. So the next pieces are copied while the server copies
+// those before, though the window be of one frame.
+func (c *Conn) sendPieces(msg message) (rest message, err error) {
+	for {
+		n := 0
+		if msg.len() != 0 && c.names < len(c.named) {
+			if n, err = c.writePiece(msg); err != nil {
+				return msg, err
+			}
+			msg = msg.after(n)
+		}
+		if c.names != 0 && !c.noSlot() {
+			if err = c.namePieces(); err != nil {
+				return msg, err
+			}
+		} else if n == 0 {
+			return msg, nil
+		}
+	}
+}
+
+// namePieces sends a frame with the pieces that were written.
+func (c *Conn) namePieces() error {
+	b := c.local.Bytes()[c.stageAt()+wire.RequestHeader:]
+	fill, last := 0, false
+	for _, p := range c.named[:c.names] {
+		fill += putPiece(b[fill:], p)
+		last = !p.More
+	}
+	c.names = 0
+	return c.flushPart(fill, last)
+}
+
+// flushPart sends a frame with a part of a message.
+func (c *Conn) flushPart(fill int, last bool) error {
+	c.class, c.fill = c.largeClass, fill
+	if last {
 		c.entries = 1
 	}
-	return n, c.Flush()
+	return c.Flush()
 }

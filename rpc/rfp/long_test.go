@@ -7,6 +7,7 @@ import (
 
 	"github.com/remora-kv/remora/rpc"
 	"github.com/remora-kv/remora/rpc/rfp"
+	"github.com/remora-kv/remora/rpc/wire"
 )
 
 // longPattern is a message that shows which bytes of it are where.
@@ -104,6 +105,80 @@ func TestLongResultNotTaken(t *testing.T) {
 		}
 		if st := s.Stats(); st.Cut+st.Lost != 0 {
 			t.Errorf("%+v", st)
+		}
+	})
+}
+
+// A message that is gathered from two parts comes as one, wherever they meet, in a
+// frame, in parts and in pieces; and both may be used again at once.
+func TestGatheredMessages(t *testing.T) {
+	const area = 16 << 10
+	eachFabric(t, func(t *testing.T, r *rig) {
+		r.serve(rfp.ServerConfig{Bulk: area})
+		for name, cfg := range map[string]rfp.ConnConfig{
+			"area": {Bulk: area}, "alone": {Bulk: area, Window: 1}, "no area": {Bulk: -1},
+		} {
+			t.Run(name, func(t *testing.T) {
+				c := r.dial(cfg)
+				for _, n := range []int{2, 100, 5000, area / 4, area + 1, 100_000} {
+					for _, at := range []int{0, 1, 2, n / 2, n - 1, n} {
+						checkGathered(t, c, request(procEcho, longPattern(n-2, at)), at)
+					}
+				}
+			})
+		}
+	})
+}
+
+// checkGathered sends msg in two parts and has it echoed.
+func checkGathered(t *testing.T, c *rfp.Conn, msg []byte, at int) {
+	t.Helper()
+	head, body := bytes.Clone(msg[:at]), bytes.Clone(msg[at:])
+	if err := c.SendGather(uint8(procEcho), head, body); err != nil {
+		t.Fatal(err)
+	}
+	clear(head)
+	clear(body)
+	if !c.Wait(0) {
+		t.Fatal(c.Err())
+	}
+	if got, err, ok := c.Next(); !ok || err != nil || !bytes.Equal(got, msg[2:]) {
+		t.Fatalf("%d bytes, %d of them before: %d came, %v", len(msg), at, len(got), err)
+	}
+}
+
+// A client writes pieces while the server has the frame before, though its window be
+// of one frame, and names them all in the next.
+func TestPiecesAreWrittenAhead(t *testing.T) {
+	const area, size = 2048, 2000
+	eachFabric(t, func(t *testing.T, r *rig) {
+		s := r.rawServer()
+		w := s.goodWelcome()
+		w.Window, w.Bulk = 1, area
+		s.greet(w.Append(nil))
+		r.addr = s.addr
+		c := r.dial(rfp.ConnConfig{Window: 1, Bulk: area})
+		msg := longPattern(size, 1)
+		if err := c.Send(1, msg); err != nil {
+			t.Fatal(err)
+		}
+		bulkAt := rawSlots + roundUp64(wire.RequestBytes(rawPayload))
+		await(t, "the message in the area, of which a frame has named a part", func() bool {
+			c.Poll()
+			return bytes.Equal(s.peek(bulkAt, size), msg)
+		})
+		var got []wire.Piece
+		for n := uint64(1); n <= 2; n++ {
+			await(t, fmt.Sprint("frame ", n), func() bool { c.Poll(); return s.requested(n) })
+			pieces := s.pieces(t, area)
+			if n == 1 && len(pieces) != 1 {
+				t.Errorf("the first frame names %d pieces", len(pieces))
+			}
+			got = append(got, pieces...)
+			s.frame(n, nil, n == 1)
+		}
+		if len(got) != 4 || got[3].More || got[3].Size != size-3*area/4 {
+			t.Errorf("pieces %+v", got)
 		}
 	})
 }

@@ -66,23 +66,24 @@ func (b *bulk) close() {
 	}
 }
 
-// writePiece writes the next piece of a message into the server's memory, and its
-// entry into b. It returns the length of the piece, 0 when there is no room. The
-// frame follows on the same queue pair, so the piece is there before it.
-func (c *Conn) writePiece(b, msg []byte) (n int, err error) {
-	n = min(len(msg), c.rings.pieceSize())
+// writePiece writes the next piece of a message into the server's memory, to be
+// named by a frame. It returns the length of the piece, 0 when there is no room.
+// The frame follows on the same queue pair, so the piece is there before it.
+func (c *Conn) writePiece(msg message) (n int, err error) {
+	n = min(msg.len(), c.rings.pieceSize())
 	at, ok := c.out.take(n)
 	if !ok {
 		return 0, nil
 	}
-	copy(c.bulk.stage.Bytes()[at:], msg[:n])
+	msg.copyTo(c.bulk.stage.Bytes()[at : at+n])
 	if err := c.postWrite(&fabric.WR{
 		ID: kindWrite, Op: fabric.OpWrite,
 		Local: c.bulk.stage.Seg(at, n), Remote: c.reqs.At(c.rings.requestBulkAt() + at),
 	}); err != nil {
 		return 0, err
 	}
-	putPiece(b, at, n, c.largeTotal, n < len(msg))
+	c.named[c.names] = pieceAt(at, n, c.largeTotal, n < msg.len())
+	c.names++
 	return n, nil
 }
 
@@ -90,10 +91,15 @@ func (c *Conn) writePiece(b, msg []byte) (n int, err error) {
 const pieceEntry = wire.EntryHeader + wire.PieceSize
 
 // putPiece writes the entry of a piece, and returns its length.
-func putPiece(b []byte, at, n, total int, more bool) int {
+func putPiece(b []byte, p wire.Piece) int {
 	wire.PutEntry(b, wire.PieceSize, wire.Bulk)
-	wire.Piece{At: uint32(at), Size: uint32(n), Total: uint32(total), More: more}.Put(b[wire.EntryHeader:])
+	p.Put(b[wire.EntryHeader:])
 	return pieceEntry
+}
+
+// pieceAt is a piece of a message of total bytes.
+func pieceAt(at, n, total int, more bool) wire.Piece {
+	return wire.Piece{At: uint32(at), Size: uint32(n), Total: uint32(total), More: more}
 }
 
 // fetchPiece adds the piece that an entry names to the result, and reports
@@ -202,7 +208,7 @@ func (c *core) stream(s *session, class uint8, res, after []byte) {
 		fence.CopyOut(s.bulkOut[at+k:], after[:n-k])
 		res, after = res[k:], after[n-k:]
 		more := len(res)+len(after) != 0
-		c.fill = putPiece(c.out, at, n, total, more)
+		c.fill = putPiece(c.out, pieceAt(at, n, total, more))
 		if !more {
 			return
 		}
@@ -277,7 +283,7 @@ func (c *core) pour(s *session, f *waitingFrame) bool {
 		fence.CopyOut(s.bulkOut[at:], f.rest[:n])
 		f.rest = f.rest[n:]
 		more := len(f.rest) != 0
-		putPiece(c.entry[:], at, n, f.total, more)
+		putPiece(c.entry[:], pieceAt(at, n, f.total, more))
 		c.place(s, &waitingFrame{payload: c.entry[:], last: f.last && !more, push: f.push, class: f.class, start: f.start, bulkEnd: s.out.head})
 		if !more {
 			return true

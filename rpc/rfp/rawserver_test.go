@@ -115,3 +115,24 @@ func (s *rawServer) peek(at, n int) []byte {
 	fence.CopyIn(b, s.requests.Bytes()[at:at+n])
 	return b
 }
+
+// requested reports whether request frame n is there, in a ring of one slot.
+func (s *rawServer) requested(n uint64) bool {
+	w := wire.Word0(binary.LittleEndian.Uint64(s.peek(rawSlots, 8)))
+	return w.Is(n) && binary.LittleEndian.Uint64(s.peek(rawSlots+wire.TailOffset(w.Size()), 8)) == wire.Tail(n)
+}
+
+// pieces returns what the frame in the first slot names.
+func (s *rawServer) pieces(t testing.TB, area int) (all []wire.Piece) {
+	t.Helper()
+	w := wire.Word0(binary.LittleEndian.Uint64(s.peek(rawSlots, 8)))
+	for left := s.peek(rawSlots+wire.RequestHeader, w.Size()); len(left) != 0; {
+		entry, rest, marks, err := wire.NextEntry(left)
+		p, ok := wire.ParsePiece(entry, area)
+		if err != nil || marks != wire.Bulk || !ok {
+			t.Fatalf("an entry of %d bytes, marks %d: %v", len(entry), marks, err)
+		}
+		all, left = append(all, p), rest
+	}
+	return all
+}

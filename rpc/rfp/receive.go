@@ -299,7 +299,7 @@ func (c *Conn) finish() {
 		if c.oldSlot++; c.oldSlot == c.rings.window {
 			c.oldSlot = 0
 		}
-		if len(c.large) != 0 {
+		if c.unsent() {
 			c.goOn()
 		}
 	}

@@ -17,15 +17,20 @@ import (
 //
 // A message longer than a frame is sent in parts. Those for which there is no
 // room yet follow while results are taken, before any other message.
-func (c *Conn) Send(class uint8, msg []byte) error {
-	if len(msg) > c.rings.payload-wire.EntryHeader {
+func (c *Conn) Send(class uint8, msg []byte) error { return c.SendGather(class, msg, nil) }
+
+// SendGather is Send of the message that is head and, behind it, body: so that
+// nobody need copy a long body to put a few bytes before it.
+func (c *Conn) SendGather(class uint8, head, body []byte) error {
+	msg := message{head, body}
+	if msg.len() > c.frameRoom() {
 		return c.sendLarge(class, msg)
 	}
-	b, err := c.Reserve(class, len(msg))
+	b, err := c.Reserve(class, msg.len())
 	if err != nil {
 		return err
 	}
-	copy(b, msg)
+	msg.copyTo(b)
 	return c.Commit()
 }
 
@@ -59,7 +64,7 @@ func (c *Conn) Reserve(class uint8, n int) ([]byte, error) {
 }
 
 // full reports whether no message can be taken now.
-func (c *Conn) full() bool { return c.noSlot() || len(c.large) != 0 }
+func (c *Conn) full() bool { return c.noSlot() || c.unsent() }
 
 // noSlot reports whether there is no slot for the frame being filled (I1).
 func (c *Conn) noSlot() bool { return c.number-c.answered > uint64(c.rings.window) }
