@@ -123,7 +123,8 @@ type Conn struct {
 	comps   [16]fabric.Completion
 	one     [1]fabric.WR     // being posted
 	receive [1]fabric.RecvWR // likewise
-	pollf   func() bool
+	pollf   func() bool      // Poll
+	newsf   func() bool      // pollNews
 	now     func() int64
 }
 
@@ -209,7 +210,7 @@ func (c *Conn) prepare(want *rings) (err error) {
 	for i := range c.classes {
 		c.classes[i].mode = c.cfg.Mode
 	}
-	c.pollf, c.now = c.Poll, c.clock.Now
+	c.pollf, c.newsf, c.now = c.Poll, c.pollNews, c.clock.Now
 	for _, p := range []struct {
 		w      *fabric.Waiter
 		policy fabric.Policy

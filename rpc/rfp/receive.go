@@ -360,10 +360,8 @@ func (c *Conn) Next() (data []byte, err error, ok bool) { //nolint:revive // ok 
 // Wait waits until Next has a result, and reports whether it has; otherwise
 // timeout has passed (0: never), nothing is on its way, or the connection is over.
 func (c *Conn) Wait(timeout time.Duration) bool {
-	for range c.steps() {
-		if c.Poll() {
-			return c.open
-		}
+	if c.spin(c.pollf) {
+		return c.open
 	}
 	deadline := int64(0)
 	if timeout > 0 {
@@ -378,22 +376,48 @@ func (c *Conn) Wait(timeout time.Duration) bool {
 			}
 			nap = min(nap, time.Duration(left))
 		}
-		if c.waitFor(c.pollf, nap) {
+		if c.waitFor(c.newsf, nap) && (c.open || c.spin(c.pollf)) {
 			return c.open
 		}
 	}
 	return false
 }
 
+// pollNews is Poll that also reports whether a piece has come.
+func (c *Conn) pollNews() bool {
+	had := c.bulk.arrived
+	return c.Poll() || c.bulk.arrived != had
+}
+
+// spin polls until poll says so, or nothing has come for some time. A long result
+// is news with every piece: were its time counted from the first one, most would be
+// slept for in vain.
+func (c *Conn) spin(poll func() bool) bool {
+	for vain, had := 0, c.bulk.arrived; vain < c.steps(); vain++ {
+		if poll() {
+			return true
+		}
+		if c.bulk.arrived != had {
+			vain, had = 0, c.bulk.arrived
+		}
+	}
+	return false
+}
+
 // memorySteps is how often Wait polls before it goes on in a waiter, fewSteps
-// when the result will not be there for long.
+// when the result will not be there for long, and pieceSteps between two pieces of
+// one.
 const (
 	memorySteps = 1 << 10
 	fewSteps    = 4
+	pieceSteps  = 1 << 12
 )
 
 func (c *Conn) steps() int {
-	if c.naps() {
+	switch {
+	case c.bulk.arrived != 0:
+		return pieceSteps
+	case c.naps():
 		return fewSteps
 	}
 	return memorySteps
@@ -430,12 +454,9 @@ func (c *Conn) waitFor(poll func() bool, nap time.Duration) bool {
 
 // waitMore waits until more says so, at most for nap.
 func (c *Conn) waitMore(more func() bool, nap time.Duration) {
-	for range c.steps() {
-		if more() {
-			return
-		}
+	if !c.spin(more) {
+		c.waitFor(more, nap)
 	}
-	c.waitFor(more, nap)
 }
 
 // wake ends waitMore. It may be called from any goroutine.

@@ -110,6 +110,7 @@ func (c *core) serveMessages(s *session, w wire.Word1, payload []byte) {
 		}
 		payload = rest
 		if marks == wire.Bulk {
+			c.start = 0 // how long copies take says nothing about the procedure
 			more, ok := c.collect(s, entry)
 			if !ok {
 				c.cut(s, "a piece that is none")
