@@ -102,6 +102,10 @@ func storeOf(e *Entry, cond Condition) (s command.Store, err error) {
 // read reads the result of a get that found an item; false when it is another. The
 // value aliases the result.
 func (item *Item) read(result []byte) bool {
+	if value, version, ok := command.ParsePlain(result); ok {
+		item.Value, item.Version = value, version
+		return true
+	}
 	// Fields are written one by one: to copy what was just written as a whole
 	// costs more than to read it.
 	var found command.Item

@@ -145,15 +145,15 @@ func (sh *shard) get(c *rpc.Call, key, out []byte) ([]byte, error) {
 	if err != nil {
 		return command.AppendStatus(out, statusOf(err)), nil
 	}
-	found := command.Item{Value: item.Value, Version: item.Version, Flags: item.Flags}
+	ttl := uint64(0)
 	if item.Expires != 0 {
-		found.TTL = uint64(item.Expires - now) // positive, or it would be gone
+		ttl = uint64(item.Expires - now) // positive, or it would be gone
 	}
 	if len(item.Value)+command.FoundSize > cap(out)-len(out) {
-		c.After = command.AppendTrailer(sh.trailer[:0], &found)
+		c.After = command.AppendTrailer(sh.trailer[:0], item.Version, ttl, item.Flags)
 		return item.Value, nil // it is where it is until the partition changes
 	}
-	return command.AppendFound(out, &found), nil
+	return command.AppendTrailer(append(out, item.Value...), item.Version, ttl, item.Flags), nil
 }
 
 func (sh *shard) put(c *rpc.Call, arg, out []byte) ([]byte, error) {

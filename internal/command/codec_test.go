@@ -121,6 +121,13 @@ func TestFound(t *testing.T) {
 				for _, ttl := range []uint64{0, 1, 1<<64 - 1} {
 					item := command.Item{Value: value, Version: version, Flags: flags, TTL: ttl}
 					b := command.AppendFound(nil, &item)
+					if tight := command.AppendFound(make([]byte, 0, len(b)), &item); !bytes.Equal(tight, b) {
+						t.Errorf("%x where there is no room for more, %x elsewhere", tight, b)
+					}
+					plain, v, ok := command.ParsePlain(b)
+					if ok != (flags == 0 && ttl == 0) || ok && (v != version || !bytes.Equal(plain, value)) {
+						t.Errorf("%+v: plain %v, version %d, %d bytes", item, ok, v, len(plain))
+					}
 					if len(b) > len(value)+command.FoundSize {
 						t.Errorf("%d bytes for a value of %d", len(b), len(value))
 					}

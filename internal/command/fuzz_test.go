@@ -53,7 +53,12 @@ func FuzzResults(f *testing.F) {
 		f.Add(r.message())
 	}
 	f.Fuzz(func(t *testing.T, msg []byte) {
-		if item, s, err := command.ParseFound(msg); err == nil {
+		item, s, err := command.ParseFound(msg)
+		if value, version, ok := command.ParsePlain(msg); ok &&
+			(err != nil || s != command.OK || !sameItem(&item, &command.Item{Value: value, Version: version})) {
+			t.Errorf("%x is plain, and %v, %v, %+v", msg, s, err, item)
+		}
+		if err == nil {
 			again := command.AppendStatus(nil, s)
 			if s == command.OK {
 				again = command.AppendFound(nil, &item)

@@ -25,22 +25,35 @@ type Item struct {
 
 // AppendFound appends the result of a get that found something.
 func AppendFound(b []byte, item *Item) []byte {
-	return AppendTrailer(append(b, item.Value...), item)
+	return AppendTrailer(append(b, item.Value...), item.Version, item.TTL, item.Flags)
 }
 
 // AppendTrailer appends what follows the value in the result of a get.
-func AppendTrailer(b []byte, item *Item) []byte {
-	status := byte(OK)
-	if item.TTL != 0 {
-		b = binary.LittleEndian.AppendUint64(b, item.TTL)
+func AppendTrailer(b []byte, version, ttl uint64, flags uint32) []byte {
+	status := OK
+	if ttl != 0 {
+		b = binary.LittleEndian.AppendUint64(b, ttl)
 		status |= statusTTL
 	}
-	if item.Flags != 0 {
-		b = binary.LittleEndian.AppendUint32(b, item.Flags)
+	if flags != 0 {
+		b = binary.LittleEndian.AppendUint32(b, flags)
 		status |= statusFlags
 	}
-	return append(appendVersion(b, item.Version), status)
+	return appendEnd(b, version, status)
 }
+
+// appendEnd appends a version and a status: as one word where there is room for a
+// byte more than they take.
+func appendEnd(b []byte, version uint64, status Status) []byte {
+	if n := len(b); cap(b)-n >= 8 {
+		binary.LittleEndian.PutUint64(b[n:n+8], version&maxVersion|uint64(status)<<(8*versionSize))
+		return b[:n+versionSize+statusSize]
+	}
+	return append(appendVersion(b, version), byte(status))
+}
+
+// maxVersion are the bits of a version that travel.
+const maxVersion = 1<<(8*versionSize) - 1
 
 // ParseFound reads the result of a get. Its value is a prefix of msg. When the
 // status is not OK there is no item.
@@ -49,6 +62,16 @@ func ParseFound(msg []byte) (item Item, s Status, err error) {
 		item = Item{}
 	}
 	return item, s, err
+}
+
+// ParsePlain reads the result of a get that found an item without flags and time to
+// live, as most are; ok is false for any other.
+func ParsePlain(msg []byte) (value []byte, version uint64, ok bool) {
+	n := len(msg) - versionSize - statusSize
+	if n < 0 || msg[len(msg)-1] != byte(OK) {
+		return nil, 0, false
+	}
+	return msg[:n], versionOf(msg[n : n+versionSize]), true
 }
 
 // Read is ParseFound into an item that is there already. When the status is not OK
@@ -78,7 +101,7 @@ func (item *Item) Read(msg []byte) (Status, error) {
 
 // AppendStored appends the result of a put.
 func AppendStored(b []byte, version uint64) []byte {
-	return append(appendVersion(b, version), byte(OK))
+	return appendEnd(b, version, OK)
 }
 
 // ParseStored reads the result of a put.
