@@ -19,6 +19,10 @@ type Call struct {
 	// Request is the argument. It is a private copy, valid until the handler
 	// returns.
 	Request []byte
+	// Announced says that the server was told of this message before it began with
+	// the batch that it is in: as the first (1), the second, and so on. It is 0 when
+	// the server was not.
+	Announced int
 	// After, which a handler may set, are bytes that follow its result: so a long
 	// result can be returned from where it lies. They are used like the result.
 	After []byte

@@ -30,8 +30,8 @@ func NewEngine(name string, cfg store.Config) (store.Partition, error) { return 
 // Serve handles a message as a core would. Only for servers without clients.
 func (s *Server) Serve(c *rpc.Call, msg, out []byte) ([]byte, error) { return s.serve(c, msg, out) }
 
-// Expect tells a core of a message in a batch, as Serve.
-func (s *Server) Expect(core, stage, at int, msg []byte) { s.expect(core, stage, at, msg) }
+// Expect tells a core of a batch, as Serve.
+func (s *Server) Expect(core int, batch [][]byte) { s.expect(core, batch) }
 
 // Partition returns the partition of a core. Only for servers without clients.
 func (s *Server) Partition(core int) store.Partition { return s.shards[core].part }

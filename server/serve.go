@@ -9,6 +9,7 @@ import (
 
 	"github.com/remora-kv/remora/internal/command"
 	"github.com/remora-kv/remora/rpc"
+	"github.com/remora-kv/remora/rpc/rfp"
 	"github.com/remora-kv/remora/store"
 )
 
@@ -27,11 +28,8 @@ type shard struct {
 
 	// What is expected: the hashes of a batch, and who loads what they need.
 	prefetch store.Prefetcher
-	hashes   [expectMost]uint64
+	hashes   [rfp.ExpectMost]uint64
 }
-
-// expectMost is of how many messages of a batch the hashes are kept.
-const expectMost = 64
 
 // opCount is the number of procedures that are counted.
 const opCount = int(command.Stats) + 1
@@ -70,23 +68,24 @@ func (s *Server) serve(c *rpc.Call, msg, out []byte) ([]byte, error) {
 	return sh.hello(arg, out)
 }
 
-// expect has the index entries of a batch loaded at stage 0, and the items at stage
-// 1: so a batch waits for memory about as long as one message.
-func (s *Server) expect(core, stage, at int, msg []byte) {
+// expect has the index entries of a batch loaded, and then the items: so a batch
+// waits for memory about as long as one message. The hashes are kept for serve.
+func (s *Server) expect(core int, batch [][]byte) {
 	sh := s.shards[core]
-	if sh.prefetch == nil || at >= expectMost || len(msg) < rpc.ProcSize {
-		return
+	hashes := sh.hashes[:len(batch)]
+	for i, msg := range batch {
+		hash := sh.seed.Hash(keyOf(msg))
+		hashes[i] = hash
+		sh.prefetch.PrefetchIndex(hash)
 	}
-	if stage == 0 {
-		sh.hashes[at] = sh.seed.Hash(keyOf(msg))
-		sh.prefetch.PrefetchIndex(sh.hashes[at])
-		return
-	}
-	sh.prefetch.PrefetchItem(sh.hashes[at])
+	sh.prefetch.PrefetchItems(hashes)
 }
 
-// keyOf is the key of a request, nil when there is none.
+// keyOf is the key of a request as its handler reads it, nil when there is none.
 func keyOf(msg []byte) []byte {
+	if len(msg) < rpc.ProcSize {
+		return nil
+	}
 	arg := msg[rpc.ProcSize:]
 	switch command.Proc(binary.LittleEndian.Uint16(msg)) {
 	case command.Get:
@@ -112,9 +111,15 @@ func malformed(p command.Proc) error {
 	return &rpc.Error{Code: rpc.CodeMalformed, Text: "a request of " + p.String() + " that is none"}
 }
 
-// key makes the key of a request, and reports whether it belongs here (V2).
-func (sh *shard) key(b []byte) (store.Key, bool) {
-	k := sh.seed.Key(b)
+// key makes the key of a request, and reports whether it belongs here (V2). The
+// hash of one that was announced is known.
+func (sh *shard) key(c *rpc.Call, b []byte) (store.Key, bool) {
+	k := store.Key{Bytes: b}
+	if c.Announced != 0 {
+		k.Hash = sh.hashes[c.Announced-1]
+	} else {
+		k.Hash = sh.seed.Hash(b)
+	}
 	return k, len(sh.server.shards) == 1 || store.PartitionOf(k.Hash, len(sh.server.shards)) == sh.index
 }
 
@@ -136,7 +141,7 @@ func (sh *shard) get(c *rpc.Call, key, out []byte) ([]byte, error) {
 	if sh.server.draining.Load() {
 		return command.AppendStatus(out, command.Draining), nil
 	}
-	k, here := sh.key(key)
+	k, here := sh.key(c, key)
 	if !here {
 		return command.AppendStatus(out, command.WrongCore), nil
 	}
@@ -161,7 +166,7 @@ func (sh *shard) put(c *rpc.Call, arg, out []byte) ([]byte, error) {
 	if err != nil {
 		return out, malformed(command.Put)
 	}
-	k, here := sh.key(r.Key)
+	k, here := sh.key(c, r.Key)
 	if !here {
 		return command.AppendStatus(out, command.WrongCore), nil
 	}
@@ -179,7 +184,7 @@ func (sh *shard) delete(c *rpc.Call, arg, out []byte) ([]byte, error) {
 	if err != nil {
 		return out, malformed(command.Delete)
 	}
-	k, here := sh.key(key)
+	k, here := sh.key(c, key)
 	if !here {
 		return command.AppendStatus(out, command.WrongCore), nil
 	}
@@ -195,7 +200,7 @@ func (sh *shard) touch(c *rpc.Call, arg, out []byte) ([]byte, error) {
 	if err != nil {
 		return out, malformed(command.Touch)
 	}
-	k, here := sh.key(key)
+	k, here := sh.key(c, key)
 	if !here {
 		return command.AppendStatus(out, command.WrongCore), nil
 	}
@@ -208,7 +213,7 @@ func (sh *shard) incr(c *rpc.Call, arg, out []byte) ([]byte, error) {
 	if err != nil {
 		return out, malformed(command.Incr)
 	}
-	k, here := sh.key(key)
+	k, here := sh.key(c, key)
 	if !here {
 		return command.AppendStatus(out, command.WrongCore), nil
 	}

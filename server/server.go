@@ -60,7 +60,7 @@ func (s *Server) start() error {
 	}
 	var err error
 	s.rfp, err = rfp.NewServer(rfp.ServerConfig{
-		Device: s.devices[0], Others: s.devices[1:], Serve: s.serve, Expect: s.expect,
+		Device: s.devices[0], Others: s.devices[1:], Serve: s.serve, Expect: s.hints(),
 		Cores: s.cfg.Cores, CPUs: s.cfg.CPUs, Policy: s.cfg.Policy,
 		MaxMessage: s.cfg.MaxValue + command.MaxKey + command.PutSize + command.FoundSize,
 		MaxClients: s.cfg.MaxClients, Log: s.cfg.Log,
@@ -100,6 +100,14 @@ func (s *Server) makeShards() error {
 		s.shards = append(s.shards, sh)
 	}
 	return nil
+}
+
+// hints returns expect if the engine takes hints.
+func (s *Server) hints() rfp.Expect {
+	if s.shards[0].prefetch == nil {
+		return nil
+	}
+	return s.expect
 }
 
 // firstVersion is where the versions of this instance begin: it makes versions

@@ -115,8 +115,9 @@ type Partition interface {
 type Prefetcher interface {
 	// PrefetchIndex starts to load the index entry of the hash.
 	PrefetchIndex(hash uint64)
-	// PrefetchItem reads the index entry and starts to load the item.
-	PrefetchItem(hash uint64)
+	// PrefetchItems reads the index entries of the hashes, some time after they
+	// were hinted at, and starts to load the items.
+	PrefetchItems(hashes []uint64)
 }
 
 // Stats is what a partition holds now and what it did since it was made.

@@ -36,6 +36,8 @@ type core struct {
 	lingerSize int
 
 	in      []byte // the request frame being served: a copy
+	batch   [ExpectMost][]byte
+	told    int    // messages of it that Expect was told of
 	out     []byte // payload of the result frame being filled
 	fill    int
 	start   int64 // when the frame being served was noticed; 0: not measured

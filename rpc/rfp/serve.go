@@ -55,7 +55,7 @@ func (c *core) serveFrame(s *session, w wire.Word1, payload []byte) {
 		c.start = c.clock.Now()
 	}
 	c.pushAll = false
-	if w.Entries > 1 && c.server.cfg.Expect != nil {
+	if c.told = 0; w.Entries > 1 && c.server.cfg.Expect != nil {
 		c.announce(payload)
 	}
 	c.serveMessages(s, w, payload)
@@ -64,17 +64,20 @@ func (c *core) serveFrame(s *session, w wire.Word1, payload []byte) {
 // announce tells of the messages of a batch. What is no message is found out when
 // it is served.
 func (c *core) announce(payload []byte) {
-	for stage := range 2 {
-		for at, left := 0, payload; len(left) != 0; at++ {
-			entry, rest, marks, err := wire.NextEntry(left)
-			if err != nil {
-				break
-			}
-			if left = rest; marks == 0 {
-				c.server.cfg.Expect(c.index, stage, at, entry)
-			}
+	n := 0
+	for len(payload) != 0 && n < len(c.batch) {
+		entry, rest, marks, err := wire.NextEntry(payload)
+		if err != nil {
+			break
 		}
+		if payload = rest; marks != 0 {
+			entry = nil
+		}
+		c.batch[n] = entry
+		n++
 	}
+	c.server.cfg.Expect(c.index, c.batch[:n])
+	c.told = n
 }
 
 // halt keeps what is left of a frame until the client has taken results: so
@@ -90,6 +93,7 @@ func (c *core) halt(s *session, w wire.Word1, payload []byte) {
 // proceed goes on with a frame.
 func (c *core) proceed(s *session) {
 	s.halted = false
+	c.told = 0 // other batches were announced since
 	c.pushAll, c.start = s.pushAll, s.start
 	c.serveMessages(s, s.word1, s.unserved)
 }
@@ -98,7 +102,7 @@ func (c *core) proceed(s *session) {
 func (c *core) serveMessages(s *session, w wire.Word1, payload []byte) {
 	c.fill = 0
 	c.call = rpc.Call{Core: c.index, Now: c.call.Now, Peer: s.peer}
-	for len(payload) != 0 {
+	for at := 1; len(payload) != 0; at++ {
 		if len(s.backlog) != 0 {
 			c.halt(s, w, payload)
 			return
@@ -109,6 +113,9 @@ func (c *core) serveMessages(s *session, w wire.Word1, payload []byte) {
 			return
 		}
 		payload = rest
+		if c.call.Announced = 0; marks == 0 && len(s.partial) == 0 && at <= c.told {
+			c.call.Announced = at
+		}
 		if marks == wire.Bulk {
 			c.start = 0 // how long copies take says nothing about the procedure
 			more, ok := c.collect(s, entry)

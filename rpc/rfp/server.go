@@ -18,10 +18,15 @@ import (
 // Serve handles a message. rpc.Mux has such a method.
 type Serve func(c *rpc.Call, msg, out []byte) ([]byte, error)
 
-// Expect is told of the messages of a batch before the first of them is served, so
-// that it can start to load what serving will touch: of all messages at stage 0,
-// then of all at stage 1. at is the message's place in the batch.
-type Expect func(core, stage, at int, msg []byte)
+// Expect is told of the messages of a batch, at most ExpectMost, before the first of
+// them is served, so that it can start to load what serving will touch. Parts of
+// long messages are nil. A message is then served with its place in the batch
+// (rpc.Call.Announced), so that what was found out about it need not be found out
+// again.
+type Expect func(core int, batch [][]byte)
+
+// ExpectMost is of how many messages of a batch Expect is told.
+const ExpectMost = 64
 
 // ServerConfig describes a server. Zero values mean the defaults.
 type ServerConfig struct {

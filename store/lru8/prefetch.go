@@ -7,9 +7,15 @@ func (t *Table) PrefetchIndex(hash uint64) {
 	fence.ExpectWrite(&t.index[t.bucketOf(hash)*bucketSize])
 }
 
-// PrefetchItem starts to load the first item of the bucket that has the tag of a
-// hash. It does not follow a link, which would be to wait.
-func (t *Table) PrefetchItem(hash uint64) {
+// PrefetchItems starts to load, for each hash, the first item of the bucket that
+// has its tag. It does not follow a link, which would be to wait.
+func (t *Table) PrefetchItems(hashes []uint64) {
+	for _, hash := range hashes {
+		t.prefetchItem(hash)
+	}
+}
+
+func (t *Table) prefetchItem(hash uint64) {
 	b := t.bucketAt(t.bucketOf(hash))
 	tag := tagOf(hash)
 	for i := range slots {

@@ -15,7 +15,7 @@ func TestNoAllocations(t *testing.T) {
 	eachMode(t, func(t *testing.T, with func(*store.Config)) {
 		r := newRig(t, with, memory(256<<10))
 		n := uint64(0)
-		key, value := make([]byte, 16), make([]byte, 4000)
+		key, value, hashes := make([]byte, 16), make([]byte, 4000), make([]uint64, 2)
 		put := func(i uint64, size int, e store.Entry) {
 			binary.BigEndian.PutUint64(key, i)
 			e.Value = value[:size]
@@ -47,7 +47,8 @@ func TestNoAllocations(t *testing.T) {
 			"Touch": func() { put(n, 10, store.Entry{}); _ = r.Touch(r.key(key), int64(n)+9, int64(n)); n++ },
 			"Prefetch": func() {
 				r.PrefetchIndex(n)
-				r.PrefetchItem(n)
+				hashes[0], hashes[1] = n, r.hash(key)
+				r.PrefetchItems(hashes)
 			},
 			"Stats": func() { _ = r.Stats() },
 			"Each":  func() { r.Each(1, func(store.Key, store.Item) bool { return true }) },

@@ -159,19 +159,18 @@ func BenchmarkCold(b *testing.B) {
 // benchBatches hashes a batch of keys, hints at their lines, then at their
 // items, and gets them.
 func benchBatches(b *testing.B, t *benchTable, batch int) {
-	keys, bytes := make([]store.Key, batch), make([]byte, 16*batch)
+	keys, hashes, bytes := make([]store.Key, batch), make([]uint64, batch), make([]byte, 16*batch)
 	i := uint64(0)
 	for done := 0; done < b.N; done += batch {
 		for j := range keys {
 			key := bytes[16*j : 16*j+16]
 			binary.LittleEndian.PutUint64(key, scramble(i, coldItems))
 			keys[j] = t.seed.Key(key)
-			t.PrefetchIndex(keys[j].Hash)
+			hashes[j] = keys[j].Hash
+			t.PrefetchIndex(hashes[j])
 			i++
 		}
-		for j := range keys {
-			t.PrefetchItem(keys[j].Hash)
-		}
+		t.PrefetchItems(hashes)
 		for j := range keys {
 			if _, err := t.Get(keys[j], 0); err != nil {
 				b.Fatal(err)

@@ -19,7 +19,7 @@ func TestPrefetch(t *testing.T) {
 			hash = r.hash(numbered(i, 16))
 		}
 		r.PrefetchIndex(hash)
-		r.PrefetchItem(hash)
+		r.PrefetchItems([]uint64{hash})
 	}
 	if r.spill == 0 || !bytes.Equal(before, r.mem) || stats != r.Stats() {
 		t.Errorf("%d overflow lines; %+v before, %+v after", r.spill, stats, r.Stats())

@@ -22,6 +22,7 @@ type Table struct {
 	ring
 	pins   pins
 	victim victim
+	hints  [hintMost]hint // being followed by PrefetchItems
 
 	granule  int
 	shift    uint

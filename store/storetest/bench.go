@@ -117,7 +117,8 @@ func benchAhead(b *testing.B, engine Engine, size int) {
 		fillPattern(keys[at][:], i*7919%benchKeys)
 		hashes[at] = t.seed.Hash(keys[at][:])
 		p.PrefetchIndex(hashes[at])
-		p.PrefetchItem(hashes[(at+ring/2)%ring])
+		half := (at + ring/2) % ring
+		p.PrefetchItems(hashes[half : half+1])
 	}
 }
 

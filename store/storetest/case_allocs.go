@@ -68,7 +68,8 @@ func allocs(t *trial) {
 		t.noAllocs(call.what, call.f)
 	}
 	if pre, ok := p.(store.Prefetcher); ok {
-		t.noAllocs("Prefetch", func() { pre.PrefetchIndex(there.Hash); pre.PrefetchItem(there.Hash); pre.PrefetchItem(not.Hash) })
+		hashes := []uint64{there.Hash, not.Hash}
+		t.noAllocs("Prefetch", func() { pre.PrefetchIndex(there.Hash); pre.PrefetchItems(hashes) })
 	}
 	tb.drop()
 }

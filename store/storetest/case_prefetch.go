@@ -18,12 +18,15 @@ func hints(t *trial) {
 	hint := func() {
 		for _, hash := range []uint64{0, ^uint64(0), 1 << 63, 1<<32 - 1, random.Uint64(), random.Uint64()} {
 			p.PrefetchIndex(hash)
-			p.PrefetchItem(hash)
+			p.PrefetchItems([]uint64{hash})
 		}
+		all := []uint64{0, ^uint64(0)}
 		for _, r := range tb.model.items {
-			p.PrefetchItem(r.hash)
 			p.PrefetchIndex(r.hash)
+			all = append(all, r.hash)
 		}
+		p.PrefetchItems(all)
+		p.PrefetchItems(nil)
 		tb.sync() // Stats have not changed
 	}
 	hint()
