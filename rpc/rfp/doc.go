@@ -18,8 +18,9 @@
 //     pushes it, by WRITE into the client's memory. The client polls that.
 //   - The mode of a class of calls (a procedure) is one of the two. Hybrid
 //     begins with fetching, goes over to replying when more than R READs failed
-//     in each of a number of consecutive calls, and back when the time that the
-//     server took, which an answer tells, would have been short enough.
+//     in each of a number of consecutive calls (more in that of a batch), and back
+//     when the time that the server took, which an answer tells, would have been
+//     short enough.
 //   - A parked session is one whose request slots the server does not look at.
 //     Its next answer slot says so. The client, which looks there for its
 //     answer, rings: a SEND of no bytes.
@@ -27,7 +28,8 @@
 //     of its direction, behind the slots, and an entry of a frame says where. Both
 //     ends copy pieces at the same time.
 //   - Patience is how often the client looks at its own completion queue before
-//     the first READ of an answer.
+//     the first READ of an answer: one number for answers to a request that was
+//     sent when no other was on its way, and one for answers that follow others.
 //
 // # Memory
 //

@@ -86,44 +86,70 @@ func (c *Conn) fetched(slot int) {
 		return
 	}
 	fence.Count(&c.stats.misses, 1)
+	c.ahead = max(c.ahead/2, 1)
 	if m == c.next {
 		c.missed(w)
 	}
 }
 
-// hit and missed adapt how long to wait before the first READ, and how many
-// answers to fetch together: about one first READ in twenty is to fail.
+// hit and missed adapt how long to wait before the first READ: about one in twenty
+// is to fail. So is about one of those that are posted together with it, since a
+// READ that comes too early takes lines away which the server is about to write.
 func (c *Conn) hit() {
-	if c.tries == 0 && c.patient > 0 {
-		c.patient -= 1 + c.patient>>10
+	if p := c.patience(); c.tries == 0 && *p > 0 {
+		*p -= 1 + *p>>10
 	}
-	c.ahead = min(c.ahead+1, maxAhead)
+	if c.hits++; c.hits%growAfter == 0 {
+		c.ahead = min(c.ahead+1, maxAhead)
+	}
+}
+
+// growAfter is how many answers come before one more is fetched together.
+const growAfter = 8
+
+// patience is that for the answer which is waited for.
+func (c *Conn) patience() *int {
+	if c.follows {
+		return &c.patientNext
+	}
+	return &c.patient
 }
 
 func (c *Conn) missed(w wire.Word0) {
-	c.ahead = max(c.ahead/2, 1)
 	if w.Parked(c.next) {
 		c.ring()
 		return
 	}
 	if c.tries == 0 {
-		c.patient = min(c.patient+20+c.patient>>5, maxPatience<<4)
+		p := c.patience()
+		*p = min(*p+20+*p>>5, maxPatience<<4)
 	}
 	c.tries++
 	c.waited += c.pausing
 	c.pausing = min(retryPause+c.waited/2, maxPause)
 	c.pause = c.pausing
-	class := c.oldest().class
-	if c.classes[class].missed(&c.cfg.Params, c.tries, c.now) {
-		c.change(class, Reply)
+	f := c.oldest()
+	if c.classes[f.class].missed(&c.cfg.Params, c.tries, f.results, c.now) {
+		c.change(f.class, Reply)
 	}
 }
 
 // awaitFirst is called when a request is sent and no other is on its way.
 func (c *Conn) awaitFirst() {
+	c.follows = false
 	c.pausing, c.waited = c.patient>>4, 0
 	c.pause = c.pausing
 	c.trust()
+}
+
+// awaitNext is called when an answer was taken and others are on their way. There
+// is nothing to wait for where the next was fetched, or is being fetched, already.
+func (c *Conn) awaitNext() {
+	c.follows = true
+	if c.landed[c.slot] != c.next && c.flying == 0 {
+		c.pausing = c.patientNext >> 4
+		c.pause = c.pausing
+	}
 }
 
 // ring wakes the server, once for an answer and then again after long pauses. A

@@ -3,6 +3,7 @@ package rfp
 import (
 	"encoding/binary"
 	"errors"
+	"math/bits"
 
 	"github.com/remora-kv/remora/fabric"
 	"github.com/remora-kv/remora/internal/fence"
@@ -24,14 +25,15 @@ type hybrid struct {
 // missed is told that READ number tries for one answer has failed, and reports
 // whether to change over to replies. A call is slow when the READ after the R-th
 // has failed; the call that is being waited for profits from the change already.
-func (h *hybrid) missed(p *Params, tries int, now func() int64) bool {
+// An answer to a batch of messages takes as many times as long: see patienceFor.
+func (h *hybrid) missed(p *Params, tries, messages int, now func() int64) bool {
 	if p.Pinned || h.mode != Fetch {
 		return false
 	}
 	if tries == 1 {
 		h.first = now()
 	}
-	if tries != p.Retries+1 {
+	if tries != p.Retries+patienceFor(messages)+1 {
 		return false
 	}
 	h.limit = now() - h.first // R READs lie between the first failure and this one
@@ -39,9 +41,13 @@ func (h *hybrid) missed(p *Params, tries int, now func() int64) bool {
 	return h.slow >= p.SlowCalls
 }
 
+// patienceFor is how many READs more than R lie in a time as many times as long as
+// there are messages: the pauses between READs grow by half.
+func patienceFor(messages int) int { return (bits.Len(uint(max(messages, 1))) - 1) * 7 / 4 }
+
 // answered is told of an answer: how many READs for it failed, and how long the
 // server took, 0 if unknown. It reports whether to change back to fetching.
-func (h *hybrid) answered(p *Params, tries int, nanos int64) bool {
+func (h *hybrid) answered(p *Params, tries, messages int, nanos int64) bool {
 	if h.mode != Fetch && nanos != 0 {
 		h.takes += (nanos - h.takes) / 8
 	}
@@ -49,7 +55,7 @@ func (h *hybrid) answered(p *Params, tries int, nanos int64) bool {
 		return false
 	}
 	if h.mode == Fetch {
-		if tries <= p.Retries {
+		if tries <= p.Retries+patienceFor(messages) {
 			h.slow = 0
 		}
 		return false
@@ -80,9 +86,9 @@ func (c *Conn) Mode(class uint8) Mode { return c.classes[class].mode }
 // judge looks at an answer: whether the server is quick enough for its results
 // to be fetched.
 func (c *Conn) judge(w wire.Word0) {
-	class := c.oldest().class
-	if c.classes[class].answered(&c.cfg.Params, c.tries, w.Nanos()) {
-		c.change(class, Fetch)
+	f := c.oldest()
+	if c.classes[f.class].answered(&c.cfg.Params, c.tries, f.results, w.Nanos()) {
+		c.change(f.class, Fetch)
 	}
 }
 

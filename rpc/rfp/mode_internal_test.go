@@ -8,22 +8,24 @@ type feeder struct {
 	h   hybrid
 	p   Params
 	now int64
+	// messages of each frame.
+	messages int
 }
 
 func (f *feeder) call(misses int, nanos int64) {
 	for try := 1; try <= misses && f.h.mode == Fetch; try++ {
 		f.now += 1000
-		if f.h.missed(&f.p, try, func() int64 { return f.now }) {
+		if f.h.missed(&f.p, try, f.messages, func() int64 { return f.now }) {
 			f.h.change(Reply)
 		}
 	}
-	if f.h.answered(&f.p, misses, nanos) {
+	if f.h.answered(&f.p, misses, f.messages, nanos) {
 		f.h.change(Fetch)
 	}
 }
 
 func newFeeder() *feeder {
-	f := &feeder{}
+	f := &feeder{messages: 1}
 	f.p.setDefaults()
 	return f
 }
@@ -41,6 +43,25 @@ func TestOneSlowCallDoesNotSwitch(t *testing.T) {
 	f.call(1000, 0)
 	if f.h.mode != Reply {
 		t.Error("two slow calls in a row did not change the mode")
+	}
+}
+
+// The answer to a batch may take longer than that to a message, in proportion:
+// with pauses that grow by half, 16 times as long is seven READs more.
+func TestBatchesMayTakeLonger(t *testing.T) {
+	for messages, more := range map[int]int{0: 0, 1: 0, 2: 1, 4: 3, 16: 7} {
+		f := newFeeder()
+		f.messages = messages
+		f.call(6+more, 0)
+		f.call(5+more, 0)
+		f.call(6+more, 0)
+		if f.h.mode != Fetch {
+			t.Errorf("%d messages: %d failures are too many", messages, 5+more)
+		}
+		f.call(6+more, 0)
+		if f.h.mode != Reply {
+			t.Errorf("%d messages: %d failures, twice, are not too many", messages, 6+more)
+		}
 	}
 }
 

@@ -12,8 +12,9 @@ type Params struct {
 	// replies. Otherwise the mode is hybrid and Mode is what it begins with.
 	Pinned bool
 	Mode   Mode
-	// Retries is R: a call for which more READs than this have failed is slow.
-	// Default 5.
+	// Retries is R: a call for which more READs than this have failed is slow. For
+	// a batch it is as many as lie in a time that is longer in proportion to its
+	// messages. Default 5.
 	Retries int
 	// SlowCalls is how many slow calls in a row change the mode to Reply, and how
 	// many quick ones change it back. Default 2.

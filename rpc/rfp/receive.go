@@ -52,22 +52,27 @@ type receiver struct {
 	wanted     []uint64
 	asked      []int
 	landed     []uint64
-	flying     int    // READs of answers on their way
-	restFlying int    // 1 while the rest of a frame is fetched
-	whole      bool   // the rest has come
-	ahead      int    // READs that are posted together
-	pause      int    // polls before the next READ
-	patient    int    // polls before the first READ of an answer, in 1/16
-	tries      int    // failed READs for the frame next
-	waited     int    // polls between the READs for the frame next so far
-	pausing    int    // the last of these pauses
-	rung       bool   // the server was woken for the frame next
-	ringing    bool   // a ring is on its way
-	idle       int    // polls without news
-	doubtAt    int    // how many make a READ though a push is expected
-	unreaped   int    // pushes found since completions were taken for their sake
-	usual      int    // how many there mostly are before a push, in 1/8
-	glanced    uint64 // the frame for which a look was taken before sleeping
+	flying     int  // READs of answers on their way
+	restFlying int  // 1 while the rest of a frame is fetched
+	whole      bool // the rest has come
+	ahead      int  // READs that are posted together
+	pause      int  // polls before the next READ
+	patient    int  // polls before the first READ of an answer, in 1/16
+	// patientNext is the same of an answer that follows another: its request has
+	// been with the server for a while.
+	patientNext int
+	follows     bool   // the frame next is such an answer
+	hits        uint64 // READs that brought the frame next
+	tries       int    // failed READs for the frame next
+	waited      int    // polls between the READs for the frame next so far
+	pausing     int    // the last of these pauses
+	rung        bool   // the server was woken for the frame next
+	ringing     bool   // a ring is on its way
+	idle        int    // polls without news
+	doubtAt     int    // how many make a READ though a push is expected
+	unreaped    int    // pushes found since completions were taken for their sake
+	usual       int    // how many there mostly are before a push, in 1/8
+	glanced     uint64 // the frame for which a look was taken before sleeping
 
 	open     bool // a frame is being taken
 	held     bool // a frame is being taken, and a piece of it is on its way
@@ -302,6 +307,9 @@ func (c *Conn) finish() {
 		if c.unsent() {
 			c.goOn()
 		}
+	}
+	if c.number-1 != c.answered && !c.expectsPush() {
+		c.awaitNext()
 	}
 	if c.next-1-c.ackedAt > uint64(c.rings.results)/2 || c.pieced {
 		c.pieced = false
