@@ -186,15 +186,23 @@ func (s *Session) Flush() {
 
 // Poll returns a result that is there, without waiting; false when there is none.
 func (s *Session) Poll() (r Result, ok bool) {
+	ok = s.PollInto(&r)
+	return r, ok
+}
+
+// PollInto is Poll into a result that is there already: to return one costs as much
+// as to read it from its frame. When it returns false the result is zero.
+func (s *Session) PollInto(r *Result) bool {
+	*r = Result{}
 	for range s.lanes {
-		if ln := &s.lanes[s.at]; ln.count != 0 && s.take(ln, &r) {
-			return r, true
+		if ln := &s.lanes[s.at]; ln.count != 0 && s.take(ln, r) {
+			return true
 		}
 		if s.at++; s.at == len(s.lanes) {
 			s.at = 0
 		}
 	}
-	return r, false
+	return false
 }
 
 // take takes the next result of a lane that waits for some. r is zero, and stays

@@ -30,7 +30,8 @@ var (
 // sessionLane is a session of Remora.
 type sessionLane struct {
 	*remora.Session
-	batch int
+	batch  int
+	result remora.Result // taken last
 }
 
 func (l *sessionLane) get(slot int, key []byte) error {
@@ -49,19 +50,15 @@ func started(err error) error {
 }
 
 func (l *sessionLane) drain(ctx context.Context, d *driver) error {
-	r, err := l.Next(ctx)
-	if err != nil {
+	var err error
+	if l.result, err = l.Next(ctx); err != nil {
 		return err
 	}
 	for n := l.batch; ; {
-		if err := l.take(d, &r); err != nil {
+		if err := l.take(d, &l.result); err != nil {
 			return err
 		}
-		if n--; n == 0 || d.idle() {
-			return nil
-		}
-		var ok bool
-		if r, ok = l.Poll(); !ok {
+		if n--; n == 0 || d.idle() || !l.PollInto(&l.result) {
 			return nil
 		}
 	}

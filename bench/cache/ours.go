@@ -105,7 +105,7 @@ func (t *ours) loader(ctx context.Context) (load.Worker, func() error, error) {
 		return nil, nil, err
 	}
 	mix := c.mix(t.cfg.Seed)
-	return newDriver(&sessionLane{s, c.Batch}, &c, mix.All()), s.Close, nil
+	return newDriver(&sessionLane{Session: s, batch: c.Batch}, &c, mix.All()), s.Close, nil
 }
 
 func (t *ours) workers(ctx context.Context) (out []load.Worker, err error) {
@@ -119,7 +119,7 @@ func (t *ours) workers(ctx context.Context) (out []load.Worker, err error) {
 	}
 	mix := t.c.mix(t.cfg.Seed)
 	for _, s := range t.sessions {
-		out = append(out, newDriver(&sessionLane{s, t.c.Batch}, t.c, mix.Stream(len(out))))
+		out = append(out, newDriver(&sessionLane{Session: s, batch: t.c.Batch}, t.c, mix.Stream(len(out))))
 	}
 	if t.c.Goroutines != 0 {
 		for _, c := range t.clients {
