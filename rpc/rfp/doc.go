@@ -91,8 +91,8 @@
 // instructions, stores past the cache) nor pieces of 8 to 128 KiB change that by
 // more than a tenth, so copies keep address order as all others do. A client that
 // READ the log itself would copy once, but every session would have to share one
-// protection domain with the log, and huge pages, which halve the time of that copy,
-// are not to be had for shared memory on most machines.
+// protection domain with the log, and huge pages, which save a third of the time of that
+// copy, are not to be had for shared memory where the kernel says shmem_enabled=never.
 //
 // So what counts is that nobody stops. The client takes every piece for news and
 // does not sleep before several thousand looks have brought none; it writes the next
