@@ -169,7 +169,7 @@ func fill(b []byte, seed int) {
 // command runs a program of the guest.
 func command(t *testing.T, name string, args ...string) {
 	t.Helper()
-	if out, err := exec.Command(name, args...).CombinedOutput(); err != nil { //nolint:noctx // is over at once
+	if out, err := exec.Command(name, args...).CombinedOutput(); err != nil {
 		t.Fatalf("%s %v: %v\n%s", name, args, err, out)
 	}
 }
