@@ -3,6 +3,7 @@ package main
 import (
 	"log/slog"
 	"slices"
+	"strconv"
 
 	"github.com/spf13/pflag"
 
@@ -34,7 +35,7 @@ func (r *reloader) reload(s *server.Server, log *slog.Logger) {
 	fresh.define(flags)
 	err := r.fill(fresh, flags)
 	if err == nil {
-		_, err = fresh.serverConfig(log)
+		err = fresh.check(log)
 	}
 	if err == nil {
 		err = r.apply(fresh, s)
@@ -66,7 +67,7 @@ func (r *reloader) fill(fresh *serveOptions, flags *pflag.FlagSet) error {
 func copyFlag(flags *pflag.FlagSet, f *pflag.Flag) error {
 	list, ok := f.Value.(pflag.SliceValue)
 	if !ok {
-		return flags.Set(f.Name, f.Value.String())
+		return flags.Set(f.Name, exactly(f))
 	}
 	for _, v := range list.GetSlice() {
 		if err := flags.Set(f.Name, v); err != nil {
@@ -74,6 +75,23 @@ func copyFlag(flags *pflag.FlagSet, f *pflag.Flag) error {
 		}
 	}
 	return nil
+}
+
+// exactly is the value of a flag; the text of a size is rounded.
+func exactly(f *pflag.Flag) string {
+	if n, ok := f.Value.(*size); ok {
+		return strconv.FormatInt(int64(*n), 10)
+	}
+	return f.Value.String()
+}
+
+// check says whether a server would start with the options.
+func (o *serveOptions) check(log *slog.Logger) error {
+	cfg, err := o.serverConfig(log)
+	if err == nil {
+		_, err = cfg.Complete()
+	}
+	return err
 }
 
 // apply changes the server.
@@ -94,7 +112,7 @@ func (r *reloader) apply(fresh *serveOptions, s *server.Server) error {
 func (r *reloader) waiting(flags *pflag.FlagSet) []string {
 	var names []string
 	flags.VisitAll(func(f *pflag.Flag) {
-		if !slices.Contains(live, f.Name) && r.flags.Lookup(f.Name).Value.String() != f.Value.String() {
+		if !slices.Contains(live, f.Name) && exactly(r.flags.Lookup(f.Name)) != exactly(f) {
 			names = append(names, f.Name)
 		}
 	})

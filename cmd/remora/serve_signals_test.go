@@ -143,10 +143,10 @@ func TestServeReload(t *testing.T) {
 	if said := s.Said.String(); said != "" {
 		t.Errorf("at level warn it says %s", said)
 	}
-	writeConfig(t, file, "log-level = debug", "cores = 7", "engine = lru8", "max-clients = 1", "drain = 1m")
+	writeConfig(t, file, "log-level = debug", "cores = 3", "engine = lru8", "max-value = 1048577", "max-clients = 1", "drain = 1m")
 	s.Signal(syscall.SIGHUP)
 	s.Said.Await(t, "msg=\"configuration read again\" log-level=debug max-clients=1 drain=1m0s", 1)
-	s.Said.Await(t, `msg="settings have changed that need a restart" settings="[cores engine]"`, 1)
+	s.Said.Await(t, `msg="settings have changed that need a restart" settings="[cores engine max-value]"`, 1)
 	held := s.dial()
 	s.fails(exitUnavailable, "has its 1 clients already", "ping", "--timeout", "1s")
 	if err := held.Close(); err != nil {
@@ -157,7 +157,7 @@ func TestServeReload(t *testing.T) {
 	if n := len(s.stats()); n != 1 {
 		t.Errorf("%d cores after a reload", n)
 	}
-	for i, wrong := range []string{"log-level = loud", "nonsense = 1", "cores = many", "max-clients = 100000", "max-clients = 0", "mode = strict"} {
+	for i, wrong := range []string{"log-level = loud", "nonsense = 1", "cores = many", "max-clients = 100000", "max-clients = 0", "mode = strict", "cores = 1000"} {
 		writeConfig(t, file, wrong)
 		s.Signal(syscall.SIGHUP)
 		s.Said.Await(t, "msg=\"the configuration is not taken over\"", 1+i)

@@ -15,7 +15,7 @@ func (c *Conn) fetch() {
 		if c.idle < c.doubtAt {
 			return
 		}
-		c.idle, c.doubtAt = 0, min(2*c.doubtAt, maxDoubt)
+		c.recountLonger()
 		c.pause = 0 // counted in polls, of which a sleeper makes few
 	}
 	if c.pause > 0 {
@@ -153,7 +153,8 @@ func (c *Conn) awaitNext() {
 }
 
 // ring wakes the server, once for an answer and then again after long pauses. A
-// core that is busy notices no ring, and is not given more than one to notice.
+// core that is busy notices no ring: when its receives are used up, one more waits
+// there, and no others are sent.
 func (c *Conn) ring() {
 	c.tries = 0
 	c.pause = ringPause
@@ -161,7 +162,7 @@ func (c *Conn) ring() {
 		return
 	}
 	c.rung, c.ringing = true, true
-	c.idle, c.doubtAt = 0, min(2*c.doubtAt, maxDoubt)
+	c.recountLonger()
 	fence.Count(&c.stats.rings, 1)
 	_ = c.post(&fabric.WR{ID: kindRing, Op: fabric.OpSend, Flags: fabric.FlagSolicited | fabric.FlagSignaled})
 }

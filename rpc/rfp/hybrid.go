@@ -18,7 +18,7 @@ type hybrid struct {
 	slow  int   // calls in a row for which more than R READs failed
 	quick int   // replies in a row that R READs would have been enough for
 	first int64 // when the first READ for the present call failed
-	limit int64 // nanoseconds that R READs take
+	limit int64 // nanoseconds that R READs take, for each message of a frame
 	takes int64 // nanoseconds that the server takes, as replies say: a moving mean
 }
 
@@ -36,7 +36,8 @@ func (h *hybrid) missed(p *Params, tries, messages int, now func() int64) bool {
 	if tries != p.Retries+patienceFor(messages)+1 {
 		return false
 	}
-	h.limit = now() - h.first // R READs lie between the first failure and this one
+	// R READs and what a batch is granted lie between the first failure and this one.
+	h.limit = (now() - h.first) / int64(max(messages, 1))
 	h.slow++
 	return h.slow >= p.SlowCalls
 }
@@ -62,7 +63,7 @@ func (h *hybrid) answered(p *Params, tries, messages int, nanos int64) bool {
 	}
 	switch {
 	case nanos == 0:
-	case nanos >= h.limit:
+	case nanos >= h.limit*int64(max(messages, 1)):
 		h.quick = 0
 	default:
 		h.quick++

@@ -88,6 +88,26 @@ func TestReturnTakesQuickAnswersInARow(t *testing.T) {
 	}
 }
 
+// What counts is the time for each message: batches that take longer than a call
+// was allowed to, but not for each of their messages, are fetched again.
+func TestReturnKnowsBatches(t *testing.T) {
+	f := newFeeder()
+	f.call(6, 0)
+	f.call(6, 0)
+	f.messages = 16
+	for range 5 {
+		f.call(0, 16*5000)
+	}
+	if f.h.mode != Reply {
+		t.Error("slow batches changed the mode")
+	}
+	f.call(0, 6000)
+	f.call(0, 6000)
+	if f.h.mode != Fetch {
+		t.Error("quick batches did not change the mode back")
+	}
+}
+
 func TestPinnedNeverSwitches(t *testing.T) {
 	for _, m := range []Mode{Fetch, Reply} {
 		f := newFeeder()

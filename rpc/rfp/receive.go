@@ -69,6 +69,8 @@ type receiver struct {
 	rung        bool   // the server was woken for the frame next
 	ringing     bool   // a ring is on its way
 	idle        int    // polls without news
+	since       int64  // when sinceIdle of them had been made; 0 when nobody has looked
+	sinceIdle   int
 	doubtAt     int    // how many make a READ though a push is expected
 	unreaped    int    // pushes found since completions were taken for their sake
 	usual       int    // how many there mostly are before a push, in 1/8
@@ -108,6 +110,9 @@ const (
 	maxPause = 1 << 10
 	// ringPause is how many polls a server is given to wake up.
 	ringPause = 1 << 10
+	// pollGap is how many nanoseconds lie between polls on average at most, of one
+	// who does nothing else.
+	pollGap = 4000
 	// napLimit bounds a sleep that a push is to end (I4).
 	napLimit = time.Millisecond
 )
@@ -143,6 +148,9 @@ func (c *Conn) Poll() bool {
 		return c.open || c.err != nil
 	}
 	c.idle++
+	if (c.idle <= 2 || c.idle&15 == 0) && (c.pause > 0 || c.expectsPush()) {
+		c.hurry()
+	}
 	if c.pause > 0 && c.idle&15 != 0 && !c.expectsPush() {
 		c.pause--
 		return false // nothing is on its way: there is no READ before its time
@@ -155,6 +163,20 @@ func (c *Conn) Poll() bool {
 		c.takeLanded()
 	}
 	return c.open || c.err != nil
+}
+
+// hurry looks whether this connection is polled only now and then. Pauses and doubts
+// are counted in polls, and are over then.
+func (c *Conn) hurry() {
+	now := c.clock.Now()
+	switch {
+	case c.since == 0:
+		c.since, c.sinceIdle = now, c.idle
+	case now-c.since > int64(c.idle-c.sinceIdle)*pollGap:
+		if c.pause = 0; c.expectsPush() {
+			c.idle = max(c.idle, c.doubtAt)
+		}
+	}
 }
 
 // flushLate sends a frame that has waited long enough for more messages. Its
@@ -238,8 +260,17 @@ func (c *Conn) begin(w wire.Word0, payload []byte) {
 
 // trust begins to count the polls after which a push is doubted.
 func (r *receiver) trust() {
-	r.idle, r.doubtAt = 0, max(doubtPolls, doubtFactor*(r.usual>>3))
+	r.recount()
+	r.doubtAt = max(doubtPolls, doubtFactor*(r.usual>>3))
 }
+
+// recountLonger begins to count polls, up to twice as many as before.
+func (r *receiver) recountLonger() {
+	r.recount()
+	r.doubtAt = min(2*r.doubtAt, maxDoubt)
+}
+
+func (r *receiver) recount() { r.idle, r.since = 0, 0 }
 
 // glance is called before a sleep that a push is to end: the server may sleep
 // too, and has announced it where only a READ sees it. Once for a frame is
@@ -247,7 +278,7 @@ func (r *receiver) trust() {
 // at the requests after that (I5).
 func (c *Conn) glance() {
 	if c.glanced != c.next && c.number-1 != c.answered {
-		c.glanced, c.idle = c.next, c.doubtAt
+		c.glanced, c.idle, c.since = c.next, c.doubtAt, 0
 	}
 }
 
@@ -304,12 +335,12 @@ func (c *Conn) finish() {
 		if c.oldSlot++; c.oldSlot == c.rings.window {
 			c.oldSlot = 0
 		}
-		if c.unsent() {
-			c.goOn()
-		}
 	}
 	if c.number-1 != c.answered && !c.expectsPush() {
 		c.awaitNext()
+	}
+	if c.word.Last() && c.unsent() {
+		c.goOn()
 	}
 	if c.next-1-c.ackedAt > uint64(c.rings.results)/2 || c.pieced {
 		c.pieced = false
@@ -399,14 +430,15 @@ func (c *Conn) pollNews() bool {
 
 // spin polls until poll says so, or nothing has come for some time. A long result
 // is news with every piece: were its time counted from the first one, most would be
-// slept for in vain.
+// slept for in vain. After some pieces the caller looks at the time.
 func (c *Conn) spin(poll func() bool) bool {
+	pieces := 0
 	for vain, had := 0, c.bulk.arrived; vain < c.steps(); vain++ {
 		if poll() {
 			return true
 		}
-		if c.bulk.arrived != had {
-			vain, had = 0, c.bulk.arrived
+		if c.bulk.arrived != had && pieces < spinPieces {
+			vain, had, pieces = 0, c.bulk.arrived, pieces+1
 		}
 	}
 	return false
@@ -414,8 +446,9 @@ func (c *Conn) spin(poll func() bool) bool {
 
 // memorySteps is how often Wait polls before it goes on in a waiter, fewSteps
 // when the result will not be there for long, and pieceSteps between two pieces of
-// one.
+// one; spinPieces is for how many pieces.
 const (
+	spinPieces  = 16
 	memorySteps = 1 << 10
 	fewSteps    = 4
 	pieceSteps  = 1 << 12
