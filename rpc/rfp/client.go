@@ -35,6 +35,7 @@ type Client struct {
 	sent    []*Pending // ring: without a result, in order
 	first   int
 	count   int
+	woken   int // callers whose calls have ended since the driver yielded
 	scratch []byte
 	more    func() bool
 }
@@ -236,12 +237,26 @@ func (c *Client) drive(ctx context.Context, p *Pending) {
 		if done != nil && ctx.Err() != nil {
 			return
 		}
+		if c.yield() {
+			continue
+		}
 		c.asleep.Store(true)
 		if !c.news.Load() {
 			c.conn.waitMore(c.more, driveNap)
 		}
 		c.asleep.Store(false)
 	}
+}
+
+// yield lets callers go on whose calls have ended: what they ask for next goes into
+// one frame.
+func (c *Client) yield() bool {
+	if c.woken == 0 {
+		return false
+	}
+	c.woken = 0
+	runtime.Gosched()
+	return true
 }
 
 // advance sends what can be sent and takes the results that are there.
@@ -344,6 +359,7 @@ func (c *Client) takeResults() {
 func (c *Client) end(p *Pending, data []byte, err error) {
 	if p.claim(stateSent) {
 		p.finish(data, err)
+		c.woken++
 	}
 }
 
