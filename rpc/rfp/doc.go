@@ -61,7 +61,8 @@
 //	I4  A client that waits looks into the answer slot again and again, with
 //	    growing pauses when it expects a push, and once more before it sleeps. So
 //	    neither a change of mode that crosses an answer, nor a session parked while
-//	    a request is on its way, can make it wait for ever.
+//	    a request is on its way, can make it wait for ever. Pauses are counted in
+//	    polls, and end for one who polls only now and then.
 //	I5  Parking: the server announces it in the answer slot, then looks at the
 //	    request slot once more. It does so only while the client is known to have
 //	    taken the frame that was there before.

@@ -154,14 +154,14 @@ func (c *Conn) awaitNext() {
 
 // ring wakes the server, once for an answer and then again after long pauses. A
 // core that is busy notices no ring: when its receives are used up, one more waits
-// there, and no others are sent.
+// for it, and the READs behind that one, which would lead to others.
 func (c *Conn) ring() {
 	c.tries = 0
 	c.pause = ringPause
-	if c.ringing || c.rung && c.idle < c.doubtAt {
+	if c.rung && c.idle < c.doubtAt {
 		return
 	}
-	c.rung, c.ringing = true, true
+	c.rung = true
 	c.recountLonger()
 	fence.Count(&c.stats.rings, 1)
 	_ = c.post(&fabric.WR{ID: kindRing, Op: fabric.OpSend, Flags: fabric.FlagSolicited | fabric.FlagSignaled})
@@ -187,8 +187,6 @@ func (c *Conn) reap() {
 			c.restFlying, c.whole = 0, m == c.next
 		case kindPiece:
 			c.pieceCame()
-		case kindRing:
-			c.ringing = false
 		case kindRecv:
 			if err := c.postReceive(); err != nil {
 				c.fail(err)

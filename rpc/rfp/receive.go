@@ -67,7 +67,6 @@ type receiver struct {
 	waited      int    // polls between the READs for the frame next so far
 	pausing     int    // the last of these pauses
 	rung        bool   // the server was woken for the frame next
-	ringing     bool   // a ring is on its way
 	idle        int    // polls without news
 	since       int64  // when sinceIdle of them had been made; 0 when nobody has looked
 	sinceIdle   int
