@@ -36,6 +36,9 @@ func (s *Server) Expect(core int, batch [][]byte) { s.expect(core, batch) }
 // Partition returns the partition of a core. Only for servers without clients.
 func (s *Server) Partition(core int) store.Partition { return s.shards[core].part }
 
+// Time returns the time that partitions are told at a time of the core.
+func (s *Server) Time(core int, now int64) int64 { return s.shards[core].now(&rpc.Call{Now: now}) }
+
 // Usage returns what the partitions have of the server's memory.
 func (s *Server) Usage() []arena.Usage { return s.arena.Stats() }
 

@@ -34,6 +34,7 @@ func FuzzServe(f *testing.F) {
 		seeds = append(append(seeds, byte(len(msg))), msg...)
 	}
 	f.Add(seeds)
+	f.Add(expiring())
 	var servers []*server.Server
 	for _, engine := range realEngines {
 		s, err := server.Start(server.Config{
@@ -68,6 +69,22 @@ func FuzzServe(f *testing.F) {
 // step is the time between two messages: times to live run out.
 const step = 300_000
 
+// expiring is messages of which the last meet an item whose time has run out.
+func expiring() []byte {
+	var input []byte
+	add := func(op command.Proc, arg []byte) {
+		msg := request(op, arg)
+		input = append(append(input, byte(len(msg))), msg...)
+	}
+	add(command.Put, command.AppendPut(nil, "k", []byte("41"), &command.Store{TTL: 1}))
+	for range 5 {
+		add(command.Get, []byte("other"))
+	}
+	add(command.Incr, command.AppendIncr(nil, "k", 1))
+	add(command.Touch, command.AppendTouch(nil, "k", 1))
+	return input
+}
+
 // reset deletes all items.
 func reset(s *server.Server) {
 	var keys [][]byte
@@ -86,7 +103,7 @@ func fuzzMessage(t *testing.T, servers []*server.Server, msg []byte, now int64) 
 	t.Helper()
 	var first string
 	for i, s := range servers {
-		before := holds(s)
+		before := holds(s, now)
 		sent := bytes.Clone(msg)
 		call := &rpc.Call{Now: now, Announced: len(msg) % (rfp.ExpectMost + 1)}
 		if at := call.Announced; at != 0 {
@@ -105,17 +122,18 @@ func fuzzMessage(t *testing.T, servers []*server.Server, msg []byte, now int64) 
 			t.Errorf("%x is answered by %s with %q, by %s with %q", msg,
 				servers[0].Config().Engine, first, s.Config().Engine, answer)
 		}
-		if answer[0] != '+' && holds(s) != before {
-			t.Errorf("%x was refused with %q, and yet it changed %s to %s", msg, answer, before, holds(s))
+		if answer[0] != '+' && holds(s, now) != before {
+			t.Errorf("%x was refused with %q, and yet it changed %s to %s", msg, answer, before, holds(s, now))
 		}
 	}
 }
 
-// holds writes what a server holds.
-func holds(s *server.Server) string {
+// holds writes what a server holds at a time: what has expired by then may go at any
+// message.
+func holds(s *server.Server, now int64) string {
 	sum := uint64(0)
 	items := 0
-	s.Partition(0).Each(0, func(k store.Key, item store.Item) bool {
+	s.Partition(0).Each(s.Time(0, now), func(k store.Key, item store.Item) bool {
 		items++
 		for _, b := range [][]byte{k.Bytes, item.Value, fmt.Append(nil, item.Version, item.Flags, item.Expires)} {
 			sum += store.Seed(len(b)).Hash(b)
