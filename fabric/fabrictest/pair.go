@@ -244,10 +244,13 @@ func (t *trial) connect(a, b *owner, c pairConfig) *pair {
 	return &pair{t: t, a: a.add(qa, c.config(a), ma), b: b.add(qb, c.config(b), mb)}
 }
 
-// datagram makes a datagram queue pair.
+// datagram makes a datagram queue pair. The domain in its configuration is not looked
+// at, so there is none.
 func (t *trial) datagram(o *owner, c pairConfig, m *mem) *end {
 	t.Helper()
-	qp, err := o.dom.NewUD(c.config(o))
+	cfg := c.config(o)
+	cfg.Domain = nil
+	qp, err := o.dom.NewUD(cfg)
 	t.must("NewUD", err)
 	return o.add(qp, c.config(o), m)
 }

@@ -56,6 +56,7 @@ func withinAll(first *fabric.Seg, more *[]fabric.Seg, room []fabric.Seg) {
 
 // NewUD implements fabric.Domain.
 func (m *domain) NewUD(cfg fabric.QPConfig) (fabric.QP, error) {
+	cfg.Domain = m // what the program says there is not looked at
 	return m.dev.makeQP(cfg, m.Domain.NewUD)
 }
 

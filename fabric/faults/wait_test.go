@@ -157,8 +157,6 @@ func TestForeignObjects(t *testing.T) {
 	for i, change := range []func(*fabric.QPConfig){
 		func(c *fabric.QPConfig) { c.SendCQ = b.cq },
 		func(c *fabric.QPConfig) { c.RecvCQ = b.cq },
-		func(c *fabric.QPConfig) { c.Domain = b.dom },
-		func(c *fabric.QPConfig) { c.Domain = nil },
 	} {
 		cfg := a.config()
 		change(&cfg)
