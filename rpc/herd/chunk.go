@@ -1,0 +1,84 @@
+package herd
+
+import (
+	"sync/atomic"
+
+	"github.com/remora-kv/remora/fabric"
+)
+
+// chunk is a tenant at one core: its slots, and the replies to what was in them. The
+// core owns it after add.
+type chunk struct {
+	tenant *tenant
+	core   *Core
+	outlet *outlet
+	to     fabric.AddressHandle
+
+	number   uint64 // of the request that comes next
+	stamp    uint64 // its stamp
+	slot     int    // where it will be
+	slots    []requestSlot
+	replies  []reply
+	lastSeen uint64
+	hotAt    int // place in core.hot, -1 when not there
+	parked   bool
+	gone     bool
+	sent     uint64 // last SEND of the outlet that was for this chunk
+	noticed  uint64 // last of them that was a notice and not inline
+	calls    uint64
+
+	// Guarded by core.mu: a ring that the core has not looked at.
+	ring    ring
+	hasRing bool
+}
+
+// requestSlot is a slot as the core polls it.
+type requestSlot struct {
+	stamp *atomic.Uint64
+	mem   []byte
+}
+
+// reply is a place of the reply memory.
+type reply struct {
+	mem    []byte
+	off    int    // in the region
+	number uint64 // of the request that it is the reply to
+	size   int    // of the datagram
+	again  uint64 // SEND of the outlet by which it was sent again, 0 if it was not
+}
+
+func newChunk(t *tenant, c *Core) *chunk {
+	ch := &chunk{tenant: t, core: c, outlet: c.outletOf(t.port), number: 1, stamp: stampOf(t.generation, 1), hotAt: -1}
+	requests, replies, size := t.requests.Bytes(), t.replies.Bytes(), &t.size
+	for i := range size.window {
+		at := size.slotAt(c.index, i)
+		mem := requests[at : at+size.slot : at+size.slot]
+		ch.slots = append(ch.slots, requestSlot{stamp: wordAt(mem, size.slot+stampAt), mem: mem})
+		off := size.replyAt(c.index, i)
+		end := off + headerSize + size.message()
+		ch.replies = append(ch.replies, reply{off: off, mem: replies[off:end:end]})
+	}
+	return ch
+}
+
+// advance expects the next request.
+func (ch *chunk) advance() {
+	ch.number++
+	ch.stamp = stampOf(ch.tenant.generation, ch.number)
+	if ch.slot++; ch.slot == len(ch.slots) {
+		ch.slot = 0
+	}
+}
+
+// rung gives a ring to the core. Of several the last one counts: it knows best what
+// is missing.
+func (ch *chunk) rung(r ring) {
+	c := ch.core
+	c.mu.Lock()
+	if ch.ring = r; !ch.hasRing {
+		ch.hasRing = true
+		c.rings = append(c.rings, ch)
+	}
+	c.mu.Unlock()
+	c.wake()
+}

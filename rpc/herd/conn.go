@@ -1,0 +1,272 @@
+package herd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/remora-kv/remora/fabric"
+	"github.com/remora-kv/remora/rpc"
+)
+
+// ErrNoAnswer is the end of a connection on which a request got no reply however
+// often it was sent. Requests without a result may have been served or not.
+var ErrNoAnswer = errors.New("herd: no answer")
+
+// ConnConfig describes a connection. Zero values mean the defaults.
+type ConnConfig struct {
+	// Device is where the connection is made. It stays the caller's to close.
+	Device fabric.Device
+	// Window is how many requests can be on their way to each core; default 4, at most
+	// 64. The server may allow less.
+	Window int
+	// SlotSize is the longest slot, and so what a message may be; default 1024.
+	SlotSize int
+	// RetryAfter is how long a reply may take before its request is sent again;
+	// default 2 ms. It doubles each time up to 32 times as much. GiveUp is how long a
+	// request is tried; default 10 s.
+	RetryAfter, GiveUp time.Duration
+	// Policy says whether a client that waits may sleep; the default does.
+	Policy fabric.Policy
+	// NoInline and SignalAll turn optimizations off, to measure what they bring.
+	NoInline, SignalAll bool
+}
+
+func (c *ConnConfig) setDefaults() {
+	orDefault(&c.Window, 4)
+	orDefault(&c.SlotSize, defaultSlot)
+	if c.RetryAfter == 0 {
+		c.RetryAfter = 2 * time.Millisecond
+	}
+	if c.GiveUp == 0 {
+		c.GiveUp = 10 * time.Second
+	}
+}
+
+func (c *ConnConfig) validate() error {
+	err := errors.Join(
+		between("Window", c.Window, 1, maxWindow),
+		between("SlotSize", c.SlotSize, minSlot, maxSlot),
+	)
+	if c.Device == nil {
+		err = errors.Join(err, errors.New("no Device"))
+	}
+	if c.RetryAfter < 0 || c.GiveUp < 0 {
+		err = errors.Join(err, fmt.Errorf("RetryAfter is %v, GiveUp %v", c.RetryAfter, c.GiveUp))
+	}
+	if err != nil {
+		return fmt.Errorf("herd: connection: %w", err)
+	}
+	return nil
+}
+
+// Conn is a connection with all cores of a server, a lane for each. With its lanes it
+// belongs to one goroutine at a time.
+type Conn struct {
+	cfg     ConnConfig
+	dev     fabric.Device
+	clock   fabric.Clock
+	domain  fabric.Domain
+	ucq, cq fabric.CQ // of uc; of ud
+	uc, ud  fabric.QP
+	waiter  fabric.Waiter
+	local   *fabric.Region
+	welcome welcome
+	inline  int
+
+	lanes  []Lane
+	ready  int // lanes whose next result is there
+	calls  int // requests without a result that was taken
+	polls  uint64
+	sender sender
+	inbox  inbox
+
+	err   error
+	stats connStats
+	comps [16]fabric.Completion // of ud
+	acks  [16]fabric.Completion // of uc, which may be taken while comps are read
+	pollf func() bool           // polls all queues
+}
+
+// Dial connects to a server. ctx bounds the attempt.
+func Dial(ctx context.Context, addr fabric.Addr, cfg ConnConfig) (*Conn, error) {
+	cfg.setDefaults()
+	if err := cfg.validate(); err != nil {
+		return nil, err
+	}
+	c := &Conn{cfg: cfg, dev: cfg.Device, clock: cfg.Device.Clock()}
+	err := Supports(cfg.Device)
+	if err == nil {
+		err = c.dial(ctx, addr)
+	}
+	if err != nil {
+		_ = c.Close()
+		return nil, fmt.Errorf("herd: connecting to %s: %w", addr, err)
+	}
+	return c, nil
+}
+
+func (c *Conn) dial(ctx context.Context, addr fabric.Addr) (err error) {
+	if c.domain, err = c.dev.NewDomain(); err != nil {
+		return err
+	}
+	depth := min(sendDepth, c.dev.Limits().MaxDepth)
+	if c.ucq, err = c.dev.NewCQ(depth + 1); err != nil {
+		return err
+	}
+	h := hello{window: c.cfg.Window, slot: c.cfg.SlotSize}
+	c.uc, err = c.dev.Dial(ctx, addr, fabric.QPConfig{
+		Transport: fabric.UC, Domain: c.domain, SendCQ: c.ucq, RecvCQ: c.ucq, SendDepth: depth, RecvDepth: 1,
+	}, h.bytes())
+	if err != nil {
+		return err
+	}
+	if c.welcome, err = parseWelcome(c.uc.PeerPrivate(), &h); err != nil {
+		return err
+	}
+	c.sender.depth = uint64(depth)
+	if err = c.prepare(); err == nil {
+		err = c.introduce(ctx)
+	}
+	return err
+}
+
+// prepare makes everything that depends on what the server allows. The local memory is
+// images of all slots, a letter for each lane and one more, and the receives.
+func (c *Conn) prepare() (err error) {
+	w := &c.welcome
+	lettersAt := w.requestBytes()
+	receivesAt := lettersAt + roundUp((w.cores+1)*letterSize, lineSize)
+	c.inbox.init(receivesAt, roundUp(fabric.GRHSize+headerSize+w.message(), lineSize), w.cores*w.window)
+	if c.local, err = c.domain.Alloc("herd client", receivesAt+c.inbox.bytes(), 0); err != nil {
+		return err
+	}
+	if c.cq, err = c.dev.NewCQ(c.inbox.count + 1); err != nil {
+		return err
+	}
+	c.ud, err = c.domain.NewUD(fabric.QPConfig{
+		Transport: fabric.UD, SendCQ: c.cq, RecvCQ: c.cq, SendDepth: 1, RecvDepth: c.inbox.count,
+	})
+	if err != nil {
+		return err
+	}
+	if !c.cfg.NoInline {
+		c.inline = c.dev.Limits().MaxInline
+	}
+	c.lanes = make([]Lane, w.cores)
+	for i := range c.lanes {
+		c.lanes[i].init(c, i, lettersAt+i*letterSize)
+	}
+	c.pollf = c.pollAll
+	c.waiter, err = c.dev.NewWaiter(fabric.WaitConfig{Policy: c.cfg.Policy, CQs: []fabric.CQ{c.cq, c.ucq}})
+	if err != nil {
+		return err
+	}
+	// Nobody sends here: it completes when the queue pair breaks, and wakes who waits.
+	if _, err = c.uc.PostRecv([]fabric.RecvWR{{ID: recvID}}); err != nil {
+		return err
+	}
+	for i := range c.inbox.count {
+		c.postReceive(i)
+	}
+	return c.err
+}
+
+// introduce tells the server where replies go, until all cores have welcomed us.
+func (c *Conn) introduce(ctx context.Context) error {
+	at := c.lanes[0].letterAt + len(c.lanes)*letterSize
+	n := putIntroduction(c.local.Bytes()[at:at+letterSize], c.ud.Address())
+	welcomed := func() bool { return c.pollAll() || c.missing() == 0 }
+	for pause := introducePause; c.missing() != 0; pause = min(2*pause, maxIntroducePause) {
+		if c.sender.reusable(c, c.sender.letter) {
+			c.sender.letter = c.send(at, n)
+		}
+		c.waiter.Wait(welcomed, pause)
+		switch {
+		case c.err != nil:
+			return c.err
+		case ctx.Err() != nil:
+			return fmt.Errorf("%d of %d cores did not answer: %w", c.missing(), len(c.lanes), context.Cause(ctx))
+		}
+	}
+	return nil
+}
+
+const (
+	introducePause    = time.Millisecond
+	maxIntroducePause = 50 * time.Millisecond
+)
+
+// missing returns how many cores have not welcomed us.
+func (c *Conn) missing() (n int) {
+	for i := range c.lanes {
+		if !c.lanes[i].welcomed {
+			n++
+		}
+	}
+	return n
+}
+
+// Cores returns how many cores the server has.
+func (c *Conn) Cores() int { return len(c.lanes) }
+
+// Lane returns the way to a core.
+func (c *Conn) Lane(core int) *Lane { return &c.lanes[core] }
+
+// Window returns how many requests can be on their way to each core.
+func (c *Conn) Window() int { return c.welcome.window }
+
+// MaxMessage returns the longest request and the longest result.
+func (c *Conn) MaxMessage() int { return c.welcome.message() }
+
+// Err returns why the connection is over, nil while it is not.
+func (c *Conn) Err() error { return c.err }
+
+// Outstanding returns how many requests have a result that was not taken.
+func (c *Conn) Outstanding() int { return c.calls }
+
+// Counters returns what the queue pairs have done.
+func (c *Conn) Counters() fabric.Counters {
+	n, ud := c.uc.Counters(), c.ud.Counters()
+	n.Add(&ud)
+	return n
+}
+
+// fail ends the connection. The first reason counts.
+func (c *Conn) fail(err error) {
+	if c.err == nil {
+		c.err = fmt.Errorf("herd: connection with %s: %w", c.uc.Peer().Addr, err)
+		_ = c.uc.Disconnect()
+	}
+}
+
+// Close ends the connection; calls without a result have failed. A second Close
+// returns rpc.ErrClosed.
+func (c *Conn) Close() error {
+	if c.domain == nil {
+		return rpc.ErrClosed
+	}
+	for _, qp := range []fabric.QP{c.uc, c.ud} {
+		if qp != nil {
+			_ = qp.Close()
+		}
+	}
+	if c.waiter != nil {
+		_ = c.waiter.Close()
+	}
+	for _, cq := range []fabric.CQ{c.ucq, c.cq} {
+		if cq != nil {
+			_ = cq.Close()
+		}
+	}
+	if c.local != nil {
+		_ = c.local.Close()
+	}
+	err := c.domain.Close()
+	c.domain = nil
+	if c.err == nil {
+		c.err = rpc.ErrClosed
+	}
+	return err
+}

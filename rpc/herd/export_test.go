@@ -1,0 +1,57 @@
+package herd
+
+import "github.com/remora-kv/remora/fabric"
+
+// Raw is what a client without manners does: it has the connection, and writes and
+// sends what it likes.
+type Raw struct{ *Conn }
+
+// WriteSlot writes a request with any length and stamp into a slot.
+func (r Raw) WriteSlot(core, slot int, length, number uint64, generation uint32) error {
+	c := r.Conn
+	at := c.welcome.slotAt(core, slot) + c.welcome.slot - trailerSize
+	mem := c.local.Bytes()[at : at+trailerSize]
+	putWords(mem, length, 7, stampOf(generation, number))
+	c.sender.one[0] = fabric.WR{
+		Op: fabric.OpWrite, Local: c.local.Seg(at, trailerSize), Remote: c.welcome.requests.At(at),
+	}
+	c.post(true)
+	return c.err
+}
+
+// Letter sends any bytes over UC.
+func (r Raw) Letter(b []byte) error {
+	c := r.Conn
+	at := c.lanes[0].letterAt
+	copy(c.local.Bytes()[at:], b)
+	c.send(at, len(b))
+	return c.err
+}
+
+// Ring rings with any numbers.
+func (r Raw) Ring(core int, number, mask uint64) error {
+	var b [letterSize]byte
+	ring := ring{core: core, number: number, mask: mask}
+	return r.Letter(b[:ring.put(b[:])])
+}
+
+// Generation is that of the connection, Address where its datagrams go.
+func (r Raw) Generation() uint32 { return r.welcome.generation }
+
+// Address is where datagrams for the client go.
+func (r Raw) Address() []byte { return r.ud.Address() }
+
+// AppendReply appends any reply.
+func AppendReply(b []byte, generation uint32, number uint64, core uint16, k uint8, result []byte) []byte {
+	var h [headerSize]byte
+	header{stampOf(generation, number), core, kind(k)}.put(h[:])
+	return append(append(b, h[:]...), result...)
+}
+
+func putWords(b []byte, words ...uint64) {
+	for i, w := range words {
+		for j := range 8 {
+			b[8*i+j] = byte(w >> (8 * j))
+		}
+	}
+}

@@ -1,0 +1,148 @@
+package herd
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"github.com/remora-kv/remora/fabric"
+	"github.com/remora-kv/remora/rpc"
+)
+
+// version is that of handshake, slots and replies. Ends of different versions refuse
+// each other.
+const version = 1
+
+const helloMagic = 0x4448 // "HD"
+
+const (
+	helloSize   = 8
+	welcomeSize = 28
+)
+
+// hello is what a client says when it connects.
+type hello struct {
+	window int // slots on each core that it would like
+	slot   int // the longest slot that it uses
+}
+
+// welcome is what the server answers.
+type welcome struct {
+	dimensions
+	generation uint32
+	requests   fabric.Remote
+}
+
+func (h *hello) bytes() []byte {
+	le := binary.LittleEndian
+	b := append(le.AppendUint16(nil, helloMagic), version, 0)
+	b = le.AppendUint16(b, uint16(h.window))
+	return le.AppendUint16(b, uint16(h.slot))
+}
+
+func parseHello(b []byte) (h hello, err error) {
+	if err := checkMagic(b, helloSize); err != nil {
+		return h, err
+	}
+	le := binary.LittleEndian
+	h = hello{window: int(le.Uint16(b[4:])), slot: int(le.Uint16(b[6:]))}
+	if h.window < 1 || h.slot < minSlot {
+		return h, fmt.Errorf("herd: window %d of slots of %d bytes", h.window, h.slot)
+	}
+	return h, nil
+}
+
+func (w *welcome) bytes() []byte {
+	le := binary.LittleEndian
+	b := append(le.AppendUint16(nil, helloMagic), version, 0)
+	b = le.AppendUint16(b, uint16(w.cores))
+	b = le.AppendUint16(b, uint16(w.window))
+	b = le.AppendUint16(b, uint16(w.slot))
+	b = le.AppendUint16(b, 0)
+	b = le.AppendUint32(b, w.generation)
+	b = le.AppendUint64(b, w.requests.Addr)
+	return le.AppendUint32(b, w.requests.Key)
+}
+
+// parseWelcome reads what a server answers to h.
+func parseWelcome(b []byte, h *hello) (w welcome, err error) {
+	if err := checkMagic(b, welcomeSize); err != nil {
+		return w, err
+	}
+	le := binary.LittleEndian
+	w.dimensions = dimensions{cores: int(le.Uint16(b[4:])), window: int(le.Uint16(b[6:])), slot: int(le.Uint16(b[8:]))}
+	w.generation = le.Uint32(b[12:])
+	w.requests = fabric.Remote{Addr: le.Uint64(b[16:]), Key: le.Uint32(b[24:])}
+	if w.cores < 1 || w.cores > maxCores || w.window < 1 || w.window > h.window ||
+		w.slot < minSlot || w.slot > h.slot || w.slot%8 != 0 || w.generation == 0 || w.generation > maxGen {
+		return w, fmt.Errorf("herd: the server allows %d cores with window %d, slots of %d bytes, generation %d: %w",
+			w.cores, w.window, w.slot, w.generation, rpc.ErrProtocol)
+	}
+	return w, nil
+}
+
+func checkMagic(b []byte, size int) error {
+	switch {
+	case len(b) < 3 || binary.LittleEndian.Uint16(b) != helloMagic:
+		return fmt.Errorf("herd: the other end does not speak this protocol: %w", rpc.ErrProtocol)
+	case b[2] != version:
+		return fmt.Errorf("herd: the other end speaks version %d of the protocol, this one %d: "+
+			"use the same release at both ends: %w", b[2], version, rpc.ErrProtocol)
+	case len(b) < size:
+		return fmt.Errorf("herd: greeting of %d bytes instead of %d: %w", len(b), size, rpc.ErrProtocol)
+	}
+	return nil
+}
+
+// What a client sends over UC beside requests.
+const (
+	tagIntroduction = 1
+	tagRing         = 2
+
+	introductionHead = 4
+	ringSize         = 24
+	// maxAddress bounds the address of a datagram queue pair (fabric.QP.Address).
+	maxAddress = 128
+	// letterSize is the longest of them.
+	letterSize = introductionHead + maxAddress
+)
+
+// ring says which requests of a lane have no reply.
+type ring struct {
+	core   int
+	number uint64
+	mask   uint64
+}
+
+// put writes the ring into b and returns its length.
+func (r *ring) put(b []byte) int {
+	le := binary.LittleEndian
+	b[0], b[1] = tagRing, 0
+	le.PutUint16(b[2:], uint16(r.core))
+	le.PutUint32(b[4:], 0)
+	le.PutUint64(b[8:], r.number)
+	le.PutUint64(b[16:], r.mask)
+	return ringSize
+}
+
+// putIntroduction writes the introduction into b and returns its length.
+func putIntroduction(b, address []byte) int {
+	b[0], b[1] = tagIntroduction, 0
+	binary.LittleEndian.PutUint16(b[2:], uint16(len(address)))
+	return introductionHead + copy(b[introductionHead:], address)
+}
+
+// parseLetter reads an introduction (address is not nil) or a ring.
+func parseLetter(b []byte) (r ring, address []byte, ok bool) {
+	if len(b) < introductionHead {
+		return r, nil, false
+	}
+	le := binary.LittleEndian
+	n := int(le.Uint16(b[2:]))
+	switch {
+	case b[0] == tagIntroduction && n >= 1 && n <= maxAddress && len(b) == introductionHead+n:
+		return r, b[introductionHead:], true
+	case b[0] == tagRing && len(b) == ringSize:
+		return ring{core: n, number: le.Uint64(b[8:]), mask: le.Uint64(b[16:])}, nil, true
+	}
+	return r, nil, false
+}

@@ -1,0 +1,169 @@
+package herd_test
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/remora-kv/remora/fabric"
+	"github.com/remora-kv/remora/rpc"
+	"github.com/remora-kv/remora/rpc/herd"
+)
+
+// Clients come and go, in order and abruptly, while others work; a newcomer gets
+// nothing of the dead (H7), and nothing is left behind.
+func TestComingAndGoing(t *testing.T) {
+	rounds := 10
+	if testing.Short() || raceBuild {
+		rounds = 4
+	}
+	eachFabric(t, func(t *testing.T, r *rig) {
+		running := goleak.IgnoreCurrent()
+		handleCount(r)
+		s := r.serve(herd.ServerConfig{Cores: 2})
+		witness := r.dial(herd.ConnConfig{})
+		var wg sync.WaitGroup
+		for g := range 4 {
+			wg.Go(func() {
+				for i := range rounds {
+					if err := visit(r, uint32(1000*g+i), i%3); err != nil {
+						t.Error(err)
+						return
+					}
+				}
+			})
+		}
+		if err := countUp(witness, 1<<20, 1000, 0); err != nil {
+			t.Error(err)
+		}
+		wg.Wait()
+		await(t, "the places of the others to be free", func() bool { return s.Stats().Clients == 1 })
+		if st := s.Stats(); st.Connects != uint64(4*rounds+1) || st.Disconnects != uint64(4*rounds) {
+			t.Errorf("%+v", st)
+		}
+		_ = witness.Close()
+		_ = s.Close()
+		if r.fabric == "loop" {
+			goleak.VerifyNone(t, running)
+		}
+	})
+}
+
+// visit connects, calls, and goes: after all results, with results on their way, or by
+// the end of its device.
+func visit(r *rig, which uint32, how int) error {
+	dev, err := r.set.Open(r.fabric)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = dev.Close() }()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	c, err := herd.Dial(ctx, r.addr, herd.ConnConfig{Device: dev, Window: 8})
+	if err != nil {
+		return err
+	}
+	if err := countUp(c, which, 20, 100); err != nil {
+		return fmt.Errorf("visitor %d: %w", which, err)
+	}
+	if how > 0 {
+		for range 8 {
+			_ = c.Lane(0).Send(1, request(procEcho, []byte("for nobody")))
+		}
+	}
+	if how > 1 {
+		return dev.Close()
+	}
+	return c.Close()
+}
+
+func TestAdmissionLimit(t *testing.T) {
+	eachFabric(t, func(t *testing.T, r *rig) {
+		s := r.serve(herd.ServerConfig{MaxClients: 2})
+		first := r.dial(herd.ConnConfig{})
+		r.dial(herd.ConnConfig{})
+		_, err := r.tryDial(herd.ConnConfig{})
+		var rejected *fabric.RejectedError
+		if !errors.As(err, &rejected) || !strings.Contains(string(rejected.Private), "its 2 clients already") {
+			t.Fatalf("a client too many: %v", err)
+		}
+		_ = first.Close()
+		await(t, "a place", func() bool { return s.Stats().Clients == 1 })
+		c := r.dial(herd.ConnConfig{})
+		if got, err := call(c, 0, procEcho, []byte("in")); err != nil || string(got) != "in" {
+			t.Errorf("%q, %v", got, err)
+		}
+	})
+}
+
+// A server that goes ends connections soon, with and without calls on their way.
+func TestServerGoes(t *testing.T) {
+	eachFabric(t, func(t *testing.T, r *rig) {
+		started, release := make(chan struct{}), make(chan struct{})
+		r.mux.Handle(99, func(*rpc.Call, []byte) ([]byte, error) {
+			close(started)
+			<-release
+			return nil, nil
+		})
+		s := r.serve(herd.ServerConfig{})
+		idle, waiting := r.dial(herd.ConnConfig{}), r.dial(herd.ConnConfig{GiveUp: time.Hour})
+		if err := waiting.Lane(0).Send(1, request(99, nil)); err != nil {
+			t.Fatal(err)
+		}
+		await(t, "the call", func() bool {
+			waiting.Poll()
+			select {
+			case <-started:
+				return true
+			default:
+				return false
+			}
+		})
+		closed := make(chan struct{})
+		go func() { _ = s.Close(); close(closed) }()
+		close(release)
+		<-closed
+		for _, c := range []*herd.Conn{idle, waiting} {
+			await(t, "the end", func() bool { c.Poll(); return c.Err() != nil })
+			if !errors.Is(c.Err(), fabric.ErrDisconnected) && !errors.Is(c.Err(), fabric.ErrPeerLost) {
+				t.Errorf("%v", c.Err())
+			}
+		}
+		if _, err := r.tryDial(herd.ConnConfig{}); err == nil {
+			t.Error("connected with nobody")
+		}
+	})
+}
+
+func TestCloseTwice(t *testing.T) {
+	eachFabric(t, func(t *testing.T, r *rig) {
+		s := r.serve(herd.ServerConfig{})
+		c := r.dial(herd.ConnConfig{})
+		l := c.Lane(0)
+		if err := l.Send(1, request(procEcho, binary.LittleEndian.AppendUint32(nil, 1))); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+		if err := c.Close(); !errors.Is(err, rpc.ErrClosed) {
+			t.Errorf("second Close: %v", err)
+		}
+		if _, _, ok := l.Next(); ok || !errors.Is(l.Send(1, nil), rpc.ErrClosed) || !c.Wait(0) {
+			t.Error("a closed connection goes on")
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+		if err := s.Close(); !errors.Is(err, rpc.ErrClosed) {
+			t.Errorf("second Close: %v", err)
+		}
+	})
+}

@@ -1,0 +1,179 @@
+package herd_test
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/remora-kv/remora/rpc"
+	"github.com/remora-kv/remora/rpc/herd"
+)
+
+// procCount adds one to the counter that the argument names, and returns what it was
+// before: a request that takes effect twice, or not at all, shifts all later ones.
+const procCount uint16 = 50
+
+func handleCount(r *rig) {
+	counters := make([]map[uint32]uint32, 8)
+	r.mux.Handle(procCount, func(c *rpc.Call, out []byte) ([]byte, error) {
+		if counters[c.Core] == nil {
+			counters[c.Core] = map[uint32]uint32{}
+		}
+		which := binary.LittleEndian.Uint32(c.Request)
+		n := counters[c.Core][which]
+		counters[c.Core][which]++
+		out = append(out, c.Request...)
+		return binary.LittleEndian.AppendUint32(out, n), nil
+	})
+}
+
+// countUp makes n calls on every lane with full windows, and checks that each was
+// counted exactly once and in order.
+func countUp(c *herd.Conn, which uint32, n int, size int) error {
+	arg := binary.LittleEndian.AppendUint32(nil, which)
+	arg = append(arg, make([]byte, size)...)
+	sent, taken := make([]int, c.Cores()), make([]uint32, c.Cores())
+	for done := 0; done < n*c.Cores(); {
+		for core := range sent {
+			for l := c.Lane(core); sent[core] < n; sent[core]++ {
+				if err := l.Send(uint64(which), request(procCount, arg)); errors.Is(err, rpc.ErrWindowFull) {
+					break
+				} else if err != nil {
+					return err
+				}
+			}
+		}
+		if c.Outstanding() != 0 && !c.Wait(patience) {
+			return errors.New("no result")
+		}
+		if c.Poll(); c.Err() != nil {
+			return c.Err()
+		}
+		for core := range taken {
+			for l := c.Lane(core); l.Ready(); done++ {
+				got, err, _ := l.Next()
+				if err != nil {
+					return err
+				}
+				if len(got) != len(arg)+4 || string(got[:len(arg)]) != string(arg) {
+					return fmt.Errorf("result %d of core %d is that of another call", taken[core], core)
+				}
+				if v := binary.LittleEndian.Uint32(got[len(arg):]); v != taken[core] {
+					return fmt.Errorf("call %d on core %d was counted as %d", taken[core], core, v)
+				}
+				taken[core]++
+			}
+		}
+	}
+	return nil
+}
+
+// lossPlans are what UC and UD do on bad days, and worse.
+var lossPlans = map[string]string{
+	"1%":       "seed=1; uc.drop=1%; ud.drop=1%",
+	"10%":      "seed=2; uc.drop=10%; ud.drop=10%",
+	"bursts":   "seed=3; uc.drop=5%,burst=9; ud.drop=5%,burst=9",
+	"copies":   "seed=4; ud.dup=20%,1ms; ud.drop=2%",
+	"disorder": "seed=5; ud.reorder=20%,by=5,1ms; ud.drop=2%",
+	"late":     "seed=6; ud.delay=5%,5ms; uc.delay=1%,3ms; ud.drop=1%",
+	"spray":    "seed=7; uc.reorder=5%,by=3,4ms; uc.drop=2%; ud.dup=5%,3ms",
+	"all":      "seed=8; uc.drop=5%,burst=3; ud.drop=5%; ud.dup=10%,2ms; ud.reorder=10%,by=3,3ms; uc.delay=1%,1ms",
+}
+
+// Every call takes effect once, in order, and its own reply is taken for it (H2, H3,
+// H4), whatever is lost, doubled, late or in disorder.
+func TestLoss(t *testing.T) {
+	calls := 300
+	if testing.Short() || raceBuild {
+		calls = 100
+	}
+	for name, plan := range lossPlans {
+		t.Run(name, func(t *testing.T) {
+			eachFabric(t, func(t *testing.T, r *rig) {
+				r.plan = plan
+				handleCount(r)
+				s := r.serve(herd.ServerConfig{Cores: 2})
+				for which, window := range []int{1, 4, 16} {
+					c := r.dial(herd.ConnConfig{Window: window, RetryAfter: time.Millisecond})
+					for _, size := range []int{0, 900} {
+						if err := countUp(c, uint32(2*which+size/900), calls, size); err != nil {
+							t.Errorf("window %d, %d bytes more: %v; %+v; %+v", window, size, err, c.Stats(), s.Stats())
+						}
+					}
+				}
+				if st := s.Stats(); st.Calls != uint64(3*2*2*calls) || st.Failures != 0 || st.Cut+st.Lost != 0 {
+					t.Errorf("%+v", st)
+				}
+			})
+		})
+	}
+}
+
+// The same through a pipeline, whose requests have no reply for a while.
+func TestLossWithPipeline(t *testing.T) {
+	eachFabric(t, func(t *testing.T, r *rig) {
+		r.plan = lossPlans["all"]
+		handleCount(r)
+		r.serve(herd.ServerConfig{Expect: func(int, int, uint64) {}})
+		c := r.dial(herd.ConnConfig{Window: 8, RetryAfter: time.Millisecond})
+		if err := countUp(c, 1, 200, 0); err != nil {
+			t.Errorf("%v; %+v", err, c.Stats())
+		}
+	})
+}
+
+// Without inline data, memory that is sent twice must not change meanwhile (H5).
+func TestLossWithoutInline(t *testing.T) {
+	eachFabric(t, func(t *testing.T, r *rig) {
+		r.plan = lossPlans["spray"]
+		handleCount(r)
+		r.serve(herd.ServerConfig{Inline: -1})
+		c := r.dial(herd.ConnConfig{Window: 4, RetryAfter: time.Millisecond, NoInline: true})
+		if err := countUp(c, 1, 200, 100); err != nil {
+			t.Errorf("%v; %+v", err, c.Stats())
+		}
+	})
+}
+
+// A server that cannot be heard ends the connection with an error that says so.
+func TestGivingUp(t *testing.T) {
+	eachFabric(t, func(t *testing.T, r *rig) {
+		r.serve(herd.ServerConfig{})
+		r.plan = "seed=1"
+		c := r.dial(herd.ConnConfig{RetryAfter: time.Millisecond, GiveUp: time.Second})
+		if _, err := call(c, 0, procEcho, []byte("x")); err != nil {
+			t.Fatal(err)
+		}
+		wrapped := r.wraps[0]
+		wrapped.Cut()
+		_, err := call(c, 0, procEcho, []byte("x"))
+		if !errors.Is(err, herd.ErrNoAnswer) || !strings.Contains(err.Error(), "asked") {
+			t.Errorf("%v", err)
+		}
+		if err := c.Lane(0).Send(1, request(procEcho, nil)); !errors.Is(err, herd.ErrNoAnswer) {
+			t.Errorf("after it: %v", err)
+		}
+		if c.Stats().Retries == 0 {
+			t.Error("it was not tried again")
+		}
+	})
+}
+
+// A reply that comes when its call was answered otherwise is passed over, and counted.
+func TestStrays(t *testing.T) {
+	eachFabric(t, func(t *testing.T, r *rig) {
+		r.plan = "seed=1; ud.dup=100%"
+		handleCount(r)
+		r.serve(herd.ServerConfig{})
+		c := r.dial(herd.ConnConfig{Window: 3})
+		if err := countUp(c, 1, 100, 0); err != nil {
+			t.Fatal(err)
+		}
+		if c.Stats().Strays == 0 {
+			t.Error("no copy was seen")
+		}
+	})
+}

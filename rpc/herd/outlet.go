@@ -1,0 +1,99 @@
+package herd
+
+import (
+	"fmt"
+
+	"github.com/remora-kv/remora/fabric"
+)
+
+// outlet is the UD queue pair of a core on one device.
+type outlet struct {
+	port   *port
+	cq     fabric.CQ
+	qp     fabric.QP
+	inline int
+
+	depth    uint64
+	posted   uint64 // SENDs so far; their numbers are their IDs
+	signaled uint64 // the last of them that yields a completion
+	done     uint64 // those known to be complete
+	err      error
+	told     bool // the log knows of err
+	comps    [16]fabric.Completion
+	one      [1]fabric.WR
+}
+
+// outletDepth is how many SENDs can be outstanding.
+const outletDepth = 512
+
+func newOutlet(p *port, inline int) (*outlet, error) {
+	lim := p.dev.Limits()
+	o := &outlet{port: p, depth: uint64(min(outletDepth, lim.MaxDepth)), inline: min(inline, lim.MaxInline)}
+	var err error
+	if o.cq, err = p.dev.NewCQ(int(o.depth) + 1); err != nil {
+		return nil, err
+	}
+	o.qp, err = p.domain.NewUD(fabric.QPConfig{
+		Transport: fabric.UD, SendCQ: o.cq, RecvCQ: o.cq, SendDepth: int(o.depth), RecvDepth: 1,
+	})
+	if err != nil {
+		_ = o.cq.Close()
+		return nil, err
+	}
+	return o, nil
+}
+
+// send sends n bytes at off of a region, and returns the number of the SEND; 0 when
+// there is no room, which is like a datagram that was lost. One in a quarter of the
+// queue is signaled, and those that ask for it.
+func (o *outlet) send(to fabric.AddressHandle, r *fabric.Region, off, n int, signaled bool) uint64 {
+	if o.posted-o.done >= o.depth {
+		if o.reap(); o.posted-o.done >= o.depth {
+			return 0
+		}
+	}
+	w := &o.one[0]
+	*w = fabric.WR{ID: o.posted + 1, Op: fabric.OpSend, Local: r.Seg(off, n), To: to}
+	if n <= o.inline {
+		w.Flags = fabric.FlagInline
+	}
+	if signaled || o.posted-o.signaled >= o.depth/4 {
+		w.Flags |= fabric.FlagSignaled
+	}
+	if _, err := o.qp.Post(o.one[:]); err != nil {
+		return 0
+	}
+	if o.posted++; w.Flags&fabric.FlagSignaled != 0 {
+		o.signaled = o.posted
+	}
+	return o.posted
+}
+
+// reap takes completions.
+func (o *outlet) reap() {
+	for {
+		n := o.cq.Poll(o.comps[:])
+		for i := range n {
+			if o.done = max(o.done, o.comps[i].ID); o.comps[i].Status != fabric.StatusOK && o.err == nil {
+				o.err = fmt.Errorf("herd: outlet on device %s: %w", o.port.dev.Name(), o.comps[i].Err())
+			}
+		}
+		if n < len(o.comps) {
+			return
+		}
+	}
+}
+
+// complete reports whether SEND number n is known to be complete.
+func (o *outlet) complete(n uint64) bool {
+	if n > o.done {
+		o.reap()
+	}
+	return n <= o.done
+}
+
+func (o *outlet) close() {
+	_ = o.qp.Close()
+	_ = o.cq.Close()
+	o.done = o.posted
+}

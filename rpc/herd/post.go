@@ -1,0 +1,90 @@
+package herd
+
+import (
+	"github.com/remora-kv/remora/fabric"
+	"github.com/remora-kv/remora/internal/fence"
+)
+
+// sendDepth is how many requests and letters the UC queue pair of a client holds.
+const sendDepth = 256
+
+// sender counts what was posted to the UC queue pair. Numbers of WRITEs and SENDs are
+// their IDs; done are those known to be complete.
+type sender struct {
+	depth, posted, signaled, done uint64
+	letter                        uint64 // the introduction
+	one                           [1]fabric.WR
+}
+
+// room reports whether something can be posted. Two places are kept for letters, so
+// that a ring is not kept away by requests.
+func (s *sender) room(c *Conn) bool {
+	if s.posted-s.done+2 >= s.depth {
+		c.reap()
+	}
+	return s.posted-s.done+2 < s.depth
+}
+
+// reusable reports whether what was posted as n, or 0, does not read its memory any
+// more.
+func (s *sender) reusable(c *Conn, n uint64) bool {
+	if n > s.done {
+		c.reap()
+	}
+	return n <= s.done
+}
+
+// post posts the work request in s.one, and returns its number; 0 when there is no
+// room, or the connection has failed.
+func (c *Conn) post(signaled bool) uint64 {
+	s := &c.sender
+	w := &s.one[0]
+	w.ID = s.posted + 1
+	if w.Local.Len <= c.inline {
+		w.Flags = fabric.FlagInline
+	}
+	if signaled || c.cfg.SignalAll || s.posted-s.signaled >= s.depth/4 {
+		w.Flags |= fabric.FlagSignaled
+	}
+	if s.posted-s.done >= s.depth {
+		return 0
+	}
+	if _, err := c.uc.Post(s.one[:]); err != nil {
+		c.fail(err)
+		return 0
+	}
+	if s.posted++; w.Flags&fabric.FlagSignaled != 0 {
+		s.signaled = s.posted
+	}
+	return s.posted
+}
+
+// write writes a request, which lies in its image, into its slot.
+func (c *Conn) write(l *Lane, number uint64, again bool) uint64 {
+	n := l.entries[l.at(number)].bytes
+	off := l.imageAt(number) + c.welcome.slot - n
+	c.sender.one[0] = fabric.WR{Op: fabric.OpWrite, Local: c.local.Seg(off, n), Remote: c.welcome.requests.At(off)}
+	return c.post(again)
+}
+
+// send sends a letter that lies in local memory.
+func (c *Conn) send(off, n int) uint64 {
+	c.sender.one[0] = fabric.WR{Op: fabric.OpSend, Local: c.local.Seg(off, n)}
+	return c.post(true)
+}
+
+// ring tells the core what has no reply. When the last ring is still being read, or
+// there is no room, it is left out: the next one comes by time.
+func (l *Lane) ring() {
+	c := l.conn
+	if !c.sender.reusable(c, l.letter) {
+		return
+	}
+	r := ring{core: l.core}
+	if r.number, r.mask = l.mask(); r.mask == 0 {
+		return
+	}
+	n := r.put(c.local.Bytes()[l.letterAt : l.letterAt+letterSize])
+	fence.Count(&c.stats.rings, 1)
+	l.letter = c.send(l.letterAt, n)
+}

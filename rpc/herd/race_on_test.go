@@ -1,0 +1,5 @@
+//go:build race
+
+package herd_test
+
+const raceBuild = true

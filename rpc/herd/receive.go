@@ -1,0 +1,196 @@
+package herd
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/remora-kv/remora/fabric"
+	"github.com/remora-kv/remora/internal/fence"
+	"github.com/remora-kv/remora/rpc"
+)
+
+// inbox are the receives of the datagram queue pair: pieces of local memory.
+type inbox struct {
+	base, size, count int
+	one               [1]fabric.RecvWR
+}
+
+// spareReceives is how many there are at least beside one for each request (H6).
+const spareReceives = 16
+
+func (b *inbox) init(base, size, requests int) {
+	b.base, b.size, b.count = base, size, 2*requests+spareReceives
+}
+
+func (b *inbox) bytes() int { return b.count * b.size }
+
+// at is where a receive lies in local memory.
+func (b *inbox) at(i int) int { return b.base + i*b.size }
+
+// recvID marks the completions of receives; the rest of the ID is which.
+const recvID = 1 << 63
+
+func (c *Conn) postReceive(i int) {
+	c.inbox.one[0] = fabric.RecvWR{ID: recvID | uint64(i), Local: c.local.Seg(c.inbox.at(i), c.inbox.size)}
+	if _, err := c.ud.PostRecv(c.inbox.one[:]); err != nil {
+		c.fail(err)
+	}
+}
+
+const (
+	// timeEvery is in how many polls there is one look at the clock, and reapEvery one
+	// at what became of WRITEs.
+	timeEvery = 64
+	reapEvery = 8
+)
+
+// Poll makes progress without waiting, and reports whether a lane has a result or the
+// connection is over.
+func (c *Conn) Poll() bool {
+	if c.err != nil {
+		return true
+	}
+	c.takeReplies()
+	if c.polls++; c.polls%reapEvery == 0 {
+		c.reap()
+	}
+	if c.polls%timeEvery == 0 && c.calls != 0 {
+		c.watch()
+	}
+	return c.ready != 0 || c.err != nil
+}
+
+// pollAll is Poll for waiting: it looks at all queues.
+func (c *Conn) pollAll() bool {
+	c.reap()
+	return c.Poll()
+}
+
+// Wait waits until a lane has a result or the connection is over, and returns true; or
+// false when timeout has passed (0 means for ever) or there is nothing to wait for.
+func (c *Conn) Wait(timeout time.Duration) bool {
+	if c.Poll() {
+		return true
+	}
+	end := c.clock.Now() + int64(timeout)
+	for c.calls != 0 {
+		nap := c.watch()
+		if timeout != 0 {
+			left := time.Duration(end - c.clock.Now())
+			if left <= 0 {
+				return c.Poll()
+			}
+			nap = min(nap, left)
+		}
+		if c.waiter.Wait(c.pollf, nap) {
+			return true
+		}
+	}
+	return false
+}
+
+// reap takes completions of WRITEs and letters.
+func (c *Conn) reap() {
+	for {
+		n := c.ucq.Poll(c.acks[:])
+		for i := range n {
+			if comp := &c.acks[i]; comp.Status != fabric.StatusOK {
+				c.broken(c.uc, comp)
+			} else if comp.Op != fabric.OpRecv {
+				c.sender.done = max(c.sender.done, comp.ID)
+			}
+		}
+		if n < len(c.acks) {
+			return
+		}
+	}
+}
+
+// takeReplies takes datagrams.
+func (c *Conn) takeReplies() {
+	for {
+		n := c.cq.Poll(c.comps[:])
+		for i := range n {
+			c.received(&c.comps[i])
+		}
+		if n < len(c.comps) {
+			return
+		}
+	}
+}
+
+func (c *Conn) received(comp *fabric.Completion) {
+	if comp.Status != fabric.StatusOK {
+		c.broken(c.ud, comp)
+		return
+	}
+	i := int(comp.ID &^ recvID)
+	at := c.inbox.at(i)
+	if !c.datagram(i, c.local.Bytes()[at+fabric.GRHSize:][:max(int(comp.Bytes)-fabric.GRHSize, 0)]) && c.err == nil {
+		c.postReceive(i)
+	}
+}
+
+// broken ends the connection because of a queue pair.
+func (c *Conn) broken(qp fabric.QP, comp *fabric.Completion) {
+	err := qp.Err()
+	if err == nil {
+		err = comp.Err()
+	}
+	c.fail(err)
+}
+
+// datagram takes a datagram, and reports whether its receive is kept.
+func (c *Conn) datagram(i int, b []byte) bool {
+	h, ok := parseHeader(b)
+	if !ok || h.generation() != c.welcome.generation || int(h.core) >= len(c.lanes) {
+		fence.Count(&c.stats.strays, 1)
+		return false
+	}
+	l := &c.lanes[h.core]
+	switch h.kind {
+	case kindWelcome:
+		l.welcomed = true
+	case kindParked:
+		l.notLookedAt(h.stamp)
+	case kindResult, kindFailure:
+		return l.replied(i, h, len(b)-headerSize)
+	}
+	return false
+}
+
+// replied takes a reply (H3).
+func (l *Lane) replied(i int, h header, size int) bool {
+	c := l.conn
+	number := l.first + (h.stamp-l.first)&numberMask
+	if number-l.first >= l.next-l.first {
+		fence.Count(&c.stats.strays, 1)
+		return false
+	}
+	e := &l.entries[l.at(number)]
+	if e.replied {
+		fence.Count(&c.stats.strays, 1)
+		return false
+	}
+	if size > c.MaxMessage() {
+		c.fail(fmt.Errorf("a result of %d bytes, agreed were %d: %w", size, c.MaxMessage(), rpc.ErrProtocol))
+		return false
+	}
+	e.replied, e.failed, e.buf, e.size = true, h.kind == kindFailure, i, size
+	if number == l.first {
+		c.ready++
+	}
+	return true
+}
+
+// notLookedAt takes word that the core has parked the chunk, and waits for the request
+// with this stamp (H9). It is old when that request has its reply.
+func (l *Lane) notLookedAt(stamp uint64) {
+	number := l.next - (l.next-stamp)&numberMask
+	switch {
+	case number == l.next:
+		l.parked = true
+	case number >= l.first && number < l.next && !l.entries[l.at(number)].replied:
+		l.ring()
+	}
+}

@@ -1,0 +1,103 @@
+package herd
+
+import (
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/remora-kv/remora/internal/fence"
+)
+
+// timer watches the oldest request of a lane that has no reply.
+type timer struct {
+	number uint64 // which it is; 0 when there is none
+	since  int64  // when it was first seen to have none
+	next   int64  // when it is sent again
+	pause  time.Duration
+	tries  int
+}
+
+// slowest is how much longer than the first the pauses between retries become.
+const slowest = 32
+
+// idleNap bounds a wait while nothing is to be sent again.
+const idleNap = 100 * time.Millisecond
+
+// watch sends again what is late (H4), and returns how long it is until something else
+// is. The time of a request counts from the first look at the clock that finds it
+// without a reply, so that sending costs none.
+func (c *Conn) watch() time.Duration {
+	now, nap := c.clock.Now(), idleNap
+	for i := range c.lanes {
+		if l := &c.lanes[i]; l.first != l.next {
+			l.watch(now)
+			if l.timer.number != 0 {
+				nap = min(nap, max(time.Duration(l.timer.next-now), time.Nanosecond))
+			}
+		}
+	}
+	return nap
+}
+
+func (l *Lane) watch(now int64) {
+	c, t := l.conn, &l.timer
+	number, mask := l.mask()
+	if mask == 0 {
+		number = 0
+	}
+	if number != t.number {
+		*t = timer{number: number, since: now, next: now + int64(c.cfg.RetryAfter), pause: c.cfg.RetryAfter}
+		return
+	}
+	if number == 0 || now < t.next {
+		return
+	}
+	if now-t.since > int64(c.cfg.GiveUp) {
+		c.fail(fmt.Errorf("%w: core %d has not answered for %v, asked %d times", ErrNoAnswer, l.core, c.cfg.GiveUp, t.tries+1))
+		return
+	}
+	t.tries++
+	t.pause = min(2*t.pause, slowest*c.cfg.RetryAfter)
+	t.next = now + int64(t.pause)
+	l.retry(number, mask)
+}
+
+// retry writes all requests without a reply again, and rings.
+func (l *Lane) retry(number, mask uint64) {
+	c := l.conn
+	for ; mask != 0; mask, number = mask>>1, number+1 {
+		if mask&1 == 0 {
+			continue
+		}
+		if !c.sender.room(c) {
+			break
+		}
+		n := c.write(l, number, true)
+		if n == 0 {
+			return
+		}
+		l.entries[l.at(number)].again = n
+		fence.Count(&c.stats.retries, 1)
+	}
+	l.ring()
+}
+
+// connStats are counts of a connection.
+type connStats struct {
+	calls, retries, rings, strays atomic.Uint64
+}
+
+// ConnStats are counts since the connection was made. They may be read from any
+// goroutine.
+type ConnStats struct {
+	Calls   uint64 // requests sent
+	Retries uint64 // of them that were sent again, each time
+	Rings   uint64 // wake-ups of the server, and requests for replies
+	Strays  uint64 // datagrams that were no reply to anything outstanding
+}
+
+// Stats returns the counts.
+func (c *Conn) Stats() ConnStats {
+	s := &c.stats
+	return ConnStats{Calls: s.calls.Load(), Retries: s.retries.Load(), Rings: s.rings.Load(), Strays: s.strays.Load()}
+}

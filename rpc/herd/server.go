@@ -1,0 +1,290 @@
+package herd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/remora-kv/remora/fabric"
+	"github.com/remora-kv/remora/internal/affinity"
+	"github.com/remora-kv/remora/rpc"
+)
+
+// Serve handles a message. rpc.Mux has such a method.
+type Serve func(c *rpc.Call, msg, out []byte) ([]byte, error)
+
+// Expect is told of a request before it is served, so that it can start to load what
+// serving will touch: at stage 0 when it was found, at stage 1 when the next one was.
+// hash is the keyhash that the client sent: a hint, which may be anything.
+type Expect func(core, stage int, hash uint64)
+
+// ServerConfig describes a server. Zero values mean the defaults.
+type ServerConfig struct {
+	// Devices are where the server listens. They stay the caller's to close. The
+	// clock is that of the first.
+	Devices []fabric.Device
+	// Serve handles all messages. It runs on every core at the same time, one
+	// message at a time on each.
+	Serve Serve
+	// Expect, when not nil, is told of requests ahead, unless NoPrefetch is set: the
+	// two-stage pipeline. FlushPolls is after how many looks in vain a no-op moves it;
+	// default 100.
+	Expect     Expect
+	NoPrefetch bool
+	FlushPolls int
+	// Cores is the number of cores; default 1. CPUs, when not empty, names the
+	// CPU of each.
+	Cores int
+	CPUs  []int
+	// Wake, when not nil, says that the cores are driven by a host, from Core, and
+	// wakes that of the given core from any goroutine. CPUs and Policy are the host's
+	// then.
+	Wake func(core int)
+	// Policy says whether idle cores sleep; the default does.
+	Policy fabric.Policy
+	// Window is the most slots of a client on each core, default 16, at most 64;
+	// SlotSize how long they are, default 1024. A client may ask for less.
+	Window, SlotSize int
+	// Inline is the longest reply, with its 16 bytes of header, that is sent inline;
+	// default 192, negative is none.
+	Inline int
+	// MaxClients is how many clients there can be; default 1024.
+	MaxClients int
+	// Log gets connects, and clients that ended for a reason; default: none.
+	Log *slog.Logger
+}
+
+const (
+	defaultWindow     = 16
+	defaultInline     = 192
+	defaultMaxClients = 1024
+	defaultFlushPolls = 100
+)
+
+func (c *ServerConfig) setDefaults() {
+	orDefault(&c.Cores, 1)
+	orDefault(&c.Window, defaultWindow)
+	orDefault(&c.SlotSize, defaultSlot)
+	orDefault(&c.Inline, defaultInline)
+	orDefault(&c.MaxClients, defaultMaxClients)
+	orDefault(&c.FlushPolls, defaultFlushPolls)
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+}
+
+func orDefault(v *int, d int) {
+	if *v == 0 {
+		*v = d
+	}
+}
+
+// between returns an error unless lo <= v <= hi.
+func between(what string, v, lo, hi int) error {
+	if v < lo || v > hi {
+		return fmt.Errorf("%s is %d, must be %d to %d", what, v, lo, hi)
+	}
+	return nil
+}
+
+func (c *ServerConfig) validate() error {
+	err := errors.Join(
+		between("Cores", c.Cores, 1, maxCores),
+		between("Window", c.Window, 1, maxWindow),
+		between("SlotSize", c.SlotSize, minSlot, maxSlot),
+		between("MaxClients", c.MaxClients, 1, 1<<20),
+		between("FlushPolls", c.FlushPolls, 1, 1<<20),
+	)
+	if c.SlotSize%lineSize != 0 {
+		err = errors.Join(err, fmt.Errorf("SlotSize is %d, must be a multiple of %d", c.SlotSize, lineSize))
+	}
+	if len(c.Devices) == 0 || slices.Contains(c.Devices, nil) {
+		err = errors.Join(err, errors.New("no Device"))
+	}
+	if c.Serve == nil {
+		err = errors.Join(err, errors.New("no Serve: give it Mux.Serve"))
+	}
+	if n := len(c.CPUs); n != 0 && n != c.Cores {
+		err = errors.Join(err, fmt.Errorf("%d CPUs for %d cores", n, c.Cores))
+	}
+	if err != nil {
+		return fmt.Errorf("herd: server: %w", err)
+	}
+	return nil
+}
+
+// Supports returns an error that says why a device cannot be used, nil if it can.
+func Supports(dev fabric.Device) error {
+	lim := dev.Limits()
+	if !lim.UC || !lim.UD {
+		return fmt.Errorf("herd: device %s has no UC or no UD: %w", dev.Name(), fabric.ErrUnsupported)
+	}
+	return nil
+}
+
+// Server serves messages of any number of clients. Its methods may be called
+// from any goroutine.
+type Server struct {
+	cfg     ServerConfig
+	cores   []*Core
+	ports   []*port
+	reaper  *reaper
+	clients atomic.Int64
+	gen     atomic.Uint32 // of the last client
+
+	connects, disconnects, cut, lost atomic.Uint64
+
+	mu        sync.Mutex
+	listeners map[fabric.Listener]struct{}
+	closed    bool
+	wg        sync.WaitGroup
+	ctx       context.Context //nolint:containedctx // ends the listeners of Close
+	cancel    context.CancelFunc
+}
+
+// NewServer starts the cores, unless there is a host for them. Call Listen to have
+// clients, and Close at the end.
+func NewServer(cfg ServerConfig) (*Server, error) {
+	cfg.setDefaults()
+	if err := cfg.validate(); err != nil {
+		return nil, err
+	}
+	s := &Server{cfg: cfg, listeners: map[fabric.Listener]struct{}{}, reaper: newReaper()}
+	s.gen.Store(rand.Uint32()) // so that a restarted server does not begin with the same
+	s.ctx, s.cancel = context.WithCancel(context.Background())
+	if err := s.start(); err != nil {
+		_ = s.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+func (s *Server) start() error {
+	for _, dev := range s.cfg.Devices {
+		if err := Supports(dev); err != nil {
+			return err
+		}
+		p, err := newPort(s, dev)
+		if err != nil {
+			return err
+		}
+		s.ports = append(s.ports, p)
+	}
+	for i := range s.cfg.Cores {
+		c, err := newCore(s, i)
+		if err != nil {
+			return err
+		}
+		s.cores = append(s.cores, c)
+		if s.cfg.Wake == nil {
+			go s.runCore(c)
+		}
+	}
+	return nil
+}
+
+// runCore runs a core on its CPU.
+func (s *Server) runCore(c *Core) {
+	if len(s.cfg.CPUs) != 0 {
+		unpin, err := affinity.Pin(s.cfg.CPUs[c.index])
+		if err != nil {
+			s.cfg.Log.Warn("a core is not pinned", "core", c.index, "cpu", s.cfg.CPUs[c.index], "err", err)
+		} else {
+			defer unpin()
+		}
+	}
+	c.run()
+}
+
+// Core returns a core for its host.
+func (s *Server) Core(i int) *Core { return s.cores[i] }
+
+// Listen takes clients at an address of one of the server's devices, until Close.
+// It returns the address that was really taken.
+func (s *Server) Listen(dev fabric.Device, addr fabric.Addr, cfg fabric.ListenConfig) (fabric.Addr, error) {
+	if s.portOf(dev) == nil {
+		return fabric.Addr{}, fmt.Errorf("herd: server: %v is not on a device of this server: %w", addr, fabric.ErrInvalid)
+	}
+	l, err := dev.Listen(addr, cfg)
+	if err != nil {
+		return fabric.Addr{}, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		_ = l.Close()
+		return fabric.Addr{}, fmt.Errorf("herd: server: %w", rpc.ErrClosed)
+	}
+	s.listeners[l] = struct{}{}
+	s.wg.Go(func() { s.acceptAll(dev, l) })
+	return l.Addr(), nil
+}
+
+// StopListening takes no more clients; those that there are go on.
+func (s *Server) StopListening() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for l := range s.listeners {
+		_ = l.Close()
+	}
+	clear(s.listeners)
+}
+
+// handshakeTime bounds the making of a tenant.
+const handshakeTime = 10 * time.Second
+
+func (s *Server) acceptAll(dev fabric.Device, l fabric.Listener) {
+	for {
+		req, err := l.Accept(s.ctx)
+		if err != nil {
+			if s.ctx.Err() == nil && !errors.Is(err, fabric.ErrClosed) {
+				s.cfg.Log.Error("no more clients at this address", "addr", l.Addr().String(), "err", err)
+			}
+			return
+		}
+		s.Admit(dev, req)
+	}
+}
+
+func (s *Server) portOf(dev fabric.Device) *port {
+	for _, p := range s.ports {
+		if p.dev == dev {
+			return p
+		}
+	}
+	return nil
+}
+
+// Close ends all clients and stops the cores. A host closes its cores (Core.Close)
+// before. Calls that are being served are finished, their replies are not sent.
+func (s *Server) Close() error {
+	s.mu.Lock()
+	if s.closed {
+		s.mu.Unlock()
+		return rpc.ErrClosed
+	}
+	s.closed = true
+	for l := range s.listeners {
+		_ = l.Close()
+	}
+	s.mu.Unlock()
+	s.cancel()
+	s.wg.Wait()
+	for _, c := range s.cores {
+		c.end(s.cfg.Wake == nil)
+	}
+	for _, p := range s.ports {
+		p.close()
+	}
+	s.reaper.close()
+	for _, p := range s.ports {
+		_ = p.domain.Close()
+	}
+	return nil
+}

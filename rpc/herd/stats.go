@@ -1,0 +1,69 @@
+package herd
+
+import "sync/atomic"
+
+// coreStats are counts of a core.
+type coreStats struct {
+	calls, failures, resent, unsent, rings, parks, noops atomic.Uint64
+}
+
+// ServerStats are counts since the start, and what there is now.
+type ServerStats struct {
+	Clients  int    `json:"clients"`
+	Memory   int    `json:"memory"`   // bytes for them
+	Hot      int    `json:"hot"`      // chunks that are being polled
+	Calls    uint64 `json:"calls"`    // requests served
+	Failures uint64 `json:"failures"` // of them that failed
+	Resent   uint64 `json:"resent"`   // replies that were sent again
+	Unsent   uint64 `json:"unsent"`   // datagrams for which there was no room
+	Rings    uint64 `json:"rings"`    // wake-ups and requests for replies
+	Parks    uint64 `json:"parks"`    // chunks that were parked
+	Noops    uint64 `json:"noops"`    // requests that no-ops moved through the pipeline
+
+	Connects    uint64 `json:"connects"`
+	Disconnects uint64 `json:"disconnects"`
+	Cut         uint64 `json:"cut"`  // clients that broke the protocol
+	Lost        uint64 `json:"lost"` // clients that went without saying so
+}
+
+// Stats sums over all cores. It asks every core and waits for its answer.
+func (s *Server) Stats() ServerStats {
+	t := ServerStats{
+		Clients: int(s.clients.Load()), Connects: s.connects.Load(), Disconnects: s.disconnects.Load(),
+		Cut: s.cut.Load(), Lost: s.lost.Load(),
+	}
+	for _, c := range s.cores {
+		c.do(func() { c.count(&t) })
+		c.addUp(&t)
+	}
+	return t
+}
+
+// CoreStats returns the counts of one core. Only a handler that runs on this core may
+// call it.
+func (s *Server) CoreStats(core int) ServerStats {
+	var t ServerStats
+	s.cores[core].count(&t)
+	s.cores[core].addUp(&t)
+	return t
+}
+
+// count adds what is now. The core's goroutine calls it.
+func (c *Core) count(t *ServerStats) {
+	t.Hot += len(c.hot)
+	for _, ch := range c.chunks {
+		t.Memory += ch.tenant.memory() / len(c.server.cores)
+	}
+}
+
+// addUp adds what was counted.
+func (c *Core) addUp(t *ServerStats) {
+	st := &c.stats
+	t.Calls += st.calls.Load()
+	t.Failures += st.failures.Load()
+	t.Resent += st.resent.Load()
+	t.Unsent += st.unsent.Load()
+	t.Rings += st.rings.Load()
+	t.Parks += st.parks.Load()
+	t.Noops += st.noops.Load()
+}
