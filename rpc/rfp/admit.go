@@ -10,6 +10,10 @@ import (
 
 // admit makes a session of a connection request, or refuses it with a reason.
 func (s *Server) admit(dev fabric.Device, req fabric.ConnRequest) {
+	if req.Transport() == fabric.UC && s.cfg.Admit != nil {
+		s.cfg.Admit(dev, req)
+		return
+	}
 	ctx, cancel := context.WithTimeout(s.ctx, handshakeTime)
 	defer cancel()
 	hello, err := s.greet(req)

@@ -17,6 +17,8 @@ type core struct {
 	clock  fabric.Clock
 	ports  []*port // by device
 	dozing bool    // the queues of all but the first are handed over
+	guest  Guest
+	hosts  bool // the guest is somebody
 	stop   atomic.Bool
 	done   chan struct{}
 
@@ -58,7 +60,10 @@ type core struct {
 
 func newCore(s *Server, index int) (*core, error) {
 	cfg := &s.cfg
-	c := &core{server: s, index: index, clock: cfg.Device.Clock(), done: make(chan struct{})}
+	c := &core{server: s, index: index, clock: cfg.Device.Clock(), done: make(chan struct{}), guest: nobody{}}
+	if len(cfg.Guests) != 0 {
+		c.guest, c.hosts = cfg.Guests[index], true
+	}
 	c.in, c.out = make([]byte, 8+cfg.Payload), make([]byte, cfg.Payload)
 	for i, dev := range cfg.devices() {
 		wait := fabric.WaitConfig{Doze: c.doze, Undoze: c.undoze}
@@ -161,6 +166,7 @@ func (c *core) run() {
 			c.drop(s)
 		}
 	}
+	c.guest.Close()
 	c.free()
 }
 
@@ -189,6 +195,9 @@ func (c *core) step() bool {
 		if i < len(c.hot) && c.hot[i] != s {
 			i-- // it was dropped, another took its place
 		}
+	}
+	if c.hosts && c.guest.Step() {
+		worked = true
 	}
 	if c.sweep++; c.sweep%tickEvery == 0 {
 		c.tick()

@@ -107,7 +107,8 @@
 // the queue pairs of its sessions. Sessions are made by the goroutine of a
 // listener and handed over (T3); memory is given back by another one, because
 // unmapping takes time. A Conn belongs to one goroutine at a time. Client is for
-// any number of goroutines: whoever waits drives the connection for all.
+// any number of goroutines: whoever waits drives the connection for all. A core may
+// serve another path beside its sessions, its guest, from the same goroutine.
 //
 // # Why not otherwise
 //

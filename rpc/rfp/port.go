@@ -104,6 +104,7 @@ func (p *port) close() {
 // doze is called before the core sleeps; a last look at all sessions follows.
 func (c *core) doze() {
 	c.parkAll()
+	c.guest.Doze()
 	for _, p := range c.ports[1:] {
 		p.out <- struct{}{}
 		c.dozing = true
@@ -118,6 +119,7 @@ func (c *core) undoze() {
 	c.dozing = false
 	c.tick()
 	c.leaveParked()
+	c.guest.Undoze()
 }
 
 // poll is what a core does while it waits. Once the other queues are handed over
@@ -131,7 +133,7 @@ func (c *core) poll() bool {
 			return true
 		}
 	}
-	return c.attention.Load() || c.stop.Load() || c.completionsOf(c.ports[0])
+	return c.guest.Pending() || c.attention.Load() || c.stop.Load() || c.completionsOf(c.ports[0])
 }
 
 // portOf returns the port of a device.

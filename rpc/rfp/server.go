@@ -61,6 +61,11 @@ type ServerConfig struct {
 	// PushAbove is the length of an answer from which on it is pushed, because
 	// fetching many frames costs more; default 8192.
 	PushAbove int
+	// Guests, when not empty, names another path for each core to serve beside this
+	// one. Admit, when not nil, is given the connection requests that are for a guest:
+	// those of transport UC.
+	Guests []Guest
+	Admit  func(dev fabric.Device, req fabric.ConnRequest)
 	// Log gets connects, and sessions that ended for a reason; default: none.
 	Log *slog.Logger
 }
@@ -128,6 +133,9 @@ func (c *ServerConfig) validate() error {
 	}
 	if n := len(c.CPUs); n != 0 && n != c.Cores {
 		err = errors.Join(err, fmt.Errorf("%d CPUs for %d cores", n, c.Cores))
+	}
+	if n := len(c.Guests); n != 0 && n != c.Cores {
+		err = errors.Join(err, fmt.Errorf("%d Guests for %d cores", n, c.Cores))
 	}
 	if err != nil {
 		return fmt.Errorf("rfp: server: %w", err)

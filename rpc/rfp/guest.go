@@ -1,0 +1,28 @@
+package rfp
+
+// Guest is another path that a core serves beside its own sessions, on the same
+// goroutine: so both reach what this core alone may touch. herd.Core is one.
+type Guest interface {
+	// Step looks at everything once, and reports whether there was work.
+	Step() bool
+	// Doze is called before the core sleeps. Pending, which does nothing itself,
+	// reports whether there is something to do after all. Undoze is called after the
+	// sleep, which Server.Wake ends.
+	Doze()
+	Pending() bool
+	Undoze()
+	// Close is called at the end, when the core has stopped.
+	Close()
+}
+
+// nobody is the guest of a core that has none.
+type nobody struct{}
+
+func (nobody) Step() bool    { return false }
+func (nobody) Doze()         {}
+func (nobody) Pending() bool { return false }
+func (nobody) Undoze()       {}
+func (nobody) Close()        {}
+
+// Wake ends the sleep of a core, for the sake of its guest.
+func (s *Server) Wake(core int) { s.cores[core].ports[0].waiter.Wake() }
