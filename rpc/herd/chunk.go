@@ -20,6 +20,7 @@ type chunk struct {
 	slots    []requestSlot
 	replies  []reply
 	lastSeen uint64
+	at       int // place in core.chunks
 	hotAt    int // place in core.hot, -1 when not there
 	parked   bool
 	gone     bool

@@ -97,8 +97,8 @@ func (c *Core) run() {
 		}
 		c.waiter.Wait(c.pollf, 0)
 	}
-	_ = c.waiter.Close()
 	c.Close()
+	_ = c.waiter.Close()
 }
 
 // end stops a core that has no host, and closes one whose host did not.
@@ -111,8 +111,14 @@ func (c *Core) end(running bool) {
 	c.Close()
 }
 
-// wake makes the core look at what others have left for it.
+// wake makes the core look at what others have left for it. The lock keeps the waiter
+// of the core, or that of its host, from being closed meanwhile.
 func (c *Core) wake() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return
+	}
 	c.attention.Store(true)
 	if c.waiter == nil {
 		c.server.cfg.Wake(c.index)

@@ -133,6 +133,14 @@
 // goroutines of their own, because that can take long. A Conn, with all its lanes,
 // belongs to one goroutine at a time.
 //
+// # Hostile clients
+//
+// A client can write its own slots at any time and in any order, and ring as often as
+// it likes. It gets torn requests, lost replies and refusals for itself, a look at W
+// places for a ring, and nothing of others. What it cannot be kept from is to name the
+// address of somebody else: replies to its own requests then go there, are passed over
+// (H3) and use up receives. A fabric that can prove addresses is where that would end.
+//
 // # Why not otherwise
 //
 // HERD has one request region for all clients. Then every client could write the

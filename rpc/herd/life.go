@@ -4,6 +4,7 @@ import "slices"
 
 // enter makes a chunk one of the core's, and welcomes its client.
 func (c *Core) enter(ch *chunk) {
+	ch.at = len(c.chunks)
 	c.chunks = append(c.chunks, ch)
 	c.heat(ch)
 	c.notify(ch, kindWelcome)
@@ -25,9 +26,10 @@ func (c *Core) drop(ch *chunk) {
 	}
 	ch.gone = true
 	c.cool(ch)
-	if i := slices.Index(c.chunks, ch); i >= 0 {
-		c.chunks = slices.Delete(c.chunks, i, i+1)
-	}
+	last := c.chunks[len(c.chunks)-1]
+	c.chunks[ch.at], last.at = last, ch.at
+	c.chunks[len(c.chunks)-1] = nil
+	c.chunks = c.chunks[:len(c.chunks)-1]
 	for i := range c.pipe.places {
 		if c.pipe.places[i].chunk == ch {
 			c.pipe.places[i].chunk = nil

@@ -96,6 +96,18 @@ func TestAdmissionLimit(t *testing.T) {
 		}
 		_ = first.Close()
 		await(t, "a place", func() bool { return s.Stats().Clients == 1 })
+		if err := s.SetMaxClients(3); !errors.Is(err, fabric.ErrInvalid) {
+			t.Errorf("more clients than the server was made for: %v", err)
+		}
+		if err := s.SetMaxClients(1); err != nil {
+			t.Error(err)
+		}
+		if _, err := r.tryDial(herd.ConnConfig{}); !errors.As(err, &rejected) {
+			t.Errorf("a client too many after the change: %v", err)
+		}
+		if err := s.SetMaxClients(2); err != nil {
+			t.Error(err)
+		}
 		c := r.dial(herd.ConnConfig{})
 		if got, err := call(c, 0, procEcho, []byte("in")); err != nil || string(got) != "in" {
 			t.Errorf("%q, %v", got, err)

@@ -136,6 +136,7 @@ type Server struct {
 	ports   []*port
 	reaper  *reaper
 	clients atomic.Int64
+	most    atomic.Int64  // clients, at most cfg.MaxClients
 	gen     atomic.Uint32 // of the last client
 
 	connects, disconnects, cut, lost atomic.Uint64
@@ -157,6 +158,7 @@ func NewServer(cfg ServerConfig) (*Server, error) {
 	}
 	s := &Server{cfg: cfg, listeners: map[fabric.Listener]struct{}{}, reaper: newReaper()}
 	s.gen.Store(rand.Uint32()) // so that a restarted server does not begin with the same
+	s.most.Store(int64(cfg.MaxClients))
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	if err := s.start(); err != nil {
 		_ = s.Close()
@@ -234,6 +236,17 @@ func (s *Server) StopListening() {
 		_ = l.Close()
 	}
 	clear(s.listeners)
+}
+
+// SetMaxClients changes how many clients there can be, to at most the number that the
+// server was made for. Clients that there are go on.
+func (s *Server) SetMaxClients(n int) error {
+	if n < 1 || n > s.cfg.MaxClients {
+		return fmt.Errorf("herd: server: %d clients: between 1 and %d, which it was started with: %w",
+			n, s.cfg.MaxClients, fabric.ErrInvalid)
+	}
+	s.most.Store(int64(n))
+	return nil
 }
 
 // handshakeTime bounds the making of a tenant.

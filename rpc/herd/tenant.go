@@ -71,7 +71,7 @@ func (s *Server) newTenant(dev fabric.Device, req fabric.ConnRequest) (*tenant, 
 	if p == nil {
 		return nil, fmt.Errorf("herd is not served on this device")
 	}
-	if n := s.clients.Add(1); n > int64(s.cfg.MaxClients) {
+	if n := s.clients.Add(1); n > s.most.Load() {
 		s.clients.Add(-1)
 		return nil, fmt.Errorf("the server has its %d clients already", n-1)
 	}
