@@ -6,8 +6,9 @@
 // A core is one thread that owns one partition and the sessions of the clients
 // that are connected to it (EREW). A client is connected to every core and sends
 // each request to the one that owns its key, which it computes from the seed that
-// hello tells it. The instance is a random number that tells this start of the
-// server from any other.
+// hello tells it. Requests come by the path rfp, or by herd, whose cores are guests
+// of those of rfp: the same goroutine serves both. The instance is a random number
+// that tells this start of the server from any other.
 //
 // # Invariants
 //

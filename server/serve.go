@@ -29,6 +29,7 @@ type shard struct {
 	// What is expected: the hashes of a batch, and who loads what they need.
 	prefetch store.Prefetcher
 	hashes   [rfp.ExpectMost]uint64
+	hint     [1]uint64 // of herd
 }
 
 // opCount is the number of procedures that are counted.

@@ -14,6 +14,7 @@ import (
 	"github.com/remora-kv/remora/fabric"
 	"github.com/remora-kv/remora/internal/arena"
 	"github.com/remora-kv/remora/internal/command"
+	"github.com/remora-kv/remora/rpc/herd"
 	"github.com/remora-kv/remora/rpc/rfp"
 	"github.com/remora-kv/remora/store"
 )
@@ -28,6 +29,7 @@ type Server struct {
 	devices []fabric.Device
 	places  []place
 	rfp     *rfp.Server
+	herd    *herd.Server                  // nil where no device can have it
 	addrs   atomic.Pointer[[]fabric.Addr] // a client may ask while others are added
 
 	draining atomic.Bool
@@ -58,14 +60,18 @@ func (s *Server) start() error {
 	if err := s.makeShards(); err != nil {
 		return err
 	}
-	var err error
-	s.rfp, err = rfp.NewServer(rfp.ServerConfig{
+	if err := s.makeHerd(); err != nil {
+		return err
+	}
+	cfg := rfp.ServerConfig{
 		Device: s.devices[0], Others: s.devices[1:], Serve: s.serve, Expect: s.hints(),
 		Cores: s.cfg.Cores, CPUs: s.cfg.CPUs, Policy: s.cfg.Policy,
 		MaxMessage: s.cfg.MaxValue + command.MaxKey + command.PutSize + command.FoundSize,
 		MaxClients: s.cfg.MaxClients, Log: s.cfg.Log,
-	})
-	if err != nil {
+	}
+	s.inviteHerd(&cfg)
+	var err error
+	if s.rfp, err = rfp.NewServer(cfg); err != nil {
 		return err
 	}
 	return s.listen()
@@ -79,7 +85,7 @@ func (s *Server) introduce() {
 		Protocol: command.Protocol, Version: s.cfg.Version,
 		Seed: binary.LittleEndian.Uint64(b[:]), Instance: binary.LittleEndian.Uint64(b[8:]) >> 1,
 		Cores: s.cfg.Cores, MaxValue: s.cfg.MaxValue, Engine: s.cfg.Engine, Mode: modeName(s.cfg.Mode),
-		Paths: []string{"rfp", "reply"},
+		Paths: []string{pathRFP, pathReply},
 	}
 }
 
@@ -127,7 +133,12 @@ func (s *Server) Config() Config { return s.cfg }
 
 // SetMaxClients changes how many clients a core takes, to at most the number that
 // the server was started with. Clients that there are stay.
-func (s *Server) SetMaxClients(n int) error { return s.rfp.SetMaxClients(n) }
+func (s *Server) SetMaxClients(n int) error {
+	if err := s.rfp.SetMaxClients(n); err != nil || s.herd == nil {
+		return err
+	}
+	return s.herd.SetMaxClients(n)
+}
 
 // place is an address to listen on, and the device that it is an address of.
 type place struct {
@@ -180,19 +191,20 @@ func (s *Server) listen() error {
 func (s *Server) Drain(ctx context.Context) error {
 	s.draining.Store(true)
 	s.rfp.StopListening()
-	s.cfg.Log.Info("draining", "clients", s.rfp.Stats().Clients)
+	clients, _ := s.traffic()
+	s.cfg.Log.Info("draining", "clients", clients)
 	tick := time.NewTicker(drainQuiet)
 	defer tick.Stop()
 	for before := uint64(0); ; {
-		st := s.rfp.Stats()
-		if st.Clients == 0 || st.Calls == before {
+		clients, calls := s.traffic()
+		if clients == 0 || calls == before {
 			break
 		}
-		before = st.Calls
+		before = calls
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
-			s.cfg.Log.Warn("closing with clients that still send", "clients", st.Clients)
+			s.cfg.Log.Warn("closing with clients that still send", "clients", clients)
 			return s.Close()
 		}
 	}
@@ -207,6 +219,9 @@ func (s *Server) Close() error {
 	s.once.Do(func() {
 		if s.rfp != nil {
 			s.err = s.rfp.Close()
+		}
+		if s.herd != nil { // whose cores rfp has closed
+			s.err = errors.Join(s.err, s.herd.Close())
 		}
 		for _, sh := range s.shards {
 			s.err = errors.Join(s.err, sh.part.Close())

@@ -7,6 +7,7 @@ import (
 	"github.com/remora-kv/remora/fabric"
 	"github.com/remora-kv/remora/internal/command"
 	"github.com/remora-kv/remora/rpc"
+	"github.com/remora-kv/remora/rpc/herd"
 	"github.com/remora-kv/remora/rpc/rfp"
 	"github.com/remora-kv/remora/store"
 )
@@ -27,6 +28,7 @@ type Stats struct {
 	Store    store.Stats        `json:"store"`
 	RPC      rfp.ServerStats    `json:"rpc"`
 	Sessions []rfp.SessionStats `json:"clients"`
+	Herd     *herd.ServerStats  `json:"herd,omitempty"`
 
 	// Of the whole server, told by core 0 alone.
 	Listen  []string `json:"listen,omitempty"`
@@ -72,6 +74,10 @@ func (sh *shard) describe(c *rpc.Call) *Stats {
 	}
 	for proc, n := range sh.ops {
 		st.Ops[command.Proc(proc).String()] = n
+	}
+	if s.herd != nil {
+		st.Herd = new(herd.ServerStats)
+		*st.Herd = s.herd.CoreStats(sh.index)
 	}
 	if sh.index == 0 {
 		sh.describeServer(st)

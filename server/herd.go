@@ -1,0 +1,77 @@
+package server
+
+import (
+	"github.com/remora-kv/remora/fabric"
+	"github.com/remora-kv/remora/rpc/herd"
+	"github.com/remora-kv/remora/rpc/rfp"
+)
+
+// The paths that a server can offer.
+const (
+	pathRFP   = "rfp"
+	pathReply = "reply"
+	pathHerd  = "herd"
+)
+
+// makeHerd makes the path herd on the devices that can have it: its cores are guests of
+// those of rfp, so that a partition has one owner whatever the path (V1). Without such
+// a device there is none.
+func (s *Server) makeHerd() error {
+	var devices []fabric.Device
+	for _, dev := range s.devices {
+		if herd.Supports(dev) == nil {
+			devices = append(devices, dev)
+		}
+	}
+	if len(devices) == 0 {
+		return nil
+	}
+	var err error
+	s.herd, err = herd.NewServer(herd.ServerConfig{
+		Devices: devices, Serve: s.serve, Expect: s.expectHash, Cores: s.cfg.Cores,
+		Wake:       func(core int) { s.rfp.Wake(core) },
+		MaxClients: s.cfg.MaxClients, Log: s.cfg.Log,
+	})
+	if err == nil {
+		s.welcome.Paths = append(s.welcome.Paths, pathHerd)
+	}
+	return err
+}
+
+// inviteHerd makes herd a guest of rfp.
+func (s *Server) inviteHerd(cfg *rfp.ServerConfig) {
+	if s.herd == nil {
+		return
+	}
+	for i := range s.cfg.Cores {
+		cfg.Guests = append(cfg.Guests, s.herd.Core(i))
+	}
+	cfg.Admit = s.herd.Admit
+}
+
+// expectHash has what a request will touch loaded, by the hash that the client sent.
+// It is a hint: the handler computes its own (V2).
+func (s *Server) expectHash(core, stage int, hash uint64) {
+	sh := s.shards[core]
+	switch {
+	case sh.prefetch == nil:
+	case stage == 0:
+		sh.prefetch.PrefetchIndex(hash)
+	default:
+		// Not in sh.hashes: rfp may have announced a batch and not served all of it.
+		sh.hint[0] = hash
+		sh.prefetch.PrefetchItems(sh.hint[:])
+	}
+}
+
+// traffic returns how many clients there are, and how many calls there were.
+func (s *Server) traffic() (clients int, calls uint64) {
+	st := s.rfp.Stats()
+	clients, calls = st.Clients, st.Calls
+	if s.herd != nil {
+		st := s.herd.Stats()
+		clients += st.Clients
+		calls += st.Calls
+	}
+	return clients, calls
+}
