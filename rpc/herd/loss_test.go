@@ -138,6 +138,20 @@ func TestLossWithoutInline(t *testing.T) {
 	})
 }
 
+// A welcome that is lost is sent again, inline or not.
+func TestWelcomeIsLost(t *testing.T) {
+	for _, inline := range []int{0, -1} {
+		eachFabric(t, func(t *testing.T, r *rig) {
+			r.plan = "seed=1; ud.drop@op=0..3"
+			r.serve(herd.ServerConfig{Inline: inline})
+			r.plan = ""
+			if got, err := call(r.dial(herd.ConnConfig{}), 0, procEcho, []byte("in")); err != nil || string(got) != "in" {
+				t.Errorf("%q, %v", got, err)
+			}
+		})
+	}
+}
+
 // A server that cannot be heard ends the connection with an error that says so.
 func TestGivingUp(t *testing.T) {
 	eachFabric(t, func(t *testing.T, r *rig) {

@@ -100,12 +100,13 @@ func (c *Core) notify(ch *chunk, k kind) {
 	t := ch.tenant
 	at := t.size.noticeAt(c.index)
 	header{stampOf(t.generation, ch.number), uint16(c.index), k}.put(t.replies.Bytes()[at:])
-	n := ch.outlet.send(ch.to, t.replies, at, headerSize, false)
+	inline := headerSize <= ch.outlet.inline
+	n := ch.outlet.send(ch.to, t.replies, at, headerSize, !inline) // or nobody would know when the next may follow
 	if n == 0 {
 		fence.Count(&c.stats.unsent, 1)
 		return
 	}
-	if ch.sent = n; headerSize > ch.outlet.inline {
+	if ch.sent = n; !inline {
 		ch.noticed = n
 	}
 }
