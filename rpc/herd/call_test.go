@@ -149,3 +149,40 @@ func TestWithoutOptimizations(t *testing.T) {
 		}
 	})
 }
+
+// A connection can have lanes with some cores only. The others know nothing of it.
+func TestLanesOfSomeCores(t *testing.T) {
+	eachFabric(t, func(t *testing.T, r *rig) {
+		r.mux.Handle(99, func(c *rpc.Call, out []byte) ([]byte, error) { return append(out, byte(c.Core)), nil })
+		s := r.serve(herd.ServerConfig{Cores: 3})
+		for _, cfg := range []herd.ConnConfig{{}, {First: 1}, {First: 1, Count: 1}, {First: 2, Count: 1}, {Count: 2}} {
+			c := r.dial(cfg)
+			count := cfg.Count
+			if count == 0 {
+				count = 3 - cfg.First
+			}
+			for core := cfg.First; core < cfg.First+count; core++ {
+				for range 2 * c.Window() {
+					if got, err := call(c, core, 99, []byte("who")); err != nil || len(got) != 1 || int(got[0]) != core {
+						t.Fatalf("%+v: core %d answered as %v, %v", cfg, core, got, err)
+					}
+				}
+				if got := c.Lane(core).Request(); !bytes.Equal(got, request(99, []byte("who"))) {
+					t.Errorf("the request was %q", got)
+				}
+			}
+			if c.Cores() != 3 {
+				t.Errorf("the server has %d cores", c.Cores())
+			}
+		}
+		if st := s.Stats(); st.Hot > 9 {
+			t.Errorf("nine lanes have %d chunks", st.Hot)
+		}
+		for _, cfg := range []herd.ConnConfig{{First: 3}, {First: 2, Count: 2}, {Count: 4}} {
+			if c, err := r.tryDial(cfg); err == nil {
+				t.Errorf("%+v: connected with %d cores", cfg, c.Cores())
+				_ = c.Close()
+			}
+		}
+	})
+}

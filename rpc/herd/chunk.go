@@ -10,6 +10,7 @@ import (
 // core owns it after add.
 type chunk struct {
 	tenant *tenant
+	lane   int // which of the tenant's
 	core   *Core
 	outlet *outlet
 	to     fabric.AddressHandle
@@ -48,14 +49,15 @@ type reply struct {
 	again  uint64 // SEND of the outlet by which it was sent again, 0 if it was not
 }
 
-func newChunk(t *tenant, c *Core) *chunk {
-	ch := &chunk{tenant: t, core: c, outlet: c.outletOf(t.port), number: 1, stamp: stampOf(t.generation, 1), hotAt: -1}
+func newChunk(t *tenant, lane int) *chunk {
+	c := t.server.cores[t.size.first+lane]
+	ch := &chunk{tenant: t, lane: lane, core: c, outlet: c.outletOf(t.port), number: 1, stamp: stampOf(t.generation, 1), hotAt: -1}
 	requests, replies, size := t.requests.Bytes(), t.replies.Bytes(), &t.size
 	for i := range size.window {
-		at := size.slotAt(c.index, i)
+		at := size.slotAt(lane, i)
 		mem := requests[at : at+size.slot : at+size.slot]
 		ch.slots = append(ch.slots, requestSlot{stamp: wordAt(mem, size.slot+stampAt), mem: mem})
-		off := size.replyAt(c.index, i)
+		off := size.replyAt(lane, i)
 		end := off + headerSize + size.message()
 		ch.replies = append(ch.replies, reply{off: off, mem: replies[off:end:end]})
 	}

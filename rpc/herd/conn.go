@@ -21,6 +21,9 @@ type ConnConfig struct {
 	// Window is how many requests can be on their way to each core; default 4, at most
 	// 64. The server may allow less.
 	Window int
+	// First and Count choose the cores that there are lanes for: so many from the first
+	// on. Count 0 is all that follow; so the default is all cores.
+	First, Count int
 	// SlotSize is the longest slot, and so what a message may be; default 1024.
 	SlotSize int
 	// RetryAfter is how long a reply may take before its request is sent again;
@@ -47,6 +50,8 @@ func (c *ConnConfig) setDefaults() {
 func (c *ConnConfig) validate() error {
 	err := errors.Join(
 		between("Window", c.Window, 1, maxWindow),
+		between("First", c.First, 0, maxCores-1),
+		between("Count", c.Count, 0, maxCores),
 		between("SlotSize", c.SlotSize, minSlot, maxSlot),
 	)
 	if c.Device == nil {
@@ -61,7 +66,7 @@ func (c *ConnConfig) validate() error {
 	return nil
 }
 
-// Conn is a connection with all cores of a server, a lane for each. With its lanes it
+// Conn is a connection with cores of a server, a lane for each. With its lanes it
 // belongs to one goroutine at a time.
 type Conn struct {
 	cfg     ConnConfig
@@ -115,7 +120,7 @@ func (c *Conn) dial(ctx context.Context, addr fabric.Addr) (err error) {
 	if c.ucq, err = c.dev.NewCQ(depth + 1); err != nil {
 		return err
 	}
-	h := hello{window: c.cfg.Window, slot: c.cfg.SlotSize}
+	h := hello{window: c.cfg.Window, slot: c.cfg.SlotSize, first: c.cfg.First, count: c.cfg.Count}
 	c.uc, err = c.dev.Dial(ctx, addr, fabric.QPConfig{
 		Transport: fabric.UC, Domain: c.domain, SendCQ: c.ucq, RecvCQ: c.ucq, SendDepth: depth, RecvDepth: 1,
 	}, h.bytes())
@@ -156,7 +161,7 @@ func (c *Conn) prepare() (err error) {
 	}
 	c.lanes = make([]Lane, w.cores)
 	for i := range c.lanes {
-		c.lanes[i].init(c, i, lettersAt+i*letterSize)
+		c.lanes[i].init(c, w.first+i, lettersAt+i*letterSize)
 	}
 	c.pollf = c.pollAll
 	c.waiter, err = c.dev.NewWaiter(fabric.WaitConfig{Policy: c.cfg.Policy, CQs: []fabric.CQ{c.cq, c.ucq}})
@@ -209,10 +214,10 @@ func (c *Conn) missing() (n int) {
 }
 
 // Cores returns how many cores the server has.
-func (c *Conn) Cores() int { return len(c.lanes) }
+func (c *Conn) Cores() int { return c.welcome.total }
 
-// Lane returns the way to a core.
-func (c *Conn) Lane(core int) *Lane { return &c.lanes[core] }
+// Lane returns the way to a core. One without a lane (ConnConfig.First) panics.
+func (c *Conn) Lane(core int) *Lane { return &c.lanes[core-c.welcome.first] }
 
 // Window returns how many requests can be on their way to each core.
 func (c *Conn) Window() int { return c.welcome.window }

@@ -10,8 +10,9 @@
 //   - A tenant is a client as the server knows it: a UC queue pair, a request
 //     region that it alone writes, and its generation.
 //   - A slot holds one request. A chunk is the W slots that one core polls for one
-//     tenant; W is the window. The request region of a tenant is its chunks, core
-//     by core, so that request r for core s lies in slot s*W + (r mod W).
+//     tenant; W is the window. A tenant has a lane with each core, or with some that
+//     follow each other. Its request region is its chunks, lane by lane, so that
+//     request r of lane s lies in slot s*W + (r mod W).
 //   - The number of a request counts from 1 on each lane: the requests of one
 //     client to one core. Generation and number make the stamp, which is in the
 //     slot and in the reply.
@@ -60,8 +61,8 @@
 //
 // # Handshake and rings
 //
-// The private data at connect say window and slot size, and where the request
-// region is. An address of a datagram queue pair is longer than that, so it follows
+// The private data at connect say window, slot size and which cores, and where the
+// request region is. An address of a datagram queue pair is longer than that, so it follows
 // by SEND over UC: the client introduces itself until each core has welcomed it.
 //
 //	introduction  | 1 (u8) | 0 | length (u16) | address |

@@ -15,7 +15,7 @@ const version = 1
 const helloMagic = 0x4448 // "HD"
 
 const (
-	helloSize   = 8
+	helloSize   = 12
 	welcomeSize = 28
 )
 
@@ -23,11 +23,14 @@ const (
 type hello struct {
 	window int // slots on each core that it would like
 	slot   int // the longest slot that it uses
+	first  int // core from which on it has lanes
+	count  int // how many; 0 is all
 }
 
 // welcome is what the server answers.
 type welcome struct {
 	dimensions
+	total      int // cores of the server
 	generation uint32
 	requests   fabric.Remote
 }
@@ -36,7 +39,9 @@ func (h *hello) bytes() []byte {
 	le := binary.LittleEndian
 	b := append(le.AppendUint16(nil, helloMagic), version, 0)
 	b = le.AppendUint16(b, uint16(h.window))
-	return le.AppendUint16(b, uint16(h.slot))
+	b = le.AppendUint16(b, uint16(h.slot))
+	b = le.AppendUint16(b, uint16(h.first))
+	return le.AppendUint16(b, uint16(h.count))
 }
 
 func parseHello(b []byte) (h hello, err error) {
@@ -44,11 +49,26 @@ func parseHello(b []byte) (h hello, err error) {
 		return h, err
 	}
 	le := binary.LittleEndian
-	h = hello{window: int(le.Uint16(b[4:])), slot: int(le.Uint16(b[6:]))}
+	h = hello{
+		window: int(le.Uint16(b[4:])), slot: int(le.Uint16(b[6:])),
+		first: int(le.Uint16(b[8:])), count: int(le.Uint16(b[10:])),
+	}
 	if h.window < 1 || h.slot < minSlot {
 		return h, fmt.Errorf("herd: window %d of slots of %d bytes", h.window, h.slot)
 	}
 	return h, nil
+}
+
+// chose reports whether lanes with so many cores, of a server that has total, are what
+// was asked for.
+func (h *hello) chose(cores, total int) bool {
+	if cores < 1 || total > maxCores || h.first+cores > total {
+		return false
+	}
+	if h.count == 0 {
+		return cores == total-h.first
+	}
+	return cores == h.count
 }
 
 func (w *welcome) bytes() []byte {
@@ -57,7 +77,7 @@ func (w *welcome) bytes() []byte {
 	b = le.AppendUint16(b, uint16(w.cores))
 	b = le.AppendUint16(b, uint16(w.window))
 	b = le.AppendUint16(b, uint16(w.slot))
-	b = le.AppendUint16(b, 0)
+	b = le.AppendUint16(b, uint16(w.total))
 	b = le.AppendUint32(b, w.generation)
 	b = le.AppendUint64(b, w.requests.Addr)
 	return le.AppendUint32(b, w.requests.Key)
@@ -69,13 +89,16 @@ func parseWelcome(b []byte, h *hello) (w welcome, err error) {
 		return w, err
 	}
 	le := binary.LittleEndian
-	w.dimensions = dimensions{cores: int(le.Uint16(b[4:])), window: int(le.Uint16(b[6:])), slot: int(le.Uint16(b[8:]))}
+	w.dimensions = dimensions{
+		first: h.first, cores: int(le.Uint16(b[4:])), window: int(le.Uint16(b[6:])), slot: int(le.Uint16(b[8:])),
+	}
+	w.total = int(le.Uint16(b[10:]))
 	w.generation = le.Uint32(b[12:])
 	w.requests = fabric.Remote{Addr: le.Uint64(b[16:]), Key: le.Uint32(b[24:])}
-	if w.cores < 1 || w.cores > maxCores || w.window < 1 || w.window > h.window ||
+	if !h.chose(w.cores, w.total) || w.window < 1 || w.window > h.window ||
 		w.slot < minSlot || w.slot > h.slot || w.slot%8 != 0 || w.generation == 0 || w.generation > maxGen {
-		return w, fmt.Errorf("herd: the server allows %d cores with window %d, slots of %d bytes, generation %d: %w",
-			w.cores, w.window, w.slot, w.generation, rpc.ErrProtocol)
+		return w, fmt.Errorf("herd: the server allows %d of %d cores with window %d, slots of %d bytes, generation %d: %w",
+			w.cores, w.total, w.window, w.slot, w.generation, rpc.ErrProtocol)
 	}
 	return w, nil
 }

@@ -197,11 +197,12 @@ func (p *port) completion(comp *fabric.Completion) {
 // the fabric can write it.
 func (p *port) read(t *tenant, letter []byte) {
 	r, address, ok := parseLetter(letter)
+	lane, here := t.size.lane(r.core)
 	switch {
-	case !ok || address == nil && r.core >= len(t.chunks):
+	case !ok || address == nil && !here:
 		p.cut(t, "a letter that is none")
 	case address == nil:
-		t.chunks[r.core].rung(r)
+		t.chunks[lane].rung(r)
 	case t.entered:
 		for _, ch := range t.chunks {
 			ch.rung(ring{})

@@ -25,7 +25,8 @@ type Lane struct {
 	entries  []entry
 	reserved int // length of the message being filled, -1 when there is none
 	hash     uint64
-	held     int // receive of the result that was taken last, -1 when there is none
+	free     func() bool // settled
+	held     int         // receive of the result that was taken last, -1 when there is none
 
 	timer timer
 }
@@ -33,6 +34,7 @@ type Lane struct {
 // entry is a request whose result was not taken.
 type entry struct {
 	bytes   int  // of its WRITE
+	message int  // of the message in it
 	replied bool // the reply is in receive buf
 	failed  bool // it is a failure
 	buf     int
@@ -46,6 +48,7 @@ func (l *Lane) init(c *Conn, core, letterAt int) {
 		entries: make([]entry, c.welcome.window),
 	}
 	l.timer.pause = c.cfg.RetryAfter
+	l.free = l.settled
 }
 
 // at returns the slot of a request.
@@ -74,13 +77,12 @@ func (l *Lane) Send(hash uint64, msg []byte) error {
 // those of Send. What was reserved before and not committed is forgotten.
 func (l *Lane) Reserve(hash uint64, n int) ([]byte, error) {
 	c := l.conn
-	e := &l.entries[l.at(l.next)]
 	switch {
 	case c.err != nil:
 		return nil, c.err
 	case n < 0 || n > c.MaxMessage():
 		return nil, fmt.Errorf("%w: %d bytes, a slot holds %d", rpc.ErrTooLarge, n, c.MaxMessage())
-	case l.next-l.first >= uint64(len(l.entries)) || !c.sender.reusable(c, e.again) || !c.sender.room(c):
+	case l.next-l.first >= uint64(len(l.entries)) || !l.vacant():
 		return nil, rpc.ErrWindowFull
 	}
 	l.reserved, l.hash = n, hash
@@ -88,8 +90,32 @@ func (l *Lane) Reserve(hash uint64, n int) ([]byte, error) {
 	return c.local.Bytes()[end-n : end : end], nil
 }
 
+// vacant reports whether the fabric has done with what was in the place of the next
+// request, and takes one more.
+func (l *Lane) vacant() bool {
+	s := &l.conn.sender
+	return s.reusable(l.conn, l.entries[l.at(l.next)].again) && s.room(l.conn)
+}
+
+// settled is vacant for waiting.
+func (l *Lane) settled() bool {
+	l.conn.Poll()
+	return l.vacant() || l.conn.err != nil
+}
+
+// Settle waits until Reserve fails for no other reason than results that were not taken,
+// or until the connection is over. That takes as long as the fabric needs for a WRITE.
+func (l *Lane) Settle() {
+	for !l.settled() {
+		l.conn.waiter.Wait(l.free, idleNap)
+	}
+}
+
 // imageAt is where the image of a request's slot lies in local memory.
-func (l *Lane) imageAt(number uint64) int { return l.conn.welcome.slotAt(l.core, l.at(number)) }
+func (l *Lane) imageAt(number uint64) int {
+	w := &l.conn.welcome
+	return w.slotAt(l.core-w.first, l.at(number))
+}
 
 // Commit sends the message that was reserved. Commit without Reserve panics.
 func (l *Lane) Commit() error {
@@ -105,7 +131,7 @@ func (l *Lane) Commit() error {
 	le.PutUint64(image[slot+keyhashAt:], l.hash)
 	le.PutUint64(image[slot+stampAt:], stampOf(c.welcome.generation, l.next))
 	e := &l.entries[l.at(l.next)]
-	*e = entry{bytes: trailerSize + roundUp(n, 8), buf: -1}
+	*e = entry{bytes: trailerSize + roundUp(n, 8), message: n, buf: -1}
 	if c.write(l, l.next, false) == 0 {
 		return c.err
 	}
@@ -147,7 +173,17 @@ func (l *Lane) Next() (result []byte, err error, ok bool) { //nolint:revive // t
 	if l.first == l.next || !l.entries[l.at(l.first)].replied {
 		c.ready--
 	}
+	fence.Count(&c.stats.replies, 1)
 	return result, err, true
+}
+
+// Request returns the message whose result Next took last, so that it can be sent by
+// another path. It is valid until the next Reserve or Send on this lane.
+func (l *Lane) Request() []byte {
+	c := l.conn
+	end := l.imageAt(l.first-1) + c.welcome.slot - trailerSize
+	n := l.entries[l.at(l.first-1)].message
+	return c.local.Bytes()[end-n : end : end]
 }
 
 // Ready reports whether Next has a result.

@@ -69,15 +69,22 @@ func parseHeader(b []byte) (h header, ok bool) {
 // generation and number of a stamp.
 func (h header) generation() uint32 { return uint32(h.stamp >> numberBits) }
 
-// dimensions are what both ends have agreed on.
-type dimensions struct{ cores, window, slot int }
+// dimensions are what both ends have agreed on: lanes with so many cores, from the first
+// one on. Places in memory are counted by lane.
+type dimensions struct{ first, cores, window, slot int }
+
+// lane is the place of a core among the lanes; false when it has none.
+func (d *dimensions) lane(core int) (int, bool) {
+	i := core - d.first
+	return i, i >= 0 && i < d.cores
+}
 
 // message is the longest request or result.
 func (d *dimensions) message() int { return d.slot - trailerSize }
 
-// slotAt is where a slot of a core lies in the request region, and its image in the
+// slotAt is where a slot of a lane lies in the request region, and its image in the
 // memory of the client.
-func (d *dimensions) slotAt(core, i int) int { return (core*d.window + i) * d.slot }
+func (d *dimensions) slotAt(lane, i int) int { return (lane*d.window + i) * d.slot }
 
 // requestBytes are all slots of a tenant.
 func (d *dimensions) requestBytes() int { return d.cores * d.window * d.slot }
@@ -85,10 +92,10 @@ func (d *dimensions) requestBytes() int { return d.cores * d.window * d.slot }
 // replyStride is the distance of places in the reply memory: whole lines.
 func (d *dimensions) replyStride() int { return roundUp(headerSize+d.message(), lineSize) }
 
-func (d *dimensions) replyAt(core, i int) int { return (core*d.window + i) * d.replyStride() }
+func (d *dimensions) replyAt(lane, i int) int { return (lane*d.window + i) * d.replyStride() }
 
 // noticeAt is where a core makes datagrams that are no replies: behind the places.
-func (d *dimensions) noticeAt(core int) int { return d.replyAt(d.cores, 0) + core*lineSize }
+func (d *dimensions) noticeAt(lane int) int { return d.replyAt(d.cores, 0) + lane*lineSize }
 
 func (d *dimensions) replyBytes() int { return d.noticeAt(d.cores) }
 

@@ -10,9 +10,9 @@ import (
 
 // The bytes of the handshake, of rings and of replies are what the package doc draws.
 func TestGoldenBytes(t *testing.T) {
-	h := hello{window: 4, slot: 1024}
+	h := hello{window: 4, slot: 1024, first: 5, count: 2}
 	w := welcome{
-		dimensions: dimensions{cores: 2, window: 4, slot: 1024}, generation: 0xABCDEF,
+		dimensions: dimensions{first: 5, cores: 2, window: 4, slot: 1024}, total: 7, generation: 0xABCDEF,
 		requests: fabric.Remote{Addr: 0x1122334455667788, Key: 0x99AABBCC},
 	}
 	var letter [letterSize]byte
@@ -25,8 +25,8 @@ func TestGoldenBytes(t *testing.T) {
 		got  []byte
 		want string
 	}{
-		"hello":        {h.bytes(), "4844010004000004"},
-		"welcome":      {w.bytes(), "484401000200040000040000efcdab008877665544332211ccbbaa99"},
+		"hello":        {h.bytes(), "484401000400000405000200"},
+		"welcome":      {w.bytes(), "484401000200040000040700efcdab008877665544332211ccbbaa99"},
 		"ring":         {ringBytes, "020003000000000002010000000000008100000000000000"},
 		"introduction": {introduction, "0100040061646472"},
 		"reply":        {head[:], "0302000000efcdab0504030000000000"},
@@ -38,14 +38,16 @@ func TestGoldenBytes(t *testing.T) {
 }
 
 func TestGreetingsAreChecked(t *testing.T) {
-	h := hello{window: 4, slot: 1024}
-	good := welcome{dimensions: dimensions{cores: 2, window: 4, slot: 1024}, generation: 1}
+	h := hello{window: 4, slot: 1024, first: 1, count: 2}
+	good := welcome{dimensions: dimensions{first: 1, cores: 2, window: 4, slot: 1024}, total: 4, generation: 1}
 	if w, err := parseWelcome(good.bytes(), &h); err != nil || w != good {
 		t.Errorf("%+v, %v", w, err)
 	}
 	for name, change := range map[string]func(w *welcome){
-		"no cores": func(w *welcome) { w.cores = 0 }, "many cores": func(w *welcome) { w.cores = maxCores + 1 },
-		"no window": func(w *welcome) { w.window = 0 }, "large window": func(w *welcome) { w.window = 5 },
+		"no cores": func(w *welcome) { w.cores = 0 }, "many cores": func(w *welcome) { w.total = maxCores + 1 },
+		"fewer cores": func(w *welcome) { w.cores = 1 }, "more cores": func(w *welcome) { w.cores = 3 },
+		"cores that are not there": func(w *welcome) { w.total = 2 },
+		"no window":                func(w *welcome) { w.window = 0 }, "large window": func(w *welcome) { w.window = 5 },
 		"small slot": func(w *welcome) { w.slot = 64 }, "large slot": func(w *welcome) { w.slot = 1032 },
 		"odd slot":      func(w *welcome) { w.slot = 1020 },
 		"no generation": func(w *welcome) { w.generation = 0 }, "large generation": func(w *welcome) { w.generation = maxGen + 1 },
@@ -56,7 +58,15 @@ func TestGreetingsAreChecked(t *testing.T) {
 			t.Errorf("a welcome with %s is accepted", name)
 		}
 	}
-	for _, b := range [][]byte{nil, h.bytes()[:7], []byte("RF\x01\x00\x04\x00\x00\x04"), {0x48, 0x44, 9, 0, 4, 0, 0, 4}, {0x48, 0x44, 1, 0, 0, 0, 0, 4}} {
+	all := hello{window: 4, slot: 1024, first: 1}
+	if _, err := parseWelcome(good.bytes(), &all); err == nil {
+		t.Error("two cores are accepted where all three that follow were asked for")
+	}
+	for _, b := range [][]byte{
+		nil, h.bytes()[:11], []byte("RF\x01\x00\x04\x00\x00\x04\x00\x00\x00\x00"),
+		{0x48, 0x44, 9, 0, 4, 0, 0, 4, 0, 0, 0, 0},
+		{0x48, 0x44, 1, 0, 0, 0, 0, 4, 0, 0, 0, 0},
+	} {
 		if _, err := parseHello(b); err == nil {
 			t.Errorf("%x is accepted as hello", b)
 		}

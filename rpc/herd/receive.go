@@ -51,7 +51,8 @@ func (c *Conn) Poll() bool {
 		return true
 	}
 	c.takeReplies()
-	if c.polls++; c.polls%reapEvery == 0 {
+	// The end of an idle connection is noticed before something is sent by it.
+	if c.polls++; c.polls%reapEvery == 0 || c.calls == 0 {
 		c.reap()
 	}
 	if c.polls%timeEvery == 0 && c.calls != 0 {
@@ -88,6 +89,22 @@ func (c *Conn) Wait(timeout time.Duration) bool {
 	}
 	return false
 }
+
+// WaitMore waits until more says so, at most for nap, or until Wake. more polls the
+// connection, and what else the caller waits for.
+func (c *Conn) WaitMore(more func() bool, nap time.Duration) {
+	if c.calls != 0 {
+		nap = min(nap, c.watch())
+	}
+	c.waiter.Wait(more, nap)
+}
+
+// Wake ends WaitMore. It may be called from any goroutine.
+func (c *Conn) Wake() { c.waiter.Wake() }
+
+// Disconnect has the connection end, which its goroutine notices when it polls. It may be
+// called from any goroutine.
+func (c *Conn) Disconnect() { _ = c.uc.Disconnect() }
 
 // reap takes completions of WRITEs and letters.
 func (c *Conn) reap() {
@@ -143,11 +160,12 @@ func (c *Conn) broken(qp fabric.QP, comp *fabric.Completion) {
 // datagram takes a datagram, and reports whether its receive is kept.
 func (c *Conn) datagram(i int, b []byte) bool {
 	h, ok := parseHeader(b)
-	if !ok || h.generation() != c.welcome.generation || int(h.core) >= len(c.lanes) {
+	lane, here := c.welcome.lane(int(h.core))
+	if !ok || h.generation() != c.welcome.generation || !here {
 		fence.Count(&c.stats.strays, 1)
 		return false
 	}
-	l := &c.lanes[h.core]
+	l := &c.lanes[lane]
 	switch h.kind {
 	case kindWelcome:
 		l.welcomed = true

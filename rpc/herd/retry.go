@@ -84,13 +84,14 @@ func (l *Lane) retry(number, mask uint64) {
 
 // connStats are counts of a connection.
 type connStats struct {
-	calls, retries, rings, strays atomic.Uint64
+	calls, replies, retries, rings, strays atomic.Uint64
 }
 
 // ConnStats are counts since the connection was made. They may be read from any
 // goroutine.
 type ConnStats struct {
 	Calls   uint64 // requests sent
+	Replies uint64 // results taken
 	Retries uint64 // of them that were sent again, each time
 	Rings   uint64 // wake-ups of the server, and requests for replies
 	Strays  uint64 // datagrams that were no reply to anything outstanding
@@ -99,5 +100,7 @@ type ConnStats struct {
 // Stats returns the counts.
 func (c *Conn) Stats() ConnStats {
 	s := &c.stats
-	return ConnStats{Calls: s.calls.Load(), Retries: s.retries.Load(), Rings: s.rings.Load(), Strays: s.strays.Load()}
+	return ConnStats{
+		Calls: s.calls.Load(), Replies: s.replies.Load(), Retries: s.retries.Load(), Rings: s.rings.Load(), Strays: s.strays.Load(),
+	}
 }

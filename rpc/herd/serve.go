@@ -98,7 +98,7 @@ func (c *Core) notify(ch *chunk, k kind) {
 		return
 	}
 	t := ch.tenant
-	at := t.size.noticeAt(c.index)
+	at := t.size.noticeAt(ch.lane)
 	header{stampOf(t.generation, ch.number), uint16(c.index), k}.put(t.replies.Bytes()[at:])
 	inline := headerSize <= ch.outlet.inline
 	n := ch.outlet.send(ch.to, t.replies, at, headerSize, !inline) // or nobody would know when the next may follow

@@ -52,7 +52,7 @@ func (s *Server) CoreStats(core int) ServerStats {
 func (c *Core) count(t *ServerStats) {
 	t.Hot += len(c.hot)
 	for _, ch := range c.chunks {
-		t.Memory += ch.tenant.memory() / len(c.server.cores)
+		t.Memory += ch.tenant.memory() / len(ch.tenant.chunks)
 	}
 }
 

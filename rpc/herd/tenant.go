@@ -67,6 +67,13 @@ func (s *Server) newTenant(dev fabric.Device, req fabric.ConnRequest) (*tenant, 
 	if err != nil {
 		return nil, err
 	}
+	count := h.count
+	if count == 0 {
+		count = s.cfg.Cores - h.first
+	}
+	if !h.chose(count, s.cfg.Cores) {
+		return nil, fmt.Errorf("cores from %d on, %d of them: the server has %d", h.first, h.count, s.cfg.Cores)
+	}
 	p := s.portOf(dev)
 	if p == nil {
 		return nil, fmt.Errorf("herd is not served on this device")
@@ -77,7 +84,8 @@ func (s *Server) newTenant(dev fabric.Device, req fabric.ConnRequest) (*tenant, 
 	}
 	t := &tenant{server: s, port: p, generation: s.generation(), peer: req.Peer()}
 	t.size = dimensions{
-		cores: s.cfg.Cores, window: min(h.window, s.cfg.Window), slot: min(h.slot/lineSize*lineSize, s.cfg.SlotSize),
+		first: h.first, cores: count,
+		window: min(h.window, s.cfg.Window), slot: min(h.slot/lineSize*lineSize, s.cfg.SlotSize),
 	}
 	if err := t.allocate(dev); err != nil {
 		t.free()
@@ -103,14 +111,14 @@ func (t *tenant) allocate(dev fabric.Device) (err error) {
 		return err
 	}
 	for i := range t.size.cores {
-		t.chunks = append(t.chunks, newChunk(t, t.server.cores[i]))
+		t.chunks = append(t.chunks, newChunk(t, i))
 	}
 	return nil
 }
 
 // accept makes the queue pair.
 func (t *tenant) accept(ctx context.Context, req fabric.ConnRequest) error {
-	w := welcome{dimensions: t.size, generation: t.generation, requests: t.requests.Remote()}
+	w := welcome{dimensions: t.size, total: t.server.cfg.Cores, generation: t.generation, requests: t.requests.Remote()}
 	qp, err := req.Accept(ctx, fabric.QPConfig{
 		Transport: fabric.UC, Domain: t.domain, SendCQ: t.port.cq, RecvCQ: t.port.cq,
 		SendDepth: 1, RecvDepth: letters,
