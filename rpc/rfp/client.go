@@ -3,64 +3,24 @@ package rfp
 import (
 	"context"
 	"encoding/binary"
-	"errors"
-	"fmt"
-	"runtime"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/remora-kv/remora/fabric"
 	"github.com/remora-kv/remora/rpc"
+	"github.com/remora-kv/remora/rpc/driver"
 )
 
-// Client makes calls from any number of goroutines over one connection. There is
-// no goroutine of its own: of those that wait for a result, one at a time (the
-// driver) drives the connection for all. It puts the calls that have come
-// meanwhile into one frame, so that concurrency becomes batches, and a caller who
-// is alone pays for nobody else.
+// Client makes calls from any number of goroutines over one connection. Of those
+// that wait for a result, one at a time drives the connection for all (package
+// driver). It puts the calls that have come meanwhile into one frame, so that
+// concurrency becomes batches, and a caller who is alone pays for nobody else.
 type Client struct {
 	conn   *Conn
-	token  atomic.Bool  // somebody drives
-	parked atomic.Int64 // callers that wait for a signal
-	asleep atomic.Bool  // the driver waits and may sleep
-
-	mu     sync.Mutex
-	intake []*Pending  // calls that nobody has looked at
-	news   atomic.Bool // intake is not empty
-	closed bool
-
-	// Of the driver.
-	waiting []*Pending // not sent for want of room, in order
-	sent    []*Pending // ring: without a result, in order
-	first   int
-	count   int
-	woken   int // callers whose calls have ended since the driver yielded
-	scratch []byte
-	more    func() bool
+	client *driver.Client
 }
 
 // Pending is a call on its way.
-type Pending struct {
-	client *Client
-	proc   uint16
-	arg    message
-	out    []byte
-	err    error
-	state  atomic.Uint32
-	parked atomic.Bool   // the caller waits for the signal
-	signal chan struct{} // done, or: drive
-}
-
-// The states of a call. While it is busy the driver reads its argument or writes
-// its result, and the caller waits that moment before it gives up.
-const (
-	stateQueued uint32 = iota
-	stateBusy
-	stateSent
-	stateAbandoned
-	stateDone
-)
+type Pending = driver.Pending
 
 // DialClient connects to a server. In cfg, Batch is how many calls a frame takes
 // at most; default 32. They do not wait for one another.
@@ -75,15 +35,11 @@ func DialClient(ctx context.Context, addr fabric.Addr, cfg ConnConfig) (*Client,
 
 // NewClient makes a client of a connection that nobody else uses from now on.
 func NewClient(conn *Conn) *Client {
-	c := &Client{conn: conn, sent: make([]*Pending, 64)}
-	c.more = func() bool { return c.conn.Poll() || c.news.Load() }
-	return c
+	return &Client{conn: conn, client: driver.New(conn.Driven())}
 }
 
 // Conn returns the connection, for its getters and counters.
 func (c *Client) Conn() *Conn { return c.conn }
-
-var pendings = sync.Pool{New: func() any { return &Pending{signal: make(chan struct{}, 1)} }}
 
 // Call calls a procedure and appends its result to out, which it returns, as
 // append does. arg may be used again when Call returns. The error is an
@@ -91,347 +47,67 @@ var pendings = sync.Pool{New: func() any { return &Pending{signal: make(chan str
 // otherwise the connection is over. Unless the error is rpc.ErrNotSent too, the
 // call may have been served or not.
 func (c *Client) Call(ctx context.Context, proc uint16, arg, out []byte) ([]byte, error) {
-	return c.CallGather(ctx, proc, arg, nil, out)
+	return c.client.Call(ctx, driver.Message{Proc: proc, Head: arg}, out)
 }
 
 // CallGather is Call with the argument that is head and, behind it, body.
 func (c *Client) CallGather(ctx context.Context, proc uint16, head, body, out []byte) ([]byte, error) {
-	p, _ := pendings.Get().(*Pending)
-	p.client, p.proc, p.arg, p.out, p.err = c, proc, message{head, body}, out, nil
-	p.state.Store(stateQueued)
-	c.submit(p)
-	err := p.wait(ctx)
-	out = p.out
-	if p.state.Load() == stateDone {
-		p.arg, p.out = message{}, nil
-		pendings.Put(p)
-	}
-	return out, err
+	return c.client.Call(ctx, driver.Message{Proc: proc, Head: head, Body: body}, out)
 }
 
 // Go starts a call and returns at once. The result is had from Wait, which must
 // be called. arg must stay as it is until Wait returns.
 func (c *Client) Go(proc uint16, arg, out []byte) *Pending {
-	p := &Pending{client: c, proc: proc, arg: message{head: arg}, out: out, signal: make(chan struct{}, 1)}
-	c.submit(p)
-	if c.token.CompareAndSwap(false, true) {
-		c.advance()
-		c.release()
-	}
-	return p
-}
-
-// Wait waits for the result; see Client.Call. It is called once.
-func (p *Pending) Wait(ctx context.Context) ([]byte, error) {
-	err := p.wait(ctx)
-	return p.out, err
-}
-
-// Done reports whether Wait would return at once. It does not drive the
-// connection.
-func (p *Pending) Done() bool { return p.state.Load() == stateDone }
-
-func (c *Client) submit(p *Pending) {
-	c.mu.Lock()
-	if c.closed {
-		c.mu.Unlock()
-		if p.claim(stateQueued) {
-			p.finish(nil, notSent(rpc.ErrClosed))
-		}
-		return
-	}
-	c.intake = append(c.intake, p)
-	c.news.Store(true)
-	c.mu.Unlock()
-	if c.asleep.Load() {
-		c.conn.wake()
-	}
-}
-
-// claim makes a call busy; false when it was given up.
-func (p *Pending) claim(from uint32) bool { return p.state.CompareAndSwap(from, stateBusy) }
-
-// finish ends a busy call. data is copied.
-func (p *Pending) finish(data []byte, err error) {
-	p.out, p.err = append(p.out, data...), err
-	p.state.Store(stateDone)
-	p.wake()
-}
-
-func (p *Pending) wake() {
-	select {
-	case p.signal <- struct{}{}:
-	default:
-	}
-}
-
-// driveNap bounds how long a driver goes without looking at its context.
-const driveNap = time.Millisecond
-
-// wait drives the connection, or waits for somebody who does.
-func (p *Pending) wait(ctx context.Context) error {
-	c, queued := p.client, false
-	for p.state.Load() != stateDone {
-		if c.token.CompareAndSwap(false, true) {
-			c.drive(ctx, p)
-			c.release()
-		} else {
-			p.park(ctx)
-		}
-		if ctx.Err() != nil && p.abandon(&queued) {
-			// It may have been this caller's turn to drive.
-			if c.token.CompareAndSwap(false, true) {
-				c.release()
-			}
-			err := fmt.Errorf("rfp: call of procedure %d: %w", p.proc, context.Cause(ctx))
-			if queued {
-				err = notSent(err)
-			}
-			return err
-		}
-	}
-	return p.err
-}
-
-// park waits until the call is done, or it is this caller's turn to drive.
-func (p *Pending) park(ctx context.Context) {
-	c := p.client
-	p.parked.Store(true)
-	c.parked.Add(1)
-	// Who released the token before it could see this one parked looks again.
-	if c.token.Load() && p.state.Load() != stateDone {
-		select {
-		case <-p.signal:
-		case <-ctx.Done():
-		}
-	}
-	p.parked.Store(false)
-	c.parked.Add(-1)
-}
-
-// abandon gives up a call; false when it is over already. It says whether the
-// call had not been sent.
-func (p *Pending) abandon(queued *bool) bool {
-	for {
-		switch s := p.state.Load(); s {
-		case stateDone:
-			return false
-		case stateBusy:
-			runtime.Gosched() // for the time of a copy
-		default:
-			if p.state.CompareAndSwap(s, stateAbandoned) {
-				p.out, *queued = nil, s == stateQueued
-				return true
-			}
-		}
-	}
-}
-
-// drive drives the connection until p is done or its context is.
-func (c *Client) drive(ctx context.Context, p *Pending) {
-	done := ctx.Done()
-	for p.state.Load() != stateDone {
-		if c.advance(); p.state.Load() == stateDone {
-			return
-		}
-		if done != nil && ctx.Err() != nil {
-			return
-		}
-		if c.yield() {
-			continue
-		}
-		c.asleep.Store(true)
-		if !c.news.Load() {
-			c.conn.waitMore(c.more, driveNap)
-		}
-		c.asleep.Store(false)
-	}
-}
-
-// yield lets callers go on whose calls have ended: what they ask for next goes into
-// one frame.
-func (c *Client) yield() bool {
-	if c.woken == 0 {
-		return false
-	}
-	c.woken = 0
-	runtime.Gosched()
-	return true
-}
-
-// advance sends what can be sent and takes the results that are there.
-func (c *Client) advance() {
-	if c.news.Load() {
-		c.mu.Lock()
-		c.waiting = append(c.waiting, c.intake...)
-		clear(c.intake)
-		c.intake = c.intake[:0]
-		c.news.Store(false)
-		c.mu.Unlock()
-	}
-	c.sendWaiting()
-	c.takeResults()
-	if c.conn.Err() != nil {
-		c.failAll(c.conn.Err())
-	}
-}
-
-// sendWaiting sends as many calls as there is room for.
-func (c *Client) sendWaiting() {
-	if len(c.waiting) == 0 || c.conn.Err() != nil {
-		return
-	}
-	n := 0
-	for n < len(c.waiting) {
-		p := c.waiting[n]
-		if !p.claim(stateQueued) {
-			n++ // given up
-			continue
-		}
-		err := c.send(p)
-		if errors.Is(err, rpc.ErrWindowFull) {
-			p.state.Store(stateQueued)
-			break
-		}
-		n++
-		if err != nil {
-			p.finish(nil, err)
-			continue
-		}
-		p.state.Store(stateSent)
-		c.push(p)
-	}
-	rest := copy(c.waiting, c.waiting[n:])
-	clear(c.waiting[rest:])
-	c.waiting = c.waiting[:rest]
-	_ = c.conn.Flush()
-}
-
-// send puts a call into the connection.
-func (c *Client) send(p *Pending) error {
-	class := uint8(p.proc)
-	n := rpc.ProcSize + p.arg.len()
-	if n <= c.conn.frameRoom() {
-		b, err := c.conn.Reserve(class, n)
-		if err != nil {
-			return err
-		}
-		binary.LittleEndian.PutUint16(b, p.proc)
-		p.arg.copyTo(b[rpc.ProcSize:])
-		return c.conn.Commit()
-	}
-	c.scratch = append(binary.LittleEndian.AppendUint16(c.scratch[:0], p.proc), p.arg.head...)
-	err := c.conn.SendGather(class, c.scratch, p.arg.body)
-	c.scratch = keepSmall(c.scratch)
-	return err
-}
-
-func (c *Client) push(p *Pending) {
-	if c.count == len(c.sent) {
-		bigger := make([]*Pending, 2*len(c.sent))
-		n := copy(bigger, c.sent[c.first:])
-		copy(bigger[n:], c.sent[:c.first])
-		c.sent, c.first = bigger, 0
-	}
-	c.sent[(c.first+c.count)%len(c.sent)] = p
-	c.count++
-}
-
-func (c *Client) pop() *Pending {
-	p := c.sent[c.first]
-	c.sent[c.first] = nil
-	c.first = (c.first + 1) % len(c.sent)
-	c.count--
-	return p
-}
-
-func (c *Client) takeResults() {
-	for c.count != 0 {
-		data, err, ok := c.conn.Next()
-		if !ok {
-			return
-		}
-		c.end(c.pop(), data, err)
-	}
-}
-
-// end ends a call that was sent, unless it was given up.
-func (c *Client) end(p *Pending, data []byte, err error) {
-	if p.claim(stateSent) {
-		p.finish(data, err)
-		c.woken++
-	}
-}
-
-// notSent is the error of a call that never left.
-func notSent(err error) error { return fmt.Errorf("%w: %w", rpc.ErrNotSent, err) }
-
-// failAll ends exactly the calls that have no result.
-func (c *Client) failAll(err error) {
-	for c.count != 0 {
-		c.end(c.pop(), nil, err)
-	}
-	for _, p := range c.waiting {
-		if p.claim(stateQueued) {
-			p.finish(nil, notSent(err))
-		}
-	}
-	c.waiting = nil
-}
-
-// release gives up driving, and has another one go on where there is one who
-// waits. It looks again after it has let go: a caller that found the token taken
-// may have gone to wait after the first look, or given up after it was chosen.
-func (c *Client) release() {
-	for {
-		next := c.heir()
-		c.token.Store(false)
-		if next != nil {
-			if next.wake(); next.state.Load() != stateAbandoned {
-				return
-			}
-		}
-		if c.parked.Load() == 0 {
-			return
-		}
-		runtime.Gosched() // it may have been woken and wait for a processor
-		if c.parked.Load() == 0 || !c.token.CompareAndSwap(false, true) {
-			return
-		}
-		c.advance()
-	}
-}
-
-// heir returns a call whose caller can drive.
-func (c *Client) heir() *Pending {
-	for i := range c.count {
-		if p := c.sent[(c.first+i)%len(c.sent)]; p.parked.Load() && p.state.Load() == stateSent {
-			return p
-		}
-	}
-	for _, p := range c.waiting {
-		if p.parked.Load() && p.state.Load() == stateQueued {
-			return p
-		}
-	}
-	return nil
+	return c.client.Go(driver.Message{Proc: proc, Head: arg}, out)
 }
 
 // Close ends the connection; calls without a result fail.
-func (c *Client) Close() error {
-	c.mu.Lock()
-	if c.closed {
-		c.mu.Unlock()
-		return rpc.ErrClosed
-	}
-	c.closed = true
-	c.mu.Unlock()
-	for !c.token.CompareAndSwap(false, true) {
-		_ = c.conn.qp.Disconnect()
-		c.conn.wake()
-		runtime.Gosched()
-	}
-	c.advance()
-	c.failAll(rpc.ErrClosed)
-	return c.conn.Close() // the token stays taken: nobody drives any more
+func (c *Client) Close() error { return c.client.Close() }
+
+// Driven is a connection as a driver.Client uses it.
+type Driven struct {
+	*Conn
+	scratch []byte
 }
+
+// Driven returns the connection as a driver.Client uses it.
+func (c *Conn) Driven() *Driven { return &Driven{Conn: c} }
+
+// Send implements driver.Conn.
+func (d *Driven) Send(m *driver.Message) error {
+	class := uint8(m.Proc)
+	arg := message{m.Head, m.Body}
+	if n := rpc.ProcSize + arg.len(); n <= d.frameRoom() {
+		b, err := d.Reserve(class, n)
+		if err != nil {
+			return err
+		}
+		binary.LittleEndian.PutUint16(b, m.Proc)
+		arg.copyTo(b[rpc.ProcSize:])
+		return d.Commit()
+	}
+	d.scratch = append(binary.LittleEndian.AppendUint16(d.scratch[:0], m.Proc), arg.head...)
+	err := d.SendGather(class, d.scratch, arg.body)
+	d.scratch = keepSmall(d.scratch)
+	return err
+}
+
+// Flush implements driver.Conn. What ends the connection is in Err.
+func (d *Driven) Flush() { _ = d.Conn.Flush() }
+
+// WaitMore implements driver.Conn.
+func (d *Driven) WaitMore(more func() bool, nap time.Duration) {
+	if !d.spin(more) {
+		d.waitFor(more, nap)
+	}
+}
+
+// Wake implements driver.Conn.
+func (d *Driven) Wake() {
+	d.spinner.Wake()
+	d.sleeper.Wake()
+	d.napper.Wake()
+}
+
+// Disconnect implements driver.Conn.
+func (d *Driven) Disconnect() { _ = d.qp.Disconnect() }

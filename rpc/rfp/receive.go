@@ -492,19 +492,5 @@ func (c *Conn) waitFor(poll func() bool, nap time.Duration) bool {
 	return false
 }
 
-// waitMore waits until more says so, at most for nap.
-func (c *Conn) waitMore(more func() bool, nap time.Duration) {
-	if !c.spin(more) {
-		c.waitFor(more, nap)
-	}
-}
-
-// wake ends waitMore. It may be called from any goroutine.
-func (c *Conn) wake() {
-	c.spinner.Wake()
-	c.sleeper.Wake()
-	c.napper.Wake()
-}
-
 // frameRoom is the longest message that fits a frame.
 func (c *Conn) frameRoom() int { return c.rings.payload - wire.EntryHeader }

@@ -1,0 +1,390 @@
+package driver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/remora-kv/remora/rpc"
+)
+
+// Client makes calls from any number of goroutines over one connection.
+type Client struct {
+	conn   Conn
+	token  atomic.Bool  // somebody drives
+	parked atomic.Int64 // callers that wait for a signal
+	asleep atomic.Bool  // the driver waits and may sleep
+
+	mu     sync.Mutex
+	intake []*Pending  // calls that nobody has looked at
+	news   atomic.Bool // intake is not empty
+	closed bool
+
+	// Of the driver.
+	waiting []*Pending // not sent for want of room, in order
+	sent    []*Pending // ring: without a result, in order
+	first   int
+	count   int
+	woken   int // callers whose calls have ended since the driver yielded
+	more    func() bool
+}
+
+// Pending is a call on its way.
+type Pending struct {
+	client  *Client
+	message Message
+	out     []byte
+	err     error
+	state   atomic.Uint32
+	parked  atomic.Bool   // the caller waits for the signal
+	signal  chan struct{} // done, or: drive
+}
+
+// The states of a call. While it is busy the driver reads its argument or writes
+// its result, and the caller waits that moment before it gives up.
+const (
+	stateQueued uint32 = iota
+	stateBusy
+	stateSent
+	stateAbandoned
+	stateDone
+)
+
+// New makes a client of a connection that nobody else uses from now on.
+func New(conn Conn) *Client {
+	c := &Client{conn: conn, sent: make([]*Pending, 64)}
+	c.more = func() bool { return c.conn.Poll() || c.news.Load() }
+	return c
+}
+
+var pendings = sync.Pool{New: func() any { return &Pending{signal: make(chan struct{}, 1)} }}
+
+// Call makes a call and appends its result to out, which it returns, as append does.
+// The message may be used again when Call returns. The error is an *rpc.Error when the
+// handler failed; that of ctx when its time is over; otherwise the connection is over.
+// Unless the error is rpc.ErrNotSent too, the call may have been served or not.
+func (c *Client) Call(ctx context.Context, m Message, out []byte) ([]byte, error) {
+	p, _ := pendings.Get().(*Pending)
+	p.client, p.message, p.out, p.err = c, m, out, nil
+	p.state.Store(stateQueued)
+	c.submit(p)
+	err := p.wait(ctx)
+	out = p.out
+	if p.state.Load() == stateDone {
+		p.message, p.out = Message{}, nil
+		pendings.Put(p)
+	}
+	return out, err
+}
+
+// Go starts a call and returns at once. The result is had from Wait, which must
+// be called. The message must stay as it is until Wait returns.
+func (c *Client) Go(m Message, out []byte) *Pending {
+	p := &Pending{client: c, message: m, out: out, signal: make(chan struct{}, 1)}
+	c.submit(p)
+	if c.token.CompareAndSwap(false, true) {
+		c.advance()
+		c.release()
+	}
+	return p
+}
+
+// Wait waits for the result; see Client.Call. It is called once.
+func (p *Pending) Wait(ctx context.Context) ([]byte, error) {
+	err := p.wait(ctx)
+	return p.out, err
+}
+
+// Done reports whether Wait would return at once. It does not drive the
+// connection.
+func (p *Pending) Done() bool { return p.state.Load() == stateDone }
+
+func (c *Client) submit(p *Pending) {
+	c.mu.Lock()
+	if c.closed {
+		c.mu.Unlock()
+		if p.claim(stateQueued) {
+			p.finish(nil, notSent(rpc.ErrClosed))
+		}
+		return
+	}
+	c.intake = append(c.intake, p)
+	c.news.Store(true)
+	c.mu.Unlock()
+	if c.asleep.Load() {
+		c.conn.Wake()
+	}
+}
+
+// claim makes a call busy; false when it was given up.
+func (p *Pending) claim(from uint32) bool { return p.state.CompareAndSwap(from, stateBusy) }
+
+// finish ends a busy call. data is copied.
+func (p *Pending) finish(data []byte, err error) {
+	p.out, p.err = append(p.out, data...), err
+	p.state.Store(stateDone)
+	p.wake()
+}
+
+func (p *Pending) wake() {
+	select {
+	case p.signal <- struct{}{}:
+	default:
+	}
+}
+
+// driveNap bounds how long a driver goes without looking at its context.
+const driveNap = time.Millisecond
+
+// wait drives the connection, or waits for somebody who does.
+func (p *Pending) wait(ctx context.Context) error {
+	c, queued := p.client, false
+	for p.state.Load() != stateDone {
+		if c.token.CompareAndSwap(false, true) {
+			c.drive(ctx, p)
+			c.release()
+		} else {
+			p.park(ctx)
+		}
+		if ctx.Err() != nil && p.abandon(&queued) {
+			// It may have been this caller's turn to drive.
+			if c.token.CompareAndSwap(false, true) {
+				c.release()
+			}
+			err := fmt.Errorf("call of procedure %d: %w", p.message.Proc, context.Cause(ctx))
+			if queued {
+				err = notSent(err)
+			}
+			return err
+		}
+	}
+	return p.err
+}
+
+// park waits until the call is done, or it is this caller's turn to drive.
+func (p *Pending) park(ctx context.Context) {
+	c := p.client
+	p.parked.Store(true)
+	c.parked.Add(1)
+	// Who released the token before it could see this one parked looks again.
+	if c.token.Load() && p.state.Load() != stateDone {
+		select {
+		case <-p.signal:
+		case <-ctx.Done():
+		}
+	}
+	p.parked.Store(false)
+	c.parked.Add(-1)
+}
+
+// abandon gives up a call; false when it is over already. It says whether the
+// call had not been sent.
+func (p *Pending) abandon(queued *bool) bool {
+	for {
+		switch s := p.state.Load(); s {
+		case stateDone:
+			return false
+		case stateBusy:
+			runtime.Gosched() // for the time of a copy
+		default:
+			if p.state.CompareAndSwap(s, stateAbandoned) {
+				p.out, *queued = nil, s == stateQueued
+				return true
+			}
+		}
+	}
+}
+
+// drive drives the connection until p is done or its context is.
+func (c *Client) drive(ctx context.Context, p *Pending) {
+	done := ctx.Done()
+	for p.state.Load() != stateDone {
+		if c.advance(); p.state.Load() == stateDone {
+			return
+		}
+		if done != nil && ctx.Err() != nil {
+			return
+		}
+		if c.yield() {
+			continue
+		}
+		c.asleep.Store(true)
+		if !c.news.Load() {
+			c.conn.WaitMore(c.more, driveNap)
+		}
+		c.asleep.Store(false)
+	}
+}
+
+// yield lets callers go on whose calls have ended: what they ask for next goes out
+// together.
+func (c *Client) yield() bool {
+	if c.woken == 0 {
+		return false
+	}
+	c.woken = 0
+	runtime.Gosched()
+	return true
+}
+
+// advance sends what can be sent and takes the results that are there.
+func (c *Client) advance() {
+	if c.news.Load() {
+		c.mu.Lock()
+		c.waiting = append(c.waiting, c.intake...)
+		clear(c.intake)
+		c.intake = c.intake[:0]
+		c.news.Store(false)
+		c.mu.Unlock()
+	}
+	c.sendWaiting()
+	c.takeResults()
+	if c.conn.Err() != nil {
+		c.failAll(c.conn.Err())
+	}
+}
+
+// sendWaiting sends as many calls as there is room for.
+func (c *Client) sendWaiting() {
+	if len(c.waiting) == 0 || c.conn.Err() != nil {
+		return
+	}
+	n := 0
+	for n < len(c.waiting) {
+		p := c.waiting[n]
+		if !p.claim(stateQueued) {
+			n++ // given up
+			continue
+		}
+		err := c.conn.Send(&p.message)
+		if errors.Is(err, rpc.ErrWindowFull) {
+			p.state.Store(stateQueued)
+			break
+		}
+		n++
+		if err != nil {
+			p.finish(nil, err)
+			continue
+		}
+		p.state.Store(stateSent)
+		c.push(p)
+	}
+	rest := copy(c.waiting, c.waiting[n:])
+	clear(c.waiting[rest:])
+	c.waiting = c.waiting[:rest]
+	c.conn.Flush()
+}
+
+func (c *Client) push(p *Pending) {
+	if c.count == len(c.sent) {
+		bigger := make([]*Pending, 2*len(c.sent))
+		n := copy(bigger, c.sent[c.first:])
+		copy(bigger[n:], c.sent[:c.first])
+		c.sent, c.first = bigger, 0
+	}
+	c.sent[(c.first+c.count)%len(c.sent)] = p
+	c.count++
+}
+
+func (c *Client) pop() *Pending {
+	p := c.sent[c.first]
+	c.sent[c.first] = nil
+	c.first = (c.first + 1) % len(c.sent)
+	c.count--
+	return p
+}
+
+func (c *Client) takeResults() {
+	for c.count != 0 {
+		data, err, ok := c.conn.Next()
+		if !ok {
+			return
+		}
+		c.end(c.pop(), data, err)
+	}
+}
+
+// end ends a call that was sent, unless it was given up.
+func (c *Client) end(p *Pending, data []byte, err error) {
+	if p.claim(stateSent) {
+		p.finish(data, err)
+		c.woken++
+	}
+}
+
+// notSent is the error of a call that never left.
+func notSent(err error) error { return fmt.Errorf("%w: %w", rpc.ErrNotSent, err) }
+
+// failAll ends exactly the calls that have no result.
+func (c *Client) failAll(err error) {
+	for c.count != 0 {
+		c.end(c.pop(), nil, err)
+	}
+	for _, p := range c.waiting {
+		if p.claim(stateQueued) {
+			p.finish(nil, notSent(err))
+		}
+	}
+	c.waiting = nil
+}
+
+// release gives up driving, and has another one go on where there is one who
+// waits. It looks again after it has let go: a caller that found the token taken
+// may have gone to wait after the first look, or given up after it was chosen.
+func (c *Client) release() {
+	for {
+		next := c.heir()
+		c.token.Store(false)
+		if next != nil {
+			if next.wake(); next.state.Load() != stateAbandoned {
+				return
+			}
+		}
+		if c.parked.Load() == 0 {
+			return
+		}
+		runtime.Gosched() // it may have been woken and wait for a processor
+		if c.parked.Load() == 0 || !c.token.CompareAndSwap(false, true) {
+			return
+		}
+		c.advance()
+	}
+}
+
+// heir returns a call whose caller can drive.
+func (c *Client) heir() *Pending {
+	for i := range c.count {
+		if p := c.sent[(c.first+i)%len(c.sent)]; p.parked.Load() && p.state.Load() == stateSent {
+			return p
+		}
+	}
+	for _, p := range c.waiting {
+		if p.parked.Load() && p.state.Load() == stateQueued {
+			return p
+		}
+	}
+	return nil
+}
+
+// Close ends the connection; calls without a result fail.
+func (c *Client) Close() error {
+	c.mu.Lock()
+	if c.closed {
+		c.mu.Unlock()
+		return rpc.ErrClosed
+	}
+	c.closed = true
+	c.mu.Unlock()
+	for !c.token.CompareAndSwap(false, true) {
+		c.conn.Disconnect()
+		c.conn.Wake()
+		runtime.Gosched()
+	}
+	c.advance()
+	c.failAll(rpc.ErrClosed)
+	return c.conn.Close() // the token stays taken: nobody drives any more
+}
