@@ -20,6 +20,8 @@ func TestAllocations(t *testing.T) {
 			testAllocations(t, "client", c)
 			testAllocations(t, "session", session(t, c))
 			testStartAllocations(t, session(t, c, remora.WithBatch(4)))
+			testAllocations(t, "client by herd", r.dial(remora.WithPath(remora.PathHerd)))
+			testAllocations(t, "session by herd", session(t, c, remora.WithPath(remora.PathHerd)))
 		})
 	}
 }

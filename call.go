@@ -8,7 +8,7 @@ import (
 
 	"github.com/remora-kv/remora/internal/command"
 	"github.com/remora-kv/remora/rpc"
-	"github.com/remora-kv/remora/rpc/rfp"
+	"github.com/remora-kv/remora/rpc/driver"
 )
 
 // maxTries bounds how often an operation is begun anew because the server went
@@ -54,7 +54,7 @@ func (c *Client) do(ctx context.Context, op command.Proc, key string, req, value
 	base := len(out)
 	for t := (attempt{}); ; {
 		l := c.link.Load()
-		ln := l.laneOf(key)
+		ln, hash := l.laneOf(key)
 		conn := ln.conn.Load()
 		if conn == nil {
 			if err := c.again(ctx, op, ln, &t); err != nil {
@@ -62,7 +62,7 @@ func (c *Client) do(ctx context.Context, op command.Proc, key string, req, value
 			}
 			continue
 		}
-		result, err := conn.CallGather(ctx, uint16(op), req, value, out)
+		result, err := conn.Call(ctx, driver.Message{Proc: uint16(op), Hint: hash, Head: req, Body: value}, out)
 		if err == nil {
 			switch refusal(result[base:]) {
 			case command.WrongCore:
@@ -95,7 +95,7 @@ func (c *Client) again(ctx context.Context, op command.Proc, ln *lane, t *attemp
 // settle decides what becomes of an operation whose call has failed: nil begins
 // it anew.
 func (c *Client) settle(
-	ctx context.Context, op command.Proc, l *link, ln *lane, conn *rfp.Client, err error, t *attempt,
+	ctx context.Context, op command.Proc, l *link, ln *lane, conn *callers, err error, t *attempt,
 ) error {
 	if e, ok := callFailed(err); ok {
 		return failure(op, e)
@@ -149,7 +149,7 @@ func (c *Client) leave(ctx context.Context, op command.Proc, l *link, ln *lane, 
 }
 
 // remap asks for the map of cores again, once: nil begins the operation anew.
-func (c *Client) remap(ctx context.Context, op command.Proc, l *link, conn *rfp.Client, t *attempt) error {
+func (c *Client) remap(ctx context.Context, op command.Proc, l *link, conn *callers, t *attempt) error {
 	if t.moved {
 		return c.lost(op, false, errWrongCore)
 	}
@@ -157,7 +157,7 @@ func (c *Client) remap(ctx context.Context, op command.Proc, l *link, conn *rfp.
 	if c.link.Load() != l {
 		return nil // somebody did
 	}
-	text, err := conn.Call(ctx, uint16(command.Hello), command.AppendHello(nil), nil)
+	text, err := conn.Call(ctx, driver.Message{Proc: uint16(command.Hello), Head: command.AppendHello(nil)}, nil)
 	if err != nil {
 		return c.lost(op, false, err)
 	}
@@ -210,7 +210,7 @@ func (c *Client) askCore(ctx context.Context, l *link, core int, op command.Proc
 			}
 			continue
 		}
-		result, err := conn.Call(ctx, uint16(op), req, nil)
+		result, err := conn.Call(ctx, driver.Message{Proc: uint16(op), Head: req}, nil)
 		if err == nil {
 			body, status, bad := command.ParseStatus(result)
 			switch {

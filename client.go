@@ -73,7 +73,8 @@ func Dial(ctx context.Context, url string, opts ...Option) (*Client, error) {
 // dialError is the error of Dial. What a second attempt could change is
 // ErrUnavailable.
 func (d *dialer) dialError(err error) error {
-	if errors.Is(err, ErrProtocol) || errors.Is(err, ErrUnsupported) || errors.Is(err, fabric.ErrInvalid) {
+	if errors.Is(err, ErrProtocol) || errors.Is(err, ErrUnsupported) ||
+		errors.Is(err, fabric.ErrUnsupported) || errors.Is(err, fabric.ErrInvalid) {
 		return fmt.Errorf("remora: dial %s: %w", d.name, err)
 	}
 	return &LostError{Op: opDial, Addr: d.name, Err: err}

@@ -4,7 +4,7 @@ import (
 	"sync"
 
 	"github.com/remora-kv/remora/fabric"
-	"github.com/remora-kv/remora/rpc/rfp"
+	"github.com/remora-kv/remora/rpc/driver"
 )
 
 // Counters are what a client or a session has done since it was made, over all
@@ -24,42 +24,55 @@ type Counters struct {
 }
 
 // add adds what a connection has done.
-func (n *Counters) add(conn *rfp.Conn) {
-	s, v := conn.Stats(), conn.Counters()
+func (n *Counters) add(conn *coreConn) {
+	s, v := conn.rfp.Stats(), conn.rfp.Counters()
 	n.Calls += s.Calls
 	n.Batches += s.Frames
 	n.Fetches += s.Fetches
 	n.Misses += s.Misses
 	n.Replies += s.Replies
 	n.Verbs.Add(&v)
+	if conn.herd != nil {
+		s, v := conn.herd.Stats(), conn.herd.Counters()
+		n.Calls += s.Calls
+		n.Batches += s.Calls
+		n.Replies += s.Replies
+		n.Verbs.Add(&v)
+	}
+}
+
+// callers make calls over one connection, from any number of goroutines.
+type callers struct {
+	*driver.Client
+	conn *coreConn
 }
 
 // ledger knows the connections of a client, and what those did that are over.
 type ledger struct {
 	mu   sync.Mutex
-	open map[*rfp.Client]struct{}
+	open map[*callers]struct{}
 	past Counters
 }
 
 // adopt makes a client of a connection, which retire closes.
-func (l *ledger) adopt(conn *rfp.Conn) *rfp.Client {
-	c := rfp.NewClient(conn)
+func (l *ledger) adopt(conn *coreConn) *callers {
+	c := &callers{driver.New(conn), conn}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.open == nil {
-		l.open = map[*rfp.Client]struct{}{}
+		l.open = map[*callers]struct{}{}
 	}
 	l.open[c] = struct{}{}
 	return c
 }
 
 // retire closes a connection and keeps its counts.
-func (l *ledger) retire(conn *rfp.Client) {
+func (l *ledger) retire(conn *callers) {
 	_ = conn.Close()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	delete(l.open, conn)
-	l.past.add(conn.Conn())
+	l.past.add(conn.conn)
 }
 
 func (l *ledger) sum() Counters {
@@ -67,7 +80,7 @@ func (l *ledger) sum() Counters {
 	defer l.mu.Unlock()
 	n := l.past
 	for conn := range l.open {
-		n.add(conn.Conn())
+		n.add(conn.conn)
 	}
 	return n
 }

@@ -2,18 +2,17 @@ package remora
 
 import (
 	"context"
-	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 	"sync"
-	"time"
 
 	"github.com/remora-kv/remora/fabric"
 	"github.com/remora-kv/remora/fabric/provider"
 	"github.com/remora-kv/remora/internal/command"
 	"github.com/remora-kv/remora/rpc"
+	"github.com/remora-kv/remora/rpc/driver"
 	"github.com/remora-kv/remora/rpc/rfp"
 )
 
@@ -60,52 +59,68 @@ type dialer struct {
 }
 
 // connect makes a connection with a core and asks who answers.
-func (d *dialer) connect(ctx context.Context, cfg *config, core int) (*rfp.Conn, *command.Welcome, error) {
+func (d *dialer) connect(ctx context.Context, cfg *config, core int) (*coreConn, *command.Welcome, error) {
 	ctx, cancel := context.WithTimeout(ctx, cfg.dialTimeout)
 	defer cancel()
-	conn, err := rfp.Dial(ctx, d.addr, cfg.connConfig(d.device, core))
+	first, err := rfp.Dial(ctx, d.addr, cfg.connConfig(d.device, core))
 	if err != nil {
 		return nil, nil, err
 	}
+	conn := &coreConn{rfp: first.Driven()}
 	w, err := greet(ctx, conn, cfg.path)
+	if err == nil && cfg.path == PathHerd {
+		err = d.addHerd(ctx, cfg, conn, w)
+	}
 	if err != nil {
 		_ = conn.Close()
-		return nil, nil, fmt.Errorf("hello to core %d: %w", conn.Core(), err)
+		return nil, nil, fmt.Errorf("hello to core %d: %w", first.Core(), err)
 	}
 	return conn, w, nil
 }
 
+// addHerd adds herd to a connection whose server is known. Who answers may be another
+// one meanwhile.
+func (d *dialer) addHerd(ctx context.Context, cfg *config, conn *coreConn, known *command.Welcome) error {
+	if err := conn.dialHerd(ctx, d, cfg); err != nil {
+		return err
+	}
+	w, err := greet(ctx, conn, cfg.path)
+	if err == nil && (!sameServer(known, w) || conn.herd.Cores() != w.Cores) {
+		err = errMoved
+	}
+	return err
+}
+
 // greet says hello on a connection that nobody else uses.
-func greet(ctx context.Context, conn *rfp.Conn, path Path) (*command.Welcome, error) {
-	msg := binary.LittleEndian.AppendUint16(nil, uint16(command.Hello))
-	if err := conn.Send(uint8(command.Hello), command.AppendHello(msg)); err != nil {
+func greet(ctx context.Context, conn *coreConn, path Path) (*command.Welcome, error) {
+	if err := conn.Send(&driver.Message{Proc: uint16(command.Hello), Head: command.AppendHello(nil)}); err != nil {
 		return nil, err
 	}
-	if err := conn.Flush(); err != nil {
-		return nil, err
-	}
-	for !conn.Wait(time.Millisecond) {
+	conn.Flush()
+	var result []byte
+	for {
+		var err error
+		var ok bool
+		if result, err, ok = conn.Next(); err != nil {
+			return nil, err
+		}
+		if ok {
+			break
+		}
 		if err := conn.Err(); err != nil {
 			return nil, err
 		}
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
-	}
-	result, err, ok := conn.Next()
-	if err == nil && !ok {
-		err = conn.Err()
-	}
-	if err != nil {
-		return nil, err
+		conn.Wait(nap)
 	}
 	w, err := parseWelcome(result)
 	if err != nil {
 		return nil, err
 	}
-	if w.Core != conn.Core() || w.Cores != conn.Cores() {
-		return nil, fmt.Errorf("core %d of %d says that it is %d of %d: %w",
-			conn.Core(), conn.Cores(), w.Core, w.Cores, ErrProtocol)
+	if core, cores := conn.rfp.Core(), conn.rfp.Cores(); w.Core != core || w.Cores != cores {
+		return nil, fmt.Errorf("core %d of %d says that it is %d of %d: %w", core, cores, w.Core, w.Cores, ErrProtocol)
 	}
 	if len(w.Paths) != 0 && path != PathFetch && !slices.Contains(w.Paths, string(path)) {
 		return nil, fmt.Errorf("%w: path %s, the server offers %v", ErrUnsupported, path, w.Paths)
@@ -146,14 +161,14 @@ func sameServer(a, b *command.Welcome) bool {
 
 // connectAll makes connections with all cores. first is one that there is
 // already, and is closed when the others cannot be had; nil makes it.
-func (d *dialer) connectAll(ctx context.Context, cfg *config, first *rfp.Conn, w *command.Welcome) ([]*rfp.Conn, *command.Welcome, error) {
+func (d *dialer) connectAll(ctx context.Context, cfg *config, first *coreConn, w *command.Welcome) ([]*coreConn, *command.Welcome, error) {
 	if first == nil {
 		var err error
 		if first, w, err = d.connect(ctx, cfg, 0); err != nil {
 			return nil, nil, err
 		}
 	}
-	conns, errs := make([]*rfp.Conn, w.Cores), make([]error, w.Cores)
+	conns, errs := make([]*coreConn, w.Cores), make([]error, w.Cores)
 	conns[w.Core] = first
 	var wg sync.WaitGroup
 	for core := range conns {
@@ -184,7 +199,7 @@ func (d *dialer) connectAll(ctx context.Context, cfg *config, first *rfp.Conn, w
 // another one.
 func (d *dialer) reach(
 	ctx context.Context, cfg *config, known *command.Welcome, core int,
-) (*rfp.Conn, *command.Welcome, error) {
+) (*coreConn, *command.Welcome, error) {
 	conn, w, refusal := d.connect(ctx, cfg, core)
 	if !rejected(refusal) {
 		return conn, w, refusal

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/remora-kv/remora/internal/command"
-	"github.com/remora-kv/remora/rpc/rfp"
 	"github.com/remora-kv/remora/store"
 )
 
@@ -20,13 +19,14 @@ type link struct {
 	welcome *command.Welcome
 	seed    store.Seed
 	lanes   []lane
+	hints   bool // the server is told the hashes of keys
 }
 
 // lane is the way to one core. While conn is nil a goroutine is making a new one,
 // or the link was replaced.
 type lane struct {
 	core int
-	conn atomic.Pointer[rfp.Client]
+	conn atomic.Pointer[callers]
 
 	mu      sync.Mutex
 	outage  *outage // nil while there is a connection
@@ -58,8 +58,8 @@ func (o *outage) failed(err error) {
 }
 
 // newLink makes a link of connections with all cores.
-func (c *Client) newLink(w *command.Welcome, conns []*rfp.Conn) *link {
-	l := &link{welcome: w, seed: store.Seed(w.Seed), lanes: make([]lane, len(conns))}
+func (c *Client) newLink(w *command.Welcome, conns []*coreConn) *link {
+	l := &link{welcome: w, seed: store.Seed(w.Seed), lanes: make([]lane, len(conns)), hints: c.cfg.path == PathHerd}
 	for core, conn := range conns {
 		ln := &l.lanes[core]
 		ln.core, ln.since, ln.backoff = core, c.clock.Now(), c.cfg.backoff()
@@ -68,17 +68,19 @@ func (c *Client) newLink(w *command.Welcome, conns []*rfp.Conn) *link {
 	return l
 }
 
-// laneOf returns the way to the core that has the key.
-func (l *link) laneOf(key string) *lane {
-	if len(l.lanes) == 1 {
-		return &l.lanes[0]
+// laneOf returns the way to the core that has the key, and the hash of the key where
+// that is of use.
+func (l *link) laneOf(key string) (*lane, uint64) {
+	if len(l.lanes) == 1 && !l.hints {
+		return &l.lanes[0], 0
 	}
-	return &l.lanes[store.PartitionOf(l.seed.HashString(key), len(l.lanes))]
+	hash := l.seed.HashString(key)
+	return &l.lanes[store.PartitionOf(hash, len(l.lanes))], hash
 }
 
 // drop takes a connection that is over out of its lane. The first to do so gets
 // the outage to end, others nil.
-func (ln *lane) drop(conn *rfp.Client, now int64, why error) *outage {
+func (ln *lane) drop(conn *callers, now int64, why error) *outage {
 	ln.mu.Lock()
 	defer ln.mu.Unlock()
 	if ln.ended || !ln.conn.CompareAndSwap(conn, nil) {
@@ -94,7 +96,7 @@ func (ln *lane) drop(conn *rfp.Client, now int64, why error) *outage {
 }
 
 // restore puts a new connection into the lane; false when it is not wanted.
-func (ln *lane) restore(conn *rfp.Client, now int64) bool {
+func (ln *lane) restore(conn *callers, now int64) bool {
 	ln.mu.Lock()
 	defer ln.mu.Unlock()
 	if ln.ended {
@@ -108,7 +110,7 @@ func (ln *lane) restore(conn *rfp.Client, now int64) bool {
 }
 
 // end takes the lane out of use and returns its connection, if it has one.
-func (ln *lane) end() *rfp.Client {
+func (ln *lane) end() *callers {
 	ln.mu.Lock()
 	defer ln.mu.Unlock()
 	ln.ended = true
@@ -153,7 +155,7 @@ func (c *Client) await(ctx context.Context, ln *lane) error {
 }
 
 // lose is told that a connection is over, and has a new one made.
-func (c *Client) lose(l *link, ln *lane, conn *rfp.Client, why error) {
+func (c *Client) lose(l *link, ln *lane, conn *callers, why error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closed.Load() {
@@ -167,7 +169,7 @@ func (c *Client) lose(l *link, ln *lane, conn *rfp.Client, why error) {
 
 // repair makes a new connection for a lane, or a new link, however long that
 // takes. The first attempt is made at once, unless connections do not last.
-func (c *Client) repair(l *link, ln *lane, o *outage, old *rfp.Client) {
+func (c *Client) repair(l *link, ln *lane, o *outage, old *callers) {
 	if errors.Is(o.reason(), errDraining) {
 		defer c.ledger.retire(old) // it still brings answers
 	} else {
@@ -209,7 +211,7 @@ func (c *Client) reconnect(l *link, ln *lane) error {
 // replace makes a link with a server that is another one now. first is a
 // connection with it, or nil. Only one goroutine does so at a time; for the others
 // there is nothing left to do.
-func (c *Client) replace(ctx context.Context, old *link, first *rfp.Conn, w *command.Welcome) error {
+func (c *Client) replace(ctx context.Context, old *link, first *coreConn, w *command.Welcome) error {
 	drop := func(err error) error {
 		if first != nil {
 			_ = first.Close()

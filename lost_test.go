@@ -19,6 +19,13 @@ import (
 // quick are the options of clients that are expected to reconnect.
 var quick = []remora.Option{remora.WithBackoff(time.Millisecond, 4*time.Millisecond), remora.WithPatience(watchdog)}
 
+// eachPath runs f on the paths that connections differ in.
+func eachPath(t *testing.T, f func(t *testing.T, via remora.Option)) {
+	for _, path := range []remora.Path{remora.PathRFP, remora.PathHerd} {
+		t.Run(string(path), func(t *testing.T) { f(t, remora.WithPath(path)) })
+	}
+}
+
 // An operation on a connection that breaks ends with the error that says what
 // became of it, as the server knows.
 func TestOutcomes(t *testing.T) {
@@ -144,47 +151,51 @@ func TestCallsUnderWay(t *testing.T) {
 // A server that is gone is an error in the end, and at once from then on; one that
 // comes back is found.
 func TestServerGone(t *testing.T) {
-	for _, name := range fabrics {
-		t.Run(name, func(t *testing.T) {
-			r := newRig(t, name)
-			s := r.serve(cores(2))
-			c := r.dial(remora.WithBackoff(time.Millisecond, 2*time.Millisecond), remora.WithPatience(30*time.Millisecond))
-			ss := session(t, c)
-			ctx := testContext(t)
-			s.close()
-			for _, o := range []ops{c, ss} {
-				testGone(ctx, t, o)
-			}
-			if err := c.Ping(ctx); !errors.Is(err, remora.ErrUnavailable) {
-				t.Errorf("Ping: %v", err)
-			}
-			var failed *remora.MultiError
-			if _, err := c.GetMulti(ctx, []string{"a", "b", "c"}); !errors.As(err, &failed) || len(failed.Keys) != 3 ||
-				!errors.Is(err, remora.ErrUnavailable) {
-				t.Errorf("GetMulti: %v", err)
-			}
-			r.serve(cores(2))
-			for _, o := range []ops{c, ss} {
-				await(t, "the server to be found again", func() bool {
-					_, err := o.Set(ctx, "k", nil, 0)
-					return err == nil
-				})
-			}
-		})
-	}
+	eachPath(t, func(t *testing.T, via remora.Option) {
+		for _, name := range fabrics {
+			t.Run(name, func(t *testing.T) {
+				r := newRig(t, name)
+				s := r.serve(cores(2))
+				c := r.dial(via, remora.WithBackoff(time.Millisecond, 2*time.Millisecond), remora.WithPatience(30*time.Millisecond))
+				ss := session(t, c)
+				ctx := testContext(t)
+				s.close()
+				for _, o := range []ops{c, ss} {
+					testGone(ctx, t, o)
+				}
+				if err := c.Ping(ctx); !errors.Is(err, remora.ErrUnavailable) {
+					t.Errorf("Ping: %v", err)
+				}
+				var failed *remora.MultiError
+				if _, err := c.GetMulti(ctx, []string{"a", "b", "c"}); !errors.As(err, &failed) || len(failed.Keys) != 3 ||
+					!errors.Is(err, remora.ErrUnavailable) {
+					t.Errorf("GetMulti: %v", err)
+				}
+				r.serve(cores(2))
+				for _, o := range []ops{c, ss} {
+					await(t, "the server to be found again", func() bool {
+						_, err := o.Set(ctx, "k", nil, 0)
+						return err == nil
+					})
+				}
+			})
+		}
+	})
 }
 
 // A session finds out that an idle connection is over before it sends anything.
 func TestIdleLoss(t *testing.T) {
-	r := newRig(t, "loop")
-	s := r.serve(cores(2))
-	ss, ctx := session(t, r.dial(), remora.WithPatience(0)), testContext(t)
-	s.close()
-	for i := range 10 {
-		if _, err := ss.Set(ctx, fmt.Sprint(i), nil, 0); !errors.Is(err, remora.ErrUnavailable) {
-			t.Errorf("Set: %v", err)
+	eachPath(t, func(t *testing.T, via remora.Option) {
+		r := newRig(t, "loop")
+		s := r.serve(cores(2))
+		ss, ctx := session(t, r.dial(via), remora.WithPatience(0)), testContext(t)
+		s.close()
+		for i := range 10 {
+			if _, err := ss.Set(ctx, fmt.Sprint(i), nil, 0); !errors.Is(err, remora.ErrUnavailable) {
+				t.Errorf("Set: %v", err)
+			}
 		}
-	}
+	})
 }
 
 func testGone(ctx context.Context, t *testing.T, o ops) {
@@ -207,32 +218,34 @@ func testGone(ctx context.Context, t *testing.T, o ops) {
 // A server that was restarted has another seed, other items and perhaps another
 // number of cores.
 func TestRestart(t *testing.T) {
-	for _, name := range fabrics {
-		t.Run(name, func(t *testing.T) {
-			r := newRig(t, name)
-			s := r.serve(cores(2))
-			c, ctx := r.dial(quick...), testContext(t)
-			ss := session(t, c)
-			for _, n := range []int{3, 1, 2, 2, 4} {
-				s.close()
-				s = r.serve(cores(n))
-				for i := range 40 {
-					key := fmt.Sprint(i)
-					for _, o := range []ops{c, ss} {
-						if _, err := o.Get(ctx, key); i == 0 && errors.Is(err, remora.ErrNotFound) {
-							continue
-						}
-						if err := roundTrip(ctx, o, key); err != nil {
-							t.Fatalf("%d cores, %T: %v", n, o, err)
+	eachPath(t, func(t *testing.T, via remora.Option) {
+		for _, name := range fabrics {
+			t.Run(name, func(t *testing.T) {
+				r := newRig(t, name)
+				s := r.serve(cores(2))
+				c, ctx := r.dial(append(quick, via)...), testContext(t)
+				ss := session(t, c)
+				for _, n := range []int{3, 1, 2, 2, 4} {
+					s.close()
+					s = r.serve(cores(n))
+					for i := range 40 {
+						key := fmt.Sprint(i)
+						for _, o := range []ops{c, ss} {
+							if _, err := o.Get(ctx, key); i == 0 && errors.Is(err, remora.ErrNotFound) {
+								continue
+							}
+							if err := roundTrip(ctx, o, key); err != nil {
+								t.Fatalf("%d cores, %T: %v", n, o, err)
+							}
 						}
 					}
+					if info := c.Info(); info.Cores != n || info.Instance != s.welcome.Instance {
+						t.Errorf("%+v, want %d cores", info, n)
+					}
 				}
-				if info := c.Info(); info.Cores != n || info.Instance != s.welcome.Instance {
-					t.Errorf("%+v, want %d cores", info, n)
-				}
-			}
-		})
-	}
+			})
+		}
+	})
 }
 
 // roundTrip sets a key, which may be of unknown outcome, and gets it.
@@ -249,159 +262,170 @@ func roundTrip(ctx context.Context, o ops, key string) error {
 
 // Goroutines work while the server is restarted again and again.
 func TestRestartUnderLoad(t *testing.T) {
-	r := newRig(t, "loop")
-	s := r.serve(cores(2))
-	c, ctx := r.dial(quick...), testContext(t)
-	var stop atomic.Bool
-	var wg sync.WaitGroup
-	var good, unknown atomic.Int64
-	for w := range 8 {
-		o := ops(c)
-		if w < 2 {
-			o = session(t, c)
-		}
-		wg.Go(func() {
-			for i := 0; !stop.Load(); i++ {
-				key := fmt.Sprint(w, "/", i)
-				switch _, err := o.Set(ctx, key, describe(key, uint64(i), 100), 0); {
-				case err == nil:
-					good.Add(1)
-				case errors.Is(err, remora.ErrUnknown):
-					unknown.Add(1)
-				default:
-					t.Errorf("Set: %v", err)
-				}
-				value, err := o.Get(ctx, key)
-				if err == nil {
-					_, err = numberOf(key, value)
-				}
-				if err != nil && !errors.Is(err, remora.ErrNotFound) && !errors.Is(err, remora.ErrUnknown) {
-					t.Errorf("Get: %v", err)
-				}
+	eachPath(t, func(t *testing.T, via remora.Option) {
+		r := newRig(t, "loop")
+		s := r.serve(cores(2))
+		c, ctx := r.dial(append(quick, via)...), testContext(t)
+		var stop atomic.Bool
+		var wg sync.WaitGroup
+		var good, unknown atomic.Int64
+		for w := range 8 {
+			o := ops(c)
+			if w < 2 {
+				o = session(t, c)
 			}
-		})
-	}
-	for i := range 8 {
-		before := good.Load()
-		await(t, "work", func() bool { return good.Load() > before+50 || t.Failed() })
-		s.close()
-		s = r.serve(cores(1 + i%3))
-	}
-	stop.Store(true)
-	wg.Wait()
-	t.Logf("%d sets, %d unknown, %+v", good.Load(), unknown.Load(), c.Counters().Reconnects)
+			wg.Go(func() {
+				for i := 0; !stop.Load(); i++ {
+					key := fmt.Sprint(w, "/", i)
+					switch _, err := o.Set(ctx, key, describe(key, uint64(i), 100), 0); {
+					case err == nil:
+						good.Add(1)
+					case errors.Is(err, remora.ErrUnknown):
+						unknown.Add(1)
+					default:
+						t.Errorf("Set: %v", err)
+					}
+					value, err := o.Get(ctx, key)
+					if err == nil {
+						_, err = numberOf(key, value)
+					}
+					if err != nil && !errors.Is(err, remora.ErrNotFound) && !errors.Is(err, remora.ErrUnknown) {
+						t.Errorf("Get: %v", err)
+					}
+				}
+			})
+		}
+		for i := range 8 {
+			before := good.Load()
+			await(t, "work", func() bool { return good.Load() > before+50 || t.Failed() })
+			s.close()
+			s = r.serve(cores(1 + i%3))
+		}
+		stop.Store(true)
+		wg.Wait()
+		t.Logf("%d sets, %d unknown, %+v", good.Load(), unknown.Load(), c.Counters().Reconnects)
+	})
 }
 
 // A server that drains has done nothing, and the operation is done by the next.
 func TestDraining(t *testing.T) {
-	for name, op := range map[string]func(ctx context.Context, c *remora.Client, s *remora.Session) error{
-		"set": func(ctx context.Context, c *remora.Client, _ *remora.Session) error {
-			_, err := c.Set(ctx, "k", nil, 0)
-			return err
-		},
-		"session set": func(ctx context.Context, _ *remora.Client, s *remora.Session) error {
-			_, err := s.Set(ctx, "k", nil, 0)
-			return err
-		},
-		"ping": func(ctx context.Context, c *remora.Client, _ *remora.Session) error { return c.Ping(ctx) },
-		"multi": func(ctx context.Context, c *remora.Client, _ *remora.Session) error {
-			_, err := c.GetMulti(ctx, []string{"x", "y"})
-			return err
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			var draining atomic.Bool
-			drain := before(func(_ int, _ command.Proc, _, out []byte) ([]byte, error, bool) {
-				return command.AppendStatus(out, command.Draining), nil, draining.Load()
+	eachPath(t, func(t *testing.T, via remora.Option) {
+		for name, op := range map[string]func(ctx context.Context, c *remora.Client, s *remora.Session) error{
+			"set": func(ctx context.Context, c *remora.Client, _ *remora.Session) error {
+				_, err := c.Set(ctx, "k", nil, 0)
+				return err
+			},
+			"session set": func(ctx context.Context, _ *remora.Client, s *remora.Session) error {
+				_, err := s.Set(ctx, "k", nil, 0)
+				return err
+			},
+			"ping": func(ctx context.Context, c *remora.Client, _ *remora.Session) error { return c.Ping(ctx) },
+			"multi": func(ctx context.Context, c *remora.Client, _ *remora.Session) error {
+				_, err := c.GetMulti(ctx, []string{"x", "y"})
+				return err
+			},
+		} {
+			t.Run(name, func(t *testing.T) {
+				var draining atomic.Bool
+				drain := before(func(_ int, _ command.Proc, _, out []byte) ([]byte, error, bool) {
+					return command.AppendStatus(out, command.Draining), nil, draining.Load()
+				})
+				r := newRig(t, "loop")
+				s := r.serve(cores(2), drain)
+				c, ctx := r.dial(append(quick, via)...), testContext(t)
+				ss := session(t, c)
+				hellos := s.count(command.Hello)
+				draining.Store(true)
+				done := make(chan error, 1)
+				go func() { done <- op(ctx, c, ss) }()
+				// The first attempts to connect follow the refusal.
+				await(t, "the refusal to be known", func() bool { return s.count(command.Hello) > hellos+3 })
+				s.close()
+				r.serve()
+				if err := <-done; err != nil {
+					t.Error(err)
+				}
 			})
-			r := newRig(t, "loop")
-			s := r.serve(cores(2), drain)
-			c, ctx := r.dial(quick...), testContext(t)
-			ss := session(t, c)
-			draining.Store(true)
-			done := make(chan error, 1)
-			go func() { done <- op(ctx, c, ss) }()
-			// The first attempts to connect follow the refusal.
-			await(t, "the refusal to be known", func() bool { return s.count(command.Hello) > 7 })
-			s.close()
-			r.serve()
-			if err := <-done; err != nil {
-				t.Error(err)
-			}
-		})
-	}
+		}
+	})
 }
 
 // Who does not want to wait for the next server is told.
 func TestDrainingWithoutPatience(t *testing.T) {
-	r := newRig(t, "loop")
-	r.serve(before(func(_ int, op command.Proc, _, out []byte) ([]byte, error, bool) {
-		return command.AppendStatus(out, command.Draining), nil, op != command.Hello
-	}))
-	c, ctx := r.dial(remora.WithPatience(0)), testContext(t)
-	for _, o := range []ops{c, session(t, c)} {
-		_, err := o.Set(ctx, "a", nil, 0)
-		if !errors.Is(err, remora.ErrUnavailable) || !strings.Contains(err.Error(), "shutting down") {
-			t.Errorf("a server that drains: %v", err)
+	eachPath(t, func(t *testing.T, via remora.Option) {
+		r := newRig(t, "loop")
+		r.serve(before(func(_ int, op command.Proc, _, out []byte) ([]byte, error, bool) {
+			return command.AppendStatus(out, command.Draining), nil, op != command.Hello
+		}))
+		c, ctx := r.dial(via, remora.WithPatience(0)), testContext(t)
+		for _, o := range []ops{c, session(t, c)} {
+			_, err := o.Set(ctx, "a", nil, 0)
+			if !errors.Is(err, remora.ErrUnavailable) || !strings.Contains(err.Error(), "shutting down") {
+				t.Errorf("a server that drains: %v", err)
+			}
 		}
-	}
+	})
 }
 
 // A map that changes while the server runs is asked for and taken over.
 func TestNewMap(t *testing.T) {
-	r := newRig(t, "loop")
-	s := r.serve(cores(4))
-	c, ctx := r.dial(quick...), testContext(t)
-	ss := session(t, c)
-	for i := range 3 {
-		s.seed.Add(12345)
-		for j := range 20 {
-			for _, o := range []ops{c, ss} {
-				key := fmt.Sprint(i, "/", j)
-				if _, err := o.Set(ctx, key, []byte(key), 0); err != nil {
-					t.Fatal(err)
-				}
-				if err := roundTrip(ctx, o, key); err != nil {
-					t.Fatal(err)
+	eachPath(t, func(t *testing.T, via remora.Option) {
+		r := newRig(t, "loop")
+		s := r.serve(cores(4))
+		c, ctx := r.dial(append(quick, via)...), testContext(t)
+		ss := session(t, c)
+		for i := range 3 {
+			s.seed.Add(12345)
+			for j := range 20 {
+				for _, o := range []ops{c, ss} {
+					key := fmt.Sprint(i, "/", j)
+					if _, err := o.Set(ctx, key, []byte(key), 0); err != nil {
+						t.Fatal(err)
+					}
+					if err := roundTrip(ctx, o, key); err != nil {
+						t.Fatal(err)
+					}
 				}
 			}
+			s.seed.Add(12345)
+			if items, err := c.GetMulti(ctx, []string{"a", "b", "c", "d", "e"}); err != nil || len(items) != 0 {
+				t.Fatalf("%d items, %v", len(items), err)
+			}
 		}
-		s.seed.Add(12345)
-		if items, err := c.GetMulti(ctx, []string{"a", "b", "c", "d", "e"}); err != nil || len(items) != 0 {
-			t.Fatalf("%d items, %v", len(items), err)
+		if n := c.Counters().Reconnects; n != 6 {
+			t.Errorf("the map was taken over %d times, it changed 6 times", n)
 		}
-	}
-	if n := c.Counters().Reconnects; n != 6 {
-		t.Errorf("the map was taken over %d times, it changed 6 times", n)
-	}
+	})
 }
 
 // A server that disowns a key by its own map is asked twice, not for ever.
 func TestWrongCore(t *testing.T) {
-	r := newRig(t, "loop")
-	var moved atomic.Bool
-	s := r.serve(cores(2), before(func(_ int, op command.Proc, _, out []byte) ([]byte, error, bool) {
-		return command.AppendStatus(out, command.WrongCore), nil, op != command.Hello && moved.Load()
-	}))
-	c, ctx := r.dial(), testContext(t)
-	ss := session(t, c)
-	moved.Store(true)
-	for _, o := range []ops{c, ss} {
-		before := s.count(command.Put)
-		_, err := o.Set(ctx, "k", nil, 0)
-		if !errors.Is(err, remora.ErrUnavailable) || !errors.Is(err, remora.ErrProtocol) {
-			t.Errorf("a server that has no key: %v", err)
+	eachPath(t, func(t *testing.T, via remora.Option) {
+		r := newRig(t, "loop")
+		var moved atomic.Bool
+		s := r.serve(cores(2), before(func(_ int, op command.Proc, _, out []byte) ([]byte, error, bool) {
+			return command.AppendStatus(out, command.WrongCore), nil, op != command.Hello && moved.Load()
+		}))
+		c, ctx := r.dial(via), testContext(t)
+		ss := session(t, c)
+		moved.Store(true)
+		for _, o := range []ops{c, ss} {
+			before := s.count(command.Put)
+			_, err := o.Set(ctx, "k", nil, 0)
+			if !errors.Is(err, remora.ErrUnavailable) || !errors.Is(err, remora.ErrProtocol) {
+				t.Errorf("a server that has no key: %v", err)
+			}
+			if n := s.count(command.Put) - before; n > 2 {
+				t.Errorf("it was asked %d times", n)
+			}
 		}
-		if n := s.count(command.Put) - before; n > 2 {
-			t.Errorf("it was asked %d times", n)
+		moved.Store(false)
+		for _, o := range []ops{c, ss} {
+			if err := roundTrip(ctx, o, "k"); err != nil {
+				t.Errorf("afterwards: %v", err)
+			}
 		}
-	}
-	moved.Store(false)
-	for _, o := range []ops{c, ss} {
-		if err := roundTrip(ctx, o, "k"); err != nil {
-			t.Errorf("afterwards: %v", err)
-		}
-	}
+	})
 }
 
 // A read is tried twice, a change once.

@@ -6,7 +6,7 @@ import (
 	"fmt"
 
 	"github.com/remora-kv/remora/internal/command"
-	"github.com/remora-kv/remora/rpc/rfp"
+	"github.com/remora-kv/remora/rpc/driver"
 )
 
 // MultiError is what GetMulti could not get.
@@ -64,7 +64,7 @@ func (c *Client) GetMulti(ctx context.Context, keys []string) (map[string]Item, 
 // multiCall is one of the calls of GetMulti.
 type multiCall struct {
 	key     string
-	pending *rfp.Pending
+	pending *driver.Pending
 }
 
 // startAll starts the calls of GetMulti that can be started; late are the others.
@@ -81,14 +81,16 @@ func (c *Client) startAll(ctx context.Context, keys []string, fail func(string, 
 			fail(key, err)
 			continue
 		}
-		conn := l.laneOf(key).conn.Load()
+		ln, hash := l.laneOf(key)
+		conn := ln.conn.Load()
 		if conn == nil || ctx.Err() != nil {
 			late = append(late, key)
 			continue
 		}
 		at := len(text)
 		text = append(text, key...)
-		calls = append(calls, multiCall{key, conn.Go(uint16(command.Get), text[at:len(text):len(text)], nil)})
+		m := driver.Message{Proc: uint16(command.Get), Hint: hash, Head: text[at:len(text):len(text)]}
+		calls = append(calls, multiCall{key, conn.Go(m, nil)})
 	}
 	return calls, late
 }

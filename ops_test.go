@@ -44,6 +44,8 @@ func eachWay(t *testing.T, f func(t *testing.T, o ops), changes ...change) {
 			t.Run("session", func(t *testing.T) { f(t, session(t, c)) })
 			t.Run("batching session", func(t *testing.T) { f(t, session(t, c, remora.WithBatch(8), remora.WithWindow(2))) })
 			t.Run("pushed", func(t *testing.T) { f(t, r.dial(remora.WithPath(remora.PathReply))) })
+			t.Run("herd", func(t *testing.T) { f(t, r.dial(remora.WithPath(remora.PathHerd))) })
+			t.Run("herd session", func(t *testing.T) { f(t, session(t, c, remora.WithPath(remora.PathHerd))) })
 		})
 	}
 }

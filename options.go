@@ -4,13 +4,14 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/remora-kv/remora/fabric"
 	"github.com/remora-kv/remora/rpc/rfp"
 )
 
-// Path says how results return.
+// Path says how operations and their results travel.
 type Path string
 
 // The paths.
@@ -22,6 +23,10 @@ const (
 	PathFetch Path = "fetch"
 	// PathReply always has them pushed.
 	PathReply Path = "reply"
+	// PathHerd writes requests by UC and gets results by UD. Both may lose messages,
+	// which are sent again. What is longer than about 1000 bytes, request or result,
+	// takes PathRFP; such a get is asked for twice.
+	PathHerd Path = "herd"
 )
 
 // Option is a choice about a client (Dial) or a session (Client.Session). What is
@@ -61,21 +66,21 @@ func defaults() config {
 	}
 }
 
-// WithWindow sets how many frames can be on their way to each core; default 8.
-// The server may allow less.
+// WithWindow sets how many frames can be on their way to each core; default 8, on
+// PathHerd 4 operations. The server may allow less.
 func WithWindow(frames int) Option { return func(c *config) { c.window = frames } }
 
 // WithBatch sets how many operations make a frame at most. In a client (default
 // 32) operations do not wait for one another: those that come while a frame
 // cannot be sent share the next. In a session (default 1) a frame waits to be
-// full or for Flush.
+// full or for Flush; on PathHerd there are no frames.
 func WithBatch(operations int) Option { return func(c *config) { c.batch = operations } }
 
 // WithPolicy says whether goroutines that wait for long may sleep (adaptive, the
 // default) or spin (busy).
 func WithPolicy(p fabric.Policy) Option { return func(c *config) { c.policy = p } }
 
-// WithPath chooses how results return. The address can say the same, with
+// WithPath chooses how operations and results travel. The address can say the same, with
 // ?path=reply, and counts more.
 func WithPath(p Path) Option { return func(c *config) { c.path = p } }
 
@@ -145,8 +150,8 @@ func (c *config) validate() error {
 	bad(c.window < 0 || c.window > most, "a window of %d frames: use 1 to %d", c.window, most)
 	bad(c.batch < 1 || c.batch > most, "a batch of %d operations: use 1 to %d", c.batch, most)
 	bad(c.policy != fabric.Adaptive && c.policy != fabric.Busy, "policy %d is neither adaptive nor busy", c.policy)
-	bad(c.path != PathRFP && c.path != PathFetch && c.path != PathReply,
-		"path %q is unknown: use %s, %s or %s", c.path, PathRFP, PathFetch, PathReply)
+	paths := []Path{PathRFP, PathFetch, PathReply, PathHerd}
+	bad(!slices.Contains(paths, c.path), "path %q is unknown: use one of %v", c.path, paths)
 	bad(c.fetchSize < 0 || c.retries < 0, "fetch size %d and retries %d must not be negative", c.fetchSize, c.retries)
 	bad(c.firstPause <= 0 || c.longestPause < c.firstPause,
 		"backoff from %v to %v: the first pause is positive, and the longest not shorter", c.firstPause, c.longestPause)
@@ -169,7 +174,7 @@ func (c *config) connConfig(device fabric.Device, core int) rfp.ConnConfig {
 		cfg.Pinned, cfg.Mode = true, rfp.Fetch
 	case PathReply:
 		cfg.Pinned, cfg.Mode = true, rfp.Reply
-	case PathRFP:
+	case PathRFP, PathHerd:
 	}
 	if c.change != nil {
 		c.change(&cfg)

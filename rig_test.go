@@ -24,6 +24,7 @@ import (
 	"github.com/remora-kv/remora/fabric/provider"
 	"github.com/remora-kv/remora/internal/command"
 	"github.com/remora-kv/remora/rpc"
+	"github.com/remora-kv/remora/rpc/herd"
 	"github.com/remora-kv/remora/rpc/rfp"
 	"github.com/remora-kv/remora/store"
 )
@@ -132,6 +133,7 @@ type cache struct {
 	rig     *rig
 	welcome command.Welcome
 	srv     *rfp.Server
+	herd    *herd.Server
 	dev     fabric.Device
 	seed    atomic.Uint64 // of the map: it begins as that of welcome
 	parts   []partition
@@ -169,7 +171,7 @@ func (r *rig) serve(changes ...change) *cache {
 	n := instances.Add(1)
 	c := &cache{rig: r, welcome: command.Welcome{
 		Protocol: command.Protocol, Version: "test", Instance: n, Seed: n * 0x9E3779B97F4A7C15, Cores: 1,
-		MaxValue: 1 << 20, Engine: "map", Mode: "store", Fabric: r.fabric, Paths: []string{"rfp", "reply"},
+		MaxValue: 1 << 20, Engine: "map", Mode: "store", Fabric: r.fabric, Paths: []string{"rfp", "reply", "herd"},
 	}}
 	for _, f := range changes {
 		f(c)
@@ -184,11 +186,21 @@ func (r *rig) serve(changes ...change) *cache {
 		r.t.Fatal(err)
 	}
 	c.dev = dev
-	c.srv, err = rfp.NewServer(rfp.ServerConfig{
-		Device: dev, Cores: c.welcome.Cores, Serve: c.serve, MaxClients: c.most,
-		MaxMessage: c.welcome.MaxValue + command.MaxKey + 64,
+	c.herd, err = herd.NewServer(herd.ServerConfig{
+		Devices: []fabric.Device{dev}, Cores: c.welcome.Cores, Serve: c.serve, MaxClients: c.most,
+		Wake: func(core int) { c.srv.Wake(core) },
 	})
 	if err != nil {
+		r.t.Fatal(err)
+	}
+	cfg := rfp.ServerConfig{
+		Device: dev, Cores: c.welcome.Cores, Serve: c.serve, MaxClients: c.most,
+		MaxMessage: c.welcome.MaxValue + command.MaxKey + 64, Admit: c.herd.Admit,
+	}
+	for core := range cfg.Cores {
+		cfg.Guests = append(cfg.Guests, c.herd.Core(core))
+	}
+	if c.srv, err = rfp.NewServer(cfg); err != nil {
 		r.t.Fatal(err)
 	}
 	r.t.Cleanup(c.close)
@@ -202,6 +214,7 @@ func (r *rig) serve(changes ...change) *cache {
 func (c *cache) close() {
 	c.closed.Do(func() {
 		_ = c.srv.Close()
+		_ = c.herd.Close()
 		_ = c.dev.Close()
 	})
 }

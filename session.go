@@ -8,12 +8,12 @@ import (
 
 	"github.com/remora-kv/remora/internal/command"
 	"github.com/remora-kv/remora/rpc"
-	"github.com/remora-kv/remora/rpc/rfp"
 	"github.com/remora-kv/remora/store"
 )
 
 // ErrWindowFull says that the core of this key has as many operations of the
-// session on their way as it may have: take results with Next, then start again.
+// session on their way as it may have, or one that this one has to follow: take
+// results with Next, then start again.
 var ErrWindowFull = errors.New("remora: the window is full: take results first")
 
 // ErrPending says that this cannot be done while results of started operations
@@ -33,6 +33,14 @@ var ErrIdle = errors.New("remora: nothing was started")
 // results: those of one core in the order of the starts, those of different cores
 // in any order. Operations on one key are on one core.
 //
+// Operations on one key happen in the order of the starts, so a get sees every change
+// that the session started before it and none that it started after. So do operations
+// on different keys of one core, with one exception on PathHerd: a get of a value too
+// long for herd is repeated by rfp, when operations on other keys that were started
+// after it may have happened. There a change of a key whose get has no result yet, and
+// an operation that takes another way than those before it, is refused with
+// ErrWindowFull.
+//
 // A session belongs to one goroutine at a time, Close included.
 type Session struct {
 	dialer
@@ -45,6 +53,7 @@ type Session struct {
 	at      int // lane to look at first
 	direct  int // longest message that is written into a frame in place
 	scratch []byte
+	hash    uint64 // of the key of the present operation
 	closed  bool
 
 	fault   fault // of the present synchronous operation
@@ -59,7 +68,7 @@ type Session struct {
 
 // sessionLane is a connection with one core.
 type sessionLane struct {
-	conn  *rfp.Conn
+	conn  *coreConn
 	stale int // results that nobody waits for any more, before all others
 	// ring of the started operations
 	calls        []started
@@ -85,6 +94,9 @@ func (c *Client) Session(ctx context.Context, opts ...Option) (*Session, error) 
 	if err != nil {
 		return nil, err
 	}
+	if cfg.path == PathHerd {
+		cfg.batch = 1 // each operation is a request of its own
+	}
 	if cfg.clientOnly != "" {
 		return nil, fmt.Errorf("%w: %s is an option of clients", ErrInvalid, cfg.clientOnly)
 	}
@@ -106,7 +118,7 @@ func (c *Client) Session(ctx context.Context, opts ...Option) (*Session, error) 
 }
 
 // connectLanes makes all connections.
-func (s *Session) connectLanes(ctx context.Context, first *rfp.Conn, w *command.Welcome) error {
+func (s *Session) connectLanes(ctx context.Context, first *coreConn, w *command.Welcome) error {
 	conns, w, err := s.connectAll(ctx, &s.cfg, first, w)
 	if err != nil {
 		return err
@@ -115,7 +127,8 @@ func (s *Session) connectLanes(ctx context.Context, first *rfp.Conn, w *command.
 	s.welcome, s.seed, s.at, s.lanes = w, store.Seed(w.Seed), 0, make([]sessionLane, len(conns))
 	for i, conn := range conns {
 		s.lanes[i].conn = conn
-		s.lanes[i].calls = make([]started, conn.Window()*conn.Batch())
+		s.lanes[i].calls = make([]started, conn.rfp.Window()*conn.rfp.Batch())
+		conn.inOrder()
 	}
 	return nil
 }
@@ -164,12 +177,14 @@ func (s *Session) Counters() Counters {
 	return n
 }
 
-// laneOf returns the connection with the core that has the key.
+// laneOf returns the connection with the core that has the key, and notes its hash
+// where that is of use.
 func (s *Session) laneOf(key string) *sessionLane {
-	if len(s.lanes) == 1 {
+	if len(s.lanes) == 1 && s.cfg.path != PathHerd {
 		return &s.lanes[0]
 	}
-	return &s.lanes[store.PartitionOf(s.seed.HashString(key), len(s.lanes))]
+	s.hash = s.seed.HashString(key)
+	return &s.lanes[store.PartitionOf(s.hash, len(s.lanes))]
 }
 
 // over reports whether the session or its client was closed.
@@ -186,11 +201,11 @@ const defaultDirect = 2000
 // flat says that it is in memory of the session and has to be sent by send.
 func (s *Session) reserve(ln *sessionLane, op command.Proc, n int) (b []byte, flat bool, err error) {
 	if s.cfg.batch > 1 && ln.filling == 0 {
-		ln.mark = ln.conn.Stats().Frames
+		ln.mark = ln.conn.rfp.Stats().Frames
 	}
 	n += rpc.ProcSize
 	if n <= s.direct {
-		if b, err = ln.conn.Reserve(class, n); err == nil {
+		if b, err = ln.conn.reserve(op, s.hash, n); err == nil {
 			b[0], b[1] = byte(op), byte(op>>8)
 			return b[:rpc.ProcSize], false, nil
 		}
@@ -203,11 +218,11 @@ func (s *Session) reserve(ln *sessionLane, op command.Proc, n int) (b []byte, fl
 }
 
 // commit ends the message that reserve began. One that is flat goes on with body.
-func (s *Session) commit(ln *sessionLane, b, body []byte, flat bool) error {
+func (s *Session) commit(ln *sessionLane, op command.Proc, b, body []byte, flat bool) error {
 	if !flat {
-		return ln.conn.Commit()
+		return ln.conn.commit(op, s.hash)
 	}
-	err := ln.conn.SendGather(class, b, body)
+	err := ln.conn.sendLong(b, body)
 	if s.scratch = b; cap(b) > keepRequest {
 		s.scratch = nil
 	}

@@ -156,6 +156,7 @@ func (s *Session) reconnectLane(ctx context.Context, core int) error {
 	}
 	if sameServer(s.welcome, w) {
 		ln.conn = conn
+		conn.inOrder()
 	} else if err := s.connectLanes(ctx, conn, w); err != nil {
 		return err
 	}

@@ -37,7 +37,7 @@ func (s *Session) StartGet(tag uint64, key string) error {
 	}
 	b, flat, err := s.reserve(ln, command.Get, len(key))
 	if err == nil {
-		err = s.commit(ln, append(b, key...), nil, flat)
+		err = s.commit(ln, command.Get, append(b, key...), nil, flat)
 	}
 	return s.started(ln, command.Get, tag, err)
 }
@@ -61,7 +61,7 @@ func (s *Session) StartPut(tag uint64, key string, e Entry, cond Condition) erro
 		if flat {
 			value, apart = nil, e.Value // a long one is copied by the connection alone
 		}
-		err = s.commit(ln, command.AppendPut(b, key, value, &st), apart, flat)
+		err = s.commit(ln, command.Put, command.AppendPut(b, key, value, &st), apart, flat)
 	}
 	return s.started(ln, command.Put, tag, err)
 }
@@ -81,7 +81,7 @@ func (s *Session) startDelete(tag uint64, key string, version uint64) error {
 	}
 	b, flat, err := s.reserve(ln, command.Delete, command.DeleteOverhead(version)+len(key))
 	if err == nil {
-		err = s.commit(ln, command.AppendDelete(b, key, version), nil, flat)
+		err = s.commit(ln, command.Delete, command.AppendDelete(b, key, version), nil, flat)
 	}
 	return s.started(ln, command.Delete, tag, err)
 }
@@ -97,7 +97,7 @@ func (s *Session) StartIncr(tag uint64, key string, delta int64) error {
 	}
 	b, flat, err := s.reserve(ln, command.Incr, command.IncrOverhead+len(key))
 	if err == nil {
-		err = s.commit(ln, command.AppendIncr(b, key, delta), nil, flat)
+		err = s.commit(ln, command.Incr, command.AppendIncr(b, key, delta), nil, flat)
 	}
 	return s.started(ln, command.Incr, tag, err)
 }
@@ -117,7 +117,7 @@ func (s *Session) StartTouch(tag uint64, key string, ttl time.Duration) error {
 	}
 	b, flat, err := s.reserve(ln, command.Touch, command.TouchOverhead+len(key))
 	if err == nil {
-		err = s.commit(ln, command.AppendTouch(b, key, ms), nil, flat)
+		err = s.commit(ln, command.Touch, command.AppendTouch(b, key, ms), nil, flat)
 	}
 	return s.started(ln, command.Touch, tag, err)
 }
@@ -178,7 +178,7 @@ func (s *Session) Pending() int { return s.pending }
 func (s *Session) Flush() {
 	for i := range s.lanes {
 		if ln := &s.lanes[i]; ln.count != 0 && ln.conn != nil {
-			_ = ln.conn.Flush()
+			ln.conn.Flush()
 			ln.filling = 0
 		}
 	}
@@ -232,7 +232,7 @@ func (s *Session) take(ln *sessionLane, r *Result) bool {
 // takeLost returns the result of an operation whose connection was lost.
 func (s *Session) takeLost(ln *sessionLane, r *Result, why error) {
 	// The frame that was being filled when nothing had been sent since never left.
-	sent := ln.count > ln.filling || ln.conn.Stats().Frames != ln.mark
+	sent := ln.count > ln.filling || ln.conn.rfp.Stats().Frames != ln.mark
 	call := ln.pop()
 	s.pending--
 	if s.fault = faultSent; !sent {

@@ -186,7 +186,7 @@ func (s *Session) finish(ctx context.Context, ln *sessionLane, op command.Proc, 
 	if err != nil {
 		return Result{Err: err}
 	}
-	if err := ln.conn.Flush(); err != nil {
+	if err := ln.conn.flush(); err != nil {
 		s.forget(ln)
 		s.broken(ln, err)
 		return Result{Err: s.lost(op, false, err)}

@@ -27,6 +27,15 @@ func TestStarted(t *testing.T) {
 				}
 			})
 		}
+		for _, window := range []int{1, 4, 16} {
+			t.Run(fmt.Sprintf("%s/herd/window=%d", name, window), func(t *testing.T) {
+				r := newRig(t, name)
+				s := r.serve(cores(2))
+				for _, policy := range []fabric.Policy{fabric.Adaptive, fabric.Busy} {
+					testStarted(t, s, session(t, r.dial(remora.WithPath(remora.PathHerd)), remora.WithWindow(window), remora.WithPolicy(policy)))
+				}
+			})
+		}
 	}
 }
 
@@ -39,7 +48,7 @@ func testStarted(t *testing.T, s *cache, ss *remora.Session) {
 	for i := range 20 {
 		for core := range 2 {
 			key := s.keyOn(core, fmt.Sprint("key ", i%5, " "))
-			value := describe(key, uint64(i), i*50)
+			value := describe(key, uint64(i), i*150) // the longer ones fit neither frames nor herd
 			p.start(ctx, core, func(tag uint64) error { return ss.StartDelete(tag, key) }, nil)
 			p.start(ctx, core, func(tag uint64) error { return ss.StartGet(tag, key) }, func(r *remora.Result) bool {
 				return errors.Is(r.Err, remora.ErrNotFound)

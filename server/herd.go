@@ -30,13 +30,17 @@ func (s *Server) makeHerd() error {
 	s.herd, err = herd.NewServer(herd.ServerConfig{
 		Devices: devices, Serve: s.serve, Expect: s.expectHash, Cores: s.cfg.Cores,
 		Wake:       func(core int) { s.rfp.Wake(core) },
-		MaxClients: s.cfg.MaxClients, Log: s.cfg.Log,
+		MaxClients: s.herdClients(s.cfg.MaxClients), Log: s.cfg.Log,
 	})
 	if err == nil {
 		s.welcome.Paths = append(s.welcome.Paths, pathHerd)
 	}
 	return err
 }
+
+// herdClients is how many clients of herd there are when each core takes n: a client has a
+// connection for each core, or one for all.
+func (s *Server) herdClients(n int) int { return min(n*s.cfg.Cores, maxClients) }
 
 // inviteHerd makes herd a guest of rfp.
 func (s *Server) inviteHerd(cfg *rfp.ServerConfig) {

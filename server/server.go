@@ -137,7 +137,7 @@ func (s *Server) SetMaxClients(n int) error {
 	if err := s.rfp.SetMaxClients(n); err != nil || s.herd == nil {
 		return err
 	}
-	return s.herd.SetMaxClients(n)
+	return s.herd.SetMaxClients(s.herdClients(n))
 }
 
 // place is an address to listen on, and the device that it is an address of.

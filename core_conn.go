@@ -1,0 +1,277 @@
+package remora
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"time"
+
+	"github.com/remora-kv/remora/internal/command"
+	"github.com/remora-kv/remora/rpc"
+	"github.com/remora-kv/remora/rpc/driver"
+	"github.com/remora-kv/remora/rpc/herd"
+	"github.com/remora-kv/remora/rpc/rfp"
+)
+
+// coreConn is the connection with one core: that of rfp, and on PathHerd one of herd
+// beside it, which takes all that is short. It belongs to one goroutine at a time, but
+// for Wake and Disconnect.
+//
+// Operations are answered in the order in which they were sent, whatever way they
+// take: what takes another way than those before it is sent when they have their
+// results (R6).
+type coreConn struct {
+	rfp  *rfp.Driven
+	herd *herd.Conn // nil on other paths
+	lane *herd.Lane
+	long bool // what was reserved is in a frame of rfp
+	// again says that the oldest operation is a get that rfp repeats, because its
+	// result did not fit herd.
+	again bool
+	gets  *gets // of herd, nil for callers who do not care for their order
+}
+
+// reserve returns room for n bytes of a message, which commit sends. hash is that of
+// the key.
+func (c *coreConn) reserve(op command.Proc, hash uint64, n int) ([]byte, error) {
+	if c.lane == nil {
+		return c.rfp.Reserve(class, n)
+	}
+	if c.long = n > c.herd.MaxMessage(); c.long {
+		if c.lane.Outstanding() != 0 {
+			return nil, rpc.ErrWindowFull
+		}
+		return c.rfp.Reserve(class, n)
+	}
+	if c.rfp.Outstanding() != 0 || !c.gets.admit(op, hash) {
+		return nil, rpc.ErrWindowFull
+	}
+	b, err := c.lane.Reserve(hash, n)
+	if errors.Is(err, rpc.ErrWindowFull) && c.lane.Outstanding() == 0 {
+		c.lane.Settle() // no result will make room
+		b, err = c.lane.Reserve(hash, n)
+	}
+	return b, err
+}
+
+// commit sends the message that was reserved.
+func (c *coreConn) commit(op command.Proc, hash uint64) error {
+	if c.lane == nil || c.long {
+		return c.rfp.Commit()
+	}
+	err := c.lane.Commit()
+	if err == nil {
+		c.gets.sent(op, hash)
+	}
+	return err
+}
+
+// sendLong sends a message that fits no frame.
+func (c *coreConn) sendLong(head, body []byte) error {
+	if c.lane != nil && c.lane.Outstanding() != 0 {
+		return rpc.ErrWindowFull
+	}
+	return c.rfp.SendGather(class, head, body)
+}
+
+// Send implements driver.Conn.
+func (c *coreConn) Send(m *driver.Message) error {
+	n := rpc.ProcSize + len(m.Head) + len(m.Body)
+	if c.lane == nil || n > c.herd.MaxMessage() {
+		if c.lane != nil && c.lane.Outstanding() != 0 {
+			return rpc.ErrWindowFull
+		}
+		return c.rfp.Send(m)
+	}
+	b, err := c.reserve(command.Proc(m.Proc), m.Hint, n)
+	if err != nil {
+		return err
+	}
+	binary.LittleEndian.PutUint16(b, m.Proc)
+	copy(b[rpc.ProcSize+copy(b[rpc.ProcSize:], m.Head):], m.Body)
+	return c.commit(command.Proc(m.Proc), m.Hint)
+}
+
+// flush sends what waits in a frame. Its error says that this was not sent.
+func (c *coreConn) flush() error {
+	if c.lane != nil && c.rfp.Outstanding() == 0 {
+		return nil
+	}
+	return c.rfp.Conn.Flush()
+}
+
+// Flush implements driver.Conn.
+func (c *coreConn) Flush() { _ = c.flush() }
+
+// Next implements driver.Conn.
+func (c *coreConn) Next() (result []byte, err error, ok bool) { //nolint:revive // as in driver.Conn
+	if c.byRFP() {
+		result, err, ok = c.rfp.Next()
+		c.again = c.again && !ok
+		return result, err, ok
+	}
+	if !c.lane.Ready() && !c.herd.Poll() {
+		return nil, nil, false
+	}
+	result, err, ok = c.lane.Next()
+	if ok {
+		c.gets.taken()
+	}
+	if err != nil && c.tooLong(err) {
+		return c.repeat()
+	}
+	return result, err, ok
+}
+
+// byRFP reports whether the next result comes by rfp.
+func (c *coreConn) byRFP() bool { return c.lane == nil || c.again || c.lane.Outstanding() == 0 }
+
+// tooLong reports whether the result of the last call by herd did not fit, and the call
+// can be repeated.
+func (c *coreConn) tooLong(err error) bool {
+	e, ok := callFailed(err)
+	return ok && e.Code == rpc.CodeTooLarge && idempotent(command.Proc(binary.LittleEndian.Uint16(c.lane.Request())))
+}
+
+// repeat sends the call whose result was taken last by rfp, and returns its result if it
+// is there at once.
+func (c *coreConn) repeat() (result []byte, err error, ok bool) { //nolint:revive // as in driver.Conn
+	if err := c.rfp.Conn.Send(class, c.lane.Request()); err != nil {
+		return nil, err, true
+	}
+	c.Flush()
+	c.again = true
+	return c.Next()
+}
+
+// Poll implements driver.Conn.
+func (c *coreConn) Poll() bool {
+	switch {
+	case c.lane == nil:
+		return c.rfp.Poll()
+	case !c.byRFP() || c.rfp.Outstanding() == 0:
+		return c.herd.Poll()
+	}
+	// Requests of herd may have to be sent again meanwhile.
+	return c.rfp.Poll() || c.herd.Poll() && c.herd.Err() != nil
+}
+
+// Wait waits until there is something for Next, or for the given time.
+func (c *coreConn) Wait(timeout time.Duration) bool {
+	if c.byRFP() {
+		return c.rfp.Wait(timeout)
+	}
+	return c.herd.Wait(timeout)
+}
+
+// WaitMore implements driver.Conn.
+func (c *coreConn) WaitMore(more func() bool, nap time.Duration) {
+	if c.lane == nil || c.rfp.Outstanding() != 0 {
+		c.rfp.WaitMore(more, nap)
+	} else {
+		c.herd.WaitMore(more, nap)
+	}
+}
+
+// Wake implements driver.Conn.
+func (c *coreConn) Wake() {
+	c.rfp.Wake()
+	if c.herd != nil {
+		c.herd.Wake()
+	}
+}
+
+// Err implements driver.Conn.
+func (c *coreConn) Err() error {
+	if err := c.rfp.Err(); err != nil || c.herd == nil {
+		return err
+	}
+	return c.herd.Err()
+}
+
+// Disconnect implements driver.Conn.
+func (c *coreConn) Disconnect() {
+	c.rfp.Disconnect()
+	if c.herd != nil {
+		c.herd.Disconnect()
+	}
+}
+
+// Close implements driver.Conn.
+func (c *coreConn) Close() error {
+	err := c.rfp.Close()
+	if c.herd != nil {
+		err = errors.Join(err, c.herd.Close())
+	}
+	return err
+}
+
+// dialHerd connects with the core of c by herd, too.
+func (c *coreConn) dialHerd(ctx context.Context, d *dialer, cfg *config) error {
+	h, err := herd.Dial(ctx, d.addr, herd.ConnConfig{
+		Device: d.device, Window: min(cfg.window, maxHerdWindow), First: c.rfp.Core(), Count: 1, Policy: cfg.policy,
+	})
+	if err != nil {
+		return err
+	}
+	c.herd, c.lane = h, h.Lane(c.rfp.Core())
+	return nil
+}
+
+// maxHerdWindow is the largest window of herd.
+const maxHerdWindow = 64
+
+// inOrder has operations on one key happen in the order in which they are sent.
+func (c *coreConn) inOrder() {
+	if c.herd != nil {
+		c.gets = &gets{hashes: make([]uint64, c.herd.Window())}
+	}
+}
+
+// gets knows which keys are being got by herd. A get whose result does not fit is
+// repeated, when operations that were sent after it have happened: so no change of its
+// key is sent before its result is there. The zero value is of nobody who cares.
+type gets struct {
+	hashes       []uint64 // ring: of operations without a result, 0 of those that are no gets
+	first, count int
+}
+
+// admit reports whether an operation can be sent.
+func (g *gets) admit(op command.Proc, hash uint64) bool {
+	if g == nil || op == command.Get {
+		return true
+	}
+	for i := range g.count {
+		if g.hashes[g.at(i)] == hash|1 {
+			return false
+		}
+	}
+	return true
+}
+
+func (g *gets) at(i int) int {
+	if i += g.first; i >= len(g.hashes) {
+		i -= len(g.hashes)
+	}
+	return i
+}
+
+// sent notes an operation that was sent.
+func (g *gets) sent(op command.Proc, hash uint64) {
+	if g == nil {
+		return
+	}
+	if hash |= 1; op != command.Get {
+		hash = 0
+	}
+	g.hashes[g.at(g.count)] = hash
+	g.count++
+}
+
+// taken notes that the oldest has its result.
+func (g *gets) taken() {
+	if g != nil {
+		g.first = g.at(1)
+		g.count--
+	}
+}
