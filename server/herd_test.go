@@ -2,15 +2,18 @@ package server_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/remora-kv/remora"
 	"github.com/remora-kv/remora/fabric"
 	"github.com/remora-kv/remora/fabric/faults"
 	"github.com/remora-kv/remora/internal/cachetest"
@@ -191,6 +194,78 @@ func TestHerdCountsOnceUnderLoss(t *testing.T) {
 			t.Errorf("%d counts make %d, %v", (clients+1)*each, sum, err)
 		}
 	})
+}
+
+// Each change is made once by clients and sessions of many goroutines, though a tenth of
+// all messages is lost: every increment and every exchange counts one, and a version is
+// exchanged by one of them.
+func TestHerdChangesOnceUnderLoss(t *testing.T) {
+	eachFabric(t, func(t *testing.T, r *rig) {
+		plan, err := faults.ParsePlan("seed=7; uc.drop=10%; ud.drop=10%; ud.dup=10%,1ms; ud.reorder=10%,by=2")
+		if err != nil {
+			t.Fatal(err)
+		}
+		bad := func(d fabric.Device) fabric.Device { return faults.Wrap(d, plan) }
+		r.start(r.config().Behind(bad))
+		ctx := testContext(t)
+		c := dialOn(t, r.url, bad(r.device()), remora.WithPath(remora.PathHerd))
+		for _, key := range []string{"sum", "exchanged"} {
+			if _, err := c.Set(ctx, key, []byte("0"), 0); err != nil {
+				t.Fatal(err)
+			}
+		}
+		members := []operations{c, c, c, session(t, c), session(t, c)}
+		each := scaled(100)
+		var wg sync.WaitGroup
+		for i, o := range members {
+			wg.Go(func() {
+				for n := range each {
+					if err := changeOnce(ctx, o, fmt.Sprint("own ", i, " ", n)); err != nil {
+						t.Error(err)
+						return
+					}
+				}
+			})
+		}
+		wg.Wait()
+		for _, key := range []string{"sum", "exchanged"} {
+			if got, err := r.dial().Get(ctx, key); err != nil || string(got) != fmt.Sprint(len(members)*each) {
+				t.Errorf("%s: %d changes make %s, %v", key, len(members)*each, got, err)
+			}
+		}
+	})
+}
+
+// changeOnce makes a change of each kind: it counts one to the sum, one to what is
+// exchanged, and adds and deletes a key of its own.
+func changeOnce(ctx context.Context, o operations, own string) error {
+	if _, err := o.Incr(ctx, "sum", 1); err != nil {
+		return fmt.Errorf("incr: %w", err)
+	}
+	for {
+		item, err := o.GetItem(ctx, "exchanged")
+		if err != nil {
+			return fmt.Errorf("get: %w", err)
+		}
+		n, err := strconv.Atoi(string(item.Value))
+		if err != nil {
+			return err
+		}
+		next := remora.Entry{Value: []byte(strconv.Itoa(n + 1))}
+		if _, err = o.Put(ctx, "exchanged", next, remora.IfVersion(item.Version)); err == nil {
+			break
+		}
+		if !errors.Is(err, remora.ErrChanged) {
+			return fmt.Errorf("cas: %w", err)
+		}
+	}
+	if _, err := o.Put(ctx, own, remora.Entry{Value: []byte(own)}, remora.IfAbsent()); err != nil { // a second time it would be there
+		return fmt.Errorf("add: %w", err)
+	}
+	if err := o.Delete(ctx, own); err != nil { // and then not
+		return fmt.Errorf("delete: %w", err)
+	}
+	return nil
 }
 
 // The server says that it offers herd, and what it did.

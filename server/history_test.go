@@ -75,6 +75,16 @@ func (c *crowd) joinAll(dial func(...remora.Option) *remora.Client) {
 	c.join(sessionPatiently(c.t, shared, remora.WithPath(remora.PathFetch)))
 	c.joinAhead(sessionPatiently(c.t, shared, remora.WithWindow(4), remora.WithBatch(4)), 8)
 	c.joinAhead(sessionPatiently(c.t, reply, remora.WithWindow(8)), 5)
+	c.joinHerd(dial)
+}
+
+// joinHerd adds some that travel by herd.
+func (c *crowd) joinHerd(dial func(...remora.Option) *remora.Client) {
+	herd := dial(append(patient(), remora.WithPath(remora.PathHerd))...)
+	c.join(herd)
+	c.join(herd)
+	c.join(sessionPatiently(c.t, herd))
+	c.joinAhead(sessionPatiently(c.t, herd, remora.WithWindow(8)), 6)
 }
 
 // check waits for all and checks the history, with a last look at every key.
@@ -145,7 +155,7 @@ func TestHistoryOfBrokenConnections(t *testing.T) {
 				c := newCrowd(t, 5, scaled(100))
 				n := uint64(0)
 				// Where there are fewer operations, more of them fail.
-				often := fmt.Sprintf("rc.break=%d.%d%%; rc.lose=%[1]d.%[2]d%%", slowness/10, slowness%10)
+				often := fmt.Sprintf("rc.break=%d.%d%%; rc.lose=%[1]d.%[2]d%%; uc.break=%[1]d.%[2]d%%", slowness/10, slowness%10)
 				plan := func(text string) *faults.Plan {
 					n++
 					p, err := faults.ParsePlan(fmt.Sprintf("seed=%d; %s; %s", c.seed+n, often, text))
@@ -171,6 +181,52 @@ func TestHistoryOfBrokenConnections(t *testing.T) {
 					again += client.Counters().Reconnects
 				}
 				t.Logf("%d connections were made anew", again)
+			})
+		}
+	})
+}
+
+// So it has while messages of herd are lost, come twice or in another order, on both
+// ways: each change is made once, and none is answered with what belongs to another.
+func TestHistoryUnderLoss(t *testing.T) {
+	eachFabric(t, func(t *testing.T, r *rig) {
+		for name, text := range map[string]string{
+			"little": "uc.drop=1%; ud.drop=1%",
+			"much":   "uc.drop=10%; ud.drop=10%",
+			"bursts": "uc.drop=2%,burst=8; ud.drop=2%,burst=8",
+			"copies": "ud.drop=2%; ud.dup=20%,1ms",
+			"mixed":  "uc.drop=5%; uc.delay=2%,1ms; ud.drop=5%; ud.dup=10%,1ms; ud.reorder=10%,by=3",
+			"late":   "ud.dup=30%,5ms; ud.delay=10%,2ms",
+		} {
+			t.Run(name, func(t *testing.T) {
+				r := newRig(t, r.fabric)
+				c := newCrowd(t, 4, scaled(100))
+				var devices []*faults.Device
+				bad := func(d fabric.Device) fabric.Device {
+					plan, err := faults.ParsePlan(fmt.Sprintf("seed=%d; %s", c.seed+uint64(len(devices)), text))
+					if err != nil {
+						t.Fatal(err)
+					}
+					devices = append(devices, faults.Wrap(d, plan))
+					return devices[len(devices)-1]
+				}
+				r.start(r.config().Behind(bad))
+				dial := func(opts ...remora.Option) *remora.Client { return dialOn(t, r.url, bad(r.device()), opts...) }
+				c.joinHerd(dial)
+				c.joinHerd(dial)
+				c.join(r.dial(patient()...))
+				c.start()
+				c.check(r.dial())
+				if lost := c.history.Count(cachetest.Unknown) + c.history.Count(cachetest.Unavailable); lost != 0 {
+					t.Errorf("%d operations have no outcome, though no connection broke", lost)
+				}
+				struck := 0
+				for _, dev := range devices {
+					struck += len(dev.Stats().Struck)
+				}
+				if struck == 0 {
+					t.Error("there were no faults")
+				}
 			})
 		}
 	})
