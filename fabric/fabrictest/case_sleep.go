@@ -473,7 +473,7 @@ func dozeBell(t *trial) {
 	p.a.mem.putWord(request, 0)
 	p.a.mem.putWord(flag, 0)
 	n := t.times(1500)
-	flagWord, requestWord := wordAt(p.a.mem.Bytes()[flag:]), wordAt(p.a.mem.Bytes()[request:])
+	flagWord, requestWord := fence.Word(p.a.mem.Bytes(), flag), fence.Word(p.a.mem.Bytes(), request)
 	var served atomic.Uint64
 	w := t.waiter(p.a.dev, fabric.WaitConfig{
 		CQs: p.a.cqs, Spin: time.Nanosecond,

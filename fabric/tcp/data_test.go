@@ -143,7 +143,7 @@ func TestHundredsOfConnections(t *testing.T) {
 	}
 	b.ok(conns)
 	for i := range conns {
-		if v := fence.Observe64(wordAt(a.mem.Bytes()[32768+i*8:])); v != uint64(i)+1001 {
+		if v := fence.Observe64(fence.Word(a.mem.Bytes(), 32768+i*8)); v != uint64(i)+1001 {
 			t.Errorf("word %d is %d", i, v)
 		}
 	}
@@ -211,8 +211,8 @@ func TestAddressOrder(t *testing.T) {
 		for !done.Load() {
 			j := rng.IntN(words)
 			i := rng.IntN(j + 1)
-			later := fence.Observe64(wordAt(mem[8*j:]))
-			if earlier := fence.Observe64(wordAt(mem[8*i:])); earlier < later {
+			later := fence.Observe64(fence.Word(mem, 8*j))
+			if earlier := fence.Observe64(fence.Word(mem, 8*i)); earlier < later {
 				t.Errorf("word %d was of generation %d when word %d already was of %d", i, earlier, j, later)
 				return
 			}

@@ -193,7 +193,7 @@ func (q *conn) executeAtomic(f *frame) error {
 	if err != nil {
 		return err
 	}
-	word := wordAt(mem)
+	word := fence.Word(mem, 0)
 	var old uint64
 	op := fabric.OpCmpSwap
 	if f.kind == kindFetchAdd {

@@ -4,6 +4,7 @@ import (
 	"sync/atomic"
 
 	"github.com/remora-kv/remora/fabric"
+	"github.com/remora-kv/remora/internal/fence"
 )
 
 // chunk is a tenant at one core: its slots, and the replies to what was in them. The
@@ -56,7 +57,7 @@ func newChunk(t *tenant, lane int) *chunk {
 	for i := range size.window {
 		at := size.slotAt(lane, i)
 		mem := requests[at : at+size.slot : at+size.slot]
-		ch.slots = append(ch.slots, requestSlot{stamp: wordAt(mem, size.slot+stampAt), mem: mem})
+		ch.slots = append(ch.slots, requestSlot{stamp: fence.Word(mem, size.slot+stampAt), mem: mem})
 		off := size.replyAt(lane, i)
 		end := off + headerSize + size.message()
 		ch.replies = append(ch.replies, reply{off: off, mem: replies[off:end:end]})

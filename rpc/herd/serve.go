@@ -18,7 +18,7 @@ func (c *Core) take(ch *chunk) bool {
 		r.again = 0
 	}
 	mem := ch.slots[ch.slot].mem
-	length := fence.Observe64(wordAt(mem, len(mem)+lengthAt))
+	length := fence.Observe64(fence.Word(mem, len(mem)+lengthAt))
 	n := int(length & 0xFFFF)
 	if length>>16 != 0 || n > ch.tenant.size.message() {
 		c.cut(ch, fmt.Sprintf("a request of %#x bytes, agreed were %d", length, ch.tenant.size.message()))
@@ -26,7 +26,7 @@ func (c *Core) take(ch *chunk) bool {
 	}
 	t := c.pipe.at(c.pipe.count)
 	t.chunk, t.slot, t.number = ch, ch.slot, ch.number
-	t.hash = fence.Observe64(wordAt(mem, len(mem)+keyhashAt))
+	t.hash = fence.Observe64(fence.Word(mem, len(mem)+keyhashAt))
 	t.msg = t.buf[:n]
 	at := len(mem) - trailerSize
 	fence.CopyIn(t.msg, mem[at-n:at])

@@ -50,9 +50,9 @@ func (c *core) place(s *session, f *waitingFrame) {
 	}
 	fence.CopyOut(slot[wire.ResultHeader:], payload)
 	if push != Fetch {
-		fence.Publish64(wordAt(slot, wire.PushedTail(len(payload))), wire.Tail(n))
+		fence.Publish64(fence.Word(slot, wire.PushedTail(len(payload))), wire.Tail(n))
 	}
-	fence.Publish64(wordAt(slot, 0), uint64(wire.MakeWord0(n, len(payload), wire.ResultAux(nanos, f.last))))
+	fence.Publish64(fence.Word(slot, 0), uint64(wire.MakeWord0(n, len(payload), wire.ResultAux(nanos, f.last))))
 	s.produced = n
 	if s.answerAt += s.answerStride; s.answerAt == len(s.answerMem) {
 		s.answerAt = 0
@@ -94,7 +94,7 @@ func (c *core) push(s *session, n uint64, at, length int, mode Mode) {
 // told looks how many results the client has taken, and reports whether that
 // can be.
 func (s *session) told() bool {
-	return s.take(uint32(fence.Observe64(wordAt(s.reqs.Bytes(), takenAt))))
+	return s.take(uint32(fence.Observe64(fence.Word(s.reqs.Bytes(), takenAt))))
 }
 
 // resume places frames that waited for room.

@@ -77,7 +77,7 @@ func (c *Conn) fetched(slot int) {
 	if m < c.next {
 		return // it was pushed meanwhile
 	}
-	w := wire.Word0(wordAt(c.landing, slot*c.stride).Load())
+	w := wire.Word0(fence.Word(c.landing, slot*c.stride).Load())
 	if w.Is(m) {
 		c.landed[slot] = m
 		if m == c.next {

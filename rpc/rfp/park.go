@@ -54,7 +54,7 @@ func (c *core) requested(s *session) bool {
 
 // nextWord is the first word of the next answer slot.
 func (s *session) nextWord() *atomic.Uint64 {
-	return wordAt(s.answerMem, s.answerAt)
+	return fence.Word(s.answerMem, s.answerAt)
 }
 
 // unpark looks at a session again, and takes the announcement back: a client that

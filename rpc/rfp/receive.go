@@ -123,7 +123,7 @@ func (r *receiver) init(g *rings, landingAt, wordsAt int, local, replies []byte,
 	r.landing, r.pushed = local[landingAt:wordsAt], replies
 	r.wanted, r.landed, r.asked = make([]uint64, g.results), make([]uint64, g.results), make([]int, g.results)
 	for n := range g.results {
-		r.replyWord = append(r.replyWord, wordAt(replies, g.resultAt(uint64(n+1))))
+		r.replyWord = append(r.replyWord, fence.Word(replies, g.resultAt(uint64(n+1))))
 	}
 }
 
@@ -203,7 +203,7 @@ func (c *Conn) takePush(w wire.Word0) bool {
 		return true
 	}
 	at := c.slot * c.stride
-	if fence.Observe64(wordAt(c.pushed[at:], wire.PushedTail(size))) != wire.Tail(c.next) {
+	if fence.Observe64(fence.Word(c.pushed[at:], wire.PushedTail(size))) != wire.Tail(c.next) {
 		return false
 	}
 	fence.Count(&c.stats.replies, 1)
@@ -229,7 +229,7 @@ func (c *Conn) takeLanded() {
 		return
 	}
 	at := c.slot * c.stride
-	w := wire.Word0(wordAt(c.landing, at).Load())
+	w := wire.Word0(fence.Word(c.landing, at).Load())
 	size := w.Size()
 	if size > c.rings.payload {
 		c.fail(fmt.Errorf("a result frame of %d bytes, agreed were %d: %w", size, c.rings.payload, rpc.ErrProtocol))

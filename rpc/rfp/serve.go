@@ -26,7 +26,7 @@ func (c *core) serve(s *session) bool {
 	// It comes before the look at the tail, which is a moment behind.
 	at := s.answerAt
 	fence.ExpectLines(s.answerMem[at : at+min(wire.ResultBytes(size), s.answerStride)])
-	if fence.Observe64(wordAt(slot.mem, wire.TailOffset(size))) != wire.Tail(s.number) {
+	if fence.Observe64(fence.Word(slot.mem, wire.TailOffset(size))) != wire.Tail(s.number) {
 		return false // the rest is on its way
 	}
 	in := c.in[:8+size]

@@ -109,7 +109,7 @@ func newSession(c *core, dev fabric.Device, h *wire.Hello) (*session, error) {
 	mem := s.reqs.Bytes()
 	for n := range s.rings.window {
 		at := s.rings.requestAt(uint64(n + 1))
-		s.slots = append(s.slots, requestSlot{word: wordAt(mem, at), mem: mem[at : at+s.rings.requestStride()]})
+		s.slots = append(s.slots, requestSlot{word: fence.Word(mem, at), mem: mem[at : at+s.rings.requestStride()]})
 	}
 	slots := s.rings.resultBytes()
 	s.answerMem, s.bulkOut, s.answerStride = s.answers.Bytes()[:slots], s.answers.Bytes()[slots:], s.rings.resultStride()

@@ -63,7 +63,7 @@ func (s *Server) Sessions(core int) []SessionStats {
 }
 
 func (s *session) describe() SessionStats {
-	choice := unpackChoice(fence.Observe64(wordAt(s.reqs.Bytes(), choiceAt)))
+	choice := unpackChoice(fence.Observe64(fence.Word(s.reqs.Bytes(), choiceAt)))
 	d := SessionStats{
 		Fabric: s.port.dev.Fabric(), Peer: s.peer.Addr, Calls: s.calls,
 		Window: s.rings.window, Batch: int(s.batch), R: choice.R, F: choice.F,
