@@ -76,7 +76,8 @@ type QP interface {
 	// Peer says who is at the other end. Zero on UD.
 	Peer() Peer
 	// Address returns what a peer gives to NewAddressHandle to reach this
-	// datagram queue pair; at most 128 bytes. Nil on RC and UC.
+	// datagram queue pair; at most 128 bytes. Nil on RC and UC, and where it cannot be
+	// had: then the queue pair is in StateError, and Err says why.
 	Address() []byte
 	// Counters returns what this queue pair has done and had done to it.
 	Counters() Counters

@@ -181,7 +181,11 @@ func (c *Conn) prepare() (err error) {
 // introduce tells the server where replies go, until all cores have welcomed us.
 func (c *Conn) introduce(ctx context.Context) error {
 	at := c.lanes[0].letterAt + len(c.lanes)*letterSize
-	n := putIntroduction(c.local.Bytes()[at:at+letterSize], c.ud.Address())
+	address := c.ud.Address()
+	if address == nil {
+		return fmt.Errorf("nobody can send to it: %w", c.ud.Err())
+	}
+	n := putIntroduction(c.local.Bytes()[at:at+letterSize], address)
 	welcomed := func() bool { return c.pollAll() || c.missing() == 0 }
 	for pause := introducePause; c.missing() != 0; pause = min(2*pause, maxIntroducePause) {
 		if c.sender.reusable(c, c.sender.letter) {

@@ -54,10 +54,6 @@ func (p *Domain) NewUD(cfg fabric.QPConfig) (fabric.QP, error) {
 	if err != nil {
 		return nil, err
 	}
-	if q.address, err = p.core.provider.GramAddress(q); err != nil {
-		q.Abandon()
-		return nil, err
-	}
 	q.Start(nil)
 	return q, nil
 }

@@ -74,7 +74,12 @@ type QP struct {
 
 	peerPrivate []byte
 	peer        fabric.Peer
-	address     []byte
+
+	// reach guards the address, which is made when somebody first asks for it: who only
+	// sends datagrams needs none, and on shm it is a file.
+	reach   sync.Mutex
+	address []byte
+	named   bool
 }
 
 // NewQP makes a queue pair that is not connected yet. It must be followed by
@@ -212,7 +217,32 @@ func (q *QP) PeerPrivate() []byte { return q.peerPrivate }
 func (q *QP) Peer() fabric.Peer { return q.peer }
 
 // Address implements fabric.QP.
-func (q *QP) Address() []byte { return q.address }
+func (q *QP) Address() []byte {
+	if q.transport != fabric.UD {
+		return nil
+	}
+	q.reach.Lock()
+	defer q.reach.Unlock()
+	if !q.named {
+		q.named = true
+		address, err := q.core.provider.GramAddress(q)
+		if err != nil {
+			q.PeerGone(err)
+		}
+		q.address = address
+	}
+	return q.address
+}
+
+// unreach takes the address back. Nobody gets one from now on.
+func (q *QP) unreach() {
+	q.reach.Lock()
+	defer q.reach.Unlock()
+	if q.named {
+		q.core.provider.GramClosed(q)
+	}
+	q.named = true
+}
 
 // fall leaves StateReady, for the given reason. It reports whether it did and
 // the rest is the caller's: before Start there is nothing to settle yet, and
@@ -334,7 +364,7 @@ func (q *QP) Close() error {
 	q.recv.attend()
 	q.recv.unlisten(&q.in)
 	if q.transport == fabric.UD {
-		q.core.provider.GramClosed(q)
+		q.unreach()
 		q.closeGrams()
 	}
 	if q.inBacklog {
