@@ -13,6 +13,9 @@ const (
 	pathHerd  = "herd"
 )
 
+// HerdWindow is how many operations a client of herd can have on their way to each core.
+const HerdWindow = 16
+
 // makeHerd makes the path herd on the devices that can have it: its cores are guests of
 // those of rfp, so that a partition has one owner whatever the path (V1). Without such
 // a device there is none.
@@ -30,6 +33,7 @@ func (s *Server) makeHerd() error {
 	s.herd, err = herd.NewServer(herd.ServerConfig{
 		Devices: devices, Serve: s.serve, Expect: s.expectHash, Cores: s.cfg.Cores,
 		Wake:       func(core int) { s.rfp.Wake(core) },
+		Window:     HerdWindow,
 		MaxClients: s.herdClients(s.cfg.MaxClients), Log: s.cfg.Log,
 	})
 	if err == nil {

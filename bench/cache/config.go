@@ -22,15 +22,18 @@ var ErrUsage = usage.Err
 const (
 	PathRFP       = "rfp"       // results are fetched, and pushed while the server is slow
 	PathReply     = "reply"     // results are always pushed
+	PathHerd      = "herd"      // requests by UC, results by UD
 	PathMemcached = "memcached" // memcached itself
 	PathRedis     = "redis"     // redis-server itself
 )
 
 // Paths returns the names of all paths.
-func Paths() []string { return []string{PathRFP, PathReply, PathMemcached, PathRedis} }
+func Paths() []string { return append(ourPaths(), PathMemcached, PathRedis) }
+
+func ourPaths() []string { return []string{PathRFP, PathReply, PathHerd} }
 
 // isOurs reports whether a path is one of Remora.
-func isOurs(path string) bool { return path == PathRFP || path == PathReply }
+func isOurs(path string) bool { return slices.Contains(ourPaths(), path) }
 
 // The distributions.
 const (
@@ -206,7 +209,7 @@ func (c *Config) checkTargets(errs *usage.Faults) {
 			errs.Add("--server %s: choose the path with --path", c.Server)
 		}
 		if slices.ContainsFunc(c.Paths, func(p string) bool { return !isOurs(p) }) {
-			errs.Add("--server is one of Remora: use --path %s or %s with it", PathRFP, PathReply)
+			errs.Add("--server is one of Remora: use --path %s with it", strings.Join(ourPaths(), " or "))
 		}
 	} else if c.NoLoad {
 		errs.Add("--no-load is for a server that has the keys already: give it with --server")

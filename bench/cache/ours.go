@@ -163,6 +163,9 @@ func (t *ours) look(ctx context.Context) (g glance, err error) {
 	for i := range core.Sessions {
 		t.window = max(t.window, core.Sessions[i].Window)
 	}
+	if t.c.Path == PathHerd {
+		t.window = server.HerdWindow
+	}
 	for i := range core.Fabrics {
 		g.verbs = g.verbs.Plus(posted(core.Fabrics[i].Out))
 	}

@@ -110,6 +110,9 @@ func (k *Case) settle(c *Config) {
 	orDefault(&k.Window, 1)
 	orDefault(&k.Batch, 1)
 	orDefault(&k.Memory, max(leastMemory, 2*k.dataset()))
+	if k.Path == PathHerd {
+		k.Batch = 1 // an operation is a request of its own
+	}
 	if isOurs(k.Path) {
 		if k.Goroutines == 0 {
 			orDefault(&k.FetchSize, k.wholeAnswer())

@@ -90,7 +90,7 @@ func checkRow(t *testing.T, r *cache.Row, ops int) {
 		t.Errorf("nobody knows what was measured: %+v", r)
 	}
 	verbs := r.Verbs.Write + r.Verbs.Read
-	if ours := r.Path == cache.PathRFP || r.Path == cache.PathReply; ours != (verbs > 0) {
+	if ours := r.Path != cache.PathMemcached && r.Path != cache.PathRedis; ours != (verbs > 0) {
 		t.Errorf("%s has %v verbs for an operation", r.Path, verbs)
 	}
 }
@@ -99,10 +99,10 @@ func checkRow(t *testing.T, r *cache.Row, ops int) {
 // operations as it was asked for, each with the right result.
 func TestEveryTargetOfOurs(t *testing.T) {
 	report := measure(t, cache.Config{
-		Paths: []string{cache.PathRFP, cache.PathReply}, Fabrics: []string{"loop", "shm", "tcp"}, Engines: server.Engines(),
+		Paths: []string{cache.PathRFP, cache.PathReply, cache.PathHerd}, Fabrics: []string{"loop", "shm", "tcp"}, Engines: server.Engines(),
 		Windows: []int{3}, Batches: []int{4},
 	})
-	if want := 2 * 3 * len(server.Engines()); len(report.Rows) != want {
+	if want := 3 * 3 * len(server.Engines()); len(report.Rows) != want {
 		t.Errorf("%d rows, want %d", len(report.Rows), want)
 	}
 	for i := range report.Rows {
@@ -230,7 +230,7 @@ func TestAServerThatRuns(t *testing.T) {
 	url := serve(t, "tcp://127.0.0.1:0")
 	for _, noLoad := range []bool{false, true} {
 		report := measure(t, cache.Config{
-			Server: url, NoLoad: noLoad, Trials: 2, Paths: []string{cache.PathRFP, cache.PathReply}, Windows: []int{2},
+			Server: url, NoLoad: noLoad, Trials: 2, Paths: []string{cache.PathRFP, cache.PathHerd}, Windows: []int{2},
 		})
 		for i := range report.Rows {
 			if r := &report.Rows[i]; r.Fabric != "tcp" || r.Engine != "mica" || r.ServerVersion != "running" || r.ServerCPU != nil {
@@ -266,7 +266,7 @@ func TestAServerThatCannotBeStarted(t *testing.T) {
 
 func TestMistakesOfTheUser(t *testing.T) {
 	for want, cfg := range map[string]cache.Config{
-		`"herd" is unknown: use rfp`:    {Paths: []string{"herd"}},
+		`"farm" is unknown: use rfp`:    {Paths: []string{"farm"}},
 		`"ether" is unknown: use loop`:  {Fabrics: []string{"ether"}},
 		`"btree" is unknown: use mica`:  {Engines: []string{"btree"}},
 		`"sctp" is unknown: use tcp`:    {Network: "sctp"},

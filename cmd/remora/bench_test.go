@@ -75,6 +75,7 @@ func TestBenchFlags(t *testing.T) {
 	for args, want := range map[string]string{
 		"":                             `"get_pct":95,"dist":"uniform","theta":0,"keys":200,"key_size":16,"value_size":32,"clients":1,"window":1,"batch":1,"ops":300`,
 		"--path reply --engine lru8":   `"path":"reply","engine":"lru8"`,
+		"--path herd --window 4":       `"path":"herd","engine":"mica"`,
 		"--get-pct 99.5":               `"get_pct":99.5`,
 		"--dist zipf --theta 0.5":      `"dist":"zipf","theta":0.5`,
 		"--key-size 20 --value-size 9": `"key_size":20,"value_size":9`,
@@ -111,7 +112,7 @@ func TestBenchOfOthers(t *testing.T) {
 func TestMistakesInBenchGetExitCode2AndAdvice(t *testing.T) {
 	for _, tc := range []struct{ args, want string }{
 		{"bench now", `unknown command "now"`},
-		{"bench --path herd", "use rfp, reply, memcached, redis"},
+		{"bench --path farm", "use rfp, reply, herd, memcached, redis"},
 		{"bench --fabric ether", "loop, shm, tcp"},
 		{"bench --engine btree", "mica"},
 		{"bench --keys 0", "at least 1"},

@@ -32,6 +32,25 @@ func line(t *testing.T, text string) map[string]any {
 	return object
 }
 
+// The address says by which path, of those that the server offers.
+func TestPathOfAnAddress(t *testing.T) {
+	eachServe(t, func(t *testing.T, s *serving) {
+		long := strings.Repeat("long ", 1000)
+		for _, path := range []string{"rfp", "reply", "herd"} {
+			url := s.urls[0] + "?path=" + path
+			s.ok("set", path, long+path, "--server", url)
+			s.ok("set", path+" short", path, "--server", url)
+			if out := s.ok("get", path, "--server", url); out != long+path {
+				t.Errorf("%s: get prints %d bytes", path, len(out))
+			}
+			if out := s.ok("get", path+" short", "--server", url); out != path {
+				t.Errorf("%s: get prints %q", path, out)
+			}
+		}
+		s.fails(exitFailure, "herd", "get", "rfp", "--server", s.urls[0]+"?path=sideways")
+	})
+}
+
 func TestKeyCommands(t *testing.T) {
 	eachServe(t, func(t *testing.T, s *serving) {
 		s.fails(exitNotFound, "no such item", "get", "greeting")
