@@ -141,7 +141,7 @@ func TestWithoutOptimizations(t *testing.T) {
 	eachFabric(t, func(t *testing.T, r *rig) {
 		r.serve(herd.ServerConfig{Inline: -1})
 		c := r.dial(herd.ConnConfig{NoInline: true, SignalAll: true, Window: 2})
-		for i := range 2000 {
+		for i := range scaled(2000) {
 			arg := binary.LittleEndian.AppendUint32(nil, uint32(i))
 			if got, err := call(c, 0, procEcho, arg); err != nil || !bytes.Equal(got, arg) {
 				t.Fatalf("call %d: %v, %v", i, got, err)

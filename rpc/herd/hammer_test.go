@@ -46,7 +46,7 @@ func handleMake(r *rig) {
 // Every byte of every argument and every result, from many connections, with and
 // without pipeline, inline data and loss.
 func TestHammer(t *testing.T) {
-	calls := 400
+	calls := scaled(400)
 	if testing.Short() || raceBuild {
 		calls = 80
 	}

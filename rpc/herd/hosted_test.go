@@ -47,7 +47,7 @@ func (r *rig) serveBoth(cores int) *rfp.Server {
 // Clients of both paths count with the same counters, which only the goroutine of their
 // core may touch: the race detector would see another.
 func TestTwoPathsOnOneCore(t *testing.T) {
-	calls := 2000
+	calls := scaled(2000)
 	if testing.Short() || raceBuild {
 		calls = 300
 	}

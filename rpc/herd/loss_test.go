@@ -86,7 +86,7 @@ var lossPlans = map[string]string{
 // Every call takes effect once, in order, and its own reply is taken for it (H2, H3,
 // H4), whatever is lost, doubled, late or in disorder.
 func TestLoss(t *testing.T) {
-	calls := 300
+	calls := scaled(300)
 	if testing.Short() || raceBuild {
 		calls = 100
 	}
