@@ -19,6 +19,8 @@ type shard struct {
 	server *Server
 	index  int
 	part   store.Partition
+	reader store.Reader // of part
+	item   store.Item   // the one that was read last
 	seed   store.Seed
 	epoch  int64 // milliseconds of the wall clock when the fabric's clock was 0
 
@@ -147,8 +149,8 @@ func (sh *shard) get(c *rpc.Call, key, out []byte) ([]byte, error) {
 		return command.AppendStatus(out, command.WrongCore), nil
 	}
 	now := sh.now(c)
-	item, err := sh.part.Get(k, now)
-	if err != nil {
+	item := &sh.item
+	if err := sh.reader.Read(k, now, item); err != nil {
 		return command.AppendStatus(out, statusOf(err)), nil
 	}
 	ttl := uint64(0)

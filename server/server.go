@@ -102,6 +102,7 @@ func (s *Server) makeShards() error {
 			return fmt.Errorf("partition %d of %d: %w", i, s.cfg.Cores, err)
 		}
 		sh := &shard{server: s, index: i, part: part, seed: store.Seed(s.welcome.Seed), epoch: epoch}
+		sh.reader = store.ReaderOf(part)
 		sh.prefetch, _ = part.(store.Prefetcher)
 		s.shards = append(s.shards, sh)
 	}

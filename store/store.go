@@ -110,6 +110,32 @@ type Partition interface {
 	Close() error
 }
 
+// Reader is a Partition that writes what Get returns into memory of the caller,
+// which spares copies of it on the way. The item is left as it is where there is an
+// error.
+type Reader interface {
+	Read(k Key, now int64, item *Item) error
+}
+
+// ReaderOf returns p, if it is a Reader, or else one that calls its Get.
+func ReaderOf(p Partition) Reader {
+	if r, ok := p.(Reader); ok {
+		return r
+	}
+	return getter{p}
+}
+
+// getter reads by Get.
+type getter struct{ Partition }
+
+func (g getter) Read(k Key, now int64, item *Item) error {
+	got, err := g.Get(k, now)
+	if err == nil {
+		*item = got
+	}
+	return err
+}
+
 // Prefetcher is a Partition that can start to load what a later call will touch.
 // Both hints may be given for keys that do not exist.
 type Prefetcher interface {

@@ -3,15 +3,22 @@ package lru8
 import "github.com/remora-kv/remora/store"
 
 // Get returns the item and makes it the most recent of its bucket.
-func (t *Table) Get(k store.Key, now int64) (store.Item, error) {
+func (t *Table) Get(k store.Key, now int64) (item store.Item, err error) {
+	err = t.Read(k, now, &item)
+	return item, err
+}
+
+// Read is Get into the item of the caller.
+func (t *Table) Read(k store.Key, now int64, item *store.Item) error {
 	t.stats.Gets++
 	p, _ := t.live(k.Hash, k.Bytes, now)
 	if p.off == 0 {
-		return store.Item{}, store.ErrNotFound
+		return store.ErrNotFound
 	}
 	t.stats.Hits++
 	t.use(p)
-	return t.item(p.off), nil
+	t.show(p.off, item)
+	return nil
 }
 
 // use makes an item the most recent of its bucket, and marks it as used. A store
@@ -37,11 +44,13 @@ func (t *Table) Touch(k store.Key, expires, now int64) error {
 // Each visits the items in the order of their memory.
 func (t *Table) Each(now int64, visit func(k store.Key, item store.Item) bool) {
 	s := &t.space
+	var item store.Item
 	for off := s.first; off < s.end; off = s.next(off) {
 		if s.head(off).kind() != kindItem || t.expired(off, now) {
 			continue
 		}
-		if !visit(store.Key{Hash: t.hash(off), Bytes: t.keyOf(off)}, t.item(off)) {
+		t.show(off, &item)
+		if !visit(store.Key{Hash: t.hash(off), Bytes: t.keyOf(off)}, item) {
 			return
 		}
 	}

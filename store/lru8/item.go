@@ -60,13 +60,11 @@ func (t *Table) isKey(off uint64, key []byte) bool {
 }
 
 // item is the item with its value as a view.
-func (t *Table) item(off uint64) store.Item {
-	return store.Item{
-		Value:   t.valueOf(off),
-		Version: t.version(off),
-		Expires: t.expires(off),
-		Flags:   uint32(t.word(off + atFlags)),
-	}
+func (t *Table) show(off uint64, item *store.Item) {
+	item.Value = t.valueOf(off)
+	item.Version = t.version(off)
+	item.Expires = t.expires(off)
+	item.Flags = uint32(t.word(off + atFlags))
 }
 
 // writeValue copies the value to where it will be. The source may be anywhere,

@@ -27,7 +27,8 @@ func TestItem(t *testing.T) {
 		if string(r.keyOf(off)) != c.key || len(r.valueOf(off)) != c.value || r.hash(off) != k.Hash || r.version(off) != version {
 			t.Errorf("key %q: %q, %d bytes, hash %#x, version %d", c.key, r.keyOf(off), len(r.valueOf(off)), r.hash(off), r.version(off))
 		}
-		if item := r.item(off); item.Flags != c.e.Flags || item.Expires != c.e.Expires || cap(item.Value) != c.value {
+		var item store.Item
+		if r.show(off, &item); item.Flags != c.e.Flags || item.Expires != c.e.Expires || cap(item.Value) != c.value {
 			t.Errorf("key %q: %+v", c.key, item)
 		}
 		r.setExpires(off, 5)
