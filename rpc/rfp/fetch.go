@@ -66,7 +66,7 @@ func (c *Conn) fetchRest(at, size int) {
 	}
 	fence.Count(&c.stats.rests, 1)
 	c.restFlying = 1
-	_ = c.post(&w)
+	_ = c.postOne(w)
 	c.reap()
 }
 
@@ -164,7 +164,7 @@ func (c *Conn) ring() {
 	c.rung = true
 	c.recountLonger()
 	fence.Count(&c.stats.rings, 1)
-	_ = c.post(&fabric.WR{ID: kindRing, Op: fabric.OpSend, Flags: fabric.FlagSolicited | fabric.FlagSignaled})
+	_ = c.postOne(fabric.WR{ID: kindRing, Op: fabric.OpSend, Flags: fabric.FlagSolicited | fabric.FlagSignaled})
 }
 
 // reap takes completions.

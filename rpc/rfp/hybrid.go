@@ -101,7 +101,7 @@ func (c *Conn) change(class uint8, m Mode) {
 	fence.Count(&c.stats.switches, 1)
 	at := c.wordsAt + modeWord + int(class)
 	c.local.Bytes()[at] = byte(c.told(m))
-	_ = c.postWrite(&fabric.WR{
+	_ = c.postWrite(fabric.WR{
 		ID: kindWrite, Op: fabric.OpWrite,
 		Local: c.local.Seg(at, 1), Remote: c.reqs.At(modesAt + int(class)),
 	})
@@ -122,7 +122,7 @@ func (c *Conn) tellAllModes() error {
 	for i := range c.classes {
 		c.local.Bytes()[at+i] = byte(c.told(c.classes[i].mode))
 	}
-	return c.postWrite(&fabric.WR{
+	return c.postWrite(fabric.WR{
 		ID: kindWrite, Op: fabric.OpWrite,
 		Local: c.local.Seg(at, numClasses), Remote: c.reqs.At(modesAt),
 	})
@@ -133,7 +133,7 @@ func (c *Conn) tellAllModes() error {
 func (c *Conn) tellChoice() error {
 	at := c.wordsAt + choiceWord
 	binary.LittleEndian.PutUint64(c.local.Bytes()[at:], packChoice(c.Choice()))
-	return c.postWrite(&fabric.WR{
+	return c.postWrite(fabric.WR{
 		ID: kindWrite, Op: fabric.OpWrite,
 		Local: c.local.Seg(at, 8), Remote: c.reqs.At(choiceAt),
 	})
@@ -149,7 +149,7 @@ func (c *Conn) tellTaken() {
 	at := c.wordsAt + numClasses + 8*c.takenPut
 	c.takenPut = (c.takenPut + 1) % takenWords
 	binary.LittleEndian.PutUint64(c.local.Bytes()[at:], c.ackedAt)
-	_ = c.postWrite(&fabric.WR{
+	_ = c.postWrite(fabric.WR{
 		ID: kindWrite, Op: fabric.OpWrite,
 		Local: c.local.Seg(at, 8), Remote: c.reqs.At(takenAt),
 	})

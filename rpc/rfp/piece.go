@@ -76,7 +76,7 @@ func (c *Conn) writePiece(msg message) (n int, err error) {
 		return 0, nil
 	}
 	msg.copyTo(c.bulk.stage.Bytes()[at : at+n])
-	if err := c.postWrite(&fabric.WR{
+	if err := c.postWrite(fabric.WR{
 		ID: kindWrite, Op: fabric.OpWrite,
 		Local: c.bulk.stage.Seg(at, n), Remote: c.reqs.At(c.rings.requestBulkAt() + at),
 	}); err != nil {
@@ -122,7 +122,7 @@ func (c *Conn) fetchPiece(entry []byte) bool {
 		return false
 	}
 	b.piece, b.flying = p, true
-	_ = c.post(&fabric.WR{
+	_ = c.postOne(fabric.WR{
 		ID: kindPiece, Op: fabric.OpRead, Flags: fabric.FlagSignaled,
 		Local:  b.landing.Seg(b.arrived, int(p.Size)),
 		Remote: c.answers.At(c.rings.resultBytes() + int(p.At)),

@@ -22,15 +22,15 @@ func (c *Conn) Send(class uint8, msg []byte) error { return c.SendGather(class, 
 // SendGather is Send of the message that is head and, behind it, body: so that
 // nobody need copy a long body to put a few bytes before it.
 func (c *Conn) SendGather(class uint8, head, body []byte) error {
-	msg := message{head, body}
-	if msg.len() > c.frameRoom() {
-		return c.sendLarge(class, msg)
+	n := len(head) + len(body)
+	if n > c.frameRoom() {
+		return c.sendLarge(class, message{head, body})
 	}
-	b, err := c.Reserve(class, msg.len())
+	b, err := c.Reserve(class, n)
 	if err != nil {
 		return err
 	}
-	msg.copyTo(b)
+	copy(b[copy(b, head):], body)
 	return c.Commit()
 }
 
@@ -114,8 +114,8 @@ func (c *Conn) Flush() error {
 	at := c.stageAt()
 	length := wire.SealRequest(c.local.Bytes()[at:], c.number, c.fill, uint16(min(c.cfg.Batch, wire.MaxEntries)),
 		wire.Word1{Taken: uint32(c.next - 1), Class: c.class, Entries: uint16(c.entries)})
-	w := &c.writes[c.sendSlot]
-	w.Local.Len, w.Flags = length, 0
+	w := c.writes[c.sendSlot : c.sendSlot+1]
+	w[0].Local.Len, w[0].Flags = length, c.writeFlags(length)
 	c.sent[c.sendSlot] = sentFrame{results: c.entries, class: c.class, taken: c.next - 1, bulkEnd: c.out.head}
 	if c.sendSlot++; c.sendSlot == c.rings.window {
 		c.sendSlot = 0
@@ -126,27 +126,38 @@ func (c *Conn) Flush() error {
 	c.number++
 	c.fill, c.entries = 0, 0
 	fence.Count(&c.stats.frames, 1)
-	return c.postWrite(w)
-}
-
-// postWrite posts a WRITE, inline where it fits, and one in a window signaled:
-// answers that are fetched bring their own completions.
-func (c *Conn) postWrite(w *fabric.WR) error {
-	if w.Local.Len <= c.inline {
-		w.Flags |= fabric.FlagInline
-	}
-	if c.unreported++; c.cfg.SignalAll || c.unreported > c.rings.window {
-		w.Flags |= fabric.FlagSignaled
-		c.unreported = 0
-	}
 	return c.post(w)
 }
 
+// writeFlags are the flags of the next WRITE: inline where it fits, and one in a
+// window signaled, since answers that are fetched bring their own completions.
+func (c *Conn) writeFlags(length int) (f fabric.Flags) {
+	if length <= c.inline {
+		f |= fabric.FlagInline
+	}
+	if c.unreported++; c.cfg.SignalAll || c.unreported > c.rings.window {
+		f |= fabric.FlagSignaled
+		c.unreported = 0
+	}
+	return f
+}
+
+// postWrite posts a WRITE.
+func (c *Conn) postWrite(w fabric.WR) error {
+	w.Flags |= c.writeFlags(w.Local.Len)
+	return c.postOne(w)
+}
+
+// postOne posts a request that is not kept ready.
+func (c *Conn) postOne(w fabric.WR) error {
+	c.one[0] = w
+	return c.post(c.one[:])
+}
+
 // post posts one request, and takes completions when the queue is full.
-func (c *Conn) post(w *fabric.WR) error {
-	c.one[0] = *w
+func (c *Conn) post(w []fabric.WR) error {
 	for {
-		_, err := c.qp.Post(c.one[:])
+		_, err := c.qp.Post(w)
 		if err == nil {
 			return nil
 		}
