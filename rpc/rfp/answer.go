@@ -14,7 +14,9 @@ import (
 func (c *core) flush(s *session, class uint8, last bool) {
 	payload := c.out[:c.fill]
 	c.fill = 0
-	f := waitingFrame{payload: payload, last: last, push: c.pushAll, class: class, start: c.start, bulkEnd: s.out.head}
+	var f waitingFrame // field by field: a literal would be made elsewhere and copied
+	f.payload, f.last, f.push, f.class = payload, last, c.pushAll, class
+	f.start, f.bulkEnd = c.start, s.out.head
 	switch kept := len(s.backlog); {
 	case s.gone:
 		return
@@ -38,7 +40,7 @@ func (c *core) flush(s *session, class uint8, last bool) {
 func (c *core) place(s *session, f *waitingFrame) {
 	payload := f.payload
 	n, at := s.produced+1, s.answerAt
-	s.ends[(n-1)%uint64(s.rings.results)] = f.bulkEnd
+	s.ends[s.answerSlot] = f.bulkEnd
 	slot := s.answerMem[at : at+s.answerStride]
 	var nanos int64
 	if f.start != 0 {
@@ -54,8 +56,9 @@ func (c *core) place(s *session, f *waitingFrame) {
 	}
 	fence.Publish64(fence.Word(slot, 0), uint64(wire.MakeWord0(n, len(payload), wire.ResultAux(nanos, f.last))))
 	s.produced = n
+	s.answerSlot++
 	if s.answerAt += s.answerStride; s.answerAt == len(s.answerMem) {
-		s.answerAt = 0
+		s.answerAt, s.answerSlot = 0, 0
 	}
 	if push != Fetch {
 		c.push(s, n, at, wire.PushedBytes(len(payload)), push)

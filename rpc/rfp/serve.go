@@ -101,7 +101,7 @@ func (c *core) proceed(s *session) {
 // serveMessages handles messages; w.Entries are those that may end in payload.
 func (c *core) serveMessages(s *session, w wire.Word1, payload []byte) {
 	c.fill = 0
-	c.call = rpc.Call{Core: c.index, Now: c.call.Now, Peer: s.peer}
+	c.call.Core, c.call.Peer = c.index, s.peer
 	for at := 1; len(payload) != 0; at++ {
 		if len(s.backlog) != 0 {
 			c.halt(s, w, payload)
@@ -174,7 +174,7 @@ func (s *session) take(count uint32) bool {
 		return n >= 1<<31 // an older number than one already seen
 	}
 	s.taken += n
-	if n != 0 && s.rings.bulk != 0 {
+	if n != 0 && s.out.tail != s.out.head {
 		s.out.free(s.ends[(s.taken-1)%uint64(s.rings.results)])
 	}
 	return true

@@ -40,6 +40,7 @@ type session struct {
 
 	answerMem    []byte
 	answerAt     int // where the next result frame goes
+	answerSlot   int // the number of that slot
 	answerStride int
 
 	produced uint64 // result frames made
