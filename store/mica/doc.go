@@ -58,6 +58,10 @@
 // that neither choose the bucket nor the partition; the tags of a line are
 // compared all at once.
 //
+// Who hints at items has their entries found before they are got. A table keeps these
+// leads until the next call that may change something, so that Get compares the key
+// and need not search.
+//
 // The index has a line for every 65/8 items, 7.9 bytes for each of them, counted
 // with overflow lines. Lines are packed: those of the buckets first, overflow
 // lines behind them, and one that becomes free is filled with the last. So when

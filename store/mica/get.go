@@ -11,9 +11,11 @@ func (t *Table) Get(k store.Key, now int64) (item store.Item, err error) {
 // Read is Get into the item of the caller.
 func (t *Table) Read(k store.Key, now int64, item *store.Item) error {
 	t.stats.Gets++
-	at := t.find(k.Hash, k.Bytes).at
+	at := t.byLead(k)
 	if at == 0 {
-		return store.ErrNotFound
+		if at = t.find(k.Hash, k.Bytes).at; at == 0 {
+			return store.ErrNotFound
+		}
 	}
 	m := t.metaOf(at)
 	if t.expired(at, m, now) {

@@ -107,10 +107,10 @@ func (t *Table) sizeOf(m meta) int { return t.padded(m.length()) }
 // reverse.
 func (t *Table) position(at int) uint32 { return uint32(at >> t.shift) }
 
-func (t *Table) offset(position uint32) int { return int(position) << t.shift }
+func (t *Table) offset(position uint32) int { return int(position) << (t.shift & 63) }
 
 func (t *Table) metaOf(at int) meta {
-	return meta(binary.LittleEndian.Uint64(t.mem[at+metaAt:]))
+	return meta(binary.LittleEndian.Uint64(t.byWord[uint(at+metaAt)/8][:]))
 }
 
 func (t *Table) versionOf(at int, m meta) uint64 {
@@ -170,7 +170,7 @@ type line [lineSize]byte
 // block.
 func (t *Table) lineOffset(number uint64) int { return t.firstLine - int(number)*lineSize }
 
-func (t *Table) lineAt(offset int) *line { return (*line)(t.mem[offset:]) }
+func (t *Table) lineAt(offset int) *line { return &t.byLine[uint(offset)/lineSize] }
 
 func (t *Table) line(number uint64) *line { return t.lineAt(t.lineOffset(number)) }
 
@@ -184,7 +184,8 @@ func (l *line) back() uint32 { return binary.LittleEndian.Uint32(l[backAt:]) }
 func (l *line) setBack(number uint32) { binary.LittleEndian.PutUint32(l[backAt:], number) }
 
 func (l *line) position(slot int) uint32 {
-	return binary.LittleEndian.Uint32(l[positionsAt+4*slot:])
+	at := uint(positionsAt+4*slot) & (lineSize - 4) // as it is; the compiler sees that it is below
+	return binary.LittleEndian.Uint32(l[at : at+4])
 }
 
 func (l *line) setPosition(slot int, position uint32) {

@@ -10,6 +10,7 @@ func (t *Table) Put(k store.Key, e store.Entry, c store.Condition, now int64) (u
 	// An entry under any other hash could not be found again when its item is
 	// evicted, and would refer to whatever comes there (M2).
 	k.Hash = t.hash(k.Bytes)
+	t.changes++
 	s := t.find(k.Hash, k.Bytes)
 	if err := c.Met(t.presentVersion(s, now)); err != nil {
 		return 0, err

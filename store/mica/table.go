@@ -18,11 +18,18 @@ const pageSize = 4096
 // Table is one partition. It is a store.Partition and a store.Prefetcher.
 type Table struct {
 	mem []byte // of the block
+	// The same memory, for what is looked at with every key: one check of bounds.
+	byLine []line
+	byWord []word
 	index
 	ring
 	pins   pins
 	victim victim
 	hints  [hintMost]hint // being followed by PrefetchItems
+	leads  [leadCount]lead
+
+	changes uint64 // calls that may have changed something
+	leadsAt uint64 // how many there were when the leads were found
 
 	granule  int
 	shift    uint
@@ -75,6 +82,7 @@ func New(cfg store.Config) (*Table, error) {
 		hash:  cfg.Seed.Hash,
 		stats: store.Stats{Memory: cfg.Memory},
 	}
+	t.byLine, t.byWord = linesOf(t.mem), wordsOf(t.mem)
 	t.firstLine = size - lineSize
 	t.reset()
 	return t, nil
@@ -108,6 +116,6 @@ func (t *Table) Stats() store.Stats {
 
 // Close frees the memory. Nothing may be called after it.
 func (t *Table) Close() error {
-	t.mem = nil
+	t.mem, t.byLine, t.byWord = nil, nil, nil
 	return t.block.Free()
 }

@@ -10,6 +10,18 @@ import (
 // tableBytes is what a Table takes beside its block.
 const tableBytes = int64(unsafe.Sizeof(Table{}))
 
+// word is eight bytes of the block.
+type word [8]byte
+
+// linesOf and wordsOf view a block, which is aligned to pages.
+func linesOf(mem []byte) []line {
+	return unsafe.Slice((*line)(unsafe.Pointer(unsafe.SliceData(mem))), len(mem)/lineSize)
+}
+
+func wordsOf(mem []byte) []word {
+	return unsafe.Slice((*word)(unsafe.Pointer(unsafe.SliceData(mem))), len(mem)/len(word{}))
+}
+
 // publishMeta writes the meta word of an item, after all that was written
 // before. Items begin at multiples of 8.
 func (t *Table) publishMeta(at int, m meta) {

@@ -1,9 +1,53 @@
 package storetest
 
-import "github.com/remora-kv/remora/store"
+import (
+	"slices"
+
+	"github.com/remora-kv/remora/store"
+)
 
 func prefetchCases() []*testCase {
-	return both("prefetch/hints", "Both hints may be given for keys that do not exist.", hints)
+	return slices.Concat(
+		both("prefetch/hints", "Both hints may be given for keys that do not exist.", hints),
+		both("prefetch/changes", "A hint is no promise: what is changed before it is got is got as it is then.", hintsBeforeChanges),
+	)
+}
+
+// hintsBeforeChanges gives hints for items, changes one in each way, and gets all.
+func hintsBeforeChanges(t *trial) {
+	tb := t.open()
+	tb.refusable = true
+	keys := make([][]byte, hinted)
+	for i := range keys {
+		keys[i] = command{key: byte(i)}.keyBytes()
+	}
+	changes := []func(key []byte, round int){
+		func(key []byte, _ int) { tb.tryDel(key, store.Always()) },
+		func(key []byte, _ int) { tb.tryTouch(key, tb.now+50) },
+		func(key []byte, _ int) { tb.tryTouch(key, tb.now) },
+		func(key []byte, round int) {
+			tb.tryPut(key, store.Entry{Value: pattern(uint64(round), 20)}, store.Always())
+		},
+		func(key []byte, round int) {
+			tb.tryPut(key, store.Entry{Value: pattern(uint64(round), 900), Flags: 1}, store.Always())
+		},
+		func([]byte, int) { tb.now += 100 },
+		func(_ []byte, round int) { // others that take its place, where there is a need
+			for i := range 20 {
+				tb.tryPut(numbered(round*100+i, 16), store.Entry{Value: pattern(uint64(i), 3000)}, store.Always())
+			}
+		},
+	}
+	for round := range 70 * len(changes) {
+		for i, key := range keys {
+			tb.tryPut(key, store.Entry{Value: pattern(uint64(round+i), 20)}, store.Always())
+		}
+		tb.hint(0)
+		changes[round%len(changes)](keys[round%len(keys)], round)
+		for _, key := range keys {
+			tb.get(key)
+		}
+	}
 }
 
 // hints gives hints for items, for nothing and for hashes of all kinds, in an

@@ -17,6 +17,18 @@ var flaws = []*flaw{
 		},
 	},
 	{
+		name:  "believes-hints",
+		cases: []string{"prefetch/changes/store", "prefetch/changes/cache", "S1/model/store", "S1/model/cache"},
+		wrap: func(p store.Partition, _ store.Config) store.Partition {
+			return &leader{wrapper: wrapper{p}, seen: map[uint64]store.Item{}}
+		},
+	},
+	{
+		name:  "read-writes-errors",
+		cases: []string{"S1/model/store", "S1/model/cache"},
+		wrap:  func(p store.Partition, _ store.Config) store.Partition { return &eager{wrapper{p}} },
+	},
+	{
 		name:  "put-lost",
 		cases: []string{"S3/keeps/store", "S1/put-get/store", "S1/read-back/cache", "S1/model/store", "S1/model-long/cache", "stats/levels/store"},
 		wrap: func() func(store.Partition, store.Config) store.Partition {

@@ -3,6 +3,7 @@ package storetest
 import (
 	"bytes"
 	"errors"
+	"slices"
 
 	"github.com/remora-kv/remora/internal/arena"
 	"github.com/remora-kv/remora/store"
@@ -62,6 +63,46 @@ func (w *stale) Get(k store.Key, now int64) (store.Item, error) {
 		}
 	}
 	return item, err
+}
+
+// leader takes hints, and believes what it saw then.
+type leader struct {
+	wrapper
+	seen map[uint64]store.Item
+}
+
+func (w *leader) PrefetchIndex(uint64) {}
+
+func (w *leader) PrefetchItems(hashes []uint64) {
+	for _, hash := range hashes {
+		delete(w.seen, hash)
+	}
+	w.Each(0, func(k store.Key, item store.Item) bool {
+		if slices.Contains(hashes, k.Hash) {
+			item.Value = bytes.Clone(item.Value)
+			w.seen[k.Hash] = item
+		}
+		return true
+	})
+}
+
+func (w *leader) Read(k store.Key, now int64, item *store.Item) error {
+	got, err := w.Get(k, now)
+	if old, ok := w.seen[k.Hash]; ok && err == nil {
+		got = old
+	}
+	if err == nil {
+		*item = got
+	}
+	return err
+}
+
+// eager writes an item before it knows that there is one.
+type eager struct{ wrapper }
+
+func (w *eager) Read(k store.Key, now int64, item *store.Item) (err error) {
+	*item, err = w.Get(k, now)
+	return err
 }
 
 // putter changes Puts.

@@ -53,6 +53,9 @@ func play(engine Engine, program []byte, mode store.Mode) (err error) {
 // step does one command.
 func (tb *table) step(c command) {
 	key := c.keyBytes()
+	if c.time%4 == 0 {
+		tb.hint(c.extra)
+	}
 	e := store.Entry{Flags: uint32(c.extra) << 24, Expires: c.expires(tb.now)}
 	switch opOf[c.op%16] {
 	case opGet:
@@ -87,6 +90,24 @@ func (tb *table) step(c command) {
 			tb.sync()
 		}
 	}
+}
+
+// hinted is how many keys a hint is about.
+const hinted = 8
+
+// hint has an engine that takes hints look for the items of some keys, from which
+// nothing may follow for those that are changed before they are got.
+func (tb *table) hint(first byte) {
+	p, ok := tb.p.(store.Prefetcher)
+	if !ok {
+		return
+	}
+	var hashes [hinted]uint64
+	for i := range hashes {
+		hashes[i] = tb.hash(command{key: first + byte(i)}.keyBytes())
+		p.PrefetchIndex(hashes[i])
+	}
+	p.PrefetchItems(hashes[:])
 }
 
 // shrink leaves out commands of a program that fails, as long as it fails, at

@@ -79,10 +79,14 @@ func (tb *table) scribbleInputs() {
 func (tb *table) get(key []byte) *record {
 	tb.Helper()
 	tb.model.at(tb.now)
-	item, err := tb.p.Get(tb.key(key), tb.now)
+	item := store.Item{Version: scribble}
+	err := store.ReaderOf(tb.p).Read(tb.key(key), tb.now, &item)
 	tb.scribbleInputs()
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		tb.Fatalf("Get of key %s: %v", short(key), err)
+	}
+	if err != nil && (item.Version != scribble || item.Value != nil) {
+		tb.Fatalf("Read of key %s wrote %+v, though: %v", short(key), item, err)
 	}
 	r := tb.observe("Get", key, err, nil, store.ErrNotFound)
 	if r != nil {
