@@ -294,26 +294,29 @@ const (
 // Next returns a result, and waits for one where there is none, after a Flush. The
 // error is ErrIdle when nothing was started, that of ctx when it ended first, or
 // ErrClosed; operations without a result stay started.
-func (s *Session) Next(ctx context.Context) (Result, error) {
-	if r, ok := s.Poll(); ok {
-		return r, nil
-	}
-	return s.wait(ctx)
+func (s *Session) Next(ctx context.Context) (r Result, err error) {
+	err = s.NextInto(ctx, &r)
+	return r, err
 }
 
-func (s *Session) wait(ctx context.Context) (Result, error) {
+// NextInto is Next into a result that is there already, as PollInto. Where it returns
+// an error the result is zero.
+func (s *Session) NextInto(ctx context.Context, r *Result) error {
+	if s.PollInto(r) {
+		return nil
+	}
 	s.Flush()
 	for {
 		switch {
 		case s.over():
-			return Result{}, ErrClosed
+			return ErrClosed
 		case s.pending == 0:
-			return Result{}, s.idle(ctx)
+			return s.idle(ctx)
 		case ctx.Err() != nil:
-			return Result{}, context.Cause(ctx)
+			return context.Cause(ctx)
 		}
-		if r, ok := s.waitOnce(); ok {
-			return r, nil
+		if s.waitOnce(r) {
+			return nil
 		}
 	}
 }
@@ -332,21 +335,21 @@ func (s *Session) idle(ctx context.Context) error {
 }
 
 // waitOnce waits for a short time.
-func (s *Session) waitOnce() (Result, bool) {
+func (s *Session) waitOnce(r *Result) bool {
 	ln, alone := s.busy()
 	if alone {
 		ln.conn.Wait(nap)
-		return s.Poll()
+		return s.PollInto(r)
 	}
 	for range lookAround {
-		if r, ok := s.Poll(); ok {
-			return r, true
+		if s.PollInto(r) {
+			return true
 		}
 	}
 	if s.cfg.policy != fabric.Busy {
 		ln.conn.Wait(turn)
 	}
-	return s.Poll()
+	return s.PollInto(r)
 }
 
 // busy returns a lane that waits for results, and whether it is the only one.

@@ -50,8 +50,7 @@ func started(err error) error {
 }
 
 func (l *sessionLane) drain(ctx context.Context, d *driver) error {
-	var err error
-	if l.result, err = l.Next(ctx); err != nil {
+	if err := l.NextInto(ctx, &l.result); err != nil {
 		return err
 	}
 	for n := l.batch; ; {

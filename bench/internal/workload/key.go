@@ -40,7 +40,7 @@ func NewKeys(size int) Keys {
 }
 
 // Buffer returns memory for Fill.
-func (k Keys) Buffer() []byte {
+func (k *Keys) Buffer() []byte {
 	b := make([]byte, max(k.size, digits))
 	for i := range b {
 		b[i] = padding
@@ -50,7 +50,7 @@ func (k Keys) Buffer() []byte {
 
 // Fill writes the key of an index, which is below MaxKeys, into memory from
 // Buffer, and returns where it is.
-func (k Keys) Fill(buffer []byte, index uint64) []byte {
+func (k *Keys) Fill(buffer []byte, index uint64) []byte {
 	x := index * 0xD1342543DE82EF95
 	if k.size >= digits {
 		x ^= x >> 32

@@ -55,10 +55,10 @@ func NewValues(size int) Values {
 }
 
 // Buffer returns memory for Fill.
-func (v Values) Buffer() []byte { return bytes.Repeat([]byte{filling}, v.size) }
+func (v *Values) Buffer() []byte { return bytes.Repeat([]byte{filling}, v.size) }
 
 // Fill makes the value of a key, with the stamp of a put, in memory from Buffer.
-func (v Values) Fill(b []byte, index, stamp uint64) {
+func (v *Values) Fill(b []byte, index, stamp uint64) {
 	key := keyWord(index)
 	if v.size < stamped {
 		short(b, key)
@@ -78,7 +78,7 @@ func (v Values) Fill(b []byte, index, stamp uint64) {
 }
 
 // Check returns what is wrong with the value of a key; nil if nothing is.
-func (v Values) Check(b []byte, index uint64) error {
+func (v *Values) Check(b []byte, index uint64) error {
 	if len(b) != v.size {
 		return fmt.Errorf("%w: %d bytes under key %d, want %d", ErrValue, len(b), index, v.size)
 	}
@@ -106,11 +106,11 @@ func (v Values) Check(b []byte, index uint64) error {
 	return nil
 }
 
-func (v Values) torn(index uint64, at int) error {
+func (v *Values) torn(index uint64, at int) error {
 	return fmt.Errorf("%w: that of key %d changes at byte %d of %d", ErrValue, index, at, v.size)
 }
 
-func (v Values) checkShort(b []byte, index, key uint64) error {
+func (v *Values) checkShort(b []byte, index, key uint64) error {
 	var want [stamped]byte
 	short(want[:v.size], key)
 	if string(b) != string(want[:v.size]) {
