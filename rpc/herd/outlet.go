@@ -52,8 +52,9 @@ func (o *outlet) send(to fabric.AddressHandle, r *fabric.Region, off, n int, sig
 			return 0
 		}
 	}
-	w := &o.one[0]
-	*w = fabric.WR{ID: o.posted + 1, Op: fabric.OpSend, Local: r.Seg(off, n), To: to}
+	w := &o.one[0] // field by field: a literal would be made elsewhere and copied
+	w.ID, w.Op, w.Flags = o.posted+1, fabric.OpSend, 0
+	w.Local, w.To = r.Seg(off, n), to
 	if n <= o.inline {
 		w.Flags = fabric.FlagInline
 	}

@@ -63,13 +63,17 @@ func (c *Conn) post(signaled bool) uint64 {
 func (c *Conn) write(l *Lane, number uint64, again bool) uint64 {
 	n := l.entries[l.at(number)].bytes
 	off := l.imageAt(number) + c.welcome.slot - n
-	c.sender.one[0] = fabric.WR{Op: fabric.OpWrite, Local: c.local.Seg(off, n), Remote: c.welcome.requests.At(off)}
+	w := &c.sender.one[0] // field by field: a literal would be made elsewhere and copied
+	w.Op, w.Flags = fabric.OpWrite, 0
+	w.Local, w.Remote = c.local.Seg(off, n), c.welcome.requests.At(off)
 	return c.post(again)
 }
 
 // send sends a letter that lies in local memory.
 func (c *Conn) send(off, n int) uint64 {
-	c.sender.one[0] = fabric.WR{Op: fabric.OpSend, Local: c.local.Seg(off, n)}
+	w := &c.sender.one[0]
+	w.Op, w.Flags = fabric.OpSend, 0
+	w.Local, w.Remote = c.local.Seg(off, n), fabric.Remote{}
 	return c.post(true)
 }
 

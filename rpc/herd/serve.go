@@ -44,7 +44,7 @@ func (c *Core) serve(t *taken) {
 	}
 	r := &ch.replies[t.slot]
 	out := r.mem[headerSize:headerSize]
-	c.call = rpc.Call{Core: c.index, Now: c.call.Now, Peer: ch.tenant.peer}
+	c.call.Core, c.call.Peer, c.call.After = c.index, ch.tenant.peer, nil
 	fence.Count(&c.stats.calls, 1)
 	ch.calls++
 	res, err := c.server.cfg.Serve(&c.call, t.msg, out)

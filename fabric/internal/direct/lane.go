@@ -41,15 +41,15 @@ func (e *entry) encode(b []byte) {
 	binary.LittleEndian.PutUint32(b[12:], uint32(e.kind)|uint32(e.flags)<<8)
 }
 
-func decodeEntry(b []byte) entry {
+// decode reads into an entry that is there: one that is returned is copied in pieces
+// for which CPUs cannot forward the stores before.
+func (e *entry) decode(b []byte) {
 	_ = b[entrySize-1]
 	w := binary.LittleEndian.Uint32(b[12:])
-	return entry{
-		frag:  binary.LittleEndian.Uint32(b[0:]),
-		total: binary.LittleEndian.Uint32(b[4:]),
-		imm:   binary.LittleEndian.Uint32(b[8:]),
-		kind:  uint8(w), flags: uint8(w >> 8),
-	}
+	e.frag = binary.LittleEndian.Uint32(b[0:])
+	e.total = binary.LittleEndian.Uint32(b[4:])
+	e.imm = binary.LittleEndian.Uint32(b[8:])
+	e.kind, e.flags = uint8(w), uint8(w>>8)
 }
 
 // padded is the room that n bytes of payload take in a ring.
@@ -195,14 +195,14 @@ func (c *consumer) available() (n uint64, ok bool) {
 }
 
 // next reads the entry at the head, of which avail bytes are published.
-func (c *consumer) next(avail uint64) (e entry, first, second []byte, ok bool) {
+func (c *consumer) next(e *entry, avail uint64) (first, second []byte, ok bool) {
 	i := c.head & (ringSize - 1)
-	e = decodeEntry(c.ring[i : i+entrySize])
+	e.decode(c.ring[i : i+entrySize])
 	if e.frag > ringSize || entrySize+padded(int(e.frag)) > avail {
-		return e, nil, nil, false
+		return nil, nil, false
 	}
 	first, second = c.slots(c.head+entrySize, int(e.frag))
-	return e, first, second, true
+	return first, second, true
 }
 
 func (c *consumer) consume(e *entry) { c.head += entrySize + padded(int(e.frag)) }

@@ -118,8 +118,9 @@ func (s *source) drain() {
 	if avail == 0 {
 		return
 	}
+	var e entry
 	for avail != 0 {
-		e, first, second, ok := s.next(avail)
+		first, second, ok := s.next(&e, avail)
 		if !ok {
 			s.violated("an entry in the peer's ring is longer than the ring says")
 			return
