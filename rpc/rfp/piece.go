@@ -244,7 +244,7 @@ func (c *core) awaitArea(s *session, n int) (at int, ok bool) {
 
 // hastyResults is for how many pieces a client that let a core wait in vain is
 // not waited for again.
-const hastyResults = 256
+const hastyResults = 32
 
 // roomCame looks whether there is room for the piece that is waited for.
 func (c *core) roomCame() bool {
