@@ -173,7 +173,11 @@ func mustBePositive(method, purpose string, size int) {
 //
 //go:norace
 func fill(mem []byte, v byte) {
-	for i := range mem {
-		mem[i] = v
+	if len(mem) == 0 {
+		return
+	}
+	mem[0] = v
+	for n := 1; n < len(mem); n *= 2 {
+		copy(mem[n:], mem[:n])
 	}
 }
