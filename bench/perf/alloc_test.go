@@ -23,9 +23,9 @@ func pairOf(t *testing.T, c Case) (clientSide, serverSide *side) {
 	hello, err := h.setup(t.Context(), &command{Do: doSetup, Case: &c, Threads: 1})
 	must(err)
 	s := &session{runner: &runner{env: Env{Providers: set}, scale: scale}, c: &c}
-	_, err = s.connect(t.Context(), hello)
+	addrs, err := s.connect(t.Context(), hello)
 	must(err)
-	must(h.link(t.Context(), &command{Do: doLink}))
+	must(h.link(t.Context(), &command{Do: doLink, Datagram: addrs}))
 	must(s.side.prepare())
 	t.Cleanup(func() {
 		must(s.side.close())
@@ -40,6 +40,9 @@ func TestNothingIsAllocatedOnTheDataPath(t *testing.T) {
 	for _, window := range []int{1, 8} {
 		for _, test := range []string{"read", "write", "send", "fetch-add", "echo-ss", "echo-ws", "echo-ww"} {
 			cfg := Config{Tests: []string{test}, Fabric: "loop", Windows: []int{window}, Poll: fabric.Busy}
+			if test == "echo-ws" {
+				cfg.Accesses, cfg.Table = []int{2}, testTable
+			}
 			c := planOf(t, cfg)[0]
 			active, passive := pairOf(t, c)
 			// testing.AllocsPerRun would leave one processor for two threads that spin.

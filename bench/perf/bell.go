@@ -58,7 +58,7 @@ func newBell(e *end, l *lane, c *Case, in, out fabric.Op) (*bell, error) {
 			ID: idOf(l.index, napID), Op: fabric.OpWrite, Flags: flags,
 			Local: l.local.Seg(0, wordSize), Remote: l.remote,
 		}}
-		b.recv = newRecvRing(l, bellDepth, func(int) fabric.RecvWR { return fabric.RecvWR{} })
+		b.recv = newRecvRing(l, l.qp, bellDepth, func(int) fabric.RecvWR { return fabric.RecvWR{} })
 		if err := b.recv.post(bellDepth); err != nil {
 			return nil, err
 		}

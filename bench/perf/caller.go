@@ -34,6 +34,7 @@ type caller struct {
 	m         *meter
 	err       error
 	silent    int // windows lost in a row
+	asks      asker
 	pick      func() bool
 	look      func() bool
 	wait      patience
@@ -41,10 +42,10 @@ type caller struct {
 
 func newCaller(e *end, c *Case) (_ *caller, err error) {
 	l := e.lanes[0]
-	k := &caller{e: e, l: l, window: c.Window, chain: c.chain(), wait: patience{e: e, lossy: c.Transport != fabric.RC}}
-	k.req = newSendRing(l, e.shape, c.Window, func(place int) fabric.WR {
+	k := &caller{e: e, l: l, window: c.Window, chain: c.chain(), wait: patience{e: e, lossy: c.lossy()}}
+	k.req = newSendRing(l, l.qp, e.shape, c.Window, func(place int) fabric.WR {
 		slot := place % c.Window
-		w := fabric.WR{Op: c.Request, Local: l.local.Seg(e.slots.off(slot), c.Size), To: l.to}
+		w := fabric.WR{Op: c.Request, Local: l.local.Seg(e.slots.off(slot), c.Size), To: l.aim(l.qp)}
 		if c.Request == fabric.OpWrite {
 			w.Remote = l.remote.At(e.slots.off(slot))
 		}
@@ -63,6 +64,7 @@ func newCaller(e *end, c *Case) (_ *caller, err error) {
 			k.reply = append(k.reply, wordAt(l.shared.Bytes(), at))
 		}
 	}
+	k.asks = newAsker(e, l, c)
 	if k.bell, err = newBell(e, l, c, c.Reply, c.Request); err != nil {
 		return nil, err
 	}
@@ -78,12 +80,15 @@ func newCaller(e *end, c *Case) (_ *caller, err error) {
 // postReceives makes and posts the receives for replies that are sent.
 func (k *caller) postReceives() error {
 	n := k.e.shape.recvs
-	k.recv = newRecvRing(k.l, n, func(place int) fabric.RecvWR {
+	k.recv = newRecvRing(k.l, k.l.post(), n, func(place int) fabric.RecvWR {
 		return fabric.RecvWR{Local: k.e.recvSeg(k.l, place)}
 	})
 	for place := range n {
 		b := k.e.messageSeg(k.l, place).Bytes()
 		k.mail = append(k.mail, b[len(b)-wordSize:])
+		if k.asks.count > 0 {
+			k.asks.letter = append(k.asks.letter, b[len(b)-2*wordSize:])
+		}
 	}
 	return k.recv.post(n)
 }
@@ -131,7 +136,7 @@ func (k *caller) await() error {
 	if k.reply != nil {
 		for range memorySteps {
 			if k.pickWritten() {
-				return nil
+				return k.err
 			}
 		}
 	} else {
@@ -153,7 +158,7 @@ func (k *caller) awaitLong() error {
 	}
 	if k.silent++; k.silent == maxSilent {
 		return fmt.Errorf("%d times in a row no reply came within %v on %v, which may lose messages but not all",
-			k.silent, lossTimeout, k.l.qp.Transport())
+			k.silent, lossTimeout, k.l.post().Transport())
 	}
 	k.m.lost += k.sent - k.got
 	k.skipTo(k.sent)
@@ -197,6 +202,9 @@ func (k *caller) send(n int) error {
 	for range n {
 		k.sent++
 		binary.NativeEndian.PutUint64(k.stage[k.sendSlot], k.sent)
+		if k.asks.count > 0 {
+			k.asks.ask(k.sendSlot, k.sent)
+		}
 		if k.sendSlot++; k.sendSlot == k.window {
 			k.sendSlot = 0
 		}
@@ -246,6 +254,9 @@ func (k *caller) pickWritten() bool {
 	n := 0
 	for n < k.chain && fence.Observe64(k.reply[k.takeSlot]) == k.got+1 {
 		k.got++
+		if k.asks.count > 0 {
+			k.check(k.got, fence.Observe64(k.asks.found[k.takeSlot]))
+		}
 		if k.takeSlot++; k.takeSlot == k.window {
 			k.takeSlot = 0
 		}
@@ -278,7 +289,7 @@ func (k *caller) collect() bool {
 			k.err = errors.Join(k.err, k.bell.rung())
 		default:
 			mail++
-			k.open(binary.NativeEndian.Uint64(k.mail[placeOf(c.ID)]))
+			k.open(placeOf(c.ID))
 		}
 	}
 	if mail > 0 {
@@ -287,14 +298,23 @@ func (k *caller) collect() bool {
 	return n > 0
 }
 
-// open takes the reply with sequence number s. One that was given up is
-// ignored; those before it that did not come are lost.
-func (k *caller) open(s uint64) {
-	switch {
-	case s == k.got+1:
-		k.skipTo(s)
-	case s > k.got && s <= k.sent:
-		k.m.lost += s - k.got - 1
-		k.skipTo(s)
+// open takes the reply in the receive at place. One that was given up is ignored;
+// those before it that did not come are lost.
+func (k *caller) open(place int) {
+	s := binary.NativeEndian.Uint64(k.mail[place])
+	if s <= k.got || s > k.sent {
+		return
+	}
+	if k.asks.count > 0 {
+		k.check(s, binary.NativeEndian.Uint64(k.asks.letter[place]))
+	}
+	k.m.lost += s - k.got - 1
+	k.skipTo(s)
+}
+
+// check says whether the server looked up what request s asked for (M6).
+func (k *caller) check(s, found uint64) {
+	if err := k.asks.check(s, found); err != nil {
+		k.err = errors.Join(k.err, err)
 	}
 }

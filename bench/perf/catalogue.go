@@ -100,13 +100,13 @@ func catalogue() []Test {
 			windows: one, suite: echo, threads: 1, tuned: true,
 		},
 		{
-			Name: "inbound", About: "READ and WRITE of many clients at one server", Transports: connected,
-			kind: kindInbound, ops: []fabric.Op{fabric.OpRead, fabric.OpWrite}, size: 32, minSize: 1,
+			Name: "inbound", About: "READ, WRITE and SEND of many clients at one server", Transports: everyone,
+			kind: kindInbound, ops: []fabric.Op{fabric.OpRead, fabric.OpWrite, fabric.OpSend}, size: 32, minSize: 1,
 			windows: []int{16}, suite: []int{16}, threads: 2, tuned: true,
 		},
 		{
-			Name: "outbound", About: "WRITE and SEND of one server to many clients", Transports: everyone,
-			kind: kindOutbound, ops: []fabric.Op{fabric.OpWrite, fabric.OpSend}, size: 32, minSize: 1,
+			Name: "outbound", About: "READ, WRITE and SEND of one server at many clients", Transports: everyone,
+			kind: kindOutbound, ops: []fabric.Op{fabric.OpRead, fabric.OpWrite, fabric.OpSend}, size: 32, minSize: 1,
 			windows: []int{16}, suite: []int{16}, threads: 2, tuned: true,
 		},
 		{
@@ -115,11 +115,26 @@ func catalogue() []Test {
 			windows: []int{16}, suite: []int{16}, threads: 2, mesh: true, tuned: true,
 		},
 		{
+			Name: "all-to-all-out", About: "N threads of the server WRITE and SEND to N clients each", Transports: everyone,
+			kind: kindOutbound, ops: []fabric.Op{fabric.OpWrite, fabric.OpSend}, size: 32, minSize: 1,
+			windows: []int{16}, suite: []int{16}, threads: 2, mesh: true, tuned: true,
+		},
+		{
 			Name: "idle", About: "CPU of a server that nobody calls, then the first request", Transports: connected,
 			kind: kindIdle, request: fabric.OpWrite, reply: fabric.OpWrite, size: wordSize, minSize: wordSize,
 			windows: one, suite: one, threads: 1, tuned: true,
 		},
 	}
+}
+
+// looksUp reports whether the server of the test can be asked to look things up
+// in memory before it answers.
+func (t *Test) looksUp() bool { return t.kind == kindEcho && t.request == fabric.OpWrite }
+
+// mails reports whether the replies of the test can be datagrams though its
+// requests are not.
+func (t *Test) mails() bool {
+	return t.kind == kindEcho && t.request == fabric.OpWrite && t.reply == fabric.OpSend
 }
 
 // local reports whether the test measures two processes of one host and has

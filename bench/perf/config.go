@@ -41,6 +41,9 @@ type Config struct {
 	Fabric string
 	// Transport is rc, uc or ud. Empty means rc.
 	Transport string
+	// ReplyTransport is ud where the replies of echo-ws are to be datagrams though
+	// its requests are not, as in HERD. Empty means as Transport.
+	ReplyTransport string
 	// Sizes and Windows are message sizes in bytes and numbers of operations
 	// in flight; each test runs with every combination.
 	Sizes, Windows []int
@@ -48,6 +51,13 @@ type Config struct {
 	Threads int
 	// Inline and Unsignaled are the two optimisations of posting.
 	Inline, Unsignaled Toggle
+	// Accesses are numbers of random memory accesses that the server of echo-ws
+	// and echo-ww makes for each request, in a table of Table bytes; Prefetch says
+	// whether it asks for them ahead. Each combination is measured. No Accesses:
+	// none; no Prefetch: ahead.
+	Accesses []int
+	Prefetch []bool
+	Table    int
 	// Poll is how threads wait when nothing has come for a while.
 	Poll fabric.Policy
 	// Duration is how long one trial measures; Ops, when not 0, ends a trial
@@ -78,9 +88,13 @@ const (
 	SuiteDuration = time.Second
 	// maxWindow, maxThreads and maxSize bound what is taken from a command
 	// line.
-	maxWindow  = 1 << 14
-	maxThreads = 256
-	maxSize    = 1 << 30
+	maxWindow   = 1 << 14
+	maxThreads  = 256
+	maxSize     = 1 << 30
+	maxAccesses = 64
+	maxTable    = 1 << 40
+	// DefaultTable is several times what the last cache of most CPUs holds.
+	DefaultTable = 1 << 30
 )
 
 // normalize fills in defaults and returns all that is wrong with what does not
@@ -96,6 +110,9 @@ func (c *Config) normalize() error {
 	if _, err := parseTransport(c.Transport); err != nil {
 		errs = append(errs, err)
 	}
+	if c.ReplyTransport != "" && c.ReplyTransport != fabric.UD.String() {
+		errs.Add("--reply-transport %q: replies travel as requests do, or by ud", c.ReplyTransport)
+	}
 	for _, n := range c.Sizes {
 		if n < 1 || n > maxSize {
 			errs.Add("--size %d is not between 1 and %d bytes", n, maxSize)
@@ -106,6 +123,7 @@ func (c *Config) normalize() error {
 			errs.Add("--window %d is not between 1 and %d", n, maxWindow)
 		}
 	}
+	c.checkLookups(&errs)
 	if c.Threads < 0 || c.Threads > maxThreads {
 		errs.Add("--threads %d is not between 1 and %d", c.Threads, maxThreads)
 	}
@@ -116,6 +134,24 @@ func (c *Config) normalize() error {
 		errs.Add("--trials %d must be at least 1", c.Trials)
 	}
 	return errs.Err()
+}
+
+// checkLookups finds what is wrong with the accesses of the server.
+func (c *Config) checkLookups(errs *usage.Faults) {
+	for _, n := range c.Accesses {
+		if n < 0 || n > maxAccesses {
+			errs.Add("--accesses %d is not between 0 and %d", n, maxAccesses)
+		}
+	}
+	if len(c.Prefetch) != 0 && len(c.Accesses) == 0 {
+		errs.Add("--prefetch is about the memory accesses of --accesses, which is missing")
+	}
+	if c.Table != 0 && len(c.Accesses) == 0 {
+		errs.Add("--table is where --accesses go, which is missing")
+	}
+	if c.Table < 0 || c.Table > maxTable || (c.Table > 0 && c.Table < line) {
+		errs.Add("--table of %d bytes is not between %d and %d", c.Table, line, maxTable)
+	}
 }
 
 func (c *Config) defaults() {
@@ -132,6 +168,9 @@ func (c *Config) defaults() {
 	}
 	if c.Trials == 0 {
 		c.Trials = 1
+	}
+	if c.Table == 0 && len(c.Accesses) != 0 {
+		c.Table = DefaultTable
 	}
 }
 

@@ -38,6 +38,7 @@ func TestAllFaultsComeInOneError(t *testing.T) {
 	c := Config{
 		Tests: []string{"reed"}, Transport: "xrc", Sizes: []int{0}, Windows: []int{-1},
 		Threads: -2, Duration: -time.Second, Trials: -1,
+		ReplyTransport: "rc", Accesses: []int{-1, 65}, Table: 63,
 	}
 	err := c.normalize()
 	if !errors.Is(err, ErrUsage) {
@@ -46,9 +47,17 @@ func TestAllFaultsComeInOneError(t *testing.T) {
 	for _, words := range []string{
 		`test "reed" is unknown`, "fetch-add", `"xrc"`, "rc, uc or ud",
 		"--size 0", "--window -1", "--threads -2", "--duration -1s", "--trials -1",
+		`--reply-transport "rc"`, "--accesses -1", "--accesses 65", "--table of 63 bytes",
 	} {
 		if !strings.Contains(err.Error(), words) {
 			t.Errorf("the error does not say %q:\n%v", words, err)
+		}
+	}
+	c = Config{Prefetch: []bool{true}, Table: line}
+	err = c.normalize()
+	for _, words := range []string{"--prefetch is about", "--table is where"} {
+		if !errors.Is(err, ErrUsage) || !strings.Contains(err.Error(), words) {
+			t.Errorf("without --accesses: %v does not say %q", err, words)
 		}
 	}
 }
@@ -79,6 +88,13 @@ func TestWhatCannotBeMeasuredSaysWhatCan(t *testing.T) {
 		{"small echo", Config{Tests: []string{"echo-ww"}, Sizes: []int{7}}, limits(), "at least 8 bytes"},
 		{"small limit", Config{Tests: []string{"limit"}, Sizes: []int{1}}, limits(), "at least 8 bytes"},
 		{"wide atomic", Config{Tests: []string{"fetch-add"}, Sizes: []int{16}}, limits(), "always 8 bytes"},
+		{"accesses of a client", Config{Tests: []string{"read"}, Accesses: []int{2}}, limits(), "use echo-ws or echo-ww, not read"},
+		{"accesses of SENDs", Config{Tests: []string{"echo-ss"}, Accesses: []int{2}}, limits(), "use echo-ws or echo-ww, not echo-ss"},
+		{"no room for a key", Config{Tests: []string{"echo-ws"}, Accesses: []int{2}, Sizes: []int{15}}, limits(), "at least 16 bytes"},
+		{"replies that are written", Config{Tests: []string{"echo-ww"}, ReplyTransport: "ud"}, limits(), "use echo-ws, not echo-ww"},
+		{"no UD for replies", Config{Tests: []string{"echo-ws"}, ReplyTransport: "ud"}, small, "leave out --reply-transport"},
+		{"large reply", Config{Tests: []string{"echo-ws"}, ReplyTransport: "ud", Sizes: []int{5000}}, limits(), "at most 4096 bytes"},
+		{"a crowd", Config{Tests: []string{"all-to-all-out"}, Transport: "ud", Threads: 64}, limits(), "one queue pair for all"},
 		{"idle loop", Config{Tests: []string{"idle"}, Fabric: "loop"}, limits(), "use --fabric shm or tcp"},
 		{"limit elsewhere", Config{Tests: []string{"limit"}, Remote: true}, limits(), "two processes of this host"},
 		{"idle and busy", Config{Tests: []string{"idle"}, Poll: fabric.Busy}, limits(), "use --poll adaptive"},

@@ -12,9 +12,9 @@ type placement struct {
 }
 
 // place shares all CPUs, which are on different cores as far as possible, between
-// the client and the server of a case. A server that does nothing (its memory
-// is the target) needs no CPU of its own when the client has more threads than
-// would be left.
+// the client and the server of a case. A side that does nothing (its memory is the
+// target) needs no CPU of its own when the other has more threads than would be
+// left.
 func place(c *Case, all []int) placement {
 	busy := c.Threads // threads of the client that work
 	if c.Kind == kindOutbound && c.Op != fabric.OpSend {
@@ -23,21 +23,32 @@ func place(c *Case, all []int) placement {
 	if len(all) < 2 {
 		return placement{cpus.Split(all, busy, 1), 1}
 	}
-	passive := c.Kind == kindInbound && c.Op != fabric.OpSend
-	if passive && busy > len(all)-1 {
+	if who, n := posting(c); c.Op != fabric.OpSend && n > len(all)-1 {
 		return placement{
-			cpus.Placement{Client: all, Server: all, Warning: cpus.Crowded(cpus.ClientThread, busy, len(all))},
+			cpus.Placement{Client: all, Server: all, Warning: cpus.Crowded(who, n, len(all))},
 			serverThreads(c, len(all)),
 		}
 	}
 	forServer := min(max(len(all)/2, len(all)-busy), c.lanes(), len(all)-1)
-	if c.Kind == kindLimit || c.Kind == kindOutbound {
+	if c.Kind == kindLimit || (c.Kind == kindOutbound && c.QPs == 1) {
 		forServer = 1
 	}
 	split := len(all) - forServer
 	return placement{
 		cpus.Placement{Client: all[:split], Server: all[split:], Warning: cpus.Crowded(cpus.ClientThread, busy, split)},
 		serverThreads(c, forServer),
+	}
+}
+
+// posting says which threads post the operations of a verb test, and how many.
+func posting(c *Case) (who string, n int) {
+	switch c.Kind {
+	case kindInbound:
+		return cpus.ClientThread, c.Threads
+	case kindOutbound:
+		return "server thread", c.QPs // of a mesh; else one
+	default:
+		return "", 0
 	}
 }
 

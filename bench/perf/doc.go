@@ -14,6 +14,8 @@
 //   - A program is what the thread of an end does: the pump posts one kind of
 //     operation, the sink posts receives again, the caller and the responder
 //     echo.
+//   - A search is what the server of an echo may be asked to do before it answers:
+//     a number of random memory accesses.
 //   - The limit is the same exchange by plain loads and stores.
 //
 // # Who runs where
@@ -51,7 +53,7 @@
 //	    server does. What is polled in memory cannot wake anybody (G17); the
 //	    bell does (see bell).
 //	M6  What arrived is checked: READ and WRITE by pattern, FETCH_ADD by sum,
-//	    echoes by sequence number. A test that moved the wrong bytes is an
+//	    echoes by sequence number, searches by what they found. A test that moved the wrong bytes is an
 //	    error and no row.
 //	M7  UC and UD may lose messages. A call without a reply in 100 ms is given
 //	    up, counted as lost and made again.
@@ -63,7 +65,12 @@
 // last byte last (G2), and words are not torn (G5), who sees the number sees
 // the message. Requests of one client arrive in order, so the server looks only
 // at the slot of the next one. A reply is sent from the request itself: it
-// stays until the client, which has the reply, overwrites it.
+// stays until the client, which has the reply, overwrites it. Where the server
+// searches, the eight bytes before the number are what it searches for and, in
+// the reply, what it found; that is sent from memory of its own.
+//
+// Replies of echo-ws can be datagrams while requests are connected (HERD). Then a
+// lane has a second queue pair for them, and both report to the same end.
 //
 // # Why not otherwise
 //

@@ -13,10 +13,27 @@ import (
 type lane struct {
 	index  int // among the lanes of its end
 	qp     fabric.QP
+	mail   fabric.QP      // carries the replies, when they have a transport of their own
 	shared *fabric.Region // what the peer reads or writes; nil when it does not
 	local  *fabric.Region // what is sent from and received into
 	remote fabric.Remote  // the peer's shared region
 	to     fabric.AddressHandle
+}
+
+// post is the queue pair that replies travel over.
+func (l *lane) post() fabric.QP {
+	if l.mail != nil {
+		return l.mail
+	}
+	return l.qp
+}
+
+// aim is the destination of messages over qp; none where it is connected.
+func (l *lane) aim(qp fabric.QP) fabric.AddressHandle {
+	if qp.Transport() == fabric.UD {
+		return l.to
+	}
+	return nil
 }
 
 // end is what one thread owns (T1): a completion queue, a waiter over it, and
@@ -27,6 +44,7 @@ type end struct {
 	cq     fabric.CQ
 	waiter fabric.Waiter
 	lanes  []*lane
+	crowd  fabric.QP // of all lanes, when they share one for datagrams
 	shape  shape
 	slots  slots
 	comps  []fabric.Completion
@@ -49,7 +67,11 @@ func newEnd(dev fabric.Device, c *Case, r role, n int) (_ *end, err error) {
 	if e.domain, err = dev.NewDomain(); err != nil {
 		return nil, err
 	}
-	if e.cq, err = dev.NewCQ(n * (e.shape.sendDepth + max(e.shape.recvs, 1))); err != nil {
+	queuePairs := n
+	if c.mails() {
+		queuePairs *= 2
+	}
+	if e.cq, err = dev.NewCQ(queuePairs * (e.shape.sendDepth + max(e.shape.recvs, 1))); err != nil {
 		return nil, err
 	}
 	e.waiter, err = dev.NewWaiter(fabric.WaitConfig{
@@ -101,7 +123,7 @@ func (e *end) recvStride() int { return roundUp(e.slots.size, line) + line }
 // header of a datagram.
 func (e *end) recvSeg(l *lane, i int) fabric.Seg {
 	room := e.slots.size
-	if l.qp.Transport() == fabric.UD {
+	if l.post().Transport() == fabric.UD {
 		room += fabric.GRHSize
 	}
 	finish := e.slots.bytes(e.shape.ring) + (i+1)*e.recvStride()
@@ -122,13 +144,52 @@ func (e *end) qpConfig(c *Case) fabric.QPConfig {
 	}
 }
 
+// datagramConfig describes a queue pair for datagrams that serves n lanes.
+func (e *end) datagramConfig(c *Case, n int) fabric.QPConfig {
+	q := e.qpConfig(c)
+	q.Transport = fabric.UD
+	q.SendDepth *= n
+	q.RecvDepth *= n
+	return q
+}
+
+// makeDatagram makes the queue pair for datagrams of lane l.
+func (e *end) makeDatagram(c *Case, l *lane) (qp fabric.QP, err error) {
+	if qp, err = e.datagram(c); err != nil {
+		return nil, err
+	}
+	if c.mails() {
+		l.mail = qp
+	} else {
+		l.qp = qp
+	}
+	return qp, nil
+}
+
+// datagram is a new queue pair for datagrams, or the one that all lanes share.
+func (e *end) datagram(c *Case) (fabric.QP, error) {
+	if e.crowd != nil {
+		return e.crowd, nil
+	}
+	if !c.crowded() {
+		return e.domain.NewUD(e.datagramConfig(c, 1))
+	}
+	qp, err := e.domain.NewUD(e.datagramConfig(c, len(e.lanes)))
+	if err == nil {
+		e.crowd = qp
+	}
+	return qp, err
+}
+
 // close releases everything, lanes first (T4).
 func (e *end) close() error {
 	var errs []error
 	add := func(err error) { errs = append(errs, err) }
 	for _, l := range e.lanes {
-		if l.qp != nil {
-			add(l.qp.Close())
+		for _, qp := range []fabric.QP{l.qp, l.mail} {
+			if qp != nil && qp != e.crowd {
+				add(qp.Close())
+			}
 		}
 		if l.to != nil {
 			add(l.to.Close())
@@ -138,6 +199,9 @@ func (e *end) close() error {
 				add(r.Close())
 			}
 		}
+	}
+	if e.crowd != nil {
+		add(e.crowd.Close())
 	}
 	if e.waiter != nil {
 		add(e.waiter.Close())

@@ -2,6 +2,7 @@ package perf_test
 
 import (
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/remora-kv/remora/bench/perf"
@@ -42,10 +43,17 @@ func TestEchoesSurviveLoss(t *testing.T) {
 		{"echo-ss", "uc", "seed=3; uc.send.drop=2%,burst=3"},
 		{"echo-ws", "uc", "seed=4; uc.write+send.drop=2%"},
 		{"echo-ww", "uc", "seed=5; uc.write.drop=2%"},
+		{"echo-ws", "uc/ud", "seed=9; uc.write.drop=2%; ud.drop=2%"},
+		{"echo-ws", "rc/ud", "seed=10; ud.dup=5%,1ms; ud.reorder=5%,by=3"},
+		{"echo-ws", "uc/ud+lookups", "seed=11; uc.write.drop=2%; ud.drop=2%"},
+		{"echo-ww", "uc+lookups", "seed=12; uc.write.drop=2%"},
 	} {
 		for _, window := range []int{1, 4} {
-			cfg := perf.Config{
-				Tests: []string{tc.test}, Fabric: "loop", Transport: tc.transport, Windows: []int{window}, Ops: 200,
+			cfg := perf.Config{Tests: []string{tc.test}, Fabric: "loop", Windows: []int{window}, Ops: 200}
+			transports, lookups := strings.CutSuffix(tc.transport, "+lookups")
+			cfg.Transport, cfg.ReplyTransport, _ = strings.Cut(transports, "/")
+			if lookups {
+				cfg.Accesses, cfg.Table = []int{2}, 1<<16
 			}
 			report, err := perf.Run(t.Context(), cfg, badEnv(t, tc.plan))
 			if err != nil {

@@ -108,4 +108,8 @@ func (s slots) off(i int) int { return header + (i+1)*s.stride - s.size }
 // word is where its last eight bytes begin.
 func (s slots) word(i int) int { return header + (i+1)*s.stride - wordSize }
 
+// key is where the eight bytes before that begin: what a request asks to be looked
+// up, or what was found.
+func (s slots) key(i int) int { return s.word(i) - wordSize }
+
 func roundUp(n, to int) int { return (n + to - 1) / to * to }

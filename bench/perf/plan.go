@@ -19,6 +19,7 @@ type Case struct {
 	Request, Reply fabric.Op // of an echo
 	Fabric         string
 	Transport      fabric.Transport
+	ReplyTransport fabric.Transport // of an echo
 	Size, Window   int
 	Threads        int // of the client
 	QPs            int // of each client thread
@@ -26,10 +27,25 @@ type Case struct {
 	Signaled       bool
 	Poll           fabric.Policy
 	OneLine        bool // request and reply of limit are one line
+	// Accesses is how many lines of a table of Table bytes the server of an echo
+	// loads for each request, and Prefetch whether it asks for them ahead.
+	Accesses, Table int
+	Prefetch        bool
 }
 
 // lanes returns the number of queue pairs.
 func (c *Case) lanes() int { return c.Threads * c.QPs }
+
+// mails reports whether replies have a queue pair of their own, for datagrams.
+func (c *Case) mails() bool { return c.Kind == kindEcho && c.ReplyTransport != c.Transport }
+
+// crowded reports whether all lanes of an end share one queue pair for datagrams,
+// which reaches any number of peers: what one sends to many needs no more. Those
+// who answer must know who asked, and have one for each.
+func (c *Case) crowded() bool { return c.Kind == kindOutbound && c.Transport == fabric.UD }
+
+// lossy reports whether a message may be lost.
+func (c *Case) lossy() bool { return c.Transport != fabric.RC || c.mails() }
 
 // bell reports whether an end that is target (the server for requests, the
 // client for replies) of op polls memory and may sleep, so that it needs a bell.
@@ -86,7 +102,7 @@ func (c *Config) plan(lim fabric.Limits) ([]Case, error) {
 
 // expand makes the cases of one test.
 func (c *Config) expand(t *Test, transport fabric.Transport, lim fabric.Limits, suite bool) ([]Case, error) {
-	if err := c.carries(t, transport); err != nil {
+	if err := c.carries(t, transport, suite); err != nil {
 		if suite {
 			return nil, nil
 		}
@@ -105,7 +121,7 @@ func (c *Config) expand(t *Test, transport fabric.Transport, lim fabric.Limits, 
 				if err := c.settle(t, &one, lim, suite); err != nil {
 					return nil, fmt.Errorf("%s: %w", t.Name, err)
 				}
-				cases = append(cases, one)
+				cases = append(cases, c.withLookups(t, one)...)
 			}
 		}
 	}
@@ -113,7 +129,7 @@ func (c *Config) expand(t *Test, transport fabric.Transport, lim fabric.Limits, 
 }
 
 // carries says why the test cannot run on this transport or fabric.
-func (c *Config) carries(t *Test, transport fabric.Transport) error {
+func (c *Config) carries(t *Test, transport fabric.Transport, suite bool) error {
 	switch {
 	case c.Remote && t.local():
 		return fmt.Errorf("%s measures two processes of this host: run it without --server-command", t.Name)
@@ -126,6 +142,10 @@ func (c *Config) carries(t *Test, transport fabric.Transport) error {
 		}
 		return fmt.Errorf("%s needs %v, which %v does not have: use --transport %s",
 			t.Name, op, transport, carriers(t.Transports, op))
+	case c.ReplyTransport != "" && !t.mails() && !suite:
+		return fmt.Errorf("--reply-transport is for a test whose replies alone are sent: use echo-ws, not %s", t.Name)
+	case len(c.Accesses) != 0 && !t.looksUp() && !suite:
+		return fmt.Errorf("--accesses are made by a server that finds requests in its memory: use echo-ws or echo-ww, not %s", t.Name)
 	case t.kind == kindIdle && c.Fabric == provider.Loop:
 		return fmt.Errorf("idle measures the CPU of a server process and loop has none: use --fabric shm or tcp")
 	case t.kind == kindIdle && c.Poll == fabric.Busy:
@@ -134,8 +154,35 @@ func (c *Config) carries(t *Test, transport fabric.Transport) error {
 	return nil
 }
 
+// withLookups is a case for every number of memory accesses, ahead or not.
+func (c *Config) withLookups(t *Test, one Case) []Case {
+	if !t.looksUp() || len(c.Accesses) == 0 {
+		return []Case{one}
+	}
+	ahead := c.Prefetch
+	if len(ahead) == 0 {
+		ahead = []bool{true}
+	}
+	var cases []Case
+	for _, n := range c.Accesses {
+		if n == 0 {
+			cases = append(cases, one)
+			continue
+		}
+		for _, prefetch := range ahead {
+			more := one
+			more.Accesses, more.Prefetch, more.Table = n, prefetch, c.Table
+			cases = append(cases, more)
+		}
+	}
+	return cases
+}
+
 func (c *Config) sizes(t *Test, suite bool) []int {
 	if len(c.Sizes) == 0 || (suite && t.fixed) {
+		if t.looksUp() && len(c.Accesses) != 0 {
+			return []int{2 * wordSize}
+		}
 		return []int{t.size}
 	}
 	if suite {
@@ -164,11 +211,14 @@ func (c *Config) windows(t *Test, suite bool) []int {
 func (c *Config) newCase(t *Test, op fabric.Op, transport fabric.Transport, size, window int) Case {
 	one := Case{
 		Test: t.Name, Kind: t.kind, Op: op, Request: t.request, Reply: t.reply,
-		Fabric: c.Fabric, Transport: transport, Size: size, Window: window,
+		Fabric: c.Fabric, Transport: transport, ReplyTransport: transport, Size: size, Window: window,
 		Threads: t.threads, QPs: 1, Poll: c.Poll, OneLine: t.oneLine,
 	}
 	if c.Threads != 0 && t.kind != kindLimit && t.kind != kindIdle {
 		one.Threads = c.Threads
+	}
+	if c.ReplyTransport != "" && t.mails() {
+		one.ReplyTransport = fabric.UD
 	}
 	if t.mesh {
 		one.QPs = one.Threads
@@ -206,6 +256,10 @@ func (c *Config) settle(t *Test, one *Case, lim fabric.Limits, suite bool) error
 		return fmt.Errorf("--window %d is more than half of the %d requests that a queue of %s takes",
 			one.Window, lim.MaxDepth, one.Fabric)
 	}
+	if one.crowded() && max(one.Threads, one.QPs)*targetShape(one).recvs > lim.MaxDepth {
+		return fmt.Errorf("--threads %d and --window %d: one queue pair for all needs more receives than the %d that %s takes",
+			one.Threads, one.Window, lim.MaxDepth, one.Fabric)
+	}
 	if err := c.settleInline(t, one, lim, suite); err != nil {
 		return err
 	}
@@ -237,15 +291,19 @@ func (c *Config) checkSize(t *Test, one *Case, lim fabric.Limits) error {
 	switch {
 	case t.fixed && one.Size != t.size:
 		return fmt.Errorf("--size %d: the word has always %d bytes", one.Size, t.size)
+	case one.Size < 2*wordSize && t.looksUp() && slices.Max(append(c.Accesses, 0)) > 0:
+		return fmt.Errorf("--size %d: a message that says what to look up has at least %d bytes", one.Size, 2*wordSize)
 	case one.Size < t.minSize:
 		return fmt.Errorf("--size %d: a message carries a sequence number and has at least %d bytes", one.Size, t.minSize)
 	case one.Kind == kindLimit:
 		return nil
 	case one.Transport == fabric.UC && !lim.UC, one.Transport == fabric.UD && !lim.UD:
 		return fmt.Errorf("%s has no %v: use --transport rc", one.Fabric, one.Transport)
+	case one.mails() && !lim.UD:
+		return fmt.Errorf("%s has no %v: leave out --reply-transport", one.Fabric, one.ReplyTransport)
 	case one.Op.Atomic() && !lim.Atomics:
 		return fmt.Errorf("%s has no atomics", one.Fabric)
-	case one.Transport == fabric.UD && one.Size > lim.MTU:
+	case (one.Transport == fabric.UD || one.mails()) && one.Size > lim.MTU:
 		return fmt.Errorf("--size %d: a datagram of %s has at most %d bytes", one.Size, one.Fabric, lim.MTU)
 	case one.Size > lim.MaxMessage:
 		return fmt.Errorf("--size %d: a message of %s has at most %d bytes", one.Size, one.Fabric, lim.MaxMessage)

@@ -33,13 +33,15 @@ func TestSuiteIsEverythingTheTransportCarries(t *testing.T) {
 	for transport, want := range map[string][]string{
 		"rc": {
 			"limit", "limit-pair", "read", "write", "send", "fetch-add", "echo-ss", "echo-ws", "echo-ww",
-			"inbound-read", "inbound-write", "outbound-write", "outbound-send", "all-to-all", "idle",
+			"inbound-read", "inbound-write", "inbound-send", "outbound-read", "outbound-write", "outbound-send",
+			"all-to-all", "all-to-all-out-write", "all-to-all-out-send", "idle",
 		},
 		"uc": {
 			"limit", "limit-pair", "write", "send", "echo-ss", "echo-ws", "echo-ww",
-			"inbound-write", "outbound-write", "outbound-send", "all-to-all", "idle",
+			"inbound-write", "inbound-send", "outbound-write", "outbound-send",
+			"all-to-all", "all-to-all-out-write", "all-to-all-out-send", "idle",
 		},
-		"ud": {"limit", "limit-pair", "send", "echo-ss", "outbound-send"},
+		"ud": {"limit", "limit-pair", "send", "echo-ss", "inbound-send", "outbound-send", "all-to-all-out-send"},
 	} {
 		if got := names(planOf(t, Config{Transport: transport})); !slices.Equal(got, want) {
 			t.Errorf("suite on %s: %q, want %q", transport, got, want)
@@ -52,7 +54,7 @@ func TestSuiteIsEverythingTheTransportCarries(t *testing.T) {
 
 func TestEveryCombinationIsACase(t *testing.T) {
 	cases := planOf(t, Config{Tests: []string{"write", "inbound"}, Sizes: []int{8, 64}, Windows: []int{1, 4, 16}})
-	if want := 2*3 + 2*2*3; len(cases) != want {
+	if want := 2*3 + 3*2*3; len(cases) != want {
 		t.Fatalf("%d cases, want %d", len(cases), want)
 	}
 	first := cases[0]
@@ -80,7 +82,7 @@ func TestPostingDefaultsBelongToTheTest(t *testing.T) {
 		}
 	}
 	for _, c := range planOf(t, Config{Tests: []string{"inbound"}}) {
-		if want := c.Op == fabric.OpWrite; c.Inline != want {
+		if want := c.Op != fabric.OpRead; c.Inline != want {
 			t.Errorf("%s: inline %v, want %v", c.Test, c.Inline, want)
 		}
 	}
@@ -99,6 +101,9 @@ func TestThreadsMakeAMesh(t *testing.T) {
 func TestPlacementKeepsClientAndServerApart(t *testing.T) {
 	echo := Case{Kind: kindEcho, Threads: 2, QPs: 1}
 	passive := Case{Kind: kindInbound, Op: fabric.OpRead, Threads: 4, QPs: 1}
+	mesh := Case{Kind: kindOutbound, Op: fabric.OpWrite, Threads: 4, QPs: 4}
+	sends := Case{Kind: kindOutbound, Op: fabric.OpSend, Threads: 4, QPs: 4}
+	out := Case{Kind: kindOutbound, Op: fabric.OpWrite, Threads: 4, QPs: 1}
 	for _, tc := range []struct {
 		name           string
 		c              Case
@@ -112,6 +117,10 @@ func TestPlacementKeepsClientAndServerApart(t *testing.T) {
 		{"one CPU", echo, []int{5}, []int{5}, []int{5}, 1, true},
 		{"no affinity", echo, nil, nil, nil, 1, true},
 		{"idle server gives up its CPU", passive, []int{0, 1}, []int{0, 1}, []int{0, 1}, 2, true},
+		{"idle clients give up theirs", mesh, []int{0, 1}, []int{0, 1}, []int{0, 1}, 4, true},
+		{"those who receive do not", sends, []int{0, 1}, []int{0}, []int{1}, 4, true},
+		{"out-bound, the server has one thread", out, []int{0, 1, 2, 3}, []int{0, 1, 2}, []int{3}, 1, false},
+		{"all to all, many", mesh, []int{0, 1, 2, 3, 4, 5, 6, 7}, []int{0}, []int{1, 2, 3, 4, 5, 6, 7}, 4, false},
 		{"and keeps it when there are enough", passive, []int{0, 1, 2, 3, 4, 5, 6, 7}, []int{0, 1, 2, 3}, []int{4, 5, 6, 7}, 4, false},
 	} {
 		p := place(&tc.c, tc.cpus)

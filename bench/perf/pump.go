@@ -49,8 +49,8 @@ func newPump(e *end, c *Case) *pump {
 		if c.Op == fabric.OpRead {
 			clearSlots(e, l)
 		}
-		p.lanes[i].sendRing = newSendRing(l, e.shape, c.Window, func(place int) fabric.WR {
-			w := fabric.WR{Op: c.Op, Local: l.local.Seg(e.slots.off(place), c.Size), To: l.to}
+		p.lanes[i].sendRing = newSendRing(l, l.qp, e.shape, c.Window, func(place int) fabric.WR {
+			w := fabric.WR{Op: c.Op, Local: l.local.Seg(e.slots.off(place), c.Size), To: l.aim(l.qp)}
 			if c.Op.OneSided() {
 				w.Remote = l.remote.At(e.slots.off(place))
 			}

@@ -9,7 +9,7 @@ import (
 )
 
 // responder is the server of an echo: it looks for requests on every lane of
-// its end and sends each back as it came.
+// its end and sends each back as it came, but for what it looked up for it.
 type responder struct {
 	e     *end
 	lanes []respLane
@@ -19,6 +19,7 @@ type responder struct {
 	err   error
 	looks int
 	stepN func() bool
+	pipe  pipeline
 }
 
 type respLane struct {
@@ -31,13 +32,16 @@ type respLane struct {
 	slot int              // of the next request
 	seq  uint64           // of the last request
 
+	asked questions // what is to be looked up, when something is
+
 	recv recvRing // takes the requests, when they are sent
 	mail int      // requests taken and not yet answered
 	bell *bell
 }
 
-func newResponder(e *end, c *Case) (*responder, error) {
+func newResponder(e *end, c *Case, t *lookups) (*responder, error) {
 	s := &responder{e: e, lanes: make([]respLane, len(e.lanes)), slack: e.shape.ring/2 - 1}
+	s.pipe = newPipeline(t, c)
 	if c.Signaled {
 		s.slack = 0
 	}
@@ -56,8 +60,8 @@ func newResponder(e *end, c *Case) (*responder, error) {
 
 func (s *responder) initLane(r *respLane, l *lane, c *Case) (err error) {
 	r.l, r.window, r.chain = l, c.Window, c.chain()
-	r.out = newSendRing(l, s.e.shape, max(c.Window, pollBatch), func(place int) fabric.WR {
-		w := fabric.WR{Op: c.Reply, Local: s.source(l, c, place), To: l.to}
+	r.out = newSendRing(l, l.post(), s.e.shape, max(c.Window, pollBatch), func(place int) fabric.WR {
+		w := fabric.WR{Op: c.Reply, Local: s.source(l, c, place), To: l.aim(l.post())}
 		if c.Reply == fabric.OpWrite {
 			w.Remote = l.remote.At(s.e.slots.off(place % c.Window))
 		}
@@ -73,18 +77,23 @@ func (s *responder) initLane(r *respLane, l *lane, c *Case) (err error) {
 		for slot := range c.Window {
 			r.req = append(r.req, wordAt(l.shared.Bytes(), s.e.slots.word(slot)))
 		}
+		if c.Accesses > 0 {
+			r.asked = newQuestions(s.e, l, c.Window)
+		}
 		return nil
 	}
-	r.recv = newRecvRing(l, s.e.shape.recvs, func(place int) fabric.RecvWR {
+	r.recv = newRecvRing(l, l.qp, s.e.shape.recvs, func(place int) fabric.RecvWR {
 		return fabric.RecvWR{Local: s.e.recvSeg(l, place)}
 	})
 	return r.recv.post(s.e.shape.recvs)
 }
 
 // source is what reply number place is sent from: the request itself, where it
-// stays until the client has the reply; or a copy.
+// stays until the client has the reply; a copy; or where the answer is made.
 func (s *responder) source(l *lane, c *Case, place int) fabric.Seg {
 	switch {
+	case c.Accesses > 0:
+		return l.local.Seg(s.e.slots.off(place), c.Size)
 	case c.Request == fabric.OpWrite:
 		return l.shared.Seg(s.e.slots.off(place%c.Window), c.Size)
 	case s.copyc:
@@ -124,10 +133,13 @@ func (s *responder) stepWritten() bool {
 				continue
 			}
 			found = true
-			if err := s.answer(r, n); err != nil {
+			if err := s.take(r, n); err != nil {
 				s.err = err
 				return true
 			}
+		}
+		if !found && s.idle() {
+			return true
 		}
 		if found {
 			s.looks++
@@ -163,6 +175,9 @@ func (r *respLane) requests() int {
 			r.seq = seq - 1 // those between were lost
 		}
 		r.seq++
+		if r.asked.words != nil {
+			r.asked.take(r.slot, seq)
+		}
 		if r.slot++; r.slot == r.window {
 			r.slot = 0
 		}

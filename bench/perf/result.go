@@ -42,6 +42,13 @@ type Row struct {
 	LimitRatio *float64 `json:"limit_ratio,omitempty"`
 	// ServerCPU is the percentage of one CPU that an idle server used.
 	ServerCPU *float64 `json:"server_cpu_pct,omitempty"`
+	// Accesses is how many lines of a table of TableBytes the server loaded for
+	// each request, and Prefetch, on or off, whether it asked for them ahead.
+	Accesses   int    `json:"accesses,omitempty"`
+	Prefetch   string `json:"prefetch,omitempty"`
+	TableBytes int    `json:"table_bytes,omitempty"`
+	// ReplyTransport is that of the replies, where it is not that of the requests.
+	ReplyTransport string `json:"reply_transport,omitempty"`
 	// Samples is the number of latencies behind the percentiles.
 	Samples int64 `json:"samples"`
 }
@@ -62,6 +69,12 @@ func rowOf(c *Case, r result, trial int) Row {
 		Threads: c.Threads, QPs: c.QPs, Trial: trial, Poll: c.Poll.String(),
 		Lost: r.lost, Samples: r.samples,
 	}
+	if c.mails() {
+		row.ReplyTransport = c.ReplyTransport.String()
+	}
+	if c.Accesses > 0 {
+		row.Accesses, row.Prefetch, row.TableBytes = c.Accesses, onOff(c.Prefetch), c.Table
+	}
 	if r.seconds > 0 {
 		row.OpsPerSec = report.Round(float64(r.ops)/r.seconds, 1)
 	}
@@ -69,6 +82,13 @@ func rowOf(c *Case, r result, trial int) Row {
 		row.Transport, row.Poll = noTransport, "busy"
 	}
 	return row
+}
+
+func onOff(on bool) string {
+	if on {
+		return "on"
+	}
+	return "off"
 }
 
 // WriteJSON writes the row as one line.

@@ -39,6 +39,11 @@ func sampleRows() []Row {
 			OpsPerSec: 31_000, P50: 25, P99: 80.5, P999: 99, Threads: 2, QPs: 2, Trial: 1, Poll: "adaptive", TimedEvery: 1,
 		},
 		{
+			Test: "echo-ws", Fabric: "shm", Transport: "uc", ReplyTransport: "ud", Size: 32, Inline: true, Window: 8, Ops: 2_000_000,
+			Seconds: 1, OpsPerSec: 2_000_000, P50: 4, P99: 8, P999: 9, Threads: 1, QPs: 1, Trial: 1, Poll: "adaptive", TimedEvery: 1,
+			Accesses: 2, Prefetch: "on", TableBytes: 1 << 30,
+		},
+		{
 			Test: "idle", Fabric: "shm", Transport: "rc", Size: 8, Inline: true, Window: 1, Ops: 1, Seconds: 3,
 			OpsPerSec: 0.3, P50: 63.1, P99: 63.1, P999: 63.1, Threads: 1, QPs: 1, Trial: 1, Poll: "adaptive", TimedEvery: 1,
 			ServerCPU: ptr(0.333),

@@ -24,10 +24,10 @@ type sendRing struct {
 	posted, done uint64 // requests ever
 }
 
-// newSendRing builds s.ring requests by build, which fills in all but ID and
+// newSendRing builds s.ring requests for qp by build, which fills in all but ID and
 // signaling. A chain has at most batch requests.
-func newSendRing(l *lane, s shape, batch int, build func(place int) fabric.WR) sendRing {
-	r := sendRing{qp: l.qp, ring: s.ring, every: s.every, wrs: make([]fabric.WR, s.ring+batch)}
+func newSendRing(l *lane, qp fabric.QP, s shape, batch int, build func(place int) fabric.WR) sendRing {
+	r := sendRing{qp: qp, ring: s.ring, every: s.every, wrs: make([]fabric.WR, s.ring+batch)}
 	for i := range r.wrs {
 		place := i % s.ring
 		w := build(place)
@@ -98,8 +98,8 @@ type recvRing struct {
 	next int // place of the next post
 }
 
-func newRecvRing(l *lane, n int, build func(place int) fabric.RecvWR) recvRing {
-	r := recvRing{qp: l.qp, ring: n, wrs: make([]fabric.RecvWR, 2*n)}
+func newRecvRing(l *lane, qp fabric.QP, n int, build func(place int) fabric.RecvWR) recvRing {
+	r := recvRing{qp: qp, ring: n, wrs: make([]fabric.RecvWR, 2*n)}
 	for i := range r.wrs {
 		w := build(i % n)
 		w.ID = idOf(l.index, i%n)

@@ -29,7 +29,7 @@ func (q *fakeQP) Post(wrs []fabric.WR) (int, error) {
 
 func testRing(ring, every, batch int) (*sendRing, *fakeQP) {
 	q := &fakeQP{room: 1 << 20}
-	r := newSendRing(&lane{index: 3, qp: q}, shape{ring: ring, every: every}, batch, func(place int) fabric.WR {
+	r := newSendRing(&lane{index: 3}, q, shape{ring: ring, every: every}, batch, func(place int) fabric.WR {
 		return fabric.WR{Op: fabric.OpWrite, Imm: uint32(place)}
 	})
 	return &r, q

@@ -82,6 +82,9 @@ type runner struct {
 // Title names a case for people.
 func (c *Case) Title() string {
 	s := fmt.Sprintf("%s %d B window %d", c.Test, c.Size, c.Window)
+	if c.Accesses > 0 {
+		s += fmt.Sprintf(" accesses %d prefetch %s", c.Accesses, onOff(c.Prefetch))
+	}
 	if c.Threads > 1 {
 		s += fmt.Sprintf(" threads %d", c.Threads)
 	}
@@ -189,11 +192,13 @@ func (s *session) connect(ctx context.Context, hello answer) (addrs [][]byte, er
 	}
 	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()
-	if s.c.Transport == fabric.UD {
+	if s.c.Transport == fabric.UD || s.c.mails() {
 		if addrs, err = s.side.makeDatagrams(); err != nil {
 			return nil, err
 		}
-		return addrs, s.side.aimDatagrams(ctx, hello.Datagram)
+		if err := s.side.aimDatagrams(ctx, hello.Datagram); err != nil || s.c.Transport == fabric.UD {
+			return addrs, err
+		}
 	}
 	addr, err := fabric.ParseAddr(hello.Address)
 	if err != nil {
@@ -208,7 +213,7 @@ func (s *session) connect(ctx context.Context, hello answer) (addrs [][]byte, er
 			return nil, err
 		}
 	}
-	return nil, nil
+	return addrs, nil
 }
 
 // close ends the server, then the client's side.

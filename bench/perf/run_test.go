@@ -126,6 +126,30 @@ func TestParameters(t *testing.T) {
 	}
 }
 
+// Replies by datagrams, and searches of the server, on every fabric and from
+// several threads.
+func TestHERDsEcho(t *testing.T) {
+	for _, name := range []string{"loop", "shm", "tcp"} {
+		for _, threads := range []int{1, 3} {
+			t.Run(fmt.Sprintf("%s/%d", name, threads), func(t *testing.T) {
+				rows := checkTest(t, perf.Config{
+					Tests: []string{"echo-ws"}, Fabric: name, Transport: "uc", ReplyTransport: "ud", Threads: threads,
+					Sizes: []int{32}, Windows: []int{1, 8}, Ops: 300,
+					Accesses: []int{0, 2}, Prefetch: []bool{true, false}, Table: 1 << 20,
+				})
+				if len(rows) != 6 {
+					t.Errorf("%d rows, want 3 for each window", len(rows))
+				}
+				for _, r := range rows {
+					if r.Transport != "uc" || r.ReplyTransport != "ud" || (r.Prefetch == "") != (r.Accesses == 0) {
+						t.Errorf("row %+v", r)
+					}
+				}
+			})
+		}
+	}
+}
+
 func TestLimitSizes(t *testing.T) {
 	checkTest(t, perf.Config{
 		Tests: []string{"limit", "limit-pair"}, Ops: 500, Sizes: []int{8, 63, 64, 1000}, Windows: []int{1, 5},
@@ -133,7 +157,7 @@ func TestLimitSizes(t *testing.T) {
 }
 
 func TestThreads(t *testing.T) {
-	for _, test := range []string{"read", "send", "echo-ss", "echo-ww", "inbound", "outbound", "all-to-all"} {
+	for _, test := range []string{"read", "send", "echo-ss", "echo-ww", "inbound", "outbound", "all-to-all", "all-to-all-out"} {
 		t.Run(test, func(t *testing.T) {
 			rows := checkTest(t, perf.Config{Tests: []string{test}, Fabric: "shm", Ops: 300, Threads: 3, Windows: []int{4}})
 			if rows[0].Threads != 3 {

@@ -95,9 +95,10 @@ func (h *host) setup(ctx context.Context, cmd *command) (a answer, err error) {
 		return a, err
 	}
 	h.side.cpus = cmd.CPUs
-	if c.Transport == fabric.UD {
-		a.Datagram, err = h.side.makeDatagrams()
-		return a, err
+	if c.Transport == fabric.UD || c.mails() {
+		if a.Datagram, err = h.side.makeDatagrams(); err != nil || c.Transport == fabric.UD {
+			return a, err
+		}
 	}
 	if h.door, err = child.ChooseDoor(c.Fabric, cmd.Listen, "perf"); err != nil {
 		return a, err
@@ -153,11 +154,13 @@ func (h *host) link(ctx context.Context, cmd *command) error {
 	if h.side.c.Kind == kindLimit {
 		return nil
 	}
-	if h.side.c.Transport == fabric.UD {
+	if c := h.side.c; c.Transport == fabric.UD || c.mails() {
 		if err := h.side.aimDatagrams(ctx, cmd.Datagram); err != nil {
 			return err
 		}
-		return h.side.prepare()
+		if c.Transport == fabric.UD {
+			return h.side.prepare()
+		}
 	}
 	err := <-h.accepted
 	h.accepted = nil

@@ -23,6 +23,7 @@ type side struct {
 	ends  []*end
 	progs []program // those that run; an end that is only a target has none
 	cpus  []int     // of the programs, in turn; none: not pinned
+	table *lookups  // of a server that looks things up
 	live  *live
 }
 
@@ -44,6 +45,12 @@ func newSide(dev fabric.Device, c *Case, r role, lanes []int, scale cycles.Scale
 			return nil, errors.Join(err, s.close())
 		}
 		s.ends = append(s.ends, e)
+	}
+	if r == server && c.Accesses > 0 {
+		var err error
+		if s.table, err = newLookups(c.Table, c.Accesses); err != nil {
+			return nil, errors.Join(err, s.close())
+		}
 	}
 	return s, nil
 }
@@ -87,10 +94,11 @@ func (s *side) makeDatagrams() ([][]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		if l.qp, err = e.domain.NewUD(e.qpConfig(s.c)); err != nil {
+		qp, err := e.makeDatagram(s.c, l)
+		if err != nil {
 			return nil, err
 		}
-		addrs[id] = l.qp.Address()
+		addrs[id] = qp.Address()
 	}
 	return addrs, nil
 }
@@ -116,7 +124,7 @@ func (s *side) aimDatagrams(ctx context.Context, addrs [][]byte) error {
 // receives.
 func (s *side) prepare() error {
 	for _, e := range s.ends {
-		p, err := newProgram(e, s.c, s.role)
+		p, err := s.newProgram(e)
 		if err != nil {
 			return err
 		}
@@ -128,12 +136,12 @@ func (s *side) prepare() error {
 }
 
 // newProgram makes what an end does; nil when it is only a target.
-func newProgram(e *end, c *Case, r role) (program, error) {
-	switch {
+func (s *side) newProgram(e *end) (program, error) {
+	switch c, r := s.c, s.role; {
 	case (c.Kind == kindEcho || c.Kind == kindIdle) && r == client:
 		return newCaller(e, c)
 	case c.Kind == kindEcho || c.Kind == kindIdle:
-		return newResponder(e, c)
+		return newResponder(e, c, s.table)
 	case (c.Kind == kindInbound) == (r == client):
 		return newPump(e, c), nil
 	case c.Op == fabric.OpSend:
@@ -241,7 +249,7 @@ func (s *side) verify(ops uint64) error {
 	for _, e := range s.ends {
 		for _, l := range e.lanes {
 			switch {
-			case s.role == client && s.c.Kind == kindInbound && s.c.Op == fabric.OpRead:
+			case (s.role == client) == (s.c.Kind == kindInbound) && s.c.Op == fabric.OpRead:
 				if err := checkPattern(e.slots, l.local.Bytes(), e.shape.ring); err != nil {
 					return err
 				}
@@ -268,6 +276,10 @@ func (s *side) close() error {
 		errs = append(errs, e.close())
 	}
 	s.ends = nil
+	if s.table != nil {
+		errs = append(errs, s.table.close())
+		s.table = nil
+	}
 	if s.dev != nil {
 		errs = append(errs, s.dev.Close())
 		s.dev = nil

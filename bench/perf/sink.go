@@ -19,7 +19,7 @@ type sink struct {
 func newSink(e *end) (*sink, error) {
 	s := &sink{e: e, recv: make([]recvRing, len(e.lanes)), count: make([]int, len(e.lanes))}
 	for i, l := range e.lanes {
-		s.recv[i] = newRecvRing(l, e.shape.recvs, func(place int) fabric.RecvWR {
+		s.recv[i] = newRecvRing(l, l.qp, e.shape.recvs, func(place int) fabric.RecvWR {
 			return fabric.RecvWR{Local: e.recvSeg(l, place)}
 		})
 		if err := s.recv[i].post(e.shape.recvs); err != nil {

@@ -32,6 +32,7 @@ func columns(lines []median) []report.Column[median] {
 		report.Left("test", func(m *median) string { return m.Row.Test }),
 		report.Left("fabric", func(m *median) string { return m.Row.Fabric }),
 		report.Left("how", how),
+		report.Left("accesses", memory),
 		report.Right("size", func(m *median) string { return report.Bytes(m.Row.Size) }),
 		report.Right("window", func(m *median) string { return fmt.Sprint(m.Row.Window) }),
 		report.Right("threads", threads),
@@ -60,6 +61,9 @@ func how(m *median) string {
 		return "two lines"
 	}
 	s := m.Row.Transport
+	if m.Row.ReplyTransport != "" {
+		s += "/" + m.Row.ReplyTransport
+	}
 	if m.Row.Inline {
 		s += " inline"
 	}
@@ -67,6 +71,17 @@ func how(m *median) string {
 		s += " unsignaled"
 	}
 	return s
+}
+
+// memory says what the server looked up.
+func memory(m *median) string {
+	switch {
+	case m.Row.Accesses == 0:
+		return ""
+	case m.Row.Prefetch == onOff(true):
+		return fmt.Sprintf("%d prefetched", m.Row.Accesses)
+	}
+	return fmt.Sprint(m.Row.Accesses)
 }
 
 func threads(m *median) string {

@@ -145,7 +145,7 @@ func (s *session) emit(row Row) error {
 // limitFor returns the rate of the bare machine that an echo is compared with:
 // the median trial at the same window and size. 0: not measured.
 func (s *session) limitFor(row *Row) float64 {
-	if s.c.Kind != kindEcho || row.Threads != 1 {
+	if s.c.Kind != kindEcho || row.Threads != 1 || row.Accesses > 0 {
 		return 0
 	}
 	for _, m := range medians(s.report.Rows) {

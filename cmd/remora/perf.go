@@ -16,6 +16,8 @@ import (
 type perfFlags struct {
 	cfg                perf.Config
 	inline, unsignaled bool
+	prefetch           []string
+	table              size
 	poll               string
 	server             string
 }
@@ -39,6 +41,7 @@ interesting, after the limit of the bare machine, with which echoes are compared
   remora perf echo-ww limit --window 1,8          the fabric against the bare machine
   remora perf echo-ss --fabric tcp --transport ud --json
   remora perf inbound --threads 4 --duration 10s --trials 5
+  remora perf echo-ws --accesses 2,8 --prefetch on,off --window 8
   remora perf idle                                CPU of a server that nobody calls
   remora perf --fabric rdma                       everything, over the RDMA adapter of this host
   remora perf --fabric tcp --server-command 'ssh node2 remora perf-server' --listen tcp://node2:0`,
@@ -63,7 +66,7 @@ func describeTests() string {
 		if len(names) > 0 {
 			on = " (" + strings.Join(names, ", ") + ")"
 		}
-		fmt.Fprintf(&b, "  %-12s %s%s\n", t.Name, t.About, on)
+		fmt.Fprintf(&b, "  %-14s %s%s\n", t.Name, t.About, on)
 	}
 	return b.String()
 }
@@ -81,11 +84,16 @@ func (f *perfFlags) register(cmd *cobra.Command) {
 	fl := cmd.Flags()
 	fl.StringVar(&f.cfg.Fabric, "fabric", perf.DefaultFabric, "`NAME` of the fabric: "+strings.Join(provider.Names(), ", "))
 	fl.StringVar(&f.cfg.Transport, "transport", "rc", "`TYPE` of the queue pairs: rc, uc or ud")
+	fl.StringVar(&f.cfg.ReplyTransport, "reply-transport", "", "ud: the replies of echo-ws are datagrams, as in HERD (default: as --transport)")
 	fl.IntSliceVar(&f.cfg.Sizes, "size", nil, "message `BYTES`, a list for one row each (default 8 for limit, fetch-add and echoes, 64 for read, write and send, else 32)")
-	fl.IntSliceVar(&f.cfg.Windows, "window", nil, "operations in flight on each queue pair, a `LIST` for one row each (default 1; 1,8 for limit; 16 for inbound, outbound and all-to-all)")
-	fl.IntVar(&f.cfg.Threads, "threads", 0, "client threads, each with a queue pair of its own (default 1; 2 for inbound, outbound and all-to-all)")
-	fl.BoolVar(&f.inline, "inline", false, "send the data within the request (default: where it fits, in echoes, inbound, outbound and all-to-all)")
-	fl.BoolVar(&f.unsignaled, "unsignaled", false, "ask for one completion in many (default: in echoes, inbound, outbound and all-to-all)")
+	fl.IntSliceVar(&f.cfg.Windows, "window", nil, "operations in flight on each queue pair, a `LIST` for one row each (default 1; 1,8 for limit; 16 for inbound, outbound, all-to-all and all-to-all-out)")
+	fl.IntVar(&f.cfg.Threads, "threads", 0, "client threads, each with a queue pair of its own (default 1; 2 for inbound, outbound, all-to-all and all-to-all-out)")
+	fl.BoolVar(&f.inline, "inline", false, "send the data within the request (default: where it fits, in echoes, inbound, outbound, all-to-all and all-to-all-out)")
+	fl.BoolVar(&f.unsignaled, "unsignaled", false, "ask for one completion in many (default: in echoes, inbound, outbound, all-to-all and all-to-all-out)")
+	fl.IntSliceVar(&f.cfg.Accesses, "accesses", nil, "random memory accesses of the server for each request of echo-ws or echo-ww, a `LIST` (default 0)")
+	fl.StringSliceVar(&f.prefetch, "prefetch", nil, "whether the server asks for that memory ahead: on, off or both (default on)")
+	f.table = perf.DefaultTable
+	fl.Var(&f.table, "table", "memory that --accesses go to; to be larger than the caches")
 	fl.StringVar(&f.poll, "poll", fabric.Adaptive.String(), "how a thread waits when nothing comes: busy or adaptive")
 	fl.DurationVar(&f.cfg.Duration, "duration", perf.DefaultDuration, "length of a trial (1s for all)")
 	fl.IntVar(&f.cfg.Ops, "ops", 0, "end a trial after so many operations of each thread, instead of by time")
@@ -98,8 +106,10 @@ func (f *perfFlags) register(cmd *cobra.Command) {
 	}
 	fixed("fabric", provider.Names()...)
 	fixed("transport", "rc", "uc", "ud")
+	fixed("reply-transport", "ud")
 	fixed("poll", "adaptive", "busy")
-	for _, name := range []string{"size", "window", "threads", "duration", "ops", "warmup", "trials", "listen", "server-command"} {
+	fixed("prefetch", "on", "off", "on,off")
+	for _, name := range []string{"size", "window", "threads", "accesses", "table", "duration", "ops", "warmup", "trials", "listen", "server-command"} {
 		fixed(name)
 	}
 }
@@ -127,6 +137,18 @@ func (f *perfFlags) config(cmd *cobra.Command, args []string) (perf.Config, erro
 	}
 	if cfg.Remote = f.server != ""; cfg.Remote && cfg.Listen == "" {
 		return cfg, misuse("--server-command needs --listen, the address that the server is reached at from here")
+	}
+	for _, word := range f.prefetch {
+		if word != "on" && word != "off" {
+			return cfg, misuse("--prefetch %q is unknown: use on, off or on,off", word)
+		}
+		cfg.Prefetch = append(cfg.Prefetch, word == "on")
+	}
+	if changed("table") {
+		cfg.Table = int(f.table)
+		if cfg.Table == 0 {
+			return cfg, misuse("--table of 0 bytes has nothing to look up")
+		}
 	}
 	var err error
 	if cfg.Poll, err = fabric.ParsePolicy(f.poll); err != nil {

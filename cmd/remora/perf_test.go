@@ -43,18 +43,45 @@ func TestPerfPrintsNothingButJSON(t *testing.T) {
 // The flags that a user can switch off, too.
 func TestPerfSwitches(t *testing.T) {
 	for args, want := range map[string]string{
-		"":                            `"inline":true,"signaled":false`,
-		"--inline=false":              `"inline":false,"signaled":false`,
-		"--unsignaled=false":          `"inline":true,"signaled":true`,
-		"--inline --unsignaled":       `"inline":true,"signaled":false`,
-		"--transport uc --poll busy":  `"transport":"uc"`,
-		"--trials 2 --warmup 0s":      `"trial":2`,
-		"--threads 2 --duration 10ms": `"threads":2`,
-		"--size 16 --window 3":        `"size":16`,
+		"":                                          `"inline":true,"signaled":false`,
+		"--inline=false":                            `"inline":false,"signaled":false`,
+		"--unsignaled=false":                        `"inline":true,"signaled":true`,
+		"--inline --unsignaled":                     `"inline":true,"signaled":false`,
+		"--transport uc --poll busy":                `"transport":"uc"`,
+		"--trials 2 --warmup 0s":                    `"trial":2`,
+		"--threads 2 --duration 10ms":               `"threads":2`,
+		"--size 16 --window 3":                      `"size":16`,
+		"--accesses 2 --table 64KiB":                `"accesses":2,"prefetch":"on","table_bytes":65536`,
+		"--accesses 2 --table 64KiB --prefetch off": `"accesses":2,"prefetch":"off","table_bytes":65536`,
 	} {
 		all := append([]string{"perf", "echo-ww", "--fabric", "loop", "--ops", "100", "--json"}, strings.Fields(args)...)
 		if code, out, errOut := runCmd(t, all...); code != exitOK || !strings.Contains(out, want) {
 			t.Errorf("%s: exit code %d, %q, want %q in\n%s", args, code, errOut, want, out)
+		}
+	}
+}
+
+func TestPerfRepliesByDatagrams(t *testing.T) {
+	code, out, errOut := runCmd(t, "perf", "echo-ws", "--fabric", "loop", "--ops", "100", "--json",
+		"--transport", "uc", "--reply-transport", "ud")
+	if code != exitOK || !strings.Contains(out, `"transport":"uc"`) || !strings.Contains(out, `"reply_transport":"ud"`) {
+		t.Errorf("exit code %d, %q\n%s", code, errOut, out)
+	}
+}
+
+func TestPerfExplainsMistakes(t *testing.T) {
+	for args, want := range map[string]string{
+		"echo-ws --accesses 2 --prefetch maybe": `--prefetch "maybe" is unknown: use on, off or on,off`,
+		"echo-ws --prefetch on":                 "--accesses, which is missing",
+		"echo-ws --table 1GiB":                  "--table is where --accesses go",
+		"echo-ws --accesses 2 --table 0":        "nothing to look up",
+		"echo-ws --accesses two":                "invalid argument",
+		"read --accesses 2":                     "use echo-ws or echo-ww, not read",
+		"echo-ws --reply-transport rc":          `--reply-transport "rc"`,
+	} {
+		code, out, errOut := runCmd(t, append([]string{"perf"}, strings.Fields(args)...)...)
+		if code != exitUsage || out != "" || !strings.Contains(errOut, want) {
+			t.Errorf("%s: exit code %d, %q, want %q", args, code, errOut, want)
 		}
 	}
 }
