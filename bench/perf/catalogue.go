@@ -127,6 +127,35 @@ func catalogue() []Test {
 	}
 }
 
+// parts returns the test with each of its operations alone, when there are several.
+func (t *Test) parts() []Test {
+	if len(t.ops) < 2 {
+		return nil
+	}
+	var parts []Test
+	for _, op := range t.ops {
+		one := *t
+		one.Name, one.About = t.Name+"-"+opWord(op), fmt.Sprintf("%v of %s alone", op, t.Name)
+		one.ops, one.Transports = []fabric.Op{op}, nil
+		for _, tr := range t.Transports {
+			if tr.Allows(op) {
+				one.Transports = append(one.Transports, tr)
+			}
+		}
+		parts = append(parts, one)
+	}
+	return parts
+}
+
+// Parts returns the tests of the catalogue that are one operation of another.
+func Parts() []Test {
+	var parts []Test
+	for _, t := range catalogue() {
+		parts = append(parts, t.parts()...)
+	}
+	return parts
+}
+
 // looksUp reports whether the server of the test can be asked to look things up
 // in memory before it answers.
 func (t *Test) looksUp() bool { return t.kind == kindEcho && t.request == fabric.OpWrite }
@@ -153,10 +182,16 @@ func Names() []string {
 	return append(names, All)
 }
 
+// lookup finds a test by its name, or one operation of a test by that of its rows.
 func lookup(name string) (Test, error) {
 	for _, t := range catalogue() {
 		if t.Name == name {
 			return t, nil
+		}
+		for _, one := range t.parts() {
+			if one.Name == name {
+				return one, nil
+			}
 		}
 	}
 	return Test{}, fmt.Errorf("test %q is unknown: use %s", name, strings.Join(Names(), ", "))

@@ -2,6 +2,7 @@ package perf
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/remora-kv/remora/fabric"
@@ -84,6 +85,31 @@ func TestPostingDefaultsBelongToTheTest(t *testing.T) {
 	for _, c := range planOf(t, Config{Tests: []string{"inbound"}}) {
 		if want := c.Op != fabric.OpRead; c.Inline != want {
 			t.Errorf("%s: inline %v, want %v", c.Test, c.Inline, want)
+		}
+	}
+}
+
+// The name of a row is a test, too.
+func TestOneOperationOfSeveral(t *testing.T) {
+	cases := planOf(t, Config{Tests: []string{"inbound-write", "all-to-all-out-send"}, Transport: "uc"})
+	if got := names(cases); !slices.Equal(got, []string{"inbound-write", "all-to-all-out-send"}) || len(cases) != 2 {
+		t.Errorf("planned %q", got)
+	}
+	for _, tc := range cases {
+		if tc.Threads != 2 || !tc.Inline || tc.Signaled {
+			t.Errorf("%s lost its defaults: %+v", tc.Test, tc)
+		}
+	}
+	c := Config{Tests: []string{"inbound-read"}, Transport: "ud"}
+	if err := c.normalize(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.plan(limits()); err == nil || !strings.Contains(err.Error(), "use --transport rc") {
+		t.Errorf("READ over datagrams: %v", err)
+	}
+	for _, p := range Parts() {
+		if _, err := lookup(p.Name); err != nil || len(p.Transports) == 0 {
+			t.Errorf("%s: %v, %v", p.Name, p.Transports, err)
 		}
 	}
 }

@@ -27,7 +27,8 @@ type Row struct {
 	P999    float64 `json:"p999_us"`
 	Mean    float64 `json:"mean_us"`
 	Threads int     `json:"threads"`
-	// QPs is the number of queue pairs of each client thread.
+	// QPs is the number of queue pairs of each client thread: of those who share
+	// one for datagrams 1.
 	QPs   int    `json:"qps"`
 	Trial int    `json:"trial"`
 	Poll  string `json:"poll"`
@@ -68,6 +69,9 @@ func rowOf(c *Case, r result, trial int) Row {
 		P50: report.Round(r.p50, 4), P99: report.Round(r.p99, 4), P999: report.Round(r.p999, 4), Mean: report.Round(r.avg, 4),
 		Threads: c.Threads, QPs: c.QPs, Trial: trial, Poll: c.Poll.String(),
 		Lost: r.lost, Samples: r.samples,
+	}
+	if c.crowded() {
+		row.QPs = 1
 	}
 	if c.mails() {
 		row.ReplyTransport = c.ReplyTransport.String()

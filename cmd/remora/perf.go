@@ -33,8 +33,10 @@ The server is a second process of this host on a CPU of its own, started and
 stopped by perf. Tests, of which any number can be named:
 
 ` + describeTests() + `
+Of a test with several operations one can be named: inbound-write, outbound-send.
 Without TEST, or with all, every test runs at the windows at which it is
-interesting, after the limit of the bare machine, with which echoes are compared.`,
+interesting, after the limit of the bare machine, with which echoes are compared.
+The figures of the HERD paper are measured and drawn by remora perf figures.`,
 		Example: `  remora perf                                     everything, over shared memory
   remora perf read --size 8,64,1024               latency of READ by size
   remora perf write --window 16 --inline --unsignaled
@@ -51,6 +53,7 @@ interesting, after the limit of the bare machine, with which echoes are compared
 		},
 	}
 	f.register(cmd)
+	cmd.AddCommand(newPerfFiguresCmd(a))
 	return cmd
 }
 
@@ -75,6 +78,9 @@ func describeTests() string {
 func completions() []string {
 	out := []string{perf.All + "\tevery test"}
 	for _, t := range perf.Tests() {
+		out = append(out, t.Name+"\t"+t.About)
+	}
+	for _, t := range perf.Parts() {
 		out = append(out, t.Name+"\t"+t.About)
 	}
 	return out

@@ -1,0 +1,27 @@
+package figures_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"testing"
+
+	"github.com/remora-kv/remora/bench/figures"
+	"github.com/remora-kv/remora/bench/internal/benchtest"
+	"github.com/remora-kv/remora/bench/perf"
+	"github.com/remora-kv/remora/fabric/provider"
+)
+
+// The test binary is also the servers that the tests start.
+func TestMain(m *testing.M) {
+	benchtest.Main(m, benchtest.Roles{
+		benchtest.Server: func() error { return perf.Serve(context.Background(), provider.New(), os.Stdin, os.Stdout) },
+		benchtest.Broken: func() error { return errors.New("no such luck") },
+	})
+}
+
+// envOf is an environment whose server is this binary.
+func envOf(role string) figures.Env {
+	argv, vars := benchtest.Self(role)
+	return figures.Env{Perf: perf.Env{Providers: provider.New(), Server: argv, ServerEnv: vars}}
+}
