@@ -64,10 +64,12 @@
 // eight-byte sequence number. As a WRITE becomes visible in address order, its
 // last byte last (G2), and words are not torn (G5), who sees the number sees
 // the message. Requests of one client arrive in order, so the server looks only
-// at the slot of the next one. A reply is sent from the request itself: it
-// stays until the client, which has the reply, overwrites it. Where the server
+// at the slot of the next one. Over RC a reply is sent from the request itself:
+// it stays until the client, which has the reply, overwrites it. Where messages
+// can be lost the client may have given the request up and be writing the next
+// one, so that a copy is sent, under the number that was seen. Where the server
 // searches, the eight bytes before the number are what it searches for and, in
-// the reply, what it found; that is sent from memory of its own.
+// the reply, what it found; that is sent from memory of its own, too.
 //
 // Replies of echo-ws can be datagrams while requests are connected (HERD). Then a
 // lane has a second queue pair for them, and both report to the same end.

@@ -38,19 +38,21 @@ func newPipeline(t *lookups, c *Case) pipeline {
 // be writing the next one into its slot.
 type question struct{ key, seq uint64 }
 
-// questions are the requests of a lane that are to be looked up, in order. An
-// answer is sent from memory of this side, not from the request.
+// questions are the requests of a lane that were taken, in order. An answer is sent
+// from memory of this side, not from the request.
 type questions struct {
-	words []*atomic.Uint64 // by slot: the key
+	words []*atomic.Uint64 // by slot: the key; none: nothing is looked up
 	taken []question       // by slot
 	next  int              // slot of the first that is not in the pipeline
 	stage [][]byte         // by place in the ring of replies: sum and sequence number
 }
 
-func newQuestions(e *end, l *lane, window int) questions {
-	q := questions{taken: make([]question, window)}
-	for slot := range window {
-		q.words = append(q.words, wordAt(l.shared.Bytes(), e.slots.key(slot)))
+func newQuestions(e *end, l *lane, c *Case) questions {
+	q := questions{taken: make([]question, c.Window)}
+	for slot := range c.Window {
+		if c.Accesses > 0 {
+			q.words = append(q.words, wordAt(l.shared.Bytes(), e.slots.key(slot)))
+		}
 	}
 	for place := range e.shape.ring {
 		q.stage = append(q.stage, l.local.Bytes()[e.slots.key(place):e.slots.word(place)+wordSize])
@@ -60,7 +62,10 @@ func newQuestions(e *end, l *lane, window int) questions {
 
 // take reads the request in a slot, whose sequence number was seen.
 func (q *questions) take(slot int, seq uint64) {
-	q.taken[slot] = question{fence.Observe64(q.words[slot]), seq}
+	q.taken[slot].seq = seq
+	if q.words != nil {
+		q.taken[slot].key = fence.Observe64(q.words[slot])
+	}
 }
 
 // pull returns the next request.
@@ -75,8 +80,11 @@ func (q *questions) pull() question {
 // take serves n requests that came on a lane, after those in the pipeline.
 func (s *responder) take(r *respLane, n int) error {
 	p := &s.pipe
-	if p.table == nil {
+	switch {
+	case p.table == nil && r.asked.taken == nil:
 		return s.answer(r, n)
+	case p.table == nil:
+		return s.copyBack(r, n)
 	}
 	p.looks = 0
 	for range n {
@@ -92,6 +100,21 @@ func (s *responder) take(r *respLane, n int) error {
 		}
 	}
 	return s.postReady()
+}
+
+// copyBack answers n requests by copies of them, under the numbers that were seen.
+func (s *responder) copyBack(r *respLane, n int) error {
+	if err := s.makeRoom(r, n); err != nil {
+		return err
+	}
+	for i := range n {
+		slot, place := r.asked.next, (r.out.next+i)%r.out.ring
+		ask := r.asked.pull()
+		at := s.e.slots.off(slot)
+		fence.CopyIn(s.e.copySeg(r.l, place).Bytes(), r.l.shared.Bytes()[at:at+s.e.slots.size])
+		binary.NativeEndian.PutUint64(r.asked.stage[place][wordSize:], ask.seq)
+	}
+	return s.answer(r, n)
 }
 
 // lookUp makes all accesses of a search, and its reply.

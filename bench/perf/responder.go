@@ -32,7 +32,7 @@ type respLane struct {
 	slot int              // of the next request
 	seq  uint64           // of the last request
 
-	asked questions // what is to be looked up, when something is
+	asked questions // requests as they were read, when replies are not sent from them
 
 	recv recvRing // takes the requests, when they are sent
 	mail int      // requests taken and not yet answered
@@ -77,8 +77,8 @@ func (s *responder) initLane(r *respLane, l *lane, c *Case) (err error) {
 		for slot := range c.Window {
 			r.req = append(r.req, wordAt(l.shared.Bytes(), s.e.slots.word(slot)))
 		}
-		if c.Accesses > 0 {
-			r.asked = newQuestions(s.e, l, c.Window)
+		if s.ownReply(c) {
+			r.asked = newQuestions(s.e, l, c)
 		}
 		return nil
 	}
@@ -88,16 +88,21 @@ func (s *responder) initLane(r *respLane, l *lane, c *Case) (err error) {
 	return r.recv.post(s.e.shape.recvs)
 }
 
+// ownReply reports whether replies to written requests are made in memory of this
+// side: with what was looked up, or because a caller that takes a message for lost
+// overwrites a request that is still being answered.
+func (s *responder) ownReply(c *Case) bool {
+	return c.Request == fabric.OpWrite && (c.Accesses > 0 || c.lossy())
+}
+
 // source is what reply number place is sent from: the request itself, where it
 // stays until the client has the reply; a copy; or where the answer is made.
 func (s *responder) source(l *lane, c *Case, place int) fabric.Seg {
 	switch {
-	case c.Accesses > 0:
-		return l.local.Seg(s.e.slots.off(place), c.Size)
+	case s.copyc || s.ownReply(c):
+		return s.e.copySeg(l, place)
 	case c.Request == fabric.OpWrite:
 		return l.shared.Seg(s.e.slots.off(place%c.Window), c.Size)
-	case s.copyc:
-		return l.local.Seg(s.e.slots.off(place), c.Size)
 	}
 	return s.e.messageSeg(l, place)
 }
@@ -175,7 +180,7 @@ func (r *respLane) requests() int {
 			r.seq = seq - 1 // those between were lost
 		}
 		r.seq++
-		if r.asked.words != nil {
+		if r.asked.taken != nil {
 			r.asked.take(r.slot, seq)
 		}
 		if r.slot++; r.slot == r.window {
