@@ -291,7 +291,7 @@ func (c *Config) checkSize(t *Test, one *Case, lim fabric.Limits) error {
 	switch {
 	case t.fixed && one.Size != t.size:
 		return fmt.Errorf("--size %d: the word has always %d bytes", one.Size, t.size)
-	case one.Size < 2*wordSize && t.looksUp() && slices.Max(append(c.Accesses, 0)) > 0:
+	case one.Size < 2*wordSize && t.looksUp() && slices.ContainsFunc(c.Accesses, func(n int) bool { return n > 0 }):
 		return fmt.Errorf("--size %d: a message that says what to look up has at least %d bytes", one.Size, 2*wordSize)
 	case one.Size < t.minSize:
 		return fmt.Errorf("--size %d: a message carries a sequence number and has at least %d bytes", one.Size, t.minSize)

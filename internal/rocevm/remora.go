@@ -106,12 +106,20 @@ var perfSuite = []struct {
 }{
 	{"rc", []string{
 		"read", "write", "send", "fetch-add", "echo-ss", "echo-ws", "echo-ww",
-		"inbound-read", "inbound-write", "outbound-write", "outbound-send", "all-to-all",
+		"inbound-read", "inbound-write", "inbound-send", "outbound-read", "outbound-write", "outbound-send",
+		"all-to-all", "all-to-all-out-write", "all-to-all-out-send",
 	}, []string{"limit", "limit-pair", "idle"}},
 	{"uc", []string{
-		"write", "send", "echo-ss", "echo-ws", "echo-ww", "inbound-write", "outbound-write", "outbound-send", "all-to-all",
+		"write", "send", "echo-ss", "echo-ws", "echo-ww", "inbound-write", "inbound-send", "outbound-write", "outbound-send",
+		"all-to-all", "all-to-all-out-write", "all-to-all-out-send",
 	}, []string{"idle"}},
-	{"ud", []string{"send", "echo-ss", "outbound-send"}, nil},
+	{"ud", []string{"send", "echo-ss", "inbound-send", "outbound-send", "all-to-all-out-send"}, nil},
+}
+
+// herdEcho is HERD's echo: replies by datagrams, and a server that searches.
+var herdEcho = []string{
+	"echo-ws", "--transport", "uc", "--reply-transport", "ud", "--window", "1,8", "--size", "32",
+	"--accesses", "2", "--prefetch", "on,off", "--table", "1MiB", "--ops", suiteOps,
 }
 
 // PerfSuite measures every test of perf on every transport that has it.
@@ -131,7 +139,14 @@ func (c *Cluster) PerfSuite(ctx context.Context, output io.Writer) ([]PerfRow, e
 		}
 		all = append(all, rows...)
 	}
-	return all, nil
+	rows, err := c.Perf(ctx, output, herdEcho...)
+	if err == nil {
+		err = checkSuite(rows, "uc", []string{"echo-ws"})
+	}
+	if err != nil {
+		return all, fmt.Errorf("HERD's echo: %w", err)
+	}
+	return append(all, rows...), nil
 }
 
 // checkSuite checks that no test is missing, that all rows measured something,
