@@ -42,7 +42,15 @@ const (
 // Label names the vertical axis.
 func (q Quantity) Label() string {
 	if q == Latency {
-		return "median latency, us"
+		return q.name() + ", us"
+	}
+	return q.name()
+}
+
+// name is the label without a unit.
+func (q Quantity) name() string {
+	if q == Latency {
+		return "median latency"
 	}
 	return "operations in a second"
 }

@@ -62,7 +62,7 @@ func (m *Measured) section(b *strings.Builder, trials int) {
 // every series.
 func (m *Measured) table(b *strings.Builder) {
 	series := m.series()
-	fmt.Fprintf(b, "%s:\n\n| %s | %s |\n|---|%s\n", m.Y.Label(), m.XLabel, strings.Join(series, " | "), strings.Repeat("---:|", len(series)))
+	fmt.Fprintf(b, "Here, %s:\n\n| %s | %s |\n|---|%s\n", m.Y.name(), m.XLabel, strings.Join(series, " | "), strings.Repeat("---:|", len(series)))
 	for _, place := range unique(m.Outcomes, func(o *Outcome) string { return o.place() }) {
 		fmt.Fprintf(b, "| %s |", place)
 		for _, name := range series {

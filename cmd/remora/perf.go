@@ -43,7 +43,8 @@ The figures of the HERD paper are measured and drawn by remora perf figures.`,
   remora perf echo-ww limit --window 1,8          the fabric against the bare machine
   remora perf echo-ss --fabric tcp --transport ud --json
   remora perf inbound --threads 4 --duration 10s --trials 5
-  remora perf echo-ws --accesses 2,8 --prefetch on,off --window 8
+  remora perf echo-ws --accesses 2,8 --prefetch on,off --window 32
+  remora perf figures --out figures               Figures 2 to 7 of the HERD paper
   remora perf idle                                CPU of a server that nobody calls
   remora perf --fabric rdma                       everything, over the RDMA adapter of this host
   remora perf --fabric tcp --server-command 'ssh node2 remora perf-server' --listen tcp://node2:0`,

@@ -36,7 +36,7 @@ Writes into the directory of --out, for each figure, a CSV file with a row for e
 point and a drawing (SVG), and index.md, which shows them beside what the paper found
 and says which command measures each row alone. What the fabric cannot do is a row
 that says why. Trials are interleaved, and rows are medians.`,
-		Example: `  remora perf figures --out figures                     all, over shared memory: three minutes
+		Example: `  remora perf figures --out figures                     all, over shared memory: some four minutes
   remora perf figures --out figures --only 5,7
   remora perf figures --out figures --fabric tcp --trials 5 --duration 1s
   remora perf figures --out figures --fabric rdma --server-command 'ssh node2 remora perf-server' --listen rdma://node2:0`,
