@@ -32,6 +32,10 @@ type Config struct {
 	Eviction store.Eviction
 	// MaxValue is the longest value; default 1 MiB, at most 64 MiB.
 	MaxValue int
+	// NoPrefetch has a core load what an operation touches when it serves it, and not
+	// ahead: neither for the batches of rfp nor in the pipeline of herd. It is there to
+	// measure what prefetching brings.
+	NoPrefetch bool
 	// Policy says whether idle cores sleep; the default does.
 	Policy fabric.Policy
 	// MaxClients is how many clients a core takes; default 1024. Each takes

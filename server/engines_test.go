@@ -30,6 +30,7 @@ func addEngines() {
 		})
 	}
 	server.AddEngine("written down", newWrittenDown)
+	server.AddEngine("counts hints", newHinted)
 }
 
 // kept is what the partitions of a server held when they were closed.

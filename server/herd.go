@@ -31,7 +31,7 @@ func (s *Server) makeHerd() error {
 	}
 	var err error
 	s.herd, err = herd.NewServer(herd.ServerConfig{
-		Devices: devices, Serve: s.serve, Expect: s.expectHash, Cores: s.cfg.Cores,
+		Devices: devices, Serve: s.serve, Expect: s.hashHints(), Cores: s.cfg.Cores,
 		Wake:       func(core int) { s.rfp.Wake(core) },
 		Window:     HerdWindow,
 		MaxClients: s.herdClients(s.cfg.MaxClients), Log: s.cfg.Log,
@@ -57,19 +57,26 @@ func (s *Server) inviteHerd(cfg *rfp.ServerConfig) {
 	cfg.Admit = s.herd.Admit
 }
 
+// hashHints returns expectHash if the engine takes hints; without, no request waits in
+// the pipeline.
+func (s *Server) hashHints() herd.Expect {
+	if !s.prefetches() {
+		return nil
+	}
+	return s.expectHash
+}
+
 // expectHash has what a request will touch loaded, by the hash that the client sent.
 // It is a hint: the handler computes its own (V2).
 func (s *Server) expectHash(core, stage int, hash uint64) {
 	sh := s.shards[core]
-	switch {
-	case sh.prefetch == nil:
-	case stage == 0:
+	if stage == 0 {
 		sh.prefetch.PrefetchIndex(hash)
-	default:
-		// Not in sh.hashes: rfp may have announced a batch and not served all of it.
-		sh.hint[0] = hash
-		sh.prefetch.PrefetchItems(sh.hint[:])
+		return
 	}
+	// Not in sh.hashes: rfp may have announced a batch and not served all of it.
+	sh.hint[0] = hash
+	sh.prefetch.PrefetchItems(sh.hint[:])
 }
 
 // traffic returns how many clients there are, and how many calls there were.

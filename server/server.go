@@ -103,15 +103,20 @@ func (s *Server) makeShards() error {
 		}
 		sh := &shard{server: s, index: i, part: part, seed: store.Seed(s.welcome.Seed), epoch: epoch}
 		sh.reader = store.ReaderOf(part)
-		sh.prefetch, _ = part.(store.Prefetcher)
+		if !s.cfg.NoPrefetch {
+			sh.prefetch, _ = part.(store.Prefetcher)
+		}
 		s.shards = append(s.shards, sh)
 	}
 	return nil
 }
 
+// prefetches reports whether the engine is told ahead of what will be needed.
+func (s *Server) prefetches() bool { return s.shards[0].prefetch != nil }
+
 // hints returns expect if the engine takes hints.
 func (s *Server) hints() rfp.Expect {
-	if s.shards[0].prefetch == nil {
+	if !s.prefetches() {
 		return nil
 	}
 	return s.expect

@@ -21,6 +21,7 @@ type Stats struct {
 	Engine   string `json:"engine"`
 	Mode     string `json:"mode"`
 	Poll     string `json:"poll"`
+	Prefetch bool   `json:"prefetch"` // the engine is told ahead of what will be needed
 	UptimeMS int64  `json:"uptime_ms"`
 
 	// Ops are requests by procedure, whatever became of them.
@@ -67,7 +68,7 @@ func (sh *shard) describe(c *rpc.Call) *Stats {
 	s := sh.server
 	st := &Stats{
 		Core: sh.index, Cores: s.cfg.Cores, Instance: s.welcome.Instance, Version: s.cfg.Version,
-		Engine: s.cfg.Engine, Mode: s.welcome.Mode, Poll: s.cfg.Policy.String(),
+		Engine: s.cfg.Engine, Mode: s.welcome.Mode, Poll: s.cfg.Policy.String(), Prefetch: sh.prefetch != nil,
 		UptimeMS: sh.now(c) - s.started.UnixMilli(),
 		Ops:      make(map[string]uint64, opCount), Store: sh.part.Stats(),
 		RPC: s.rfp.CoreStats(sh.index), Sessions: s.rfp.Sessions(sh.index),

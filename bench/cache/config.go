@@ -41,6 +41,15 @@ const (
 	DistZipf    = "zipf"
 )
 
+// Whether the server loads ahead what operations will need.
+const (
+	PrefetchOn  = "on"
+	PrefetchOff = "off"
+)
+
+// Prefetches returns the names for it.
+func Prefetches() []string { return []string{PrefetchOn, PrefetchOff} }
+
 // Dists returns the names of all distributions.
 func Dists() []string { return []string{DistUniform, DistZipf} }
 
@@ -51,10 +60,10 @@ func Networks() []string { return []string{foreign.TCP, foreign.Unix} }
 // are lists make one case for every combination.
 type Config struct {
 	// Paths are names from Paths; default PathRFP. Fabrics and Engines are those of
-	// Remora, default shm and mica. Network is how memcached and Redis are reached,
-	// default tcp.
-	Paths, Fabrics, Engines []string
-	Network                 string
+	// Remora, default shm and mica, and Prefetches names from Prefetches, default
+	// PrefetchOn. Network is how memcached and Redis are reached, default tcp.
+	Paths, Fabrics, Engines, Prefetches []string
+	Network                             string
 	// GetPcts are percentages of gets, default 95; the others are puts.
 	GetPcts []float64
 	// Dists are names from Dists, default DistUniform, and Thetas the skews of
@@ -132,6 +141,7 @@ func (c *Config) defaults() {
 	orDefaults(&c.Paths, PathRFP)
 	orDefaults(&c.Fabrics, DefaultFabric)
 	orDefaults(&c.Engines, server.DefaultEngine)
+	orDefaults(&c.Prefetches, PrefetchOn)
 	orDefault(&c.Network, foreign.TCP)
 	orDefaults(&c.GetPcts, DefaultGetPct)
 	orDefaults(&c.Dists, DistUniform)
@@ -198,6 +208,7 @@ func (c *Config) checkTargets(errs *usage.Faults) {
 	oneOf(errs, "--path", c.Paths, Paths())
 	oneOf(errs, "--fabric", c.Fabrics, provider.Names())
 	oneOf(errs, "--engine", c.Engines, server.Engines())
+	oneOf(errs, "--prefetch", c.Prefetches, Prefetches())
 	oneOf(errs, "--network", []string{c.Network}, Networks())
 	if c.Server != "" {
 		switch addr, err := fabric.ParseAddr(c.Server); {

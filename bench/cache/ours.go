@@ -29,7 +29,8 @@ type ours struct {
 	clients  []*remora.Client
 	sessions []*remora.Session
 	info     remora.Info
-	window   int // the largest that the server has granted (C11)
+	prefetch string // whether the server does
+	window   int    // the largest that the server has granted (C11)
 }
 
 func (t *ours) open(ctx context.Context) (err error) {
@@ -160,6 +161,9 @@ func (t *ours) look(ctx context.Context) (g glance, err error) {
 	}
 	counters := t.dev.Counters()
 	g.verbs = verbs.Of(&counters)
+	if t.prefetch = PrefetchOff; core.Prefetch {
+		t.prefetch = PrefetchOn
+	}
 	for i := range core.Sessions {
 		t.window = max(t.window, core.Sessions[i].Window)
 	}
@@ -190,7 +194,7 @@ func posted(out map[string]uint64) verbs.Count {
 
 func (t *ours) describe(row *Row) {
 	row.Fabric, row.Engine, row.Cores = t.info.Fabric, t.info.Engine, t.info.Cores
-	row.ServerVersion, row.Client = t.info.Version, clientSession
+	row.ServerVersion, row.Client, row.Prefetch = t.info.Version, clientSession, t.prefetch
 	if t.window != 0 && t.window < row.Window {
 		row.Window = t.window
 		t.report.Warn(fmt.Sprintf("the server grants a window of %d frames: rows say that instead of a larger --window", t.window))

@@ -16,7 +16,7 @@ import (
 type Case struct {
 	// The target. Of memcached and Redis the fabric is the network, and the engine
 	// the program.
-	Path, Fabric, Engine string
+	Path, Fabric, Engine, Prefetch string
 	// The load.
 	GetPct             float64
 	Dist               string
@@ -37,6 +37,9 @@ func (k *Case) Title() string {
 	s := k.Path
 	if isOurs(k.Path) {
 		s += " " + k.Fabric + " " + k.Engine
+	}
+	if k.Prefetch == PrefetchOff {
+		s += " without prefetching"
 	}
 	s += fmt.Sprintf(" %d B", k.ValueSize)
 	if k.Goroutines != 0 {
@@ -70,6 +73,7 @@ func (c *Config) plan() []Case {
 	cases = multiply(cases, c.Paths, func(k *Case, v string) { k.Path = v })
 	cases = multiply(cases, c.Fabrics, func(k *Case, v string) { k.Fabric = v })
 	cases = multiply(cases, c.Engines, func(k *Case, v string) { k.Engine = v })
+	cases = multiply(cases, c.Prefetches, func(k *Case, v string) { k.Prefetch = v })
 	var out []Case
 	for i := range cases {
 		k := &cases[i]
@@ -118,11 +122,11 @@ func (k *Case) settle(c *Config) {
 			orDefault(&k.FetchSize, k.wholeAnswer())
 		}
 		if c.Server != "" {
-			k.Fabric, k.Engine = "", "" // the server knows
+			k.Fabric, k.Engine, k.Prefetch = "", "", "" // the server knows
 		}
 		return
 	}
-	k.Fabric, k.Engine = c.Network, k.Path
+	k.Fabric, k.Engine, k.Prefetch = c.Network, k.Path, ""
 	k.Retries, k.FetchSize = 0, 0
 	if k.Goroutines != 0 {
 		k.Window, k.Batch = 1, 1 // of each goroutine
@@ -172,7 +176,7 @@ func (k *Case) maxValue() int { return max(store.DefaultMaxValue, k.ValueSize) }
 
 // load is the case without its target.
 func (k Case) load() Case {
-	k.Path, k.Fabric, k.Engine, k.Retries, k.FetchSize, k.Window, k.Batch = "", "", "", 0, 0, 0, 0
+	k.Path, k.Fabric, k.Engine, k.Prefetch, k.Retries, k.FetchSize, k.Window, k.Batch = "", "", "", "", 0, 0, 0, 0
 	return k
 }
 

@@ -42,6 +42,10 @@ func TestPlan(t *testing.T) {
 		c[0].Window != 1 || c[0].Batch != 1 || c[2].Window != clientWindow || c[2].Batch != clientBatch || c[3].Window != 1 {
 		t.Errorf("with goroutines and without: %+v", c)
 	}
+	if c := planOf(t, Config{Prefetches: Prefetches(), Paths: []string{PathHerd, PathRedis}}); len(c) != 3 ||
+		c[0].Prefetch != PrefetchOn || c[1].Prefetch != PrefetchOff || c[2].Prefetch != "" || c[1].load() != c[0].load() {
+		t.Errorf("with prefetching and without: %+v", c)
+	}
 	if c := planOf(t, Config{Server: "tcp://x:1"}); c[0].Fabric != "" || c[0].Engine != "" {
 		t.Errorf("a running server is one of %+v", c[0])
 	}

@@ -51,10 +51,13 @@ type Row struct {
 	ServerVersion string `json:"server_version"`
 	Cores         int    `json:"cores"`
 	Poll          string `json:"poll"`
-	FetchSize     int    `json:"fetch_size"`
-	Retries       int    `json:"retries"`
-	Seed          uint64 `json:"seed"`
-	Trial         int    `json:"trial"`
+	// Prefetch says whether the server loads ahead what operations need: on or off, ""
+	// of others than Remora.
+	Prefetch  string `json:"prefetch"`
+	FetchSize int    `json:"fetch_size"`
+	Retries   int    `json:"retries"`
+	Seed      uint64 `json:"seed"`
+	Trial     int    `json:"trial"`
 	// Max is the longest operation of those that were timed.
 	Max float64 `json:"max_us"`
 	// TimedEvery says that one operation in so many was timed, each at the cost of

@@ -31,6 +31,7 @@ func columns(lines []median) []report.Column[median] {
 		report.Left("path", func(m *median) string { return m.Row.Path }),
 		report.Left("engine", func(m *median) string { return report.Unless(!isOurs(m.Row.Path), m.Row.Engine) }),
 		report.Left("fabric", func(m *median) string { return m.Row.Fabric }),
+		report.Left("prefetch", func(m *median) string { return report.Unless(m.Row.Prefetch != PrefetchOff, m.Row.Prefetch) }),
 		report.Left("client", func(m *median) string { return m.Row.Client }),
 		report.Right("gets", func(m *median) string { return fmt.Sprintf("%g %%", m.Row.GetPct) }),
 		report.Left("keys", dist),

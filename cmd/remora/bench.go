@@ -33,6 +33,7 @@ loaded with all keys. Paths:
 
   rfp        results are fetched by READ, and pushed while the server is slow
   reply      results are always pushed, by WRITE
+  herd       requests by WRITE over UC, results by datagrams; no batches
   memcached  memcached itself, over loopback TCP or a unix socket (--network)
   redis      redis-server itself, likewise
 
@@ -41,8 +42,9 @@ A client is a thread that keeps window x batch operations on their way; with
 Redis the clients that Go programs use: gomemcache and go-redis). Every value that
 is got is checked.
 
-A list for --path, --fabric, --engine, --get-pct, --dist, --theta, --value-size,
---clients, --goroutines, --window or --batch makes a row for every combination.
+A list for --path, --fabric, --engine, --prefetch, --get-pct, --dist, --theta,
+--value-size, --clients, --goroutines, --window or --batch makes a row for every
+combination.
 Trials of rows that bear the same load are interleaved.
 
 With --server nothing is started: the keys are stored in a server that runs, among
@@ -54,6 +56,7 @@ what it has, and stay there.`,
   remora bench --goroutines 1,1000 --path rfp,memcached   goroutines that share a client
   remora bench --value-size 1024,1048576 --keys 256       large values
   remora bench --engine mica,lru8 --keys 10000000 --memory 4GiB
+  remora bench --path herd --window 16 --prefetch on,off --keys 10000000
   remora bench --server tcp://node2:7700 --clients 4      a server that runs
   remora bench --json --trials 5
   remora bench rpc                                        calls without a cache`,
@@ -71,6 +74,7 @@ func (f *benchFlags) register(cmd *cobra.Command) {
 	fl.StringSliceVar(&c.Paths, "path", []string{cache.PathRFP}, "what is measured, a `LIST`: "+strings.Join(cache.Paths(), ", "))
 	fl.StringSliceVar(&c.Fabrics, "fabric", []string{cache.DefaultFabric}, "fabrics of rfp and reply, a `LIST`: "+strings.Join(provider.Names(), ", "))
 	fl.StringSliceVar(&c.Engines, "engine", []string{server.DefaultEngine}, "engines of rfp and reply, a `LIST`: "+strings.Join(server.Engines(), ", "))
+	fl.StringSliceVar(&c.Prefetches, "prefetch", []string{cache.PrefetchOn}, "whether items are loaded ahead, a `LIST`: "+strings.Join(cache.Prefetches(), ", "))
 	fl.StringVar(&c.Network, "network", "tcp", "`NAME` of the network to memcached and Redis: "+strings.Join(cache.Networks(), ", "))
 	fl.Float64SliceVar(&c.GetPcts, "get-pct", []float64{cache.DefaultGetPct}, "`PERCENTAGE` of gets, a list; the rest are puts")
 	fl.StringSliceVar(&c.Dists, "dist", []string{cache.DistUniform}, "popularity of keys, a `LIST`: "+strings.Join(cache.Dists(), ", "))
@@ -103,6 +107,7 @@ func (f *benchFlags) complete(cmd *cobra.Command) {
 	completeFrom(cmd, "path", cache.Paths()...)
 	completeFrom(cmd, "fabric", provider.Names()...)
 	completeFrom(cmd, "engine", server.Engines()...)
+	completeFrom(cmd, "prefetch", cache.Prefetches()...)
 	completeFrom(cmd, "network", cache.Networks()...)
 	completeFrom(cmd, "dist", cache.Dists()...)
 	completeFrom(cmd, "poll", "adaptive", "busy")
@@ -130,7 +135,7 @@ func (f *benchFlags) config(cmd *cobra.Command) (cache.Config, error) {
 		return cfg, misuse("--seed 0 makes nothing: use another number")
 	}
 	if cfg.Server != "" {
-		for _, name := range []string{"fabric", "engine", "cores", "memory"} {
+		for _, name := range []string{"fabric", "engine", "prefetch", "cores", "memory"} {
 			if cmd.Flags().Changed(name) {
 				return cfg, misuse("--%s is for a server that bench starts; that of --server has its own", name)
 			}

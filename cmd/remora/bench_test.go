@@ -43,7 +43,7 @@ func TestBenchPrintsATable(t *testing.T) {
 
 // benchKeys are the keys of a line, as DESIGN has them, and those that follow.
 const benchKeys = "batch client client_cpu_pct clients clock_ns cores dist engine errors fabric fetch_size get_pct goroutines " +
-	"key_size keys max_us mean_us misses ops ops_per_sec p50_us p95_us p999_us p99_us path poll retries samples seconds seed " +
+	"key_size keys max_us mean_us misses ops ops_per_sec p50_us p95_us p999_us p99_us path poll prefetch retries samples seconds seed " +
 	"server_cpu_pct server_version theta timed_every trial value_size verbs_per_op window"
 
 func TestBenchPrintsNothingButJSON(t *testing.T) {
@@ -73,18 +73,20 @@ func TestBenchPrintsNothingButJSON(t *testing.T) {
 
 func TestBenchFlags(t *testing.T) {
 	for args, want := range map[string]string{
-		"":                             `"get_pct":95,"dist":"uniform","theta":0,"keys":200,"key_size":16,"value_size":32,"clients":1,"window":1,"batch":1,"ops":300`,
-		"--path reply --engine lru8":   `"path":"reply","engine":"lru8"`,
-		"--path herd --window 4":       `"path":"herd","engine":"mica"`,
-		"--get-pct 99.5":               `"get_pct":99.5`,
-		"--dist zipf --theta 0.5":      `"dist":"zipf","theta":0.5`,
-		"--key-size 20 --value-size 9": `"key_size":20,"value_size":9`,
-		"--clients 2 --window 3":       `"clients":2,"window":3,"batch":1,"ops":600`,
-		"--batch 4,8":                  `"batch":8`,
-		"--goroutines 3 --ops 20":      `"window":8,"batch":32,"ops":60`,
-		"--cores 2 --poll busy":        `"cores":2,"poll":"busy"`,
-		"--fetch-size 64 --retries 3":  `"fetch_size":64,"retries":3`,
-		"--seed 9 --trials 2":          `"seed":9,"trial":2`,
+		"":                               `"get_pct":95,"dist":"uniform","theta":0,"keys":200,"key_size":16,"value_size":32,"clients":1,"window":1,"batch":1,"ops":300`,
+		"--path reply --engine lru8":     `"path":"reply","engine":"lru8"`,
+		"--path herd --window 4":         `"path":"herd","engine":"mica"`,
+		"--path herd,rfp --prefetch off": `"prefetch":"off"`,
+		"--prefetch off,on":              `"prefetch":"on"`,
+		"--get-pct 99.5":                 `"get_pct":99.5`,
+		"--dist zipf --theta 0.5":        `"dist":"zipf","theta":0.5`,
+		"--key-size 20 --value-size 9":   `"key_size":20,"value_size":9`,
+		"--clients 2 --window 3":         `"clients":2,"window":3,"batch":1,"ops":600`,
+		"--batch 4,8":                    `"batch":8`,
+		"--goroutines 3 --ops 20":        `"window":8,"batch":32,"ops":60`,
+		"--cores 2 --poll busy":          `"cores":2,"poll":"busy"`,
+		"--fetch-size 64 --retries 3":    `"fetch_size":64,"retries":3`,
+		"--seed 9 --trials 2":            `"seed":9,"trial":2`,
 	} {
 		all := append(smallBench("--fabric loop --json"), strings.Fields(args)...)
 		if code, out, errOut := runCmd(t, all...); code != exitOK || !strings.Contains(out, want) {
@@ -124,6 +126,8 @@ func TestMistakesInBenchGetExitCode2AndAdvice(t *testing.T) {
 		{"bench --theta 0", "--dist uniform"},
 		{"bench --no-load", "--server"},
 		{"bench --server tcp://x:1 --cores 2", "has its own"},
+		{"bench --server tcp://x:1 --prefetch off", "has its own"},
+		{"bench --prefetch never", "on, off"},
 	} {
 		code, out, errOut := runCmd(t, strings.Fields(tc.args)...)
 		if code != exitUsage || out != "" || !strings.Contains(errOut, tc.want) || !strings.Contains(errOut, "--help'") {

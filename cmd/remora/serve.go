@@ -37,6 +37,7 @@ type serveOptions struct {
 	maxValue   size
 	maxClients int
 	poll       string
+	prefetch   string
 	socketMode string
 	logLevel   string
 	logFormat  string
@@ -76,6 +77,7 @@ the environment, and that before the file.`,
 	completeFrom(cmd, "mode", "cache", "store")
 	completeFrom(cmd, "eviction", "second-chance", "fifo")
 	completeFrom(cmd, "poll", "adaptive", "busy")
+	completeFrom(cmd, "prefetch", "on", "off")
 	completeFrom(cmd, "log-level", "debug", "info", "warn", "error")
 	completeFrom(cmd, "log-format", "text", "json")
 	return cmd
@@ -93,6 +95,7 @@ func (o *serveOptions) define(f *pflag.FlagSet) {
 	f.Var(&o.maxValue, "max-value", "`SIZE` of the longest value, up to 64MiB")
 	f.IntVar(&o.maxClients, "max-clients", server.DefaultMaxClients, "clients that each core takes")
 	f.StringVar(&o.poll, "poll", "adaptive", "how idle cores wait: adaptive sleeps, busy does not")
+	f.StringVar(&o.prefetch, "prefetch", "on", "off has items loaded when they are needed and not ahead, to measure what that brings")
 	f.StringVar(&o.socketMode, "socket-mode", "0600", "file `MODE` of shm sockets: who may connect")
 	f.StringVar(&o.logLevel, "log-level", "info", "debug, info, warn or error")
 	f.StringVar(&o.logFormat, "log-format", "text", "text or json")
@@ -132,6 +135,9 @@ func (o *serveOptions) serverConfig(log *slog.Logger) (server.Config, error) {
 	var faults []error
 	var err error
 	if cfg.Policy, err = fabric.ParsePolicy(o.poll); err != nil {
+		faults = append(faults, err)
+	}
+	if cfg.NoPrefetch, err = oneOf("prefetch", o.prefetch, map[string]bool{"on": false, "off": true}); err != nil {
 		faults = append(faults, err)
 	}
 	if cfg.Mode, err = oneOf("mode", o.mode, map[string]store.Mode{"cache": store.Cache, "store": store.Store}); err != nil {

@@ -28,13 +28,13 @@ func TestServeSettings(t *testing.T) {
 	first, second := shmURL(t), shmURL(t)
 	file := writeConfig(t, "",
 		"# settings of a test", "listen = "+first, "listen = tcp://127.0.0.1:0",
-		"cores = 2", "engine = lru8", "mode = store", "max-value = 1000", "poll = busy", "log-format = json")
-	s := serve(t, 2, []string{"REMORA_ENGINE=mica", "REMORA_POLL=adaptive", "REMORA_CORES=3"}, "--config", file, "--mode", "cache", "--cores", "1")
+		"cores = 2", "engine = lru8", "mode = store", "max-value = 1000", "poll = busy", "prefetch = off", "log-format = json")
+	s := serve(t, 2, []string{"REMORA_ENGINE=mica", "REMORA_POLL=adaptive", "REMORA_CORES=3"}, "--config", file, "--mode", "cache", "--cores", "1", "--prefetch", "on")
 	if s.urls[0] != first || !strings.HasPrefix(s.urls[1], "tcp://127.0.0.1:") || strings.HasSuffix(s.urls[1], ":0") {
 		t.Errorf("it listens on %v", s.urls)
 	}
 	cores := s.stats()
-	if st := cores[0]; len(cores) != 1 || st.Engine != "mica" || st.Mode != "cache" || st.Poll != "adaptive" || st.Store.Memory != 16<<20 {
+	if st := cores[0]; len(cores) != 1 || st.Engine != "mica" || st.Mode != "cache" || st.Poll != "adaptive" || !st.Prefetch || st.Store.Memory != 16<<20 {
 		t.Errorf("%d cores, %+v", len(cores), st)
 	}
 	s.ok("set", "k", strings.Repeat("x", 1000))
@@ -53,7 +53,7 @@ func TestServeSettings(t *testing.T) {
 	}
 	s.end()
 	s = serve(t, 2, nil, "--config", file)
-	if st := s.stats(); len(st) != 2 || st[0].Engine != "lru8" || st[1].Mode != "store" {
+	if st := s.stats(); len(st) != 2 || st[0].Engine != "lru8" || st[1].Mode != "store" || st[0].Prefetch {
 		t.Errorf("%d cores, %+v", len(st), st[0])
 	}
 	s.end()
@@ -76,6 +76,7 @@ func TestServeMistakes(t *testing.T) {
 		{exitUsage, []string{`mode "book" is unknown: use cache or store`}, nil, []string{"--mode", "book"}},
 		{exitUsage, []string{`eviction "random" is unknown`}, nil, []string{"--eviction", "random"}},
 		{exitUsage, []string{"adaptive or busy"}, nil, []string{"--poll", "lazy"}},
+		{exitUsage, []string{`prefetch "never" is unknown: use off or on`}, nil, []string{"--prefetch", "never"}},
 		{exitUsage, []string{`log-level "loud" is unknown`}, nil, []string{"--log-level", "loud"}},
 		{exitUsage, []string{`log-format "xml" is unknown`}, nil, []string{"--log-format", "xml"}},
 		{exitUsage, []string{"socket-mode", "0600"}, nil, []string{"--socket-mode", "rw"}},
