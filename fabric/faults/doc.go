@@ -43,7 +43,7 @@
 //	delay    uc ud        RATE DURATION        the message is late
 //	dup      ud           RATE [DURATION]      a second copy arrives (later)
 //	reorder  uc ud        RATE by [DURATION]   the next "by" messages overtake it
-//	break    rc uc        RATE STATUS          the request fails, unexecuted, and
+//	break    rc uc ud     RATE STATUS          the request fails, unexecuted, and
 //	                                           the queue pair breaks
 //	lose     rc           RATE                 the request is executed; then the
 //	                                           peer is lost before it says so
@@ -54,7 +54,8 @@
 //
 // STATUS is lost (the default), rnr, access, invalid or protocol. rnr on an
 // operation that needs no receive and access on one that names no memory would
-// be nonsense and become lost. burst=n makes drops come n in a row; the rate is
+// be nonsense and become lost; a datagram queue pair has no peer that could be the
+// reason and breaks with flushed. burst=n makes drops come n in a row; the rate is
 // still the share of messages that is lost over a long time. by defaults to 1;
 // the DURATION of reorder (100us) is how long the message waits to be
 // overtaken. For refuse, @op counts the attempts of the device.

@@ -60,7 +60,7 @@ var kinds = [numFaults]struct {
 	Delay:        {"delay", onUC | onUD, argRate | argTime | argQP | argOp, argTime},
 	Dup:          {"dup", onUD, argRate | argTime | argQP | argOp, 0},
 	Reorder:      {"reorder", onUC | onUD, argRate | argTime | argBy | argQP | argOp, 0},
-	Break:        {"break", onRC | onUC, argRate | argStatus | argQP | argOp, 0},
+	Break:        {"break", onRC | onUC | onUD, argRate | argStatus | argQP | argOp, 0},
 	Lose:         {"lose", onRC, argRate | argQP | argOp, 0},
 	Cut:          {"cut", onRC | onUC | onUD, argQP | argOp, 0},
 	Slow:         {"slow", 0, argTime, argTime},
@@ -252,8 +252,6 @@ func whyNot(f Fault, t fabric.Transport) string {
 		return "rc is reliable and hides it by retransmission; what its users see are slow, break, lose and cut"
 	case f == Dup && t == fabric.UC:
 		return "uc never duplicates, as nobody retransmits and it has one path; use ud"
-	case f == Break && t == fabric.UD:
-		return "a datagram queue pair has no peer that it could lose; use drop or cut"
 	case f == Lose:
 		return fmt.Sprintf("%v requests are not acknowledged, so no answer can be lost; use drop", t)
 	}

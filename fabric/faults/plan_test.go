@@ -72,7 +72,6 @@ func TestParseErrors(t *testing.T) {
 		"rc+ud.reorder":              "rc is reliable",
 		"rc.dup=1%":                  "rc is reliable",
 		"uc.dup=1%":                  "uc never duplicates",
-		"ud.break":                   "has no peer that it could lose",
 		"uc.lose":                    "not acknowledged",
 		"rc.slow=1us":                "is of the device",
 		"ud.write.drop":              "verb WRITE does not exist on [ud]",

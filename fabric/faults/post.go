@@ -203,7 +203,9 @@ func (q *queuePair) sever(w *fabric.WR, r *rule, seq uint64, e *entry) {
 		return
 	}
 	q.doomed = true
-	e.fail = fitting(r.Status, w.Op)
+	if e.fail = fitting(r.Status, w.Op); q.Transport() == fabric.UD {
+		e.fail = fabric.StatusFlushed // there is no peer that could be the reason
+	}
 	if r.Fault == Lose {
 		q.pass(w, seq, e)
 	}

@@ -126,6 +126,26 @@ func TestBreak(t *testing.T) {
 	}
 }
 
+// TestBreakDatagrams: a datagram queue pair breaks by itself; nobody else notices.
+func TestBreakDatagrams(t *testing.T) {
+	g := newRig(t, fabric.UD, "ud.break@op=2")
+	for range 4 {
+		g.s.post(fabric.OpSend, fabric.FlagSignaled)
+	}
+	g.await("the failure", func() bool { return len(g.s.sent) == 4 })
+	g.turn()
+	want := []fabric.Status{fabric.StatusOK, fabric.StatusOK, fabric.StatusFlushed, fabric.StatusFlushed}
+	if got := statuses(g.s.sent); !slices.Equal(got, want) {
+		t.Errorf("statuses %v, want %v", got, want)
+	}
+	if g.s.qp.State() != fabric.StateError || !errors.Is(g.s.qp.Err(), fabric.ErrCompletion) {
+		t.Errorf("state %v, error %v", g.s.qp.State(), g.s.qp.Err())
+	}
+	if len(g.r.got) != 2 || len(g.r.fell) != 0 || g.r.qp.State() != fabric.StateReady {
+		t.Errorf("%d messages arrived, %d receives failed, %v", len(g.r.got), len(g.r.fell), g.r.qp.State())
+	}
+}
+
 // TestBreakRate: a probability breaks sooner or later, and both ends notice.
 func TestBreakRate(t *testing.T) {
 	g := newRig(t, fabric.RC, "seed=5; rc.break=1%")
