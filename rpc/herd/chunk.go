@@ -25,6 +25,7 @@ type chunk struct {
 	at       int // place in core.chunks
 	hotAt    int // place in core.hot, -1 when not there
 	parked   bool
+	stranded bool // its outlet is broken for good, and its client cut off
 	gone     bool
 	sent     uint64 // last SEND of the outlet that was for this chunk
 	noticed  uint64 // last of them that was a notice and not inline

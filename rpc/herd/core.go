@@ -38,6 +38,7 @@ type Core struct {
 	control   []func()
 	ringing   []*chunk // rings as the core takes them
 	closed    bool
+	ending    bool // outlets stay as they are
 
 	stats coreStats
 }
@@ -162,7 +163,7 @@ func (c *Core) Step() bool {
 	}
 	if c.sweep%parkEvery == 0 {
 		c.parkIdle()
-		c.checkOutlets()
+		c.mendOutlets()
 	}
 	return worked
 }
@@ -175,6 +176,7 @@ func (c *Core) look() {
 	c.arrivals, c.removals, c.control = nil, nil, nil
 	c.rings, c.ringing = c.ringing[:0], c.rings
 	c.mu.Unlock()
+	c.mendOutlets()
 	for _, ch := range arrivals {
 		c.enter(ch)
 	}
@@ -237,6 +239,7 @@ func (c *Core) Close() {
 	if closed {
 		return
 	}
+	c.ending = true
 	c.closeOutlets()
 	for !closed {
 		c.look()

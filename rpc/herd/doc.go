@@ -110,6 +110,10 @@
 //	    vain: no request waits for another one to push it on.
 //	H11 Memory of a tenant is bounded: its slots, as much for replies, one pending
 //	    ring on each core.
+//	H12 An outlet that breaks is made anew before the core answers the next ring: what
+//	    was lost with it is asked for like anything that is lost (H4). When it cannot be,
+//	    its clients are cut off with a reason in the log and a count, and each that comes
+//	    makes the core try again.
 //
 // # The pipeline
 //

@@ -1,6 +1,10 @@
 package herd
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/remora-kv/remora/internal/fence"
+)
 
 // enter makes a chunk one of the core's, and welcomes its client.
 func (c *Core) enter(ch *chunk) {
@@ -61,18 +65,33 @@ func (c *Core) finish(ch *chunk) {
 	ch.tenant.release()
 }
 
-// checkOutlets ends the clients of an outlet that is broken: nothing would reach them.
-func (c *Core) checkOutlets() {
+// mendOutlets makes outlets anew that are broken (H12). Whose replies were lost with one
+// rings for them. When that fails its clients are cut off: nothing would reach them.
+func (c *Core) mendOutlets() {
 	for _, o := range c.outlets {
-		if o.reap(); o.err == nil || o.told {
+		if c.ending || !o.broken() {
 			continue
 		}
-		o.told = true
-		c.server.cfg.Log.Error("no more replies", "core", c.index, "err", o.err)
-		for _, ch := range c.chunks {
-			if ch.outlet == o {
-				_ = ch.tenant.qp.Disconnect()
-			}
+		why := o.err
+		if err := o.renew(); err != nil {
+			c.strand(o, err)
+			continue
+		}
+		fence.Count(&c.stats.outlets, 1)
+		c.server.cfg.Log.Warn("an outlet broke and was made anew", "core", c.index, "err", why)
+	}
+}
+
+// strand cuts off the clients of an outlet that cannot be made anew. They may come back
+// when it can.
+func (c *Core) strand(o *outlet, why error) {
+	for _, ch := range c.chunks {
+		if ch.outlet == o && !ch.stranded {
+			ch.stranded = true
+			fence.Count(&c.stats.stranded, 1)
+			c.server.cfg.Log.Error("client cut off: an outlet broke and cannot be made anew",
+				"core", c.index, "peer", ch.tenant.peer.Addr, "err", why)
+			_ = ch.tenant.qp.Disconnect()
 		}
 	}
 }

@@ -17,8 +17,7 @@ type outlet struct {
 	posted   uint64 // SENDs so far; their numbers are their IDs
 	signaled uint64 // the last of them that yields a completion
 	done     uint64 // those known to be complete
-	err      error
-	told     bool // the log knows of err
+	err      error  // why it broke
 	comps    [16]fabric.Completion
 	one      [1]fabric.WR
 }
@@ -33,14 +32,38 @@ func newOutlet(p *port, inline int) (*outlet, error) {
 	if o.cq, err = p.dev.NewCQ(int(o.depth) + 1); err != nil {
 		return nil, err
 	}
-	o.qp, err = p.domain.NewUD(fabric.QPConfig{
-		Transport: fabric.UD, SendCQ: o.cq, RecvCQ: o.cq, SendDepth: int(o.depth), RecvDepth: 1,
-	})
-	if err != nil {
+	if o.qp, err = o.newQP(); err != nil {
 		_ = o.cq.Close()
 		return nil, err
 	}
 	return o, nil
+}
+
+func (o *outlet) newQP() (fabric.QP, error) {
+	return o.port.domain.NewUD(fabric.QPConfig{
+		Transport: fabric.UD, SendCQ: o.cq, RecvCQ: o.cq, SendDepth: int(o.depth), RecvDepth: 1,
+	})
+}
+
+// broken reports whether nothing is sent any more.
+func (o *outlet) broken() bool {
+	o.reap()
+	return o.err != nil || o.qp.State() != fabric.StateReady
+}
+
+// renew makes the queue pair anew. What was posted to the old one is over when that is
+// closed (T4), whatever became of it. When it fails the outlet stays broken.
+func (o *outlet) renew() error {
+	if o.qp.State() != fabric.StateClosed {
+		_ = o.qp.Close()
+	}
+	o.done, o.signaled = o.posted, o.posted
+	qp, err := o.newQP()
+	if err != nil {
+		return err
+	}
+	o.qp, o.err = qp, nil
+	return nil
 }
 
 // send sends n bytes at off of a region, and returns the number of the SEND; 0 when
@@ -75,6 +98,9 @@ func (o *outlet) reap() {
 	for {
 		n := o.cq.Poll(o.comps[:])
 		for i := range n {
+			if o.comps[i].QPN != o.qp.Num() {
+				continue // of one that was broken
+			}
 			if o.done = max(o.done, o.comps[i].ID); o.comps[i].Status != fabric.StatusOK && o.err == nil {
 				o.err = fmt.Errorf("herd: outlet on device %s: %w", o.port.dev.Name(), o.comps[i].Err())
 			}

@@ -4,7 +4,7 @@ import "sync/atomic"
 
 // coreStats are counts of a core.
 type coreStats struct {
-	calls, failures, resent, unsent, rings, parks, noops atomic.Uint64
+	calls, failures, resent, unsent, rings, parks, noops, outlets, stranded atomic.Uint64
 }
 
 // ServerStats are counts since the start, and what there is now.
@@ -19,6 +19,8 @@ type ServerStats struct {
 	Rings    uint64 `json:"rings"`    // wake-ups and requests for replies
 	Parks    uint64 `json:"parks"`    // chunks that were parked
 	Noops    uint64 `json:"noops"`    // requests that no-ops moved through the pipeline
+	Outlets  uint64 `json:"outlets"`  // that broke and were made anew
+	Stranded uint64 `json:"stranded"` // lanes that ended because an outlet could not be made anew
 
 	Connects    uint64 `json:"connects"`
 	Disconnects uint64 `json:"disconnects"`
@@ -66,4 +68,6 @@ func (c *Core) addUp(t *ServerStats) {
 	t.Rings += st.rings.Load()
 	t.Parks += st.parks.Load()
 	t.Noops += st.noops.Load()
+	t.Outlets += st.outlets.Load()
+	t.Stranded += st.stranded.Load()
 }

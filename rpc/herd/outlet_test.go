@@ -1,0 +1,158 @@
+package herd_test
+
+import (
+	"bytes"
+	"errors"
+	"log/slog"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/remora-kv/remora/fabric"
+	"github.com/remora-kv/remora/rpc/herd"
+)
+
+// An outlet that breaks is made anew, again and again, and its clients notice nothing
+// but time: every call takes effect once (H12).
+func TestBrokenOutletIsMadeAnew(t *testing.T) {
+	calls := scaled(400)
+	if testing.Short() || raceBuild {
+		calls = 100
+	}
+	for name, inline := range map[string]int{"inline": 0, "referenced": -1} {
+		t.Run(name, func(t *testing.T) {
+			eachFabric(t, func(t *testing.T, r *rig) {
+				r.plan = "seed=11; ud.break=2%; ud.drop=1%"
+				handleCount(r)
+				s := r.serve(herd.ServerConfig{Cores: 2, Inline: inline})
+				r.plan = ""
+				var wg sync.WaitGroup
+				for which := range 3 {
+					c := r.dial(herd.ConnConfig{Window: 1 + 5*which, RetryAfter: time.Millisecond})
+					wg.Go(func() {
+						if err := countUp(c, uint32(which), calls, 100*which); err != nil {
+							t.Errorf("%v; %+v", err, c.Stats())
+						}
+					})
+				}
+				wg.Wait()
+				if st := s.Stats(); st.Outlets == 0 || st.Cut+st.Lost+st.Failures != 0 || st.Calls != uint64(3*2*calls) {
+					t.Errorf("%+v", st)
+				}
+			})
+		})
+	}
+}
+
+// Those who come and go while outlets break leave nothing behind: no SEND is waited for
+// whose completion will never come.
+func TestBrokenOutletKeepsNobody(t *testing.T) {
+	eachFabric(t, func(t *testing.T, r *rig) {
+		r.plan = "seed=12; ud.break=10%"
+		handleCount(r)
+		s := r.serve(herd.ServerConfig{Inline: -1})
+		r.plan = ""
+		for i := range scaled(12) {
+			if err := visit(r, uint32(i), i%3); err != nil {
+				t.Fatal(err)
+			}
+		}
+		await(t, "their places to be free", func() bool { return s.Stats().Clients == 0 })
+	})
+}
+
+// stingy is a device whose first domain, that of the outlets, has no more datagram queue
+// pairs while none is set.
+type stingy struct {
+	fabric.Device
+	domains atomic.Int32
+	none    atomic.Bool
+}
+
+// NewDomain implements fabric.Device.
+func (d *stingy) NewDomain() (fabric.Domain, error) {
+	dom, err := d.Device.NewDomain()
+	if d.domains.Add(1) == 1 && err == nil {
+		return stingyDomain{dom, d}, nil
+	}
+	return dom, err
+}
+
+type stingyDomain struct {
+	fabric.Domain
+	dev *stingy
+}
+
+var errNoMore = errors.New("no more queue pairs")
+
+// NewUD implements fabric.Domain.
+func (d stingyDomain) NewUD(cfg fabric.QPConfig) (fabric.QP, error) {
+	if d.dev.none.Load() {
+		return nil, errNoMore
+	}
+	return d.Domain.NewUD(cfg)
+}
+
+// When it cannot be made anew its clients are cut off with a reason, and those who come
+// back are served as soon as it can.
+func TestOutletThatStaysBroken(t *testing.T) {
+	eachFabric(t, func(t *testing.T, r *rig) {
+		r.plan = "ud.break@op=3"
+		dev := &stingy{Device: r.newDevice()}
+		r.plan = ""
+		var log lines
+		s, err := herd.NewServer(herd.ServerConfig{
+			Devices: []fabric.Device{dev}, Serve: r.mux.Serve, Log: slog.New(slog.NewTextHandler(&log, nil)),
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = s.Close() })
+		if r.addr, err = s.Listen(dev, r.listenAddr(), fabric.ListenConfig{}); err != nil {
+			t.Fatal(err)
+		}
+		c := r.dial(herd.ConnConfig{RetryAfter: time.Millisecond})
+		dev.none.Store(true)
+		for err = nil; err == nil; {
+			_, err = call(c, 0, procEcho, []byte("x"))
+		}
+		if !errors.Is(err, fabric.ErrDisconnected) {
+			t.Errorf("%v", err)
+		}
+		await(t, "the client to be gone", func() bool { return s.Stats().Clients == 0 })
+		if st := s.Stats(); st.Stranded != 1 || st.Outlets != 0 {
+			t.Errorf("%+v", st)
+		}
+		if !strings.Contains(log.String(), errNoMore.Error()) {
+			t.Errorf("the log does not say why: %s", log.String())
+		}
+		dev.none.Store(false)
+		if got, err := call(r.dial(herd.ConnConfig{RetryAfter: time.Millisecond}), 0, procEcho, []byte("back")); err != nil || string(got) != "back" {
+			t.Errorf("%q, %v", got, err)
+		}
+		if st := s.Stats(); st.Outlets == 0 {
+			t.Errorf("%+v", st)
+		}
+	})
+}
+
+// lines is a log in memory.
+type lines struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+// Write implements io.Writer.
+func (l *lines) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.buf.Write(b)
+}
+
+func (l *lines) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.buf.String()
+}
