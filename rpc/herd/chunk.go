@@ -53,7 +53,7 @@ type reply struct {
 
 func newChunk(t *tenant, lane int) *chunk {
 	c := t.server.cores[t.size.first+lane]
-	ch := &chunk{tenant: t, lane: lane, core: c, outlet: c.outletOf(t.port), number: 1, stamp: stampOf(t.generation, 1), hotAt: -1}
+	ch := &chunk{tenant: t, lane: lane, core: c, outlet: c.outletOn(t.port.dev), number: 1, stamp: stampOf(t.generation, 1), hotAt: -1}
 	requests, replies, size := t.requests.Bytes(), t.replies.Bytes(), &t.size
 	for i := range size.window {
 		at := size.slotAt(lane, i)

@@ -11,8 +11,8 @@ import (
 )
 
 // Core serves the chunks of one core. Its methods are for a host that drives it, from
-// one goroutine: Step again and again; Doze before it sleeps, then Pending for the last
-// look, Undoze after it; Close at the end.
+// one goroutine: Step again and again; Doze before it sleeps at the queues of all devices
+// (Queue, Reap), then Pending for the last look, Undoze after it; Close at the end.
 type Core struct {
 	server  *Server
 	index   int
@@ -74,9 +74,10 @@ func (c *Core) closeOutlets() {
 	}
 }
 
-func (c *Core) outletOf(p *port) *outlet {
+// outletOn returns the outlet on a device, nil when there is none.
+func (c *Core) outletOn(dev fabric.Device) *outlet {
 	for _, o := range c.outlets {
-		if o.port == p {
+		if o.port.dev == dev {
 			return o
 		}
 	}
@@ -147,8 +148,9 @@ const (
 func (c *Core) Step() bool {
 	worked := false
 	for _, ch := range c.hot {
-		if fence.Observe64(ch.slots[ch.slot].stamp) == ch.stamp && c.take(ch) {
-			worked = true
+		if fence.Observe64(ch.slots[ch.slot].stamp) == ch.stamp {
+			c.take(ch)
+			worked = true // also when it has to wait: that is not long, and nothing wakes for it
 		}
 	}
 	if !worked && c.pipe.busy() {

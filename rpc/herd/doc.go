@@ -165,7 +165,6 @@
 // Retries could be noticed by polling all W slots. Then a core would look at W times
 // as many lines for what happens once in a while. A ring costs more and is rare.
 //
-// Rings could be datagrams to the outlet of a core. Then a host would have to wait
-// for the outlets' queues as well; through the keeper it is woken like by any other
-// goroutine, and the address of the outlets need not be known.
+// Rings could be datagrams to the outlet of a core. Then clients would have to know its
+// address, and a ring would not follow the WRITEs that it is about (H4).
 package herd

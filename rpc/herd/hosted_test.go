@@ -3,6 +3,7 @@ package herd_test
 import (
 	"context"
 	"encoding/binary"
+	"slices"
 	"sync"
 	"testing"
 
@@ -13,13 +14,15 @@ import (
 
 var _ rfp.Guest = (*herd.Core)(nil)
 
-// serveBoth starts an rfp server whose cores serve herd as well, at one address.
-func (r *rig) serveBoth(cores int) *rfp.Server {
+// serveBoth starts an rfp server whose cores serve herd as well, at one address of its
+// last device.
+func (r *rig) serveBoth(cores int, before ...fabric.Device) *rfp.Server {
 	r.t.Helper()
 	r.device = r.newDevice()
+	devices := append(slices.Clone(before), r.device)
 	var host *rfp.Server
 	s, err := herd.NewServer(herd.ServerConfig{
-		Devices: []fabric.Device{r.device}, Serve: r.mux.Serve, Cores: cores,
+		Devices: devices, Serve: r.mux.Serve, Cores: cores,
 		Wake: func(core int) { host.Wake(core) },
 	})
 	if err != nil {
@@ -31,13 +34,13 @@ func (r *rig) serveBoth(cores int) *rfp.Server {
 		guests[i] = s.Core(i)
 	}
 	host, err = rfp.NewServer(rfp.ServerConfig{
-		Device: r.device, Serve: r.mux.Serve, Cores: cores, Guests: guests, Admit: s.Admit,
+		Device: devices[0], Others: devices[1:], Serve: r.mux.Serve, Cores: cores, Guests: guests, Admit: s.Admit,
 	})
 	if err != nil {
 		r.t.Fatal(err)
 	}
 	r.t.Cleanup(func() { _ = host.Close() })
-	if r.addr, err = host.Listen(r.listenAddr(), fabric.ListenConfig{}); err != nil {
+	if r.addr, err = host.ListenOn(r.device, r.listenAddr(), fabric.ListenConfig{}); err != nil {
 		r.t.Fatal(err)
 	}
 	r.server = s
@@ -123,4 +126,33 @@ func TestHostGoes(t *testing.T) {
 			t.Errorf("%d clients are left", n)
 		}
 	})
+}
+
+// A reply that the fabric holds back goes out though the host sleeps: nothing but time
+// moves it on, as the client neither sends again nor rings.
+func TestSleepingHostSendsWhatIsLate(t *testing.T) {
+	for _, which := range []string{"the only device", "the second device"} {
+		t.Run(which, func(t *testing.T) {
+			eachFabric(t, func(t *testing.T, r *rig) { testSleepingHostSends(t, r, which == "the second device") })
+		})
+	}
+}
+
+func testSleepingHostSends(t *testing.T, r *rig, second bool) {
+	var before []fabric.Device
+	if second {
+		before = append(before, r.newDevice())
+	}
+	r.plan = "seed=1; ud.delay=100%,3ms"
+	r.serveBoth(1, before...)
+	r.plan = ""
+	c := r.dial(herd.ConnConfig{RetryAfter: 2 * patience, GiveUp: 4 * patience})
+	for range scaled(20) {
+		if got, err := call(c, 0, procEcho, []byte("late")); err != nil || string(got) != "late" {
+			t.Fatalf("%q, %v; %+v", got, err, c.Stats())
+		}
+	}
+	if n := c.Stats(); n.Retries != 0 {
+		t.Errorf("%+v; %+v", n, r.server.Stats())
+	}
 }

@@ -3,6 +3,7 @@ package herd
 import (
 	"math/bits"
 
+	"github.com/remora-kv/remora/fabric"
 	"github.com/remora-kv/remora/internal/fence"
 )
 
@@ -65,7 +66,7 @@ func (c *Core) Doze() {
 
 // Pending reports whether there is something to do. It does nothing itself.
 func (c *Core) Pending() bool {
-	if c.attention.Load() {
+	if c.attention.Load() || len(c.retired) != 0 {
 		return true
 	}
 	for _, ch := range c.hot {
@@ -74,6 +75,23 @@ func (c *Core) Pending() bool {
 		}
 	}
 	return false
+}
+
+// Queue returns the completion queue of the outlet on a device, nil where there is none,
+// for the host to sleep at.
+func (c *Core) Queue(dev fabric.Device) fabric.CQ {
+	if o := c.outletOn(dev); o != nil {
+		return o.cq
+	}
+	return nil
+}
+
+// Reap takes what is in it. Between Doze and Undoze whoever has the queues of the device
+// may call it.
+func (c *Core) Reap(dev fabric.Device) {
+	if o := c.outletOn(dev); o != nil {
+		o.reap()
+	}
 }
 
 // Undoze is called after the sleep: who is still parked will ring.

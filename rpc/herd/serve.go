@@ -9,11 +9,11 @@ import (
 )
 
 // take copies the request that has come into the slot of a chunk (H8), and puts it into
-// the pipeline.
-func (c *Core) take(ch *chunk) bool {
+// the pipeline. It leaves it where it is while the place of its reply is being sent.
+func (c *Core) take(ch *chunk) {
 	if r := &ch.replies[ch.slot]; r.again != 0 {
 		if !ch.outlet.complete(r.again) {
-			return false // its place is being sent (H5)
+			return // (H5)
 		}
 		r.again = 0
 	}
@@ -22,7 +22,7 @@ func (c *Core) take(ch *chunk) bool {
 	n := int(length & 0xFFFF)
 	if length>>16 != 0 || n > ch.tenant.size.message() {
 		c.cut(ch, fmt.Sprintf("a request of %#x bytes, agreed were %d", length, ch.tenant.size.message()))
-		return false
+		return
 	}
 	t := c.pipe.at(c.pipe.count)
 	t.chunk, t.slot, t.number = ch, ch.slot, ch.number
@@ -33,7 +33,6 @@ func (c *Core) take(ch *chunk) bool {
 	ch.advance()
 	ch.lastSeen, ch.parked = c.sweep, false
 	c.push()
-	return true
 }
 
 // serve calls the handler, keeps the reply and sends it.

@@ -1,5 +1,7 @@
 package rfp
 
+import "github.com/remora-kv/remora/fabric"
+
 // Guest is another path that a core serves beside its own sessions, on the same
 // goroutine: so both reach what this core alone may touch. herd.Core is one.
 type Guest interface {
@@ -11,6 +13,12 @@ type Guest interface {
 	Doze()
 	Pending() bool
 	Undoze()
+	// Queue returns the guest's completion queue on a device, nil where it has none: it
+	// is among those that the core sleeps at, so that what is under way there goes on.
+	// Reap takes what is in it. It is called between Doze and Undoze, by whoever has the
+	// queues of the device then.
+	Queue(dev fabric.Device) fabric.CQ
+	Reap(dev fabric.Device)
 	// Close is called at the end, when the core has stopped.
 	Close()
 }
@@ -18,11 +26,13 @@ type Guest interface {
 // nobody is the guest of a core that has none.
 type nobody struct{}
 
-func (nobody) Step() bool    { return false }
-func (nobody) Doze()         {}
-func (nobody) Pending() bool { return false }
-func (nobody) Undoze()       {}
-func (nobody) Close()        {}
+func (nobody) Step() bool                    { return false }
+func (nobody) Doze()                         {}
+func (nobody) Pending() bool                 { return false }
+func (nobody) Undoze()                       {}
+func (nobody) Queue(fabric.Device) fabric.CQ { return nil }
+func (nobody) Reap(fabric.Device)            {}
+func (nobody) Close()                        {}
 
 // Wake ends the sleep of a core, for the sake of its guest.
 func (s *Server) Wake(core int) { s.cores[core].ports[0].waiter.Wake() }

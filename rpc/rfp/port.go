@@ -17,6 +17,7 @@ import (
 // when it has woken, before it touches anything of their devices.
 type port struct {
 	dev    fabric.Device
+	guest  Guest
 	cq     fabric.CQ
 	waiter fabric.Waiter
 	comps  [32]fabric.Completion
@@ -34,12 +35,15 @@ func newPort(c *core, dev fabric.Device, w fabric.WaitConfig) (*port, error) {
 		return nil, fmt.Errorf("rfp: core %d: %w", c.index, err)
 	}
 	w.Policy, w.CQs = cfg.Policy, []fabric.CQ{cq}
+	if q := c.guest.Queue(dev); q != nil {
+		w.CQs = append(w.CQs, q)
+	}
 	waiter, err := dev.NewWaiter(w)
 	if err != nil {
 		_ = cq.Close()
 		return nil, fmt.Errorf("rfp: core %d: %w", c.index, err)
 	}
-	return &port{dev: dev, cq: cq, waiter: waiter}, nil
+	return &port{dev: dev, guest: c.guest, cq: cq, waiter: waiter}, nil
 }
 
 // lookOut starts a lookout that calls found when there are completions.
@@ -73,8 +77,9 @@ func (p *port) recall() {
 	p.recalled.Store(false)
 }
 
-// peek takes completions and keeps them for the core.
+// peek takes completions and keeps them for the core, and has the guest take its own.
 func (p *port) peek() bool {
+	p.guest.Reap(p.dev)
 	if p.kept == 0 {
 		p.kept = p.cq.Poll(p.comps[:])
 	}
@@ -133,6 +138,7 @@ func (c *core) poll() bool {
 			return true
 		}
 	}
+	c.guest.Reap(c.ports[0].dev)
 	return c.guest.Pending() || c.attention.Load() || c.stop.Load() || c.completionsOf(c.ports[0])
 }
 
