@@ -23,6 +23,7 @@ const childEnv = "REMORA_SHM_TEST_CHILD"
 
 var children = map[string]func(*parent) error{
 	"connect": childConnect,
+	"gram":    childGram,
 	"hostile": childHostile,
 	"serve":   childServe,
 	"write":   childWrite,

@@ -63,6 +63,9 @@
 //	    listed in AllowUIDs; the socket file has mode 0600 unless told
 //	    otherwise, and a datagram queue pair is reached through a socket in a
 //	    directory of mode 0700.
+//	I7  What a killed process leaves behind is its socket files, beside locks that
+//	    the kernel has let go of. A listener replaces that of its path; who makes
+//	    a socket for datagrams, or listens, removes all of the dead of its user.
 //
 // # Threads
 //

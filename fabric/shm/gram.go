@@ -10,7 +10,6 @@ import (
 	"hash/crc32"
 	"net"
 	"os"
-	"path/filepath"
 	"sync"
 	"time"
 
@@ -54,14 +53,9 @@ func (d *Device) door() (*gramDoor, error) {
 	if d.closed {
 		return nil, fmt.Errorf("fabric: device %s: %w", d.Name(), fabric.ErrClosed)
 	}
-	dir, err := os.MkdirTemp(d.cfg.RuntimeDir, "remora-")
+	dir, file, err := makeDoor(d.cfg.RuntimeDir)
 	if err != nil {
-		return nil, fmt.Errorf("fabric: directory for datagram sockets: %w", err)
-	}
-	file, err := openSocketFile(filepath.Join(dir, "ud"), 0o600)
-	if err != nil {
-		_ = os.RemoveAll(dir)
-		return nil, fmt.Errorf("fabric: socket for datagrams: %w", err)
+		return nil, err
 	}
 	g := &gramDoor{dev: d, dir: dir, file: file, secrets: map[uint32]uint64{}, conns: map[*net.UnixConn]struct{}{}}
 	g.done.Go(g.run)
