@@ -28,7 +28,8 @@ type ConnConfig struct {
 	SlotSize int
 	// RetryAfter is how long a reply may take before its request is sent again;
 	// default 2 ms. It doubles each time up to 32 times as much. GiveUp is how long a
-	// request is tried; default 10 s.
+	// request is tried; default 10 s. Time in which nobody polls or waits does not count,
+	// so that a process that was stopped tries again first.
 	RetryAfter, GiveUp time.Duration
 	// Policy says whether a client that waits may sleep; the default does.
 	Policy fabric.Policy

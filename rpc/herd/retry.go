@@ -11,7 +11,8 @@ import (
 // timer watches the oldest request of a lane that has no reply.
 type timer struct {
 	number uint64 // which it is; 0 when there is none
-	since  int64  // when it was first seen to have none
+	seen   int64  // when it was last seen to have none
+	spent  int64  // how long it has been tried, as far as somebody looked
 	next   int64  // when it is sent again
 	pause  time.Duration
 	tries  int
@@ -46,13 +47,16 @@ func (l *Lane) watch(now int64) {
 		number = 0
 	}
 	if number != t.number {
-		*t = timer{number: number, since: now, next: now + int64(c.cfg.RetryAfter), pause: c.cfg.RetryAfter}
+		*t = timer{number: number, seen: now, next: now + int64(c.cfg.RetryAfter), pause: c.cfg.RetryAfter}
 		return
 	}
+	// A client that was stopped, or does not look, has not tried meanwhile.
+	t.spent += min(now-t.seen, int64(slowest*c.cfg.RetryAfter))
+	t.seen = now
 	if number == 0 || now < t.next {
 		return
 	}
-	if now-t.since > int64(c.cfg.GiveUp) {
+	if t.spent > int64(c.cfg.GiveUp) {
 		c.fail(fmt.Errorf("%w: core %d has not answered for %v, asked %d times", ErrNoAnswer, l.core, c.cfg.GiveUp, t.tries+1))
 		return
 	}
