@@ -4,7 +4,7 @@ import (
 	"github.com/remora-kv/remora/fabric"
 	"github.com/remora-kv/remora/internal/arena"
 	"github.com/remora-kv/remora/rpc"
-	"github.com/remora-kv/remora/rpc/rfp"
+	"github.com/remora-kv/remora/rpc/herd"
 	"github.com/remora-kv/remora/store"
 )
 
@@ -51,5 +51,8 @@ func (s *Server) Seed() store.Seed { return store.Seed(s.welcome.Seed) }
 // Clients returns how many clients all cores have.
 func (s *Server) Clients() int { return s.rfp.Stats().Clients }
 
-// Counts returns what the path has counted over all cores.
-func (s *Server) Counts() rfp.ServerStats { return s.rfp.Stats() }
+// HerdStats returns what herd has counted over all cores.
+func (s *Server) HerdStats() herd.ServerStats { return s.herd.Stats() }
+
+// Traffic returns how many clients there are by all paths, and how many calls there were.
+func (s *Server) Traffic() (clients int, calls uint64) { return s.traffic() }

@@ -365,7 +365,7 @@ func testKilledClients(t *testing.T, r *rig) {
 			lines := 2 * clientsOf * c.each // a beginning and an end each
 			kill = lines/12 + rand.New(rand.NewPCG(c.seed, uint64(i))).IntN(lines/4)
 		} else {
-			task.Faults = fmt.Sprintf("seed=%d; rc.lose=0.05%%; rc.break=0.05%%", c.seed)
+			task.Faults = fmt.Sprintf("seed=%d; rc.lose=0.05%%; rc.break=0.05%%; uc.break=0.05%%; ud.drop=1%%", c.seed)
 		}
 		text, err := json.Marshal(task)
 		if err != nil {

@@ -91,8 +91,8 @@ func serverRole() error {
 func describeServer(s *server.Server) serverReport {
 	runtime.GC()
 	debug.FreeOSMemory()
-	st := s.Counts()
-	r := serverReport{Clients: st.Clients, Goroutines: runtime.NumGoroutine(), Usage: map[string]int64{}, Counts: st.Calls}
+	clients, calls := s.Traffic()
+	r := serverReport{Clients: clients, Goroutines: runtime.NumGoroutine(), Usage: map[string]int64{}, Counts: calls}
 	add := func(usage []arena.Usage) {
 		for _, u := range usage {
 			r.Usage[u.Purpose] += u.Bytes
@@ -118,7 +118,7 @@ type clientsTask struct {
 }
 
 // clientsRole is the process: it writes a history of a client with two goroutines,
-// a session, and one with a window.
+// a session, one with a window, and a client of herd with two goroutines.
 func clientsRole() error {
 	var task clientsTask
 	if err := json.Unmarshal([]byte(os.Args[1]), &task); err != nil {
@@ -147,13 +147,25 @@ func clientsRole() error {
 	if err != nil {
 		return err
 	}
+	byHerd, err := insist(ctx, func() (*remora.Client, error) {
+		return remora.Dial(ctx, task.URL, append(patient(), remora.WithDevice(dev), remora.WithPath(remora.PathHerd))...)
+	})
+	if err != nil {
+		return err
+	}
 	keys := cachetest.Keys(task.Keys)
 	var wg sync.WaitGroup
-	for i, cache := range []cachetest.Cache{adapter{operations: c}, adapter{operations: c}, adapter{operations: ss}} {
+	for i, cache := range []cachetest.Cache{
+		adapter{operations: c},
+		adapter{operations: c},
+		adapter{operations: ss},
+		adapter{operations: byHerd},
+		adapter{operations: byHerd},
+	} {
 		wg.Go(func() { cachetest.Work(ctx, cache, j, cachetest.NewSource(task.Seed, task.First+i, keys), task.Each) })
 	}
 	wg.Go(func() {
-		cachetest.WorkAhead(ctx, &pipe{Session: ahead}, j, cachetest.NewSource(task.Seed, task.First+3, keys), task.Each, 6)
+		cachetest.WorkAhead(ctx, &pipe{Session: ahead}, j, cachetest.NewSource(task.Seed, task.First+clientsOf-1, keys), task.Each, 6)
 	})
 	wg.Wait()
 	return j.Err()
@@ -170,7 +182,7 @@ func insist[T any](ctx context.Context, connect func() (T, error)) (T, error) {
 }
 
 // clientsOf is how many clients such a process has.
-const clientsOf = 4
+const clientsOf = 6
 
 // patient are the options of clients that live through broken connections.
 func patient() []remora.Option {

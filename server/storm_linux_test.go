@@ -17,6 +17,7 @@ import (
 	"github.com/remora-kv/remora/internal/cachetest"
 	"github.com/remora-kv/remora/internal/command"
 	"github.com/remora-kv/remora/rpc"
+	"github.com/remora-kv/remora/rpc/herd"
 	"github.com/remora-kv/remora/rpc/rfp"
 )
 
@@ -76,14 +77,19 @@ type stampede struct {
 	url     string
 	dev     fabric.Device
 	conns   []*rfp.Conn
+	herd    []*herd.Conn
 	clients []*remora.Client
 }
 
 // connect makes the connection number i: what it is in the middle of depends on
 // that.
 func (s *stampede) connect(ctx context.Context, i int) error {
-	if i%8 == 7 {
-		c, err := remora.Dial(ctx, s.url, remora.WithDevice(s.dev))
+	if i%4 == 3 {
+		path := remora.PathRFP
+		if i%8 == 3 {
+			path = remora.PathHerd
+		}
+		c, err := remora.Dial(ctx, s.url, remora.WithDevice(s.dev), remora.WithPath(path))
 		if err != nil {
 			return err
 		}
@@ -95,18 +101,21 @@ func (s *stampede) connect(ctx context.Context, i int) error {
 	if err != nil {
 		return err
 	}
+	if i%4 == 0 {
+		return s.connectHerd(ctx, addr, i)
+	}
 	conn, err := rfp.Dial(ctx, addr, rfp.ConnConfig{Device: s.dev, Core: rfp.AnyCore, Window: 1 + i%4})
 	if err != nil {
 		return err
 	}
 	s.conns = append(s.conns, conn)
-	switch i % 4 {
+	switch i % 8 {
 	case 1: // a request whose answer nobody takes
 		err = conn.Send(0, request(command.Get, []byte("key 1")))
 	case 2: // a request of which only the beginning was sent
 		value := strings.Repeat("x", 60_000)
 		err = conn.Send(0, request(command.Put, command.AppendPut(nil, "key 2", []byte(value), &command.Store{})))
-	case 3: // as many as fit
+	case 5: // as many as fit
 		for err == nil {
 			err = conn.Send(0, request(command.Stats, nil))
 		}
@@ -115,6 +124,25 @@ func (s *stampede) connect(ctx context.Context, i int) error {
 		err = nil
 	}
 	return err
+}
+
+// connectHerd is connect by herd: with nothing on its way, or as much as fits.
+func (s *stampede) connectHerd(ctx context.Context, addr fabric.Addr, i int) error {
+	conn, err := herd.Dial(ctx, addr, herd.ConnConfig{Device: s.dev, Window: 1 + i%16})
+	if err != nil {
+		return err
+	}
+	s.herd = append(s.herd, conn)
+	for core := range conn.Cores() {
+		for i%8 == 4 && err == nil {
+			err = conn.Lane(core).Send(1, request(command.Get, []byte("key 1")))
+		}
+		if !errors.Is(err, rpc.ErrWindowFull) && err != nil {
+			return err
+		}
+		err = nil
+	}
+	return nil
 }
 
 // leave ends all connections in order.
@@ -129,6 +157,11 @@ func (s *stampede) leave() error {
 			return err
 		}
 	}
+	for _, c := range s.herd {
+		if err := c.Close(); err != nil {
+			return err
+		}
+	}
 	return s.dev.Close()
 }
 
@@ -137,6 +170,8 @@ func (s *stampede) leave() error {
 func TestConnectStorm(t *testing.T) {
 	for _, name := range across {
 		t.Run(name, func(t *testing.T) {
+			doors := t.TempDir()
+			t.Setenv("XDG_RUNTIME_DIR", doors)
 			s := startServer(t, serverTask{URL: listenURL(t, name), Cores: 2})
 			total := stormSize(t) / len(across)
 			storm(t, s, min(total, 300)) // memory that is allocated once for all
@@ -146,6 +181,9 @@ func TestConnectStorm(t *testing.T) {
 			t.Logf("%d connections: from %+v to %+v", total, before, after)
 			if limit := before.RSS + 16<<20 + int64(total)*1024; after.RSS > limit && !raceBuild {
 				t.Errorf("resident memory grew from %d to %d", before.RSS, after.RSS)
+			}
+			if left, err := os.ReadDir(doors); err != nil || len(left) > 4 {
+				t.Errorf("%d directories of processes are left, %v", len(left), err)
 			}
 			// And it works.
 			r := newRig(t, name)
