@@ -67,7 +67,9 @@ func defaults() config {
 }
 
 // WithWindow sets how many frames can be on their way to each core; default 8, on
-// PathHerd 4 operations. The server may allow less.
+// PathHerd 4 operations. The server may allow less, and then less it is (of herd 16 unless
+// the program that serves was built otherwise, never more than 64): a session that starts
+// more gets ErrWindowFull, a client waits.
 func WithWindow(frames int) Option { return func(c *config) { c.window = frames } }
 
 // WithBatch sets how many operations make a frame at most. In a client (default

@@ -27,7 +27,7 @@ func TestStarted(t *testing.T) {
 				}
 			})
 		}
-		for _, window := range []int{1, 4, 16} {
+		for _, window := range []int{1, 4, 16, 1024} {
 			t.Run(fmt.Sprintf("%s/herd/window=%d", name, window), func(t *testing.T) {
 				r := newRig(t, name)
 				s := r.serve(cores(2))

@@ -19,12 +19,15 @@ type ConnConfig struct {
 	// Device is where the connection is made. It stays the caller's to close.
 	Device fabric.Device
 	// Window is how many requests can be on their way to each core; default 4, at most
-	// 64. The server may allow less.
+	// 64. The server may allow less: Conn.Window says how many it is. Each takes a
+	// receive of the device or two, of all cores together; when it has not so many, Dial
+	// fails.
 	Window int
 	// First and Count choose the cores that there are lanes for: so many from the first
 	// on. Count 0 is all that follow; so the default is all cores.
 	First, Count int
-	// SlotSize is the longest slot, and so what a message may be; default 1024.
+	// SlotSize is the longest slot, and so what a message may be; default 1024. The
+	// server may allow less: Conn.MaxMessage says how long it is.
 	SlotSize int
 	// RetryAfter is how long a reply may take before its request is sent again;
 	// default 2 ms. It doubles each time up to 32 times as much. GiveUp is how long a
@@ -144,7 +147,9 @@ func (c *Conn) prepare() (err error) {
 	w := &c.welcome
 	lettersAt := w.requestBytes()
 	receivesAt := lettersAt + roundUp((w.cores+1)*letterSize, lineSize)
-	c.inbox.init(receivesAt, roundUp(fabric.GRHSize+headerSize+w.message(), lineSize), w.cores*w.window)
+	if err = c.inbox.init(receivesAt, &w.dimensions, c.dev.Limits().MaxDepth); err != nil {
+		return err
+	}
 	if c.local, err = c.domain.Alloc("herd client", receivesAt+c.inbox.bytes(), 0); err != nil {
 		return err
 	}

@@ -15,11 +15,21 @@ type inbox struct {
 	one               [1]fabric.RecvWR
 }
 
-// spareReceives is how many there are at least beside one for each request (H6).
+// spareReceives is how many there are beside two for each request, where the device has
+// room for them.
 const spareReceives = 16
 
-func (b *inbox) init(base, size, requests int) {
-	b.base, b.size, b.count = base, size, 2*requests+spareReceives
+// init makes room for the replies to all requests of a connection, at least one for each,
+// for the result that was taken last on each lane, and for word that a core has parked.
+func (b *inbox) init(base int, d *dimensions, most int) error {
+	requests := d.cores * d.window
+	b.base, b.size = base, roundUp(fabric.GRHSize+headerSize+d.message(), lineSize)
+	b.count = min(2*requests+spareReceives, most)
+	if least := requests + 2*d.cores; b.count < least {
+		return fmt.Errorf("%d cores with a window of %d take %d receives, and the device has %d: "+
+			"use a smaller Window, or fewer cores: %w", d.cores, d.window, least, most, fabric.ErrInvalid)
+	}
+	return nil
 }
 
 func (b *inbox) bytes() int { return b.count * b.size }
