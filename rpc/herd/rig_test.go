@@ -24,7 +24,7 @@ var slowness = 1
 func scaled(n int) int { return max(n/slowness, min(n, 4)) }
 
 // patience is how long tests wait for what must come.
-const patience = 30 * time.Second
+const patience = 90 * time.Second
 
 // eachFabric runs f on every fabric.
 func eachFabric(t *testing.T, f func(t *testing.T, r *rig)) {
@@ -40,6 +40,7 @@ type rig struct {
 	set    *provider.Set
 	server *herd.Server
 	device fabric.Device // of the server
+	listen fabric.Addr // where to listen, zero for anywhere
 	addr   fabric.Addr
 	mux    rpc.Mux
 	plan   string // of faults, at both ends
@@ -96,6 +97,9 @@ func (r *rig) newDevice() fabric.Device {
 
 // listenAddr is where a server can listen.
 func (r *rig) listenAddr() fabric.Addr {
+	if r.listen.Name != "" {
+		return r.listen
+	}
 	return map[string]fabric.Addr{
 		provider.Loop: {Fabric: provider.Loop, Name: "herd"},
 		provider.Shm:  {Fabric: provider.Shm, Name: filepath.Join(r.t.TempDir(), "s")},
