@@ -35,6 +35,19 @@ func (r Raw) Ring(core int, number, mask uint64) error {
 	return r.Letter(b[:ring.put(b[:])])
 }
 
+// RungFor reports whether a ring for a request waits for a core to look at it.
+func (s *Server) RungFor(core int, number uint64) bool {
+	c := s.cores[core]
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, ch := range c.rings {
+		if ch.ring.number == number {
+			return true
+		}
+	}
+	return false
+}
+
 // Generation is that of the connection, Address where its datagrams go.
 func (r Raw) Generation() uint32 { return r.welcome.generation }
 

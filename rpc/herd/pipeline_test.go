@@ -37,7 +37,7 @@ func tell(t *testing.T, r *rig, n int, cfg herd.ServerConfig) []string {
 		return s.serve(c, msg, out)
 	}
 	server := r.serve(cfg)
-	c := r.dial(herd.ConnConfig{Window: n + 1})
+	c := r.dial(herd.ConnConfig{Window: n + 1, RetryAfter: patience, GiveUp: 2 * patience})
 	l := c.Lane(0)
 	if err := l.Send(0, []byte{0}); err != nil {
 		t.Fatal(err)
@@ -55,6 +55,12 @@ func tell(t *testing.T, r *rig, n int, cfg herd.ServerConfig) []string {
 			t.Fatal(err)
 		}
 	}
+	// They are there when a ring is that was sent after them (G3).
+	const unlike = 1 << 30
+	if err := (herd.Raw{Conn: c}).Ring(0, unlike, 1); err != nil {
+		t.Fatal(err)
+	}
+	await(t, "the requests to arrive", func() bool { c.Poll(); return server.RungFor(0, unlike) })
 	close(hold)
 	for i := range n + 1 {
 		for !l.Ready() {
