@@ -200,6 +200,7 @@ func TestHistoryUnderLoss(t *testing.T) {
 			"copies":   "ud.drop=2%; ud.dup=20%,1ms",
 			"shuffled": "ud.reorder=25%,by=4,1ms; ud.drop=1%",
 			"mixed":    "uc.drop=5%; uc.delay=2%,1ms; ud.drop=5%; ud.dup=10%,1ms; ud.reorder=10%,by=3",
+			"breaks":   "ud.break=1%; ud.drop=1%", // of outlets
 			"late":     "ud.dup=30%,5ms; ud.delay=10%,2ms",
 		} {
 			t.Run(name, func(t *testing.T) {
