@@ -40,7 +40,7 @@ type rig struct {
 	set    *provider.Set
 	server *herd.Server
 	device fabric.Device // of the server
-	listen fabric.Addr // where to listen, zero for anywhere
+	listen fabric.Addr   // where to listen, zero for anywhere
 	addr   fabric.Addr
 	mux    rpc.Mux
 	plan   string // of faults, at both ends
