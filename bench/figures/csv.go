@@ -46,10 +46,13 @@ func (m *Measured) record(o *Outcome) []string {
 
 // reason says why there are no trials.
 func (o *Outcome) reason() string {
-	if o.Reason == "" {
-		return "the run ended before its turn"
+	switch {
+	case o.Reason != "":
+		return o.Reason
+	case len(o.Failures) != 0:
+		return o.Failures[0]
 	}
-	return o.Reason
+	return "the run ended before its turn"
 }
 
 // measured are the parameters that a row was measured with.

@@ -18,8 +18,9 @@
 //	    again, and those that are compared, the series at one place of the
 //	    horizontal axis, follow each other. A row is the median trial by what the
 //	    figure shows.
-//	R3  A point that fails does not end the run: its row says why, and Run returns
-//	    an error beside the report.
+//	R3  A trial that fails does not end the run, nor does it void the others of its
+//	    point. A row without any says why, and Run returns an error beside the
+//	    report.
 //	R4  Order and values of a CSV file follow from the plan and the measurements
 //	    alone, so that two runs can be compared line by line.
 package figures

@@ -3,6 +3,7 @@ package figures
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/remora-kv/remora/bench/internal/report"
@@ -51,11 +52,22 @@ func (m *Measured) section(b *strings.Builder, trials int) {
 	fmt.Fprintf(b, "![Figure %d: %s](%s)\n\n", m.Number, m.Title, m.SVGName())
 	m.table(b)
 	m.reasons(b)
-	if len(m.Warnings) > 0 {
-		fmt.Fprintf(b, "\nDoubtful: %s.\n", strings.Join(m.Warnings, "; "))
+	if doubts := m.doubts(); len(doubts) > 0 {
+		fmt.Fprintf(b, "\nDoubtful: %s.\n", strings.Join(doubts, "; "))
 	}
 	fmt.Fprintf(b, "\nAll columns: [%s](%s). Each row by itself:\n\n```sh\n%s\n```\n",
 		m.CSVName(), m.CSVName(), strings.Join(m.Commands(trials), "\n"))
+}
+
+// doubts are the warnings, and the trials that some points lack.
+func (m *Measured) doubts() []string {
+	doubts := slices.Clone(m.Warnings)
+	for i := range m.Outcomes {
+		if o := &m.Outcomes[i]; len(o.Rows) > 0 && len(o.Failures) > 0 {
+			doubts = append(doubts, fmt.Sprintf("%s at %s has %d trials, of the others one %s", o.Series, o.place(), len(o.Rows), o.Failures[0]))
+		}
+	}
+	return doubts
 }
 
 // table writes a line for every place of the horizontal axis and a column for

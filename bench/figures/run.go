@@ -54,9 +54,12 @@ const (
 // Outcome is what became of a point.
 type Outcome struct {
 	Point
-	// Rows are its trials. None: Reason says why.
-	Rows   []perf.Row
-	Reason string
+	// Rows are its trials.
+	Rows []perf.Row
+	// Reason says why the fabric cannot measure it, Failures what went wrong in
+	// trials that it could have.
+	Reason   string
+	Failures []string
 }
 
 // Measured is a figure with what became of its points.
@@ -191,11 +194,10 @@ func (r *runner) measure(ctx context.Context, f *Measured, o *Outcome) error {
 		return ctx.Err()
 	case errors.Is(err, perf.ErrUsage):
 		o.Reason = oneLine(err)
-	case err != nil:
-		o.Reason = failed + oneLine(err)
-	}
-	if o.Reason != "" {
 		return r.emit(Row{Figure: f.Number, Series: o.Series, X: o.place(), NotMeasured: o.Reason})
+	case err != nil:
+		o.Failures = append(o.Failures, failed+oneLine(err))
+		return r.emit(Row{Figure: f.Number, Series: o.Series, X: o.place(), NotMeasured: failed + oneLine(err)})
 	}
 	r.remark(f, got)
 	for _, row := range got.Rows {
@@ -215,24 +217,24 @@ func (r *runner) emit(row Row) error {
 	return r.env.Row(row)
 }
 
-// failed begins the reason of a point that could have been measured.
+// failed begins what is said of a trial that could have been measured.
 const failed = "failed: "
 
-// failures is an error that tells how many points failed (R3).
+// failures is an error that tells how many trials failed (R3).
 func (r *runner) failures() error {
 	n, first := 0, ""
 	for _, f := range r.report.Figures {
 		for _, o := range f.Outcomes {
-			if rest, ok := strings.CutPrefix(o.Reason, failed); ok {
+			for _, why := range o.Failures {
 				n++
-				first = cmp.Or(first, fmt.Sprintf("figure %d, %s: %s", f.Number, o.Series, rest))
+				first = cmp.Or(first, fmt.Sprintf("figure %d, %s at %s: %s", f.Number, o.Series, o.place(), strings.TrimPrefix(why, failed)))
 			}
 		}
 	}
 	if n == 0 {
 		return nil
 	}
-	return fmt.Errorf("%d of %d points failed, the first: %s", n, r.points, first)
+	return fmt.Errorf("%d of %d trials failed, the first: %s", n, r.points*r.report.Config.Trials, first)
 }
 
 // progress says which point is measured.
@@ -268,7 +270,7 @@ func oneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", ";
 
 // median returns the median trial by the quantity; nil when there is none.
 func (o *Outcome) median(q Quantity) *perf.Row {
-	if len(o.Rows) == 0 || o.Reason != "" {
+	if len(o.Rows) == 0 {
 		return nil
 	}
 	rows := slices.Clone(o.Rows)

@@ -28,9 +28,9 @@ func sample() Measured {
 		Figure: Figure{Number: 3, Title: "Rate", XLabel: "bytes", About: "About.", Paper: "Paper."},
 		Fabric: "shm",
 		Outcomes: []Outcome{
-			{Point: point("a"), Rows: []perf.Row{row(1, 30), row(2, 10), row(3, 20)}},
+			{Point: point("a"), Rows: []perf.Row{row(1, 30), row(2, 10), row(3, 20)}, Failures: []string{failed + "once"}},
 			{Point: point("b"), Reason: "shm has no uc"},
-			{Point: point("c"), Rows: []perf.Row{row(1, 30)}, Reason: failed + "broke, later"},
+			{Point: point("c"), Failures: []string{failed + "broke, later"}},
 			{Point: point("d")},
 		},
 	}
@@ -83,7 +83,7 @@ func TestIndexShowsAllAndSaysWhyNot(t *testing.T) {
 	for _, want := range []string{
 		"SIGCOMM 2014", "remora perf figures --out DIR --fabric shm", "--only 3", "--table 1MiB", "- CPUs: 0",
 		"## Figure 3: Rate", "In the paper (Figure 3", "![Figure 3: Rate](figure-3.svg)", "[figure-3.csv](figure-3.csv)",
-		"| bytes | a | b | c | d |", "| 8 | 20.0 | - | - | - |", "- b at 8: shm has no uc", "Doubtful: crowded.",
+		"| bytes | a | b | c | d |", "| 8 | 20.0 | - | - | - |", "- b at 8: shm has no uc", "Doubtful: crowded; a at 8 has 3 trials, of the others one failed: once.",
 		"remora perf read --fabric shm --transport uc --size 8",
 	} {
 		if !strings.Contains(b.String(), want) {
