@@ -217,7 +217,7 @@ func (p *port) read(t *tenant, letter []byte) {
 func (p *port) introduce(t *tenant, address []byte) {
 	t.holds.Add(1)
 	p.wg.Go(func() {
-		ctx, cancel := context.WithTimeout(p.server.ctx, handshakeTime)
+		ctx, cancel := context.WithTimeout(p.server.gate.Context(), handshakeTime)
 		defer cancel()
 		var handles []fabric.AddressHandle
 		var err error

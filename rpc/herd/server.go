@@ -1,19 +1,19 @@
 package herd
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
 	"slices"
-	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/remora-kv/remora/fabric"
 	"github.com/remora-kv/remora/internal/affinity"
 	"github.com/remora-kv/remora/rpc"
+	"github.com/remora-kv/remora/rpc/internal/gate"
+	"github.com/remora-kv/remora/rpc/internal/reaper"
 )
 
 // Serve handles a message. rpc.Mux has such a method.
@@ -135,19 +135,13 @@ type Server struct {
 	cfg     ServerConfig
 	cores   []*Core
 	ports   []*port
-	reaper  *reaper
+	gate    *gate.Gate
+	reaper  *reaper.Reaper[*tenant]
 	clients atomic.Int64
 	most    atomic.Int64  // clients, at most cfg.MaxClients
 	gen     atomic.Uint32 // of the last client
 
 	connects, disconnects, cut, lost atomic.Uint64
-
-	mu        sync.Mutex
-	listeners map[fabric.Listener]struct{}
-	closed    bool
-	wg        sync.WaitGroup
-	ctx       context.Context //nolint:containedctx // ends the listeners of Close
-	cancel    context.CancelFunc
 }
 
 // NewServer starts the cores, unless there is a host for them. Call Listen to have
@@ -157,10 +151,10 @@ func NewServer(cfg ServerConfig) (*Server, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
-	s := &Server{cfg: cfg, listeners: map[fabric.Listener]struct{}{}, reaper: newReaper()}
+	s := &Server{cfg: cfg, reaper: reaper.New((*tenant).free)}
+	s.gate = gate.New("herd", cfg.Log, s.Admit)
 	s.gen.Store(rand.Uint32()) // so that a restarted server does not begin with the same
 	s.most.Store(int64(cfg.MaxClients))
-	s.ctx, s.cancel = context.WithCancel(context.Background())
 	if err := s.start(); err != nil {
 		_ = s.Close()
 		return nil, err
@@ -214,30 +208,11 @@ func (s *Server) Listen(dev fabric.Device, addr fabric.Addr, cfg fabric.ListenCo
 	if s.portOf(dev) == nil {
 		return fabric.Addr{}, fmt.Errorf("herd: server: %v is not on a device of this server: %w", addr, fabric.ErrInvalid)
 	}
-	l, err := dev.Listen(addr, cfg)
-	if err != nil {
-		return fabric.Addr{}, err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.closed {
-		_ = l.Close()
-		return fabric.Addr{}, fmt.Errorf("herd: server: %w", rpc.ErrClosed)
-	}
-	s.listeners[l] = struct{}{}
-	s.wg.Go(func() { s.acceptAll(dev, l) })
-	return l.Addr(), nil
+	return s.gate.Listen(dev, addr, cfg)
 }
 
 // StopListening takes no more clients; those that there are go on.
-func (s *Server) StopListening() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for l := range s.listeners {
-		_ = l.Close()
-	}
-	clear(s.listeners)
-}
+func (s *Server) StopListening() { s.gate.Stop() }
 
 // SetMaxClients changes how many clients there can be, to at most the number that the
 // server was made for. Clients that there are go on.
@@ -253,19 +228,6 @@ func (s *Server) SetMaxClients(n int) error {
 // handshakeTime bounds the making of a tenant.
 const handshakeTime = 10 * time.Second
 
-func (s *Server) acceptAll(dev fabric.Device, l fabric.Listener) {
-	for {
-		req, err := l.Accept(s.ctx)
-		if err != nil {
-			if s.ctx.Err() == nil && !errors.Is(err, fabric.ErrClosed) {
-				s.cfg.Log.Error("no more clients at this address", "addr", l.Addr().String(), "err", err)
-			}
-			return
-		}
-		s.Admit(dev, req)
-	}
-}
-
 func (s *Server) portOf(dev fabric.Device) *port {
 	for _, p := range s.ports {
 		if p.dev == dev {
@@ -278,25 +240,16 @@ func (s *Server) portOf(dev fabric.Device) *port {
 // Close ends all clients and stops the cores. A host closes its cores (Core.Close)
 // before. Calls that are being served are finished, their replies are not sent.
 func (s *Server) Close() error {
-	s.mu.Lock()
-	if s.closed {
-		s.mu.Unlock()
-		return rpc.ErrClosed
+	if err := s.gate.Close(); err != nil {
+		return err
 	}
-	s.closed = true
-	for l := range s.listeners {
-		_ = l.Close()
-	}
-	s.mu.Unlock()
-	s.cancel()
-	s.wg.Wait()
 	for _, c := range s.cores {
 		c.end(s.cfg.Wake == nil)
 	}
 	for _, p := range s.ports {
 		p.close()
 	}
-	s.reaper.close()
+	s.reaper.Close()
 	for _, p := range s.ports {
 		_ = p.domain.Close()
 	}

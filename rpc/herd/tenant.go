@@ -34,7 +34,7 @@ type tenant struct {
 // Admit makes a tenant of a connection request on a device of the server, or refuses
 // it with a reason. A host calls it for requests that are not its own.
 func (s *Server) Admit(dev fabric.Device, req fabric.ConnRequest) {
-	ctx, cancel := context.WithTimeout(s.ctx, handshakeTime)
+	ctx, cancel := context.WithTimeout(s.gate.Context(), handshakeTime)
 	defer cancel()
 	t, err := s.newTenant(dev, req)
 	if err != nil {
@@ -42,7 +42,7 @@ func (s *Server) Admit(dev fabric.Device, req fabric.ConnRequest) {
 		return
 	}
 	if err := t.accept(ctx, req); err != nil {
-		s.reaper.take(t)
+		s.reaper.Take(t)
 		s.refuse(dev, req, err)
 		return
 	}
@@ -151,6 +151,6 @@ func (t *tenant) memory() int {
 // release is called by each who lets go.
 func (t *tenant) release() {
 	if t.holds.Add(-1) == 0 {
-		t.server.reaper.take(t)
+		t.server.reaper.Take(t)
 	}
 }

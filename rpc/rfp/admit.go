@@ -14,7 +14,7 @@ func (s *Server) admit(dev fabric.Device, req fabric.ConnRequest) {
 		s.cfg.Admit(dev, req)
 		return
 	}
-	ctx, cancel := context.WithTimeout(s.ctx, handshakeTime)
+	ctx, cancel := context.WithTimeout(s.gate.Context(), handshakeTime)
 	defer cancel()
 	hello, err := s.greet(req)
 	if err != nil {
@@ -34,7 +34,7 @@ func (s *Server) admit(dev fabric.Device, req fabric.ConnRequest) {
 	}
 	if err := ss.accept(ctx, req); err != nil {
 		c.unreserve()
-		s.reaper.take(ss)
+		s.reaper.Take(ss)
 		s.refuse(dev, req, err)
 		return
 	}

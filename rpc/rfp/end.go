@@ -2,7 +2,6 @@ package rfp
 
 import (
 	"errors"
-	"sync"
 
 	"github.com/remora-kv/remora/fabric"
 )
@@ -47,54 +46,5 @@ func (c *core) drop(s *session) {
 	_ = s.qp.Close()
 	c.unreserve()
 	c.stats.disconnects.Add(1)
-	c.server.reaper.take(s)
-}
-
-// reaper gives back the memory of sessions that are over: unmapping takes long
-// enough to be felt by the clients of a core.
-type reaper struct {
-	mu   sync.Mutex
-	work []*session
-	kick chan struct{}
-	done chan struct{}
-}
-
-func newReaper() *reaper {
-	r := &reaper{kick: make(chan struct{}, 1), done: make(chan struct{})}
-	go r.run()
-	return r
-}
-
-func (r *reaper) take(s *session) {
-	r.mu.Lock()
-	r.work = append(r.work, s)
-	r.mu.Unlock()
-	select {
-	case r.kick <- struct{}{}:
-	default:
-	}
-}
-
-func (r *reaper) run() {
-	defer close(r.done)
-	for range r.kick {
-		r.reap()
-	}
-	r.reap()
-}
-
-func (r *reaper) reap() {
-	r.mu.Lock()
-	work := r.work
-	r.work = nil
-	r.mu.Unlock()
-	for _, s := range work {
-		s.free()
-	}
-}
-
-// close reaps what is left.
-func (r *reaper) close() {
-	close(r.kick)
-	<-r.done
+	c.server.reaper.Take(s)
 }

@@ -1,18 +1,18 @@
 package rfp
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
-	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/remora-kv/remora/fabric"
 	"github.com/remora-kv/remora/internal/affinity"
 	"github.com/remora-kv/remora/rpc"
+	"github.com/remora-kv/remora/rpc/internal/gate"
+	"github.com/remora-kv/remora/rpc/internal/reaper"
 )
 
 // Serve handles a message. rpc.Mux has such a method.
@@ -148,17 +148,11 @@ func (c *ServerConfig) validate() error {
 type Server struct {
 	cfg    ServerConfig
 	cores  []*core
-	reaper *reaper
+	gate   *gate.Gate
+	reaper *reaper.Reaper[*session]
 	next   atomic.Uint64 // core of the next client that has no wish
 
 	maxClients atomic.Int64 // at most cfg.MaxClients
-
-	mu        sync.Mutex
-	listeners map[fabric.Listener]struct{}
-	closed    bool
-	wg        sync.WaitGroup
-	ctx       context.Context //nolint:containedctx // ends the listeners of Close
-	cancel    context.CancelFunc
 }
 
 // NewServer starts the cores. Call Listen to have clients, and Close at the end.
@@ -179,9 +173,9 @@ func newServer(cfg ServerConfig) (*Server, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
-	s := &Server{cfg: cfg, listeners: map[fabric.Listener]struct{}{}, reaper: newReaper()}
+	s := &Server{cfg: cfg, reaper: reaper.New((*session).free)}
+	s.gate = gate.New("rfp", cfg.Log, s.admit)
 	s.maxClients.Store(int64(cfg.MaxClients))
-	s.ctx, s.cancel = context.WithCancel(context.Background())
 	for i := range cfg.Cores {
 		c, err := newCore(s, i)
 		if err != nil {
@@ -195,11 +189,11 @@ func newServer(cfg ServerConfig) (*Server, error) {
 
 // abandon gives back a server whose cores never ran.
 func (s *Server) abandon() {
-	s.cancel()
+	_ = s.gate.Close()
 	for _, c := range s.cores {
 		c.free()
 	}
-	s.reaper.close()
+	s.reaper.Close()
 }
 
 // runCore runs a core on its CPU.
@@ -234,30 +228,11 @@ func (s *Server) ListenOn(dev fabric.Device, addr fabric.Addr, cfg fabric.Listen
 	if !slices.Contains(s.cfg.devices(), dev) {
 		return fabric.Addr{}, fmt.Errorf("rfp: server: %v is not on a device of this server: %w", addr, fabric.ErrInvalid)
 	}
-	l, err := dev.Listen(addr, cfg)
-	if err != nil {
-		return fabric.Addr{}, err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.closed {
-		_ = l.Close()
-		return fabric.Addr{}, fmt.Errorf("rfp: server: %w", rpc.ErrClosed)
-	}
-	s.listeners[l] = struct{}{}
-	s.wg.Go(func() { s.acceptAll(dev, l) })
-	return l.Addr(), nil
+	return s.gate.Listen(dev, addr, cfg)
 }
 
 // StopListening takes no more clients; those that there are go on.
-func (s *Server) StopListening() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for l := range s.listeners {
-		_ = l.Close()
-	}
-	clear(s.listeners)
-}
+func (s *Server) StopListening() { s.gate.Stop() }
 
 // SetMaxClients changes how many sessions there can be on a core, to at most the
 // number that the server was made for. Sessions that there are go on.
@@ -272,37 +247,15 @@ func (s *Server) SetMaxClients(n int) error {
 // handshakeTime bounds the making of a session.
 const handshakeTime = 10 * time.Second
 
-func (s *Server) acceptAll(dev fabric.Device, l fabric.Listener) {
-	for {
-		req, err := l.Accept(s.ctx)
-		if err != nil {
-			if s.ctx.Err() == nil && !errors.Is(err, fabric.ErrClosed) {
-				s.cfg.Log.Error("no more clients at this address", "addr", l.Addr().String(), "err", err)
-			}
-			return
-		}
-		s.admit(dev, req)
-	}
-}
-
 // Close ends all sessions and stops the cores. Calls that are being served are
 // finished, their results are not.
 func (s *Server) Close() error {
-	s.mu.Lock()
-	if s.closed {
-		s.mu.Unlock()
-		return rpc.ErrClosed
+	if err := s.gate.Close(); err != nil {
+		return err
 	}
-	s.closed = true
-	for l := range s.listeners {
-		_ = l.Close()
-	}
-	s.mu.Unlock()
-	s.cancel()
-	s.wg.Wait()
 	for _, c := range s.cores {
 		c.close()
 	}
-	s.reaper.close()
+	s.reaper.Close()
 	return nil
 }

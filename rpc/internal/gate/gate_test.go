@@ -1,0 +1,122 @@
+package gate_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/remora-kv/remora/fabric"
+	"github.com/remora-kv/remora/fabric/loop"
+	"github.com/remora-kv/remora/rpc"
+	"github.com/remora-kv/remora/rpc/internal/gate"
+)
+
+// patience bounds what is waited for in vain when a test fails.
+const patience = 30 * time.Second
+
+// rig is a gate that refuses everybody, with what they bring as the reason, and a
+// device of theirs.
+type rig struct {
+	*testing.T
+	*gate.Gate
+	server, client fabric.Device
+}
+
+func newRig(t *testing.T) *rig {
+	t.Helper()
+	network := loop.NewNetwork()
+	r := &rig{T: t}
+	for name, dev := range map[string]*fabric.Device{"server": &r.server, "client": &r.client} {
+		d, err := network.NewDevice(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = d.Close() })
+		*dev = d
+	}
+	r.Gate = gate.New("test", slog.New(slog.DiscardHandler), func(dev fabric.Device, req fabric.ConnRequest) {
+		if dev != r.server {
+			t.Errorf("a request on device %s", dev.Name())
+		}
+		_ = req.Reject(req.Private())
+	})
+	t.Cleanup(func() { _ = r.Close() })
+	return r
+}
+
+// listen listens at an address.
+func (r *rig) listen(name string) (fabric.Addr, error) {
+	r.Helper()
+	addr, err := fabric.ParseAddr("loop:" + name)
+	if err != nil {
+		r.Fatal(err)
+	}
+	return r.Listen(r.server, addr, fabric.ListenConfig{})
+}
+
+// admits reports whether who dials an address comes to the gate.
+func (r *rig) admits(addr fabric.Addr) bool {
+	r.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	dom, err := r.client.NewDomain()
+	if err != nil {
+		r.Fatal(err)
+	}
+	defer func() { _ = dom.Close() }()
+	cq, err := r.client.NewCQ(256)
+	if err != nil {
+		r.Fatal(err)
+	}
+	defer func() { _ = cq.Close() }()
+	_, err = r.client.Dial(ctx, addr, fabric.QPConfig{Domain: dom, SendCQ: cq, RecvCQ: cq}, []byte("so I am"))
+	if err == nil || ctx.Err() != nil {
+		r.Fatalf("dialing %v: %v", addr, err)
+	}
+	if errors.Is(err, fabric.ErrInvalid) {
+		r.Fatal(err)
+	}
+	var refused *fabric.RejectedError
+	return errors.As(err, &refused) && string(refused.Private) == "so I am"
+}
+
+// Clients come in at every address until the gate stops, and again at one that it
+// takes later; after Close nobody does, and nothing can be listened at.
+func TestGate(t *testing.T) {
+	r := newRig(t)
+	var addrs []fabric.Addr
+	for _, name := range []string{"front", "back"} {
+		addr, err := r.listen(name)
+		if err != nil || !r.admits(addr) {
+			t.Fatalf("%s: nobody is admitted, %v", name, err)
+		}
+		addrs = append(addrs, addr)
+	}
+	r.Stop()
+	for _, addr := range addrs {
+		if r.admits(addr) {
+			t.Errorf("%v admits after Stop", addr)
+		}
+	}
+	side, err := r.listen("side")
+	if err != nil || !r.admits(side) {
+		t.Errorf("after Stop: nobody is admitted elsewhere, %v", err)
+	}
+	if r.Context().Err() != nil {
+		t.Error("the context ends before the gate")
+	}
+	if err := r.Close(); err != nil {
+		t.Error(err)
+	}
+	if err := r.Close(); !errors.Is(err, rpc.ErrClosed) {
+		t.Errorf("a second Close: %v", err)
+	}
+	if r.Context().Err() == nil || r.admits(side) {
+		t.Error("the gate is open after Close")
+	}
+	if _, err := r.listen("late"); !errors.Is(err, rpc.ErrClosed) {
+		t.Errorf("listening after Close: %v", err)
+	}
+}
