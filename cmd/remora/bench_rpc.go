@@ -82,6 +82,7 @@ func (f *rpcFlags) register(cmd *cobra.Command) {
 	fl.IntVar(&c.Goroutines, "goroutines", 0, "so many goroutines share each connection through an rfp.Client (default: none)")
 	fl.IntVar(&c.Retries, "retries", 0, "R: failed READs that make a call slow (default: that of rfp, 5)")
 	fl.IntVar(&c.FetchSize, "fetch-size", 0, "F: `BYTES` of the first READ (default: what brings the whole answer)")
+	fl.DurationVar(&c.NapAfter, "nap-after", 0, "process time from which a client that is replied to sleeps (default: that of rfp, 30us)")
 	fl.BoolVar(&c.NoInline, "no-inline", false, "do not send data within requests")
 	fl.BoolVar(&c.SignalAll, "signal-all", false, "ask for a completion of every request")
 	fl.StringVar(&f.poll, "poll", fabric.Adaptive.String(), "how threads wait when nothing comes: busy or adaptive")

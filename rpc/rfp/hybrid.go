@@ -71,12 +71,8 @@ func (h *hybrid) answered(p *Params, tries, messages int, nanos int64) bool {
 	return h.quick >= p.SlowCalls
 }
 
-// napAfter is from which time of the server on a client that may sleep does so at
-// once: to wake it takes some ten microseconds.
-const napAfter = 30_000
-
 // naps reports whether replies take so long that spinning for them is a waste.
-func (h *hybrid) naps() bool { return h.mode != Fetch && h.takes > napAfter }
+func (h *hybrid) naps(p *Params) bool { return h.mode != Fetch && h.takes > int64(p.NapAfter) }
 
 // change notes the new mode.
 func (h *hybrid) change(m Mode) { h.mode, h.slow, h.quick = m, 0, 0 }

@@ -1,6 +1,9 @@
 package rfp
 
-import "testing"
+import (
+	"testing"
+	"time"
+)
 
 // calls feeds a hybrid with calls: for each how many READs fail, and in reply mode
 // how long the server takes. READs are one microsecond apart.
@@ -127,13 +130,18 @@ func TestLongRepliesAreSleptFor(t *testing.T) {
 	for range 50 {
 		f.call(0, 10_000)
 	}
-	if f.h.naps() {
+	if f.h.naps(&f.p) {
 		t.Error("a client sleeps for replies of ten microseconds, which is what waking takes")
+	}
+	thrifty := f.p
+	thrifty.NapAfter = 5 * time.Microsecond
+	if !f.h.naps(&thrifty) {
+		t.Error("a client that is to save CPU spins for replies of ten microseconds")
 	}
 	for range 50 {
 		f.call(0, 100_000)
 	}
-	if !f.h.naps() {
+	if !f.h.naps(&f.p) {
 		t.Error("a client spins for replies of a hundred microseconds")
 	}
 }

@@ -465,7 +465,7 @@ func (c *Conn) steps() int {
 
 // naps reports whether the next result is a push that takes long.
 func (c *Conn) naps() bool {
-	return c.number-1 != c.answered && c.classes[c.sent[c.oldSlot].class].naps()
+	return c.number-1 != c.answered && c.classes[c.sent[c.oldSlot].class].naps(&c.cfg.Params)
 }
 
 // waitFor waits in the waiter that fits: a client that fetches must not sleep
