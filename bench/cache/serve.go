@@ -38,7 +38,7 @@ func (h *host) serve(ctx context.Context, in io.Reader, out io.Writer) error {
 func (h *host) obey(_ context.Context, cmd *order) (answer, error) {
 	switch cmd.Do {
 	case doSetup:
-		return h.setup(cmd) //nolint:contextcheck // a server outlives the order that starts it
+		return h.setup(cmd)
 	case doHide:
 		return answer{}, h.door.Remove()
 	}

@@ -52,7 +52,7 @@ func (h *host) serve(ctx context.Context, in io.Reader, out io.Writer) error {
 func (h *host) obey(_ context.Context, cmd *command) (answer, error) {
 	switch {
 	case cmd.Do == doSetup:
-		return h.setup(cmd) //nolint:contextcheck // the server ends by Close, not by a context
+		return h.setup(cmd)
 	case h.server == nil:
 		return answer{}, fmt.Errorf("%q before %q", cmd.Do, doSetup)
 	case cmd.Do == doCount:
