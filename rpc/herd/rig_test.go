@@ -159,7 +159,7 @@ func request(proc uint16, arg []byte) []byte {
 func send(l *herd.Lane, c *herd.Conn, msg []byte) error {
 	for {
 		err := l.Send(1, msg)
-		if !errors.Is(err, rpc.ErrWindowFull) || l.Ready() {
+		if !errors.Is(err, rpc.ErrWindowFull) || l.Outstanding() >= c.Window() {
 			return err
 		}
 		c.Poll()
