@@ -9,6 +9,7 @@ import (
 
 	"github.com/remora-kv/remora/fabric"
 	"github.com/remora-kv/remora/fabric/provider"
+	"github.com/remora-kv/remora/internal/knob"
 	"github.com/remora-kv/remora/store"
 )
 
@@ -65,11 +66,11 @@ const (
 // Complete returns the configuration with its defaults filled in, or all that is
 // wrong with it.
 func (c Config) Complete() (Config, error) {
-	orDefault(&c.Cores, 1)
-	orDefault(&c.Memory, DefaultMemory)
-	orDefault(&c.Engine, DefaultEngine)
-	orDefault(&c.MaxValue, store.DefaultMaxValue)
-	orDefault(&c.MaxClients, DefaultMaxClients)
+	knob.Default(&c.Cores, 1)
+	knob.Default(&c.Memory, DefaultMemory)
+	knob.Default(&c.Engine, DefaultEngine)
+	knob.Default(&c.MaxValue, store.DefaultMaxValue)
+	knob.Default(&c.MaxClients, DefaultMaxClients)
 	if c.Providers == nil {
 		c.Providers = provider.New()
 	}
@@ -117,10 +118,3 @@ const (
 	maxCores   = 1024
 	maxClients = 1 << 20
 )
-
-func orDefault[T comparable](v *T, d T) {
-	var zero T
-	if *v == zero {
-		*v = d
-	}
-}

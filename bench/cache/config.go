@@ -10,6 +10,7 @@ import (
 	"github.com/remora-kv/remora/bench/internal/workload"
 	"github.com/remora-kv/remora/fabric"
 	"github.com/remora-kv/remora/fabric/provider"
+	"github.com/remora-kv/remora/internal/knob"
 	"github.com/remora-kv/remora/server"
 	"github.com/remora-kv/remora/store"
 )
@@ -142,26 +143,19 @@ func (c *Config) defaults() {
 	orDefaults(&c.Fabrics, DefaultFabric)
 	orDefaults(&c.Engines, server.DefaultEngine)
 	orDefaults(&c.Prefetches, PrefetchOn)
-	orDefault(&c.Network, foreign.TCP)
+	knob.Default(&c.Network, foreign.TCP)
 	orDefaults(&c.GetPcts, DefaultGetPct)
 	orDefaults(&c.Dists, DistUniform)
 	orDefaults(&c.Thetas, DefaultTheta)
-	orDefault(&c.Keys, DefaultKeys)
-	orDefault(&c.KeySize, DefaultKeySize)
+	knob.Default(&c.Keys, DefaultKeys)
+	knob.Default(&c.KeySize, DefaultKeySize)
 	orDefaults(&c.ValueSizes, DefaultValueSize)
 	orDefaults(&c.Clients, 1)
 	orDefaults(&c.Goroutines, 0)
-	orDefault(&c.Cores, 1)
-	orDefault(&c.Duration, DefaultDuration)
-	orDefault(&c.Trials, 1)
-	orDefault(&c.Seed, DefaultSeed)
-}
-
-func orDefault[T comparable](v *T, def T) {
-	var zero T
-	if *v == zero {
-		*v = def
-	}
+	knob.Default(&c.Cores, 1)
+	knob.Default(&c.Duration, DefaultDuration)
+	knob.Default(&c.Trials, 1)
+	knob.Default(&c.Seed, DefaultSeed)
 }
 
 func orDefaults[T any](v *[]T, def T) {

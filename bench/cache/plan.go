@@ -7,6 +7,7 @@ import (
 	"github.com/remora-kv/remora/bench/internal/workload"
 	"github.com/remora-kv/remora/fabric"
 	"github.com/remora-kv/remora/internal/command"
+	"github.com/remora-kv/remora/internal/knob"
 	"github.com/remora-kv/remora/rpc/wire"
 	"github.com/remora-kv/remora/store"
 )
@@ -108,18 +109,18 @@ func (k *Case) settle(c *Config) {
 		k.Theta = 0
 	}
 	if k.Goroutines != 0 {
-		orDefault(&k.Window, clientWindow)
-		orDefault(&k.Batch, clientBatch)
+		knob.Default(&k.Window, clientWindow)
+		knob.Default(&k.Batch, clientBatch)
 	}
-	orDefault(&k.Window, 1)
-	orDefault(&k.Batch, 1)
-	orDefault(&k.Memory, max(leastMemory, 2*k.dataset()))
+	knob.Default(&k.Window, 1)
+	knob.Default(&k.Batch, 1)
+	knob.Default(&k.Memory, max(leastMemory, 2*k.dataset()))
 	if k.Path == PathHerd {
 		k.Batch = 1 // an operation is a request of its own
 	}
 	if isOurs(k.Path) {
 		if k.Goroutines == 0 {
-			orDefault(&k.FetchSize, k.wholeAnswer())
+			knob.Default(&k.FetchSize, k.wholeAnswer())
 		}
 		if c.Server != "" {
 			k.Fabric, k.Engine, k.Prefetch = "", "", "" // the server knows

@@ -7,6 +7,7 @@ import (
 
 	"github.com/remora-kv/remora/bench/internal/usage"
 	"github.com/remora-kv/remora/fabric"
+	"github.com/remora-kv/remora/internal/knob"
 	"github.com/remora-kv/remora/rpc/rfp"
 )
 
@@ -95,12 +96,12 @@ const (
 )
 
 func (c *Config) defaults() {
-	orDefault(&c.Fabric, DefaultFabric)
-	orDefault(&c.Clients, 1)
-	orDefault(&c.Threads, c.Clients)
-	orDefault(&c.Cores, 1)
-	orDefault(&c.Duration, DefaultDuration)
-	orDefault(&c.Trials, 1)
+	knob.Default(&c.Fabric, DefaultFabric)
+	knob.Default(&c.Clients, 1)
+	knob.Default(&c.Threads, c.Clients)
+	knob.Default(&c.Cores, 1)
+	knob.Default(&c.Duration, DefaultDuration)
+	knob.Default(&c.Trials, 1)
 	orDefaults(&c.Paths, PathRFP)
 	orDefaults(&c.Sizes, DefaultSize)
 	orDefaults(&c.Windows, 1)
@@ -110,13 +111,6 @@ func (c *Config) defaults() {
 	orDefaults(&c.Batches, 1)
 	orDefaults(&c.ProcessTimes, 0)
 	orDefaults(&c.Connected, 0)
-}
-
-func orDefault[T comparable](v *T, def T) {
-	var zero T
-	if *v == zero {
-		*v = def
-	}
 }
 
 func orDefaults[T any](v *[]T, def T) {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/remora-kv/remora/bench/internal/usage"
 	"github.com/remora-kv/remora/fabric"
+	"github.com/remora-kv/remora/internal/knob"
 	"github.com/remora-kv/remora/rpc/rfp"
 	"github.com/remora-kv/remora/rpc/rfp/tune"
 	"github.com/remora-kv/remora/rpc/wire"
@@ -82,8 +83,8 @@ func (c *Config) newCase(path string, process time.Duration, connected, size, wi
 		Goroutines: c.Goroutines, Retries: c.Retries, FetchSize: c.FetchSize, NapAfter: c.NapAfter,
 		NoInline: c.NoInline, SignalAll: c.SignalAll, Poll: c.Poll, Limit: c.Limit, Alpha: c.Alpha,
 	}
-	orDefault(&one.ResultSize, size)
-	orDefault(&one.FetchSize, one.wholeAnswer())
+	knob.Default(&one.ResultSize, size)
+	knob.Default(&one.FetchSize, one.wholeAnswer())
 	if one.Goroutines != 0 {
 		one.Threads = 0
 	}

@@ -1,3 +1,7 @@
+//go:build !race
+
+// The race detector allocates.
+
 package herd_test
 
 import (
@@ -8,9 +12,6 @@ import (
 
 // Neither end allocates for a call.
 func TestCallsDoNotAllocate(t *testing.T) {
-	if raceBuild {
-		t.Skip("the race detector allocates")
-	}
 	eachFabric(t, func(t *testing.T, r *rig) {
 		r.serve(herd.ServerConfig{Expect: func(int, int, uint64) {}})
 		c := r.dial(herd.ConnConfig{})

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/remora-kv/remora/fabric"
+	"github.com/remora-kv/remora/internal/knob"
 	"github.com/remora-kv/remora/rpc"
 )
 
@@ -41,8 +42,8 @@ type ConnConfig struct {
 }
 
 func (c *ConnConfig) setDefaults() {
-	orDefault(&c.Window, 4)
-	orDefault(&c.SlotSize, defaultSlot)
+	knob.Default(&c.Window, 4)
+	knob.Default(&c.SlotSize, defaultSlot)
 	if c.RetryAfter == 0 {
 		c.RetryAfter = 2 * time.Millisecond
 	}
@@ -53,10 +54,10 @@ func (c *ConnConfig) setDefaults() {
 
 func (c *ConnConfig) validate() error {
 	err := errors.Join(
-		between("Window", c.Window, 1, maxWindow),
-		between("First", c.First, 0, maxCores-1),
-		between("Count", c.Count, 0, maxCores),
-		between("SlotSize", c.SlotSize, minSlot, maxSlot),
+		knob.Between("Window", c.Window, 1, maxWindow),
+		knob.Between("First", c.First, 0, maxCores-1),
+		knob.Between("Count", c.Count, 0, maxCores),
+		knob.Between("SlotSize", c.SlotSize, minSlot, maxSlot),
 	)
 	if c.Device == nil {
 		err = errors.Join(err, errors.New("no Device"))

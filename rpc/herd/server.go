@@ -11,6 +11,7 @@ import (
 
 	"github.com/remora-kv/remora/fabric"
 	"github.com/remora-kv/remora/internal/affinity"
+	"github.com/remora-kv/remora/internal/knob"
 	"github.com/remora-kv/remora/rpc"
 	"github.com/remora-kv/remora/rpc/internal/gate"
 	"github.com/remora-kv/remora/rpc/internal/reaper"
@@ -69,38 +70,24 @@ const (
 )
 
 func (c *ServerConfig) setDefaults() {
-	orDefault(&c.Cores, 1)
-	orDefault(&c.Window, defaultWindow)
-	orDefault(&c.SlotSize, defaultSlot)
-	orDefault(&c.Inline, defaultInline)
-	orDefault(&c.MaxClients, defaultMaxClients)
-	orDefault(&c.FlushPolls, defaultFlushPolls)
+	knob.Default(&c.Cores, 1)
+	knob.Default(&c.Window, defaultWindow)
+	knob.Default(&c.SlotSize, defaultSlot)
+	knob.Default(&c.Inline, defaultInline)
+	knob.Default(&c.MaxClients, defaultMaxClients)
+	knob.Default(&c.FlushPolls, defaultFlushPolls)
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
 }
 
-func orDefault(v *int, d int) {
-	if *v == 0 {
-		*v = d
-	}
-}
-
-// between returns an error unless lo <= v <= hi.
-func between(what string, v, lo, hi int) error {
-	if v < lo || v > hi {
-		return fmt.Errorf("%s is %d, must be %d to %d", what, v, lo, hi)
-	}
-	return nil
-}
-
 func (c *ServerConfig) validate() error {
 	err := errors.Join(
-		between("Cores", c.Cores, 1, maxCores),
-		between("Window", c.Window, 1, maxWindow),
-		between("SlotSize", c.SlotSize, minSlot, maxSlot),
-		between("MaxClients", c.MaxClients, 1, 1<<20),
-		between("FlushPolls", c.FlushPolls, 1, 1<<20),
+		knob.Between("Cores", c.Cores, 1, maxCores),
+		knob.Between("Window", c.Window, 1, maxWindow),
+		knob.Between("SlotSize", c.SlotSize, minSlot, maxSlot),
+		knob.Between("MaxClients", c.MaxClients, 1, 1<<20),
+		knob.Between("FlushPolls", c.FlushPolls, 1, 1<<20),
 	)
 	if c.SlotSize%lineSize != 0 {
 		err = errors.Join(err, fmt.Errorf("SlotSize is %d, must be a multiple of %d", c.SlotSize, lineSize))

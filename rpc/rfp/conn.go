@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/remora-kv/remora/fabric"
+	"github.com/remora-kv/remora/internal/knob"
 	"github.com/remora-kv/remora/rpc"
 	"github.com/remora-kv/remora/rpc/wire"
 )
@@ -48,10 +49,10 @@ type ConnConfig struct {
 }
 
 func (c *ConnConfig) setDefaults() {
-	orDefault(&c.Window, 8)
-	orDefault(&c.Batch, 1)
-	orDefault(&c.FlushBytes, maxPayload)
-	orDefault(&c.Bulk, defaultBulk)
+	knob.Default(&c.Window, 8)
+	knob.Default(&c.Batch, 1)
+	knob.Default(&c.FlushBytes, maxPayload)
+	knob.Default(&c.Bulk, defaultBulk)
 	if c.FlushAfter == 0 {
 		c.FlushAfter = 5 * time.Millisecond
 	}
@@ -61,11 +62,11 @@ func (c *ConnConfig) setDefaults() {
 func (c *ConnConfig) validate() error {
 	err := errors.Join(
 		c.Params.validate(),
-		between("Core", c.Core, AnyCore, maxCores),
-		between("Window", c.Window, 1, maxRing),
-		between("Batch", c.Batch, 1, wire.MaxEntries),
-		between("Bulk", c.Bulk, -1, maxBulk),
-		between("FlushBytes", c.FlushBytes, 1, maxPayload),
+		knob.Between("Core", c.Core, AnyCore, maxCores),
+		knob.Between("Window", c.Window, 1, maxRing),
+		knob.Between("Batch", c.Batch, 1, wire.MaxEntries),
+		knob.Between("Bulk", c.Bulk, -1, maxBulk),
+		knob.Between("FlushBytes", c.FlushBytes, 1, maxPayload),
 	)
 	if c.Device == nil {
 		err = errors.Join(err, errors.New("no Device"))

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/remora-kv/remora/internal/knob"
 )
 
 // Params are the choices of a client that the papers call R and F, with those
@@ -37,19 +39,17 @@ const (
 )
 
 func (p *Params) setDefaults() {
-	orDefault(&p.Retries, defaultRetries)
-	orDefault(&p.SlowCalls, defaultSlowCalls)
-	orDefault(&p.FetchSize, defaultFetchSize)
-	if p.NapAfter == 0 {
-		p.NapAfter = defaultNapAfter
-	}
+	knob.Default(&p.Retries, defaultRetries)
+	knob.Default(&p.SlowCalls, defaultSlowCalls)
+	knob.Default(&p.FetchSize, defaultFetchSize)
+	knob.Default(&p.NapAfter, defaultNapAfter)
 }
 
 func (p *Params) validate() error {
 	err := errors.Join(
-		between("Retries", p.Retries, 1, 1<<20),
-		between("SlowCalls", p.SlowCalls, 1, 1<<20),
-		between("FetchSize", p.FetchSize, minFetchSize, maxPayload),
+		knob.Between("Retries", p.Retries, 1, 1<<20),
+		knob.Between("SlowCalls", p.SlowCalls, 1, 1<<20),
+		knob.Between("FetchSize", p.FetchSize, minFetchSize, maxPayload),
 	)
 	if p.Mode != Fetch && p.Mode != Reply {
 		err = errors.Join(err, fmt.Errorf("mode %d is neither Fetch nor Reply", p.Mode))

@@ -10,6 +10,7 @@ import (
 
 	"github.com/remora-kv/remora/fabric"
 	"github.com/remora-kv/remora/internal/affinity"
+	"github.com/remora-kv/remora/internal/knob"
 	"github.com/remora-kv/remora/rpc"
 	"github.com/remora-kv/remora/rpc/internal/gate"
 	"github.com/remora-kv/remora/rpc/internal/reaper"
@@ -88,42 +89,28 @@ const (
 )
 
 func (c *ServerConfig) setDefaults() {
-	orDefault(&c.Cores, 1)
-	orDefault(&c.Window, defaultWindow)
-	orDefault(&c.Results, 2*c.Window)
-	orDefault(&c.Payload, defaultPayload)
-	orDefault(&c.MaxMessage, defaultMaxMessage)
-	orDefault(&c.MaxClients, defaultMaxClients)
-	orDefault(&c.PushAbove, defaultPushAbove)
-	orDefault(&c.Bulk, defaultBulk)
+	knob.Default(&c.Cores, 1)
+	knob.Default(&c.Window, defaultWindow)
+	knob.Default(&c.Results, 2*c.Window)
+	knob.Default(&c.Payload, defaultPayload)
+	knob.Default(&c.MaxMessage, defaultMaxMessage)
+	knob.Default(&c.MaxClients, defaultMaxClients)
+	knob.Default(&c.PushAbove, defaultPushAbove)
+	knob.Default(&c.Bulk, defaultBulk)
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
 }
 
-func orDefault(v *int, d int) {
-	if *v == 0 {
-		*v = d
-	}
-}
-
-// between returns an error unless lo <= v <= hi.
-func between(what string, v, lo, hi int) error {
-	if v < lo || v > hi {
-		return fmt.Errorf("%s is %d, must be %d to %d", what, v, lo, hi)
-	}
-	return nil
-}
-
 func (c *ServerConfig) validate() error {
 	err := errors.Join(
-		between("Cores", c.Cores, 1, maxCores),
-		between("Window", c.Window, 1, maxRing),
-		between("Results", c.Results, 2*c.Window, 2*maxRing),
-		between("Payload", c.Payload, minPayload, maxPayload),
-		between("MaxMessage", c.MaxMessage, minMessage, maxMessage),
-		between("Bulk", c.Bulk, -1, maxBulk),
-		between("MaxClients", c.MaxClients, 1, 1<<20),
+		knob.Between("Cores", c.Cores, 1, maxCores),
+		knob.Between("Window", c.Window, 1, maxRing),
+		knob.Between("Results", c.Results, 2*c.Window, 2*maxRing),
+		knob.Between("Payload", c.Payload, minPayload, maxPayload),
+		knob.Between("MaxMessage", c.MaxMessage, minMessage, maxMessage),
+		knob.Between("Bulk", c.Bulk, -1, maxBulk),
+		knob.Between("MaxClients", c.MaxClients, 1, 1<<20),
 	)
 	if c.Device == nil {
 		err = errors.Join(err, errors.New("no Device"))
