@@ -151,20 +151,34 @@ func (s *shadowRecv) copy(d *desk, i int) {
 	copy(s.segs[:s.n], d.segs[i*d.most:])
 }
 
-// revive makes a datagram queue pair work again that the adapter broke over a
-// datagram larger than its receive: such a datagram is dropped (G9), and the
-// receives stay in their order. It reports whether it did.
-func (q *QP) revive(status uint32) bool {
-	if q.settled || status != wcLocLen && status != wcLocQPOp && status != wcRemInvalid {
-		return false
+// survives takes the failed receives of a datagram queue pair that the adapter
+// broke over a datagram larger than its receive: such a datagram is dropped (G9),
+// and the receives stay in their order. When the adapter has given back all that
+// it had, the queue pair is revived: not before, because Soft-RoCE may still be at
+// work on a queue pair whose first failure has been polled, and does not bear to be
+// reset meanwhile. It reports whether the completion was one of those.
+func (q *QP) survives(status uint32) bool {
+	if q.owed == 0 {
+		overlong := status == wcLocLen || status == wcLocQPOp || status == wcRemInvalid
+		if !overlong || q.settled || q.State() != fabric.StateReady {
+			return false
+		}
+		q.owed = q.recvHanded - q.recvRetired
 	}
+	if q.owed--; q.owed == 0 {
+		q.revive()
+	}
+	return true
+}
+
+// revive makes a datagram queue pair work again that has been flushed.
+func (q *QP) revive() {
 	reset, err := q.restart()
-	if !reset {
-		return false // it has its receives, and flushes them
+	if reset {
+		q.stats.overlong.Add(1)
+		q.loseSends()
 	}
-	q.stats.overlong.Add(1)
-	q.loseSends()
-	if err == nil {
+	if reset && err == nil {
 		err = q.repost()
 	} else {
 		q.flushFrom(q.recvRetired)
@@ -172,7 +186,6 @@ func (q *QP) revive(status uint32) bool {
 	if err != nil {
 		q.breakDown(fmt.Errorf("fabric: queue pair %d could not be reset: %w: %w", q.num, err, fabric.ErrCompletion), byeOver)
 	}
-	return true
 }
 
 // restart resets the adapter's part of a queue pair that is ready, and starts
@@ -181,7 +194,7 @@ func (q *QP) restart() (reset bool, err error) {
 	q.hwMu.Lock()
 	defer q.hwMu.Unlock()
 	if q.State() != fabric.StateReady {
-		return false, nil // and not without being flushed: stop waits for the lock
+		return false, nil // it has fallen meanwhile
 	}
 	if err := q.hw.to(stateReset); err != nil {
 		return false, err

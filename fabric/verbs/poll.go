@@ -175,6 +175,10 @@ func (q *QP) sendDone(w *workCompletion, out *fabric.Completion) int {
 	for s := q.sendKnown; s != slot; s++ {
 		q.executed(&q.sends[s&q.sendMask]) // I2
 	}
+	if q.owed != 0 && w.status != wcOK { // a datagram that is lost
+		q.stats.dropped.Add(1)
+		w.status = wcOK
+	}
 	s := &q.sends[slot&q.sendMask]
 	q.sendKnown, q.waiting = slot+1, 0
 	if q.dev.quirks.SilentTarget {
@@ -207,7 +211,7 @@ func (q *QP) recvDone(w *workCompletion, out *fabric.Completion) int {
 	if q.recvRetired == q.recvHanded {
 		return 0
 	}
-	if w.status != wcOK && q.transport == fabric.UD && q.revive(w.status) {
+	if w.status != wcOK && q.transport == fabric.UD && q.survives(w.status) {
 		return 0
 	}
 	*out = fabric.Completion{ID: q.recvs[q.recvRetired&q.recvMask], QPN: q.num, Op: fabric.OpRecv}

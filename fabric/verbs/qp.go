@@ -44,6 +44,7 @@ type QP struct {
 	recvPosted, recvHanded  uint64
 	recvRetired             uint64
 	shadow                  []shadowRecv // of datagrams, by slot
+	owed                    uint64       // receives that the adapter has yet to give back (see survives)
 	sendID, recvID          uint64       // upper bits of wr_id
 	settled                 bool         // I4
 	broken                  bool         // a failure was reported
@@ -382,6 +383,10 @@ func (q *QP) settle() {
 	}
 	q.settled = true
 	q.stop()
+	if q.owed != 0 {
+		q.owed = 0
+		q.flushFrom(q.recvRetired) // those that came back as well
+	}
 }
 
 // failed handles a completion that is not a success: the first breaks the

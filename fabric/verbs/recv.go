@@ -66,6 +66,12 @@ func (q *QP) hand(n int) (int, error) {
 		}
 		return n, nil
 	}
+	if q.owed != 0 { // it gets them when it is revived
+		q.recvPosted += uint64(n)
+		q.recvHanded = q.recvPosted
+		q.countPosted(n)
+		return n, nil
+	}
 	posted, errno := q.hw.postRecv(q.recv.desk, n)
 	q.recvPosted += uint64(posted)
 	q.recvHanded = q.recvPosted
