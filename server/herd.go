@@ -52,9 +52,13 @@ func (s *Server) inviteHerd(cfg *rfp.ServerConfig) {
 		return
 	}
 	for i := range s.cfg.Cores {
-		cfg.Guests = append(cfg.Guests, s.herd.Core(i))
+		cfg.Guests[i] = append(cfg.Guests[i], s.herd.Core(i))
 	}
-	cfg.Admit = s.herd.Admit
+}
+
+// admit gives a connection request to the guest that it is for; false if it is for rfp.
+func (s *Server) admit(dev fabric.Device, req fabric.ConnRequest) bool {
+	return s.herd != nil && s.herd.AdmitGuest(dev, req)
 }
 
 // hashHints returns expectHash if the engine takes hints; without, no request waits in

@@ -68,6 +68,7 @@ func (s *Server) start() error {
 		Cores: s.cfg.Cores, CPUs: s.cfg.CPUs, Policy: s.cfg.Policy,
 		MaxMessage: s.cfg.MaxValue + command.MaxKey + command.PutSize + command.FoundSize,
 		MaxClients: s.cfg.MaxClients, Log: s.cfg.Log,
+		Guests: make([][]rfp.Guest, s.cfg.Cores), Admit: s.admit,
 	}
 	s.inviteHerd(&cfg)
 	var err error

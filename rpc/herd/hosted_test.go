@@ -29,12 +29,12 @@ func (r *rig) serveBoth(cores int, before ...fabric.Device) *rfp.Server {
 		r.t.Fatal(err)
 	}
 	r.t.Cleanup(func() { _ = s.Close() })
-	guests := make([]rfp.Guest, cores)
+	guests := make([][]rfp.Guest, cores)
 	for i := range guests {
-		guests[i] = s.Core(i)
+		guests[i] = []rfp.Guest{s.Core(i)}
 	}
 	host, err = rfp.NewServer(rfp.ServerConfig{
-		Device: devices[0], Others: devices[1:], Serve: r.mux.Serve, Cores: cores, Guests: guests, Admit: s.Admit,
+		Device: devices[0], Others: devices[1:], Serve: r.mux.Serve, Cores: cores, Guests: guests, Admit: s.AdmitGuest,
 	})
 	if err != nil {
 		r.t.Fatal(err)

@@ -86,12 +86,13 @@ func (c *Core) Queue(dev fabric.Device) fabric.CQ {
 	return nil
 }
 
-// Reap takes what is in it. Between Doze and Undoze whoever has the queues of the device
-// may call it.
-func (c *Core) Reap(dev fabric.Device) {
+// Reap takes what is in it, which nobody has to wake for. Between Doze and Undoze whoever
+// has the queues of the device may call it.
+func (c *Core) Reap(dev fabric.Device) bool {
 	if o := c.outletOn(dev); o != nil {
 		o.reap()
 	}
+	return false
 }
 
 // Undoze is called after the sleep: who is still parked will ring.

@@ -31,8 +31,18 @@ type tenant struct {
 	holds      atomic.Int64 // keeper, cores and whoever makes address handles: who has not let go
 }
 
+// AdmitGuest is what a host shows its connection requests: it takes those of transport
+// UC, as Admit does, and reports whether this was one.
+func (s *Server) AdmitGuest(dev fabric.Device, req fabric.ConnRequest) bool {
+	if req.Transport() != fabric.UC {
+		return false
+	}
+	s.Admit(dev, req)
+	return true
+}
+
 // Admit makes a tenant of a connection request on a device of the server, or refuses
-// it with a reason. A host calls it for requests that are not its own.
+// it with a reason.
 func (s *Server) Admit(dev fabric.Device, req fabric.ConnRequest) {
 	ctx, cancel := context.WithTimeout(s.gate.Context(), handshakeTime)
 	defer cancel()

@@ -10,8 +10,7 @@ import (
 
 // admit makes a session of a connection request, or refuses it with a reason.
 func (s *Server) admit(dev fabric.Device, req fabric.ConnRequest) {
-	if req.Transport() == fabric.UC && s.cfg.Admit != nil {
-		s.cfg.Admit(dev, req)
+	if s.cfg.Admit != nil && s.cfg.Admit(dev, req) {
 		return
 	}
 	ctx, cancel := context.WithTimeout(s.gate.Context(), handshakeTime)

@@ -17,8 +17,7 @@ type core struct {
 	clock  fabric.Clock
 	ports  []*port // by device
 	dozing bool    // the queues of all but the first are handed over
-	guest  Guest
-	hosts  bool // the guest is somebody
+	guests party
 	stop   atomic.Bool
 	done   chan struct{}
 
@@ -60,9 +59,9 @@ type core struct {
 
 func newCore(s *Server, index int) (*core, error) {
 	cfg := &s.cfg
-	c := &core{server: s, index: index, clock: cfg.Device.Clock(), done: make(chan struct{}), guest: nobody{}}
+	c := &core{server: s, index: index, clock: cfg.Device.Clock(), done: make(chan struct{})}
 	if len(cfg.Guests) != 0 {
-		c.guest, c.hosts = cfg.Guests[index], true
+		c.guests = cfg.Guests[index]
 	}
 	c.in, c.out = make([]byte, 8+cfg.Payload), make([]byte, cfg.Payload)
 	for i, dev := range cfg.devices() {
@@ -166,7 +165,7 @@ func (c *core) run() {
 			c.drop(s)
 		}
 	}
-	c.guest.Close()
+	c.guests.close()
 	c.free()
 }
 
@@ -196,7 +195,7 @@ func (c *core) step() bool {
 			i-- // it was dropped, another took its place
 		}
 	}
-	if c.hosts && c.guest.Step() {
+	if len(c.guests) != 0 && c.guests.step() {
 		worked = true
 	}
 	if c.sweep++; c.sweep%tickEvery == 0 {

@@ -108,7 +108,7 @@
 // listener and handed over (T3); memory is given back by another one, because
 // unmapping takes time. A Conn belongs to one goroutine at a time. Client is for
 // any number of goroutines: whoever waits drives the connection for all. A core may
-// serve another path beside its sessions, its guest, from the same goroutine.
+// serve other paths beside its sessions, its guests, from the same goroutine.
 //
 // # Why not otherwise
 //

@@ -17,7 +17,7 @@ import (
 // when it has woken, before it touches anything of their devices.
 type port struct {
 	dev    fabric.Device
-	guest  Guest
+	guests party
 	cq     fabric.CQ
 	waiter fabric.Waiter
 	comps  [32]fabric.Completion
@@ -34,16 +34,13 @@ func newPort(c *core, dev fabric.Device, w fabric.WaitConfig) (*port, error) {
 	if err != nil {
 		return nil, fmt.Errorf("rfp: core %d: %w", c.index, err)
 	}
-	w.Policy, w.CQs = cfg.Policy, []fabric.CQ{cq}
-	if q := c.guest.Queue(dev); q != nil {
-		w.CQs = append(w.CQs, q)
-	}
+	w.Policy, w.CQs = cfg.Policy, append([]fabric.CQ{cq}, c.guests.queues(dev)...)
 	waiter, err := dev.NewWaiter(w)
 	if err != nil {
 		_ = cq.Close()
 		return nil, fmt.Errorf("rfp: core %d: %w", c.index, err)
 	}
-	return &port{dev: dev, guest: c.guest, cq: cq, waiter: waiter}, nil
+	return &port{dev: dev, guests: c.guests, cq: cq, waiter: waiter}, nil
 }
 
 // lookOut starts a lookout that calls found when there are completions.
@@ -77,13 +74,13 @@ func (p *port) recall() {
 	p.recalled.Store(false)
 }
 
-// peek takes completions and keeps them for the core, and has the guest take its own.
+// peek takes completions and keeps them for the core, and has the guests take their own.
 func (p *port) peek() bool {
-	p.guest.Reap(p.dev)
+	found := p.guests.reap(p.dev)
 	if p.kept == 0 {
 		p.kept = p.cq.Poll(p.comps[:])
 	}
-	return p.kept != 0
+	return found || p.kept != 0
 }
 
 // poll returns the completions that there are. They are valid until the next
@@ -109,7 +106,7 @@ func (p *port) close() {
 // doze is called before the core sleeps; a last look at all sessions follows.
 func (c *core) doze() {
 	c.parkAll()
-	c.guest.Doze()
+	c.guests.doze()
 	for _, p := range c.ports[1:] {
 		p.out <- struct{}{}
 		c.dozing = true
@@ -124,7 +121,7 @@ func (c *core) undoze() {
 	c.dozing = false
 	c.tick()
 	c.leaveParked()
-	c.guest.Undoze()
+	c.guests.undoze()
 }
 
 // poll is what a core does while it waits. Once the other queues are handed over
@@ -138,8 +135,7 @@ func (c *core) poll() bool {
 			return true
 		}
 	}
-	c.guest.Reap(c.ports[0].dev)
-	return c.guest.Pending() || c.attention.Load() || c.stop.Load() || c.completionsOf(c.ports[0])
+	return c.guests.reap(c.ports[0].dev) || c.guests.pending() || c.attention.Load() || c.stop.Load() || c.completionsOf(c.ports[0])
 }
 
 // portOf returns the port of a device.

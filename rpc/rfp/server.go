@@ -62,11 +62,11 @@ type ServerConfig struct {
 	// PushAbove is the length of an answer from which on it is pushed, because
 	// fetching many frames costs more; default 8192.
 	PushAbove int
-	// Guests, when not empty, names another path for each core to serve beside this
-	// one. Admit, when not nil, is given the connection requests that are for a guest:
-	// those of transport UC.
-	Guests []Guest
-	Admit  func(dev fabric.Device, req fabric.ConnRequest)
+	// Guests, when not empty, names other paths for each core to serve beside this one.
+	// Admit, when not nil, is shown every connection request first, and reports whether
+	// it was for a guest: then it is not touched here any more.
+	Guests [][]Guest
+	Admit  func(dev fabric.Device, req fabric.ConnRequest) bool
 	// Log gets connects, and sessions that ended for a reason; default: none.
 	Log *slog.Logger
 }
