@@ -26,9 +26,14 @@ const (
 
 // Arena hands out blocks and keeps count of them by purpose.
 type Arena struct {
-	mu    sync.Mutex
-	usage map[string]Usage
+	source Source
+	mu     sync.Mutex
+	usage  map[string]Usage
 }
+
+// Source makes memory that peers can reach: size zeroed bytes at a page boundary, with
+// the given right of others. owner is what Block.Owner returns.
+type Source func(purpose string, size int, seal Seal) (mem []byte, owner any, release func() error, err error)
 
 // Usage is what one purpose holds at the moment.
 type Usage struct {
@@ -42,6 +47,7 @@ type Block struct {
 	arena   *Arena
 	purpose string
 	mem     []byte
+	owner   any
 	fd      int
 	release func(mem []byte) error
 	freed   atomic.Bool
@@ -49,6 +55,13 @@ type Block struct {
 
 // New returns an empty Arena.
 func New() *Arena { return &Arena{usage: make(map[string]Usage)} }
+
+// NewFrom returns an empty Arena whose exported blocks come from a source.
+func NewFrom(source Source) *Arena {
+	a := New()
+	a.source = source
+	return a
+}
 
 // Alloc returns size zeroed bytes that belong to this process alone. The purpose
 // names the user of the memory in Stats and in errors, such as "mica log".
@@ -75,6 +88,22 @@ func (a *Arena) AllocShared(purpose string, size int, seal Seal) (*Block, error)
 	}
 	release := func(mem []byte) error { return freeShared(mem, fd) }
 	return a.admit(&Block{purpose: purpose, mem: mem, fd: fd, release: release}), nil
+}
+
+// Export returns size zeroed bytes for others to read, and to add to by atomics with
+// ReadWriteForOthers: memory of the arena's source, or private memory if it has none. A
+// size of zero or less panics.
+func (a *Arena) Export(purpose string, size int, seal Seal) (*Block, error) {
+	if a.source == nil {
+		return a.Alloc(purpose, size)
+	}
+	mustBePositive("Export", purpose, size)
+	mem, owner, release, err := a.source(purpose, size, seal)
+	if err != nil {
+		return nil, fmt.Errorf("arena: %s: cannot allocate %d bytes for others to read: %w", purpose, size, err)
+	}
+	free := func([]byte) error { return release() }
+	return a.admit(&Block{purpose: purpose, mem: mem[:size:size], fd: -1, owner: owner, release: free}), nil
 }
 
 // Map maps the first size bytes of a memory file that another process made with
@@ -121,6 +150,9 @@ func (b *Block) Purpose() string { return b.purpose }
 // FD is the descriptor of a block from AllocShared, and -1 for any other. It
 // belongs to the block and is closed by Free.
 func (b *Block) FD() int { return b.fd }
+
+// Owner is what the source of an exported block says it belongs to, nil for any other.
+func (b *Block) Owner() any { return b.owner }
 
 // HugePages asks the kernel to back a block of at least 2 MiB with huge pages
 // and reports whether it took the hint. Nothing depends on the answer.

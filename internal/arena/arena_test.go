@@ -82,6 +82,45 @@ func TestStats(t *testing.T) {
 	}
 }
 
+// Exported blocks come from the source, are counted, and are given back to it.
+func TestExport(t *testing.T) {
+	freed := 0
+	var asked Seal
+	a := NewFrom(func(_ string, size int, seal Seal) ([]byte, any, func() error, error) {
+		if size == 13 {
+			return nil, nil, nil, fmt.Errorf("no such luck")
+		}
+		asked = seal
+		return make([]byte, size+5), "the source", func() error { freed++; return nil }, nil
+	})
+	b, err := a.Export("table", 100, ReadWriteForOthers)
+	if err != nil || len(b.Bytes()) != 100 || cap(b.Bytes()) != 100 || b.Owner() != "the source" || asked != ReadWriteForOthers {
+		t.Fatalf("%+v, %v, asked for %v", b, err, asked)
+	}
+	if got, want := a.Stats(), []Usage{{"table", 1, 100}}; !reflect.DeepEqual(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+	private := mustAlloc(t, a, "private", 10)
+	if private.Owner() != nil || freed != 0 {
+		t.Errorf("a private block of %v", private.Owner())
+	}
+	mustFree(t, private)
+	mustFree(t, b)
+	if freed != 1 || len(a.Stats()) != 0 {
+		t.Errorf("freed %d times, %v is left", freed, a.Stats())
+	}
+	if _, err := a.Export("table", 13, ReadOnlyForOthers); err == nil || !strings.Contains(err.Error(), "table: cannot allocate 13 bytes for others to read: no such luck") {
+		t.Errorf("of a source that fails: %v", err)
+	}
+	mustPanic(t, "Export of 0 bytes", func() { _, _ = a.Export("x", 0, ReadOnlyForOthers) })
+
+	own, err := New().Export("table", 10, ReadOnlyForOthers)
+	if err != nil || own.Owner() != nil {
+		t.Fatalf("without a source: %+v, %v", own, err)
+	}
+	mustFree(t, own)
+}
+
 func TestMisusePanics(t *testing.T) {
 	a := New()
 	mustPanic(t, "Alloc of 0 bytes", func() { _, _ = a.Alloc("x", 0) })

@@ -5,12 +5,13 @@
 // they are shared, another process can map them. All of it comes from an Arena,
 // which knows for what each byte is used.
 //
-// There are three kinds of Block:
+// There are four kinds of Block:
 //
 //	Alloc        private    zeroed pages of this process alone
 //	AllocShared  shared     a sealed memory file, mapped here read-write; its
 //	                        descriptor can be handed to another process
 //	Map          foreign    a descriptor received from another process
+//	Export       exported   registered memory, from the arena's source
 //
 // # Invariants
 //

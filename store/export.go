@@ -1,0 +1,81 @@
+package store
+
+import "github.com/remora-kv/remora/internal/arena"
+
+// Exporter is a Partition that clients can read by themselves, without the server's
+// CPU. Its memory comes from Arena.Export, so that a server can register it.
+//
+// What is exported is read at any time, while it is being changed. Therefore
+//
+//	E1  whatever is found there proves itself: it carries a checksum over key, value,
+//	    version and the rest, and a Finder accepts nothing else;
+//	E2  a change is in the exported memory when the call that made it returns: who
+//	    begins to read later finds it, or nothing, or something that does not prove
+//	    itself, but never what was there before.
+type Exporter interface {
+	Partition
+	// Export returns what clients read. It is the same from New to Close.
+	Export() Export
+}
+
+// Export is the memory of a partition that clients read.
+type Export struct {
+	// Layout is what a Finder has to know: the engine's business, at most MaxLayout
+	// bytes. A Finder does not trust it.
+	Layout []byte
+	// Areas are the blocks, which a Finder names by their place in this list; at most
+	// MaxAreas. Those from Arena.Export(ReadWriteForOthers) can be added to by clients.
+	Areas []*arena.Block
+}
+
+const (
+	// MaxLayout is the length of the longest Layout.
+	MaxLayout = 256
+	// MaxAreas is how many areas a partition can have.
+	MaxAreas = 8
+)
+
+// Span is a piece of an area, which a Finder wants to have read. It is inside the area,
+// and begins at a multiple of 8 (G5 of fabric).
+type Span struct {
+	Area int
+	Off  int64
+	Len  int
+}
+
+// Outcome says what a Finder knows.
+type Outcome uint8
+
+const (
+	// More: it has to read another span.
+	More Outcome = iota
+	// Found: the item is there, and has proven itself.
+	Found
+	// Missing: there was certainly no such item at some time since Start.
+	Missing
+	// Ask: it cannot be told by reading. The server knows.
+	Ask
+)
+
+// Finder is the client's half of an Exporter: it finds an item in exported memory. It
+// says what to read and is given the bytes, so it knows nothing of fabrics. A Finder
+// looks for one key at a time and belongs to one goroutine.
+//
+// What it is given may be any bytes: it never reads outside of them, asks for a bounded
+// number of spans (then it says Ask), and allocates nothing. Bytes of another key, of
+// another version than the proof says, or half of a change are never Found. A span that
+// was being changed is asked for again.
+type Finder interface {
+	// Start begins to look for a key, and returns what to read first. The bytes of the
+	// key stay as they are until there is an outcome.
+	Start(k Key) Span
+	// Look is given what was asked for last. The bytes stay as they are until the next
+	// call.
+	Look(b []byte) (Span, Outcome)
+	// Item returns what was Found. The value is a view of the bytes given last. An item
+	// that has expired is Found: only the caller knows the time.
+	Item() Item
+	// Touch returns the word that counts uses of what was Found, to be added to by a
+	// FETCH_ADD; false if the engine has none.
+	Touch() (Span, bool)
+}
