@@ -79,3 +79,26 @@ type Finder interface {
 	// FETCH_ADD; false if the engine has none.
 	Touch() (Span, bool)
 }
+
+// Link says where an item was when it was got, and which version it had.
+type Link struct {
+	Span    Span
+	Version uint64
+}
+
+// Linker is an Exporter whose items can be found again without its index.
+type Linker interface {
+	Exporter
+	// LinkOf returns the link of an item that the last call, Get, Read or Put of this
+	// key, has returned or made. It is false for items that have none.
+	LinkOf(k Key) (Link, bool)
+}
+
+// Chaser is a Finder that can follow links.
+type Chaser interface {
+	Finder
+	// Chase is Start for an item that a link points to. It is Found as long as it is there
+	// and has the version of the link: not when it was changed, deleted, displaced or
+	// moved. Otherwise the server has to be asked.
+	Chase(k Key, l Link) Span
+}

@@ -1,0 +1,243 @@
+package onesided
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/remora-kv/remora/fabric"
+	"github.com/remora-kv/remora/internal/knob"
+	"github.com/remora-kv/remora/rpc"
+	"github.com/remora-kv/remora/store"
+)
+
+// ConnConfig describes a connection. Zero values mean the defaults.
+type ConnConfig struct {
+	// Device is where the connection is made. It stays the caller's to close.
+	Device fabric.Device
+	// Table is the partition to read.
+	Table int
+	// NewFinder makes the finder of a search from the layout of the table.
+	NewFinder func(layout []byte) (store.Finder, error)
+	// Window is how many searches can be on their way; default 1.
+	Window int
+	// Buffer is the longest span that is read; default 4096. What is longer is for the
+	// server to answer.
+	Buffer int
+	// Touch has every item that is found counted as used, by a FETCH_ADD, before its
+	// search is over.
+	Touch bool
+	// Policy says whether a client that waits may sleep; the default does.
+	Policy fabric.Policy
+}
+
+const (
+	defaultBuffer = 4096
+	maxWindow     = 1024
+	maxBuffer     = 1 << 26
+	// Slack is how many bytes there are behind what a search has read: see Conn.Next.
+	Slack = 64
+)
+
+func (c *ConnConfig) complete() error {
+	knob.Default(&c.Window, 1)
+	knob.Default(&c.Buffer, defaultBuffer)
+	err := errors.Join(
+		knob.Between("Window", c.Window, 1, maxWindow),
+		knob.Between("Buffer", c.Buffer, 64, maxBuffer),
+		knob.Between("Table", c.Table, 0, maxTables-1),
+	)
+	if c.Device == nil {
+		err = errors.Join(err, errors.New("no Device"))
+	}
+	if c.NewFinder == nil {
+		err = errors.Join(err, errors.New("no NewFinder"))
+	}
+	if err != nil {
+		return fmt.Errorf("onesided: connection: %w", err)
+	}
+	return nil
+}
+
+// Conn finds items in one table of a server.
+type Conn struct {
+	cfg    ConnConfig
+	dev    fabric.Device
+	domain fabric.Domain
+	cq     fabric.CQ
+	qp     fabric.QP
+	waiter fabric.Waiter
+	local  *fabric.Region
+	dir    *directory
+	table  *table
+
+	searches []search
+	first    int // the oldest of them that was not taken
+	count    int
+	wr       [1]fabric.WR
+	comps    [16]fabric.Completion
+	err      error
+	stats    ConnStats
+	pollf    func() bool
+}
+
+// Dial connects to a server. ctx bounds the attempt.
+func Dial(ctx context.Context, addr fabric.Addr, cfg ConnConfig) (*Conn, error) {
+	if err := cfg.complete(); err != nil {
+		return nil, err
+	}
+	c := &Conn{cfg: cfg, dev: cfg.Device}
+	if err := c.dial(ctx, addr); err != nil {
+		_ = c.Close()
+		return nil, fmt.Errorf("onesided: connecting to %s: %w", addr, err)
+	}
+	return c, nil
+}
+
+func (c *Conn) dial(ctx context.Context, addr fabric.Addr) (err error) {
+	if c.domain, err = c.dev.NewDomain(); err != nil {
+		return err
+	}
+	depth := min(c.cfg.Window+1, c.dev.Limits().MaxDepth)
+	if c.cq, err = c.dev.NewCQ(depth + 1); err != nil {
+		return err
+	}
+	if c.waiter, err = c.dev.NewWaiter(fabric.WaitConfig{Policy: c.cfg.Policy, CQs: []fabric.CQ{c.cq}}); err != nil {
+		return err
+	}
+	c.qp, err = c.dev.Dial(ctx, addr, fabric.QPConfig{
+		Transport: fabric.RC, Domain: c.domain, SendCQ: c.cq, RecvCQ: c.cq, SendDepth: depth, RecvDepth: 1,
+	}, helloBytes())
+	if err != nil {
+		return err
+	}
+	// Nobody sends here: it completes when the queue pair breaks, and wakes who waits.
+	if _, err = c.qp.PostRecv([]fabric.RecvWR{{ID: recvID}}); err != nil {
+		return err
+	}
+	if err = c.readDirectory(ctx); err != nil {
+		return err
+	}
+	return c.prepare()
+}
+
+// readDirectory asks what there is to read.
+func (c *Conn) readDirectory(ctx context.Context) error {
+	w, err := parseWelcome(c.qp.PeerPrivate())
+	if err != nil {
+		return err
+	}
+	r, err := c.domain.Alloc("directory", w.length, 0)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = r.Close() }()
+	c.wr[0] = fabric.WR{Op: fabric.OpRead, Local: r.Seg(0, w.length), Remote: w.directory, Flags: fabric.FlagSignaled}
+	if _, err := c.qp.Post(c.wr[:]); err != nil {
+		return err
+	}
+	came := false
+	for !came {
+		c.waiter.Wait(func() bool {
+			for i := range c.cq.Poll(c.comps[:]) {
+				if err == nil {
+					err = c.comps[i].Err()
+				}
+				came = true
+			}
+			return came
+		}, dialNap)
+		if !came && ctx.Err() != nil {
+			_ = c.qp.Close() // before its memory
+			return context.Cause(ctx)
+		}
+	}
+	if err != nil {
+		return errors.Join(err, c.qp.Err())
+	}
+	c.dir, err = parseDirectory(r.Bytes())
+	return err
+}
+
+// dialNap bounds how long Dial waits without a look at its context.
+const dialNap = 10 * time.Millisecond
+
+// prepare makes the searches.
+func (c *Conn) prepare() (err error) {
+	if c.cfg.Table >= len(c.dir.tables) {
+		return fmt.Errorf("table %d wanted, there are %d: %w", c.cfg.Table, len(c.dir.tables), fabric.ErrInvalid)
+	}
+	c.table = &c.dir.tables[c.cfg.Table]
+	stride := padded(c.cfg.Buffer+Slack) + wordSize
+	if c.local, err = c.domain.Alloc("onesided client", c.cfg.Window*stride, 0); err != nil {
+		return err
+	}
+	c.searches = make([]search, c.cfg.Window)
+	for i := range c.searches {
+		s := &c.searches[i]
+		if s.finder, err = c.cfg.NewFinder(c.table.layout); err != nil {
+			return err
+		}
+		s.chaser, _ = s.finder.(store.Chaser)
+		s.at, s.wordAt = i*stride, (i+1)*stride-wordSize
+	}
+	c.pollf = c.Poll
+	return nil
+}
+
+// recvID marks the completion of the receive that tells of the end.
+const recvID = 1 << 63
+
+// wordSize is the room for what a FETCH_ADD returns.
+const wordSize = 8
+
+// Instance tells which start of a server this is.
+func (c *Conn) Instance() uint64 { return c.dir.instance }
+
+// Tables returns how many partitions the server exports.
+func (c *Conn) Tables() int { return len(c.dir.tables) }
+
+// Err returns why the connection is over, nil while it is not.
+func (c *Conn) Err() error { return c.err }
+
+// Counters returns what the queue pair has done.
+func (c *Conn) Counters() fabric.Counters { return c.qp.Counters() }
+
+// fail ends the connection. The first reason counts.
+func (c *Conn) fail(err error) {
+	if c.err == nil {
+		c.err = fmt.Errorf("onesided: connection with %s: %w", c.qp.Peer().Addr, err)
+		_ = c.qp.Disconnect()
+	}
+}
+
+// Disconnect has the connection end, which its goroutine notices when it polls. It may be
+// called from any goroutine.
+func (c *Conn) Disconnect() { _ = c.qp.Disconnect() }
+
+// Close ends the connection; searches without an outcome have none. A second Close
+// returns rpc.ErrClosed.
+func (c *Conn) Close() error {
+	if c.domain == nil {
+		return rpc.ErrClosed
+	}
+	if c.qp != nil {
+		_ = c.qp.Close()
+	}
+	if c.waiter != nil {
+		_ = c.waiter.Close()
+	}
+	if c.cq != nil {
+		_ = c.cq.Close()
+	}
+	if c.local != nil {
+		_ = c.local.Close()
+	}
+	err := c.domain.Close()
+	c.domain = nil
+	if c.err == nil {
+		c.err = rpc.ErrClosed
+	}
+	return err
+}

@@ -1,0 +1,5 @@
+//go:build !race
+
+package onesided_test
+
+const raceBuild = false
