@@ -69,8 +69,8 @@ type Finder interface {
 	// Start begins to look for a key, and returns what to read first. The bytes of the
 	// key stay as they are until there is an outcome.
 	Start(k Key) Span
-	// Look is given what was asked for last. The bytes stay as they are until the next
-	// call.
+	// Look is given what was asked for last. The bytes are the finder's to change, and
+	// stay as they are until the next call.
 	Look(b []byte) (Span, Outcome)
 	// Item returns what was Found. The value is a view of the bytes given last. An item
 	// that has expired is Found: only the caller knows the time.

@@ -4,7 +4,7 @@ import "github.com/remora-kv/remora/store"
 
 // Delete removes the item if the condition is met.
 func (t *Table) Delete(k store.Key, c store.Condition, now int64) error {
-	t.changes++
+	t.began()
 	s := t.find(k.Hash, k.Bytes)
 	version := t.presentVersion(s, now)
 	if err := c.Met(version); err != nil {

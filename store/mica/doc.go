@@ -100,6 +100,10 @@
 //	    with more free memory.
 //	M9  While a call has key or value in the log (S5), items of a Store that are
 //	    moved take it with them, none is reclaimed, and in a Cache none is moved.
+//	M10 Where an item was that is gone or has been moved, there is no live item: it is
+//	    marked before its memory is used for anything else, and before the call
+//	    returns. So who reads that memory later by an old link finds no item, or
+//	    another one, which has another version.
 //
 // # The border
 //
@@ -114,10 +118,10 @@
 // # Threads
 //
 // A Table is used by one goroutine at a time. Others may read its memory, as a
-// remote reader does: such a reader finds an item by a bucket and its tags, and
-// proves by key, version, state and checksum that what it has read is whole. It
-// must be ready to find an entry that is no more true, and to miss an item that
-// is there, because lines and items move.
+// remote reader does (Finder): it follows a link to an item, and proves by key,
+// version, state and checksum that what it has read is whole and is still there. It
+// does not search in the index, where lines and items move: what it has no link to,
+// and what is not where the link says, the server is asked for.
 //
 // # Why not otherwise
 //

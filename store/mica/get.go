@@ -22,6 +22,7 @@ func (t *Table) Read(k store.Key, now int64, item *store.Item) error {
 		return store.ErrNotFound
 	}
 	t.stats.Hits++
+	t.got = at
 	if t.spares && m&metaUsed == 0 {
 		// Written once, so that reading keeps lines clean.
 		t.mem[at+stateAt] |= stateUsed

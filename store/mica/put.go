@@ -10,7 +10,7 @@ func (t *Table) Put(k store.Key, e store.Entry, c store.Condition, now int64) (u
 	// An entry under any other hash could not be found again when its item is
 	// evicted, and would refer to whatever comes there (M2).
 	k.Hash = t.hash(k.Bytes)
-	t.changes++
+	t.began()
 	s := t.find(k.Hash, k.Bytes)
 	if err := c.Met(t.presentVersion(s, now)); err != nil {
 		return 0, err
@@ -60,6 +60,7 @@ func (t *Table) replace(d *draft, s slot, now int64) {
 	t.count(m, -1)
 	d.used = t.usedMark()
 	t.overwrite(s.at, d)
+	t.got = s.at
 	t.count(d.meta, 1)
 	t.noteExpiry(d.expires)
 }
@@ -114,6 +115,7 @@ func (t *Table) enter(d *draft, at int, detached bool, now int64) {
 	} else {
 		t.addEntry(d.hash, t.position(at), now)
 	}
+	t.got = at
 	t.count(d.meta, 1)
 	t.noteExpiry(d.expires)
 	t.adapt()

@@ -15,7 +15,7 @@ const MaxMemory = 128 << 30
 // exceed the memory (S4).
 const pageSize = 4096
 
-// Table is one partition. It is a store.Partition and a store.Prefetcher.
+// Table is one partition. It is a store.Partition, a store.Prefetcher and a store.Linker.
 type Table struct {
 	mem []byte // of the block
 	// The same memory, for what is looked at with every key: one check of bounds.
@@ -28,6 +28,7 @@ type Table struct {
 	hints  [hintMost]hint // being followed by PrefetchItems
 	leads  [leadCount]lead
 
+	got     int    // the item that was got or put last, for LinkOf
 	changes uint64 // calls that may have changed something
 	leadsAt uint64 // how many there were when the leads were found
 
@@ -55,6 +56,7 @@ type Table struct {
 var (
 	_ store.Partition  = (*Table)(nil)
 	_ store.Prefetcher = (*Table)(nil)
+	_ store.Linker     = (*Table)(nil)
 )
 
 // New makes an empty partition.
@@ -67,7 +69,7 @@ func New(cfg store.Config) (*Table, error) {
 		return nil, fmt.Errorf("mica: memory of %d bytes: a partition takes at most %d, make more of them", cfg.Memory, int64(MaxMemory))
 	}
 	size := int(cfg.Memory-tableBytes) &^ (pageSize - 1)
-	block, err := cfg.Arena.Alloc("mica", size)
+	block, err := cfg.Arena.Export("mica", size, arena.ReadOnlyForOthers)
 	if err != nil {
 		return nil, fmt.Errorf("mica: %w", err)
 	}

@@ -4,7 +4,7 @@ import "github.com/remora-kv/remora/store"
 
 // Touch sets the time when the item expires, 0 for never, and counts it as used.
 func (t *Table) Touch(k store.Key, expires, now int64) error {
-	t.changes++
+	t.began()
 	s := t.find(k.Hash, k.Bytes)
 	version := t.presentVersion(s, now)
 	if version == 0 {
