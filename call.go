@@ -25,7 +25,7 @@ type attempt struct {
 // request is memory for a request, and for a result without a value.
 type request struct {
 	b   []byte
-	out [command.FoundSize]byte
+	out [command.PlacedSize]byte
 }
 
 var requests = sync.Pool{New: func() any { return new(request) }}

@@ -175,6 +175,8 @@ type Info struct {
 	MaxValue int
 	// Engine keeps the items, and Mode says what happens when memory is full.
 	Engine, Mode string
+	// Links says that items can be read where they are (WithLinks).
+	Links bool
 }
 
 // Info returns what the server said when it was connected to last.
@@ -182,6 +184,6 @@ func (c *Client) Info() Info {
 	w := c.link.Load().welcome
 	return Info{
 		Addr: c.name, Fabric: c.device.Fabric(), Device: c.device.Name(), Path: c.cfg.path,
-		Version: w.Version, Instance: w.Instance, Cores: w.Cores, MaxValue: w.MaxValue, Engine: w.Engine, Mode: w.Mode,
+		Version: w.Version, Instance: w.Instance, Cores: w.Cores, MaxValue: w.MaxValue, Engine: w.Engine, Mode: w.Mode, Links: w.Links,
 	}
 }

@@ -29,11 +29,19 @@ type coreConn struct {
 	// result did not fit herd.
 	again bool
 	gets  *gets // of herd, nil for callers who do not care for their order
+
+	sight *sight // nil where nothing is read
+	seen  bool   // what was reserved is looked for by sight
+	room  []byte // what was reserved
+	asked hashes // of what rfp has on its way beside sight: 0 if the answer teaches nothing
 }
 
 // reserve returns room for n bytes of a message, which commit sends. hash is that of
 // the key.
 func (c *coreConn) reserve(op command.Proc, hash uint64, n int) ([]byte, error) {
+	if c.sight != nil {
+		return c.reserveSeen(op, hash, n)
+	}
 	if c.lane == nil {
 		return c.rfp.Reserve(class, n)
 	}
@@ -56,6 +64,9 @@ func (c *coreConn) reserve(op command.Proc, hash uint64, n int) ([]byte, error) 
 
 // commit sends the message that was reserved.
 func (c *coreConn) commit(op command.Proc, hash uint64) error {
+	if c.sight != nil {
+		return c.commitSeen(op, hash)
+	}
 	if c.lane == nil || c.long {
 		return c.rfp.Commit()
 	}
@@ -68,14 +79,21 @@ func (c *coreConn) commit(op command.Proc, hash uint64) error {
 
 // sendLong sends a message that fits no frame.
 func (c *coreConn) sendLong(head, body []byte) error {
-	if c.lane != nil && c.lane.Outstanding() != 0 {
+	if c.lane != nil && c.lane.Outstanding() != 0 || c.looking() {
 		return rpc.ErrWindowFull
 	}
-	return c.rfp.SendGather(class, head, body)
+	err := c.rfp.SendGather(class, head, body)
+	if err == nil && c.sight != nil {
+		c.asked.push(0)
+	}
+	return err
 }
 
 // Send implements driver.Conn.
 func (c *coreConn) Send(m *driver.Message) error {
+	if c.sight != nil {
+		return c.sendSeen(m)
+	}
 	n := rpc.ProcSize + len(m.Head) + len(m.Body)
 	if c.lane == nil || n > c.herd.MaxMessage() {
 		if c.lane != nil && c.lane.Outstanding() != 0 {
@@ -105,6 +123,9 @@ func (c *coreConn) Flush() { _ = c.flush() }
 
 // Next implements driver.Conn.
 func (c *coreConn) Next() (result []byte, err error, ok bool) { //nolint:revive // as in driver.Conn
+	if c.sight != nil {
+		return c.nextSeen()
+	}
 	if c.byRFP() {
 		result, err, ok = c.rfp.Next()
 		c.again = c.again && !ok
@@ -147,6 +168,8 @@ func (c *coreConn) repeat() (result []byte, err error, ok bool) { //nolint:reviv
 // Poll implements driver.Conn.
 func (c *coreConn) Poll() bool {
 	switch {
+	case c.looking():
+		return c.sight.conn.Poll()
 	case c.lane == nil:
 		return c.rfp.Poll()
 	case !c.byRFP() || c.rfp.Outstanding() == 0:
@@ -158,6 +181,9 @@ func (c *coreConn) Poll() bool {
 
 // Wait waits until there is something for Next, or for the given time.
 func (c *coreConn) Wait(timeout time.Duration) bool {
+	if c.looking() {
+		return c.sight.conn.Wait(timeout)
+	}
 	if c.byRFP() {
 		return c.rfp.Wait(timeout)
 	}
@@ -166,7 +192,9 @@ func (c *coreConn) Wait(timeout time.Duration) bool {
 
 // WaitMore implements driver.Conn.
 func (c *coreConn) WaitMore(more func() bool, nap time.Duration) {
-	if c.lane == nil || c.rfp.Outstanding() != 0 {
+	if c.looking() {
+		c.sight.conn.WaitMore(more, nap)
+	} else if c.lane == nil || c.rfp.Outstanding() != 0 {
 		c.rfp.WaitMore(more, nap)
 	} else {
 		c.herd.WaitMore(more, nap)
@@ -179,14 +207,21 @@ func (c *coreConn) Wake() {
 	if c.herd != nil {
 		c.herd.Wake()
 	}
+	if c.sight != nil {
+		c.sight.conn.Wake()
+	}
 }
 
 // Err implements driver.Conn.
 func (c *coreConn) Err() error {
-	if err := c.rfp.Err(); err != nil || c.herd == nil {
-		return err
+	err := c.rfp.Err()
+	if err == nil && c.herd != nil {
+		err = c.herd.Err()
 	}
-	return c.herd.Err()
+	if err == nil && c.sight != nil {
+		err = c.sight.conn.Err()
+	}
+	return err
 }
 
 // Disconnect implements driver.Conn.
@@ -195,6 +230,9 @@ func (c *coreConn) Disconnect() {
 	if c.herd != nil {
 		c.herd.Disconnect()
 	}
+	if c.sight != nil {
+		c.sight.conn.Disconnect()
+	}
 }
 
 // Close implements driver.Conn.
@@ -202,6 +240,9 @@ func (c *coreConn) Close() error {
 	err := c.rfp.Close()
 	if c.herd != nil {
 		err = errors.Join(err, c.herd.Close())
+	}
+	if c.sight != nil {
+		err = errors.Join(err, c.sight.conn.Close())
 	}
 	return err
 }

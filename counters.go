@@ -16,6 +16,9 @@ type Counters struct {
 	// Fetches are READs of answers, Misses those of them that found none yet, and
 	// Replies the answers that the server pushed.
 	Fetches, Misses, Replies uint64
+	// Looks are gets that were tried by READs of the server's memory, and Seen those of
+	// them for which it need not be asked.
+	Looks, Seen uint64
 	// Reconnects are connections made in place of lost ones, and Retries the
 	// reads that were tried again.
 	Reconnects, Retries uint64
@@ -37,6 +40,13 @@ func (n *Counters) add(conn *coreConn) {
 		n.Calls += s.Calls
 		n.Batches += s.Calls
 		n.Replies += s.Replies
+		n.Verbs.Add(&v)
+	}
+	if conn.sight != nil {
+		s, v := conn.sight.conn.Stats(), conn.sight.conn.Counters()
+		n.Calls += s.Searches
+		n.Looks += s.Searches
+		n.Seen += conn.sight.seen.Load()
 		n.Verbs.Add(&v)
 	}
 }

@@ -67,9 +67,14 @@ func (d *dialer) connect(ctx context.Context, cfg *config, core int) (*coreConn,
 		return nil, nil, err
 	}
 	conn := &coreConn{rfp: first.Driven()}
+	asked := d.clock.Now()
 	w, err := greet(ctx, conn, cfg.path)
-	if err == nil && cfg.path == PathHerd {
+	switch {
+	case err != nil:
+	case cfg.path == PathHerd:
 		err = d.addHerd(ctx, cfg, conn, w)
+	case cfg.path.searches(), cfg.links != 0 && w.Links:
+		err = conn.dialSight(ctx, d, cfg, w, asked)
 	}
 	if err != nil {
 		_ = conn.Close()

@@ -27,7 +27,28 @@ const (
 	// which are sent again. What is longer than about 1000 bytes, request or result,
 	// takes PathRFP; such a get is asked for twice.
 	PathHerd Path = "herd"
+	// PathOneSided finds items of the engine slots by READs, and PathOneSidedFAA counts
+	// each use of one by an atomic.
+	PathOneSided    Path = "onesided"
+	PathOneSidedFAA Path = "onesided-faa"
+	// PathPilaf finds items of the engine cuckoo by READs.
+	PathPilaf Path = "pilaf"
+	// PathFarm and PathFarmVar find items of the engines hopscotch and hopscotch-var by
+	// READs.
+	PathFarm    Path = "farm"
+	PathFarmVar Path = "farm-var"
 )
+
+// searches reports whether items are found by READs on a path. Everything else, and what
+// cannot be found so, takes the way of PathReply.
+func (p Path) searches() bool {
+	switch p {
+	case PathOneSided, PathOneSidedFAA, PathPilaf, PathFarm, PathFarmVar:
+		return true
+	case PathRFP, PathFetch, PathReply, PathHerd:
+	}
+	return false
+}
 
 // Option is a choice about a client (Dial) or a session (Client.Session). What is
 // wrong with options is reported there, all of it in one error.
@@ -40,6 +61,7 @@ type config struct {
 	path          Path
 	fetchSize     int
 	retries       int
+	links         int
 	log           *slog.Logger
 	firstPause    time.Duration
 	longestPause  time.Duration
@@ -92,6 +114,13 @@ func WithPath(p Path) Option { return func(c *config) { c.path = p } }
 func WithFetch(size, retries int) Option {
 	return func(c *config) { c.fetchSize, c.retries = size, retries }
 }
+
+// WithLinks has items that were got before read where they are, by one READ and without
+// the server, if it allows that (Info.Links): for so many keys on each core the place is
+// remembered. An item that was changed, deleted, has expired or is not there any more is
+// found out, and the server is asked. 0, the default, remembers none. It is for PathRFP,
+// PathFetch and PathReply.
+func WithLinks(keys int) Option { return func(c *config) { c.links = keys } }
 
 // WithLogger sets where lost and renewed connections are told of; default: nowhere.
 func WithLogger(log *slog.Logger) Option {
@@ -152,7 +181,12 @@ func (c *config) validate() error {
 	bad(c.window < 0 || c.window > most, "a window of %d frames: use 1 to %d", c.window, most)
 	bad(c.batch < 1 || c.batch > most, "a batch of %d operations: use 1 to %d", c.batch, most)
 	bad(c.policy != fabric.Adaptive && c.policy != fabric.Busy, "policy %d is neither adaptive nor busy", c.policy)
-	paths := []Path{PathRFP, PathFetch, PathReply, PathHerd}
+	paths := []Path{
+		PathRFP, PathFetch, PathReply, PathHerd, PathOneSided, PathOneSidedFAA, PathPilaf, PathFarm, PathFarmVar,
+	}
+	const mostLinks = 1 << 28
+	bad(c.links < 0 || c.links > mostLinks, "%d links: use 0 to %d", c.links, mostLinks)
+	bad(c.links != 0 && (c.path == PathHerd || c.path.searches()), "links on path %s: use them with %s", c.path, PathRFP)
 	bad(!slices.Contains(paths, c.path), "path %q is unknown: use one of %v", c.path, paths)
 	bad(c.fetchSize < 0 || c.retries < 0, "fetch size %d and retries %d must not be negative", c.fetchSize, c.retries)
 	bad(c.firstPause <= 0 || c.longestPause < c.firstPause,
@@ -165,6 +199,9 @@ func (c *config) validate() error {
 	return fmt.Errorf("%w: %w", ErrInvalid, errors.Join(faults...))
 }
 
+// hashes reports whether a connection has to be told the hashes of keys.
+func (c *config) hashes() bool { return c.path == PathHerd || c.path.searches() || c.links != 0 }
+
 // connConfig is the configuration of a connection.
 func (c *config) connConfig(device fabric.Device, core int) rfp.ConnConfig {
 	cfg := rfp.ConnConfig{
@@ -174,7 +211,7 @@ func (c *config) connConfig(device fabric.Device, core int) rfp.ConnConfig {
 	switch c.path {
 	case PathFetch:
 		cfg.Pinned, cfg.Mode = true, rfp.Fetch
-	case PathReply:
+	case PathReply, PathOneSided, PathOneSidedFAA, PathPilaf, PathFarm, PathFarmVar:
 		cfg.Pinned, cfg.Mode = true, rfp.Reply
 	case PathRFP, PathHerd:
 	}

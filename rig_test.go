@@ -195,10 +195,10 @@ func (r *rig) serve(changes ...change) *cache {
 	}
 	cfg := rfp.ServerConfig{
 		Device: dev, Cores: c.welcome.Cores, Serve: c.serve, MaxClients: c.most,
-		MaxMessage: c.welcome.MaxValue + command.MaxKey + 64, Admit: c.herd.Admit,
+		MaxMessage: c.welcome.MaxValue + command.MaxKey + 64, Admit: c.herd.AdmitGuest,
 	}
 	for core := range cfg.Cores {
-		cfg.Guests = append(cfg.Guests, c.herd.Core(core))
+		cfg.Guests = append(cfg.Guests, []rfp.Guest{c.herd.Core(core)})
 	}
 	if c.srv, err = rfp.NewServer(cfg); err != nil {
 		r.t.Fatal(err)

@@ -54,6 +54,7 @@ type Session struct {
 	direct  int // longest message that is written into a frame in place
 	scratch []byte
 	hash    uint64 // of the key of the present operation
+	hashes  bool   // it is of use
 	closed  bool
 
 	fault   fault // of the present synchronous operation
@@ -108,7 +109,7 @@ func (c *Client) Session(ctx context.Context, opts ...Option) (*Session, error) 
 	c.holders.join()
 	c.mu.Unlock()
 	s := &Session{
-		dialer: c.dialer, client: c, cfg: cfg, direct: defaultDirect, since: c.clock.Now(), backoff: cfg.backoff(),
+		dialer: c.dialer, client: c, cfg: cfg, hashes: cfg.hashes(), direct: defaultDirect, since: c.clock.Now(), backoff: cfg.backoff(),
 	}
 	if err := s.connectLanes(ctx, nil, nil); err != nil {
 		_ = c.holders.leave()
@@ -180,7 +181,7 @@ func (s *Session) Counters() Counters {
 // laneOf returns the connection with the core that has the key, and notes its hash
 // where that is of use.
 func (s *Session) laneOf(key string) *sessionLane {
-	if len(s.lanes) == 1 && s.cfg.path != PathHerd {
+	if len(s.lanes) == 1 && !s.hashes {
 		return &s.lanes[0]
 	}
 	s.hash = s.seed.HashString(key)

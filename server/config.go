@@ -37,6 +37,10 @@ type Config struct {
 	// ahead: neither for the batches of rfp nor in the pipeline of herd. It is there to
 	// measure what prefetching brings.
 	NoPrefetch bool
+	// Links has clients read items where they are, without a core, once they know the
+	// place: the memory of the partitions is registered with the first device. Engines
+	// that are made to be read by clients do so in any case.
+	Links bool
 	// Policy says whether idle cores sleep; the default does.
 	Policy fabric.Policy
 	// MaxClients is how many clients a core takes; default 1024. Each takes

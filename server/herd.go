@@ -58,7 +58,7 @@ func (s *Server) inviteHerd(cfg *rfp.ServerConfig) {
 
 // admit gives a connection request to the guest that it is for; false if it is for rfp.
 func (s *Server) admit(dev fabric.Device, req fabric.ConnRequest) bool {
-	return s.herd != nil && s.herd.AdmitGuest(dev, req)
+	return s.herd != nil && s.herd.AdmitGuest(dev, req) || s.exports != nil && s.exports.AdmitGuest(dev, req)
 }
 
 // hashHints returns expectHash if the engine takes hints; without, no request waits in

@@ -63,13 +63,18 @@ func TestSameOutcomes(t *testing.T) {
 }
 
 // run runs a program this way, on a server of its own.
-func (w way) run(t *testing.T, program []cachetest.Step) []cachetest.Outcome {
+func (w way) run(t *testing.T, program []cachetest.Step, opts ...remora.Option) []cachetest.Outcome {
 	r := newRig(t, w.fabric)
 	cfg := r.config()
+	cfg.Links = len(opts) != 0
 	cfg.Engine, cfg.Mode = w.engine, modes[w.mode]
 	cfg, clock := stopped(cfg)
 	r.start(cfg)
-	c, ctx := r.dial(remora.WithPath(w.path)), testContext(t)
+	dev := r.device()
+	if len(opts) != 0 {
+		dev = stillDevice{dev, clock} // clients who read by themselves go by the clock
+	}
+	c, ctx := dialOn(t, r.url, dev, append(opts, remora.WithPath(w.path))...), testContext(t)
 	advance := func(d time.Duration) { clock.advance(t, c, d) }
 	switch w.how {
 	case "client":

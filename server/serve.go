@@ -20,6 +20,7 @@ type shard struct {
 	index  int
 	part   store.Partition
 	reader store.Reader // of part
+	linker store.Linker // part, where clients may have links
 	item   store.Item   // the one that was read last
 	seed   store.Seed
 	epoch  int64 // milliseconds of the wall clock when the fabric's clock was 0
@@ -35,7 +36,7 @@ type shard struct {
 }
 
 // opCount is the number of procedures that are counted.
-const opCount = int(command.Stats) + 1
+const opCount = int(command.Link) + 1
 
 // serve handles a message. It is the only handler: a switch instead of a table
 // spares a call.
@@ -49,8 +50,8 @@ func (s *Server) serve(c *rpc.Call, msg, out []byte) ([]byte, error) {
 		return out, &rpc.Error{Code: rpc.CodeNoProcedure, Text: fmt.Sprintf("no procedure %d on this server", proc)}
 	}
 	sh.ops[proc]++
-	if proc == command.Get {
-		return sh.get(c, arg, out)
+	if proc == command.Get || proc == command.Link {
+		return sh.get(c, proc, arg, out)
 	}
 	if s.draining.Load() && proc != command.Stats {
 		return command.AppendStatus(out, command.Draining), nil
@@ -66,9 +67,9 @@ func (s *Server) serve(c *rpc.Call, msg, out []byte) ([]byte, error) {
 		return sh.incr(c, arg, out)
 	case command.Stats:
 		return sh.stats(c, out)
-	case command.Hello, command.Get:
+	case command.Hello, command.Get, command.Link:
 	}
-	return sh.hello(arg, out)
+	return sh.hello(c, arg, out)
 }
 
 // expect has the index entries of a batch loaded, and then the items: so a batch
@@ -91,7 +92,7 @@ func keyOf(msg []byte) []byte {
 	}
 	arg := msg[rpc.ProcSize:]
 	switch command.Proc(binary.LittleEndian.Uint16(msg)) {
-	case command.Get:
+	case command.Get, command.Link:
 		return arg
 	case command.Put:
 		r, _ := command.ParsePut(arg)
@@ -140,7 +141,7 @@ func expiry(now int64, ttl uint64) int64 {
 	return now + int64(ttl)
 }
 
-func (sh *shard) get(c *rpc.Call, key, out []byte) ([]byte, error) {
+func (sh *shard) get(c *rpc.Call, proc command.Proc, key, out []byte) ([]byte, error) {
 	if sh.server.draining.Load() {
 		return command.AppendStatus(out, command.Draining), nil
 	}
@@ -157,11 +158,32 @@ func (sh *shard) get(c *rpc.Call, key, out []byte) ([]byte, error) {
 	if item.Expires != 0 {
 		ttl = uint64(item.Expires - now) // positive, or it would be gone
 	}
+	if proc == command.Link && sh.linker != nil {
+		return sh.linked(c, k, ttl, out)
+	}
 	if len(item.Value)+command.FoundSize > cap(out)-len(out) {
 		c.After = command.AppendTrailer(sh.trailer[:0], item.Version, ttl, item.Flags)
 		return item.Value, nil // it is where it is until the partition changes
 	}
 	return command.AppendTrailer(append(out, item.Value...), item.Version, ttl, item.Flags), nil
+}
+
+// linked returns the item that was read last, with its link. What does not fit a frame
+// is no item that is read by a link.
+func (sh *shard) linked(c *rpc.Call, k store.Key, ttl uint64, out []byte) ([]byte, error) {
+	item := &sh.item
+	fits := len(item.Value)+command.PlacedSize <= cap(out)-len(out)
+	l, ok := sh.linker.LinkOf(k)
+	switch {
+	case !fits:
+		c.After = command.AppendTrailer(sh.trailer[:0], item.Version, ttl, item.Flags)
+		return item.Value, nil
+	case !ok || l.Span.Off > command.MaxPlaceOff:
+		return command.AppendTrailer(append(out, item.Value...), item.Version, ttl, item.Flags), nil
+	}
+	place := command.Place{Off: uint64(l.Span.Off), Len: uint32(l.Span.Len), Area: uint8(l.Span.Area)}
+	out = command.AppendPlace(append(out, item.Value...), &place)
+	return command.AppendPlaced(out, item.Version, ttl, item.Flags), nil
 }
 
 func (sh *shard) put(c *rpc.Call, arg, out []byte) ([]byte, error) {
@@ -228,7 +250,7 @@ func (sh *shard) incr(c *rpc.Call, arg, out []byte) ([]byte, error) {
 }
 
 // hello tells a client about the server.
-func (sh *shard) hello(arg, out []byte) ([]byte, error) {
+func (sh *shard) hello(c *rpc.Call, arg, out []byte) ([]byte, error) {
 	protocol, err := command.ParseHello(arg)
 	if err != nil {
 		return out, malformed(command.Hello)
@@ -238,7 +260,7 @@ func (sh *shard) hello(arg, out []byte) ([]byte, error) {
 			"the client speaks protocol %d, the server %d: use programs of the same version", protocol, command.Protocol)}
 	}
 	w := sh.server.welcome
-	w.Core = sh.index
+	w.Core, w.Now = sh.index, sh.now(c)
 	text, err := json.Marshal(w)
 	if err != nil {
 		return out, err

@@ -15,6 +15,7 @@ import (
 	"github.com/remora-kv/remora/internal/arena"
 	"github.com/remora-kv/remora/internal/command"
 	"github.com/remora-kv/remora/rpc/herd"
+	"github.com/remora-kv/remora/rpc/onesided"
 	"github.com/remora-kv/remora/rpc/rfp"
 	"github.com/remora-kv/remora/store"
 )
@@ -30,6 +31,7 @@ type Server struct {
 	places  []place
 	rfp     *rfp.Server
 	herd    *herd.Server                  // nil where no device can have it
+	exports *onesided.Server              // nil where clients read nothing
 	addrs   atomic.Pointer[[]fabric.Addr] // a client may ask while others are added
 
 	draining atomic.Bool
@@ -57,7 +59,13 @@ func (s *Server) start() error {
 	if err := s.openDevices(); err != nil {
 		return err
 	}
+	if err := s.makeExports(); err != nil {
+		return err
+	}
 	if err := s.makeShards(); err != nil {
+		return err
+	}
+	if err := s.openExports(); err != nil {
 		return err
 	}
 	if err := s.makeHerd(); err != nil {
@@ -230,9 +238,7 @@ func (s *Server) Close() error {
 		if s.herd != nil { // whose cores rfp has closed
 			s.err = errors.Join(s.err, s.herd.Close())
 		}
-		for _, sh := range s.shards {
-			s.err = errors.Join(s.err, sh.part.Close())
-		}
+		s.closeExports()
 		for _, d := range s.devices {
 			s.err = errors.Join(s.err, d.Close())
 		}

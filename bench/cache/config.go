@@ -90,6 +90,9 @@ type Config struct {
 	// Retries and FetchSize are R and F; 0 for R is the default of rfp, for F see
 	// C10 of the package doc.
 	Retries, FetchSize int
+	// Links are for how many keys a client remembers where their items are, and reads
+	// them there; default 0. It is of rfp and reply.
+	Links []int
 	// Memory bounds what the server keeps; default what the keys take, twice, and
 	// at least a GiB.
 	Memory int64
@@ -134,6 +137,7 @@ const (
 	maxClients      = 4096
 	maxGoroutines   = 1 << 16
 	maxTheta        = 10
+	maxLinks        = 1 << 28
 	minFetch        = 16
 	maxFetch        = 1 << 20
 )
@@ -182,6 +186,9 @@ func (c *Config) normalize() error {
 	}
 	for _, n := range c.Batches {
 		errs.Between("--batch", n, 1, maxBatch)
+	}
+	for _, n := range c.Links {
+		errs.Between("--links", n, 0, maxLinks)
 	}
 	errs.Between("--cores", c.Cores, 1, maxClients)
 	errs.Between("--retries", c.Retries, 0, 1<<20)

@@ -84,7 +84,7 @@ func (t *ours) dial(ctx context.Context) (*remora.Client, error) {
 func (t *ours) options(window, batch int, more ...remora.Option) []remora.Option {
 	return append([]remora.Option{
 		remora.WithPath(remora.Path(t.c.Path)), remora.WithPolicy(t.c.Poll), remora.WithWindow(window), remora.WithBatch(batch),
-		remora.WithFetch(t.c.FetchSize, t.c.Retries), remora.WithPatience(0),
+		remora.WithFetch(t.c.FetchSize, t.c.Retries), remora.WithPatience(0), remora.WithLinks(t.c.Links),
 	}, more...)
 }
 

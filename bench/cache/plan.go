@@ -30,6 +30,7 @@ type Case struct {
 	Cores              int
 	Poll               fabric.Policy
 	Retries, FetchSize int
+	Links              int
 	Memory             int64
 }
 
@@ -41,6 +42,9 @@ func (k *Case) Title() string {
 	}
 	if k.Prefetch == PrefetchOff {
 		s += " without prefetching"
+	}
+	if k.Links != 0 {
+		s += fmt.Sprintf(" with %d links", k.Links)
 	}
 	s += fmt.Sprintf(" %d B", k.ValueSize)
 	if k.Goroutines != 0 {
@@ -75,6 +79,7 @@ func (c *Config) plan() []Case {
 	cases = multiply(cases, c.Fabrics, func(k *Case, v string) { k.Fabric = v })
 	cases = multiply(cases, c.Engines, func(k *Case, v string) { k.Engine = v })
 	cases = multiply(cases, c.Prefetches, func(k *Case, v string) { k.Prefetch = v })
+	cases = multiply(cases, orZero(c.Links), func(k *Case, v int) { k.Links = v })
 	var out []Case
 	for i := range cases {
 		k := &cases[i]
@@ -118,6 +123,9 @@ func (k *Case) settle(c *Config) {
 	if k.Path == PathHerd {
 		k.Batch = 1 // an operation is a request of its own
 	}
+	if k.Path != PathRFP && k.Path != PathReply {
+		k.Links = 0
+	}
 	if isOurs(k.Path) {
 		if k.Goroutines == 0 {
 			knob.Default(&k.FetchSize, k.wholeAnswer())
@@ -144,6 +152,9 @@ func (k *Case) dataset() int64 {
 // default, for values that do not fit one.
 func (k *Case) wholeAnswer() int {
 	one := wire.EntryHeader + k.ValueSize + command.FoundSize
+	if k.Links != 0 {
+		one = wire.EntryHeader + k.ValueSize + command.PlacedSize
+	}
 	if one > framePayload {
 		return 0
 	}
@@ -178,6 +189,7 @@ func (k *Case) maxValue() int { return max(store.DefaultMaxValue, k.ValueSize) }
 // load is the case without its target.
 func (k Case) load() Case {
 	k.Path, k.Fabric, k.Engine, k.Prefetch, k.Retries, k.FetchSize, k.Window, k.Batch = "", "", "", "", 0, 0, 0, 0
+	k.Links = 0
 	return k
 }
 

@@ -42,7 +42,7 @@ A client is a thread that keeps window x batch operations on their way; with
 Redis the clients that Go programs use: gomemcache and go-redis). Every value that
 is got is checked.
 
-A list for --path, --fabric, --engine, --prefetch, --get-pct, --dist, --theta,
+A list for --path, --fabric, --engine, --prefetch, --links, --get-pct, --dist, --theta,
 --value-size, --clients, --goroutines, --window or --batch makes a row for every
 combination.
 Trials of rows that bear the same load are interleaved.
@@ -57,6 +57,7 @@ what it has, and stay there.`,
   remora bench --value-size 1024,1048576 --keys 256       large values
   remora bench --engine mica,lru8 --keys 10000000 --memory 4GiB
   remora bench --path herd --window 16 --prefetch on,off --keys 10000000
+  remora bench --links 0,65536 --dist zipf                 hot items read without the server
   remora bench --server tcp://node2:7700 --clients 4      a server that runs
   remora bench --json --trials 5
   remora bench rpc                                        calls without a cache`,
@@ -90,6 +91,7 @@ func (f *benchFlags) register(cmd *cobra.Command) {
 	fl.StringVar(&f.poll, "poll", fabric.Adaptive.String(), "how threads wait when nothing comes: busy or adaptive")
 	fl.IntVar(&c.Retries, "retries", 0, "R: failed READs that make an answer slow (default: that of rfp, 5)")
 	fl.IntVar(&c.FetchSize, "fetch-size", 0, "F: `BYTES` of the first READ (default: what brings the whole answer)")
+	fl.IntSliceVar(&c.Links, "links", nil, "so many keys whose items are read where they are, without the server, a `LIST` (default 0)")
 	fl.Var(&f.memory, "memory", "`SIZE` of what the server keeps (default: twice what the keys take, at least 1GiB)")
 	fl.DurationVar(&c.Duration, "duration", cache.DefaultDuration, "length of a trial")
 	fl.IntVar(&c.Ops, "ops", 0, "end a trial after so many operations of each client or goroutine, instead of by time")

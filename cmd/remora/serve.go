@@ -38,6 +38,7 @@ type serveOptions struct {
 	maxClients int
 	poll       string
 	prefetch   string
+	links      string
 	socketMode string
 	logLevel   string
 	logFormat  string
@@ -78,6 +79,7 @@ the environment, and that before the file.`,
 	completeFrom(cmd, "eviction", "second-chance", "fifo")
 	completeFrom(cmd, "poll", "adaptive", "busy")
 	completeFrom(cmd, "prefetch", "on", "off")
+	completeFrom(cmd, "links", "on", "off")
 	completeFrom(cmd, "log-level", "debug", "info", "warn", "error")
 	completeFrom(cmd, "log-format", "text", "json")
 	return cmd
@@ -96,6 +98,7 @@ func (o *serveOptions) define(f *pflag.FlagSet) {
 	f.IntVar(&o.maxClients, "max-clients", server.DefaultMaxClients, "clients that each core takes")
 	f.StringVar(&o.poll, "poll", "adaptive", "how idle cores wait: adaptive sleeps, busy does not")
 	f.StringVar(&o.prefetch, "prefetch", "on", "off has items loaded when they are needed and not ahead, to measure what that brings")
+	f.StringVar(&o.links, "links", "off", "on lets clients read items where they are, without a core: all memory of the cache, on the first --listen")
 	f.StringVar(&o.socketMode, "socket-mode", "0600", "file `MODE` of shm sockets: who may connect")
 	f.StringVar(&o.logLevel, "log-level", "info", "debug, info, warn or error")
 	f.StringVar(&o.logFormat, "log-format", "text", "text or json")
@@ -138,6 +141,9 @@ func (o *serveOptions) serverConfig(log *slog.Logger) (server.Config, error) {
 		faults = append(faults, err)
 	}
 	if cfg.NoPrefetch, err = oneOf("prefetch", o.prefetch, map[string]bool{"on": false, "off": true}); err != nil {
+		faults = append(faults, err)
+	}
+	if cfg.Links, err = oneOf("links", o.links, map[string]bool{"on": true, "off": false}); err != nil {
 		faults = append(faults, err)
 	}
 	if cfg.Mode, err = oneOf("mode", o.mode, map[string]store.Mode{"cache": store.Cache, "store": store.Store}); err != nil {

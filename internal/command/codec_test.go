@@ -119,31 +119,38 @@ func TestFound(t *testing.T) {
 		for _, version := range append([]uint64{0}, versions...) {
 			for _, flags := range []uint32{0, 1, 1<<32 - 1} {
 				for _, ttl := range []uint64{0, 1, 1<<64 - 1} {
-					item := command.Item{Value: value, Version: version, Flags: flags, TTL: ttl}
-					b := command.AppendFound(nil, &item)
-					if tight := command.AppendFound(make([]byte, 0, len(b)), &item); !bytes.Equal(tight, b) {
-						t.Errorf("%x where there is no room for more, %x elsewhere", tight, b)
-					}
-					plain, v, ok := command.ParsePlain(b)
-					if ok != (flags == 0 && ttl == 0) || ok && (v != version || !bytes.Equal(plain, value)) {
-						t.Errorf("%+v: plain %v, version %d, %d bytes", item, ok, v, len(plain))
-					}
-					if len(b) > len(value)+command.FoundSize {
-						t.Errorf("%d bytes for a value of %d", len(b), len(value))
-					}
-					got, s, err := command.ParseFound(b)
-					if err != nil || s != command.OK || !bytes.Equal(got.Value, value) {
-						t.Fatalf("%v, %v, %d bytes", s, err, len(got.Value))
-					}
-					if len(value) != 0 && &got.Value[0] != &b[0] {
-						t.Error("the value is not a prefix of the message")
-					}
-					if got.Version != version || got.Flags != flags || got.TTL != ttl {
-						t.Errorf("%+v became %+v", item, got)
+					for _, place := range []command.Place{{}, {Off: 64, Len: 80}, {Off: command.MaxPlaceOff, Len: 1<<32 - 1, Area: 255}} {
+						testFound(t, &command.Item{Value: value, Version: version, Flags: flags, TTL: ttl, Place: place})
 					}
 				}
 			}
 		}
+	}
+}
+
+func testFound(t *testing.T, item *command.Item) {
+	t.Helper()
+	b := command.AppendFound(nil, item)
+	if tight := command.AppendFound(make([]byte, 0, len(b)), item); !bytes.Equal(tight, b) {
+		t.Errorf("%x where there is no room for more, %x elsewhere", tight, b)
+	}
+	plain, v, ok := command.ParsePlain(b)
+	isPlain := item.Flags == 0 && item.TTL == 0 && item.Place == command.Place{}
+	if ok != isPlain || ok && (v != item.Version || !bytes.Equal(plain, item.Value)) {
+		t.Errorf("%+v: plain %v, version %d, %d bytes", item, ok, v, len(plain))
+	}
+	if len(b) > len(item.Value)+command.PlacedSize || isPlain && len(b) > len(item.Value)+command.FoundSize {
+		t.Errorf("%d bytes for a value of %d", len(b), len(item.Value))
+	}
+	got, s, err := command.ParseFound(b)
+	if err != nil || s != command.OK || !bytes.Equal(got.Value, item.Value) {
+		t.Fatalf("%v, %v, %d bytes", s, err, len(got.Value))
+	}
+	if len(item.Value) != 0 && &got.Value[0] != &b[0] {
+		t.Error("the value is not a prefix of the message")
+	}
+	if got.Version != item.Version || got.Flags != item.Flags || got.TTL != item.TTL || got.Place != item.Place {
+		t.Errorf("%+v became %+v", item, got)
 	}
 }
 
@@ -198,7 +205,7 @@ func TestMalformedResults(t *testing.T) {
 func TestWelcome(t *testing.T) {
 	w := command.Welcome{
 		Protocol: 1, Version: "v", Instance: 1<<64 - 1, Seed: 1<<63 + 1, Cores: 3, Core: 2, MaxValue: 7,
-		Engine: "mica", Mode: "cache", Fabric: "shm", Paths: []string{"rfp"},
+		Engine: "mica", Mode: "cache", Fabric: "shm", Paths: []string{"rfp"}, Links: true, Now: 1 << 40,
 	}
 	text, err := json.Marshal(w)
 	if err != nil {

@@ -15,6 +15,7 @@
 //	incr     | delta 8 | key |
 //	hello    | protocol 2 |
 //	stats    | |
+//	link     | key |
 //
 // The head of put and delete has the condition in its two lowest bits, and a bit
 // for each field in brackets that is there. A ttl of 0 is none.
@@ -24,7 +25,7 @@
 // A result ends with its status, so that a value can be received where the
 // caller wants to have it, without bytes in front.
 //
-//	found    | value | [ttl 8] | [flags 4] | version 6 | status 1 |     get
+//	found    | value | [place 12] | [ttl 8] | [flags 4] | version 6 | status 1 |   get, link
 //	stored   | version 6 | status 1 |                                   put
 //	counted  | sum 8 | version 6 | status 1 |                           incr
 //	done     | status 1 |                                               delete, touch
@@ -32,8 +33,9 @@
 //	stats    | JSON | status 1 |
 //	refused  | status 1 |
 //
-// The status has its code in the four lowest bits, then a bit for flags and one
-// for ttl. A request that is none is answered by a failure of the call
+// The status has its code in the four lowest bits, then a bit for flags, one for ttl and
+// one for a place: where the item is in the memory that the server exports, as the
+// offset in 7 bytes, the area in one, and the length in 4. A request that is none is answered by a failure of the call
 // (rpc.CodeMalformed), since no client of ours sends one.
 //
 // # Invariants

@@ -95,5 +95,5 @@ func FuzzResults(f *testing.F) {
 }
 
 func sameItem(a, b *command.Item) bool {
-	return bytes.Equal(a.Value, b.Value) && a.Version == b.Version && a.Flags == b.Flags && a.TTL == b.TTL
+	return bytes.Equal(a.Value, b.Value) && a.Version == b.Version && a.Flags == b.Flags && a.TTL == b.TTL && a.Place == b.Place
 }

@@ -44,6 +44,9 @@ var golden = []struct {
 			Value: []byte("value"), Version: 0x010203040506, Flags: 0x0708090A, TTL: 0x0B0C0D0E0F101112,
 		})
 	}},
+	{"found with a place", func() []byte {
+		return command.AppendFound(nil, &command.Item{Value: []byte("value"), Version: 1, Place: command.Place{Off: 64, Len: 80, Area: 1}})
+	}},
 	{"stored", func() []byte { return command.AppendStored(nil, 0x010203040506) }},
 	{"counted", func() []byte { return command.AppendCounted(nil, -2, 0x010203040506) }},
 	{"ok", func() []byte { return command.AppendStatus(nil, command.OK) }},

@@ -17,4 +17,8 @@ type Welcome struct {
 	Mode     string   `json:"mode"`
 	Fabric   string   `json:"fabric"`
 	Paths    []string `json:"paths"`
+	// Links says that items can be read where they are.
+	Links bool `json:"links,omitempty"`
+	// Now is the server's time, in milliseconds since the epoch, when it answered.
+	Now int64 `json:"now,omitempty"`
 }

@@ -15,11 +15,12 @@ const (
 	Touch
 	Incr
 	Stats
+	Link // get, and say where the item is
 
 	numProcs
 )
 
-var procNames = [numProcs]string{"hello", "get", "put", "delete", "touch", "incr", "stats"}
+var procNames = [numProcs]string{"hello", "get", "put", "delete", "touch", "incr", "stats", "link"}
 
 // String returns the name used in statistics.
 func (p Proc) String() string {

@@ -7,13 +7,20 @@ const (
 	// statusFlags and statusTTL say that these fields stand before the version.
 	statusFlags = 0x10
 	statusTTL   = 0x20
+	statusPlace = 0x40
 
 	statusSize = 1
 	sumSize    = 8
 )
 
-// FoundSize is how much longer than its value the result of a get is at most.
-const FoundSize = ttlSize + flagsSize + versionSize + statusSize
+// FoundSize is how much longer than its value the result of a get is at most, and
+// PlacedSize that of link.
+const (
+	FoundSize  = ttlSize + flagsSize + versionSize + statusSize
+	PlacedSize = placeSize + FoundSize
+
+	placeSize = 12
+)
 
 // Item is what a get returns.
 type Item struct {
@@ -21,11 +28,41 @@ type Item struct {
 	Version uint64
 	Flags   uint32
 	TTL     uint64 // milliseconds that are left; 0 is without end
+	Place   Place  // zero if it was not asked for
+}
+
+// Place says where an item is in the memory that a server exports.
+type Place struct {
+	Off  uint64 // at most MaxPlaceOff
+	Len  uint32
+	Area uint8
+}
+
+// MaxPlaceOff is the largest offset of a place.
+const MaxPlaceOff = 1<<areaShift - 1
+
+const areaShift = 56
+
+// AppendPlace appends a place to a value; AppendPlaced follows.
+func AppendPlace(b []byte, l *Place) []byte {
+	b = binary.LittleEndian.AppendUint64(b, l.Off|uint64(l.Area)<<areaShift)
+	return binary.LittleEndian.AppendUint32(b, l.Len)
 }
 
 // AppendFound appends the result of a get that found something.
 func AppendFound(b []byte, item *Item) []byte {
-	return AppendTrailer(append(b, item.Value...), item.Version, item.TTL, item.Flags)
+	b = append(b, item.Value...)
+	if item.Place == (Place{}) {
+		return AppendTrailer(b, item.Version, item.TTL, item.Flags)
+	}
+	return AppendPlaced(AppendPlace(b, &item.Place), item.Version, item.TTL, item.Flags)
+}
+
+// AppendPlaced is AppendTrailer for a value that a place follows.
+func AppendPlaced(b []byte, version, ttl uint64, flags uint32) []byte {
+	b = AppendTrailer(b, version, ttl, flags)
+	b[len(b)-1] |= statusPlace
+	return b
 }
 
 // AppendTrailer appends what follows the value in the result of a get.
@@ -92,6 +129,12 @@ func (item *Item) Read(msg []byte) (Status, error) {
 	if bits&statusTTL != 0 {
 		item.TTL = t.uint64()
 	}
+	item.Place = Place{}
+	if bits&statusPlace != 0 {
+		item.Place.Len = t.uint32()
+		off := t.uint64()
+		item.Place.Off, item.Place.Area = off&MaxPlaceOff, uint8(off>>areaShift)
+	}
 	if t.short {
 		return 0, ErrMalformed
 	}
@@ -141,7 +184,7 @@ func statusOf(msg []byte) (bits byte, rest []byte, err error) {
 	}
 	last := len(msg) - statusSize
 	bits = msg[last]
-	if Status(bits&codeBits) >= numStatuses || bits&^(codeBits|statusFlags|statusTTL) != 0 {
+	if Status(bits&codeBits) >= numStatuses || bits&^(codeBits|statusFlags|statusTTL|statusPlace) != 0 {
 		return 0, nil, ErrMalformed
 	}
 	return bits, msg[:last], nil

@@ -78,7 +78,7 @@ type Conn struct {
 	wr       [1]fabric.WR
 	comps    [16]fabric.Completion
 	err      error
-	stats    ConnStats
+	stats    connStats
 	pollf    func() bool
 }
 
@@ -197,6 +197,9 @@ func (c *Conn) Instance() uint64 { return c.dir.instance }
 
 // Tables returns how many partitions the server exports.
 func (c *Conn) Tables() int { return len(c.dir.tables) }
+
+// Window returns how many searches can be on their way.
+func (c *Conn) Window() int { return len(c.searches) }
 
 // Err returns why the connection is over, nil while it is not.
 func (c *Conn) Err() error { return c.err }

@@ -1,9 +1,11 @@
 package onesided
 
 import (
+	"sync/atomic"
 	"time"
 
 	"github.com/remora-kv/remora/fabric"
+	"github.com/remora-kv/remora/internal/fence"
 	"github.com/remora-kv/remora/rpc"
 	"github.com/remora-kv/remora/store"
 )
@@ -36,8 +38,20 @@ type ConnStats struct {
 	Found, Missing, Asked    uint64
 }
 
-// Stats returns what the connection has done.
-func (c *Conn) Stats() ConnStats { return c.stats }
+// connStats are ConnStats that are being counted.
+type connStats struct {
+	searches, reads, touches atomic.Uint64
+	found, missing, asked    atomic.Uint64
+}
+
+// Stats returns what the connection has done. It may be called from any goroutine.
+func (c *Conn) Stats() ConnStats {
+	s := &c.stats
+	return ConnStats{
+		Searches: s.searches.Load(), Reads: s.reads.Load(), Touches: s.touches.Load(),
+		Found: s.found.Load(), Missing: s.missing.Load(), Asked: s.asked.Load(),
+	}
+}
 
 // Outstanding returns how many searches were not taken.
 func (c *Conn) Outstanding() int { return c.count }
@@ -80,7 +94,7 @@ func (c *Conn) next(k store.Key) (*search, error) {
 		i -= len(c.searches)
 	}
 	c.count++
-	c.stats.Searches++
+	fence.Count(&c.stats.searches, 1)
 	s := &c.searches[i]
 	s.key, s.hash = append(s.key[:0], k.Bytes...), k.Hash
 	return s, nil
@@ -93,7 +107,7 @@ func (c *Conn) read(s *search, want store.Span) {
 		return
 	}
 	s.want, s.state = want, reading
-	c.stats.Reads++
+	fence.Count(&c.stats.reads, 1)
 	w := &c.wr[0]
 	w.Op, w.Flags = fabric.OpRead, fabric.FlagSignaled
 	w.Local.Region, w.Local.Off, w.Local.Len = c.local, s.at, want.Len
@@ -112,7 +126,7 @@ func (c *Conn) touch(s *search) {
 		return
 	}
 	s.state = touching
-	c.stats.Touches++
+	fence.Count(&c.stats.touches, 1)
 	w := &c.wr[0]
 	w.Op, w.Flags, w.Operand = fabric.OpFetchAdd, fabric.FlagSignaled, 1
 	w.Local.Region, w.Local.Off, w.Local.Len = c.local, s.wordAt, wordSize
@@ -135,11 +149,11 @@ func (c *Conn) end(s *search, o store.Outcome) {
 	s.state, s.outcome = over, o
 	switch o {
 	case store.Found:
-		c.stats.Found++
+		fence.Count(&c.stats.found, 1)
 	case store.Missing:
-		c.stats.Missing++
+		fence.Count(&c.stats.missing, 1)
 	default:
-		c.stats.Asked++
+		fence.Count(&c.stats.asked, 1)
 	}
 }
 

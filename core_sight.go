@@ -1,0 +1,150 @@
+package remora
+
+import (
+	"github.com/remora-kv/remora/internal/command"
+	"github.com/remora-kv/remora/rpc"
+	"github.com/remora-kv/remora/rpc/driver"
+)
+
+// looking reports whether the next result comes from sight.
+func (c *coreConn) looking() bool {
+	return c.sight != nil && !c.again && c.sight.conn.Outstanding() != 0
+}
+
+// reserveSeen is reserve of a connection that can see.
+func (c *coreConn) reserveSeen(op command.Proc, hash uint64, n int) (b []byte, err error) {
+	if c.seen = c.sight.takes(op, hash, n); c.seen {
+		if c.rfp.Outstanding() != 0 || c.sight.full() {
+			return nil, rpc.ErrWindowFull
+		}
+		c.room = c.sight.message[:n]
+		return c.room, nil
+	}
+	if c.sight.conn.Outstanding() != 0 {
+		return nil, rpc.ErrWindowFull
+	}
+	c.room, err = c.rfp.Reserve(class, n)
+	return c.room, err
+}
+
+// commitSeen is commit of a connection that can see.
+func (c *coreConn) commitSeen(op command.Proc, hash uint64) error {
+	if c.seen {
+		return c.sight.start(hash, len(c.room))
+	}
+	teaches := c.sight.links != nil && op == command.Get
+	if teaches {
+		c.room[0], c.room[1] = byte(command.Link), byte(command.Link>>8)
+	}
+	err := c.rfp.Commit()
+	if err == nil {
+		c.noteAsked(op, hash, teaches)
+	}
+	return err
+}
+
+// noteAsked notes what was sent by rfp. The link of a key that is changed leads nowhere.
+func (c *coreConn) noteAsked(op command.Proc, hash uint64, teaches bool) {
+	if teaches {
+		c.asked.push(keyed(hash))
+		return
+	}
+	c.asked.push(0)
+	if c.sight.links != nil && !idempotent(op) {
+		c.sight.links.drop(hash)
+	}
+}
+
+// sendSeen is Send of a connection that can see.
+func (c *coreConn) sendSeen(m *driver.Message) error {
+	op := command.Proc(m.Proc)
+	if c.sight.takes(op, m.Hint, rpc.ProcSize+len(m.Head)+len(m.Body)) {
+		if c.rfp.Outstanding() != 0 || c.sight.full() {
+			return rpc.ErrWindowFull
+		}
+		b := c.sight.message[:rpc.ProcSize]
+		n := len(append(append(b, m.Head...), m.Body...))
+		return c.sight.start(m.Hint, n)
+	}
+	if c.sight.conn.Outstanding() != 0 {
+		return rpc.ErrWindowFull
+	}
+	teaches := c.sight.links != nil && op == command.Get
+	var err error
+	if teaches {
+		link := *m
+		link.Proc = uint16(command.Link)
+		err = c.rfp.Send(&link)
+	} else {
+		err = c.rfp.Send(m)
+	}
+	if err == nil {
+		c.noteAsked(op, m.Hint, teaches)
+	}
+	return err
+}
+
+// nextSeen is Next of a connection that can see.
+func (c *coreConn) nextSeen() (result []byte, err error, ok bool) { //nolint:revive // as in driver.Conn
+	if c.looking() {
+		result, ask, ok := c.sight.next()
+		if !ask || !ok {
+			return result, nil, ok
+		}
+		if err := c.askInstead(); err != nil {
+			return nil, err, true
+		}
+	}
+	result, err, ok = c.rfp.Next()
+	if ok {
+		c.again = false
+		if hash := c.asked.pop(); hash != 0 && err == nil {
+			c.sight.learn(hash, result)
+		}
+	}
+	return result, err, ok
+}
+
+// askInstead asks the server for what was looked for in vain.
+func (c *coreConn) askInstead() error {
+	if err := c.rfp.Conn.Send(class, c.sight.request()); err != nil {
+		return err
+	}
+	c.rfp.Flush()
+	hash := uint64(0)
+	if c.sight.links != nil {
+		hash = keyed(c.sight.conn.Key().Hash)
+	}
+	c.asked.push(hash)
+	c.again = true
+	return nil
+}
+
+// hashes is a queue of hashes.
+type hashes struct {
+	ring         []uint64 // its length is a power of two, or 0
+	first, count int
+}
+
+func (h *hashes) push(hash uint64) {
+	if h.count == len(h.ring) {
+		bigger := make([]uint64, max(2*len(h.ring), 16))
+		for i := range h.count {
+			bigger[i] = h.ring[(h.first+i)&(len(h.ring)-1)]
+		}
+		h.ring, h.first = bigger, 0
+	}
+	h.ring[(h.first+h.count)&(len(h.ring)-1)] = hash
+	h.count++
+}
+
+// pop returns the oldest, 0 if there is none.
+func (h *hashes) pop() uint64 {
+	if h.count == 0 {
+		return 0
+	}
+	hash := h.ring[h.first]
+	h.first = (h.first + 1) & (len(h.ring) - 1)
+	h.count--
+	return hash
+}

@@ -1,0 +1,88 @@
+package remora
+
+import "github.com/remora-kv/remora/store"
+
+// linkCache remembers where items are, by the hashes of their keys: so many as it was
+// made for, in sets of which the one that was not used for longest is forgotten. What is
+// found is a guess. Two keys of one hash take turns.
+type linkCache struct {
+	sets []linkSet
+	mask uint64
+}
+
+const linkWays = 4
+
+// linkSet are links, the one that was used last first. A hash of 0 is none.
+type linkSet [linkWays]linkEntry
+
+type linkEntry struct {
+	hash    uint64
+	off     int64
+	version uint64
+	length  int32
+	area    int32
+}
+
+// newLinkCache makes a cache for at least n links.
+func newLinkCache(n int) *linkCache {
+	sets := 1
+	for sets*linkWays < n {
+		sets *= 2
+	}
+	return &linkCache{sets: make([]linkSet, sets), mask: uint64(sets - 1)}
+}
+
+// keyed is a hash that is not 0.
+func keyed(hash uint64) uint64 { return max(hash, 1) }
+
+// set returns where the links of a hash are. The lowest bits are those that engines
+// choose by, and as good as any.
+func (c *linkCache) set(hash uint64) *linkSet { return &c.sets[hash&c.mask] }
+
+// find looks for the link of a hash.
+func (c *linkCache) find(hash uint64, l *store.Link) bool {
+	s := c.set(hash)
+	hash = keyed(hash)
+	for i := range s {
+		if s[i].hash != hash {
+			continue
+		}
+		if i != 0 {
+			e := s[i]
+			copy(s[1:i+1], s[:i])
+			s[0] = e
+		}
+		e := &s[0]
+		l.Span.Area, l.Span.Off, l.Span.Len, l.Version = int(e.area), e.off, int(e.length), e.version
+		return true
+	}
+	return false
+}
+
+// add remembers a link, as the one used last.
+func (c *linkCache) add(hash uint64, l store.Link) {
+	s := c.set(hash)
+	hash = keyed(hash)
+	last := len(s) - 1
+	for i := range s {
+		if s[i].hash == hash {
+			last = i
+			break
+		}
+	}
+	copy(s[1:last+1], s[:last])
+	s[0] = linkEntry{hash: hash, off: l.Span.Off, version: l.Version, length: int32(l.Span.Len), area: int32(l.Span.Area)}
+}
+
+// drop forgets the link of a hash.
+func (c *linkCache) drop(hash uint64) {
+	s := c.set(hash)
+	hash = keyed(hash)
+	for i := range s {
+		if s[i].hash == hash {
+			copy(s[i:], s[i+1:])
+			s[len(s)-1] = linkEntry{}
+			return
+		}
+	}
+}

@@ -1,0 +1,247 @@
+package server_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/remora-kv/remora"
+	"github.com/remora-kv/remora/fabric/provider"
+	"github.com/remora-kv/remora/internal/cachetest"
+	"github.com/remora-kv/remora/server"
+)
+
+// eachSeen runs a test on every fabric on which clients read the memory of a server. The
+// race detector takes offence at that where it sees both: what is read meanwhile is
+// judged by its checksum.
+func eachSeen(t *testing.T, f func(t *testing.T, r *rig)) {
+	eachFabric(t, func(t *testing.T, r *rig) {
+		if !raceBuild || r.fabric == provider.Shm {
+			f(t, r)
+		}
+	})
+}
+
+// linked is a configuration with links.
+func (r *rig) linked() server.Config {
+	cfg := r.config()
+	cfg.Links = true
+	return cfg
+}
+
+// An item that was got is read where it is, until it is another one.
+func TestLinks(t *testing.T) {
+	eachSeen(t, func(t *testing.T, r *rig) {
+		cfg, clock := stopped(r.linked())
+		r.start(cfg)
+		ctx := testContext(t)
+		client := dialOn(t, r.url, stillDevice{r.device(), clock}, remora.WithLinks(100))
+		if !client.Info().Links {
+			t.Error("the server says that it has no links")
+		}
+		s := session(t, client)
+		for name, c := range map[string]interface {
+			operations
+			Counters() remora.Counters
+		}{"client": client, "session": s} {
+			seen := func() uint64 { return c.Counters().Seen }
+			get := func(key, want string, bySight bool) {
+				t.Helper()
+				before := seen()
+				item, err := c.GetItem(ctx, key)
+				if want == "" && !errors.Is(err, remora.ErrNotFound) || want != "" && (err != nil || string(item.Value) != want) {
+					t.Errorf("%s: %s is %q, %v; it should be %q", name, key, item.Value, err, want)
+				}
+				if got := seen() != before; got != bySight {
+					t.Errorf("%s: %s: seen %v", name, key, got)
+				}
+			}
+			set := func(key, value string, ttl time.Duration) {
+				t.Helper()
+				if _, err := c.Put(ctx, key, remora.Entry{Value: []byte(value), Flags: 5, TTL: ttl}, remora.Always()); err != nil {
+					t.Fatal(err)
+				}
+			}
+			other := r.dial()
+			set("a", "one", 0)
+			get("a", "one", false)
+			get("a", "one", true)
+			get("a", "one", true)
+			set("a", "two", 0) // in place
+			get("a", "two", false)
+			get("a", "two", true)
+			if _, err := other.Set(ctx, "a", []byte("three of another length, and of another client"), 0); err != nil {
+				t.Fatal(err)
+			}
+			get("a", "three of another length, and of another client", false)
+			get("a", "three of another length, and of another client", true)
+			if err := other.Delete(ctx, "a"); err != nil {
+				t.Fatal(err)
+			}
+			get("a", "", false)
+			get("a", "", false)
+
+			set("b", "for a while", 10*time.Second)
+			get("b", "for a while", false)
+			item, err := c.GetItem(ctx, "b")
+			if err != nil || item.Flags != 5 || item.TTL <= 0 || item.TTL > 10*time.Second {
+				t.Errorf("%s: %+v, %v", name, item, err)
+			}
+			clock.advance(t, client, 11*time.Second)
+			get("b", "", false)
+			if err := other.Delete(ctx, "b"); !errors.Is(err, remora.ErrNotFound) {
+				t.Error(err)
+			}
+		}
+	})
+}
+
+// What was evicted is not found by its link, whoever has taken its memory.
+func TestLinksOfEvicted(t *testing.T) {
+	eachSeen(t, func(t *testing.T, r *rig) {
+		cfg := r.linked()
+		cfg.Cores, cfg.Memory = 1, 1<<18
+		r.start(cfg)
+		ctx := testContext(t)
+		c := session(t, r.dial(remora.WithLinks(10_000)))
+		value := func(i, round int) []byte { return bytes.Repeat(fmt.Appendf(nil, "%d of %d,", i, round), 10) }
+		const keys = 3000
+		hits := 0
+		for round := range scaled(6) {
+			for i := range keys {
+				key := fmt.Sprint("key ", i)
+				if _, err := c.Set(ctx, key, value(i, round), 0); err != nil {
+					t.Fatal(err)
+				}
+				old := rand.IntN(keys)
+				got, err := c.Get(ctx, fmt.Sprint("key ", old))
+				switch {
+				case errors.Is(err, remora.ErrNotFound):
+				case err != nil:
+					t.Fatal(err)
+				case old > i && round > 0 && bytes.Equal(got, value(old, round-1)), old <= i && bytes.Equal(got, value(old, round)):
+					hits++
+				default:
+					t.Fatalf("round %d, key %d: key %d is %q", round, i, old, got[:20])
+				}
+			}
+		}
+		if n := c.Counters(); hits == 0 || n.Seen == 0 || n.Looks == n.Seen {
+			t.Errorf("%d hits, %d of %d by links", hits, n.Seen, n.Looks)
+		}
+	})
+}
+
+// Those who follow links see one order with all others.
+func TestHistoryOfLinks(t *testing.T) {
+	eachSeen(t, func(t *testing.T, r *rig) {
+		r.start(r.linked())
+		c := newCrowd(t, 3, scaled(150))
+		links := func(opts ...remora.Option) *remora.Client {
+			return r.dial(append(append(patient(), remora.WithLinks(8)), opts...)...)
+		}
+		shared, reply := links(), links(remora.WithPath(remora.PathReply))
+		c.join(shared)
+		c.join(shared)
+		c.join(sessionPatiently(t, shared))
+		c.joinAhead(sessionPatiently(t, reply, remora.WithWindow(8)), 5)
+		c.joinAhead(sessionPatiently(t, shared, remora.WithWindow(4), remora.WithBatch(4)), 8)
+		c.join(r.dial(patient()...))
+		c.start()
+		c.check(r.dial)
+	})
+}
+
+// The same operations have the same outcomes with links as without.
+func TestSameOutcomesOfLinks(t *testing.T) {
+	seed := rand.Uint64()
+	program := cachetest.Program(seed, scaled(160), 1<<16)
+	want, err := cachetest.Renumber(program, way{fabrics[0], "mica", "cache", remora.PathRFP, "session"}.run(t, program))
+	if err != nil {
+		t.Fatal(err)
+	}
+	eachSeen(t, func(t *testing.T, r *rig) {
+		for _, how := range []string{"client", "session", "batches", "window"} {
+			w := way{r.fabric, "mica", "cache", remora.PathRFP, how}
+			got, err := cachetest.Renumber(program, w.run(t, program, remora.WithLinks(16)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if d := cachetest.Difference(want, got); d != "" {
+				t.Errorf("%s, seed %d: %s", how, seed, d)
+			}
+		}
+	})
+}
+
+// Values that say what they are change as fast as can be, and who reads them by links
+// sees none that is older than what was there before, and none of another key.
+func TestHammerLinks(t *testing.T) {
+	eachSeen(t, func(t *testing.T, r *rig) {
+		const hot, readers = 4, 2
+		cfg := r.linked()
+		cfg.Cores = 1
+		r.start(cfg)
+		ctx, stop := context.WithCancel(testContext(t))
+		var current [hot]atomic.Uint64
+		var writers, all sync.WaitGroup
+		writer := session(t, r.dial())
+		put := func(i int, n uint64) error {
+			// Of several lengths, so that items are overwritten and moved.
+			value := bytes.Repeat(fmt.Appendf(nil, "%d:%020d;", i, n), 1+int(n%3))
+			_, err := writer.Set(ctx, fmt.Sprint("key ", i), value, 0)
+			return err
+		}
+		for i := range hot {
+			if err := put(i, 1); err != nil {
+				t.Fatal(err)
+			}
+			current[i].Store(1)
+		}
+		writers.Go(func() {
+			for n := uint64(2); ctx.Err() == nil; n++ {
+				i := rand.IntN(hot)
+				if err := put(i, n); err != nil {
+					if ctx.Err() == nil {
+						t.Error(err)
+					}
+					return
+				}
+				current[i].Store(n)
+			}
+		})
+		var seen atomic.Uint64
+		for range readers {
+			s := session(t, r.dial(remora.WithLinks(16)))
+			all.Go(func() {
+				for range scaled(20_000) {
+					i := rand.IntN(hot)
+					before := current[i].Load()
+					got, err := s.Get(ctx, fmt.Sprint("key ", i))
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					var key int
+					var n uint64
+					if _, err := fmt.Sscanf(string(got), "%d:%d;", &key, &n); err != nil || key != i || n < before ||
+						!bytes.Equal(got, bytes.Repeat(fmt.Appendf(nil, "%d:%020d;", i, n), 1+int(n%3))) {
+						t.Errorf("key %d, after %d: %q", i, before, got)
+						return
+					}
+				}
+				seen.Add(s.Counters().Seen)
+			})
+		}
+		all.Wait()
+		stop()
+		writers.Wait()
+		t.Logf("%d reads by links", seen.Load())
+	})
+}

@@ -1,0 +1,156 @@
+package remora
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/remora-kv/remora/fabric"
+	"github.com/remora-kv/remora/internal/command"
+	"github.com/remora-kv/remora/internal/fence"
+	"github.com/remora-kv/remora/rpc"
+	"github.com/remora-kv/remora/rpc/onesided"
+	"github.com/remora-kv/remora/store"
+	"github.com/remora-kv/remora/store/mica"
+)
+
+// sight is how a connection with a core gets items without it: by READs of the memory
+// that the server exports. On the paths that search, every get is tried this way; else
+// those of keys that there is a link for. What cannot be told so the server is asked for.
+type sight struct {
+	conn  *onesided.Conn
+	links *linkCache // nil on paths that search
+	clock fabric.Clock
+	// The server's time was now milliseconds, at since on the clock or later.
+	now, since int64
+
+	message []byte // of the get that was reserved
+	link    store.Link
+	last    []byte // a result without a value
+	seen    atomic.Uint64
+}
+
+// sightBuffer is the longest span that is read. Values that are much longer have a
+// better way.
+const sightBuffer = 16 << 10
+
+// sightKey is the longest key that is looked for.
+const sightKey = 1 << 10
+
+// finders are the client's halves of engines, by the names of these.
+var finders = map[string]func(layout []byte) (store.Finder, error){
+	"mica": mica.NewFinder,
+}
+
+// dialSight connects with the memory of the core of c, whose server has welcomed us:
+// asked, on the clock, is when it was asked for that.
+func (c *coreConn) dialSight(ctx context.Context, d *dialer, cfg *config, w *command.Welcome, asked int64) error {
+	newFinder := finders[w.Engine]
+	if newFinder == nil {
+		return fmt.Errorf("%w: this client cannot read items of engine %s", ErrUnsupported, w.Engine)
+	}
+	conn, err := onesided.Dial(ctx, d.addr, onesided.ConnConfig{
+		Device: d.device, Table: w.Core, NewFinder: newFinder, Window: max(cfg.window, 1), Buffer: sightBuffer,
+		Touch: cfg.path == PathOneSidedFAA, Policy: cfg.policy,
+	})
+	if err != nil {
+		return err
+	}
+	if conn.Instance() != w.Instance || conn.Tables() != w.Cores {
+		_ = conn.Close()
+		return errMoved
+	}
+	c.sight = &sight{
+		conn: conn, clock: d.clock, now: w.Now, since: asked, message: make([]byte, rpc.ProcSize+sightKey),
+		last: make([]byte, 0, command.FoundSize),
+	}
+	if !cfg.path.searches() {
+		c.sight.links = newLinkCache(cfg.links)
+	}
+	return nil
+}
+
+// takes reports whether a get of n bytes with its procedure is tried here.
+func (s *sight) takes(op command.Proc, hash uint64, n int) bool {
+	if op != command.Get || n > len(s.message) {
+		return false
+	}
+	return s.links == nil || s.links.find(hash, &s.link)
+}
+
+// full reports whether nothing can be looked for until an outcome was taken.
+func (s *sight) full() bool { return s.conn.Outstanding() == s.conn.Window() }
+
+// start begins to look for the key of the message that was reserved.
+func (s *sight) start(hash uint64, n int) error {
+	k := store.Key{Hash: hash, Bytes: s.message[rpc.ProcSize:n]}
+	if s.links != nil {
+		return s.conn.Chase(k, s.link)
+	}
+	return s.conn.Start(k)
+}
+
+// next takes what came of the oldest search, as a result of the server; ask says that
+// the server has to be asked.
+func (s *sight) next() (result []byte, ask, ok bool) {
+	if !s.conn.Poll() {
+		return nil, false, false
+	}
+	item, o, ok := s.conn.Next()
+	if !ok {
+		return nil, false, false
+	}
+	ttl := uint64(0)
+	switch {
+	case o == store.Found && item.Expires == 0:
+	case o == store.Found:
+		left := item.Expires - s.latest()
+		if left <= 0 {
+			return nil, true, true // it has expired, or will in a moment
+		}
+		ttl = uint64(left)
+	case o == store.Missing:
+		fence.Count(&s.seen, 1)
+		return command.AppendStatus(s.last[:0], command.NotFound), false, true
+	default:
+		return nil, true, true
+	}
+	fence.Count(&s.seen, 1)
+	return command.AppendTrailer(item.Value, item.Version, ttl, item.Flags), false, true
+}
+
+// latest is a time that the server's clock has not passed. Clocks that drift apart by
+// less than one in 4096 do no harm.
+func (s *sight) latest() int64 {
+	passed := s.clock.Now() - s.since
+	return s.now + (passed+passed>>12)/int64(time.Millisecond) + 1
+}
+
+// request is the get of the search that was taken last, as the server is asked it.
+func (s *sight) request() []byte {
+	p := s.proc()
+	return append(append(s.message[:0], byte(p), byte(p>>8)), s.conn.Key().Bytes...)
+}
+
+// proc is what the server is asked for.
+func (s *sight) proc() command.Proc {
+	if s.links != nil {
+		return command.Link
+	}
+	return command.Get
+}
+
+// learn keeps the link that a result has, and forgets what led nowhere.
+func (s *sight) learn(hash uint64, result []byte) {
+	var item command.Item
+	status, err := item.Read(result)
+	if err != nil || status != command.OK || item.Place.Len == 0 || item.Place.Len > sightBuffer {
+		s.links.drop(hash)
+		return
+	}
+	s.links.add(hash, store.Link{
+		Span:    store.Span{Area: int(item.Place.Area), Off: int64(item.Place.Off), Len: int(item.Place.Len)},
+		Version: item.Version,
+	})
+}
