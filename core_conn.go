@@ -30,10 +30,10 @@ type coreConn struct {
 	again bool
 	gets  *gets // of herd, nil for callers who do not care for their order
 
-	sight *sight // nil where nothing is read
-	seen  bool   // what was reserved is looked for by sight
-	room  []byte // what was reserved
-	asked hashes // of what rfp has on its way beside sight: 0 if the answer teaches nothing
+	sight *sight  // nil where nothing is read
+	seen  bool    // what was reserved is looked for by sight
+	room  []byte  // what was reserved
+	asked queries // what rfp has on its way beside sight
 }
 
 // reserve returns room for n bytes of a message, which commit sends. hash is that of
@@ -84,7 +84,7 @@ func (c *coreConn) sendLong(head, body []byte) error {
 	}
 	err := c.rfp.SendGather(class, head, body)
 	if err == nil && c.sight != nil {
-		c.asked.push(0)
+		c.asked.push(query{})
 	}
 	return err
 }

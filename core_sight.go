@@ -43,15 +43,20 @@ func (c *coreConn) commitSeen(op command.Proc, hash uint64) error {
 	return err
 }
 
-// noteAsked notes what was sent by rfp. The link of a key that is changed leads nowhere.
+// noteAsked notes what was sent by rfp. From now on the link of a key that is changed
+// leads nowhere, until the new version is known.
 func (c *coreConn) noteAsked(op command.Proc, hash uint64, teaches bool) {
-	if teaches {
-		c.asked.push(keyed(hash))
-		return
-	}
-	c.asked.push(0)
-	if c.sight.links != nil && !idempotent(op) {
-		c.sight.links.drop(hash)
+	switch {
+	case teaches:
+		c.asked.push(query{hash, command.Link})
+	case c.sight.links != nil && op == command.Put:
+		c.sight.links.renew(hash, 0)
+		c.asked.push(query{hash, op})
+	default:
+		c.asked.push(query{})
+		if c.sight.links != nil && !idempotent(op) {
+			c.sight.links.drop(hash)
+		}
 	}
 }
 
@@ -98,8 +103,8 @@ func (c *coreConn) nextSeen() (result []byte, err error, ok bool) { //nolint:rev
 	result, err, ok = c.rfp.Next()
 	if ok {
 		c.again = false
-		if hash := c.asked.pop(); hash != 0 && err == nil {
-			c.sight.learn(hash, result)
+		if q := c.asked.pop(); err == nil {
+			c.sight.learn(q, result)
 		}
 	}
 	return result, err, ok
@@ -111,40 +116,43 @@ func (c *coreConn) askInstead() error {
 		return err
 	}
 	c.rfp.Flush()
-	hash := uint64(0)
-	if c.sight.links != nil {
-		hash = keyed(c.sight.conn.Key().Hash)
-	}
-	c.asked.push(hash)
+	c.asked.push(query{c.sight.conn.Key().Hash, c.sight.proc()})
 	c.again = true
 	return nil
 }
 
-// hashes is a queue of hashes.
-type hashes struct {
-	ring         []uint64 // its length is a power of two, or 0
+// query is an operation on its way by rfp: what is asked, and for which hash. The zero
+// query is one whose answer teaches nothing.
+type query struct {
+	hash uint64
+	op   command.Proc
+}
+
+// queries is a queue of them.
+type queries struct {
+	ring         []query // its length is a power of two, or 0
 	first, count int
 }
 
-func (h *hashes) push(hash uint64) {
+func (h *queries) push(q query) {
 	if h.count == len(h.ring) {
-		bigger := make([]uint64, max(2*len(h.ring), 16))
+		bigger := make([]query, max(2*len(h.ring), 16))
 		for i := range h.count {
 			bigger[i] = h.ring[(h.first+i)&(len(h.ring)-1)]
 		}
 		h.ring, h.first = bigger, 0
 	}
-	h.ring[(h.first+h.count)&(len(h.ring)-1)] = hash
+	h.ring[(h.first+h.count)&(len(h.ring)-1)] = q
 	h.count++
 }
 
-// pop returns the oldest, 0 if there is none.
-func (h *hashes) pop() uint64 {
+// pop returns the oldest, a zero one if there is none.
+func (h *queries) pop() query {
 	if h.count == 0 {
-		return 0
+		return query{}
 	}
-	hash := h.ring[h.first]
+	q := h.ring[h.first]
 	h.first = (h.first + 1) & (len(h.ring) - 1)
 	h.count--
-	return hash
+	return q
 }

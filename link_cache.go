@@ -4,7 +4,8 @@ import "github.com/remora-kv/remora/store"
 
 // linkCache remembers where items are, by the hashes of their keys: so many as it was
 // made for, in sets of which the one that was not used for longest is forgotten. What is
-// found is a guess. Two keys of one hash take turns.
+// found is a guess. Two keys of one hash take turns. A version of 0 is not known, and
+// such a link is not found.
 type linkCache struct {
 	sets []linkSet
 	mask uint64
@@ -47,6 +48,9 @@ func (c *linkCache) find(hash uint64, l *store.Link) bool {
 		if s[i].hash != hash {
 			continue
 		}
+		if s[i].version == 0 {
+			return false
+		}
 		if i != 0 {
 			e := s[i]
 			copy(s[1:i+1], s[:i])
@@ -72,6 +76,18 @@ func (c *linkCache) add(hash uint64, l store.Link) {
 	}
 	copy(s[1:last+1], s[:last])
 	s[0] = linkEntry{hash: hash, off: l.Span.Off, version: l.Version, length: int32(l.Span.Len), area: int32(l.Span.Area)}
+}
+
+// renew gives the link of a hash another version, if there is one.
+func (c *linkCache) renew(hash, version uint64) {
+	s := c.set(hash)
+	hash = keyed(hash)
+	for i := range s {
+		if s[i].hash == hash {
+			s[i].version = version
+			return
+		}
+	}
 }
 
 // drop forgets the link of a hash.

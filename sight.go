@@ -141,8 +141,21 @@ func (s *sight) proc() command.Proc {
 	return command.Get
 }
 
-// learn keeps the link that a result has, and forgets what led nowhere.
-func (s *sight) learn(hash uint64, result []byte) {
+// learn takes what an answer says about links: of a get that asked for one, and of a put.
+// An item that was put is mostly where it was, and when it is not, that is found out.
+func (s *sight) learn(q query, result []byte) {
+	switch q.op {
+	case command.Link:
+		s.learnPlace(q.hash, result)
+	case command.Put:
+		if version, status, err := command.ParseStored(result); err == nil && status == command.OK {
+			s.links.renew(q.hash, version)
+		}
+	default:
+	}
+}
+
+func (s *sight) learnPlace(hash uint64, result []byte) {
 	var item command.Item
 	status, err := item.Read(result)
 	if err != nil || status != command.OK || item.Place.Len == 0 || item.Place.Len > sightBuffer {
