@@ -124,7 +124,12 @@ func (c *Client) settle(
 // idempotent reports whether an operation may be repeated when nobody knows
 // whether it has happened.
 func idempotent(op command.Proc) bool {
-	return op == command.Get || op == command.Hello || op == command.Stats
+	switch op {
+	case command.Get, command.Link, opChase, command.Hello, command.Stats:
+		return true
+	default:
+		return false
+	}
 }
 
 // refusal returns the status of a result with which the server says that it did

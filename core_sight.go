@@ -4,6 +4,7 @@ import (
 	"github.com/remora-kv/remora/internal/command"
 	"github.com/remora-kv/remora/rpc"
 	"github.com/remora-kv/remora/rpc/driver"
+	"github.com/remora-kv/remora/store"
 )
 
 // looking reports whether the next result comes from sight.
@@ -32,7 +33,7 @@ func (c *coreConn) commitSeen(op command.Proc, hash uint64) error {
 	if c.seen {
 		return c.sight.start(hash, len(c.room))
 	}
-	teaches := c.sight.links != nil && op == command.Get
+	teaches := c.teaches(op)
 	if teaches {
 		c.room[0], c.room[1] = byte(command.Link), byte(command.Link>>8)
 	}
@@ -63,6 +64,9 @@ func (c *coreConn) noteAsked(op command.Proc, hash uint64, teaches bool) {
 // sendSeen is Send of a connection that can see.
 func (c *coreConn) sendSeen(m *driver.Message) error {
 	op := command.Proc(m.Proc)
+	if op == opChase {
+		return c.chase(m)
+	}
 	if c.sight.takes(op, m.Hint, rpc.ProcSize+len(m.Head)+len(m.Body)) {
 		if c.rfp.Outstanding() != 0 || c.sight.full() {
 			return rpc.ErrWindowFull
@@ -74,7 +78,7 @@ func (c *coreConn) sendSeen(m *driver.Message) error {
 	if c.sight.conn.Outstanding() != 0 {
 		return rpc.ErrWindowFull
 	}
-	teaches := c.sight.links != nil && op == command.Get
+	teaches := c.teaches(op)
 	var err error
 	if teaches {
 		link := *m
@@ -85,6 +89,24 @@ func (c *coreConn) sendSeen(m *driver.Message) error {
 	}
 	if err == nil {
 		c.noteAsked(op, m.Hint, teaches)
+	}
+	return err
+}
+
+// teaches reports whether the answer to an operation says where an item is.
+func (c *coreConn) teaches(op command.Proc) bool {
+	return c.sight.links != nil && (op == command.Get || op == command.Link)
+}
+
+// chase begins to look for an item where a caller says that it is.
+func (c *coreConn) chase(m *driver.Message) error {
+	if c.rfp.Outstanding() != 0 || c.sight.full() {
+		return rpc.ErrWindowFull
+	}
+	at, key := chaseOf(m.Head)
+	err := c.sight.conn.Chase(store.Key{Hash: m.Hint, Bytes: key}, at)
+	if err == nil {
+		c.sight.begun.push(query{m.Hint, opChase})
 	}
 	return err
 }

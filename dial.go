@@ -220,7 +220,11 @@ func (d *dialer) reach(
 
 // lost is the error of an operation without an answer.
 func (d *dialer) lost(op command.Proc, sent bool, why error) error {
-	return &LostError{Op: op.String(), Addr: d.name, Sent: sent, Err: why}
+	name := op.String()
+	if op == opChase {
+		name = "chase"
+	}
+	return &LostError{Op: name, Addr: d.name, Sent: sent, Err: why}
 }
 
 // rejected reports whether the server itself refused a connection.

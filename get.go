@@ -8,7 +8,7 @@ import (
 
 // ItemOverhead is how much room behind the value GetInto needs in its buffer so as
 // not to allocate.
-const ItemOverhead = command.FoundSize
+const ItemOverhead = command.PlacedSize
 
 // Get returns the value of a key, in memory of its own; ErrNotFound if there is
 // none. A Get that lost its connection is tried once more on the next.

@@ -248,7 +248,7 @@ func (s *Session) takeLost(ln *sessionLane, r *Result, why error) {
 // r as it is.
 func read(op command.Proc, data []byte, r *Result) bool {
 	switch op {
-	case command.Get:
+	case command.Get, opChase:
 		return r.Item.read(data)
 	case command.Put:
 		version, status, err := command.ParseStored(data)

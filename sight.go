@@ -27,7 +27,8 @@ type sight struct {
 
 	message []byte // of the get that was reserved
 	link    store.Link
-	last    []byte // a result without a value
+	last    []byte  // a result without a value
+	begun   queries // searches without an outcome
 	seen    atomic.Uint64
 }
 
@@ -85,10 +86,16 @@ func (s *sight) full() bool { return s.conn.Outstanding() == s.conn.Window() }
 // start begins to look for the key of the message that was reserved.
 func (s *sight) start(hash uint64, n int) error {
 	k := store.Key{Hash: hash, Bytes: s.message[rpc.ProcSize:n]}
+	var err error
 	if s.links != nil {
-		return s.conn.Chase(k, s.link)
+		err = s.conn.Chase(k, s.link)
+	} else {
+		err = s.conn.Start(k)
 	}
-	return s.conn.Start(k)
+	if err == nil {
+		s.begun.push(query{hash, command.Get})
+	}
+	return err
 }
 
 // next takes what came of the oldest search, as a result of the server; ask says that
@@ -101,23 +108,24 @@ func (s *sight) next() (result []byte, ask, ok bool) {
 	if !ok {
 		return nil, false, false
 	}
-	ttl := uint64(0)
-	switch {
-	case o == store.Found && item.Expires == 0:
-	case o == store.Found:
-		left := item.Expires - s.latest()
-		if left <= 0 {
-			return nil, true, true // it has expired, or will in a moment
+	ttl := int64(0)
+	if o == store.Found && item.Expires != 0 {
+		if ttl = item.Expires - s.latest(); ttl <= 0 {
+			o = store.Ask // it has expired, or will in a moment
 		}
-		ttl = uint64(left)
+	}
+	q := s.begun.pop()
+	switch {
+	case o == store.Found:
+		fence.Count(&s.seen, 1)
+		return command.AppendTrailer(item.Value, item.Version, uint64(ttl), item.Flags), false, true
+	case q.op == opChase:
+		return command.AppendStatus(s.last[:0], command.Changed), false, true
 	case o == store.Missing:
 		fence.Count(&s.seen, 1)
 		return command.AppendStatus(s.last[:0], command.NotFound), false, true
-	default:
-		return nil, true, true
 	}
-	fence.Count(&s.seen, 1)
-	return command.AppendTrailer(item.Value, item.Version, ttl, item.Flags), false, true
+	return nil, true, true
 }
 
 // latest is a time that the server's clock has not passed. Clocks that drift apart by
@@ -156,14 +164,9 @@ func (s *sight) learn(q query, result []byte) {
 }
 
 func (s *sight) learnPlace(hash uint64, result []byte) {
-	var item command.Item
-	status, err := item.Read(result)
-	if err != nil || status != command.OK || item.Place.Len == 0 || item.Place.Len > sightBuffer {
+	if at, ok := placeIn(result); ok {
+		s.links.add(hash, at)
+	} else {
 		s.links.drop(hash)
-		return
 	}
-	s.links.add(hash, store.Link{
-		Span:    store.Span{Area: int(item.Place.Area), Off: int64(item.Place.Off), Len: int(item.Place.Len)},
-		Version: item.Version,
-	})
 }

@@ -104,6 +104,82 @@ func TestLinks(t *testing.T) {
 	})
 }
 
+// A link that a program keeps leads to the item, or says that it is another.
+func TestChase(t *testing.T) {
+	eachSeen(t, func(t *testing.T, r *rig) {
+		cfg, clock := stopped(r.linked())
+		r.start(cfg)
+		ctx := testContext(t)
+		dev := stillDevice{r.device(), clock}
+		client := dialOn(t, r.url, dev, remora.WithLinks(1))
+		type chaser interface {
+			Chase(ctx context.Context, l remora.Link) (remora.Item, error)
+		}
+		link := func(key, value string, ttl time.Duration) remora.Link {
+			t.Helper()
+			if _, err := client.Set(ctx, key, []byte(value), ttl); err != nil {
+				t.Fatal(err)
+			}
+			item, l, err := client.GetLink(ctx, key)
+			if err != nil || string(item.Value) != value || l.IsZero() || l.Key() != key {
+				t.Fatalf("%+v, %+v, %v", item, l, err)
+			}
+			return l
+		}
+		for name, c := range map[string]chaser{"client": client, "session": session(t, client)} {
+			a := link("a", "one", 0)
+			b := link("b", "two", 10*time.Second)
+			for range 3 {
+				if item, err := c.Chase(ctx, a); err != nil || string(item.Value) != "one" {
+					t.Errorf("%s: %+v, %v", name, item, err)
+				}
+			}
+			if item, err := c.Chase(ctx, b); err != nil || string(item.Value) != "two" || item.TTL <= 0 {
+				t.Errorf("%s: %+v, %v", name, item, err)
+			}
+			clock.advance(t, client, 11*time.Second)
+			if item, err := c.Chase(ctx, b); !errors.Is(err, remora.ErrChanged) {
+				t.Errorf("%s: expired, and %+v, %v", name, item, err)
+			}
+			next := link("a", "six", 0)
+			if item, err := c.Chase(ctx, a); !errors.Is(err, remora.ErrChanged) {
+				t.Errorf("%s: changed, and %+v, %v", name, item, err)
+			}
+			if item, err := c.Chase(ctx, next); err != nil || string(item.Value) != "six" {
+				t.Errorf("%s: %+v, %v", name, item, err)
+			}
+			if err := client.Delete(ctx, "a"); err != nil {
+				t.Fatal(err)
+			}
+			if item, err := c.Chase(ctx, next); !errors.Is(err, remora.ErrChanged) {
+				t.Errorf("%s: deleted, and %+v, %v", name, item, err)
+			}
+			if _, err := c.Chase(ctx, remora.Link{}); !errors.Is(err, remora.ErrInvalid) {
+				t.Errorf("%s: nowhere: %v", name, err)
+			}
+		}
+		l := link("c", "three", 0)
+		if _, err := r.dial().Chase(ctx, l); !errors.Is(err, remora.ErrUnsupported) {
+			t.Errorf("without links: %v", err)
+		}
+		if _, _, err := client.GetLink(ctx, "nothing"); !errors.Is(err, remora.ErrNotFound) {
+			t.Errorf("of nothing: %v", err)
+		}
+		large := bytes.Repeat([]byte("large "), 10_000)
+		if _, err := client.Set(ctx, "large", large, 0); err != nil {
+			t.Fatal(err)
+		}
+		if item, l, err := client.GetLink(ctx, "large"); err != nil || !l.IsZero() || !bytes.Equal(item.Value, large) {
+			t.Errorf("of a large item: %d bytes, %+v, %v", len(item.Value), l, err)
+		}
+		other := newRig(t, r.fabric)
+		other.start(other.linked())
+		if _, err := other.dial(remora.WithLinks(1)).Chase(ctx, l); !errors.Is(err, remora.ErrChanged) {
+			t.Errorf("of another server: %v", err)
+		}
+	})
+}
+
 // What was evicted is not found by its link, whoever has taken its memory.
 func TestLinksOfEvicted(t *testing.T) {
 	eachSeen(t, func(t *testing.T, r *rig) {
