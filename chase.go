@@ -33,7 +33,7 @@ func (c *Client) GetLink(ctx context.Context, key string) (Item, Link, error) {
 	instance := c.link.Load().welcome.Instance
 	r := newRequest()
 	r.b = append(r.b, key...)
-	result, err := c.do(ctx, command.Link, key, r.b, nil, nil)
+	result, err := c.do(ctx, command.Link, key, r.b, noUses, nil)
 	r.free()
 	if err != nil {
 		return Item{}, Link{}, err
@@ -44,6 +44,9 @@ func (c *Client) GetLink(ctx context.Context, key string) (Item, Link, error) {
 	}
 	return item, linkIn(result, key, instance), nil
 }
+
+// noUses ends a link request that tells of no uses.
+var noUses = command.AppendUses(nil, nil)
 
 // linkIn returns the link that a result has.
 func linkIn(result []byte, key string, instance uint64) Link {

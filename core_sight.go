@@ -24,8 +24,15 @@ func (c *coreConn) reserveSeen(op command.Proc, hash uint64, n int) (b []byte, e
 	if c.sight.conn.Outstanding() != 0 {
 		return nil, rpc.ErrWindowFull
 	}
-	c.room, err = c.rfp.Reserve(class, n)
-	return c.room, err
+	more := 0
+	if c.teaches(op) {
+		more = c.sight.uses.size()
+	}
+	c.room, err = c.rfp.Reserve(class, n+more)
+	if err != nil {
+		return nil, err
+	}
+	return c.room[:n:n], nil
 }
 
 // commitSeen is commit of a connection that can see.
@@ -36,6 +43,7 @@ func (c *coreConn) commitSeen(op command.Proc, hash uint64) error {
 	teaches := c.teaches(op)
 	if teaches {
 		c.room[0], c.room[1] = byte(command.Link), byte(command.Link>>8)
+		c.sight.uses.appendTo(c.room[:len(c.room)-c.sight.uses.size()])
 	}
 	err := c.rfp.Commit()
 	if err == nil {
@@ -82,7 +90,7 @@ func (c *coreConn) sendSeen(m *driver.Message) error {
 	var err error
 	if teaches {
 		link := *m
-		link.Proc = uint16(command.Link)
+		link.Proc, link.Body = uint16(command.Link), c.sight.uses.appendTo(c.sight.message[:0])
 		err = c.rfp.Send(&link)
 	} else {
 		err = c.rfp.Send(m)

@@ -62,6 +62,7 @@ type config struct {
 	fetchSize     int
 	retries       int
 	links         int
+	recency       Recency
 	log           *slog.Logger
 	firstPause    time.Duration
 	longestPause  time.Duration
@@ -82,7 +83,7 @@ const (
 
 func defaults() config {
 	return config{
-		log: slog.New(slog.DiscardHandler), batch: defaultBatch, path: PathRFP,
+		log: slog.New(slog.DiscardHandler), batch: defaultBatch, path: PathRFP, recency: RecencyBatched,
 		firstPause: defaultFirstPause, longestPause: defaultLongestPause,
 		dialTimeout: defaultDialTimeout, wait: defaultWait,
 	}
@@ -121,6 +122,40 @@ func WithFetch(size, retries int) Option {
 // found out, and the server is asked. 0, the default, remembers none. It is for PathRFP,
 // PathFetch and PathReply.
 func WithLinks(keys int) Option { return func(c *config) { c.links = keys } }
+
+// Recency says how a server learns that items are in use which are read without it, so
+// that it does not evict those.
+type Recency string
+
+// The kinds of recency.
+const (
+	// RecencyBatched, the default, notes what is used, and tells the server with the next
+	// get that has to ask it, or after ten milliseconds.
+	RecencyBatched Recency = "batched"
+	// RecencyAtomic counts every use at the server, by an atomic.
+	RecencyAtomic Recency = "faa"
+	// RecencySampled counts one use in sixteen.
+	RecencySampled Recency = "sampled"
+	// RecencyNone tells the server nothing.
+	RecencyNone Recency = "none"
+)
+
+// WithRecency chooses how the server learns of items that are read by links.
+func WithRecency(r Recency) Option { return func(c *config) { c.recency = r } }
+
+// sampledEvery is that of RecencySampled.
+const sampledEvery = 16
+
+// touchEvery is one in how many uses is counted by an atomic, 0 for none.
+func (c *config) touchEvery() int {
+	switch {
+	case c.path == PathOneSidedFAA, c.links != 0 && c.recency == RecencyAtomic:
+		return 1
+	case c.links != 0 && c.recency == RecencySampled:
+		return sampledEvery
+	}
+	return 0
+}
 
 // WithLogger sets where lost and renewed connections are told of; default: nowhere.
 func WithLogger(log *slog.Logger) Option {
@@ -184,6 +219,8 @@ func (c *config) validate() error {
 	paths := []Path{
 		PathRFP, PathFetch, PathReply, PathHerd, PathOneSided, PathOneSidedFAA, PathPilaf, PathFarm, PathFarmVar,
 	}
+	recencies := []Recency{RecencyBatched, RecencyAtomic, RecencySampled, RecencyNone}
+	bad(!slices.Contains(recencies, c.recency), "recency %q is unknown: use one of %v", c.recency, recencies)
 	const mostLinks = 1 << 28
 	bad(c.links < 0 || c.links > mostLinks, "%d links: use 0 to %d", c.links, mostLinks)
 	bad(c.links != 0 && (c.path == PathHerd || c.path.searches()), "links on path %s: use them with %s", c.path, PathRFP)

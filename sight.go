@@ -21,6 +21,7 @@ import (
 type sight struct {
 	conn  *onesided.Conn
 	links *linkCache // nil on paths that search
+	uses  *uses      // nil where the server is not told
 	clock fabric.Clock
 	// The server's time was now milliseconds, at since on the clock or later.
 	now, since int64
@@ -53,7 +54,7 @@ func (c *coreConn) dialSight(ctx context.Context, d *dialer, cfg *config, w *com
 	}
 	conn, err := onesided.Dial(ctx, d.addr, onesided.ConnConfig{
 		Device: d.device, Table: w.Core, NewFinder: newFinder, Window: max(cfg.window, 1), Buffer: sightBuffer,
-		Touch: cfg.path == PathOneSidedFAA, Policy: cfg.policy,
+		TouchEvery: cfg.touchEvery(), Policy: cfg.policy,
 	})
 	if err != nil {
 		return err
@@ -63,11 +64,14 @@ func (c *coreConn) dialSight(ctx context.Context, d *dialer, cfg *config, w *com
 		return errMoved
 	}
 	c.sight = &sight{
-		conn: conn, clock: d.clock, now: w.Now, since: asked, message: make([]byte, rpc.ProcSize+sightKey),
+		conn: conn, clock: d.clock, now: w.Now, since: asked, message: make([]byte, rpc.ProcSize+sightKey, rpc.ProcSize+sightKey+usesRoom),
 		last: make([]byte, 0, command.FoundSize),
 	}
 	if !cfg.path.searches() {
 		c.sight.links = newLinkCache(cfg.links)
+		if cfg.recency == RecencyBatched {
+			c.sight.uses = newUses(d.clock)
+		}
 	}
 	return nil
 }
@@ -77,7 +81,10 @@ func (s *sight) takes(op command.Proc, hash uint64, n int) bool {
 	if op != command.Get || n > len(s.message) {
 		return false
 	}
-	return s.links == nil || s.links.find(hash, &s.link)
+	if s.links == nil {
+		return true
+	}
+	return s.links.find(hash, &s.link) && !s.uses.due()
 }
 
 // full reports whether nothing can be looked for until an outcome was taken.
@@ -110,7 +117,7 @@ func (s *sight) next() (result []byte, ask, ok bool) {
 	}
 	ttl := int64(0)
 	if o == store.Found && item.Expires != 0 {
-		if ttl = item.Expires - s.latest(); ttl <= 0 {
+		if ttl = item.Expires - s.latest() + 1; ttl <= 1 {
 			o = store.Ask // it has expired, or will in a moment
 		}
 	}
@@ -118,6 +125,7 @@ func (s *sight) next() (result []byte, ask, ok bool) {
 	switch {
 	case o == store.Found:
 		fence.Count(&s.seen, 1)
+		s.uses.note(q.hash)
 		return command.AppendTrailer(item.Value, item.Version, uint64(ttl), item.Flags), false, true
 	case q.op == opChase:
 		return command.AppendStatus(s.last[:0], command.Changed), false, true
@@ -138,7 +146,11 @@ func (s *sight) latest() int64 {
 // request is the get of the search that was taken last, as the server is asked it.
 func (s *sight) request() []byte {
 	p := s.proc()
-	return append(append(s.message[:0], byte(p), byte(p>>8)), s.conn.Key().Bytes...)
+	b := append(append(s.message[:0], byte(p), byte(p>>8)), s.conn.Key().Bytes...)
+	if p == command.Link {
+		b = s.uses.appendTo(b)
+	}
+	return b
 }
 
 // proc is what the server is asked for.

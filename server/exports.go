@@ -41,6 +41,7 @@ func (s *Server) openExports() error {
 		}
 		tables[i] = e.Export()
 		sh.linker, _ = sh.part.(store.Linker)
+		sh.user, _ = sh.part.(store.User)
 	}
 	if err := s.exports.Open(tables); err != nil {
 		return err

@@ -21,7 +21,9 @@ type shard struct {
 	part   store.Partition
 	reader store.Reader // of part
 	linker store.Linker // part, where clients may have links
-	item   store.Item   // the one that was read last
+	user   store.User   // part, where it takes account of uses by links
+	uses   [command.MaxUses]uint64
+	item   store.Item // the one that was read last
 	seed   store.Seed
 	epoch  int64 // milliseconds of the wall clock when the fabric's clock was 0
 
@@ -50,8 +52,12 @@ func (s *Server) serve(c *rpc.Call, msg, out []byte) ([]byte, error) {
 		return out, &rpc.Error{Code: rpc.CodeNoProcedure, Text: fmt.Sprintf("no procedure %d on this server", proc)}
 	}
 	sh.ops[proc]++
-	if proc == command.Get || proc == command.Link {
-		return sh.get(c, proc, arg, out)
+	switch proc {
+	case command.Get:
+		return sh.get(c, arg, out)
+	case command.Link:
+		return sh.link(c, arg, out)
+	default:
 	}
 	if s.draining.Load() && proc != command.Stats {
 		return command.AppendStatus(out, command.Draining), nil
@@ -92,8 +98,10 @@ func keyOf(msg []byte) []byte {
 	}
 	arg := msg[rpc.ProcSize:]
 	switch command.Proc(binary.LittleEndian.Uint16(msg)) {
-	case command.Get, command.Link:
+	case command.Get:
 		return arg
+	case command.Link:
+		return command.LinkKey(arg)
 	case command.Put:
 		r, _ := command.ParsePut(arg)
 		return r.Key
@@ -141,7 +149,7 @@ func expiry(now int64, ttl uint64) int64 {
 	return now + int64(ttl)
 }
 
-func (sh *shard) get(c *rpc.Call, proc command.Proc, key, out []byte) ([]byte, error) {
+func (sh *shard) get(c *rpc.Call, key, out []byte) ([]byte, error) {
 	if sh.server.draining.Load() {
 		return command.AppendStatus(out, command.Draining), nil
 	}
@@ -154,13 +162,7 @@ func (sh *shard) get(c *rpc.Call, proc command.Proc, key, out []byte) ([]byte, e
 	if err := sh.reader.Read(k, now, item); err != nil {
 		return command.AppendStatus(out, statusOf(err)), nil
 	}
-	ttl := uint64(0)
-	if item.Expires != 0 {
-		ttl = uint64(item.Expires - now) // positive, or it would be gone
-	}
-	if proc == command.Link && sh.linker != nil {
-		return sh.linked(c, k, ttl, out)
-	}
+	ttl := sh.ttl(now)
 	if len(item.Value)+command.FoundSize > cap(out)-len(out) {
 		c.After = command.AppendTrailer(sh.trailer[:0], item.Version, ttl, item.Flags)
 		return item.Value, nil // it is where it is until the partition changes
@@ -168,22 +170,12 @@ func (sh *shard) get(c *rpc.Call, proc command.Proc, key, out []byte) ([]byte, e
 	return command.AppendTrailer(append(out, item.Value...), item.Version, ttl, item.Flags), nil
 }
 
-// linked returns the item that was read last, with its link. What does not fit a frame
-// is no item that is read by a link.
-func (sh *shard) linked(c *rpc.Call, k store.Key, ttl uint64, out []byte) ([]byte, error) {
-	item := &sh.item
-	fits := len(item.Value)+command.PlacedSize <= cap(out)-len(out)
-	l, ok := sh.linker.LinkOf(k)
-	switch {
-	case !fits:
-		c.After = command.AppendTrailer(sh.trailer[:0], item.Version, ttl, item.Flags)
-		return item.Value, nil
-	case !ok || l.Span.Off > command.MaxPlaceOff:
-		return command.AppendTrailer(append(out, item.Value...), item.Version, ttl, item.Flags), nil
+// ttl is how long the item that was read last will be there, 0 for without end.
+func (sh *shard) ttl(now int64) uint64 {
+	if sh.item.Expires == 0 {
+		return 0
 	}
-	place := command.Place{Off: uint64(l.Span.Off), Len: uint32(l.Span.Len), Area: uint8(l.Span.Area)}
-	out = command.AppendPlace(append(out, item.Value...), &place)
-	return command.AppendPlaced(out, item.Version, ttl, item.Flags), nil
+	return uint64(sh.item.Expires - now) // positive, or it would be gone
 }
 
 func (sh *shard) put(c *rpc.Call, arg, out []byte) ([]byte, error) {

@@ -75,8 +75,9 @@ type Finder interface {
 	// Item returns what was Found. The value is a view of the bytes given last. An item
 	// that has expired is Found: only the caller knows the time.
 	Item() Item
-	// Touch returns the word that counts uses of what was Found, to be added to by a
-	// FETCH_ADD; false if the engine has none.
+	// Touch returns what counts the uses of the item that was Found, to be added to by a
+	// FETCH_ADD: a word, or a byte of one, which is a span of length 1. It is false if the
+	// engine has none.
 	Touch() (Span, bool)
 }
 
@@ -101,4 +102,10 @@ type Chaser interface {
 	// and has the version of the link: not when it was changed, deleted, displaced or
 	// moved. Otherwise the server has to be asked.
 	Chase(k Key, l Link) Span
+}
+
+// User is a Partition that takes account of uses which it did not see. The hashes are
+// hints: nothing but the order of eviction depends on them.
+type User interface {
+	Used(hashes []uint64)
 }

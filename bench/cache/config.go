@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/remora-kv/remora"
 	"github.com/remora-kv/remora/bench/internal/foreign"
 	"github.com/remora-kv/remora/bench/internal/usage"
 	"github.com/remora-kv/remora/bench/internal/workload"
@@ -51,6 +52,13 @@ const (
 // Prefetches returns the names for it.
 func Prefetches() []string { return []string{PrefetchOn, PrefetchOff} }
 
+// Recencies returns the names of how a server learns of what is read without it.
+func Recencies() []string {
+	return []string{
+		string(remora.RecencyBatched), string(remora.RecencyAtomic), string(remora.RecencySampled), string(remora.RecencyNone),
+	}
+}
+
 // Dists returns the names of all distributions.
 func Dists() []string { return []string{DistUniform, DistZipf} }
 
@@ -93,6 +101,9 @@ type Config struct {
 	// Links are for how many keys a client remembers where their items are, and reads
 	// them there; default 0. It is of rfp and reply.
 	Links []int
+	// Recencies are names from Recencies: how the server learns of what is read by
+	// links; default batched.
+	Recencies []string
 	// Memory bounds what the server keeps; default what the keys take, twice, and
 	// at least a GiB.
 	Memory int64
@@ -156,6 +167,7 @@ func (c *Config) defaults() {
 	orDefaults(&c.ValueSizes, DefaultValueSize)
 	orDefaults(&c.Clients, 1)
 	orDefaults(&c.Goroutines, 0)
+	orDefaults(&c.Recencies, string(remora.RecencyBatched))
 	knob.Default(&c.Cores, 1)
 	knob.Default(&c.Duration, DefaultDuration)
 	knob.Default(&c.Trials, 1)
@@ -210,6 +222,7 @@ func (c *Config) checkTargets(errs *usage.Faults) {
 	oneOf(errs, "--fabric", c.Fabrics, provider.Names())
 	oneOf(errs, "--engine", c.Engines, server.Engines())
 	oneOf(errs, "--prefetch", c.Prefetches, Prefetches())
+	oneOf(errs, "--recency", c.Recencies, Recencies())
 	oneOf(errs, "--network", []string{c.Network}, Networks())
 	if c.Server != "" {
 		switch addr, err := fabric.ParseAddr(c.Server); {

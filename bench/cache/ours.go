@@ -82,6 +82,9 @@ func (t *ours) dial(ctx context.Context) (*remora.Client, error) {
 // options are those of a client or a session. A lost server is to be an error at
 // once.
 func (t *ours) options(window, batch int, more ...remora.Option) []remora.Option {
+	if t.c.Links != 0 {
+		more = append(more, remora.WithRecency(remora.Recency(t.c.Recency)))
+	}
 	return append([]remora.Option{
 		remora.WithPath(remora.Path(t.c.Path)), remora.WithPolicy(t.c.Poll), remora.WithWindow(window), remora.WithBatch(batch),
 		remora.WithFetch(t.c.FetchSize, t.c.Retries), remora.WithPatience(0), remora.WithLinks(t.c.Links),

@@ -31,6 +31,7 @@ type Case struct {
 	Poll               fabric.Policy
 	Retries, FetchSize int
 	Links              int
+	Recency            string // of links
 	Memory             int64
 }
 
@@ -44,7 +45,7 @@ func (k *Case) Title() string {
 		s += " without prefetching"
 	}
 	if k.Links != 0 {
-		s += fmt.Sprintf(" with %d links", k.Links)
+		s += fmt.Sprintf(" with %d links %s", k.Links, k.Recency)
 	}
 	s += fmt.Sprintf(" %d B", k.ValueSize)
 	if k.Goroutines != 0 {
@@ -80,6 +81,7 @@ func (c *Config) plan() []Case {
 	cases = multiply(cases, c.Engines, func(k *Case, v string) { k.Engine = v })
 	cases = multiply(cases, c.Prefetches, func(k *Case, v string) { k.Prefetch = v })
 	cases = multiply(cases, orZero(c.Links), func(k *Case, v int) { k.Links = v })
+	cases = multiply(cases, c.Recencies, func(k *Case, v string) { k.Recency = v })
 	var out []Case
 	for i := range cases {
 		k := &cases[i]
@@ -125,6 +127,9 @@ func (k *Case) settle(c *Config) {
 	}
 	if k.Path != PathRFP && k.Path != PathReply {
 		k.Links = 0
+	}
+	if k.Links == 0 {
+		k.Recency = ""
 	}
 	if isOurs(k.Path) {
 		if k.Goroutines == 0 {
@@ -189,7 +194,7 @@ func (k *Case) maxValue() int { return max(store.DefaultMaxValue, k.ValueSize) }
 // load is the case without its target.
 func (k Case) load() Case {
 	k.Path, k.Fabric, k.Engine, k.Prefetch, k.Retries, k.FetchSize, k.Window, k.Batch = "", "", "", "", 0, 0, 0, 0
-	k.Links = 0
+	k.Links, k.Recency = 0, ""
 	return k
 }
 

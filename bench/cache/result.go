@@ -56,7 +56,8 @@ type Row struct {
 	Prefetch  string `json:"prefetch"`
 	FetchSize int    `json:"fetch_size"`
 	Retries   int    `json:"retries"`
-	Links     int    `json:"links"` // that each connection remembers
+	Links     int    `json:"links"`   // that each connection remembers
+	Recency   string `json:"recency"` // how the server learns of what they lead to
 	Seed      uint64 `json:"seed"`
 	Trial     int    `json:"trial"`
 	// Max is the longest operation of those that were timed.
@@ -79,7 +80,7 @@ func rowOf(s *step, t *load.Tally, scale cycles.Scale) Row {
 		Keys: s.Keys, KeySize: s.KeySize, ValueSize: s.ValueSize, Clients: s.Clients, Window: s.Window, Batch: s.Batch,
 		Ops: t.Ops, Seconds: report.Round(t.Time(scale).Seconds(), 6), OpsPerSec: t.Rate(scale),
 		Mean: l.Mean, P50: l.P50, P95: l.P95, P99: l.P99, P999: l.P999, Errors: t.Errors, Misses: t.Misses,
-		Goroutines: s.Goroutines, Cores: s.Cores, Poll: s.Poll.String(), FetchSize: s.FetchSize, Retries: s.Retries, Links: s.Links,
+		Goroutines: s.Goroutines, Cores: s.Cores, Poll: s.Poll.String(), FetchSize: s.FetchSize, Retries: s.Retries, Links: s.Links, Recency: s.Recency,
 		Trial: s.trial, Max: l.Max, Samples: l.Samples, index: s.index, why: t.Why,
 	}
 }

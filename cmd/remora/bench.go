@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/remora-kv/remora"
 	"github.com/remora-kv/remora/bench/cache"
 	"github.com/remora-kv/remora/fabric"
 	"github.com/remora-kv/remora/fabric/provider"
@@ -92,6 +93,7 @@ func (f *benchFlags) register(cmd *cobra.Command) {
 	fl.IntVar(&c.Retries, "retries", 0, "R: failed READs that make an answer slow (default: that of rfp, 5)")
 	fl.IntVar(&c.FetchSize, "fetch-size", 0, "F: `BYTES` of the first READ (default: what brings the whole answer)")
 	fl.IntSliceVar(&c.Links, "links", nil, "so many keys whose items are read where they are, without the server, a `LIST` (default 0)")
+	fl.StringSliceVar(&c.Recencies, "recency", []string{string(remora.RecencyBatched)}, "how the server learns of what is read by links, a `LIST`: "+strings.Join(cache.Recencies(), ", "))
 	fl.Var(&f.memory, "memory", "`SIZE` of what the server keeps (default: twice what the keys take, at least 1GiB)")
 	fl.DurationVar(&c.Duration, "duration", cache.DefaultDuration, "length of a trial")
 	fl.IntVar(&c.Ops, "ops", 0, "end a trial after so many operations of each client or goroutine, instead of by time")
@@ -113,9 +115,10 @@ func (f *benchFlags) complete(cmd *cobra.Command) {
 	completeFrom(cmd, "network", cache.Networks()...)
 	completeFrom(cmd, "dist", cache.Dists()...)
 	completeFrom(cmd, "poll", "adaptive", "busy")
+	completeFrom(cmd, "recency", cache.Recencies()...)
 	for _, name := range []string{
 		"get-pct", "theta", "keys", "key-size", "value-size", "clients", "goroutines", "window", "batch", "cores",
-		"retries", "fetch-size", "memory", "duration", "ops", "warmup", "trials", "seed", "server",
+		"retries", "fetch-size", "links", "memory", "duration", "ops", "warmup", "trials", "seed", "server",
 	} {
 		completeFrom(cmd, name)
 	}

@@ -106,6 +106,9 @@ func (a *Arena) Export(purpose string, size int, seal Seal) (*Block, error) {
 	return a.admit(&Block{purpose: purpose, mem: mem[:size:size], fd: -1, owner: owner, release: free}), nil
 }
 
+// Exports reports whether others can read what Export returns.
+func (a *Arena) Exports() bool { return a.source != nil }
+
 // Map maps the first size bytes of a memory file that another process made with
 // AllocShared. It refuses a file that its owner could still shrink or that is
 // shorter than size (A3); a read-only file cannot be mapped writable (A4).

@@ -100,6 +100,9 @@ func TestExport(t *testing.T) {
 	if got, want := a.Stats(), []Usage{{"table", 1, 100}}; !reflect.DeepEqual(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}
+	if !a.Exports() || New().Exports() {
+		t.Error("an arena does not know whether it has a source")
+	}
 	private := mustAlloc(t, a, "private", 10)
 	if private.Owner() != nil || freed != 0 {
 		t.Errorf("a private block of %v", private.Owner())

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -87,6 +88,18 @@ func TestSmallRequests(t *testing.T) {
 			}
 		}
 	}
+	for _, key := range keys {
+		for n := range command.MaxUses + 1 {
+			uses := []uint64{1, 1<<64 - 1, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}[:n]
+			b := command.AppendUses([]byte(key), uses)
+			var got [command.MaxUses]uint64
+			k, m, err := command.ParseLink(b, &got)
+			if err != nil || string(k) != key || m != n || !slices.Equal(got[:m], uses) || len(b) != len(key)+command.UsesSize(n) ||
+				string(command.LinkKey(b)) != key {
+				t.Errorf("link with %d hashes: %d, %v, %v", n, m, got, err)
+			}
+		}
+	}
 	if p, err := command.ParseHello(command.AppendHello(nil)); err != nil || p != command.Protocol {
 		t.Errorf("hello: protocol %d, %v", p, err)
 	}
@@ -99,6 +112,13 @@ func TestMalformedRequests(t *testing.T) {
 		"touch":  func(b []byte) error { _, _, err := command.ParseTouch(b); return err },
 		"incr":   func(b []byte) error { _, _, err := command.ParseIncr(b); return err },
 		"hello":  func(b []byte) error { _, err := command.ParseHello(b); return err },
+		"link": func(b []byte) error {
+			_, _, err := command.ParseLink(b, new([command.MaxUses]uint64))
+			if (err != nil) != (command.LinkKey(b) == nil) {
+				t.Errorf("%v: %v, and the key %v", b, err, command.LinkKey(b))
+			}
+			return err
+		},
 	} {
 		for _, b := range map[string][][]byte{
 			"put":    {{}, {0}, {0, 1}, {0, 1, 0}, {0x04, 0, 0}, {0x40, 0, 0}, {3, 0, 0, 1, 2, 3, 4, 5}, {0x10, 0, 0, 1}, {0x20, 0, 0, 1}, {0, 0xFF, 0xFF, 'k'}},
@@ -106,6 +126,7 @@ func TestMalformedRequests(t *testing.T) {
 			"touch":  {{}, {1, 2, 3, 4, 5, 6, 7}},
 			"incr":   {{}, {1, 2, 3, 4, 5, 6, 7}},
 			"hello":  {{}, {1}},
+			"link":   {{}, {1}, {1, 2, 3, 4, 5, 6, 7, 1}, {command.MaxUses + 1}, append(make([]byte, 300), 255)},
 		}[name] {
 			if err := parse(b); !errors.Is(err, command.ErrMalformed) {
 				t.Errorf("%s of %v: %v", name, b, err)

@@ -15,7 +15,9 @@
 //	incr     | delta 8 | key |
 //	hello    | protocol 2 |
 //	stats    | |
-//	link     | key |
+//	link     | key | hash 8 ... | number of hashes 1 |
+//
+// The hashes of link are those of keys that the client has used without asking.
 //
 // The head of put and delete has the condition in its two lowest bits, and a bit
 // for each field in brackets that is there. A ttl of 0 is none.

@@ -234,3 +234,39 @@ func (r *reader) err() error {
 func versionOf(b []byte) uint64 {
 	return uint64(binary.LittleEndian.Uint32(b)) | uint64(binary.LittleEndian.Uint16(b[4:]))<<32
 }
+
+// MaxUses is how many hashes a link request has at most.
+const MaxUses = 16
+
+// UsesSize is what n hashes add to a link request.
+func UsesSize(n int) int { return 8*n + 1 }
+
+// AppendUses appends the hashes behind the key of a link request.
+func AppendUses(b []byte, hashes []uint64) []byte {
+	for _, h := range hashes {
+		b = binary.LittleEndian.AppendUint64(b, h)
+	}
+	return append(b, byte(len(hashes)))
+}
+
+// ParseLink reads a link request. The hashes are copied into uses.
+func ParseLink(msg []byte, uses *[MaxUses]uint64) (key []byte, n int, err error) {
+	last := len(msg) - 1
+	if last < 0 || msg[last] > MaxUses || last < 8*int(msg[last]) {
+		return nil, 0, ErrMalformed
+	}
+	n = int(msg[last])
+	key = msg[:last-8*n]
+	for i := range n {
+		uses[i] = binary.LittleEndian.Uint64(msg[len(key)+8*i:])
+	}
+	return key, n, nil
+}
+
+// LinkKey is the key of a link request, nil if it is none.
+func LinkKey(msg []byte) []byte {
+	if last := len(msg) - 1; last >= 0 && msg[last] <= MaxUses && last >= 8*int(msg[last]) {
+		return msg[:last-8*int(msg[last])]
+	}
+	return nil
+}

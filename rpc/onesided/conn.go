@@ -25,9 +25,9 @@ type ConnConfig struct {
 	// Buffer is the longest span that is read; default 4096. What is longer is for the
 	// server to answer.
 	Buffer int
-	// Touch has every item that is found counted as used, by a FETCH_ADD, before its
-	// search is over.
-	Touch bool
+	// TouchEvery has one in so many items that are found counted as used, by a FETCH_ADD,
+	// before its search is over; 0 none, and none on devices without atomics.
+	TouchEvery int
 	// Policy says whether a client that waits may sleep; the default does.
 	Policy fabric.Policy
 }
@@ -47,6 +47,7 @@ func (c *ConnConfig) complete() error {
 		knob.Between("Window", c.Window, 1, maxWindow),
 		knob.Between("Buffer", c.Buffer, 64, maxBuffer),
 		knob.Between("Table", c.Table, 0, maxTables-1),
+		knob.Between("TouchEvery", c.TouchEvery, 0, 1<<30),
 	)
 	if c.Device == nil {
 		err = errors.Join(err, errors.New("no Device"))
@@ -72,20 +73,24 @@ type Conn struct {
 	dir    *directory
 	table  *table
 
-	searches []search
-	first    int // the oldest of them that was not taken
-	count    int
-	wr       [1]fabric.WR
-	comps    [16]fabric.Completion
-	err      error
-	stats    connStats
-	pollf    func() bool
+	searches   []search
+	first      int // the oldest of them that was not taken
+	count      int
+	untilTouch int // items that are not counted before the next is
+	wr         [1]fabric.WR
+	comps      [16]fabric.Completion
+	err        error
+	stats      connStats
+	pollf      func() bool
 }
 
 // Dial connects to a server. ctx bounds the attempt.
 func Dial(ctx context.Context, addr fabric.Addr, cfg ConnConfig) (*Conn, error) {
 	if err := cfg.complete(); err != nil {
 		return nil, err
+	}
+	if !cfg.Device.Limits().Atomics {
+		cfg.TouchEvery = 0
 	}
 	c := &Conn{cfg: cfg, dev: cfg.Device}
 	if err := c.dial(ctx, addr); err != nil {

@@ -121,3 +121,12 @@ func parseTable(b []byte) (t table, rest []byte) {
 func (a *area) has(off int64, n int) bool {
 	return off >= 0 && n > 0 && off <= a.size && int64(n) <= a.size-off
 }
+
+// counts reports whether a span is a word that can be added to.
+func (t *table) counts(s store.Span) bool {
+	if s.Area < 0 || s.Area >= len(t.areas) || s.Off&7 != 0 || s.Len != wordSize {
+		return false
+	}
+	a := &t.areas[s.Area]
+	return a.adds && a.has(s.Off, s.Len)
+}

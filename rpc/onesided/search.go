@@ -114,21 +114,34 @@ func (c *Conn) read(s *search, want store.Span) {
 	c.post(s, want)
 }
 
+// touches reports whether an item that was found is to be counted as used.
+func (c *Conn) touches() bool {
+	if c.cfg.TouchEvery == 0 {
+		return false
+	}
+	if c.untilTouch--; c.untilTouch >= 0 {
+		return false
+	}
+	c.untilTouch = c.cfg.TouchEvery - 1
+	return true
+}
+
 // touch counts the item that was found as used.
 func (c *Conn) touch(s *search) {
 	want, ok := s.finder.Touch()
-	if !ok || want.Area < 0 || want.Area >= len(c.table.areas) || want.Off&7 != 0 || want.Len != wordSize {
-		c.end(s, store.Found)
-		return
+	by := uint64(1)
+	if ok && want.Len == 1 { // a byte of a word
+		by <<= 8 * uint64(want.Off&7)
+		want.Off, want.Len = want.Off&^7, wordSize
 	}
-	if a := &c.table.areas[want.Area]; !a.adds || !a.has(want.Off, want.Len) {
+	if !ok || !c.table.counts(want) {
 		c.end(s, store.Found)
 		return
 	}
 	s.state = touching
 	fence.Count(&c.stats.touches, 1)
 	w := &c.wr[0]
-	w.Op, w.Flags, w.Operand = fabric.OpFetchAdd, fabric.FlagSignaled, 1
+	w.Op, w.Flags, w.Operand = fabric.OpFetchAdd, fabric.FlagSignaled, by
 	w.Local.Region, w.Local.Off, w.Local.Len = c.local, s.wordAt, wordSize
 	c.post(s, want)
 }
@@ -187,7 +200,7 @@ func (c *Conn) completed(comp *fabric.Completion) {
 	switch {
 	case outcome == store.More:
 		c.read(s, want)
-	case outcome == store.Found && c.cfg.Touch:
+	case outcome == store.Found && c.touches():
 		c.touch(s)
 	default:
 		c.end(s, outcome)

@@ -82,7 +82,7 @@ func TestTouch(t *testing.T) {
 	eachFabric(t, func(t *testing.T, r *rig) {
 		r.serve(1, onesided.ServerConfig{})
 		r.toys[0].put(3, 1, value(3, 1))
-		c := r.dial(onesided.ConnConfig{Touch: true})
+		c := r.dial(onesided.ConnConfig{TouchEvery: 1})
 		for i := range uint64(5) {
 			if _, o := r.search(c, 3); o != store.Found || r.toys[0].used(3) != i+1 {
 				t.Fatalf("%v, used %d times after search %d", o, r.toys[0].used(3), i)
@@ -95,6 +95,20 @@ func TestTouch(t *testing.T) {
 			t.Errorf("%+v", s)
 		}
 	})
+}
+
+// One in so many items is counted, and bytes of a word are counted apart.
+func TestTouchSome(t *testing.T) {
+	r := newRig(t, fabrics[0])
+	r.serve(1, onesided.ServerConfig{})
+	r.toys[0].put(3, 1, value(3, 1))
+	c := r.dial(onesided.ConnConfig{TouchEvery: 4, NewFinder: func([]byte) (store.Finder, error) { return &toyFinder{lane: 2}, nil }})
+	for range 20 {
+		r.search(c, 3)
+	}
+	if n := r.toys[0].used(3); n != 5<<16 {
+		t.Errorf("%#x after 20 searches", n)
+	}
 }
 
 // Spans that are not inside their area are not read: the server is asked (O4).
@@ -147,7 +161,7 @@ func TestHammer(t *testing.T) {
 		})
 		var group sync.WaitGroup
 		for range readers {
-			c := r.dial(onesided.ConnConfig{Window: 2, Touch: true})
+			c := r.dial(onesided.ConnConfig{Window: 2, TouchEvery: 1})
 			group.Go(func() {
 				for range rounds {
 					h := rand.Uint64N(hot)
@@ -176,7 +190,7 @@ func TestAllocatesNothing(t *testing.T) {
 	r := newRig(t, fabrics[0])
 	r.serve(1, onesided.ServerConfig{})
 	r.toys[0].put(3, 1, value(3, 1))
-	c := r.dial(onesided.ConnConfig{Touch: true})
+	c := r.dial(onesided.ConnConfig{TouchEvery: 1})
 	k := key(3)
 	if n := testing.AllocsPerRun(100, func() {
 		_ = c.Start(k)

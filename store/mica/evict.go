@@ -145,7 +145,7 @@ func (t *Table) displace(p peers, position uint32, now int64) {
 // rank orders items by how much they are worth: what is used is worth more.
 func (t *Table) rank(at int) int {
 	rank := t.ring.age(at)
-	if t.mem[at+stateAt]&stateUsed != 0 {
+	if t.isUsed(at, t.metaOf(at)) {
 		rank += 2 * len(t.mem)
 	}
 	return rank

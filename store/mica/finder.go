@@ -3,6 +3,7 @@ package mica
 import (
 	"bytes"
 	"encoding/binary"
+	"fmt"
 	"hash/crc32"
 
 	"github.com/remora-kv/remora/store"
@@ -11,6 +12,7 @@ import (
 // Finder follows links to items. It searches for nothing: without a link the server
 // has to be asked.
 type Finder struct {
+	uses bool // there are counts
 	key  store.Key
 	link store.Link
 	item store.Item
@@ -18,8 +20,13 @@ type Finder struct {
 
 var _ store.Chaser = (*Finder)(nil)
 
-// NewFinder makes a finder. A table has no layout to know.
-func NewFinder([]byte) (store.Finder, error) { return new(Finder), nil }
+// NewFinder makes a finder.
+func NewFinder(layout []byte) (store.Finder, error) {
+	if len(layout) != 1 || layout[0] > 1 {
+		return nil, fmt.Errorf("mica: a layout of %d bytes that is not known", len(layout))
+	}
+	return &Finder{uses: layout[0] == 1}, nil
+}
 
 // Start returns a span that cannot be read, for there is nothing to be found this way.
 func (f *Finder) Start(store.Key) store.Span { return store.Span{} }
@@ -65,5 +72,7 @@ func (f *Finder) Look(b []byte) (store.Span, store.Outcome) {
 // Item returns what was found. Bytes behind its value are padding.
 func (f *Finder) Item() store.Item { return f.item }
 
-// Touch: there is no word that counts uses.
-func (f *Finder) Touch() (store.Span, bool) { return store.Span{}, false }
+// Touch returns the byte that counts uses of where the item is.
+func (f *Finder) Touch() (store.Span, bool) {
+	return store.Span{Area: 1, Off: f.link.Span.Off / usesOf, Len: 1}, f.uses
+}

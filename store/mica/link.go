@@ -7,8 +7,14 @@ import (
 	"github.com/remora-kv/remora/store"
 )
 
-// Export returns the block.
-func (t *Table) Export() store.Export { return store.Export{Areas: []*arena.Block{t.block}} }
+// Export returns the block, and the counts of uses where there are any: the layout says
+// so.
+func (t *Table) Export() store.Export {
+	if t.usesBlock == nil {
+		return store.Export{Layout: []byte{0}, Areas: []*arena.Block{t.block}}
+	}
+	return store.Export{Layout: []byte{1}, Areas: []*arena.Block{t.block, t.usesBlock}}
+}
 
 // LinkOf returns where the item is that was got or put last.
 func (t *Table) LinkOf(k store.Key) (store.Link, bool) {

@@ -163,7 +163,7 @@ func FuzzLook(f *testing.F) {
 	}
 	f.Add([]byte{}, uint64(0))
 	f.Fuzz(func(t *testing.T, b []byte, version uint64) {
-		found, _ := mica.NewFinder(nil)
+		found, _ := mica.NewFinder([]byte{0})
 		c, ok := found.(store.Chaser)
 		if !ok {
 			t.Fatal("it follows no links")

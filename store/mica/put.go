@@ -87,6 +87,7 @@ func (t *Table) cache(d *draft, s slot, now int64) bool {
 	}
 	t.averageIn(d.size)
 	at := t.makeRoom(d.size, now, inLog)
+	t.forgetUses(at)
 	if inLog {
 		t.writeFromLog(at, d)
 	} else {

@@ -108,7 +108,7 @@ func (t *Table) earnSparing() sparing {
 func (t *Table) takeSpared(s *sparing, now int64) bool {
 	at := t.ring.tail
 	m := t.metaOf(at)
-	if m&metaState != metaState || s.items == 0 || t.expired(at, m, now) {
+	if m&metaLive == 0 || !t.isUsed(at, m) || s.items == 0 || t.expired(at, m, now) {
 		return false
 	}
 	size := t.sizeOf(m)
@@ -119,6 +119,7 @@ func (t *Table) takeSpared(s *sparing, now int64) bool {
 	s.items--
 	t.credit--
 	t.mem[at+stateAt] &^= stateUsed
+	t.forgetUses(at)
 	t.stats.Rescued++
 	return true
 }

@@ -1,6 +1,7 @@
 package mica
 
 import (
+	"errors"
 	"fmt"
 	"math"
 
@@ -51,12 +52,16 @@ type Table struct {
 	hash  func(key []byte) uint64
 	stats store.Stats
 	block *arena.Block
+
+	uses      []byte       // counts of uses by readers, nil if there are none
+	usesBlock *arena.Block // of uses
 }
 
 var (
 	_ store.Partition  = (*Table)(nil)
 	_ store.Prefetcher = (*Table)(nil)
 	_ store.Linker     = (*Table)(nil)
+	_ store.User       = (*Table)(nil)
 )
 
 // New makes an empty partition.
@@ -69,6 +74,11 @@ func New(cfg store.Config) (*Table, error) {
 		return nil, fmt.Errorf("mica: memory of %d bytes: a partition takes at most %d, make more of them", cfg.Memory, int64(MaxMemory))
 	}
 	size := int(cfg.Memory-tableBytes) &^ (pageSize - 1)
+	uses := 0
+	if cfg.Arena.Exports() && cfg.Mode == store.Cache && cfg.Eviction == store.SecondChance {
+		uses = (size/(usesOf+1) + pageSize) &^ (pageSize - 1)
+		size -= uses
+	}
 	block, err := cfg.Arena.Export("mica", size, arena.ReadOnlyForOthers)
 	if err != nil {
 		return nil, fmt.Errorf("mica: %w", err)
@@ -83,6 +93,9 @@ func New(cfg store.Config) (*Table, error) {
 		soonest: math.MaxInt64, sooner: math.MaxInt64,
 		hash:  cfg.Seed.Hash,
 		stats: store.Stats{Memory: cfg.Memory},
+	}
+	if err := t.makeUses(cfg.Arena, uses); err != nil {
+		return nil, errors.Join(err, block.Free())
 	}
 	t.byLine, t.byWord = linesOf(t.mem), wordsOf(t.mem)
 	t.firstLine = size - lineSize
@@ -118,6 +131,9 @@ func (t *Table) Stats() store.Stats {
 
 // Close frees the memory. Nothing may be called after it.
 func (t *Table) Close() error {
-	t.mem, t.byLine, t.byWord = nil, nil, nil
+	t.mem, t.byLine, t.byWord, t.uses = nil, nil, nil, nil
+	if t.usesBlock != nil {
+		return errors.Join(t.block.Free(), t.usesBlock.Free())
+	}
 	return t.block.Free()
 }

@@ -29,6 +29,9 @@ func (t *Table) publishMeta(at int, m meta) {
 	fence.Publish64((*atomic.Uint64)(unsafe.Pointer(unsafe.SliceData(word))), uint64(m))
 }
 
+// offsetOf is the address of memory, for tests.
+func offsetOf(mem []byte) int { return int(uintptr(unsafe.Pointer(unsafe.SliceData(mem)))) }
+
 // offsetIn returns where in mem a slice begins, or 0 if it is empty or
 // elsewhere.
 func offsetIn(mem, b []byte) int {

@@ -1,0 +1,48 @@
+package server
+
+import (
+	"github.com/remora-kv/remora/internal/command"
+	"github.com/remora-kv/remora/rpc"
+	"github.com/remora-kv/remora/store"
+)
+
+// link is a get that says where the item is, and what its client has used meanwhile.
+func (sh *shard) link(c *rpc.Call, arg, out []byte) ([]byte, error) {
+	if sh.server.draining.Load() {
+		return command.AppendStatus(out, command.Draining), nil
+	}
+	key, uses, err := command.ParseLink(arg, &sh.uses)
+	if err != nil {
+		return out, malformed(command.Link)
+	}
+	k, here := sh.key(c, key)
+	if !here {
+		return command.AppendStatus(out, command.WrongCore), nil
+	}
+	if sh.user != nil && uses != 0 {
+		sh.user.Used(sh.uses[:uses])
+	}
+	now := sh.now(c)
+	if err := sh.reader.Read(k, now, &sh.item); err != nil {
+		return command.AppendStatus(out, statusOf(err)), nil
+	}
+	return sh.linked(c, k, sh.ttl(now), out)
+}
+
+// linked returns the item that was read last, with its place. What does not fit a frame
+// is not read by a link, and has none.
+func (sh *shard) linked(c *rpc.Call, k store.Key, ttl uint64, out []byte) ([]byte, error) {
+	item := &sh.item
+	if len(item.Value)+command.PlacedSize > cap(out)-len(out) {
+		c.After = command.AppendTrailer(sh.trailer[:0], item.Version, ttl, item.Flags)
+		return item.Value, nil // it is where it is until the partition changes
+	}
+	out = append(out, item.Value...)
+	if sh.linker != nil {
+		if l, ok := sh.linker.LinkOf(k); ok && l.Span.Off <= command.MaxPlaceOff {
+			place := command.Place{Off: uint64(l.Span.Off), Len: uint32(l.Span.Len), Area: uint8(l.Span.Area)}
+			return command.AppendPlaced(command.AppendPlace(out, &place), item.Version, ttl, item.Flags), nil
+		}
+	}
+	return command.AppendTrailer(out, item.Version, ttl, item.Flags), nil
+}

@@ -1,0 +1,58 @@
+package mica
+
+import (
+	"github.com/remora-kv/remora/internal/arena"
+	"github.com/remora-kv/remora/internal/fence"
+)
+
+// usesOf is how many bytes of the log share a count of uses by readers.
+const usesOf = 64
+
+// makeUses makes the counts of uses, which readers can add to. Who adds what he likes can
+// have items spared or not, and nothing else.
+func (t *Table) makeUses(a *arena.Arena, size int) (err error) {
+	if size == 0 {
+		return nil
+	}
+	if t.usesBlock, err = a.Export("mica uses", size, arena.ReadWriteForOthers); err == nil {
+		t.uses = t.usesBlock.Bytes()
+	}
+	return err
+}
+
+// isUsed reports whether an item was used: by a call, or by a reader.
+func (t *Table) isUsed(at int, m meta) bool {
+	return m&metaUsed != 0 || t.uses != nil && fence.ObserveByte(&t.uses[at/usesOf]) != 0
+}
+
+// forgetUses begins to count anew.
+func (t *Table) forgetUses(at int) {
+	if t.uses != nil {
+		fence.PublishByte(&t.uses[at/usesOf], 0)
+	}
+}
+
+// Used counts items as used, by the hashes of their keys: the first of a bucket that has
+// the tag, which is another one in one case of a hundred.
+func (t *Table) Used(hashes []uint64) {
+	if !t.spares {
+		return
+	}
+	for _, hash := range hashes {
+		for number := t.bucketOf(hash); ; {
+			l := t.line(number)
+			if set := l.matches(tagOf(hash)); set != 0 {
+				at := t.offset(l.position(slotOf(set)))
+				if t.mem[at+stateAt]&stateUsed == 0 {
+					t.mem[at+stateAt] |= stateUsed
+				}
+				break
+			}
+			next := l.next()
+			if next == 0 {
+				break
+			}
+			number = uint64(next)
+		}
+	}
+}

@@ -1,0 +1,79 @@
+package remora
+
+import (
+	"testing"
+	"time"
+
+	"github.com/remora-kv/remora/internal/command"
+)
+
+type handClock int64
+
+func (c *handClock) Now() int64 { return int64(*c) }
+
+// Every use is told once, however often it was noted, a few at a time.
+func TestUses(t *testing.T) {
+	clock := new(handClock)
+	u := newUses(clock)
+	for range 3 {
+		for h := range uint64(20) {
+			u.note(h * 0x9E3779B97F4A7C15)
+		}
+	}
+	told := map[uint64]int{}
+	for range 10 {
+		size := u.size()
+		b := u.appendTo([]byte("key"))
+		var got [command.MaxUses]uint64
+		key, n, err := command.ParseLink(b, &got)
+		if err != nil || string(key) != "key" || n > usesTold || len(b) != len("key")+size || len(b) > len("key")+usesRoom {
+			t.Fatalf("%q with %d uses in %d bytes, %v; %d were expected", key, n, len(b), err, size)
+		}
+		for _, h := range got[:n] {
+			told[h]++
+		}
+	}
+	if len(told) < 10 || len(told) > 20 { // some have the same place
+		t.Errorf("%d of 20 were told", len(told))
+	}
+	for h, n := range told {
+		if n != 1 {
+			t.Errorf("%x was told %d times", h, n)
+		}
+	}
+	if u.pending != 0 {
+		t.Errorf("%d are left", u.pending)
+	}
+}
+
+// It is time to tell when something was used, and it was long ago that the server was
+// told.
+func TestUsesDue(t *testing.T) {
+	clock := new(handClock)
+	u := newUses(clock)
+	due := func() bool {
+		for range usesLook {
+			u.note(77)
+			if u.due() {
+				return true
+			}
+		}
+		return false
+	}
+	if due() {
+		t.Error("due at once")
+	}
+	*clock += handClock(usesWait + time.Microsecond)
+	if !due() {
+		t.Error("not due after a while")
+	}
+	u.appendTo(nil)
+	if due() {
+		t.Error("due again")
+	}
+	var nobody *uses
+	nobody.note(1)
+	if nobody.due() || len(nobody.appendTo(nil)) != nobody.size() {
+		t.Error("what is not there has something to tell")
+	}
+}
