@@ -21,7 +21,8 @@ type linkEntry struct {
 	off     int64
 	version uint64
 	length  int32
-	area    int32
+	area    int16
+	uses    uint16 // since it was added
 }
 
 // newLinkCache makes a cache for at least n links.
@@ -40,8 +41,8 @@ func keyed(hash uint64) uint64 { return max(hash, 1) }
 // choose by, and as good as any.
 func (c *linkCache) set(hash uint64) *linkSet { return &c.sets[hash&c.mask] }
 
-// find looks for the link of a hash.
-func (c *linkCache) find(hash uint64, l *store.Link) bool {
+// find looks for the link of a hash. uses is how often it was found.
+func (c *linkCache) find(hash uint64, l *store.Link) (uses uint16, ok bool) {
 	s := c.set(hash)
 	hash = keyed(hash)
 	for i := range s {
@@ -49,7 +50,7 @@ func (c *linkCache) find(hash uint64, l *store.Link) bool {
 			continue
 		}
 		if s[i].version == 0 {
-			return false
+			return 0, false
 		}
 		if i != 0 {
 			e := s[i]
@@ -58,9 +59,10 @@ func (c *linkCache) find(hash uint64, l *store.Link) bool {
 		}
 		e := &s[0]
 		l.Span.Area, l.Span.Off, l.Span.Len, l.Version = int(e.area), e.off, int(e.length), e.version
-		return true
+		e.uses++
+		return e.uses, true
 	}
-	return false
+	return 0, false
 }
 
 // add remembers a link, as the one used last.
@@ -75,7 +77,7 @@ func (c *linkCache) add(hash uint64, l store.Link) {
 		}
 	}
 	copy(s[1:last+1], s[:last])
-	s[0] = linkEntry{hash: hash, off: l.Span.Off, version: l.Version, length: int32(l.Span.Len), area: int32(l.Span.Area)}
+	s[0] = linkEntry{hash: hash, off: l.Span.Off, version: l.Version, length: int32(l.Span.Len), area: int16(l.Span.Area)}
 }
 
 // renew gives the link of a hash another version, if there is one.

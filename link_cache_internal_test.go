@@ -11,6 +11,11 @@ func linkOf(n uint64) store.Link {
 	return store.Link{Span: store.Span{Area: int(n % 3), Off: int64(8 * n), Len: int(n%100 + 1)}, Version: n + 1}
 }
 
+func found(c *linkCache, hash uint64, l *store.Link) bool {
+	_, ok := c.find(hash, l)
+	return ok
+}
+
 // What a cache finds is what was added last for that hash; what is used stays.
 func TestLinkCache(t *testing.T) {
 	c := newLinkCache(1000)
@@ -35,13 +40,13 @@ func TestLinkCache(t *testing.T) {
 		case i%3 == 0:
 			c.add(hash, linkOf(i))
 			model[hash] = linkOf(i)
-		case c.find(hash, &l) && l != model[hash]:
+		case found(c, hash, &l) && l != model[hash]:
 			t.Fatalf("%x: %+v instead of %+v", hash, l, model[hash])
 		}
 		if i == 0 {
 			c.add(hot, linkOf(7))
 			model[hot] = linkOf(7)
-		} else if i%2 == 0 && c.find(hot, &l) != (model[hot] != store.Link{}) {
+		} else if i%2 == 0 && found(c, hot, &l) != (model[hot] != store.Link{}) {
 			if _, ok := model[hot]; ok {
 				t.Fatalf("after %d: what is used all the time was forgotten", i)
 			}
@@ -54,16 +59,16 @@ func TestLinkCacheRenew(t *testing.T) {
 	c := newLinkCache(1)
 	var l store.Link
 	c.renew(5, 1)
-	if c.find(5, &l) {
+	if found(c, 5, &l) {
 		t.Errorf("%+v was never added", l)
 	}
 	c.add(5, linkOf(9))
 	c.renew(5, 0)
-	if c.find(5, &l) {
+	if found(c, 5, &l) {
 		t.Errorf("%+v of version 0", l)
 	}
 	c.renew(5, 33)
-	if want := linkOf(9); !c.find(5, &l) || l.Version != 33 || l.Span != want.Span {
+	if want := linkOf(9); !found(c, 5, &l) || l.Version != 33 || l.Span != want.Span {
 		t.Errorf("%+v", l)
 	}
 }

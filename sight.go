@@ -84,7 +84,11 @@ func (s *sight) takes(op command.Proc, hash uint64, n int) bool {
 	if s.links == nil {
 		return true
 	}
-	return s.links.find(hash, &s.link) && !s.uses.due()
+	uses, ok := s.links.find(hash, &s.link)
+	if ok && uses%usesNoted == 0 {
+		s.uses.note(hash)
+	}
+	return ok && !s.uses.due()
 }
 
 // full reports whether nothing can be looked for until an outcome was taken.
@@ -125,7 +129,6 @@ func (s *sight) next() (result []byte, ask, ok bool) {
 	switch {
 	case o == store.Found:
 		fence.Count(&s.seen, 1)
-		s.uses.note(q.hash)
 		return command.AppendTrailer(item.Value, item.Version, uint64(ttl), item.Flags), false, true
 	case q.op == opChase:
 		return command.AppendStatus(s.last[:0], command.Changed), false, true

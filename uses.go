@@ -7,6 +7,11 @@ import (
 	"github.com/remora-kv/remora/internal/command"
 )
 
+// usesNoted is one in how many uses of a link is remembered. The get that the link is of
+// was one that the server saw, and an item that is spared is moved, so that its link
+// leads nowhere and the next get is seen again: what is left to be told is little.
+const usesNoted = 64
+
 // uses remembers which keys were read without the server, to tell it when it is asked
 // for something else: so many different ones of the last as there is room for. A nil
 // *uses remembers nothing.
@@ -26,9 +31,9 @@ const (
 	usesTold = 8
 	usesRoom = 8*usesTold + 1
 	// usesWait is how long the server is not told, as long as items are read, and
-	// usesLook after how many reads there is a look at the clock.
+	// usesLook after how many that are noted there is a look at the clock.
 	usesWait = 10 * time.Millisecond
-	usesLook = 256
+	usesLook = 16
 )
 
 func newUses(clock fabric.Clock) *uses { return &uses{clock: clock, told: clock.Now()} }
@@ -50,7 +55,7 @@ func (u *uses) note(hash uint64) {
 
 // due reports whether the server is to be told now.
 func (u *uses) due() bool {
-	return u != nil && u.noted%usesLook == usesLook-1 && u.pending != 0 && u.clock.Now()-u.told > int64(usesWait)
+	return u != nil && u.pending != 0 && u.noted%usesLook == usesLook-1 && u.clock.Now()-u.told > int64(usesWait)
 }
 
 // appendTo appends some of the uses to a link request, and forgets them.

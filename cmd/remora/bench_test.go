@@ -43,7 +43,7 @@ func TestBenchPrintsATable(t *testing.T) {
 
 // benchKeys are the keys of a line, as DESIGN has them, and those that follow.
 const benchKeys = "batch client client_cpu_pct clients clock_ns cores dist engine errors fabric fetch_size get_pct goroutines " +
-	"key_size keys max_us mean_us misses ops ops_per_sec p50_us p95_us p999_us p99_us path poll prefetch retries samples seconds seed " +
+	"key_size keys links max_us mean_us misses ops ops_per_sec p50_us p95_us p999_us p99_us path poll prefetch recency retries samples seconds seed " +
 	"server_cpu_pct server_version theta timed_every trial value_size verbs_per_op window"
 
 func TestBenchPrintsNothingButJSON(t *testing.T) {
@@ -78,6 +78,8 @@ func TestBenchFlags(t *testing.T) {
 		"--path herd --window 4":         `"path":"herd","engine":"mica"`,
 		"--path herd,rfp --prefetch off": `"prefetch":"off"`,
 		"--prefetch off,on":              `"prefetch":"on"`,
+		"--links 100 --recency faa":      `"links":100,"recency":"faa"`,
+		"--path herd --links 100":        `"links":0,"recency":""`,
 		"--get-pct 99.5":                 `"get_pct":99.5`,
 		"--dist zipf --theta 0.5":        `"dist":"zipf","theta":0.5`,
 		"--key-size 20 --value-size 9":   `"key_size":20,"value_size":9`,
@@ -128,6 +130,8 @@ func TestMistakesInBenchGetExitCode2AndAdvice(t *testing.T) {
 		{"bench --server tcp://x:1 --cores 2", "has its own"},
 		{"bench --server tcp://x:1 --prefetch off", "has its own"},
 		{"bench --prefetch never", "on, off"},
+		{"bench --recency never", "batched, faa, sampled, none"},
+		{"bench --links -1", "--links"},
 	} {
 		code, out, errOut := runCmd(t, strings.Fields(tc.args)...)
 		if code != exitUsage || out != "" || !strings.Contains(errOut, tc.want) || !strings.Contains(errOut, "--help'") {
