@@ -98,7 +98,7 @@ func (d *dialer) addHerd(ctx context.Context, cfg *config, conn *coreConn, known
 
 // greet says hello on a connection that nobody else uses.
 func greet(ctx context.Context, conn *coreConn, path Path) (*command.Welcome, error) {
-	if err := conn.Send(&driver.Message{Proc: uint16(command.Hello), Head: command.AppendHello(nil)}); err != nil {
+	if err := conn.Send(&driver.Message{Proc: uint16(command.Hello), Class: uint8(command.Hello), Head: command.AppendHello(nil)}); err != nil {
 		return nil, err
 	}
 	conn.Flush()

@@ -191,8 +191,8 @@ func (s *Session) laneOf(key string) *sessionLane {
 // over reports whether the session or its client was closed.
 func (s *Session) over() bool { return s.closed || s.client.closed.Load() }
 
-// class is what all operations of a session are to the path below: they take
-// about the same time, and a batch may mix them.
+// class is what all operations on keys are to the path below: they take about the
+// same time, and a batch may mix them.
 const class = uint8(command.Get)
 
 // defaultDirect is the longest message that fits a frame of the usual size.

@@ -5,6 +5,9 @@ import "time"
 // Message is a call: the argument of a procedure is Head and, behind it, Body.
 type Message struct {
 	Proc uint16
+	// Class is of calls that take about the same time: a connection with batches puts
+	// only calls of one class together.
+	Class uint8
 	// Hint is a hash of what the call is about, for connections that tell the server
 	// ahead.
 	Hint       uint64
