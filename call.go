@@ -62,7 +62,7 @@ func (c *Client) do(ctx context.Context, op command.Proc, key string, req, value
 			}
 			continue
 		}
-		result, err := conn.Call(ctx, driver.Message{Proc: uint16(op), Class: class, Hint: hash, Head: req, Body: value}, out)
+		result, err := conn.Call(ctx, &driver.Message{Proc: uint16(op), Class: class, Hint: hash, Head: req, Body: value}, out)
 		if err == nil {
 			switch refusal(result[base:]) {
 			case command.WrongCore:
@@ -162,7 +162,7 @@ func (c *Client) remap(ctx context.Context, op command.Proc, l *link, conn *call
 	if c.link.Load() != l {
 		return nil // somebody did
 	}
-	text, err := conn.Call(ctx, driver.Message{Proc: uint16(command.Hello), Class: uint8(command.Hello), Head: command.AppendHello(nil)}, nil)
+	text, err := conn.Call(ctx, &driver.Message{Proc: uint16(command.Hello), Class: uint8(command.Hello), Head: command.AppendHello(nil)}, nil)
 	if err != nil {
 		return c.lost(op, false, err)
 	}
@@ -215,7 +215,7 @@ func (c *Client) askCore(ctx context.Context, l *link, core int, op command.Proc
 			}
 			continue
 		}
-		result, err := conn.Call(ctx, driver.Message{Proc: uint16(op), Class: uint8(op), Head: req}, nil)
+		result, err := conn.Call(ctx, &driver.Message{Proc: uint16(op), Class: uint8(op), Head: req}, nil)
 		if err == nil {
 			body, status, bad := command.ParseStatus(result)
 			switch {

@@ -30,10 +30,7 @@ func (c *Client) GetInto(ctx context.Context, key string, dst []byte) (Item, err
 	if err := checkKey(key); err != nil {
 		return Item{}, err
 	}
-	r := newRequest()
-	r.b = append(r.b, key...)
-	result, err := c.do(ctx, command.Get, key, r.b, nil, dst)
-	r.free()
+	result, err := c.do(ctx, command.Get, key, view(key), nil, dst)
 	if err != nil {
 		return Item{}, err
 	}

@@ -90,7 +90,7 @@ func (c *Client) startAll(ctx context.Context, keys []string, fail func(string, 
 		at := len(text)
 		text = append(text, key...)
 		m := driver.Message{Proc: uint16(command.Get), Class: class, Hint: hash, Head: text[at:len(text):len(text)]}
-		calls = append(calls, multiCall{key, conn.Go(m, nil)})
+		calls = append(calls, multiCall{key, conn.Go(&m, nil)})
 	}
 	return calls, late
 }

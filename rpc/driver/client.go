@@ -30,18 +30,25 @@ type Client struct {
 	first   int
 	count   int
 	woken   int // callers whose calls have ended since the driver yielded
+	heeded  int // of sent and waiting, how many were looked at by heed
 	more    func() bool
 }
 
 // Pending is a call on its way.
+//
+// What is touched when its result comes is together: with a thousand of them all of
+// that comes from afar.
 type Pending struct {
-	client  *Client
+	client *Client
+	state  atomic.Uint32
+	parked atomic.Bool     // the caller waits for the signal
+	heeded bool            // the driver looks after end
+	signal chan struct{}   // done, or: drive
+	end    <-chan struct{} // of the caller's context
+	out    []byte
+	err    error
+
 	message Message
-	out     []byte
-	err     error
-	state   atomic.Uint32
-	parked  atomic.Bool   // the caller waits for the signal
-	signal  chan struct{} // done, or: drive
 }
 
 // The states of a call. While it is busy the driver reads its argument or writes
@@ -67,15 +74,17 @@ var pendings = sync.Pool{New: func() any { return &Pending{signal: make(chan str
 // The message may be used again when Call returns. The error is an *rpc.Error when the
 // handler failed; that of ctx when its time is over; otherwise the connection is over.
 // Unless the error is rpc.ErrNotSent too, the call may have been served or not.
-func (c *Client) Call(ctx context.Context, m Message, out []byte) ([]byte, error) {
+func (c *Client) Call(ctx context.Context, m *Message, out []byte) ([]byte, error) {
 	p, _ := pendings.Get().(*Pending)
-	p.client, p.message, p.out, p.err = c, m, out, nil
+	p.client, p.out, p.err = c, out, nil
+	p.heeded, p.end = true, ctx.Done()
+	p.message.set(m)
 	p.state.Store(stateQueued)
 	c.submit(p)
 	err := p.wait(ctx)
 	out = p.out
 	if p.state.Load() == stateDone {
-		p.message, p.out = Message{}, nil
+		p.out, p.end = nil, nil
 		pendings.Put(p)
 	}
 	return out, err
@@ -83,8 +92,8 @@ func (c *Client) Call(ctx context.Context, m Message, out []byte) ([]byte, error
 
 // Go starts a call and returns at once. The result is had from Wait, which must
 // be called. The message must stay as it is until Wait returns.
-func (c *Client) Go(m Message, out []byte) *Pending {
-	p := &Pending{client: c, message: m, out: out, signal: make(chan struct{}, 1)}
+func (c *Client) Go(m *Message, out []byte) *Pending {
+	p := &Pending{client: c, message: *m, out: out, signal: make(chan struct{}, 1)}
 	c.submit(p)
 	if c.token.CompareAndSwap(false, true) {
 		c.advance()
@@ -150,7 +159,7 @@ func (p *Pending) wait(ctx context.Context) error {
 		} else {
 			p.park(ctx)
 		}
-		if ctx.Err() != nil && p.abandon(&queued) {
+		if p.state.Load() != stateDone && ctx.Err() != nil && p.abandon(&queued) {
 			// It may have been this caller's turn to drive.
 			if c.token.CompareAndSwap(false, true) {
 				c.release()
@@ -172,9 +181,13 @@ func (p *Pending) park(ctx context.Context) {
 	c.parked.Add(1)
 	// Who released the token before it could see this one parked looks again.
 	if c.token.Load() && p.state.Load() != stateDone {
-		select {
-		case <-p.signal:
-		case <-ctx.Done():
+		if p.heeded {
+			<-p.signal
+		} else {
+			select {
+			case <-p.signal:
+			case <-ctx.Done():
+			}
 		}
 	}
 	p.parked.Store(false)
@@ -210,8 +223,10 @@ func (c *Client) drive(ctx context.Context, p *Pending) {
 			return
 		}
 		if c.yield() {
+			c.heed(heedBusy)
 			continue
 		}
+		c.heed(heedIdle)
 		c.asleep.Store(true)
 		if !c.news.Load() {
 			c.conn.WaitMore(c.more, driveNap)
@@ -266,6 +281,7 @@ func (c *Client) sendWaiting() {
 			break
 		}
 		n++
+		p.message.Head, p.message.Body = nil, nil // they are the caller's again
 		if err != nil {
 			p.finish(nil, err)
 			continue
@@ -298,8 +314,13 @@ func (c *Client) pop() *Pending {
 	return p
 }
 
+// turn is after how many results a driver lets their callers go on. Were it to take
+// all that there are, nothing would be on its way while the callers make their next
+// calls, and the server would go to sleep.
+const turn = 32
+
 func (c *Client) takeResults() {
-	for c.count != 0 {
+	for n := 0; n < turn && c.count != 0; n++ {
 		data, err, ok := c.conn.Next()
 		if !ok {
 			return

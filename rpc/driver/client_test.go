@@ -106,7 +106,7 @@ func TestCallers(t *testing.T) {
 					go cancel()
 				}
 				head, body := fmt.Appendf(nil, "caller %d ", i), fmt.Appendf(nil, "call %d", n)
-				got, err := c.Call(ctx, driver.Message{Head: head, Body: body}, []byte("> "))
+				got, err := c.Call(ctx, &driver.Message{Head: head, Body: body}, []byte("> "))
 				gone := ctx.Err() != nil
 				cancel()
 				want := fmt.Sprintf("> caller %d call %d", i, n)
@@ -131,14 +131,14 @@ func TestCallers(t *testing.T) {
 func TestEnds(t *testing.T) {
 	conn := &echo{window: 1, polls: 1 << 60}
 	c := driver.New(conn)
-	if _, err := c.Call(context.Background(), driver.Message{}, nil); !errors.Is(err, rpc.ErrTooLarge) {
+	if _, err := c.Call(context.Background(), &driver.Message{}, nil); !errors.Is(err, rpc.ErrTooLarge) {
 		t.Errorf("a call that is too large: %v", err)
 	}
-	sent := c.Go(driver.Message{Head: []byte("sent")}, nil)
-	waits := c.Go(driver.Message{Head: []byte("waits")}, nil)
+	sent := c.Go(&driver.Message{Head: []byte("sent")}, nil)
+	waits := c.Go(&driver.Message{Head: []byte("waits")}, nil)
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if _, err := c.Call(ctx, driver.Message{Head: []byte("given up")}, nil); !errors.Is(err, rpc.ErrNotSent) {
+	if _, err := c.Call(ctx, &driver.Message{Head: []byte("given up")}, nil); !errors.Is(err, rpc.ErrNotSent) {
 		t.Errorf("a call that was given up: %v", err)
 	}
 	conn.Disconnect()
@@ -149,8 +149,48 @@ func TestEnds(t *testing.T) {
 		t.Errorf("a call that was not: %v", err)
 	}
 	_ = c.Close()
-	if _, err := c.Call(context.Background(), driver.Message{Head: []byte("late")}, nil); !errors.Is(err, rpc.ErrNotSent) {
+	if _, err := c.Call(context.Background(), &driver.Message{Head: []byte("late")}, nil); !errors.Is(err, rpc.ErrNotSent) {
 		t.Errorf("a call after Close: %v", err)
+	}
+}
+
+// A caller that is parked, while another one drives, gives up when its context ends,
+// whether its call was sent or waits for room (D6).
+func TestParkedCallersGiveUp(t *testing.T) {
+	c := driver.New(&echo{window: 2, polls: 1 << 60})
+	driving := make(chan error, 1)
+	go func() {
+		_, err := c.Call(context.Background(), &driver.Message{Head: []byte("drives")}, nil)
+		driving <- err
+	}()
+	ctx, cancel := context.WithCancel(context.Background())
+	errs := make(chan error, 300)
+	for range cap(errs) {
+		go func() {
+			_, err := c.Call(ctx, &driver.Message{Head: []byte("parks")}, nil)
+			errs <- err
+		}()
+	}
+	runtime.Gosched()
+	cancel()
+	unsent := 0
+	for range cap(errs) {
+		err := <-errs
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("a caller whose context has ended: %v", err)
+		}
+		if errors.Is(err, rpc.ErrNotSent) {
+			unsent++
+		}
+	}
+	if unsent < cap(errs)-2 {
+		t.Errorf("%d of %d calls were not sent, and there was room for 2", unsent, cap(errs))
+	}
+	if err := c.Close(); err != nil {
+		t.Error(err)
+	}
+	if err := <-driving; err == nil {
+		t.Error("a call without an answer succeeded")
 	}
 }
 
@@ -160,7 +200,7 @@ func TestCloseWhileOthersWait(t *testing.T) {
 	errs := make(chan error, 4)
 	for range cap(errs) {
 		go func() {
-			_, err := c.Call(context.Background(), driver.Message{Head: []byte("for ever")}, nil)
+			_, err := c.Call(context.Background(), &driver.Message{Head: []byte("for ever")}, nil)
 			errs <- err
 		}()
 	}

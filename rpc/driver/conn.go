@@ -14,6 +14,13 @@ type Message struct {
 	Head, Body []byte
 }
 
+// set is an assignment, field by field: what was written in words is slow to read in
+// larger pieces.
+func (m *Message) set(from *Message) {
+	m.Proc, m.Class, m.Hint = from.Proc, from.Class, from.Hint
+	m.Head, m.Body = from.Head, from.Body
+}
+
 // Conn is a connection as a Client drives it: from one goroutine at a time (D1), but for
 // Wake and Disconnect, which come from any.
 type Conn interface {

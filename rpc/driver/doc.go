@@ -26,8 +26,13 @@
 //	    states busy and abandoned exclude each other.
 //	D5  A call ends once: with its result, with what ended the connection, or given up. It
 //	    is rpc.ErrNotSent exactly if it never was put into the connection.
+//	D6  A caller of Call that is parked waits for its signal alone; whoever drives looks at
+//	    the contexts of such callers, in turn.
 //
 // # Why not otherwise
+//
+// A caller that waits for its signal and the end of its context takes the lock of two
+// channels, one of which is often that of all callers.
 //
 // A goroutine that owns the connection costs two switches for each call. A lock around
 // the connection would be held while its owner waits for the network, so that others

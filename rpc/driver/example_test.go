@@ -15,7 +15,7 @@ func Example() {
 	results := make([][]byte, 2)
 	for i := range results {
 		wg.Go(func() {
-			results[i], _ = c.Call(context.Background(), driver.Message{Head: fmt.Append(nil, "call ", i)}, nil)
+			results[i], _ = c.Call(context.Background(), &driver.Message{Head: fmt.Append(nil, "call ", i)}, nil)
 		})
 	}
 	wg.Wait()

@@ -48,18 +48,18 @@ func (c *Client) Conn() *Conn { return c.conn }
 // otherwise the connection is over. Unless the error is rpc.ErrNotSent too, the
 // call may have been served or not.
 func (c *Client) Call(ctx context.Context, proc uint16, arg, out []byte) ([]byte, error) {
-	return c.client.Call(ctx, driver.Message{Proc: proc, Class: uint8(proc), Head: arg}, out)
+	return c.client.Call(ctx, &driver.Message{Proc: proc, Class: uint8(proc), Head: arg}, out)
 }
 
 // CallGather is Call with the argument that is head and, behind it, body.
 func (c *Client) CallGather(ctx context.Context, proc uint16, head, body, out []byte) ([]byte, error) {
-	return c.client.Call(ctx, driver.Message{Proc: proc, Class: uint8(proc), Head: head, Body: body}, out)
+	return c.client.Call(ctx, &driver.Message{Proc: proc, Class: uint8(proc), Head: head, Body: body}, out)
 }
 
 // Go starts a call and returns at once. The result is had from Wait, which must
 // be called. arg must stay as it is until Wait returns.
 func (c *Client) Go(proc uint16, arg, out []byte) *Pending {
-	return c.client.Go(driver.Message{Proc: proc, Class: uint8(proc), Head: arg}, out)
+	return c.client.Go(&driver.Message{Proc: proc, Class: uint8(proc), Head: arg}, out)
 }
 
 // Close ends the connection; calls without a result fail.
