@@ -59,7 +59,7 @@
 // compared all at once.
 //
 // Who hints at items has their entries found before they are got. A table keeps these
-// leads until the next call that may change something, so that Get compares the key
+// leads until the next call that may move or remove an item, so that Get compares the key
 // and need not search.
 //
 // The index has a line for every 65/8 items, 7.9 bytes for each of them, counted

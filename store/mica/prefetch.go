@@ -11,7 +11,7 @@ func (t *Table) PrefetchIndex(hash uint64) {
 }
 
 // lead is where PrefetchItems came across an item that may be the one of a hash: the
-// next Get need not look for it again, if nothing was changed since (M2).
+// next Get need not look for it again, if no item was moved or removed since (M2).
 type lead struct {
 	hash     uint32 // upper half
 	position uint32 // 0 for none

@@ -10,7 +10,7 @@ func (t *Table) Put(k store.Key, e store.Entry, c store.Condition, now int64) (u
 	// An entry under any other hash could not be found again when its item is
 	// evicted, and would refer to whatever comes there (M2).
 	k.Hash = t.hash(k.Bytes)
-	t.began()
+	t.got = 0
 	s := t.find(k.Hash, k.Bytes)
 	if err := c.Met(t.presentVersion(s, now)); err != nil {
 		return 0, err
@@ -34,11 +34,13 @@ func (t *Table) Put(k store.Key, e store.Entry, c store.Condition, now int64) (u
 func (t *Table) store(d *draft, s slot, now int64) bool {
 	switch {
 	case s.at != 0 && t.mayOverwrite(s.at, d):
-		t.replace(d, s, now)
+		t.replace(d, s, now) // no item has gone or moved: leads are as good as before
 		return true
 	case t.keeping:
+		t.changes++
 		return t.keep(d, s, now)
 	default:
+		t.changes++
 		return t.cache(d, s, now)
 	}
 }

@@ -30,7 +30,7 @@ type Table struct {
 	leads  [leadCount]lead
 
 	got     int    // the item that was got or put last, for LinkOf
-	changes uint64 // calls that may have changed something
+	changes uint64 // calls that may have moved or removed items
 	leadsAt uint64 // how many there were when the leads were found
 
 	granule  int
