@@ -26,23 +26,22 @@ func (sh *shard) link(c *rpc.Call, arg, out []byte) ([]byte, error) {
 	if err := sh.reader.Read(k, now, &sh.item); err != nil {
 		return command.AppendStatus(out, statusOf(err)), nil
 	}
-	return sh.linked(c, k, sh.ttl(now), out)
+	return sh.linked(c, k, now, out)
 }
 
 // linked returns the item that was read last, with its place. What does not fit a frame
 // is not read by a link, and has none.
-func (sh *shard) linked(c *rpc.Call, k store.Key, ttl uint64, out []byte) ([]byte, error) {
+func (sh *shard) linked(c *rpc.Call, k store.Key, now int64, out []byte) ([]byte, error) {
 	item := &sh.item
 	if len(item.Value)+command.PlacedSize > cap(out)-len(out) {
-		c.After = command.AppendTrailer(sh.trailer[:0], item.Version, ttl, item.Flags)
-		return item.Value, nil // it is where it is until the partition changes
+		return sh.apart(c, now), nil
 	}
-	out = append(out, item.Value...)
 	if sh.linker != nil {
 		if l, ok := sh.linker.LinkOf(k); ok && l.Span.Off <= command.MaxPlaceOff {
 			place := command.Place{Off: uint64(l.Span.Off), Len: uint32(l.Span.Len), Area: uint8(l.Span.Area)}
-			return command.AppendPlaced(command.AppendPlace(out, &place), item.Version, ttl, item.Flags), nil
+			out = command.AppendPlace(append(out, item.Value...), &place)
+			return command.AppendPlaced(out, item.Version, sh.left(now), item.Flags), nil
 		}
 	}
-	return command.AppendTrailer(out, item.Version, ttl, item.Flags), nil
+	return sh.appendItem(out, now), nil
 }

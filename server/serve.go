@@ -132,7 +132,12 @@ func (sh *shard) key(c *rpc.Call, b []byte) (store.Key, bool) {
 	} else {
 		k.Hash = sh.seed.Hash(b)
 	}
-	return k, len(sh.server.shards) == 1 || store.PartitionOf(k.Hash, len(sh.server.shards)) == sh.index
+	return k, sh.owns(k.Hash)
+}
+
+// owns reports whether keys of a hash belong here (V2).
+func (sh *shard) owns(hash uint64) bool {
+	return len(sh.server.shards) == 1 || store.PartitionOf(hash, len(sh.server.shards)) == sh.index
 }
 
 // now is the time in milliseconds since the epoch.
@@ -158,20 +163,31 @@ func (sh *shard) get(c *rpc.Call, key, out []byte) ([]byte, error) {
 		return command.AppendStatus(out, command.WrongCore), nil
 	}
 	now := sh.now(c)
-	item := &sh.item
-	if err := sh.reader.Read(k, now, item); err != nil {
+	if err := sh.reader.Read(k, now, &sh.item); err != nil {
 		return command.AppendStatus(out, statusOf(err)), nil
 	}
-	ttl := sh.ttl(now)
-	if len(item.Value)+command.FoundSize > cap(out)-len(out) {
-		c.After = command.AppendTrailer(sh.trailer[:0], item.Version, ttl, item.Flags)
-		return item.Value, nil // it is where it is until the partition changes
+	if len(sh.item.Value)+command.FoundSize > cap(out)-len(out) {
+		return sh.apart(c, now), nil
 	}
-	return command.AppendTrailer(append(out, item.Value...), item.Version, ttl, item.Flags), nil
+	return sh.appendItem(out, now), nil
 }
 
-// ttl is how long the item that was read last will be there, 0 for without end.
-func (sh *shard) ttl(now int64) uint64 {
+// appendItem appends the result of a get, of the item that was read last.
+func (sh *shard) appendItem(out []byte, now int64) []byte {
+	item := &sh.item
+	return command.AppendTrailer(append(out, item.Value...), item.Version, sh.left(now), item.Flags)
+}
+
+// apart is the same where the result does not fit: the value is where it is until the
+// partition changes.
+func (sh *shard) apart(c *rpc.Call, now int64) []byte {
+	item := &sh.item
+	c.After = command.AppendTrailer(sh.trailer[:0], item.Version, sh.left(now), item.Flags)
+	return item.Value
+}
+
+// left is the time to live of the item that was read last.
+func (sh *shard) left(now int64) uint64 {
 	if sh.item.Expires == 0 {
 		return 0
 	}

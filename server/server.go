@@ -72,7 +72,7 @@ func (s *Server) start() error {
 		return err
 	}
 	cfg := rfp.ServerConfig{
-		Device: s.devices[0], Others: s.devices[1:], Serve: s.serve, Expect: s.hints(),
+		Device: s.devices[0], Others: s.devices[1:], Serve: s.serve, Expect: s.hints(), ServeMany: s.serveMany,
 		Cores: s.cfg.Cores, CPUs: s.cfg.CPUs, Policy: s.cfg.Policy,
 		MaxMessage: s.cfg.MaxValue + command.MaxKey + command.PutSize + command.FoundSize,
 		MaxClients: s.cfg.MaxClients, Log: s.cfg.Log,

@@ -64,20 +64,25 @@ func (c *core) serveFrame(s *session, w wire.Word1, payload []byte) {
 // announce tells of the messages of a batch. What is no message is found out when
 // it is served.
 func (c *core) announce(payload []byte) {
-	n := 0
+	n, whole := 0, -1
 	for len(payload) != 0 && n < len(c.batch) {
 		entry, rest, marks, err := wire.NextEntry(payload)
 		if err != nil {
 			break
 		}
 		if payload = rest; marks != 0 {
-			entry = nil
+			if entry = nil; whole < 0 {
+				whole = n
+			}
 		}
 		c.batch[n] = entry
 		n++
 	}
 	c.server.cfg.Expect(c.index, c.batch[:n])
-	c.told = n
+	if c.told = n; whole < 0 {
+		whole = n
+	}
+	c.whole = whole
 }
 
 // halt keeps what is left of a frame until the client has taken results: so
@@ -102,10 +107,21 @@ func (c *core) proceed(s *session) {
 func (c *core) serveMessages(s *session, w wire.Word1, payload []byte) {
 	c.fill = 0
 	c.call.Core, c.call.Peer = c.index, s.peer
+	many := c.server.cfg.ServeMany != nil
 	for at := 1; len(payload) != 0; at++ {
 		if len(s.backlog) != 0 {
 			c.halt(s, w, payload)
 			return
+		}
+		if many && at <= c.told && at <= c.whole && len(s.partial) == 0 {
+			if n := c.serveMany(s, w.Class, at, int(w.Entries)); n != 0 {
+				payload = payload[c.lengthOf(at, n):]
+				w.Entries -= uint16(n)
+				if at += n - 1; s.gone {
+					return
+				}
+				continue
+			}
 		}
 		entry, rest, marks, err := wire.NextEntry(payload)
 		if err != nil || marks == wire.Failure {
@@ -189,11 +205,21 @@ func (c *core) result(s *session, class uint8, msg []byte) {
 	if c.fill != 0 && len(c.payloadOf(s))-c.fill < wire.EntryHeader+smallRoom {
 		c.flush(s, class, false)
 	}
-	frame := c.payloadOf(s)
-	out := frame[c.fill+wire.EntryHeader : c.fill+wire.EntryHeader : len(frame)]
 	fence.Count(&c.stats.calls, 1)
 	s.calls++
-	res, err := c.server.cfg.Serve(&c.call, msg, out)
+	res, err := c.server.cfg.Serve(&c.call, msg, c.room(s))
+	c.settle(s, class, res, err)
+}
+
+// room is where the next result goes, if it fits.
+func (c *core) room(s *session) []byte {
+	frame := c.payloadOf(s)
+	return frame[c.fill+wire.EntryHeader : c.fill+wire.EntryHeader : len(frame)]
+}
+
+// settle puts what a handler has returned into the frame.
+func (c *core) settle(s *session, class uint8, res []byte, err error) {
+	frame, out := c.payloadOf(s), c.room(s)
 	after := c.call.After
 	c.call.After = nil
 	if n := len(res) + len(after); err == nil && n > c.server.cfg.MaxMessage {

@@ -26,6 +26,16 @@ type Serve func(c *rpc.Call, msg, out []byte) ([]byte, error)
 // again.
 type Expect func(core int, batch [][]byte)
 
+// ServeMany serves messages of a batch that Expect was told of, from the first on, as
+// long as their results are short and it knows how to, and returns how many it has
+// served. c.Announced is the place of the first. A result is written into Room of the
+// frame, and counted by Add. The one of the message behind those that were served may
+// be long, which is then known too: it and c.After are used as what Serve returns.
+//
+// So messages that are alike are served in one go, without a call for each. Those that
+// are left are given to Serve, one of them, and what follows to ServeMany again.
+type ServeMany func(c *rpc.Call, batch [][]byte, out *Results) (served int, long []byte)
+
 // ExpectMost is of how many messages of a batch Expect is told.
 const ExpectMost = 64
 
@@ -39,8 +49,10 @@ type ServerConfig struct {
 	// Serve handles all messages. It runs on every core at the same time, one
 	// message at a time on each.
 	Serve Serve
-	// Expect, when not nil, is told of batches before they are served.
-	Expect Expect
+	// Expect, when not nil, is told of batches before they are served, and ServeMany,
+	// when not nil, serves what it can of those.
+	Expect    Expect
+	ServeMany ServeMany
 	// Cores is the number of cores; default 1. CPUs, when not empty, names the
 	// CPU of each.
 	Cores int
