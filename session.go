@@ -201,9 +201,7 @@ const defaultDirect = 2000
 // reserve returns room for a message of n bytes behind the procedure's number;
 // flat says that it is in memory of the session and has to be sent by send.
 func (s *Session) reserve(ln *sessionLane, op command.Proc, n int) (b []byte, flat bool, err error) {
-	if s.cfg.batch > 1 && ln.filling == 0 {
-		ln.mark = ln.conn.rfp.Stats().Frames
-	}
+	s.beginFrame(ln)
 	n += rpc.ProcSize
 	if n <= s.direct {
 		if b, err = ln.conn.reserve(op, s.hash, n); err == nil {
@@ -216,6 +214,13 @@ func (s *Session) reserve(ln *sessionLane, op command.Proc, n int) (b []byte, fl
 		s.direct = n - 1 // frames of this server are smaller
 	}
 	return append(s.scratch[:0], byte(op), byte(op>>8)), true, nil
+}
+
+// beginFrame notes what was sent before the operations that fill a batch.
+func (s *Session) beginFrame(ln *sessionLane) {
+	if s.cfg.batch > 1 && ln.filling == 0 {
+		ln.mark = ln.conn.rfp.Frames()
+	}
 }
 
 // commit ends the message that reserve began. One that is flat goes on with body.

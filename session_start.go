@@ -2,10 +2,12 @@ package remora
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/remora-kv/remora/fabric"
 	"github.com/remora-kv/remora/internal/command"
+	"github.com/remora-kv/remora/rpc"
 )
 
 // Result is how a started operation ended.
@@ -34,6 +36,13 @@ func (s *Session) StartGet(tag uint64, key string) error {
 	ln, err := s.open(command.Get, key)
 	if err != nil {
 		return err
+	}
+	if ln.conn.lane == nil && len(key) <= s.direct-rpc.ProcSize {
+		s.beginFrame(ln)
+		err = ln.conn.rfp.SendArg(class, uint16(command.Get), key)
+		if err == nil || !errors.Is(err, rpc.ErrTooLarge) {
+			return s.started(ln, command.Get, tag, err)
+		}
 	}
 	b, flat, err := s.reserve(ln, command.Get, len(key))
 	if err == nil {
@@ -232,7 +241,7 @@ func (s *Session) take(ln *sessionLane, r *Result) bool {
 // takeLost returns the result of an operation whose connection was lost.
 func (s *Session) takeLost(ln *sessionLane, r *Result, why error) {
 	// The frame that was being filled when nothing had been sent since never left.
-	sent := ln.count > ln.filling || ln.conn.rfp.Stats().Frames != ln.mark
+	sent := ln.count > ln.filling || ln.conn.rfp.Frames() != ln.mark
 	call := ln.pop()
 	s.pending--
 	if s.fault = faultSent; !sent {

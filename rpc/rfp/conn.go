@@ -104,7 +104,8 @@ type Conn struct {
 	// The frame being filled has number; answered are those whose answers have
 	// been taken whole.
 	number, answered  uint64
-	sendSlot, oldSlot int // of the frame being filled, and of the oldest without an answer
+	sendSlot, oldSlot int    // of the frame being filled, and of the oldest without an answer
+	frame             []byte // the payload of the frame being filled
 	fill, entries     int
 	class             uint8
 	opened            int64 // when Poll first found it waiting for more messages
@@ -248,6 +249,9 @@ func (c *Conn) MaxMessage() int { return int(c.welcome.MaxMessage) }
 
 // Err returns why the connection is over, nil while it is not.
 func (c *Conn) Err() error { return c.err }
+
+// Frames returns how many were sent: Stats().Frames, for who asks often.
+func (c *Conn) Frames() uint64 { return c.stats.frames.Load() }
 
 // Outstanding returns how many messages have no result yet.
 func (c *Conn) Outstanding() int { return c.calls }

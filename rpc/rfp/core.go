@@ -38,8 +38,8 @@ type core struct {
 
 	in      []byte // the request frame being served: a copy
 	batch   [ExpectMost][]byte
-	told    int    // messages of it that Expect was told of
-	whole   int    // of them, how many come before the first that is only a part
+	told    int // messages of it that Expect was told of
+	whole   int // of them, how many come before the first that is only a part
 	results Results
 	out     []byte // payload of the result frame being filled
 	fill    int

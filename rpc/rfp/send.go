@@ -1,6 +1,7 @@
 package rfp
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 
@@ -34,6 +35,31 @@ func (c *Conn) SendGather(class uint8, head, body []byte) error {
 	return c.Commit()
 }
 
+// SendArg is Send of a procedure's number and an argument behind it, which together fit
+// a frame. It is one step where Reserve and Commit are two.
+func (c *Conn) SendArg(class uint8, proc uint16, arg string) error {
+	n := rpc.ProcSize + len(arg)
+	if c.fill == 0 || class != c.class || n > c.rings.payload-c.fill-wire.EntryHeader || n > c.MaxMessage() || c.err != nil {
+		b, err := c.Reserve(class, n)
+		if err != nil {
+			return err
+		}
+		putArg(b, proc, arg)
+		return c.Commit()
+	}
+	// A frame that was begun has its slot.
+	b := c.frame[c.fill : c.fill+wire.EntryHeader+n]
+	wire.PutEntry(b, n, 0)
+	putArg(b[wire.EntryHeader:], proc, arg)
+	c.fill += len(b)
+	return c.Commit()
+}
+
+func putArg(b []byte, proc uint16, arg string) {
+	binary.LittleEndian.PutUint16(b, proc)
+	copy(b[rpc.ProcSize:], arg)
+}
+
 // Reserve returns n bytes of the frame being filled, to be filled with a message
 // of a class and sent by Commit. Errors are those of Send. A message must fit a
 // frame.
@@ -54,10 +80,10 @@ func (c *Conn) Reserve(class uint8, n int) ([]byte, error) {
 		return nil, rpc.ErrWindowFull
 	}
 	if c.fill == 0 {
-		c.class = class
+		at := c.stageAt() + wire.RequestHeader
+		c.class, c.frame = class, c.local.Bytes()[at:at+c.rings.payload]
 	}
-	at := c.stageAt() + wire.RequestHeader + c.fill
-	b := c.local.Bytes()[at : at+need : at+need]
+	b := c.frame[c.fill : c.fill+need : c.fill+need]
 	wire.PutEntry(b, n, 0)
 	c.fill += need
 	return b[wire.EntryHeader:], nil

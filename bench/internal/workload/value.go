@@ -80,14 +80,14 @@ func (v *Values) Fill(b []byte, index, stamp uint64) {
 // Check returns what is wrong with the value of a key; nil if nothing is.
 func (v *Values) Check(b []byte, index uint64) error {
 	if len(b) != v.size {
-		return fmt.Errorf("%w: %d bytes under key %d, want %d", ErrValue, len(b), index, v.size)
+		return v.lengthError(b, index)
 	}
 	key := keyWord(index)
 	if v.size < stamped {
 		return v.checkShort(b, index, key)
 	}
 	if got := binary.LittleEndian.Uint64(b); got != key {
-		return fmt.Errorf("%w: it is not that of key %d (%#x, want %#x)", ErrValue, index, got, key)
+		return v.keyError(got, index, key)
 	}
 	stamp := binary.LittleEndian.Uint64(b[word:])
 	base := key ^ mix(stamp)
@@ -97,13 +97,27 @@ func (v *Values) Check(b []byte, index uint64) error {
 		}
 	}
 	if v.tail < v.size {
-		var want [word]byte
-		binary.LittleEndian.PutUint64(want[:], base+uint64(v.tail))
-		if string(b[v.tail:]) != string(want[:v.size-v.tail]) {
-			return v.torn(index, v.tail)
-		}
+		return v.checkTail(b, index, base)
 	}
 	return nil
+}
+
+// checkTail checks the last word, or part of one.
+func (v *Values) checkTail(b []byte, index, base uint64) error {
+	var want [word]byte
+	binary.LittleEndian.PutUint64(want[:], base+uint64(v.tail))
+	if string(b[v.tail:]) != string(want[:v.size-v.tail]) {
+		return v.torn(index, v.tail)
+	}
+	return nil
+}
+
+func (v *Values) lengthError(b []byte, index uint64) error {
+	return fmt.Errorf("%w: %d bytes under key %d, want %d", ErrValue, len(b), index, v.size)
+}
+
+func (v *Values) keyError(got, index, key uint64) error {
+	return fmt.Errorf("%w: it is not that of key %d (%#x, want %#x)", ErrValue, index, got, key)
 }
 
 func (v *Values) torn(index uint64, at int) error {
