@@ -57,9 +57,13 @@ func IfVersion(version uint64) Condition {
 // checkKey refuses keys that no server takes.
 func checkKey(key string) error {
 	if len(key) > MaxKey {
-		return fmt.Errorf("%w: a key of %d bytes, the longest has %d: hash it", ErrTooLarge, len(key), MaxKey)
+		return longKey(key)
 	}
 	return nil
+}
+
+func longKey(key string) error {
+	return fmt.Errorf("%w: a key of %d bytes, the longest has %d: hash it", ErrTooLarge, len(key), MaxKey)
 }
 
 func checkVersion(version uint64) error {

@@ -135,10 +135,13 @@ func (s *Session) StartTouch(tag uint64, key string, ttl time.Duration) error {
 func (s *Session) open(op command.Proc, key string) (*sessionLane, error) {
 	ln := s.laneOf(key)
 	if ln.conn == nil {
-		return nil, s.lost(op, false, s.downReason())
+		return nil, s.down(op)
 	}
 	return ln, nil
 }
+
+// down is the error of an operation that has no connection.
+func (s *Session) down(op command.Proc) error { return s.lost(op, false, s.downReason()) }
 
 // started notes an operation that was started.
 func (s *Session) started(ln *sessionLane, op command.Proc, tag uint64, err error) error {
@@ -217,6 +220,12 @@ func (s *Session) PollInto(r *Result) bool {
 // take takes the next result of a lane that waits for some. r is zero, and stays
 // so when there is none.
 func (s *Session) take(ln *sessionLane, r *Result) bool {
+	if conn := ln.conn; conn.lane == nil && ln.stale == 0 {
+		if data, ok := conn.rfp.NextShort(); ok {
+			s.took(ln, r, data, nil)
+			return true
+		}
+	}
 	for {
 		data, err, ok := ln.conn.Next()
 		if !ok {
@@ -227,14 +236,19 @@ func (s *Session) take(ln *sessionLane, r *Result) bool {
 			return true
 		}
 		if ln.stale == 0 {
-			call := ln.pop()
-			s.pending--
-			if r.Tag = call.tag; err != nil || !read(call.op, data, r) {
-				r.Err = s.unusual(call.op, data, err)
-			}
+			s.took(ln, r, data, err)
 			return true
 		}
 		ln.stale--
+	}
+}
+
+// took makes the result of the oldest operation of what has come for it.
+func (s *Session) took(ln *sessionLane, r *Result, data []byte, err error) {
+	call := ln.pop()
+	s.pending--
+	if r.Tag = call.tag; err != nil || !read(call.op, data, r) {
+		r.Err = s.unusual(call.op, data, err)
 	}
 }
 
