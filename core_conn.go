@@ -36,6 +36,9 @@ type coreConn struct {
 	asked queries // what rfp has on its way beside sight
 }
 
+// bare reports whether there is nothing beside rfp.
+func (c *coreConn) bare() bool { return c.lane == nil && c.sight == nil }
+
 // reserve returns room for n bytes of a message, which commit sends. hash is that of
 // the key.
 func (c *coreConn) reserve(op command.Proc, hash uint64, n int) ([]byte, error) {

@@ -37,7 +37,7 @@ func (s *Session) StartGet(tag uint64, key string) error {
 	if err != nil {
 		return err
 	}
-	if ln.conn.lane == nil && len(key) <= s.direct-rpc.ProcSize {
+	if ln.conn.bare() && len(key) <= s.direct-rpc.ProcSize {
 		s.beginFrame(ln)
 		err = ln.conn.rfp.SendArg(class, uint16(command.Get), key)
 		if err == nil || !errors.Is(err, rpc.ErrTooLarge) {
@@ -220,7 +220,7 @@ func (s *Session) PollInto(r *Result) bool {
 // take takes the next result of a lane that waits for some. r is zero, and stays
 // so when there is none.
 func (s *Session) take(ln *sessionLane, r *Result) bool {
-	if conn := ln.conn; conn.lane == nil && ln.stale == 0 {
+	if conn := ln.conn; conn.bare() && ln.stale == 0 {
 		if data, ok := conn.rfp.NextShort(); ok {
 			s.took(ln, r, data, nil)
 			return true
