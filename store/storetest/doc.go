@@ -70,6 +70,26 @@
 // refused when half of the memory (Engine.Fill) is in use, or when it takes an
 // eighth of it in one piece. Check may allocate.
 //
+// # Engines that clients read
+//
+// RunExport has the cases of store.Exporter and store.Finder, for an engine that says
+// how a Finder is made (Engine.NewFinder). A case looks for keys as a client does: it
+// copies the spans that the Finder asks for out of the areas (internal/fence) and gives
+// them to it. What is Found must have been there since Start, all of it; what is Missing
+// must not have been there at some time since then; a search has an end (Engine.Spans);
+// and while nothing changes, none may end in Ask (Engine.Asks). The bytes that the
+// Finder is given are
+//
+//	E2/after-each-call, E2/all-items   those of a partition that stands still
+//	E1/between-steps, E2/misses        read before and after any change
+//	E1/torn                            half as before a change and half as after it
+//	E1/hammer                          read while another goroutine writes
+//	E1/flips, E1/foreign, E1/garbage   with flipped bits, of another key, any
+//	E1/layout                          those of another layout than it believes
+//
+// A test of this package runs them on a toy with one flaw after another, and sees that
+// each case notices one.
+//
 // # Programs
 //
 // The model cases and the fuzzer play programs: any bytes mean a configuration

@@ -37,6 +37,20 @@ type Engine struct {
 	// Refill is the share of the first fill that is reached again after many
 	// rounds of fill, delete half, fill with other sizes. 0 means 0.5.
 	Refill float64
+
+	// MaxKey and MaxValue are limits of the engine below those of the contract: what
+	// is longer is ErrTooLarge. 0 means that it has none.
+	MaxKey, MaxValue int
+
+	// NewFinder makes the client's half of an engine whose partitions are
+	// store.Exporters. RunExport needs it.
+	NewFinder func(layout []byte) (store.Finder, error)
+
+	// Spans is how many spans a search may ask for at most. 0 means 64.
+	Spans int
+
+	// Asks is the share of searches that may end in Ask though nothing changes.
+	Asks float64
 }
 
 // Run checks an engine against the contract.
@@ -74,6 +88,13 @@ func (e *Engine) fill() float64 {
 		return 0.5
 	}
 	return e.Fill
+}
+
+func (e *Engine) spans() int {
+	if e.Spans == 0 {
+		return 64
+	}
+	return e.Spans
 }
 
 func (e *Engine) refill() float64 {

@@ -36,7 +36,7 @@ func contract(t *testing.T) (text string, numbers []string) {
 		t.Fatalf("no sources of package store: %v", err)
 	}
 	var words []string
-	number := regexp.MustCompile(`^(//\s+)(S\d+) `)
+	number := regexp.MustCompile(`^(//\s+)([SE]\d+) `)
 	for _, f := range files {
 		if strings.HasSuffix(f, "_test.go") {
 			continue
@@ -69,7 +69,7 @@ func TestRules(t *testing.T) {
 		t.Fatalf("found invariants %v only", numbers)
 	}
 	names, cited := map[string]bool{}, map[string]bool{}
-	for _, c := range allCases() {
+	for _, c := range join(allCases(), exportCases()) {
 		if names[c.name] {
 			t.Errorf("two cases are called %s", c.name)
 		}

@@ -150,7 +150,23 @@ func (tb *table) putAsIs(k store.Key, e store.Entry, c store.Condition) (uint64,
 }
 
 func (tb *table) tooLarge(r *record) bool {
-	return len(r.key) > store.MaxKey || len(r.value) > tb.cfg.MaxValue
+	return len(r.key) > tb.maxKey() || len(r.value) > tb.maxValue()
+}
+
+// maxKey is the length of the longest key that the engine takes.
+func (tb *table) maxKey() int {
+	if tb.engine.MaxKey > 0 {
+		return tb.engine.MaxKey
+	}
+	return store.MaxKey
+}
+
+// maxValue is the length of the longest value that the partition takes.
+func (tb *table) maxValue() int {
+	if tb.engine.MaxValue > 0 {
+		return min(tb.engine.MaxValue, tb.cfg.MaxValue)
+	}
+	return tb.cfg.MaxValue
 }
 
 // stored takes a successful Put into the model.
@@ -158,7 +174,7 @@ func (tb *table) stored(r *record, expires int64) {
 	tb.Helper()
 	if tb.tooLarge(r) {
 		tb.Fatalf("Put took a key of %d and a value of %d bytes; the limits are %d and %d",
-			len(r.key), len(r.value), store.MaxKey, tb.cfg.MaxValue)
+			len(r.key), len(r.value), tb.maxKey(), tb.maxValue())
 	}
 	if r.version <= tb.model.last || r.version > store.MaxVersion {
 		tb.Fatalf("Put of key %s gave version %d after %d; the first is above %d, the last is %d",

@@ -1,0 +1,86 @@
+package storetest
+
+import (
+	"errors"
+
+	"github.com/remora-kv/remora/internal/fence"
+	"github.com/remora-kv/remora/store"
+)
+
+func wordCases() []*testCase {
+	return join(
+		both("E1/touch", ruleWord, touchWord),
+		both("E1/writable", "Those from Arena.Export(ReadWriteForOthers) can be added to by clients.", scribbledAreas),
+	)
+}
+
+// touchWord adds to the words of items: any numbers, until they wrap around. The items
+// stay as they are, for Finders, for the engine and for Check.
+func touchWord(t *trial) {
+	x := t.openExport()
+	random := t.random(0)
+	for range t.times(3000) {
+		key := exportKey(random.IntN(crowd))
+		x.change(random, key)
+		s := x.start(key)
+		if s.finish() != store.Found {
+			continue
+		}
+		span, ok := s.f.Touch()
+		if !ok {
+			t.skip("the engine has no words to be touched")
+		}
+		if s.span = span; span.Len != 8 {
+			t.Fatalf("Touch returns a word of %d bytes", span.Len)
+		}
+		mem := s.memory()
+		if !writable(x.ex.Areas[span.Area]) {
+			t.Fatalf("Touch returns a word in an area that clients can only read")
+		}
+		fence.Word(mem, 0).Add(random.Uint64() >> random.IntN(64))
+		x.find(key)
+	}
+	x.sync()
+}
+
+// scribbledAreas has clients write anything into the areas that they may write. The
+// engine goes on: what it returns is right, or the item is lost.
+func scribbledAreas(t *trial) {
+	x := t.openExport()
+	random := t.random(0)
+	put := map[string][]byte{}
+	for _, a := range x.ex.Areas {
+		if !writable(a) {
+			continue
+		}
+		for range t.times(3000) {
+			for range random.IntN(20) {
+				fillers[random.IntN(len(fillers))](x, a.Bytes()[random.IntN(a.Size()/8)*8:][:8], random)
+			}
+			key := exportKey(random.IntN(crowd))
+			k := store.Key{Hash: x.hash(key), Bytes: key}
+			switch e := x.entry(random); random.IntN(8) {
+			case 0:
+				_ = x.p.Delete(k, store.Always(), 0)
+				delete(put, string(key))
+			case 1:
+				_ = x.p.Touch(k, 0, 0)
+			case 2, 3, 4:
+				if _, err := x.p.Put(k, e, store.Always(), 0); err == nil {
+					put[string(key)] = e.Value
+				}
+			default:
+				item, err := x.p.Get(k, 0)
+				want, ok := put[string(key)]
+				if err == nil && (!ok || string(item.Value) != string(want)) {
+					t.Fatalf("after a client wrote into an area, Get of key %s returns %s, not %s", short(key), short(item.Value), short(want))
+				}
+			}
+			if err := x.p.Check(); err != nil && !errors.Is(err, store.ErrCorrupt) {
+				t.Fatalf("Check: %v", err)
+			}
+		}
+		x.p.Each(0, func(store.Key, store.Item) bool { return true })
+	}
+	x.drop()
+}

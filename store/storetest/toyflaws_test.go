@@ -1,0 +1,102 @@
+package storetest
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/remora-kv/remora/store"
+)
+
+// toyEngine is the toy with a flaw.
+func toyEngine(flaw toyFlaw) Engine {
+	return Engine{
+		Name: "toy",
+		New:  func(cfg store.Config) (store.Partition, error) { return newToy(cfg, flaw) },
+		NewFinder: func(layout []byte) (store.Finder, error) {
+			f, err := newToyFinder(layout, flaw)
+			if err != nil {
+				return nil, err
+			}
+			return f, nil
+		},
+		MaxValue: 1000,
+	}
+}
+
+// TestToy runs the suite on toys without a flaw.
+func TestToy(t *testing.T) {
+	t.Run("stays", func(t *testing.T) { RunExport(t, toyEngine(toyFlaw{})) })
+	t.Run("moves", func(t *testing.T) { RunExport(t, toyEngine(toyFlaw{moves: true})) })
+}
+
+// toyFlaws are toys that break one rule each, and the cases that must notice.
+var toyFlaws = []struct {
+	name  string
+	flaw  toyFlaw
+	cases []string
+}{
+	{"no-checksum", toyFlaw{noSum: true}, []string{
+		"E1/flips/store", "E1/flips/cache", "E1/torn/store", "E1/torn/cache",
+		"E1/hammer/few-keys/store", "E1/hammer/one-size/cache",
+	}},
+	{"checksum-of-nothing", toyFlaw{sumOfValue: true}, []string{"E1/flips/store", "E1/torn/cache"}},
+	{"no-key-compare", toyFlaw{noKey: true}, []string{"E1/foreign/store", "E1/foreign/cache", "E2/one-hash/store"}},
+	{"stale-entry", toyFlaw{staleEntry: true}, []string{"E2/after-each-call/store", "E1/similar-keys/store", "E1/between-steps/store"}},
+	{"publishes-later", toyFlaw{late: true}, []string{"E2/after-each-call/store", "E2/after-each-call/cache"}},
+	{"missing-while-replaced", toyFlaw{missing: true}, []string{"E1/hammer/few-keys/store", "E2/hammer/many-keys/store"}},
+	{"delete-leaves-entry", toyFlaw{keepsDeleted: true}, []string{"E2/after-each-call/store", "E2/hammer/many-keys/store", "E1/between-steps/store"}},
+	{"eviction-leaves-entry", toyFlaw{keepsEvicted: true}, []string{"E2/after-each-call/cache", "E2/one-hash/cache"}},
+	{"touch-breaks-the-proof", toyFlaw{inPlace: true}, []string{"E2/after-each-call/store", "E2/all-items/cache"}},
+	{"loses-flags", toyFlaw{noFlags: true}, []string{"E2/after-each-call/store", "E2/all-items/cache", "E1/between-steps-at-random/store"}},
+	{"loses-expiry", toyFlaw{noExpiry: true}, []string{"E2/after-each-call/store", "E1/expired/store"}},
+	{"hides-what-expires", toyFlaw{hides: true}, []string{"E1/expired/store", "E1/expired/cache"}},
+	{"always-asks", toyFlaw{asks: true}, []string{"E2/after-each-call/store", "E2/all-items/cache", "E1/similar-keys/store"}},
+	{"missing-instead-of-again", toyFlaw{wrongMiss: true}, []string{
+		"E1/between-steps/store", "E1/between-steps-at-random/store", "E1/torn/store", "E1/hammer/few-keys/store",
+	}},
+	{"missing-what-was-moved", toyFlaw{moves: true, wrongMiss: true}, []string{"E2/misses/store"}},
+	{"never-ends", toyFlaw{endless: true}, []string{"E1/never-proves/store", "E1/never-proves/cache"}},
+	{"asks-for-what-is-outside", toyFlaw{outside: true}, []string{"E1/garbage/store", "E1/garbage/cache"}},
+	{"trusts-lengths", toyFlaw{trusting: true}, []string{"E1/garbage/store", "E1/layout/store"}},
+	{"trusts-the-layout", toyFlaw{crashes: true}, []string{"E1/layout/store"}},
+	{"value-is-a-copy", toyFlaw{copies: true}, []string{"E2/after-each-call/store", "E1/finder-allocs/store"}},
+	{"look-allocates", toyFlaw{allocates: true}, []string{"E1/finder-allocs/store", "E1/finder-allocs/cache"}},
+	{"word-is-read-only", toyFlaw{readOnlyWord: true}, []string{"E1/touch/store"}},
+	{"word-is-part-of-the-proof", toyFlaw{wordInItem: true}, []string{"E1/touch/store", "E1/touch/cache"}},
+	{"trusts-words", toyFlaw{readsWords: true}, []string{"E1/writable/store", "E1/writable/cache"}},
+	{"exports-change", toyFlaw{exportsAnew: true}, []string{"E1/areas/store"}},
+	{"not-from-the-source", toyFlaw{heap: true}, []string{"E1/areas/store"}},
+}
+
+// TestToyFlaws runs cases on toys with a flaw, and expects them to notice.
+func TestToyFlaws(t *testing.T) {
+	if raceBuild {
+		t.Skip("cases are shorter in race builds; what they notice was shown without")
+	}
+	all := exportCases()
+	noticed := map[string]bool{}
+	for _, f := range toyFlaws {
+		t.Run(f.name, func(t *testing.T) {
+			for _, name := range f.cases {
+				i := slices.IndexFunc(all, func(c *testCase) bool { return c.name == name })
+				if i < 0 {
+					t.Fatalf("there is no case %s", name)
+				}
+				r := &recorder{TB: t}
+				if runCase(r, all[i], toyEngine(f.flaw), plainOptions); !r.failed {
+					t.Errorf("%s did not notice: %s", name, r.log.String())
+					continue
+				}
+				noticed[strings.TrimSuffix(strings.TrimSuffix(name, "/store"), "/cache")] = true
+				line, _, _ := strings.Cut(r.log.String(), "\n")
+				t.Logf("%s noticed: %s", name, line)
+			}
+		})
+	}
+	for _, c := range all {
+		if name := strings.TrimSuffix(strings.TrimSuffix(c.name, "/store"), "/cache"); !noticed[name] {
+			t.Errorf("no flaw shows that %s can fail", name)
+		}
+	}
+}
