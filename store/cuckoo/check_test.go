@@ -1,0 +1,89 @@
+package cuckoo
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/remora-kv/remora/store"
+)
+
+// TestCheckReasons breaks a store in one place each, and expects Check to say where. That
+// any flipped bit is noticed or unused is a case of the suite.
+func TestCheckReasons(t *testing.T) {
+	newStore := func() *rig {
+		table, err := New(store.Config{Memory: store.MinMemory, Mode: store.Store, Seed: seed})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := &rig{table, t}
+		for i := range 300 {
+			r.put(key(i), i%60)
+		}
+		for i := range 100 {
+			_ = r.Delete(key(2*i), store.Always(), 0)
+		}
+		return r
+	}
+	at := func(r *rig) place { return r.find(key(3).Hash, key(3).Bytes) }
+	for _, c := range []struct {
+		what  string
+		spoil func(r *rig)
+	}{
+		{"checksums", func(r *rig) { r.valueOf(at(r).off)[1] ^= 1 }},
+		{"has version", func(r *rig) { r.last = 3 }},
+		{"of kind", func(r *rig) { r.space.SetKind(at(r).off, 9) }},
+		{"of no kind", func(r *rig) { r.space.SetKind(at(r).off, 0) }},
+		{"found 0 times", func(r *rig) { r.write(at(r).bucket, entry{}, 0) }},
+		{"found 3 times", func(r *rig) {
+			p := at(r)
+			e := r.entryAt(p.bucket)
+			for _, b := range r.choicesOf(e.tag()) {
+				if b != p.bucket {
+					r.write(b, e.item(), 0)
+				}
+			}
+		}},
+		{"checksum does not fit", func(r *rig) { r.index[5*bucketSize+9] ^= 1 }},
+		{"is empty and has", func(r *rig) { r.write(r.emptyBucket(), entry{w1: 5}, 0) }},
+		{"does not know", func(r *rig) {
+			for b := range r.buckets {
+				for e := r.entryAt(b); e.spill() > 0; e = r.entryAt(b) {
+					r.countSpill(b, -1)
+				}
+			}
+		}},
+		{"have spilled", func(r *rig) { r.countSpill(5, 1) }},
+		{"Stats has", func(r *rig) { r.stats.Items++ }},
+		{"Stats has", func(r *rig) { r.stats.KeyBytes++ }},
+		{"entries", func(r *rig) { r.write(r.emptyBucket(), entryOf(1, 16, 64, r.tagAt(r.emptyBucket())), 0) }},
+		{"will expire", func(r *rig) { r.mortal++ }},
+	} {
+		r := newStore()
+		r.check()
+		c.spoil(r)
+		err := r.Check()
+		if !errors.Is(err, store.ErrCorrupt) || !strings.Contains(err.Error(), c.what) {
+			t.Errorf("%s: Check says %v", c.what, err)
+		}
+		if err := r.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// emptyBucket returns the first.
+func (r *rig) emptyBucket() uint64 {
+	for b := range r.buckets {
+		if r.isEmpty(b) {
+			return b
+		}
+	}
+	r.t.Fatal("no bucket is empty")
+	return 0
+}
+
+// tagAt returns a tag whose home is a bucket.
+func (r *rig) tagAt(bucket uint64) uint64 {
+	return r.tagOf(r.keysOf(0, bucket, 1, 1_000_000)[0].Hash)
+}

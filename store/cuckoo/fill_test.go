@@ -1,0 +1,62 @@
+package cuckoo
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/remora-kv/remora/store"
+)
+
+// TestShiftOut copies between places that overlap in all ways.
+func TestShiftOut(t *testing.T) {
+	const n = 1000
+	for _, size := range []int{0, 1, 8, 255, 256, 257, 600} {
+		for _, from := range []int{0, 1, 7, 100, 256, 399} {
+			for _, to := range []int{0, 1, 8, 99, 256, 400} {
+				mem := make([]byte, n)
+				for i := range mem {
+					mem[i] = byte(i*7 + i/256)
+				}
+				want := bytes.Clone(mem)
+				copy(want[to:], want[from:from+size])
+				if shiftOut(mem[to:to+size], mem[from:from+size]); !bytes.Equal(mem, want) {
+					t.Errorf("%d bytes from %d to %d", size, from, to)
+				}
+			}
+		}
+	}
+}
+
+// TestReplaceIsElsewhere has a new value in another block while there is one, and a reader
+// between whose READs that happens: it goes back to the bucket and finds the new one (C7).
+func TestReplaceIsElsewhere(t *testing.T) {
+	r := open(t, store.Store, store.MinMemory)
+	rd := r.reader()
+	k := key(1)
+	version := r.put(k, 40)
+	off := r.find(k.Hash, k.Bytes).off
+	got := rd.seek(k, func(n int) {
+		if n == 1 {
+			version = r.put(k, 40)
+		}
+	})
+	if got != store.Found || rd.Item().Version != version || rd.spans != 4 {
+		t.Errorf("outcome %d, version %d of %d, after %d READs", got, rd.Item().Version, version, rd.spans)
+	}
+	if now := r.find(k.Hash, k.Bytes).off; now == off {
+		t.Error("the value was overwritten")
+	}
+}
+
+// TestReplaceWhenFull overwrites items of a full store where they are.
+func TestReplaceWhenFull(t *testing.T) {
+	r := open(t, store.Store, store.MinMemory)
+	n := r.fillUp(0, 500)
+	rd := r.reader()
+	for i := range n {
+		version := r.put(key(i), 480+i%20)
+		if rd.seek(key(i), nil) != store.Found || rd.Item().Version != version || !r.has(key(i)) {
+			t.Fatalf("key %d was lost", i)
+		}
+	}
+}

@@ -1,0 +1,190 @@
+package cuckoo
+
+import (
+	"bytes"
+	"encoding/binary"
+
+	"github.com/remora-kv/remora/internal/extent"
+	"github.com/remora-kv/remora/store"
+)
+
+// maxSpans is how many spans a Finder asks for before it says Ask.
+const maxSpans = 16
+
+// Finder finds items of a Table by READs.
+type Finder struct {
+	layout layout
+	key    store.Key
+	tag    uint64
+	at     [choices]uint64
+	spans  int
+
+	// look is the number of the image of a bucket that is wanted, see looks.
+	look int
+	// stamps are those of home and of the second choice.
+	stamps [secondAgain - homeAgain + 1]uint64
+	// e is the entry that led to the item which is wanted, if reading says so.
+	e       entry
+	reading bool
+
+	item store.Item
+}
+
+var _ store.Finder = (*Finder)(nil)
+
+// The images of buckets that prove that a key is missing, in their order.
+const (
+	home = iota
+	second
+	third
+	homeAgain
+	secondAgain
+)
+
+// NewFinder makes a Finder for the table that exported this layout.
+func NewFinder(encoded []byte) (*Finder, error) {
+	l, err := parseLayout(encoded)
+	if err != nil {
+		return nil, err
+	}
+	return &Finder{layout: l}, nil
+}
+
+// Start begins to look for a key.
+func (f *Finder) Start(k store.Key) store.Span {
+	f.key = k
+	f.tag = f.layout.tagOf(k.Hash)
+	f.at = f.layout.choicesOf(f.tag)
+	f.spans = 1
+	f.look, f.reading = home, false
+	f.item = store.Item{}
+	return f.bucketSpan()
+}
+
+// Look judges what was read.
+func (f *Finder) Look(b []byte) (store.Span, store.Outcome) {
+	if f.reading {
+		return f.lookAtItem(b)
+	}
+	return f.lookAtBucket(b)
+}
+
+// Item returns what was found.
+func (f *Finder) Item() store.Item { return f.item }
+
+// Touch says that there is no word to be added to: the areas are read-only.
+func (f *Finder) Touch() (store.Span, bool) { return store.Span{}, false }
+
+// bucketSpan is where the bucket is that is looked at.
+func (f *Finder) bucketSpan() store.Span {
+	return store.Span{Area: indexArea, Off: int64(f.at[f.look%homeAgain]) * bucketSize, Len: bucketSize}
+}
+
+// itemSpan is where the item of an entry is, without the head of its block.
+func (f *Finder) itemSpan(e *entry) store.Span {
+	return store.Span{Area: itemArea, Off: int64(e.offset() + extent.Head), Len: int(e.size() - extent.Head)}
+}
+
+// more asks for a span, or gives up.
+func (f *Finder) more(s store.Span) (store.Span, store.Outcome) {
+	if f.spans == maxSpans {
+		return store.Span{}, store.Ask
+	}
+	f.spans++
+	return s, store.More
+}
+
+func (f *Finder) lookAtBucket(b []byte) (store.Span, store.Outcome) {
+	e, ok := parseBucket(b)
+	switch {
+	case !ok:
+		return f.more(f.bucketSpan())
+	case f.look >= homeAgain && e.stamp() == f.stamps[f.look-homeAgain]:
+		return f.notHere(&e) // it did not have the key when it had this stamp
+	case e.empty() || e.tag() != f.tag:
+		return f.notHere(&e)
+	case !f.leadsToItem(&e):
+		return f.more(f.bucketSpan())
+	}
+	f.e, f.reading = e, true
+	return f.more(f.itemSpan(&e))
+}
+
+// leadsToItem says whether an entry names something that can be an item.
+func (f *Finder) leadsToItem(e *entry) bool {
+	size, off, end := e.size(), e.offset(), f.layout.itemMemory
+	return off >= extent.Unit && size >= extent.RoundUp(atKey) && size <= maxItem && off <= end && size <= end-off
+}
+
+// notHere goes on after a bucket that did not have the key.
+func (f *Finder) notHere(e *entry) (store.Span, store.Outcome) {
+	switch f.look {
+	case home, homeAgain:
+		if e.spill() == 0 {
+			return store.Span{}, store.Missing
+		}
+		if f.look == homeAgain && e.stamp() == f.stamps[0] {
+			f.look = secondAgain
+			break
+		}
+		f.stamps[0] = e.stamp()
+		f.look = second
+	case second:
+		f.stamps[1] = e.stamp()
+		f.look = third
+	case third:
+		f.look = homeAgain
+	case secondAgain:
+		if e.stamp() == f.stamps[1] {
+			return store.Span{}, store.Missing
+		}
+		// The last look at home is the first one of another round.
+		f.stamps[1] = e.stamp()
+		f.look = third
+	}
+	return f.more(f.bucketSpan())
+}
+
+func (f *Finder) lookAtItem(b []byte) (store.Span, store.Outcome) {
+	f.reading = false
+	i, ok := f.parseItem(b)
+	switch {
+	case !ok: // its entry may have changed
+		return f.more(f.bucketSpan())
+	case !bytes.Equal(i.key, f.key.Bytes):
+		return f.notHere(&f.e)
+	}
+	f.item.Value, f.item.Version, f.item.Expires, f.item.Flags = i.value, f.e.version(), i.expires, i.flags
+	return store.Span{}, store.Found
+}
+
+// image is what an image of an item holds.
+type image struct {
+	key, value []byte
+	expires    int64
+	flags      uint32
+}
+
+// parseItem reads an image of the item that the entry names, and says whether it proves
+// itself.
+func (f *Finder) parseItem(b []byte) (i image, ok bool) {
+	if uint64(len(b)) != f.e.size()-extent.Head {
+		return i, false
+	}
+	field := func(at int) uint64 { return binary.NativeEndian.Uint64(b[at-extent.Head:]) }
+	version, flags := field(atVersion), field(atFlags)
+	keySize, valueSize := version>>48, flags>>32
+	switch {
+	case version&store.MaxVersion != f.e.version(),
+		extent.RoundUp(atKey+keySize+valueSize) != f.e.size(),
+		field(atHeadSum) != addBytes(itemSum, b[atBodySum-extent.Head:atKey-extent.Head]):
+		return i, false
+	}
+	body := b[atKey-extent.Head:][:keySize+valueSize]
+	if field(atBodySum) != addBytes(itemSum, body) {
+		return i, false
+	}
+	i.key, i.value = body[:keySize:keySize], body[keySize:keySize+valueSize:keySize+valueSize]
+	i.expires, i.flags = int64(field(atExpires)), uint32(flags)
+	return i, true
+}

@@ -1,0 +1,356 @@
+package cuckoo
+
+import (
+	"bytes"
+	"encoding/binary"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/remora-kv/remora/internal/extent"
+	"github.com/remora-kv/remora/store"
+)
+
+// TestSpans states how many READs a search takes at Pilaf's fill of 75 %: 1.6 buckets and
+// the item for keys that are there.
+func TestSpans(t *testing.T) {
+	r := open(t, store.Store, 8<<20)
+	n := int(r.buckets) * itemsPer / bucketsPer
+	for i := range n {
+		r.put(key(i), 32)
+	}
+	rd := r.reader()
+	count := func(first int, want store.Outcome) float64 {
+		sum := 0
+		for i := first; i < first+n; i++ {
+			if got := rd.seek(key(i), nil); got != want {
+				t.Fatalf("key %d: %d", i, got)
+			}
+			sum += rd.spans
+		}
+		return float64(sum) / float64(n)
+	}
+	found, missing := count(0, store.Found), count(n, store.Missing)
+	t.Logf("%d keys in %d buckets: %.3f READs find a key, %.3f prove that one is missing", n, r.buckets, found, missing)
+	if found < 2.4 || found > 2.8 {
+		t.Errorf("%.3f READs find a key, should be 2.4 to 2.8", found)
+	}
+	if missing > 2.6 {
+		t.Errorf("%.3f READs prove that a key is missing, should be at most 2.6", missing)
+	}
+}
+
+// TestFill puts items that take less memory than expected until the index refuses one.
+func TestFill(t *testing.T) {
+	for _, memory := range []int64{store.MinMemory, 1 << 20, 16 << 20} {
+		r := open(t, store.Store, memory)
+		n := r.fillUp(0, 0)
+		fill := float64(n) / float64(r.buckets)
+		t.Logf("%d buckets: the first refusal at a fill of %.3f", r.buckets, fill)
+		if fill < 0.8 {
+			t.Errorf("%d buckets: refused at a fill of %.3f", r.buckets, fill)
+		}
+		for i := range n {
+			if !r.has(key(i)) {
+				t.Fatalf("key %d was lost", i)
+			}
+		}
+	}
+}
+
+// TestFinderSeesChanges compares a Finder with Get after every call (E2): without a
+// change on the way it always knows.
+func TestFinderSeesChanges(t *testing.T) {
+	for _, mode := range []store.Mode{store.Store, store.Cache} {
+		r := open(t, mode, store.MinMemory)
+		rd := r.reader()
+		random := rand.New(rand.NewPCG(5, uint64(mode)))
+		for i := range 30_000 {
+			k := key(random.IntN(500))
+			switch random.IntN(5) {
+			case 0:
+				_ = r.Delete(k, store.Always(), 0)
+			case 1:
+				_ = r.Touch(k, int64(i)+100, 0)
+			default:
+				_, _ = r.Put(k, store.Entry{Value: value(k, random.IntN(200)), Flags: uint32(i)}, store.Always(), 0)
+			}
+			if i%3 == 0 {
+				k = key(random.IntN(500))
+			}
+			want, err := r.Get(k, 0)
+			got := rd.seek(k, nil)
+			if (got == store.Found) != (err == nil) || got == store.Ask {
+				t.Fatalf("step %d: the Finder says %d, Get %v", i, got, err)
+			}
+			if item := rd.Item(); got == store.Found &&
+				(!bytes.Equal(item.Value, want.Value) || item.Version != want.Version || item.Flags != want.Flags || item.Expires != want.Expires) {
+				t.Fatalf("step %d: the Finder found %+v, Get %+v", i, item, want)
+			}
+		}
+	}
+}
+
+// TestMovesHideNothing moves a key between its choices, in every way there is, between
+// the READs of a search: it is always there, so it is never said to be missing (C9).
+func TestMovesHideNothing(t *testing.T) {
+	r := open(t, store.Store, store.MinMemory)
+	rd := r.reader()
+	k := key(1)
+	r.put(k, 20)
+	c := r.choicesOf(r.tagOf(k.Hash))
+	at := func() uint64 { return r.find(k.Hash, k.Bytes).bucket }
+	asked, ways := 0, 1
+	for range 6 {
+		ways *= choices
+	}
+	for way := range ways {
+		for first := range c {
+			move := func(to uint64) {
+				if from := at(); from != to {
+					r.moveEntry(from, to)
+				}
+			}
+			move(c[first])
+			rest := way
+			got := rd.seek(k, func(int) {
+				move(c[rest%choices])
+				rest /= choices
+			})
+			switch got {
+			case store.Found:
+				if string(rd.Item().Value) != string(value(k, 20)) {
+					t.Fatalf("way %d: wrong value", way)
+				}
+			case store.Ask:
+				asked++
+			case store.Missing, store.More:
+				t.Fatalf("way %d from choice %d: %d after %d READs", way, first, got, rd.spans)
+			}
+		}
+	}
+	t.Logf("%d searches, %d of them have to ask", ways*choices, asked)
+	r.check()
+}
+
+// TestThereAndBack has an entry go and come back between two looks at its bucket: the
+// stamp tells.
+func TestThereAndBack(t *testing.T) {
+	r := open(t, store.Store, store.MinMemory)
+	rd := r.reader()
+	k := key(1)
+	r.put(k, 20)
+	c := r.choicesOf(r.tagOf(k.Hash))
+	r.moveEntry(c[0], c[2])
+	got := rd.seek(k, func(n int) {
+		switch n {
+		case 2: // home and second were seen without the key
+			r.moveEntry(c[2], c[0])
+		case 3: // and now the third
+			r.moveEntry(c[0], c[2])
+		}
+	})
+	if got != store.Found || rd.spans < 5 {
+		t.Errorf("outcome %d after %d READs", got, rd.spans)
+	}
+}
+
+// TestTornBucket has an image of a bucket in which any words are of the state before and
+// the others of the state after: only whole states prove themselves (C4).
+func TestTornBucket(t *testing.T) {
+	r := open(t, store.Store, store.MinMemory)
+	k := key(1)
+	r.put(k, 20)
+	bucket := r.find(k.Hash, k.Bytes).bucket
+	image := func() []byte { return bytes.Clone(r.index[bucket*bucketSize:][:bucketSize]) }
+	for name, change := range map[string]func(){
+		"replace":       func() { r.put(k, 21) },
+		"count":         func() { r.countSpill(bucket, 1) },
+		"count back":    func() { r.countSpill(bucket, -1) },
+		"replace again": func() { r.put(k, 100) },
+	} {
+		before := image()
+		change()
+		after := image()
+		for mask := range 1 << 4 {
+			mixed := bytes.Clone(before)
+			for w := range 4 {
+				if mask>>w&1 != 0 {
+					copy(mixed[8*w:8*w+8], after[8*w:])
+				}
+			}
+			_, ok := parseBucket(mixed)
+			if whole := bytes.Equal(mixed, before) || bytes.Equal(mixed, after); ok != whole {
+				t.Errorf("%s: an image with the new words %04b proves itself: %v", name, mask, ok)
+			}
+		}
+	}
+}
+
+// TestReusedMemory reads an entry, has its block reused in all ways, and then reads the
+// item: it is not found there (C12).
+func TestReusedMemory(t *testing.T) {
+	r := open(t, store.Store, store.MinMemory)
+	rd := r.reader()
+	k, other := key(1), key(2)
+	for name, reuse := range map[string]func(){
+		"replaced in place": func() {
+			p := r.find(k.Hash, k.Bytes)
+			e := store.Entry{Value: value(k, 32)}
+			_, _ = r.overwrite(p, &k, &e, blockSize(16, 32))
+		},
+		"another key": func() {
+			_ = r.Delete(k, store.Always(), 0)
+			r.put(other, 32)
+		},
+		"deleted and put again": func() {
+			_ = r.Delete(k, store.Always(), 0)
+			r.put(k, 32)
+		},
+		"many others": func() {
+			_ = r.Delete(k, store.Always(), 0)
+			for i := range 300 {
+				r.put(key(1000+i), 30+i%40)
+			}
+		},
+	} {
+		_ = r.Delete(other, store.Always(), 0)
+		_ = r.Delete(k, store.Always(), 0)
+		r.put(k, 32)
+		off := r.find(k.Hash, k.Bytes).off
+		was := bytes.Clone(r.items[off+extent.Head:][:blockSize(16, 32)-extent.Head])
+		old := r.version(off)
+		got := rd.seek(k, func(n int) {
+			if n == 1 {
+				reuse()
+				if bytes.Equal(was, r.items[off+extent.Head:][:len(was)]) {
+					t.Fatalf("%s: the memory was not reused", name)
+				}
+			}
+		})
+		want, err := r.Get(k, 0)
+		switch {
+		case (err == nil) != (got == store.Found) || got == store.Ask:
+			t.Errorf("%s: outcome %d, Get says %v", name, got, err)
+		case got == store.Found && (rd.Item().Version == old || rd.Item().Version != want.Version):
+			t.Errorf("%s: found version %d, %d was replaced by %d", name, rd.Item().Version, old, want.Version)
+		}
+	}
+}
+
+// TestItemBits flips every bit of an item after its entry was read: it is not found, and
+// after a bounded number of READs the server is asked (S7, E1).
+func TestItemBits(t *testing.T) {
+	r := open(t, store.Store, store.MinMemory)
+	rd := r.reader()
+	k := key(1)
+	r.put(k, 27)
+	from := r.find(k.Hash, k.Bytes).off + extent.Head
+	size := atKey - extent.Head + 16 + 27
+	for bit := range size * 8 {
+		b := &r.items[int(from)+bit/8]
+		*b ^= 1 << (bit % 8)
+		if got := rd.seek(k, nil); got != store.Ask || rd.spans != maxSpans {
+			t.Errorf("bit %d: outcome %d after %d READs", bit, got, rd.spans)
+		}
+		*b ^= 1 << (bit % 8)
+	}
+	if got := rd.seek(k, nil); got != store.Found {
+		t.Errorf("outcome %d", got)
+	}
+}
+
+// TestTagOfAnother has two keys of one hash: the one that is not there is proven missing,
+// though an entry has its tag.
+func TestTagOfAnother(t *testing.T) {
+	r := open(t, store.Store, store.MinMemory)
+	rd := r.reader()
+	for n := range choices + 1 {
+		for i := range choices + 1 {
+			want := store.Missing
+			if i < n {
+				want = store.Found
+			}
+			if got := rd.seek(colliding(i), nil); got != want {
+				t.Errorf("%d keys of one hash: key %d has outcome %d, want %d", n, i, got, want)
+			}
+		}
+		if n < choices {
+			r.put(colliding(n), 20)
+		}
+	}
+	if _, err := r.Put(colliding(choices), store.Entry{}, store.Always(), 0); err == nil {
+		t.Error("a fourth key of one hash was taken")
+	}
+}
+
+// FuzzFinder gives a Finder any layout and any bytes: no panic, no span that is
+// outside, and an end.
+func FuzzFinder(f *testing.F) {
+	table := layout{hashing{100, 7}, 1 << 16}
+	f.Add(table.encode(), []byte("key"), []byte{})
+	sane := entryOf(5, 16, 112, table.tagOf(9))
+	image := binary.NativeEndian.AppendUint64(nil, sane.w0)
+	image = binary.NativeEndian.AppendUint64(image, sane.w1)
+	image = binary.NativeEndian.AppendUint64(image, sane.w2)
+	f.Add(table.encode(), []byte("key"), binary.NativeEndian.AppendUint64(image, sane.sum()))
+	f.Fuzz(func(t *testing.T, encoded, key, memory []byte) {
+		finder, err := NewFinder(encoded)
+		if err != nil {
+			return
+		}
+		areas := [...]uint64{finder.layout.buckets * bucketSize, finder.layout.itemMemory}
+		span := finder.Start(store.Key{Hash: 9, Bytes: key})
+		for n := 1; ; n++ {
+			if span.Area >= len(areas) || span.Off < 0 || span.Off%8 != 0 || span.Len <= 0 || uint64(span.Off)+uint64(span.Len) > areas[span.Area] {
+				t.Fatalf("span %+v in areas of %v bytes", span, areas)
+			}
+			b := make([]byte, min(span.Len, 1<<20))
+			if len(memory) > 0 {
+				memory = memory[copy(b, memory):]
+			}
+			var outcome store.Outcome
+			if span, outcome = finder.Look(b); outcome != store.More {
+				return
+			}
+			if n > maxSpans {
+				t.Fatalf("%d spans", n)
+			}
+		}
+	})
+}
+
+func TestLayout(t *testing.T) {
+	want := layout{hashing{12345, 0xabcdef0123456789}, 1 << 33}
+	if got, err := parseLayout(want.encode()); err != nil || got != want {
+		t.Errorf("%+v, %v", got, err)
+	}
+	for _, bad := range []layout{{hashing{2, 1}, 100}, {hashing{maxBuckets + 1, 1}, 100}, {hashing{3, 1}, maxMemory + 1}} {
+		if _, err := parseLayout(bad.encode()); err == nil {
+			t.Errorf("%+v is taken", bad)
+		}
+	}
+	for n := range layoutSize {
+		if _, err := parseLayout(want.encode()[:n]); err == nil {
+			t.Errorf("%d bytes are taken", n)
+		}
+	}
+	if got := len(want.encode()); got > store.MaxLayout {
+		t.Errorf("%d bytes", got)
+	}
+}
+
+func TestFinderAllocates(t *testing.T) {
+	r := open(t, store.Store, store.MinMemory)
+	rd := r.reader()
+	for i := range 300 {
+		r.put(key(i), 32)
+	}
+	rd.buf = make([]byte, 4096)
+	there, missing := key(5), key(500)
+	if n := testing.AllocsPerRun(600, func() { rd.seek(there, nil); rd.seek(missing, nil) }); n != 0 {
+		t.Errorf("%v allocations for a search", n)
+	}
+	if _, ok := rd.Touch(); ok {
+		t.Error("there is a word to add to")
+	}
+}

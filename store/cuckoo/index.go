@@ -1,0 +1,82 @@
+package cuckoo
+
+import "fmt"
+
+// place is where a key was found: its bucket, and its item, which is 0 if it was not
+// found.
+type place struct {
+	bucket uint64
+	off    uint64
+}
+
+// find looks for a key.
+func (t *Table) find(hash uint64, key []byte) place {
+	tag := t.tagOf(hash)
+	c := t.choicesOf(tag)
+	for _, bucket := range c {
+		if t.word(bucket, 2)>>lengthBits != tag {
+			continue
+		}
+		if e := t.entryAt(bucket); !e.empty() && t.isKey(e.offset(), key) {
+			return place{bucket, e.offset()}
+		}
+	}
+	return place{}
+}
+
+// live is find that does not return an item that has expired: it reclaims it.
+func (t *Table) live(hash uint64, key []byte, now int64) place {
+	p := t.find(hash, key)
+	if p.off != 0 && t.expired(p.off, now) {
+		t.stats.Expired++
+		t.drop(p)
+		return place{}
+	}
+	return p
+}
+
+// locate finds the entry of an item, which must be in the index.
+func (t *Table) locate(off uint64) place {
+	for _, bucket := range t.choicesOf(t.tagOf(t.hash(off))) {
+		if e := t.entryAt(bucket); !e.empty() && e.offset() == off {
+			return place{bucket, off}
+		}
+	}
+	panic(fmt.Sprintf("cuckoo: the item at %d has no entry: the memory is corrupt", off))
+}
+
+// enter puts the entry of a new key into an empty bucket that is one of its choices (C6).
+func (t *Table) enter(bucket uint64, e entry) {
+	if home := t.homeOf(e.tag()); bucket != home {
+		t.countSpill(home, 1)
+	}
+	t.write(bucket, e, 0)
+}
+
+// leave clears a bucket (C8).
+func (t *Table) leave(bucket uint64) {
+	tag := t.word(bucket, 2) >> lengthBits
+	t.write(bucket, entry{}, 0)
+	if home := t.homeOf(tag); bucket != home {
+		t.countSpill(home, -1)
+	}
+}
+
+// moveEntry moves what is in a bucket to an empty one that is also among its choices (C9).
+func (t *Table) moveEntry(from, to uint64) {
+	e := t.entryAt(from)
+	home := t.homeOf(e.tag())
+	t.write(to, e.item(), -one(to == home))
+	t.write(from, entry{}, one(from == home))
+}
+
+// one is 1 if it is so, and 0 if not.
+func one(is bool) int {
+	if is {
+		return 1
+	}
+	return 0
+}
+
+// rename has the entry of a key name another item.
+func (t *Table) rename(bucket uint64, e entry) { t.write(bucket, e, 0) }

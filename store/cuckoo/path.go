@@ -1,0 +1,123 @@
+package cuckoo
+
+// maxSteps is how many buckets are looked at for a way to an empty one (S8).
+const maxSteps = 128
+
+// step is a bucket on a way: what is in it could go to another of its choices. A way
+// leads from a choice of the new key over its parents.
+type step struct {
+	bucket uint32
+	parent int32 // place of the step before in the list, -1 for none
+}
+
+// search is the steps that were found, breadth first.
+type search struct {
+	steps [maxSteps]step
+	n     int
+}
+
+func (s *search) add(bucket uint64, parent int) {
+	if s.n < maxSteps {
+		s.steps[s.n] = step{uint32(bucket), int32(parent)}
+		s.n++
+	}
+}
+
+// passes says whether the way to a step leads over a bucket. On a way that does not cross
+// itself every entry is moved once.
+func (s *search) passes(at int, bucket uint64) bool {
+	for ; at >= 0; at = int(s.steps[at].parent) {
+		if uint64(s.steps[at].bucket) == bucket {
+			return true
+		}
+	}
+	return false
+}
+
+// vacant returns an empty bucket among the choices of a tag, moving or removing what is
+// there if it has to. It says whether there was one; if not, nothing has changed but what
+// had expired.
+func (t *Table) vacant(tag uint64, now int64) (bucket uint64, ok bool) {
+	c := t.choicesOf(tag)
+	for _, bucket := range c {
+		if t.isEmpty(bucket) {
+			return bucket, true
+		}
+	}
+	t.search.n = 0
+	for _, bucket := range c {
+		t.search.add(bucket, -1)
+	}
+	if empty, last, ok := t.emptyBehind(); ok {
+		return t.shift(last, empty), true
+	}
+	at, ok := t.victim(now)
+	if !ok {
+		return 0, false
+	}
+	s := t.search.steps[at]
+	t.drop(place{uint64(s.bucket), t.offsetAt(uint64(s.bucket))})
+	return t.shift(int(s.parent), uint64(s.bucket)), true
+}
+
+// emptyBehind looks for an empty bucket to which the entry of a step can go.
+func (t *Table) emptyBehind() (empty uint64, last int, ok bool) {
+	s := &t.search
+	for at := 0; ; at++ { // the list grows
+		if at == s.n {
+			return 0, 0, false
+		}
+		bucket := uint64(s.steps[at].bucket)
+		for _, other := range t.choicesOf(t.word(bucket, 2) >> lengthBits) {
+			if t.isEmpty(other) {
+				return other, at, true
+			}
+			if s.n < maxSteps && !s.passes(at, other) {
+				s.add(other, at)
+			}
+		}
+	}
+}
+
+// shift moves the entries of a way, from its end to its beginning, into an empty bucket
+// and then into the one that became empty before. It returns the last that did.
+func (t *Table) shift(at int, empty uint64) uint64 {
+	for at >= 0 {
+		s := t.search.steps[at]
+		t.moveEntry(uint64(s.bucket), empty)
+		empty, at = uint64(s.bucket), int(s.parent)
+	}
+	return empty
+}
+
+// spares is how many used items are let off for one Put.
+const spares = 16
+
+// victim returns a step whose item may go: it has expired or, in a cache, was not used.
+func (t *Table) victim(now int64) (at int, ok bool) {
+	s := &t.search
+	if t.mortal > 0 {
+		for at := range s.n {
+			if t.expired(t.offsetAt(uint64(s.steps[at].bucket)), now) {
+				t.stats.Expired++
+				return at, true
+			}
+		}
+	}
+	if !t.caches() {
+		return 0, false
+	}
+	t.stats.Evicted++
+	for at := range min(s.n, spares) {
+		if !t.spare(t.offsetAt(uint64(s.steps[at].bucket))) {
+			return at, true
+		}
+	}
+	return 0, true
+}
+
+// offsetAt returns where the item of a bucket is.
+func (t *Table) offsetAt(bucket uint64) uint64 {
+	e := t.entryAt(bucket)
+	return e.offset()
+}
