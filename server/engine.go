@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/remora-kv/remora/store"
+	"github.com/remora-kv/remora/store/cuckoo"
 	"github.com/remora-kv/remora/store/lru8"
 	"github.com/remora-kv/remora/store/mica"
 )
@@ -12,6 +13,8 @@ import (
 var engines = map[string]func(store.Config) (store.Partition, error){
 	"mica": func(c store.Config) (store.Partition, error) { return mica.New(c) },
 	"lru8": func(c store.Config) (store.Partition, error) { return lru8.New(c) },
+
+	"cuckoo": func(c store.Config) (store.Partition, error) { return cuckoo.New(c) },
 }
 
 // Engines returns the names of the engines, the default first.

@@ -8,6 +8,8 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+
+	"github.com/remora-kv/remora/server"
 )
 
 // eachServe runs a test with a server over each fabric between processes.
@@ -259,7 +261,7 @@ func TestCompletionScripts(t *testing.T) {
 		}
 	}
 	for args, want := range map[string]string{
-		"serve --engine":    "mica\nlru8\n",
+		"serve --engine":    strings.Join(server.Engines(), "\n") + "\n",
 		"serve --mode":      "cache\nstore\n",
 		"serve --eviction":  "second-chance\nfifo\n",
 		"serve --log-level": "debug\ninfo\nwarn\nerror\n",

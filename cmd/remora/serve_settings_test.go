@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/remora-kv/remora/server"
 )
 
 // writeConfig writes a configuration file.
@@ -82,7 +84,7 @@ func TestServeMistakes(t *testing.T) {
 		{exitUsage, []string{"socket-mode", "0600"}, nil, []string{"--socket-mode", "rw"}},
 		{exitUsage, []string{"takes no arguments"}, nil, []string{"now"}},
 		{exitUsage, []string{"is no size"}, nil, []string{"--memory", "much"}},
-		{0, []string{`engine "steam" is unknown: use mica or lru8`}, nil, []string{"--engine", "steam"}},
+		{0, []string{`engine "steam" is unknown: use ` + strings.Join(server.Engines(), " or ")}, nil, []string{"--engine", "steam"}},
 		{0, []string{"pigeon:x"}, nil, []string{"--listen", "pigeon:x"}},
 		{0, []string{"-3 cores"}, nil, []string{"--cores", "-3"}},
 		{exitFailure, []string{"cannot listen on " + taken.urls[0], "a live server listens"}, nil, []string{"--listen", taken.urls[0]}},
