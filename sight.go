@@ -12,6 +12,7 @@ import (
 	"github.com/remora-kv/remora/rpc"
 	"github.com/remora-kv/remora/rpc/onesided"
 	"github.com/remora-kv/remora/store"
+	"github.com/remora-kv/remora/store/cuckoo"
 	"github.com/remora-kv/remora/store/mica"
 )
 
@@ -42,7 +43,19 @@ const sightKey = 1 << 10
 
 // finders are the client's halves of engines, by the names of these.
 var finders = map[string]func(layout []byte) (store.Finder, error){
-	"mica": mica.NewFinder,
+	"mica":   mica.NewFinder,
+	"cuckoo": finder(cuckoo.NewFinder),
+}
+
+// finder makes what makes the finders of an engine one of those.
+func finder[F store.Finder](make func(layout []byte) (F, error)) func([]byte) (store.Finder, error) {
+	return func(layout []byte) (store.Finder, error) {
+		f, err := make(layout)
+		if err != nil {
+			return nil, err
+		}
+		return f, nil
+	}
 }
 
 // dialSight connects with the memory of the core of c, whose server has welcomed us:

@@ -3,13 +3,27 @@ package server
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/remora-kv/remora/rpc/onesided"
 	"github.com/remora-kv/remora/store"
 )
 
 // searched names the paths on which clients find items of an engine by themselves.
-var searched = map[string][]string{}
+var searched = map[string][]string{
+	"cuckoo": {"pilaf"},
+}
+
+// Engine returns the engine whose items clients find by themselves on a path, "" for
+// paths on which they ask.
+func Engine(path string) string {
+	for engine, paths := range searched {
+		if slices.Contains(paths, path) {
+			return engine
+		}
+	}
+	return ""
+}
 
 // makeExports makes what clients read of the partitions, before there are any: their
 // memory is registered with the first device.

@@ -262,68 +262,80 @@ func TestSameOutcomesOfLinks(t *testing.T) {
 // sees none that is older than what was there before, and none of another key.
 func TestHammerLinks(t *testing.T) {
 	eachSeen(t, func(t *testing.T, r *rig) {
-		const hot, readers = 4, 2
-		cfg := r.linked()
-		cfg.Cores = 1
-		r.start(cfg)
-		ctx, stop := context.WithCancel(testContext(t))
-		var current [hot]atomic.Uint64
-		var writers, all sync.WaitGroup
-		writer := session(t, r.dial())
-		put := func(i int, n uint64) error {
-			// Of several lengths, so that items are overwritten and moved.
-			value := bytes.Repeat(fmt.Appendf(nil, "%d:%020d;", i, n), 1+int(n%3))
-			_, err := writer.Set(ctx, fmt.Sprint("key ", i), value, 0)
-			return err
+		r.hammer(r.linked(), remora.WithLinks(16))
+	})
+}
+
+// hammer has readers with these options read values that a writer changes.
+func (r *rig) hammer(cfg server.Config, opts ...remora.Option) {
+	t, _ := r.t.(*testing.T)
+	const hot, readers = 4, 2
+	cfg.Cores = 1
+	r.start(cfg)
+	ctx, stop := context.WithCancel(testContext(t))
+	defer stop()
+	var current [hot]atomic.Uint64
+	var writers, all sync.WaitGroup
+	writer := session(t, r.dial())
+	put := func(i int, n uint64) error {
+		_, err := writer.Set(ctx, fmt.Sprint("key ", i), told(i, n), 0)
+		return err
+	}
+	for i := range hot {
+		if err := put(i, 1); err != nil {
+			t.Fatal(err)
 		}
-		for i := range hot {
-			if err := put(i, 1); err != nil {
-				t.Fatal(err)
+		current[i].Store(1)
+	}
+	writers.Go(func() {
+		for n := uint64(2); ctx.Err() == nil; n++ {
+			i := rand.IntN(hot)
+			if err := put(i, n); err != nil {
+				if ctx.Err() == nil {
+					t.Error(err)
+				}
+				return
 			}
-			current[i].Store(1)
+			current[i].Store(n)
 		}
-		writers.Go(func() {
-			for n := uint64(2); ctx.Err() == nil; n++ {
+	})
+	reads := scaled(20_000)
+	if r.fabric == provider.TCP {
+		reads /= 20 // both ends are in one process, and spin
+	}
+	var seen atomic.Uint64
+	for range readers {
+		s := session(t, r.dial(opts...))
+		all.Go(func() {
+			for range reads {
 				i := rand.IntN(hot)
-				if err := put(i, n); err != nil {
-					if ctx.Err() == nil {
-						t.Error(err)
-					}
+				before := current[i].Load()
+				got, err := s.Get(ctx, fmt.Sprint("key ", i))
+				if err != nil {
+					t.Error(err)
 					return
 				}
-				current[i].Store(n)
-			}
-		})
-		reads := scaled(20_000)
-		if r.fabric == provider.TCP {
-			reads /= 20 // both ends are in one process, and spin
-		}
-		var seen atomic.Uint64
-		for range readers {
-			s := session(t, r.dial(remora.WithLinks(16)))
-			all.Go(func() {
-				for range reads {
-					i := rand.IntN(hot)
-					before := current[i].Load()
-					got, err := s.Get(ctx, fmt.Sprint("key ", i))
-					if err != nil {
-						t.Error(err)
-						return
-					}
-					var key int
-					var n uint64
-					if _, err := fmt.Sscanf(string(got), "%d:%d;", &key, &n); err != nil || key != i || n < before ||
-						!bytes.Equal(got, bytes.Repeat(fmt.Appendf(nil, "%d:%020d;", i, n), 1+int(n%3))) {
-						t.Errorf("key %d, after %d: %q", i, before, got)
-						return
-					}
+				var key int
+				var n uint64
+				if _, err := fmt.Sscanf(string(got), "%d:%d;", &key, &n); err != nil || key != i || n < before || !bytes.Equal(got, told(i, n)) {
+					t.Errorf("key %d, after %d: %q", i, before, got)
+					return
 				}
-				seen.Add(s.Counters().Seen)
-			})
-		}
-		all.Wait()
-		stop()
-		writers.Wait()
-		t.Logf("%d reads by links", seen.Load())
-	})
+			}
+			seen.Add(s.Counters().Seen)
+		})
+	}
+	all.Wait()
+	stop()
+	writers.Wait()
+	if seen.Load() == 0 {
+		t.Error("nothing was read without the server")
+	}
+	t.Logf("%d reads without the server", seen.Load())
+}
+
+// told is a value that tells its key and its number. It is of several lengths, so that
+// items are overwritten and moved.
+func told(key int, n uint64) []byte {
+	return bytes.Repeat(fmt.Appendf(nil, "%d:%020d;", key, n), 1+int(n%3))
 }

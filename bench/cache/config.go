@@ -25,6 +25,7 @@ const (
 	PathRFP       = "rfp"       // results are fetched, and pushed while the server is slow
 	PathReply     = "reply"     // results are always pushed
 	PathHerd      = "herd"      // requests by UC, results by UD
+	PathPilaf     = "pilaf"     // items are found by READs, in the engine cuckoo
 	PathMemcached = "memcached" // memcached itself
 	PathRedis     = "redis"     // redis-server itself
 )
@@ -32,7 +33,7 @@ const (
 // Paths returns the names of all paths.
 func Paths() []string { return append(ourPaths(), PathMemcached, PathRedis) }
 
-func ourPaths() []string { return []string{PathRFP, PathReply, PathHerd} }
+func ourPaths() []string { return []string{PathRFP, PathReply, PathHerd, PathPilaf} }
 
 // isOurs reports whether a path is one of Remora.
 func isOurs(path string) bool { return slices.Contains(ourPaths(), path) }

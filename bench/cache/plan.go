@@ -9,6 +9,7 @@ import (
 	"github.com/remora-kv/remora/internal/command"
 	"github.com/remora-kv/remora/internal/knob"
 	"github.com/remora-kv/remora/rpc/wire"
+	"github.com/remora-kv/remora/server"
 	"github.com/remora-kv/remora/store"
 )
 
@@ -132,6 +133,9 @@ func (k *Case) settle(c *Config) {
 		k.Recency = ""
 	}
 	if isOurs(k.Path) {
+		if e := server.Engine(k.Path); e != "" {
+			k.Engine = e
+		}
 		if k.Goroutines == 0 {
 			knob.Default(&k.FetchSize, k.wholeAnswer())
 		}

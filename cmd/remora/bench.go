@@ -35,6 +35,7 @@ loaded with all keys. Paths:
   rfp        results are fetched by READ, and pushed while the server is slow
   reply      results are always pushed, by WRITE
   herd       requests by WRITE over UC, results by datagrams; no batches
+  pilaf      gets by READs of the client, in the engine cuckoo
   memcached  memcached itself, over loopback TCP or a unix socket (--network)
   redis      redis-server itself, likewise
 

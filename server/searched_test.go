@@ -1,0 +1,73 @@
+package server_test
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/remora-kv/remora"
+	"github.com/remora-kv/remora/internal/cachetest"
+	"github.com/remora-kv/remora/server"
+)
+
+// searches are the paths on which clients find items by themselves.
+var searches = []remora.Path{remora.PathPilaf}
+
+// eachSearch runs a test for every such path, on every fabric.
+func eachSearch(t *testing.T, f func(t *testing.T, r *rig, path remora.Path, cfg server.Config)) {
+	for _, path := range searches {
+		t.Run(string(path), func(t *testing.T) {
+			eachSeen(t, func(t *testing.T, r *rig) {
+				cfg := r.config()
+				if cfg.Engine = server.Engine(string(path)); cfg.Engine == "" {
+					t.Fatal("no engine has it")
+				}
+				f(t, r, path, cfg)
+			})
+		})
+	}
+}
+
+// The same operations have the same outcomes for those who search as for those who ask.
+func TestSameOutcomesOfSearches(t *testing.T) {
+	seed := rand.Uint64()
+	program := cachetest.Program(seed, scaled(160), 500)
+	asked, err := cachetest.Renumber(program, way{fabrics[0], "mica", "cache", remora.PathRFP, "session"}.run(t, program))
+	if err != nil {
+		t.Fatal(err)
+	}
+	eachSearch(t, func(t *testing.T, r *rig, path remora.Path, cfg server.Config) {
+		for _, how := range []string{"client", "session", "batches", "window"} {
+			w := way{r.fabric, cfg.Engine, "cache", path, how}
+			got, err := cachetest.Renumber(program, w.run(t, program, nil))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if d := cachetest.Difference(asked, got); d != "" {
+				t.Errorf("%s, seed %d: %s", how, seed, d)
+			}
+		}
+	})
+}
+
+// Those who search see one order with all others.
+func TestHistoryOfSearches(t *testing.T) {
+	eachSearch(t, func(t *testing.T, r *rig, path remora.Path, cfg server.Config) {
+		r.start(cfg)
+		c := newCrowd(t, 3, scaled(150))
+		shared := r.dial(append(patient(), remora.WithPath(path))...)
+		c.join(shared)
+		c.join(shared)
+		c.join(sessionPatiently(t, shared))
+		c.joinAhead(sessionPatiently(t, shared, remora.WithWindow(8)), 5)
+		c.join(r.dial(patient()...))
+		c.start()
+		c.check(r.dial)
+	})
+}
+
+// Values change as fast as can be under those who search for them.
+func TestHammerSearches(t *testing.T) {
+	eachSearch(t, func(_ *testing.T, r *rig, path remora.Path, cfg server.Config) {
+		r.hammer(cfg, remora.WithPath(path))
+	})
+}
