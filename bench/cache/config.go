@@ -33,7 +33,10 @@ const (
 // Paths returns the names of all paths.
 func Paths() []string { return append(ourPaths(), PathMemcached, PathRedis) }
 
-func ourPaths() []string { return []string{PathRFP, PathReply, PathHerd, PathPilaf} }
+func ourPaths() []string { return append([]string{PathRFP, PathReply, PathHerd}, searchPaths()...) }
+
+// searchPaths are those on which clients find items by themselves.
+func searchPaths() []string { return []string{PathPilaf} }
 
 // isOurs reports whether a path is one of Remora.
 func isOurs(path string) bool { return slices.Contains(ourPaths(), path) }
