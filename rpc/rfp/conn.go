@@ -118,7 +118,7 @@ type Conn struct {
 	parts
 	bulk bulk
 	adaptive
-	classes [numClasses]hybrid
+	classes [numClasses]class
 
 	err     error
 	stats   connStats
@@ -208,6 +208,7 @@ func (c *Conn) prepare(want *rings) (err error) {
 		c.inline = c.dev.Limits().MaxInline
 	}
 	c.receiver.init(r, landing, words, c.local.Bytes(), c.replies.Bytes(), min(c.cfg.FetchSize, r.resultStride()))
+	c.allow(c.cfg.Retries)
 	c.makeReads()
 	for i := range c.classes {
 		c.classes[i].mode = c.cfg.Mode

@@ -30,6 +30,7 @@ func (c *Conn) fetch() {
 		}
 		c.wanted[slot], c.asked[slot] = c.next+uint64(i), c.fetchSize
 	}
+	c.askedIdle = c.idle
 	k, err := c.qp.Post(c.reads[c.slot : c.slot+n])
 	c.flying += k
 	fence.Count(&c.stats.fetches, uint64(k))
@@ -92,12 +93,12 @@ func (c *Conn) fetched(slot int) {
 	}
 }
 
-// hit and missed adapt how long to wait before the first READ: about one in twenty
-// is to fail. So is about one of those that are posted together with it, since a
-// READ that comes too early takes lines away which the server is about to write.
+// hit is told that a READ has brought the frame next. READs that are posted
+// together are mostly to find something, since one that comes too early takes lines
+// away which the server is about to write.
 func (c *Conn) hit() {
-	if p := c.patience(); c.tries == 0 && *p > 0 {
-		*p -= 1 + *p>>10
+	if c.attempts.hit(c.patience()) {
+		c.failed(c.saved())
 	}
 	if c.hits++; c.hits%growAfter == 0 {
 		c.ahead = min(c.ahead+1, maxAhead)
@@ -107,37 +108,36 @@ func (c *Conn) hit() {
 // growAfter is how many answers come before one more is fetched together.
 const growAfter = 8
 
-// patience is that for the answer which is waited for.
-func (c *Conn) patience() *int {
-	if c.follows {
-		return &c.patientNext
-	}
-	return &c.patient
-}
-
+// missed is told that a READ has not.
 func (c *Conn) missed(w wire.Word0) {
 	if w.Parked(c.next) {
 		c.ring()
 		return
 	}
-	if c.tries == 0 {
-		p := c.patience()
-		*p = min(*p+20+*p>>5, maxPatience<<4)
+	c.took(c.idle-c.askedIdle, c.cfg.Retries)
+	if c.since == 0 {
+		c.since, c.sinceIdle = c.clock.Now(), c.idle
 	}
-	c.tries++
-	c.waited += c.pausing
-	c.pausing = min(retryPause+c.waited/2, maxPause)
+	n := c.attempts.missed(c.patience())
 	c.pause = c.pausing
-	f := c.oldest()
-	if c.classes[f.class].missed(&c.cfg.Params, c.tries, f.results, c.now) {
+	c.failed(n)
+}
+
+// failed tells the class of the frame next how many READs for it have failed.
+func (c *Conn) failed(n int) {
+	had, f := c.tries, c.oldest()
+	c.tries = n
+	if c.classes[f.class].failed(&c.cfg.Params, had, n, f.results, c.since, c.now) {
 		c.change(f.class, Reply)
 	}
 }
 
+// patience is that for calls of the class whose answer is waited for.
+func (c *Conn) patience() *patience { return &c.classes[c.oldest().class].patience }
+
 // awaitFirst is called when a request is sent and no other is on its way.
 func (c *Conn) awaitFirst() {
-	c.follows = false
-	c.pausing, c.waited = c.patient>>4, 0
+	c.attempts.begin(c.patience(), alone)
 	c.pause = c.pausing
 	c.trust()
 }
@@ -145,9 +145,9 @@ func (c *Conn) awaitFirst() {
 // awaitNext is called when an answer was taken and others are on their way. There
 // is nothing to wait for where the next was fetched, or is being fetched, already.
 func (c *Conn) awaitNext() {
-	c.follows = true
+	c.follows = following
 	if c.landed[c.slot] != c.next && c.flying == 0 {
-		c.pausing = c.patientNext >> 4
+		c.attempts.begin(c.patience(), following)
 		c.pause = c.pausing
 	}
 }
@@ -156,7 +156,7 @@ func (c *Conn) awaitNext() {
 // core that is busy notices no ring: when its receives are used up, one more waits
 // for it, and the READs behind that one, which would lead to others.
 func (c *Conn) ring() {
-	c.tries = 0
+	c.attempts.reset()
 	c.pause = ringPause
 	if c.rung && c.idle < c.doubtAt {
 		return

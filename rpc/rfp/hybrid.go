@@ -11,40 +11,60 @@ import (
 	"github.com/remora-kv/remora/rpc/wire"
 )
 
+// class is what a connection knows about calls of one class.
+type class struct {
+	hybrid
+	patience
+}
+
 // hybrid decides about the mode of a class of calls. It is told of failed READs
 // and of answers, and says when to change.
 type hybrid struct {
 	mode  Mode
-	slow  int   // calls in a row for which more than R READs failed
-	quick int   // replies in a row that R READs would have been enough for
-	first int64 // when the first READ for the present call failed
-	limit int64 // nanoseconds that R READs take, for each message of a frame
+	slow  int32 // calls in a row for which more than R READs failed
+	quick int32 // replies in a row that R READs would have been enough for
+	need  int32 // how many of them change the mode back; 0 is SlowCalls
+	stay  int32 // answers that were fetched since, up to settled
+	limit int64 // nanoseconds that R READs cover, for each message of a frame
 	takes int64 // nanoseconds that the server takes, as replies say: a moving mean
 }
 
-// missed is told that READ number tries for one answer has failed, and reports
-// whether to change over to replies. A call is slow when the READ after the R-th
-// has failed; the call that is being waited for profits from the change already.
+const (
+	// settled is how many answers are fetched after a return that was right.
+	settled = 64
+	// maxNeed bounds how many quick replies are asked for after some that were not.
+	maxNeed = 256
+)
+
+// failed is told that n READs for one answer have failed, of which it knows had, and
+// reports whether to change over to replies. A call is slow when the READ after the
+// R-th has failed; the call that is being waited for profits from the change already.
 // An answer to a batch of messages takes as many times as long: see patienceFor.
-func (h *hybrid) missed(p *Params, tries, messages int, now func() int64) bool {
-	if p.Pinned || h.mode != Fetch {
+// since is when the client began to wait.
+func (h *hybrid) failed(p *Params, had, n, messages int, since int64, now func() int64) bool {
+	allowed := p.Retries + patienceFor(messages)
+	if p.Pinned || h.mode != Fetch || had > allowed || n <= allowed {
 		return false
 	}
-	if tries == 1 {
-		h.first = now()
-	}
-	if tries != p.Retries+patienceFor(messages)+1 {
-		return false
-	}
-	// R READs and what a batch is granted lie between the first failure and this one.
-	h.limit = (now() - h.first) / int64(max(messages, 1))
+	h.covered((now() - since) / int64(max(messages, 1)))
 	h.slow++
-	return h.slow >= p.SlowCalls
+	return int(h.slow) >= p.SlowCalls
+}
+
+// covered is told what time the READs of a slow call have covered. A process that
+// did not run meanwhile makes it longer and nothing makes it shorter, so the least
+// counts, and what is more only by and by.
+func (h *hybrid) covered(nanos int64) {
+	if h.limit == 0 || nanos < h.limit {
+		h.limit = nanos
+		return
+	}
+	h.limit += (min(nanos, 2*h.limit) - h.limit) / 8
 }
 
 // patienceFor is how many READs more than R lie in a time as many times as long as
-// there are messages: the pauses between READs grow by half.
-func patienceFor(messages int) int { return (bits.Len(uint(max(messages, 1))) - 1) * 7 / 4 }
+// there are messages: each READ nearly doubles the time that all of them cover.
+func patienceFor(messages int) int { return bits.Len(uint(max(messages, 1))) - 1 }
 
 // answered is told of an answer: how many READs for it failed, and how long the
 // server took, 0 if unknown. It reports whether to change back to fetching.
@@ -56,6 +76,7 @@ func (h *hybrid) answered(p *Params, tries, messages int, nanos int64) bool {
 		return false
 	}
 	if h.mode == Fetch {
+		h.stay = min(h.stay+1, settled)
 		if tries <= p.Retries+patienceFor(messages) {
 			h.slow = 0
 		}
@@ -63,19 +84,37 @@ func (h *hybrid) answered(p *Params, tries, messages int, nanos int64) bool {
 	}
 	switch {
 	case nanos == 0:
-	case nanos >= h.limit*int64(max(messages, 1)):
-		h.quick = 0
-	default:
+	case h.short(nanos, messages):
 		h.quick++
+	default:
+		h.quick = 0
 	}
-	return h.quick >= p.SlowCalls
+	return int(h.quick) >= max(int(h.need), p.SlowCalls)
+}
+
+// short reports whether R READs would cover what the server took. The time between
+// the limit and three quarters of it is for the ways of request and answer, which it
+// does not know of, and keeps calls at the border in the mode they have.
+func (h *hybrid) short(nanos int64, messages int) bool {
+	return nanos < h.limit*int64(max(messages, 1))*3/4
 }
 
 // naps reports whether replies take so long that spinning for them is a waste.
 func (h *hybrid) naps(p *Params) bool { return h.mode != Fetch && h.takes > int64(p.NapAfter) }
 
-// change notes the new mode.
-func (h *hybrid) change(m Mode) { h.mode, h.slow, h.quick = m, 0, 0 }
+// change notes the new mode. Where fetching was given up soon after a return, it
+// takes more quick replies to return once more: so a limit that does not fit the
+// fabric costs little.
+func (h *hybrid) change(m Mode, p *Params) {
+	if m != Fetch {
+		if h.stay < settled {
+			h.need = min(max(2*h.need, int32(p.SlowCalls)), maxNeed)
+		} else {
+			h.need = 0
+		}
+	}
+	h.mode, h.slow, h.quick, h.stay = m, 0, 0, 0
+}
 
 // Mode returns the present mode of a class: Fetch or Reply.
 func (c *Conn) Mode(class uint8) Mode { return c.classes[class].mode }
@@ -84,14 +123,17 @@ func (c *Conn) Mode(class uint8) Mode { return c.classes[class].mode }
 // to be fetched.
 func (c *Conn) judge(w wire.Word0) {
 	f := c.oldest()
-	if c.classes[f.class].answered(&c.cfg.Params, c.tries, f.results, w.Nanos()) {
+	h, nanos := &c.classes[f.class], w.Nanos()
+	if h.answered(&c.cfg.Params, c.tries, f.results, nanos) {
+		// It may be that of slow calls: those as long as the limit are overdue.
+		h.lower(int(nanos * int64(c.overdue) / h.limit))
 		c.change(f.class, Fetch)
 	}
 }
 
 // change changes the mode of a class, here and at the server.
 func (c *Conn) change(class uint8, m Mode) {
-	c.classes[class].change(m)
+	c.classes[class].change(m, &c.cfg.Params)
 	c.pause = 0
 	c.trust()
 	fence.Count(&c.stats.switches, 1)

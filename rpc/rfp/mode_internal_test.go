@@ -16,14 +16,15 @@ type feeder struct {
 }
 
 func (f *feeder) call(misses int, nanos int64) {
+	began := f.now
 	for try := 1; try <= misses && f.h.mode == Fetch; try++ {
 		f.now += 1000
-		if f.h.missed(&f.p, try, f.messages, func() int64 { return f.now }) {
-			f.h.change(Reply)
+		if f.h.failed(&f.p, try-1, try, f.messages, began, func() int64 { return f.now }) {
+			f.h.change(Reply, &f.p)
 		}
 	}
 	if f.h.answered(&f.p, misses, f.messages, nanos) {
-		f.h.change(Fetch)
+		f.h.change(Fetch, &f.p)
 	}
 }
 
@@ -50,9 +51,9 @@ func TestOneSlowCallDoesNotSwitch(t *testing.T) {
 }
 
 // The answer to a batch may take longer than that to a message, in proportion:
-// with pauses that grow by half, 16 times as long is seven READs more.
+// with pauses that double, 16 times as long is four READs more.
 func TestBatchesMayTakeLonger(t *testing.T) {
-	for messages, more := range map[int]int{0: 0, 1: 0, 2: 1, 4: 3, 16: 7} {
+	for messages, more := range map[int]int{0: 0, 1: 0, 2: 1, 4: 2, 16: 4} {
 		f := newFeeder()
 		f.messages = messages
 		f.call(6+more, 0)
@@ -72,12 +73,12 @@ func TestReturnTakesQuickAnswersInARow(t *testing.T) {
 	f := newFeeder()
 	f.call(6, 0)
 	f.call(6, 0)
-	if f.h.mode != Reply || f.h.limit != 5000 {
-		t.Fatalf("mode %v, R READs take %d ns", f.h.mode, f.h.limit)
+	if f.h.mode != Reply || f.h.limit != 6000 {
+		t.Fatalf("mode %v, more than R READs take %d ns", f.h.mode, f.h.limit)
 	}
 	for range 5 {
-		f.call(0, 4999)
-		f.call(0, 5000)
+		f.call(0, 4499) // three quarters are quick
+		f.call(0, 4500)
 		f.call(0, 0) // not measured: says nothing
 	}
 	if f.h.mode != Reply {

@@ -15,12 +15,13 @@ type Params struct {
 	// replies. Otherwise the mode is hybrid and Mode is what it begins with.
 	Pinned bool
 	Mode   Mode
-	// Retries is R: a call for which more READs than this have failed is slow. For
-	// a batch it is as many as lie in a time that is longer in proportion to its
-	// messages. Default 5.
+	// Retries is R: a call for which more READs than this have failed is slow, or
+	// would have failed had the client not waited before the first. For a batch it is
+	// as many as lie in a time that is longer in proportion to its messages. Default 5.
 	Retries int
 	// SlowCalls is how many slow calls in a row change the mode to Reply, and how
-	// many quick ones change it back. Default 2.
+	// many quick ones change it back, unless it was changed back in vain before.
+	// Default 2.
 	SlowCalls int
 	// FetchSize is F, the bytes of the first READ of an answer. Default 256.
 	FetchSize int

@@ -53,28 +53,22 @@ type receiver struct {
 	wanted     []uint64
 	asked      []int
 	landed     []uint64
-	flying     int  // READs of answers on their way
-	restFlying int  // 1 while the rest of a frame is fetched
-	whole      bool // the rest has come
-	ahead      int  // READs that are posted together
-	pause      int  // polls before the next READ
-	patient    int  // polls before the first READ of an answer, in 1/16
-	// patientNext is the same of an answer that follows another: its request has
-	// been with the server for a while.
-	patientNext int
-	follows     bool   // the frame next is such an answer
-	hits        uint64 // READs that brought the frame next
-	tries       int    // failed READs for the frame next
-	waited      int    // polls between the READs for the frame next so far
-	pausing     int    // the last of these pauses
-	rung        bool   // the server was woken for the frame next
-	idle        int    // polls without news
-	since       int64  // when sinceIdle of them had been made; 0 when nobody has looked
-	sinceIdle   int
-	doubtAt     int    // how many make a READ though a push is expected
-	unreaped    int    // pushes found since completions were taken for their sake
-	usual       int    // how many there mostly are before a push, in 1/8
-	glanced     uint64 // the frame for which a look was taken before sleeping
+	flying     int    // READs of answers on their way
+	restFlying int    // 1 while the rest of a frame is fetched
+	whole      bool   // the rest has come
+	ahead      int    // READs that are posted together
+	attempts          // for the frame next
+	pause      int    // polls before the next READ
+	hits       uint64 // READs that brought the frame next
+	rung       bool   // the server was woken for the frame next
+	idle       int    // polls without news
+	askedIdle  int    // how many they were when READs were posted
+	since      int64  // when sinceIdle of them had been made; 0 when nobody has looked
+	sinceIdle  int
+	doubtAt    int    // how many make a READ though a push is expected
+	unreaped   int    // pushes found since completions were taken for their sake
+	usual      int    // how many there mostly are before a push, in 1/8
+	glanced    uint64 // the frame for which a look was taken before sleeping
 
 	open     bool // a frame is being taken
 	held     bool // a frame is being taken, and a piece of it is on its way
@@ -87,9 +81,6 @@ type receiver struct {
 }
 
 const (
-	// maxPatience bounds the polls before the first READ: a microsecond or two.
-	// Who waits longer should not spin, and failed READs are what tells.
-	maxPatience = 1 << 7
 	// doubtPolls is after how many polls in vain at least a client that expects a
 	// push looks itself, and doubtFactor how often the usual number; it doubles
 	// from there (I4).
@@ -102,12 +93,6 @@ const (
 	yieldAfter = 50 * time.Microsecond
 	// maxDoubt is where it stops to double.
 	maxDoubt = 1 << 20
-	// retryPause is how many polls lie at least between two READs for the same
-	// frame; from then on they are half of all before. So R READs cover a time
-	// that goes with what this fabric's calls take, however cheap a READ is.
-	retryPause = 4
-	// maxPause bounds these pauses.
-	maxPause = 1 << 10
 	// ringPause is how many polls a server is given to wake up.
 	ringPause = 1 << 10
 	// pollGap is how many nanoseconds lie between polls on average at most, of one
@@ -323,7 +308,8 @@ func (c *Conn) finish() {
 	if c.slot++; c.slot == c.rings.results {
 		c.slot = 0
 	}
-	c.tries, c.rung, c.pause, c.pausing, c.waited = 0, false, 0, 0, 0
+	c.attempts.reset()
+	c.rung, c.pause = false, 0
 	if c.word.Last() {
 		f := c.oldest()
 		if f.results != 0 {
