@@ -10,9 +10,12 @@
 // of those of rfp: the same goroutine serves both. The instance is a random number
 // that tells this start of the server from any other.
 //
+// The partitions of one engine, shared-lru, are handles of one table. Keys still belong to
+// cores, so that nothing changes for clients.
+//
 // # Invariants
 //
-//	V1  A partition is touched by the goroutine of its core only, in handlers.
+//	V1  A partition, or handle, is touched by the goroutine of its core only, in handlers.
 //	    Statistics are a request like any other, answered by each core for itself.
 //	V2  The server computes every hash itself. A key that belongs to another core
 //	    is refused (WrongCore), so no client can make a key exist twice.

@@ -1,20 +1,27 @@
 package server
 
 import (
+	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/remora-kv/remora/store"
 	"github.com/remora-kv/remora/store/cuckoo"
 	"github.com/remora-kv/remora/store/lru8"
 	"github.com/remora-kv/remora/store/mica"
+	"github.com/remora-kv/remora/store/sharedlru"
 )
 
-// engines are the engines by name.
-var engines = map[string]func(store.Config) (store.Partition, error){
-	"mica": func(c store.Config) (store.Partition, error) { return mica.New(c) },
-	"lru8": func(c store.Config) (store.Partition, error) { return lru8.New(c) },
+// maker makes the partitions of all cores of a server. Config.Memory is that of all
+// together.
+type maker func(cfg store.Config, cores int) ([]store.Partition, error)
 
-	"cuckoo": func(c store.Config) (store.Partition, error) { return cuckoo.New(c) },
+// engines are the engines by name.
+var engines = map[string]maker{
+	"mica":       apart(func(c store.Config) (store.Partition, error) { return mica.New(c) }),
+	"lru8":       apart(func(c store.Config) (store.Partition, error) { return lru8.New(c) }),
+	"cuckoo":     apart(func(c store.Config) (store.Partition, error) { return cuckoo.New(c) }),
+	"shared-lru": shared,
 }
 
 // Engines returns the names of the engines, the default first.
@@ -27,4 +34,41 @@ func Engines() []string {
 	}
 	slices.Sort(names[1:])
 	return names
+}
+
+// apart makes partitions that have nothing in common, and an equal part of the memory
+// each. If one cannot be made, there are none.
+func apart(open func(store.Config) (store.Partition, error)) maker {
+	return func(cfg store.Config, cores int) ([]store.Partition, error) {
+		cfg.Memory /= int64(cores)
+		var parts []store.Partition
+		for i := range cores {
+			part, err := open(cfg)
+			if err != nil {
+				return nil, errors.Join(fmt.Errorf("partition %d of %d: %w", i, cores, err), closeAll(parts))
+			}
+			parts = append(parts, part)
+		}
+		return parts, nil
+	}
+}
+
+// shared makes handles of one table.
+func shared(cfg store.Config, cores int) ([]store.Partition, error) {
+	table, err := sharedlru.New(cfg, cores)
+	if err != nil {
+		return nil, err
+	}
+	parts := make([]store.Partition, cores)
+	for i := range parts {
+		parts[i] = table.Handle(i)
+	}
+	return parts, nil
+}
+
+func closeAll(parts []store.Partition) (err error) {
+	for _, p := range parts {
+		err = errors.Join(err, p.Close())
+	}
+	return err
 }

@@ -13,24 +13,19 @@ import (
 // addEngines adds engines that tests look into, and flawed ones.
 func addEngines() {
 	for _, name := range realEngines {
-		server.AddEngine("kept "+name, func(cfg store.Config) (store.Partition, error) {
-			part, err := server.NewEngine(name, cfg)
-			if err != nil {
-				return nil, err
-			}
+		server.AddEngine("kept "+name, name, func(cfg store.Config, part store.Partition) (store.Partition, error) {
 			k := keptBy(cfg.Seed)
 			k.change(func() { k.open++ })
 			return &keptPartition{part, k}, nil
 		})
 	}
 	for _, flaw := range flaws {
-		server.AddEngine(flaw.engine, func(cfg store.Config) (store.Partition, error) {
-			part, err := server.NewEngine(server.DefaultEngine, cfg)
-			return &flawedPartition{Partition: part, flaw: flaw, old: map[string]oldItem{}}, err
+		server.AddEngine(flaw.engine, server.DefaultEngine, func(_ store.Config, part store.Partition) (store.Partition, error) {
+			return &flawedPartition{Partition: part, flaw: flaw, old: map[string]oldItem{}}, nil
 		})
 	}
-	server.AddEngine("written down", newWrittenDown)
-	server.AddEngine("counts hints", newHinted)
+	server.AddEngine("written down", server.DefaultEngine, writeDown)
+	server.AddEngine("counts hints", server.DefaultEngine, countHints)
 }
 
 // kept is what the partitions of a server held when they were closed.
@@ -166,13 +161,9 @@ func (p *flawedPartition) Put(k store.Key, e store.Entry, c store.Condition, now
 // writtenVar names the file that a server writes down in what it has done.
 const writtenVar = "REMORA_SERVER_TEST_WRITTEN"
 
-// newWrittenDown makes a partition that writes the value of every put that
-// happened into a file, before anybody can be told. The file outlives the process.
-func newWrittenDown(cfg store.Config) (store.Partition, error) {
-	part, err := server.NewEngine(server.DefaultEngine, cfg)
-	if err != nil {
-		return nil, err
-	}
+// writeDown has a partition write the value of every put that happened into a file,
+// before anybody can be told. The file outlives the process.
+func writeDown(_ store.Config, part store.Partition) (store.Partition, error) {
 	file, err := os.OpenFile(os.Getenv(writtenVar), os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
 	return &writtenPartition{part, file}, err
 }

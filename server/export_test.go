@@ -21,11 +21,19 @@ func (c Config) Behind(wrap func(fabric.Device) fabric.Device) Config {
 	return c
 }
 
-// AddEngine adds an engine, before any server is started.
-func AddEngine(name string, open func(store.Config) (store.Partition, error)) { engines[name] = open }
-
-// NewEngine makes a partition of an engine.
-func NewEngine(name string, cfg store.Config) (store.Partition, error) { return engines[name](cfg) }
+// AddEngine adds an engine whose partitions are those of another one behind something,
+// before any server is started.
+func AddEngine(name, base string, wrap func(store.Config, store.Partition) (store.Partition, error)) {
+	engines[name] = func(cfg store.Config, cores int) ([]store.Partition, error) {
+		parts, err := engines[base](cfg, cores)
+		for i := range parts {
+			if parts[i], err = wrap(cfg, parts[i]); err != nil {
+				break
+			}
+		}
+		return parts, err
+	}
+}
 
 // Serve handles a message as a core would. Only for servers without clients.
 func (s *Server) Serve(c *rpc.Call, msg, out []byte) ([]byte, error) { return s.serve(c, msg, out) }

@@ -101,15 +101,15 @@ func (s *Server) introduce() {
 // makeShards makes the partitions.
 func (s *Server) makeShards() error {
 	epoch := s.started.UnixMilli() - s.devices[0].Clock().Now()/int64(time.Millisecond)
-	for i := range s.cfg.Cores {
-		part, err := engines[s.cfg.Engine](store.Config{
-			Arena: s.arena, Memory: s.cfg.Memory / int64(s.cfg.Cores), MaxValue: s.cfg.MaxValue,
-			Seed: store.Seed(s.welcome.Seed), FirstVersion: s.firstVersion(),
-			Mode: s.cfg.Mode, Eviction: s.cfg.Eviction,
-		})
-		if err != nil {
-			return fmt.Errorf("partition %d of %d: %w", i, s.cfg.Cores, err)
-		}
+	parts, err := engines[s.cfg.Engine](store.Config{
+		Arena: s.arena, Memory: s.cfg.Memory, MaxValue: s.cfg.MaxValue,
+		Seed: store.Seed(s.welcome.Seed), FirstVersion: s.firstVersion(),
+		Mode: s.cfg.Mode, Eviction: s.cfg.Eviction,
+	}, s.cfg.Cores)
+	if err != nil {
+		return err
+	}
+	for i, part := range parts {
 		sh := &shard{server: s, index: i, part: part, seed: store.Seed(s.welcome.Seed), epoch: epoch}
 		sh.reader = store.ReaderOf(part)
 		if !s.cfg.NoPrefetch {

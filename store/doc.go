@@ -31,15 +31,24 @@
 //	S5  A view (Item.Value) aliases the engine's memory and is valid until the
 //	    next call on the partition that may change it: Put, Delete, Touch, Close.
 //	    What is passed in (keys, values) is copied before the call returns, and
-//	    may alias a view of the same partition.
+//	    may alias a view of the same partition. The views of a shared table last
+//	    until the next call of any kind on the partition.
 //	S6  No call allocates on the Go heap, asks a clock or takes a lock. The time
 //	    comes in as a parameter; it may stand still, and an engine tolerates that
-//	    it steps back.
+//	    it steps back. Only a shared table takes a lock.
 //	S7  Every item carries a checksum over its key, value and metadata. Check
 //	    reads all of it again and tells what does not fit (ErrCorrupt).
 //	S8  Colliding hashes, however many, cost at most a bounded amount of work per
 //	    call and never a wrong answer. In Cache mode they may cost items; in Store
 //	    mode they may cost an early ErrFull.
+//
+// # Shared tables
+//
+// An engine may have one table for all cores, of which each has a handle as its
+// partition (package sharedlru). All of the above holds for a handle, and a change
+// by one is seen by all. What handles share is behind a lock, so a view cannot be
+// of that: it is a copy in memory of the handle. Stats and Each are about the
+// handle's share of the table, so that sums over all handles are right.
 //
 // # Time
 //

@@ -57,7 +57,7 @@ what it has, and stay there.`,
   remora bench --dist zipf --theta 0.99 --get-pct 50,95   popular keys, and more puts
   remora bench --goroutines 1,1000 --path rfp,memcached   goroutines that share a client
   remora bench --value-size 1024,1048576 --keys 256       large values
-  remora bench --engine mica,lru8 --keys 10000000 --memory 4GiB
+  remora bench --engine mica,lru8,shared-lru --keys 10000000 --memory 4GiB
   remora bench --path herd --window 16 --prefetch on,off --keys 10000000
   remora bench --links 0,65536 --dist zipf                 hot items read without the server
   remora bench --server tcp://node2:7700 --clients 4      a server that runs

@@ -91,7 +91,7 @@ func (o *serveOptions) define(f *pflag.FlagSet) {
 	f.IntVar(&o.cores, "cores", 1, "cores, each with a partition of its own")
 	f.IntSliceVar(&o.cpus, "cpus", nil, "`CPUS` that the cores are pinned to, one for each (default: not pinned)")
 	f.Var(&o.memory, "memory", "`SIZE` of the cache: items and indexes of all cores")
-	f.StringVar(&o.engine, "engine", server.DefaultEngine, "how items are kept: "+strings.Join(server.Engines(), " or "))
+	f.StringVar(&o.engine, "engine", server.DefaultEngine, "how items are kept: "+strings.Join(server.Engines(), " or ")+"; shared-lru is one table for all cores under a lock, to compare with")
 	f.StringVar(&o.mode, "mode", "cache", "when memory is full: cache evicts, store refuses")
 	f.StringVar(&o.eviction, "eviction", "second-chance", "what a cache evicts first: second-chance spares what was used, fifo takes the oldest")
 	f.Var(&o.maxValue, "max-value", "`SIZE` of the longest value, up to 64MiB")

@@ -97,6 +97,7 @@ func faultOf(st store.Stats, cfg store.Config) string {
 func (tb *table) sync() {
 	tb.Helper()
 	tb.model.at(tb.now)
+	tb.endShortViews()
 	seen := map[string]bool{}
 	var keyBytes, valueBytes int64
 	tb.p.Each(tb.now, func(k store.Key, item store.Item) bool {

@@ -56,6 +56,9 @@ func mark(tb *table, n int) []marked {
 	var all []marked
 	for i := range uint64(n) {
 		m := marked{key: pattern(1000+i, 21), value: pattern(2000+i, 77)}
+		if most := tb.engine.OnePiece; most != 0 {
+			m.value = m.value[:min(len(m.value), most-len(m.key))]
+		}
 		m.e = store.Entry{Value: m.value, Flags: 0xc0ffee00 + uint32(i), Expires: 0x0123456789abcd00 + int64(i)}
 		m.version = tb.mustPutEntry(m.key, m.e)
 		all = append(all, m)

@@ -81,6 +81,9 @@ func eachKeys(t *trial) {
 	}
 	var keys []store.Key
 	tb.p.Each(tb.now, func(k store.Key, _ store.Item) bool {
+		if tb.engine.ShortViews {
+			k.Bytes = bytes.Clone(k.Bytes)
+		}
 		keys = append(keys, k)
 		return true
 	})

@@ -81,6 +81,7 @@ func scribbled(t *trial) {
 // viewOf returns the key, and the item as a view.
 func (tb *table) viewOf(key []byte) (store.Key, store.Item) {
 	tb.Helper()
+	tb.endShortViews()
 	k := store.Key{Hash: tb.hash(key), Bytes: bytes.Clone(key)}
 	item, err := tb.p.Get(k, tb.now)
 	if err != nil {

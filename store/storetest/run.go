@@ -29,6 +29,14 @@ type Engine struct {
 	// The suite flips bits of it. Without it, S7/flips is skipped.
 	Memory func(p store.Partition) [][]byte
 
+	// ShortViews says that the partition is a handle of a shared table: its views
+	// last until its next call of any kind.
+	ShortViews bool
+
+	// OnePiece is how many bytes of key and value lie in one piece of Memory, at
+	// least, where they may be scattered. 0 means all.
+	OnePiece int
+
 	// Fill is the share of Config.Memory that keys and values of 1 KiB must
 	// reach in a partition of 1 MiB: in Store mode when the first Put is
 	// refused, in Cache mode when many times the memory was put. 0 means 0.5.

@@ -79,6 +79,7 @@ func (tb *table) scribbleInputs() {
 func (tb *table) get(key []byte) *record {
 	tb.Helper()
 	tb.model.at(tb.now)
+	tb.endShortViews()
 	item := store.Item{Version: scribble}
 	err := store.ReaderOf(tb.p).Read(tb.key(key), tb.now, &item)
 	tb.scribbleInputs()
@@ -316,6 +317,16 @@ func same(got, want error) bool {
 func (tb *table) watch(of string, got, want []byte) {
 	if len(tb.views) < maxViews {
 		tb.views = append(tb.views, view{of, got, want})
+	}
+}
+
+// endShortViews forgets views that the next call may overwrite, though it changes
+// nothing.
+func (tb *table) endShortViews() {
+	tb.Helper()
+	if tb.engine.ShortViews {
+		tb.verifyViews()
+		tb.views = tb.views[:0]
 	}
 }
 

@@ -1,0 +1,165 @@
+package sharedlru
+
+import (
+	"fmt"
+
+	"github.com/remora-kv/remora/store"
+)
+
+// census is what Check has counted.
+type census struct {
+	seen   []bool  // by chunk
+	items  int     // in rows
+	free   uint32  // chunks in carcasses
+	mortal int64   // items
+	shares []share // levels only
+}
+
+// Check reads the items row by row, the order, and the carcasses, and compares what it
+// counted: every chunk is somewhere exactly once (H3). It looks at the whole table,
+// whichever handle is asked.
+func (h *Handle) Check() error {
+	t := h.table
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	c := census{seen: make([]bool, t.chunks.fresh), shares: make([]share, len(t.shares))}
+	for _, check := range []func(*census) error{t.checkRows, t.checkOrder, t.checkCarcasses, t.checkCounts} {
+		if err := check(&c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func corrupt(format string, args ...any) error {
+	return fmt.Errorf("sharedlru: %w: %s", store.ErrCorrupt, fmt.Sprintf(format, args...))
+}
+
+// visit takes note of a chunk that something leads to.
+func (t *Table) visit(c *census, at ref, want kind) error {
+	switch {
+	case at == 0 || at >= t.chunks.fresh:
+		return corrupt("chunk %d is not in use, the first fresh one is %d", at, t.chunks.fresh)
+	case c.seen[at]:
+		return corrupt("chunk %d is in two places", at)
+	case t.chunks.kindOf(at) != want:
+		return corrupt("chunk %d is of kind %#x, not %#x", at, uint32(t.chunks.kindOf(at)), uint32(want))
+	}
+	c.seen[at] = true
+	return nil
+}
+
+// visitRest takes note of the chunks behind the first one of a chain, and counts all.
+func (t *Table) visitRest(c *census, first ref) (n uint32, err error) {
+	n = 1
+	for at := t.chunks.link(first, atNext); at != 0; at = t.chunks.link(at, atNext) {
+		if err := t.visit(c, at, kindBody); err != nil {
+			return n, err
+		}
+		n++
+	}
+	return n, nil
+}
+
+// checkRows reads all items (H5).
+func (t *Table) checkRows(c *census) error {
+	for bucket := range t.buckets {
+		before, length := ref(0), 0
+		for at := t.row(bucket); at != 0; at = t.chunks.link(at, atRowNext) {
+			if err := t.visit(c, at, kindItem); err != nil {
+				return err
+			}
+			if err := t.checkItem(c, at); err != nil {
+				return err
+			}
+			if t.bucketOf(t.hash(at)) != bucket || t.chunks.link(at, atRowBefore) != before {
+				return corrupt("the item at %d is not where row %d has it", at, bucket)
+			}
+			if length++; length > maxRow {
+				return corrupt("row %d has more than %d items", bucket, maxRow)
+			}
+			before = at
+		}
+		c.items += length
+	}
+	return nil
+}
+
+// checkItem reads an item and counts it.
+func (t *Table) checkItem(c *census, at ref) error {
+	n, err := t.visitRest(c, at)
+	if err != nil {
+		return err
+	}
+	switch {
+	case n != t.size(at):
+		return corrupt("the item at %d of %d chunks has %d", at, t.size(at), n)
+	case t.chunks.word(at, atHeadSum) != t.headSum(at) || t.chunks.word(at, atBodySum) != t.bodySum(at):
+		return corrupt("the checksums of the item at %d do not fit", at)
+	case t.version(at) <= t.cfg.FirstVersion || t.version(at) > t.last:
+		return corrupt("the item at %d has version %d, the last is %d", at, t.version(at), t.last)
+	}
+	s := &c.shares[store.PartitionOf(t.hash(at), len(c.shares))]
+	s.items++
+	s.keyBytes += int64(t.keySize(at))
+	s.valueBytes += int64(t.valueSize(at))
+	s.chunks += int64(n)
+	c.mortal += dies(t.expires(at))
+	return nil
+}
+
+// checkOrder walks from the newest item to the oldest (H4).
+func (t *Table) checkOrder(c *census) error {
+	newer, n := ref(0), 0
+	for at := t.order.newest; at != 0; at = t.chunks.link(at, atOlder) {
+		if at >= t.chunks.fresh || t.chunks.kindOf(at) != kindItem || t.chunks.link(at, atNewer) != newer {
+			return corrupt("the order leads to chunk %d", at)
+		}
+		if n++; n > c.items {
+			return corrupt("there are more items in the order than the %d in rows", c.items)
+		}
+		newer = at
+	}
+	if n != c.items || t.order.oldest != newer {
+		return corrupt("%d items are in the order, %d in rows; the oldest is %d, not %d", n, c.items, newer, t.order.oldest)
+	}
+	return nil
+}
+
+// checkCarcasses walks over the chunks that can be taken.
+func (t *Table) checkCarcasses(c *census) error {
+	for at := t.chunks.carcass; at != 0; at = t.chunks.link(at, atOlder) {
+		if err := t.visit(c, at, kindCarcass); err != nil {
+			return err
+		}
+		n, err := t.visitRest(c, at)
+		if err != nil {
+			return err
+		}
+		c.free += n
+	}
+	return nil
+}
+
+// checkCounts compares what the other checks counted with the table's own numbers.
+func (t *Table) checkCounts(c *census) error {
+	for at := ref(1); at < t.chunks.fresh; at++ {
+		if !c.seen[at] {
+			return corrupt("chunk %d is lost", at)
+		}
+	}
+	if fresh := uint32(len(t.chunks.mem)/chunkSize) - uint32(t.chunks.fresh); c.free+fresh != t.chunks.free {
+		return corrupt("%d chunks in carcasses and %d fresh ones; the table has %d", c.free, fresh, t.chunks.free)
+	}
+	if c.mortal != t.mortal {
+		return corrupt("%d items will expire; the table has %d", c.mortal, t.mortal)
+	}
+	for i := range c.shares {
+		got, want := &c.shares[i], t.shares[i]
+		want.evicted, want.expired = 0, 0
+		if *got != want {
+			return corrupt("handle %d has %+v, Stats has %+v", i, *got, want)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,144 @@
+package sharedlru
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/remora-kv/remora/internal/arena"
+	"github.com/remora-kv/remora/store"
+)
+
+// Table is what the handles share.
+type Table struct {
+	cfg     store.Config
+	handles []Handle
+	blocks  []*arena.Block
+
+	mu      sync.Mutex // over all that follows (H1)
+	index   []byte
+	buckets uint64
+	chunks  chunks
+	order   order
+	last    uint64 // the last version that was given
+	mortal  int64  // items that will expire
+	hand    ref    // the chunk at which a store looks for what has expired
+	shares  []share
+	open    int // handles that were not closed
+}
+
+// share is what belongs to a handle of what the table holds.
+type share struct {
+	items, keyBytes, valueBytes int64
+	chunks                      int64
+	evicted, expired            uint64
+}
+
+// New makes an empty table for some handles. Config.Memory is that of all together, and
+// Config.Eviction is ignored. The memory is freed when the last handle is closed.
+func New(cfg store.Config, handles int) (*Table, error) {
+	cfg, err := cfg.Complete()
+	if err != nil {
+		return nil, err
+	}
+	if handles < 1 || cfg.Memory > maxMemory || cfg.Memory/int64(handles) < store.MinMemory {
+		return nil, fmt.Errorf("sharedlru: a memory of %d bytes for %d handles: each needs at least %d, and all can use %d at most",
+			cfg.Memory, handles, store.MinMemory, int64(maxMemory))
+	}
+	t := &Table{cfg: cfg, last: cfg.FirstVersion, hand: 1, open: handles}
+	t.handles, t.shares = make([]Handle, handles), make([]share, handles)
+	if err := t.divide(split(&cfg, handles)); err != nil {
+		return nil, errors.Join(err, t.free())
+	}
+	return t, nil
+}
+
+// divide takes the memory and gives each part its own.
+func (t *Table) divide(s sizes) error {
+	index, err := t.alloc("shared-lru index", int(s.chunks)/2*bucketSize)
+	if err != nil {
+		return err
+	}
+	items, err := t.alloc("shared-lru items", int(s.chunks)*chunkSize)
+	if err != nil {
+		return err
+	}
+	views, err := t.alloc("shared-lru views", s.view*len(t.handles))
+	if err != nil {
+		return err
+	}
+	t.index, t.buckets = index, uint64(s.chunks)/2
+	t.chunks.init(items, s.chunks)
+	for i := range t.handles {
+		from, to := i*s.view, (i+1)*s.view
+		t.handles[i] = Handle{table: t, number: i, view: views[from:to:to]}
+	}
+	return nil
+}
+
+func (t *Table) alloc(purpose string, size int) ([]byte, error) {
+	b, err := t.cfg.Arena.Alloc(purpose, size)
+	if err != nil {
+		return nil, err
+	}
+	b.HugePages()
+	t.blocks = append(t.blocks, b)
+	return b.Bytes(), nil
+}
+
+// free gives the memory back.
+func (t *Table) free() (err error) {
+	for _, b := range t.blocks {
+		err = errors.Join(err, b.Free())
+	}
+	t.blocks, t.index, t.chunks.mem = nil, nil, nil
+	return err
+}
+
+// Handle returns a handle by its number, which is from 0 on. It is the same each time.
+func (t *Table) Handle(number int) *Handle { return &t.handles[number] }
+
+// caches says whether the table may evict.
+func (t *Table) caches() bool { return t.cfg.Mode == store.Cache }
+
+// shareOf returns the share that an item belongs to.
+func (t *Table) shareOf(at ref) *share {
+	return &t.shares[store.PartitionOf(t.hash(at), len(t.shares))]
+}
+
+// added counts an item.
+func (t *Table) added(at ref) { t.count(at, 1) }
+
+// removed takes an item out of the count.
+func (t *Table) removed(at ref) { t.count(at, -1) }
+
+func (t *Table) count(at ref, n int64) {
+	s := t.shareOf(at)
+	s.items += n
+	s.keyBytes += n * int64(t.keySize(at))
+	s.valueBytes += n * int64(t.valueSize(at))
+	s.chunks += n * int64(t.size(at))
+	t.mortal += n * dies(t.expires(at))
+}
+
+// dies is 1 if an item of this expiry will expire, and 0 if not.
+func dies(expires int64) int64 {
+	if expires != 0 {
+		return 1
+	}
+	return 0
+}
+
+// remove takes an item out of everything and frees its chunks.
+func (t *Table) remove(at ref) {
+	t.removed(at)
+	t.leave(at)
+	t.pull(at)
+	t.chunks.give(at, t.size(at))
+}
+
+// reclaim removes an item that has expired.
+func (t *Table) reclaim(at ref) {
+	t.shareOf(at).expired++
+	t.remove(at)
+}
