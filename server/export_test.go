@@ -38,8 +38,14 @@ func AddEngine(name, base string, wrap func(store.Config, store.Partition) (stor
 // Serve handles a message as a core would. Only for servers without clients.
 func (s *Server) Serve(c *rpc.Call, msg, out []byte) ([]byte, error) { return s.serve(c, msg, out) }
 
-// Expect tells a core of a batch, as Serve.
-func (s *Server) Expect(core int, batch [][]byte) { s.expect(core, batch) }
+// Expect tells a core of a batch, as Serve; false if it is not told of any.
+func (s *Server) Expect(core int, batch [][]byte) bool {
+	if s.hints() == nil {
+		return false
+	}
+	s.expect(core, batch)
+	return true
+}
 
 // Partition returns the partition of a core. Only for servers without clients.
 func (s *Server) Partition(core int) store.Partition { return s.shards[core].part }

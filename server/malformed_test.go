@@ -71,6 +71,7 @@ func TestTruncatedRequests(t *testing.T) {
 		command.Delete: {command.AppendDelete(nil, "", 1), command.AppendDelete(nil, "", 0)},
 		command.Touch:  {command.AppendTouch(nil, "", 1)},
 		command.Incr:   {command.AppendIncr(nil, "", 1)},
+		command.Link:   {command.AppendUses(nil, []uint64{1<<64 - 1, 1<<64 - 1})},
 	}
 	eachFabric(t, func(t *testing.T, r *rig) {
 		g := guard(t, r)
@@ -88,7 +89,7 @@ func TestTruncatedRequests(t *testing.T) {
 				t.Errorf("%x: %v", msg, err)
 			}
 		}
-		for _, op := range []command.Proc{command.Stats + 1, 255, 256, 0xFFFF} {
+		for _, op := range []command.Proc{command.Link + 1, 255, 256, 0xFFFF} {
 			if _, err := ask(t, g.conn, request(op, []byte("key"))); !refusedAs(err, rpc.CodeNoProcedure) {
 				t.Errorf("procedure %d: %v", op, err)
 			}
