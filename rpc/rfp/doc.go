@@ -122,7 +122,7 @@
 // A client could go on fetching, whatever calls take: with enough patience its READs
 // find the answer. But it would spin all the time, where one that is replied to can
 // sleep, and from some microseconds on replies cost nothing: in memory of one host
-// they make calls of 1 us a tenth slower, of 2 us a thirtieth, and of 3 to 5 us not at
+// they make calls of 1 us a tenth slower, of 2 us some hundredths, and of 3 to 5 us hardly at
 // all. The limit lies among the last, so that it need not be exact.
 //
 // The server could tell that it sleeps in one place for all clients. But then
