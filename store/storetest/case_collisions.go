@@ -85,7 +85,7 @@ func flood(t *trial, hash func(i uint64) uint64) {
 // besideFlood has keys that collide and others that do not: next to none of the
 // others is lost or refused.
 func besideFlood(t *trial) {
-	tb := t.open()
+	tb := t.open(memory(int64(5500 * max(190, 2*t.engine.Cell))))
 	plain := tb.hash
 	flooding := func([]byte) uint64 { return 0xabcdef }
 	tb.refusable = true

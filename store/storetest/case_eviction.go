@@ -42,7 +42,7 @@ func readBack(t *trial) {
 // roomIsUsed puts a tenth of the memory: next to nothing is lost.
 func roomIsUsed(t *trial) {
 	tb := t.open(memory(4 << 20))
-	n := 4 << 20 / 10 / 116
+	n := 4 << 20 / 10 / t.engine.cost(116)
 	for i := range n {
 		tb.mustPut(numbered(i, 16), pattern(uint64(i), 100))
 	}
@@ -100,7 +100,8 @@ func sizeMix(t *trial) {
 func recent(t *trial) {
 	for _, size := range []int{100, 1000, 8000} {
 		tb := t.open()
-		n, last := 3<<20/(size+80), 1<<20/4/(size+80)
+		cost := t.engine.cost(size + 80)
+		n, last := 3<<20/cost, 1<<20/4/cost
 		tb.churn(0, n, size)
 		found := 0
 		for i := n - last; i < n; i++ {
@@ -125,7 +126,7 @@ func hotAndScan(t *trial, e store.Eviction, use func(tb *table, key []byte) bool
 		t.skip("the engine makes no promise")
 	}
 	const hot = 100
-	tb := t.open(memory(256<<10), func(cfg *store.Config) { cfg.Eviction = e })
+	tb := t.open(memory(int64(1000*t.engine.cost(262))), func(cfg *store.Config) { cfg.Eviction = e })
 	for i := range hot {
 		tb.mustPut(numbered(1_000_000+i, 24), pattern(uint64(i), 200))
 	}

@@ -35,25 +35,35 @@ func (tb *table) wantTooLarge(key, value []byte) {
 	}
 }
 
+// overLimit is the error for what is larger than the memory, and therefore larger than
+// what an engine with limits takes.
+func (tb *table) overLimit(err error) error {
+	if tb.engine.limited() {
+		return store.ErrTooLarge
+	}
+	return err
+}
+
 // longestKey also looks for keys that are too long: nothing is there.
 func longestKey(t *trial) {
 	tb := t.open()
-	for _, n := range []int{store.MaxKey - 1, store.MaxKey} {
+	most := tb.maxKey()
+	for _, n := range []int{most - 1, most} {
 		key := pattern(3, n)
 		tb.mustPut(key, pattern(4, 100))
 		tb.mustGet(key)
 		tb.tryTouch(key, 0)
 		tb.get(key[1:])
 	}
-	for _, n := range []int{store.MaxKey + 1, 2*store.MaxKey + 1, 1<<17 | 5} {
+	for _, n := range []int{most + 1, 2*most + 1, store.MaxKey + 1, 2*store.MaxKey + 1, 1<<17 | 5} {
 		key := pattern(3, n)
 		tb.wantTooLarge(key, pattern(4, 100))
 		if tb.get(key) != nil || tb.touch(key, 0) == nil || tb.del(key, store.Always()) == nil {
 			t.Fatalf("a key of %d bytes is there", n)
 		}
 	}
-	tb.mustGet(pattern(3, store.MaxKey))
-	if err := tb.del(pattern(3, store.MaxKey), store.Always()); err != nil {
+	tb.mustGet(pattern(3, most))
+	if err := tb.del(pattern(3, most), store.Always()); err != nil {
 		t.Fatalf("Delete of the longest key: %v", err)
 	}
 }
@@ -61,7 +71,7 @@ func longestKey(t *trial) {
 func longestValue(t *trial) {
 	for _, limit := range []int{1, 100, 4096, 65536, 0} {
 		tb := t.open(memory(8<<20), maxValue(limit))
-		limit = tb.cfg.MaxValue
+		limit = tb.maxValue()
 		for i, n := range []int{limit - 1, limit} {
 			key := numbered(i, 9)
 			tb.mustPut(key, pattern(uint64(i), n))
@@ -79,6 +89,9 @@ func longestValue(t *trial) {
 
 // largestValue puts the largest value that can be configured, beside others.
 func largestValue(t *trial) {
+	if t.engine.limited() {
+		t.skip("the engine has limits of its own")
+	}
 	limit := store.MaxValueLimit
 	if raceBuild {
 		limit = 2 << 20 // to write all of the arena's memory takes a minute there
@@ -127,7 +140,7 @@ func largerThanMemory(t *trial) {
 	before := tb.stats
 	for _, n := range []int{1 << 20, 2 << 20} {
 		for _, key := range [][]byte{numbered(5, 16), numbered(1000, 16)} {
-			if _, err := tb.put(key, store.Entry{Value: pattern(1, n)}, store.Always()); !errors.Is(err, store.ErrFull) {
+			if _, err := tb.put(key, store.Entry{Value: pattern(1, n)}, store.Always()); !errors.Is(err, tb.overLimit(store.ErrFull)) {
 				t.Fatalf("Put of %d bytes into %d: %v", n, tb.cfg.Memory, err)
 			}
 		}

@@ -83,7 +83,7 @@ func memoryHeap(t *trial) {
 	key, value := make([]byte, 16), make([]byte, 16)
 	// In three parts: what a case before has left on the heap may go at any time,
 	// and would hide what one part takes.
-	const n = 50_000
+	n := min(50_000, int(cfg.Memory)/2/3/t.engine.cost(1))
 	for part := range 3 {
 		for i := range n {
 			copy(key, numbered(part*n+i, 16))

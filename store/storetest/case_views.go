@@ -95,7 +95,7 @@ func (tb *table) viewOf(key []byte) (store.Key, store.Item) {
 func aliasSameKey(t *trial) {
 	tb := t.open()
 	key := []byte("key")
-	for _, n := range []int{1, 8, 100, 5000} {
+	for _, n := range []int{1, 8, 100, min(5000, tb.maxValue())} {
 		for from := 0; from <= n; from += 1 + n/7 {
 			for to := from; to <= n; to += 1 + n/5 {
 				tb.mustPut(key, pattern(uint64(n), n))

@@ -56,6 +56,12 @@
 //	T5  Keys and values that were passed in are overwritten after the call. Views
 //	    are compared again before the next call that may change them (S5).
 //
+// # Limits of an engine
+//
+// An engine whose items are of one size (Engine.Cell) or that takes shorter keys and
+// values than the contract says (Engine.MaxKey, Engine.MaxValue) states that. Cases that
+// put what must be taken cut it off there; what is longer must be ErrTooLarge.
+//
 // # Hashes
 //
 // Some cases put keys under hashes that are not those of Config.Seed, because no
@@ -86,6 +92,8 @@
 //	E1/hammer                          read while another goroutine writes
 //	E1/flips, E1/foreign, E1/garbage   with flipped bits, of another key, any
 //	E1/layout                          those of another layout than it believes
+//
+// FuzzFinder has the fuzzer make up all of it.
 //
 // A test of this package runs them on a toy with one flaw after another, and sees that
 // each case notices one.

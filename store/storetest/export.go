@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/remora-kv/remora/internal/arena"
@@ -23,6 +24,68 @@ func RunExportWith(t *testing.T, engine Engine, opt Options) {
 			t.Run(c.name, func(t *testing.T) { runCase(t, c, engine, opt) })
 		}
 	}
+}
+
+// FuzzFinder gives Finders any layout, any key and any bytes.
+//
+//	func FuzzFinder(f *testing.F) { storetest.FuzzFinder(f, engine) }
+func FuzzFinder(f *testing.F, engine Engine) {
+	p, err := engine.New(store.Config{Memory: store.MinMemory, Mode: store.Store})
+	if err != nil {
+		f.Fatal(err)
+	}
+	key := []byte("the key")
+	if _, err := p.Put(store.Seed(0).Key(key), store.Entry{Value: []byte("the value")}, store.Always(), 0); err != nil {
+		f.Fatal(err)
+	}
+	exporter, ok := p.(store.Exporter)
+	if !ok {
+		f.Fatalf("%T is not a store.Exporter", p)
+	}
+	ex := exporter.Export()
+	for _, a := range ex.Areas {
+		f.Add(ex.Layout, key, a.Bytes()[:min(4096, a.Size())])
+	}
+	f.Add([]byte{}, []byte{}, []byte{})
+	f.Fuzz(func(t *testing.T, layout, key, data []byte) {
+		if fault := faultOfFinder(engine, layout, key, data); fault != "" {
+			t.Fatal(fault)
+		}
+	})
+}
+
+// faultOfFinder searches with a Finder of a layout, which is given the data again and
+// again, and returns what it does wrong.
+func faultOfFinder(engine Engine, layout, key, data []byte) string {
+	finder, err := engine.NewFinder(layout)
+	if err != nil {
+		return ""
+	}
+	span := finder.Start(store.Seed(0).Key(key))
+	for range engine.spans() {
+		if fault := faultOfSpan(span); fault != "" {
+			return fmt.Sprintf("a Finder asks for %+v: %s", span, fault)
+		}
+		if span.Len > longestSpan {
+			return ""
+		}
+		b := make([]byte, span.Len)
+		for n := 0; n < len(b) && len(data) > 0; {
+			n += copy(b[n:], data)
+		}
+		next, outcome := finder.Look(b)
+		switch outcome {
+		case store.More:
+			span = next
+		case store.Found:
+			_ = finder.Item()
+			_, _ = finder.Touch()
+			return ""
+		default:
+			return ""
+		}
+	}
+	return fmt.Sprintf("a Finder asks for more than %d spans", engine.spans())
 }
 
 // exportCases are the cases of RunExport.

@@ -18,6 +18,7 @@ type plain struct {
 	order *list.List // of *blob, the oldest first
 	last  uint64
 	due   int // Puts and Touches with an expiry so far
+	cost  int // of an item at least, key and value included
 	stats store.Stats
 }
 
@@ -154,12 +155,12 @@ func (p *plain) Put(k store.Key, e store.Entry, c store.Condition, now int64) (u
 }
 
 func (p *plain) makeRoom(b, old *blob, now int64) bool {
-	need := int64(len(b.bytes) - blobHeader + blobCost)
+	need := p.costOf(b)
 	if need > p.cfg.Memory/2 {
 		return false
 	}
 	if old != nil && p.cfg.Mode == store.Store {
-		need -= int64(len(old.bytes) - blobHeader + blobCost)
+		need -= p.costOf(old)
 	}
 	for e := p.order.Front(); e != nil && p.due > 0 && p.cfg.Mode == store.Store && p.stats.ItemBytes+need > p.cfg.Memory; {
 		victim := blobAt(e)
@@ -173,6 +174,9 @@ func (p *plain) makeRoom(b, old *blob, now int64) bool {
 	}
 	return p.stats.ItemBytes+need <= p.cfg.Memory
 }
+
+// costOf is what an item takes of the memory.
+func (p *plain) costOf(b *blob) int64 { return int64(max(len(b.bytes)-blobHeader+blobCost, p.cost)) }
 
 func (b *blob) expired(now int64) bool {
 	_, item := b.item()
@@ -203,7 +207,7 @@ func (p *plain) account(b *blob, sign int64) {
 	p.stats.Items += sign
 	p.stats.KeyBytes += sign * int64(len(k.Bytes))
 	p.stats.ValueBytes += sign * int64(len(item.Value))
-	p.stats.ItemBytes += sign * int64(len(b.bytes)-blobHeader+blobCost)
+	p.stats.ItemBytes += sign * p.costOf(b)
 }
 
 func (p *plain) Delete(k store.Key, c store.Condition, now int64) error {

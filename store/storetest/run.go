@@ -50,6 +50,10 @@ type Engine struct {
 	// is longer is ErrTooLarge. 0 means that it has none.
 	MaxKey, MaxValue int
 
+	// Cell is how many bytes of memory an item takes at least, for an engine whose
+	// items are all of one size. 0 means that they are not.
+	Cell int
+
 	// NewFinder makes the client's half of an engine whose partitions are
 	// store.Exporters. RunExport needs it.
 	NewFinder func(layout []byte) (store.Finder, error)
@@ -97,6 +101,13 @@ func (e *Engine) fill() float64 {
 	}
 	return e.Fill
 }
+
+// limited says that the engine's limits are below those of the contract.
+func (e *Engine) limited() bool { return e.MaxKey > 0 || e.MaxValue > 0 }
+
+// cost is about how many bytes of memory an item takes whose key, value and metadata
+// have that many.
+func (e *Engine) cost(bytes int) int { return max(bytes, e.Cell) }
 
 func (e *Engine) spans() int {
 	if e.Spans == 0 {

@@ -27,6 +27,31 @@ func TestPlain(t *testing.T) {
 	}
 }
 
+// TestLimited runs the suite on the plain engine with limits of its own, and items of
+// one size.
+func TestLimited(t *testing.T) {
+	engine := plainEngine
+	engine.MaxKey, engine.MaxValue, engine.Cell = 111, 800, 1024
+	engine.New = func(cfg store.Config) (store.Partition, error) {
+		p, err := newPlain(cfg)
+		if err != nil {
+			return nil, err
+		}
+		p.cost = 1024
+		return &putter{wrapper{p}, func(_ store.Partition, k store.Key, e store.Entry, c store.Condition, now int64) (uint64, error) {
+			if len(k.Bytes) > 111 || len(e.Value) > 800 {
+				return 0, store.ErrTooLarge
+			}
+			return p.Put(k, e, c, now)
+		}}, nil
+	}
+	for _, c := range allCases() {
+		if !slices.ContainsFunc(excused, func(e string) bool { return strings.HasPrefix(c.name, e) }) {
+			t.Run(c.name, func(t *testing.T) { runCase(t, c, engine, Options{}.complete(t)) })
+		}
+	}
+}
+
 // contract returns all comments of package store as one text with single spaces,
 // and the names of the invariants.
 func contract(t *testing.T) (text string, numbers []string) {

@@ -170,6 +170,17 @@ func (tb *table) maxValue() int {
 	return tb.cfg.MaxValue
 }
 
+// cutKey cuts off what the engine does not take.
+func (tb *table) cutKey(key []byte) []byte { return key[:min(len(key), tb.maxKey())] }
+
+// cutValue cuts off what the engine does not take. What is above Config.MaxValue stays.
+func (tb *table) cutValue(value []byte) []byte {
+	if most := tb.engine.MaxValue; most > 0 && len(value) > most {
+		return value[:most]
+	}
+	return value
+}
+
 // stored takes a successful Put into the model.
 func (tb *table) stored(r *record, expires int64) {
 	tb.Helper()

@@ -30,6 +30,8 @@ func TestToy(t *testing.T) {
 	t.Run("moves", func(t *testing.T) { RunExport(t, toyEngine(toyFlaw{moves: true})) })
 }
 
+func FuzzToyFinder(f *testing.F) { FuzzFinder(f, toyEngine(toyFlaw{})) }
+
 // toyFlaws are toys that break one rule each, and the cases that must notice.
 var toyFlaws = []struct {
 	name  string
@@ -45,7 +47,7 @@ var toyFlaws = []struct {
 	{"stale-entry", toyFlaw{staleEntry: true}, []string{"E2/after-each-call/store", "E1/similar-keys/store", "E1/between-steps/store"}},
 	{"publishes-later", toyFlaw{late: true}, []string{"E2/after-each-call/store", "E2/after-each-call/cache"}},
 	{"missing-while-replaced", toyFlaw{missing: true}, []string{"E1/hammer/few-keys/store", "E2/hammer/many-keys/store"}},
-	{"delete-leaves-entry", toyFlaw{keepsDeleted: true}, []string{"E2/after-each-call/store", "E2/hammer/many-keys/store", "E1/between-steps/store"}},
+	{"delete-leaves-entry", toyFlaw{keepsDeleted: true}, []string{"E2/after-each-call/store", "E1/between-steps/store"}},
 	{"eviction-leaves-entry", toyFlaw{keepsEvicted: true}, []string{"E2/after-each-call/cache", "E2/one-hash/cache"}},
 	{"touch-breaks-the-proof", toyFlaw{inPlace: true}, []string{"E2/after-each-call/store", "E2/all-items/cache"}},
 	{"loses-flags", toyFlaw{noFlags: true}, []string{"E2/after-each-call/store", "E2/all-items/cache", "E1/between-steps-at-random/store"}},
@@ -69,6 +71,24 @@ var toyFlaws = []struct {
 	{"not-from-the-source", toyFlaw{heap: true}, []string{"E1/areas/store"}},
 }
 
+// provoke runs a case until it fails, up to some times: what a hammer meets is up to the
+// scheduler.
+func provoke(t *testing.T, c *testCase, engine Engine) *recorder {
+	t.Helper()
+	tries := 1
+	if strings.Contains(c.name, "hammer") {
+		tries = 20
+	}
+	var r *recorder
+	for range tries {
+		r = &recorder{TB: t}
+		if runCase(r, c, engine, plainOptions); r.failed {
+			break
+		}
+	}
+	return r
+}
+
 // TestToyFlaws runs cases on toys with a flaw, and expects them to notice.
 func TestToyFlaws(t *testing.T) {
 	if raceBuild {
@@ -83,8 +103,8 @@ func TestToyFlaws(t *testing.T) {
 				if i < 0 {
 					t.Fatalf("there is no case %s", name)
 				}
-				r := &recorder{TB: t}
-				if runCase(r, all[i], toyEngine(f.flaw), plainOptions); !r.failed {
+				r := provoke(t, all[i], toyEngine(f.flaw))
+				if !r.failed {
 					t.Errorf("%s did not notice: %s", name, r.log.String())
 					continue
 				}
