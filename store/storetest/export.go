@@ -101,7 +101,7 @@ const (
 	ruleBytes  = "it never reads outside of them, asks for a bounded number of spans (then it says Ask), and allocates nothing."
 	ruleLayout = "A Finder does not trust it."
 	ruleAreas  = "Areas are the blocks, which a Finder names by their place in this list; at most MaxAreas."
-	ruleWord   = "Touch returns the word that counts uses of what was Found, to be added to by a FETCH_ADD; false if the engine has none."
+	ruleWord   = "Touch returns what counts the uses of the item that was Found, to be added to by a FETCH_ADD: a word, or a byte of one, which is a span of length 1. It is false if the engine has none."
 )
 
 // exported is a table whose memory is read as a client reads it.
