@@ -37,6 +37,16 @@
 	VMOVDQU Y2, 64(DI); \
 	VMOVDQU Y3, 96(DI)
 
+// EXPECT starts to fetch the two lines that the loop comes to in a while: of the
+// source for reading, 1024 bytes ahead, and of the destination for writing, 512. The
+// prefetchers of the CPU see one stream of loads and stop at every page; and a line
+// that a peer has read last has to be taken from it before it can be written.
+#define EXPECT \
+	PREFETCHT0 1024(SI); \
+	PREFETCHT0 1088(SI); \
+	BYTE $0x0F; BYTE $0x0D; BYTE $0x8F; LONG $512; /* PREFETCHW 512(DI) */ \
+	BYTE $0x0F; BYTE $0x0D; BYTE $0x8F; LONG $576  /* PREFETCHW 576(DI) */
+
 // BODY copies CX bytes, CX >= 0, from SI to DI, the shared side being aligned to
 // 8 bytes or CX being less than its alignment.
 #define BODY \
@@ -44,6 +54,17 @@
 	JLT   narrow; \
 	CMPB  ·hasAVX(SB), $0; \
 	JEQ   narrow; \
+	CMPQ  CX, $4096; \
+	JLT   wide; \
+	PCALIGN $32; \
+long: \
+	EXPECT; \
+	WIDE; \
+	ADDQ  $128, SI; \
+	ADDQ  $128, DI; \
+	SUBQ  $128, CX; \
+	CMPQ  CX, $1280; \
+	JGE   long; \
 	PCALIGN $32; \
 wide: \
 	WIDE; \
