@@ -104,6 +104,9 @@ func (s *session) told() bool {
 func (c *core) resume() bool {
 	worked := c.completions()
 	for i := len(c.slow) - 1; i >= 0; i-- {
+		if i >= len(c.slow) {
+			continue // others were dropped meanwhile
+		}
 		s := c.slow[i]
 		if !s.told() {
 			c.cut(s, "more results taken than there were")

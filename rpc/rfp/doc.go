@@ -80,8 +80,9 @@
 //	    answered, a piece of a result when its frame was taken (I2). The message is
 //	    exactly as long as its pieces together, which each of them says. A client
 //	    writes pieces before there is a slot for the frame that will name them.
-//	I10 A core waits for a client to take pieces for some ten microseconds at most,
-//	    and not again for a client that let it wait in vain; the rest is kept.
+//	I10 A core waits for a client to take pieces for some ten microseconds at most; the
+//	    rest is kept. A client that lets it wait in vain again and again is waited for
+//	    with one result in two, in four, and so on up to thirty-two.
 //
 // # Long messages
 //

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/remora-kv/remora/fabric"
+	"github.com/remora-kv/remora/fabric/provider"
 	"github.com/remora-kv/remora/rpc"
 	"github.com/remora-kv/remora/rpc/rfp"
 	"github.com/remora-kv/remora/rpc/wire"
@@ -181,4 +183,33 @@ func TestPiecesAreWrittenAhead(t *testing.T) {
 			t.Errorf("pieces %+v", got)
 		}
 	})
+}
+
+// Results that are longer than the area follow each other without a pause, and every
+// piece is pushed: a core that serves long results takes the completions of its pushes
+// meanwhile, or the send queue would be full and the client left to find the rest out.
+func TestLongResultsInARowArePushed(t *testing.T) {
+	const size, inFlight = 1 << 20, 4
+	r := newRig(t, provider.Loop) // where a WRITE is done when it is posted
+	long := longPattern(size, 3)
+	r.mux.Handle(procSpin, func(*rpc.Call, []byte) ([]byte, error) { return long, nil })
+	s := r.serve(rfp.ServerConfig{})
+	c := r.dial(rfp.ConnConfig{Window: inFlight, Policy: fabric.Busy})
+	sent := 0
+	for taken := range scaled(128) {
+		for ; sent < taken+inFlight; sent++ {
+			if err := c.Send(uint8(procSpin), request(procSpin, nil)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if !c.Wait(0) {
+			t.Fatal(c.Err())
+		}
+		if got, err, ok := c.Next(); !ok || err != nil || !bytes.Equal(got, long) {
+			t.Fatalf("result %d: %d bytes came, %v", taken, len(got), err)
+		}
+	}
+	if st := s.Stats(); st.Unpushed != 0 || st.Pushes == 0 {
+		t.Errorf("%d frames pushed, %d for which there was no place", st.Pushes, st.Unpushed)
+	}
 }

@@ -213,6 +213,7 @@ func (c *core) stream(s *session, class uint8, res, after []byte) {
 			return
 		}
 		c.flush(s, class, false)
+		c.completions() // or pushes of many long results would run out of places in the queue
 	}
 }
 
@@ -236,15 +237,23 @@ func (c *core) awaitArea(s *session, n int) (at int, ok bool) {
 	}
 	c.lingerFor, c.lingerSize = s, n
 	if !c.linger.Wait(c.lingerf, lingerTime) {
-		s.hasty = hastyResults
+		s.waitedInVain()
 		return 0, false
 	}
+	s.mistrust = 0
 	return s.out.take(n)
 }
 
-// hastyResults is for how many pieces a client that let a core wait in vain is
-// not waited for again.
-const hastyResults = 32
+// maxMistrust bounds for how many results a client that let a core wait in vain is
+// not waited for again: for none the first time, then for 1, 3, 7 and so on, until
+// it has taken a piece in time. Whoever was interrupted for a moment is to lose a
+// copy of one result by it, and not of dozens.
+const maxMistrust = 31
+
+// waitedInVain notes that the client did not take pieces in time.
+func (s *session) waitedInVain() {
+	s.hasty, s.mistrust = s.mistrust, min(2*s.mistrust+1, maxMistrust)
+}
 
 // roomCame looks whether there is room for the piece that is waited for.
 func (c *core) roomCame() bool {

@@ -56,7 +56,8 @@ type session struct {
 	bulkIn, bulkOut []byte
 	out             area
 	ends            []uint64
-	hasty           int // pieces for which the client is not waited for
+	hasty           int // results with which the client is not waited for
+	mistrust        int // what that will be when it is waited for in vain again
 
 	// The frame that is being served while its results wait for room.
 	halted   bool
