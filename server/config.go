@@ -16,7 +16,7 @@ import (
 // Config describes a server. Zero values mean the defaults.
 type Config struct {
 	// Listen are the addresses, as URLs: shm:/run/remora.sock, tcp://:7700,
-	// rdma://:7700, loop:name.
+	// rdma://:7700, loop:name; and text://:7701 for lines over plain TCP (package text).
 	Listen []string
 	// Cores is the number of cores and partitions; default 1. CPUs, when not
 	// empty, names the CPU of each.
@@ -87,7 +87,7 @@ func (c Config) Complete() (Config, error) {
 		fault("no address to listen on: give one such as shm:/run/remora.sock or tcp://:7700")
 	}
 	for _, url := range c.Listen {
-		if _, err := fabric.ParseAddr(url); err != nil {
+		if err := checkListen(url); err != nil {
 			faults = append(faults, err)
 		}
 	}

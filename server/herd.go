@@ -92,5 +92,6 @@ func (s *Server) traffic() (clients int, calls uint64) {
 		clients += st.Clients
 		calls += st.Calls
 	}
-	return clients, calls
+	more, commands := s.doors.traffic()
+	return clients + more, calls + commands
 }

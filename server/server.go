@@ -17,6 +17,7 @@ import (
 	"github.com/remora-kv/remora/rpc/herd"
 	"github.com/remora-kv/remora/rpc/onesided"
 	"github.com/remora-kv/remora/rpc/rfp"
+	"github.com/remora-kv/remora/server/text"
 	"github.com/remora-kv/remora/store"
 )
 
@@ -30,8 +31,9 @@ type Server struct {
 	devices []fabric.Device
 	places  []place
 	rfp     *rfp.Server
-	herd    *herd.Server                  // nil where no device can have it
-	exports *onesided.Server              // nil where clients read nothing
+	herd    *herd.Server     // nil where no device can have it
+	exports *onesided.Server // nil where clients read nothing
+	doors   doors
 	addrs   atomic.Pointer[[]fabric.Addr] // a client may ask while others are added
 
 	draining atomic.Bool
@@ -71,6 +73,9 @@ func (s *Server) start() error {
 	if err := s.makeHerd(); err != nil {
 		return err
 	}
+	if err := s.makeDoors(); err != nil {
+		return err
+	}
 	cfg := rfp.ServerConfig{
 		Device: s.devices[0], Others: s.devices[1:], Serve: s.serve, Expect: s.hints(), ServeMany: s.serveMany,
 		Cores: s.cfg.Cores, CPUs: s.cfg.CPUs, Policy: s.cfg.Policy,
@@ -79,11 +84,15 @@ func (s *Server) start() error {
 		Guests: make([][]rfp.Guest, s.cfg.Cores), Admit: s.admit,
 	}
 	s.inviteHerd(&cfg)
+	s.inviteDoors(&cfg)
 	var err error
 	if s.rfp, err = rfp.NewServer(cfg); err != nil {
 		return err
 	}
-	return s.listen()
+	if err := s.listen(); err != nil {
+		return err
+	}
+	return s.openDoors()
 }
 
 // introduce draws what is new with every start.
@@ -165,6 +174,9 @@ type place struct {
 func (s *Server) openDevices() error {
 	known := make(map[string]fabric.Device)
 	for _, url := range s.cfg.Listen {
+		if text.IsAddr(url) {
+			continue
+		}
 		addr, err := fabric.ParseAddr(url)
 		if err != nil {
 			return err
@@ -183,7 +195,14 @@ func (s *Server) openDevices() error {
 		}
 		s.places = append(s.places, place{addr, known[key]})
 	}
-	return nil
+	if len(s.devices) != 0 {
+		return nil
+	}
+	dev, err := s.cfg.Providers.Open(innerDevice)
+	if err == nil {
+		s.devices = append(s.devices, dev)
+	}
+	return err
 }
 
 // listen listens on all addresses.
@@ -206,6 +225,7 @@ func (s *Server) listen() error {
 func (s *Server) Drain(ctx context.Context) error {
 	s.draining.Store(true)
 	s.rfp.StopListening()
+	s.doors.stopListening()
 	clients, _ := s.traffic()
 	s.cfg.Log.Info("draining", "clients", clients)
 	tick := time.NewTicker(drainQuiet)
@@ -232,8 +252,9 @@ const drainQuiet = 50 * time.Millisecond
 // Close ends all sessions and frees the memory. A second Close does nothing.
 func (s *Server) Close() error {
 	s.once.Do(func() {
+		s.err = s.doors.close() // while there are cores to answer them
 		if s.rfp != nil {
-			s.err = s.rfp.Close()
+			s.err = errors.Join(s.err, s.rfp.Close())
 		}
 		if s.herd != nil { // whose cores rfp has closed
 			s.err = errors.Join(s.err, s.herd.Close())

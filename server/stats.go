@@ -9,6 +9,7 @@ import (
 	"github.com/remora-kv/remora/rpc"
 	"github.com/remora-kv/remora/rpc/herd"
 	"github.com/remora-kv/remora/rpc/rfp"
+	"github.com/remora-kv/remora/server/text"
 	"github.com/remora-kv/remora/store"
 )
 
@@ -35,6 +36,8 @@ type Stats struct {
 	Listen  []string `json:"listen,omitempty"`
 	Memory  []Memory `json:"memory,omitempty"`
 	Fabrics []Fabric `json:"fabrics,omitempty"`
+	// Text are the doors for lines over plain TCP.
+	Text []text.Stats `json:"text,omitempty"`
 }
 
 // Memory is what one purpose takes of the server's memory.
@@ -97,6 +100,8 @@ func (sh *shard) describeServer(st *Stats) {
 	for _, addr := range s.Addrs() {
 		st.Listen = append(st.Listen, addr.String())
 	}
+	st.Listen = append(st.Listen, s.Doors()...)
+	st.Text = s.doors.stats()
 }
 
 func describeDevice(dev fabric.Device) Fabric {

@@ -68,6 +68,7 @@ the environment, and that before the file.`,
 		Example: `  remora serve                                          for this user, over shared memory
   remora serve --listen tcp://:7700 --memory 8GiB       for other hosts
   remora serve --listen shm:/run/remora.sock --listen tcp://:7700 --cores 4
+  remora serve --listen text://:7701                    GET, SET, DEL and QUIT as lines over plain TCP
   remora serve --mode store                             refuse instead of evicting
   remora serve --config /etc/remora.conf`,
 		Args: noArgs,
@@ -87,7 +88,7 @@ the environment, and that before the file.`,
 
 func (o *serveOptions) define(f *pflag.FlagSet) {
 	f.StringVar(&o.config, "config", "", "`FILE` with settings")
-	f.StringSliceVar(&o.listen, "listen", []string{defaultServer()}, "`URL` to listen on, can be repeated: shm:/path, tcp://host:port, rdma://host:port")
+	f.StringSliceVar(&o.listen, "listen", []string{defaultServer()}, "`URL` to listen on, can be repeated: shm:/path, tcp://host:port, rdma://host:port, text://host:port")
 	f.IntVar(&o.cores, "cores", 1, "cores, each with a partition of its own")
 	f.IntSliceVar(&o.cpus, "cpus", nil, "`CPUS` that the cores are pinned to, one for each (default: not pinned)")
 	f.Var(&o.memory, "memory", "`SIZE` of the cache: items and indexes of all cores")
@@ -238,8 +239,11 @@ func (a *app) serve(cmd *cobra.Command, o *serveOptions) error {
 
 // announce prints where the server listens, for programs that start it.
 func (a *app) announce(s *server.Server) error {
+	var lines []string
 	for _, addr := range s.Addrs() {
-		line := addr.String()
+		lines = append(lines, addr.String())
+	}
+	for _, line := range append(lines, s.Doors()...) {
 		if a.json {
 			line = fmt.Sprintf(`{"listening":%q}`, line)
 		}

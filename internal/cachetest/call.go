@@ -107,7 +107,8 @@ type Outcome struct {
 	Flags   uint32        `json:"flags,omitempty"`
 	TTL     time.Duration `json:"ttl,omitempty"`
 	Sum     int64         `json:"sum,omitempty"`
-	Text    string        `json:"text,omitempty"` // of the error
+	Text    string        `json:"text,omitempty"`   // of the error
+	Untold  bool          `json:"untold,omitempty"` // the client is not told versions
 }
 
 // String writes the outcome in words.

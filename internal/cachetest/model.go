@@ -31,8 +31,14 @@ func step(e entry, c *Call, o *Outcome) (entry, bool) {
 	}
 	switch c.Kind {
 	case Get:
+		if o.Untold {
+			return e, o.Value == e.value
+		}
 		return e.seen(o)
 	case Set, Add, Replace, CAS:
+		if o.Untold {
+			return next, true
+		}
 		if o.Version <= e.last {
 			return e, false
 		}

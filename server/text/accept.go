@@ -1,0 +1,101 @@
+package text
+
+import (
+	"errors"
+	"net/netip"
+
+	"golang.org/x/sys/unix"
+)
+
+// accept takes all connections that wait.
+func (l *loop) accept() {
+	if l.quiet.Load() {
+		l.stopListening()
+		return
+	}
+	for l.listener >= 0 {
+		fd, from, err := unix.Accept4(l.listener, unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC)
+		switch {
+		case err == nil:
+			l.deaf = false
+			l.admit(fd, from)
+		case errors.Is(err, unix.EAGAIN):
+			return
+		case errors.Is(err, unix.EMFILE) || errors.Is(err, unix.ENFILE) || errors.Is(err, unix.ENOBUFS) || errors.Is(err, unix.ENOMEM):
+			// No event tells when there is a descriptor again.
+			if !l.deaf {
+				l.cfg.Log.Warn("no descriptor for another client: raise the limit of open files", "err", err)
+			}
+			l.deaf = true
+			return
+		}
+	}
+}
+
+// admit makes a connection one of the loop's.
+func (l *loop) admit(fd int, from unix.Sockaddr) {
+	if l.open >= l.cfg.MaxClients {
+		_, _ = unix.Write(fd, appendError(nil, "the server has as many clients as it takes"))
+		_ = unix.Close(fd)
+		l.stats.refused.Add(1)
+		return
+	}
+	index := l.freeIndex()
+	l.serial++
+	c := newConn(fd, index, l.serial)
+	e := unix.EpollEvent{
+		Events: unix.EPOLLIN | unix.EPOLLOUT | unix.EPOLLRDHUP | unix.EPOLLET, Fd: int32(index), Pad: int32(c.serial),
+	}
+	if err := unix.EpollCtl(l.epoll, unix.EPOLL_CTL_ADD, fd, &e); err != nil {
+		l.cfg.Log.Warn("cannot watch a client", "err", err)
+		_ = unix.Close(fd)
+		return
+	}
+	_ = unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_NODELAY, 1)
+	l.conns[index] = c
+	l.open++
+	l.stats.clients.Store(int64(l.open))
+	l.stats.accepted.Add(1)
+	l.cfg.Log.Debug("client connected", "door", "text", peerOf(from))
+	l.queue(c)
+}
+
+// freeIndex returns a place in the table.
+func (l *loop) freeIndex() int {
+	if l.open < len(l.conns) {
+		for i, c := range l.conns {
+			if c == nil {
+				return i
+			}
+		}
+	}
+	l.conns = append(l.conns, nil)
+	return len(l.conns) - 1
+}
+
+// stopListening closes the listener.
+func (l *loop) stopListening() {
+	if l.listener >= 0 {
+		_ = unix.Close(l.listener)
+		l.listener, l.deaf = -1, false
+	}
+}
+
+// hush takes what rang.
+func (l *loop) hush() {
+	var b [8]byte
+	_, _ = unix.Read(l.eventfd, b[:])
+	if l.quiet.Load() {
+		l.stopListening()
+	}
+}
+
+func addrOf(sa unix.Sockaddr) string {
+	switch a := sa.(type) {
+	case *unix.SockaddrInet4:
+		return netip.AddrPortFrom(netip.AddrFrom4(a.Addr), uint16(a.Port)).String()
+	case *unix.SockaddrInet6:
+		return netip.AddrPortFrom(netip.AddrFrom16(a.Addr).Unmap(), uint16(a.Port)).String()
+	}
+	return ""
+}

@@ -1,0 +1,68 @@
+package text
+
+import (
+	"strconv"
+
+	"github.com/remora-kv/remora/internal/command"
+	"github.com/remora-kv/remora/server/internal/mailbox"
+)
+
+// Answers without anything that changes.
+const (
+	stored   = "STORED\r\n"
+	deleted  = "DELETED\r\n"
+	notFound = "NOT_FOUND\r\n"
+	bye      = "BYE\r\n"
+)
+
+// appendAnswer appends the answer to a command whose result has come.
+func appendAnswer(out []byte, v verb, r *mailbox.Result) []byte {
+	if r.Err != nil {
+		return appendError(out, r.Err.Error())
+	}
+	if v == get {
+		if value, _, ok := command.ParsePlain(r.Data); ok {
+			return appendValue(out, value)
+		}
+		if item, s, err := command.ParseFound(r.Data); err != nil {
+			return appendError(out, err.Error())
+		} else if s == command.OK {
+			return appendValue(out, item.Value)
+		}
+	}
+	status := command.Status(0)
+	if n := len(r.Data); n != 0 {
+		status = command.Status(r.Data[n-1])
+	}
+	return appendStatus(out, v, status)
+}
+
+func appendStatus(out []byte, v verb, s command.Status) []byte {
+	switch {
+	case s == command.OK && v == set:
+		return append(out, stored...)
+	case s == command.OK:
+		return append(out, deleted...)
+	case s == command.NotFound:
+		return append(out, notFound...)
+	case s == command.Full:
+		return appendError(out, "the server has no memory for this item")
+	case s == command.Draining:
+		return appendError(out, "the server is shutting down")
+	}
+	return appendError(out, s.String())
+}
+
+func appendValue(out, value []byte) []byte {
+	out = append(out, "VALUE "...)
+	out = strconv.AppendInt(out, int64(len(value)), 10)
+	out = append(out, "\r\n"...)
+	out = append(out, value...)
+	return append(out, "\r\n"...)
+}
+
+func appendError(out []byte, text string) []byte {
+	out = append(out, "ERROR "...)
+	out = append(out, text...)
+	return append(out, "\r\n"...)
+}

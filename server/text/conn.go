@@ -1,0 +1,218 @@
+package text
+
+import (
+	"encoding/binary"
+
+	"github.com/remora-kv/remora/internal/command"
+	"github.com/remora-kv/remora/server/internal/mailbox"
+	"github.com/remora-kv/remora/store"
+)
+
+const (
+	// window is how many commands of a connection are with cores at a time.
+	window = 64
+	// inSize is what a connection reads at a time. keepOut is how much memory for
+	// answers it keeps while there are none.
+	inSize  = 16 << 10
+	keepOut = 256 << 10
+	// guess is how long a value is expected to be before one was seen.
+	guess = 1 << 10
+)
+
+// conn is a connection.
+type conn struct {
+	fd     int
+	index  int    // in the loop's table
+	serial uint32 // tells it from others that had the index before
+
+	in         []byte // bytes from at to end were not parsed
+	at, end    int
+	want       int  // bytes that the next command has at least
+	skip       int  // bytes of a value that nobody wants
+	skipEnd    bool // and the end of the line behind it
+	readable   bool
+	writable   bool
+	ended      bool // the client sends no more
+	closing    bool // no command is taken any more
+	lingering  bool // all is said; what the client still sends is thrown away
+	queued     bool // in the loop's list of those to be looked at
+	out        []byte
+	sent       int   // of out
+	since      int64 // when the client took something last, or all was said; 0: it owes nothing
+	largest    int   // value that was got
+	gets       int   // among the pending
+	pending    [window]pending
+	first, num int
+}
+
+// pending is a command that was not answered.
+type pending struct {
+	verb verb
+	done bool
+	text []byte // the answer, where another one is to come before it
+}
+
+func newConn(fd, index int, serial uint32) *conn {
+	return &conn{
+		fd: fd, index: index, serial: serial, in: make([]byte, inSize), largest: guess, readable: true, writable: true,
+	}
+}
+
+// tag names a pending command to its core.
+func (c *conn) tag(slot int) uint64 {
+	return uint64(c.serial)<<32 | uint64(c.index)<<8 | uint64(slot)
+}
+
+// backlog is what the client has not taken.
+func (c *conn) backlog() int { return len(c.out) - c.sent }
+
+// paused reports whether no command is to be taken (D3).
+func (c *conn) paused(most int) bool {
+	return c.closing || c.num == window || c.num+c.backlog() != 0 && c.backlog()+c.gets*c.largest > most
+}
+
+// take parses commands and posts them, until there are none, or there is no room.
+func (l *loop) take(c *conn) {
+	for !c.paused(l.cfg.Backlog) && c.skipped() {
+		input := c.in[c.at:c.end]
+		if len(input) < max(c.want, 1) {
+			return
+		}
+		r, n, want, f := parse(input, l.cfg.MaxValue)
+		switch c.want = want; {
+		case f != nil:
+			c.complain(f)
+			c.at += n
+			l.stats.commands.Add(1)
+			continue
+		case n == 0:
+			return
+		case r.verb == quit:
+			c.say(bye)
+			c.closing = true
+		case !l.post(c, &r):
+			l.blocked = append(l.blocked, c)
+			return
+		}
+		c.at += n
+		l.stats.commands.Add(1)
+	}
+}
+
+// skipped throws away what belongs to a value that is too long, and reports whether all
+// of it has come.
+func (c *conn) skipped() bool {
+	n := min(c.skip, c.end-c.at)
+	c.at, c.skip = c.at+n, c.skip-n
+	if c.skip != 0 || !c.skipEnd {
+		return c.skip == 0
+	}
+	n, _, f := lineEnd(c.in[c.at:c.end], 0)
+	if f != nil {
+		c.complain(f)
+		return false
+	}
+	c.at += n
+	c.skipEnd = n == 0
+	return n != 0
+}
+
+// complain answers a command that is none.
+func (c *conn) complain(f *fault) {
+	p := c.push(0)
+	p.done, p.text = true, appendError(p.text[:0], f.text)
+	c.skip, c.skipEnd = f.skip, f.skip != 0
+	c.closing = c.closing || f.last
+}
+
+// say answers a command at once.
+func (c *conn) say(text string) {
+	p := c.push(0)
+	p.done, p.text = true, append(p.text[:0], text...)
+}
+
+// push adds a command to those that wait for their answer. There must be room: one more
+// than the window is not needed, since paused comes first.
+func (c *conn) push(v verb) *pending {
+	p := &c.pending[(c.first+c.num)%window]
+	p.verb, p.done = v, false
+	c.num++
+	return p
+}
+
+// post sends a command to the core that owns its key; false when its box is full.
+func (l *loop) post(c *conn, r *request) bool {
+	box := l.boxes[store.PartitionOf(l.cfg.Seed.Hash(r.key), len(l.boxes))]
+	msg, ok := box.Message()
+	if !ok {
+		return false
+	}
+	switch r.verb {
+	case get:
+		msg = append(binary.LittleEndian.AppendUint16(msg, uint16(command.Get)), r.key...)
+		c.gets++
+	case set:
+		msg = binary.LittleEndian.AppendUint16(msg, uint16(command.Put))
+		msg = command.AppendPut(msg, r.key, r.value, &l.plain)
+	case del, quit:
+		msg = binary.LittleEndian.AppendUint16(msg, uint16(command.Delete))
+		msg = command.AppendDelete(msg, r.key, 0)
+	}
+	slot := (c.first + c.num) % window
+	c.push(r.verb)
+	box.Post(c.tag(slot), msg)
+	return true
+}
+
+// settle takes the result of a command. Its answer goes out at once if it is the next.
+func (c *conn) settle(slot int, r *mailbox.Result) {
+	p := &c.pending[slot]
+	if p.verb == get {
+		c.gets--
+		c.largest = max(c.largest, len(r.Data))
+	}
+	p.done = true
+	if slot == c.first {
+		c.out = appendAnswer(c.out, p.verb, r)
+		p.text = p.text[:0]
+		c.pop()
+		return
+	}
+	p.text = appendAnswer(p.text[:0], p.verb, r)
+}
+
+// answer moves answers that are next into the output (D2).
+func (c *conn) answer() {
+	for c.num != 0 && c.pending[c.first].done {
+		c.out = append(c.out, c.pending[c.first].text...)
+		c.pop()
+	}
+}
+
+func (c *conn) pop() {
+	if p := &c.pending[c.first]; cap(p.text) > inSize {
+		p.text = nil
+	}
+	c.first = (c.first + 1) % window
+	c.num--
+}
+
+// room makes room for more input: for all of the next command once its length is known,
+// but no faster than it comes (D4).
+func (c *conn) room() {
+	if c.at == c.end {
+		c.at, c.end = 0, 0
+		if len(c.in) > inSize && c.want <= inSize {
+			c.in = make([]byte, inSize)
+		}
+	}
+	if c.end < len(c.in) {
+		return
+	}
+	to := c.in
+	if c.end-c.at > len(c.in)/2 {
+		to = make([]byte, min(2*len(c.in), max(c.want, 2*inSize)))
+	}
+	c.end = copy(to, c.in[c.at:c.end])
+	c.at, c.in = 0, to
+}

@@ -1,0 +1,390 @@
+package text
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"os"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/remora-kv/remora/internal/cachetest"
+)
+
+// conversation is everything once, with its answers.
+var conversation = []struct{ say, hear string }{
+	{"GET k\r\n", "NOT_FOUND\r\n"},
+	{"SET k hello world\r\n", "STORED\r\n"},
+	{"GET k\n", "VALUE 11\r\nhello world\r\n"},
+	{"SET k {6}\r\na\r\nb\x00\xff\r\n", "STORED\r\n"},
+	{"get k\r\n", "VALUE 6\r\na\r\nb\x00\xff\r\n"},
+	{"SET empty {0}\r\n\r\n", "STORED\r\n"},
+	{"GET empty\r\n", "VALUE 0\r\n\r\n"},
+	{"DEL k\r\n", "DELETED\r\n"},
+	{"DEL k\r\n", "NOT_FOUND\r\n"},
+	{"FLUSH\r\n", "ERROR no such command: use GET key, SET key value, DEL key or QUIT\r\n"},
+	{"SET fails x\r\n", "ERROR the handler does not like it\r\n"},
+	{"SET full x\r\n", "ERROR the server has no memory for this item\r\n"},
+	{"SET k {1048577}\r\n" + strings.Repeat("x", 1048577) + "\r\n", "ERROR a value of 1048577 bytes: this server takes up to 1048576\r\n"},
+	{"GET k\r\n", "NOT_FOUND\r\n"},
+	{"QUIT\r\n", "BYE\r\n"},
+}
+
+func TestConversation(t *testing.T) {
+	for _, cores := range []int{1, 3} {
+		r := open(t, cores, nil)
+		c := r.dial()
+		for _, x := range conversation {
+			c.send(x.say)
+			c.expect(x.hear)
+		}
+		c.end()
+		if st := r.door.Stats(); st.Accepted != 1 || st.Commands != uint64(len(conversation)) {
+			t.Errorf("%+v", st)
+		}
+	}
+}
+
+// All of it at once, and byte by byte: the answers are the same.
+func TestPartsAndWholes(t *testing.T) {
+	var all, answers strings.Builder
+	for _, x := range conversation {
+		if len(x.say) < 1000 {
+			all.WriteString(x.say)
+			answers.WriteString(x.hear)
+		}
+	}
+	for _, part := range []int{1, 2, 3, 7, 1 << 20} {
+		r := open(t, 2, nil)
+		c := r.dial()
+		for rest := all.String(); rest != ""; {
+			n := min(part, len(rest))
+			c.send(rest[:n])
+			rest = rest[n:]
+		}
+		c.expect(answers.String())
+		c.end()
+	}
+}
+
+// D2: thousands of commands on their way, to all cores, are answered in order; more than
+// a window, a box or a socket holds.
+func TestPipeline(t *testing.T) {
+	r := open(t, 4, nil)
+	c := r.dial()
+	const n = 5000
+	go func() {
+		var b []byte
+		for i := range n {
+			b = fmt.Appendf(b[:0], "SET key-%d value %d\r\nGET key-%d\r\nGET nothing-%d\r\nDEL key-%d\r\n", i, i, i, i, i)
+			if _, err := c.Write(b); err != nil {
+				t.Error(err)
+				return
+			}
+		}
+	}()
+	for i := range n {
+		v := fmt.Sprint("value ", i)
+		c.expect(fmt.Sprintf("STORED\r\nVALUE %d\r\n%s\r\nNOT_FOUND\r\nDELETED\r\n", len(v), v))
+	}
+}
+
+// Hundreds of clients at the same time, each with commands of its own.
+func TestManyClients(t *testing.T) {
+	r := open(t, 2, nil)
+	var wg sync.WaitGroup
+	for i := range 300 {
+		c := r.dial()
+		wg.Go(func() {
+			random := rand.New(rand.NewPCG(1, uint64(i)))
+			for round := range 20 {
+				v := strings.Repeat("x", random.IntN(3000)) + fmt.Sprint(i, round)
+				if _, err := fmt.Fprintf(c, "SET k%d {%d}\r\n%s\r\nGET k%d\r\n", i, len(v), v, i); err != nil {
+					t.Error(err)
+					return
+				}
+				want := fmt.Sprintf("STORED\r\nVALUE %d\r\n%s\r\n", len(v), v)
+				got := make([]byte, len(want))
+				if _, err := io.ReadFull(c.buf, got); err != nil || string(got) != want {
+					t.Errorf("client %d: %.80q, %v", i, got, err)
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if st := r.door.Stats(); st.Clients != 300 || st.Commands != 300*20*2 {
+		t.Errorf("%+v", st)
+	}
+}
+
+// Large values go both ways, in whatever parts they come.
+func TestLargeValues(t *testing.T) {
+	r := open(t, 2, nil)
+	c := r.dial()
+	for _, n := range []int{inSize - 20, inSize, 100_000, 1 << 20} {
+		v := strings.Repeat("0123456789abcdef", n/16)
+		c.send(fmt.Sprintf("SET big {%d}\r\n%s\r\nGET big\r\nGET big\r\n", len(v), v))
+		c.expect(fmt.Sprintf("STORED\r\nVALUE %d\r\n%s\r\nVALUE %d\r\n%s\r\n", len(v), v, len(v), v))
+	}
+}
+
+// D3: a client that sends and does not read is not read either, so that what it makes us
+// keep is bounded; others are served meanwhile, and it gets all answers when it reads.
+func TestSlowReader(t *testing.T) {
+	r := open(t, 1, func(cfg *Config) { cfg.Backlog = 64 << 10 })
+	other := r.dial()
+	other.send("SET big {20000}\r\n" + strings.Repeat("v", 20000) + "\r\n")
+	other.expect("STORED\r\n")
+	slow := r.dial()
+	const n = 3000
+	sent := make(chan error, 1)
+	go func() {
+		_, err := io.WriteString(slow, strings.Repeat("GET big\r\n", n)+"QUIT\r\n")
+		sent <- err
+	}()
+	settled(r)
+	if st := r.door.Stats(); st.Commands >= n {
+		t.Errorf("%d commands of a client that does not read were taken", st.Commands)
+	}
+	for range 10 {
+		other.send("GET nothing\r\n")
+		other.expect("NOT_FOUND\r\n")
+	}
+	want := "VALUE 20000\r\n" + strings.Repeat("v", 20000) + "\r\n"
+	for range n {
+		slow.expect(want)
+	}
+	slow.expect("BYE\r\n")
+	slow.end()
+	if err := <-sent; err != nil {
+		t.Error(err)
+	}
+}
+
+// settled waits until no command is taken any more.
+func settled(r *rig) {
+	r.t.Helper()
+	last := uint64(0)
+	cachetest.Await(r.t, "the door takes no more commands", func() bool {
+		now := r.door.Stats().Commands
+		same := now == last && now > 1
+		last = now
+		time.Sleep(20 * time.Millisecond) //lint:allow sleep nothing tells that nothing happens
+		return same
+	})
+}
+
+// D3: a client that takes nothing at all is cut off, and the log says why.
+func TestStalledReader(t *testing.T) {
+	r := open(t, 1, func(cfg *Config) { cfg.Backlog, cfg.Stall = 64<<10, 300*time.Millisecond })
+	c := r.dial()
+	c.send("SET big {500000}\r\n" + strings.Repeat("v", 500000) + "\r\n")
+	c.expect("STORED\r\n")
+	go func() { _, _ = io.WriteString(c, strings.Repeat("GET big\r\n", 1000)) }()
+	cachetest.Await(t, "the client is cut off", func() bool { return r.door.Stats().Cut == 1 })
+	cachetest.Await(t, "the log says why", func() bool { return strings.Contains(r.log.String(), "a client has to read while it sends") })
+}
+
+// A client that owes nothing may be silent for as long as it likes.
+func TestIdleClient(t *testing.T) {
+	r := open(t, 1, func(cfg *Config) { cfg.Stall = time.Millisecond })
+	c := r.dial()
+	for range 3 {
+		c.send("GET nothing\r\n")
+		c.expect("NOT_FOUND\r\n")
+		time.Sleep(2 * checkEvery) //lint:allow sleep longer than a stalled client has
+	}
+}
+
+// D5: the reason of the end arrives though the client goes on sending.
+func TestLastWords(t *testing.T) {
+	for in, want := range map[string]string{
+		strings.Repeat("x", 1<<20):                                 faultLine.text,
+		"SET k {99999999999}\r\n" + strings.Repeat("y", 1<<20):     faultLength.text,
+		"SET k {3}\r\nabcd\r\n" + strings.Repeat("GET k\r\n", 1e5): faultLineEnd.text,
+		"QUIT\r\n" + strings.Repeat("GET k\r\n", 1e5):              "",
+	} {
+		r := open(t, 1, nil)
+		c := r.dial()
+		go func() { _, _ = io.WriteString(c, in) }()
+		got := c.line()
+		if want == "" && got != bye || want != "" && got != "ERROR "+want+"\r\n" {
+			t.Errorf("%.20q: %q", in, got)
+		}
+		c.end()
+	}
+}
+
+// A client that ends its side gets the answers to what it sent.
+func TestHalfClosed(t *testing.T) {
+	r := open(t, 2, nil)
+	c := r.dial()
+	c.send(strings.Repeat("SET k v\r\nGET k\r\n", 500) + "GET unfinish")
+	tcp, ok := c.Conn.(*net.TCPConn)
+	if !ok {
+		t.Fatal("not TCP")
+	}
+	if err := tcp.CloseWrite(); err != nil {
+		t.Fatal(err)
+	}
+	c.expect(strings.Repeat("STORED\r\nVALUE 1\r\nv\r\n", 500))
+	c.end()
+}
+
+// Clients that vanish in the middle of things leave nothing behind, and their results
+// reach nobody else.
+func TestVanishingClients(t *testing.T) {
+	r := open(t, 2, nil)
+	seed := r.dial()
+	seed.send("SET k {5000}\r\n" + strings.Repeat("v", 5000) + "\r\n")
+	seed.expect("STORED\r\n")
+	for i := range 200 {
+		c := r.dial()
+		r.slow.Lock() // what it asks for is not answered before it is gone
+		c.send(strings.Repeat("GET k\r\n", 1+i%100))
+		if tcp, ok := c.Conn.(*net.TCPConn); ok && i%2 == 0 {
+			_ = tcp.SetLinger(0)
+		}
+		_ = c.Close()
+		r.slow.Unlock()
+		seed.send(fmt.Sprintf("SET own %d\r\nGET own\r\n", i))
+		seed.expect(fmt.Sprintf("STORED\r\nVALUE %d\r\n%d\r\n", len(fmt.Sprint(i)), i))
+	}
+	cachetest.Await(t, "only one client is left", func() bool { return r.door.Stats().Clients == 1 })
+}
+
+func TestTooManyClients(t *testing.T) {
+	r := open(t, 1, func(cfg *Config) { cfg.MaxClients = 2 })
+	a, b := r.dial(), r.dial()
+	for _, c := range []*client{a, b} {
+		c.send("GET k\r\n")
+		c.expect("NOT_FOUND\r\n")
+	}
+	c := r.dial()
+	if got := c.line(); !strings.Contains(got, "as many clients as it takes") {
+		t.Errorf("%q", got)
+	}
+	_ = a.Close()
+	cachetest.Await(t, "there is room", func() bool { return r.door.Stats().Clients == 1 })
+	d := r.dial()
+	d.send("GET k\r\n")
+	d.expect("NOT_FOUND\r\n")
+}
+
+// Whatever clients send, the door answers others.
+func TestHostileInput(t *testing.T) {
+	r := open(t, 2, nil)
+	good := r.dial()
+	words := []string{"GET ", "SET ", "DEL ", "QUIT", "{5}", "{1048576}", "{-3}", "\r\n", "\n", " ", "k", "\x00", "\xff\xfe", "{", "}", strings.Repeat("long", 500)}
+	random := rand.New(rand.NewPCG(8, 9))
+	for range 300 {
+		c := r.dial()
+		var b strings.Builder
+		for range random.IntN(40) {
+			b.WriteString(words[random.IntN(len(words))])
+		}
+		if _, err := io.WriteString(c, b.String()); err != nil && !errors.Is(err, syscall.EPIPE) && !errors.Is(err, syscall.ECONNRESET) {
+			t.Fatal(err)
+		}
+		_ = c.Close()
+		good.send("SET good value\r\nGET good\r\n")
+		good.expect("STORED\r\nVALUE 5\r\nvalue\r\n")
+	}
+}
+
+// Nobody comes in after StopListening, and those who are there stay until Close.
+func TestEnds(t *testing.T) {
+	r := open(t, 1, nil)
+	c := r.dial()
+	c.send("SET k v\r\n")
+	c.expect("STORED\r\n")
+	r.door.StopListening()
+	cachetest.Await(t, "nobody comes in", func() bool {
+		late, err := net.Dial("tcp", strings.TrimPrefix(r.addr, Scheme+"://"))
+		if err == nil {
+			_ = late.Close()
+		}
+		return err != nil
+	})
+	c.send("GET k\r\n")
+	c.expect("VALUE 1\r\nv\r\n")
+	if err := r.door.Close(); err != nil {
+		t.Fatal(err)
+	}
+	c.end()
+	if err := r.door.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// Commands that are with cores when the door is closed are answered.
+func TestCloseAnswers(t *testing.T) {
+	r := open(t, 2, nil)
+	c := r.dial()
+	c.send("SET k v\r\n")
+	c.expect("STORED\r\n")
+	r.slow.Lock()
+	c.send("GET k\r\n")
+	cachetest.Await(t, "the command is taken", func() bool { return r.door.Stats().Commands == 2 })
+	closed := make(chan error)
+	go func() { closed <- r.door.Close() }()
+	r.slow.Unlock()
+	if err := <-closed; err != nil {
+		t.Fatal(err)
+	}
+	c.expect("VALUE 1\r\nv\r\n")
+	c.end()
+}
+
+func TestAddresses(t *testing.T) {
+	if host, err := ParseAddr("text://:7701"); err != nil || host != ":7701" || !IsAddr("text://:7701") || IsAddr("tcp://:7701") {
+		t.Errorf("%q, %v", host, err)
+	}
+	for _, bad := range []string{"text:", "text://", "text://host", "tcp://:1", "text://:1/path", "text://:1?x=y", "text://[::1"} {
+		if host, err := ParseAddr(bad); err == nil || !strings.Contains(err.Error(), "text://host:port") {
+			t.Errorf("%s: %q, %v", bad, host, err)
+		}
+	}
+	r := open(t, 1, nil)
+	d, err := New(Config{Cores: 1, Wake: func(int) {}, Clock: wall{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = d.Close() }()
+	if _, err := d.Listen(strings.TrimPrefix(r.addr, Scheme+"://")); !errors.Is(err, os.ErrExist) && !errors.Is(err, syscall.EADDRINUSE) {
+		t.Errorf("an address that is taken: %v", err)
+	}
+}
+
+// D1: nothing is allocated for a command.
+func TestNothingIsAllocated(t *testing.T) {
+	if raceBuild {
+		t.Skip("allocations are not counted in race builds")
+	}
+	r := open(t, 2, nil)
+	c := r.dial()
+	c.send("SET key {100}\r\n" + strings.Repeat("v", 100) + "\r\n")
+	c.expect("STORED\r\n")
+	ask := []byte(strings.Repeat("GET key\r\nGET nothing\r\nDEL nothing\r\n", 100))
+	hear := make([]byte, 100*(len("VALUE 100\r\n")+102+2*len(notFound)))
+	round := func() {
+		if _, err := c.Write(ask); err != nil {
+			t.Error(err)
+		}
+		if _, err := io.ReadFull(c.Conn, hear); err != nil {
+			t.Error(err)
+		}
+	}
+	for range 10 { // until all letters and buffers were used
+		round()
+	}
+	if n := testing.AllocsPerRun(50, round); n > 3 {
+		t.Errorf("%v allocations for 300 commands", n)
+	}
+}

@@ -1,0 +1,354 @@
+package text
+
+import (
+	"errors"
+	"log/slog"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/remora-kv/remora/fabric"
+	"github.com/remora-kv/remora/internal/command"
+	"github.com/remora-kv/remora/internal/fence"
+)
+
+// loop is what the goroutine of a door owns.
+type loop struct {
+	*Door
+	epoll   int
+	conns   []*conn // by index; nil is free
+	serial  uint32
+	open    int
+	ready   []*conn // with something to be done, in this turn
+	next    []*conn // and in the next
+	blocked []*conn // that found a box full
+	deaf    bool    // there was no descriptor for a connection: try again
+	events  [eventsMost]unix.EpollEvent
+	plain   command.Store
+	now     int64
+	checked int64 // when stalled connections were looked for
+}
+
+const (
+	// eventsMost is how many events are taken at a time.
+	eventsMost = 128
+	// looks is how often results are looked for before the loop sleeps: some
+	// microseconds.
+	looks = 256
+	// checkEvery is how often stalled connections are looked for.
+	checkEvery = 250 * time.Millisecond
+)
+
+// Events of the descriptors that are no connections.
+const (
+	keyListener = -1
+	keyBell     = -2
+)
+
+func (l *loop) run() {
+	defer close(l.done)
+	defer l.closeAll()
+	for !l.stopping.Load() || l.flying() {
+		l.now = l.cfg.Clock.Now()
+		worked := l.results()
+		l.unblock()
+		for _, c := range l.swap() {
+			c.queued = false
+			l.serve(c)
+			worked = true
+		}
+		l.wait(worked)
+		if l.now-l.checked > int64(checkEvery) {
+			l.check()
+		}
+	}
+}
+
+// swap returns the connections to look at, and begins with the next turn.
+func (l *loop) swap() []*conn {
+	l.ready, l.next = l.next, l.ready[:0]
+	return l.ready
+}
+
+// queue has a connection looked at in the next turn.
+func (l *loop) queue(c *conn) {
+	if !c.queued {
+		c.queued = true
+		l.next = append(l.next, c)
+	}
+}
+
+// results takes what the cores have done.
+func (l *loop) results() bool {
+	worked := false
+	for _, box := range l.boxes {
+		for r := box.Take(); r != nil; r = box.Take() {
+			worked = true
+			index, slot := int(uint32(r.Tag)>>8), int(r.Tag&0xff)
+			c := l.conns[index]
+			if c == nil || c.serial != uint32(r.Tag>>32) {
+				continue // it is gone
+			}
+			c.settle(slot, r)
+			l.queue(c)
+		}
+	}
+	return worked
+}
+
+// unblock has connections that found a box full try again.
+func (l *loop) unblock() {
+	for _, c := range l.blocked {
+		if c.fd >= 0 {
+			l.queue(c)
+		}
+	}
+	l.blocked = l.blocked[:0]
+}
+
+func (l *loop) flying() bool {
+	for _, box := range l.boxes {
+		if box.Flying() != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// serve does what can be done for a connection: it takes commands, reads more of them
+// once, and writes answers.
+func (l *loop) serve(c *conn) {
+	if c.fd < 0 {
+		return
+	}
+	c.answer()
+	if !l.stopping.Load() {
+		l.take(c)
+		if c.readable && (c.lingering || !c.paused(l.cfg.Backlog)) {
+			if !l.read(c) {
+				return
+			}
+			l.take(c)
+			if c.readable && (c.lingering || !c.paused(l.cfg.Backlog)) {
+				l.queue(c) // the others come first
+			}
+		}
+		c.closing = c.closing || c.ended && c.whole()
+	}
+	c.answer()
+	l.write(c)
+}
+
+// whole reports whether all commands that came were taken; what is left is a part of one.
+func (c *conn) whole() bool { return c.end-c.at < max(c.want, 1) || c.skip != 0 }
+
+// read reads once, and reports whether the connection is still there.
+func (l *loop) read(c *conn) bool {
+	if c.lingering {
+		c.at, c.end, c.want = 0, 0, 0
+	}
+	c.room()
+	space := c.in[c.end:]
+	n, err := unix.Read(c.fd, space)
+	switch {
+	case errors.Is(err, unix.EAGAIN):
+		c.readable = false
+	case errors.Is(err, unix.EINTR):
+	case err != nil:
+		l.hangUp(c, "")
+		return false
+	case n == 0:
+		c.readable, c.ended = false, true
+		if c.lingering {
+			l.hangUp(c, "")
+			return false
+		}
+	default:
+		c.end += n
+		c.readable = n == len(space)
+	}
+	return true
+}
+
+// write writes what the socket takes, and ends a connection of which all is said.
+func (l *loop) write(c *conn) {
+	if c.backlog() != 0 && c.since == 0 {
+		c.since = l.now
+	}
+	for c.backlog() != 0 && c.writable {
+		n, err := unix.Write(c.fd, c.out[c.sent:])
+		switch {
+		case errors.Is(err, unix.EAGAIN):
+			c.writable = false
+		case errors.Is(err, unix.EINTR):
+		case err != nil:
+			l.hangUp(c, "")
+			return
+		default:
+			c.sent += n
+			c.since = l.now
+		}
+	}
+	if c.backlog() != 0 {
+		return
+	}
+	c.out, c.sent = c.out[:0], 0
+	if !c.lingering {
+		c.since = 0
+	}
+	if cap(c.out) > keepOut {
+		c.out = nil
+	}
+	switch {
+	case c.closing && c.num == 0 && !c.lingering:
+		l.linger(c)
+	case !c.paused(l.cfg.Backlog) && (c.readable || c.end-c.at >= max(c.want, 1)):
+		l.queue(c) // what was held up by the backlog
+	}
+}
+
+// linger says that nothing follows, and waits for the client to end: were the connection
+// closed while it sends, it might never read what was said last (D5).
+func (l *loop) linger(c *conn) {
+	c.lingering, c.since = true, l.now
+	if c.ended || unix.Shutdown(c.fd, unix.SHUT_WR) != nil {
+		l.hangUp(c, "")
+		return
+	}
+	if c.readable {
+		l.queue(c)
+	}
+}
+
+// hangUp ends a connection, for a reason that the log is told if there is one.
+func (l *loop) hangUp(c *conn, why string) {
+	if why != "" {
+		l.stats.cut.Add(1)
+		l.cfg.Log.Warn("client cut off", "door", "text", "reason", why, "backlog", c.backlog())
+	}
+	_ = unix.Close(c.fd) // which takes it out of the epoll, too
+	l.conns[c.index] = nil
+	c.fd, c.in, c.out, c.sent = -1, nil, nil, 0
+	l.open--
+	l.stats.clients.Store(int64(l.open))
+	if l.deaf {
+		l.accept()
+	}
+}
+
+// wait takes events, and sleeps until there are some if there is nothing to do.
+func (l *loop) wait(worked bool) {
+	if worked || len(l.next) != 0 || len(l.blocked) != 0 || l.cfg.Policy == fabric.Busy {
+		l.poll(0)
+		return
+	}
+	if l.flying() && l.anySoon() {
+		return
+	}
+	l.bell.Doze()
+	if !l.anyReady() && !l.stopping.Load() {
+		l.poll(l.nap())
+	}
+	l.bell.Undoze()
+}
+
+// nap is how long the loop may sleep, in milliseconds.
+func (l *loop) nap() int {
+	if l.open != 0 || l.deaf {
+		return int(checkEvery / time.Millisecond)
+	}
+	return -1
+}
+
+// anySoon looks for results for a moment.
+func (l *loop) anySoon() bool {
+	for range looks {
+		if l.anyReady() {
+			return true
+		}
+		fence.Pause()
+	}
+	return false
+}
+
+func (l *loop) anyReady() bool {
+	for _, box := range l.boxes {
+		if box.Ready() {
+			return true
+		}
+	}
+	return false
+}
+
+// poll takes events, and waits for some for so many milliseconds; -1 is for ever.
+func (l *loop) poll(timeout int) {
+	n, err := unix.EpollWait(l.epoll, l.events[:], timeout)
+	if err != nil && !errors.Is(err, unix.EINTR) {
+		l.cfg.Log.Error("the text door cannot wait for its clients", "err", err)
+		l.stopping.Store(true)
+		return
+	}
+	for i := range max(n, 0) {
+		e := &l.events[i]
+		switch e.Fd {
+		case keyBell:
+			l.hush()
+		case keyListener:
+			l.accept()
+		default:
+			l.event(e)
+		}
+	}
+}
+
+// event takes note of what has happened to a connection.
+func (l *loop) event(e *unix.EpollEvent) {
+	c := l.conns[e.Fd]
+	if c == nil || c.serial != uint32(e.Pad) {
+		return // an event of one that was closed in this turn
+	}
+	if e.Events&(unix.EPOLLIN|unix.EPOLLRDHUP|unix.EPOLLHUP|unix.EPOLLERR) != 0 {
+		c.readable = true
+	}
+	if e.Events&(unix.EPOLLOUT|unix.EPOLLHUP|unix.EPOLLERR) != 0 {
+		c.writable = true
+	}
+	l.queue(c)
+}
+
+// check cuts off clients that take nothing (D3), or do not end when all is said.
+func (l *loop) check() {
+	l.checked = l.now
+	for _, c := range l.conns {
+		switch {
+		case c == nil || c.since == 0 || l.now-c.since < int64(l.cfg.Stall):
+		case c.lingering:
+			l.hangUp(c, "")
+		case c.backlog() != 0:
+			l.hangUp(c, "it took no answer for "+l.cfg.Stall.String()+": a client has to read while it sends")
+		}
+	}
+	if l.deaf {
+		l.accept()
+	}
+}
+
+// closeAll ends everything. Answers that are ready are written if the sockets take them.
+func (l *loop) closeAll() {
+	for _, c := range l.conns {
+		if c != nil {
+			c.answer()
+			l.write(c)
+			if c.fd >= 0 {
+				l.hangUp(c, "")
+			}
+		}
+	}
+	l.stopListening()
+	_ = unix.Close(l.epoll)
+}
+
+// peerOf is for the log.
+func peerOf(sa unix.Sockaddr) slog.Attr {
+	return slog.String("peer", addrOf(sa))
+}
