@@ -48,9 +48,9 @@ var finders = map[string]func(layout []byte) (store.Finder, error){
 }
 
 // finder makes what makes the finders of an engine one of those.
-func finder[F store.Finder](make func(layout []byte) (F, error)) func([]byte) (store.Finder, error) {
+func finder[F store.Finder](fresh func(layout []byte) (F, error)) func([]byte) (store.Finder, error) {
 	return func(layout []byte) (store.Finder, error) {
-		f, err := make(layout)
+		f, err := fresh(layout)
 		if err != nil {
 			return nil, err
 		}

@@ -47,13 +47,13 @@ type Span struct {
 type Outcome uint8
 
 const (
-	// More: it has to read another span.
+	// More says that it has to read another span.
 	More Outcome = iota
-	// Found: the item is there, and has proven itself.
+	// Found says that the item is there, and has proven itself.
 	Found
-	// Missing: there was certainly no such item at some time since Start.
+	// Missing says that there was certainly no such item at some time since Start.
 	Missing
-	// Ask: it cannot be told by reading. The server knows.
+	// Ask says that it cannot be told by reading: the server knows.
 	Ask
 )
 

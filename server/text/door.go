@@ -1,7 +1,6 @@
 package text
 
 import (
-	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -123,17 +122,16 @@ func (d *Door) ring() {
 
 // Listen opens the door at host:port, and returns its address as it really is.
 func (d *Door) Listen(host string) (string, error) {
-	var lc net.ListenConfig
-	tcp, err := lc.Listen(context.Background(), "tcp", host)
+	at, err := net.ResolveTCPAddr("tcp", host)
+	if err != nil {
+		return "", fmt.Errorf("text: %w", err)
+	}
+	tcp, err := net.ListenTCP("tcp", at)
 	if err != nil {
 		return "", fmt.Errorf("text: %w", err)
 	}
 	defer func() { _ = tcp.Close() }()
-	t, ok := tcp.(*net.TCPListener)
-	if !ok {
-		return "", fmt.Errorf("text: %T is no listener for TCP", tcp)
-	}
-	if d.listener, err = descriptor(t); err != nil {
+	if d.listener, err = descriptor(tcp); err != nil {
 		return "", fmt.Errorf("text: %s: %w", host, err)
 	}
 	l := &loop{Door: d}

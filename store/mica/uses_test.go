@@ -37,7 +37,11 @@ func TestUsesByReaders(t *testing.T) {
 			}
 			m := r.metaOf(s.at)
 			link := store.Link{Span: store.Span{Off: int64(s.at), Len: r.sizeOf(m)}, Version: r.versionOf(s.at, m)}
-			f.(*Finder).Chase(k, link)
+			c, ok := f.(store.Chaser)
+			if !ok {
+				t.Fatal("it follows no links")
+			}
+			c.Chase(k, link)
 			span, ok := f.Touch()
 			if !ok || span.Len != 1 || span.Area != 1 {
 				t.Fatalf("%+v, %v", span, ok)

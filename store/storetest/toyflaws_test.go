@@ -89,15 +89,6 @@ func provoke(t *testing.T, c *testCase, engine Engine) *recorder {
 	return r
 }
 
-// tries is how often a case may look for a flaw: those in which threads meet need the
-// luck that they do.
-func tries(name string) int {
-	if strings.Contains(name, "/hammer/") {
-		return 40
-	}
-	return 1
-}
-
 // TestToyFlaws runs cases on toys with a flaw, and expects them to notice.
 func TestToyFlaws(t *testing.T) {
 	if raceBuild {
