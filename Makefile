@@ -23,7 +23,7 @@ ROCEVM = $(GO) run ./internal/rocevm/cmd/rocevm
 .PHONY: test-rdma
 test-rdma: ## Run verbs and the paths on real kernel verbs: Soft-RoCE in one guest and in two
 	script/rdma-deps
-	$(ROCEVM) test -timeout 20m ./fabric/verbs ./rpc/rfp ./rpc/herd ./rpc/onesided
+	$(ROCEVM) test -timeout 20m ./fabric/verbs ./rpc/rfp ./rpc/herd ./rpc/sendrecv ./rpc/onesided
 	$(ROCEVM) test -timeout 10m -run History ./server
 	$(ROCEVM) test -guests 2 -timeout 10m -tags rdma,wire -run TestWire ./fabric/verbs ./rpc/rfp ./rpc/herd
 	REMORA_ROCEVM=1 $(GO) test -count=1 -timeout 20m -v -run 'Guest|Cancelled' ./internal/rocevm
@@ -50,7 +50,7 @@ lint: ## Check formatting, vet (also for arm64 and with the tag rdma), run golan
 	GOOS=linux GOARCH=arm64 $(GO) vet ./...
 	CGO_ENABLED=1 $(GO) vet -tags rdma,wire ./...
 	$(TOOL) golangci-lint run ./...
-	CGO_ENABLED=1 $(TOOL) golangci-lint run --build-tags rdma,wire ./fabric/... ./rpc/rfp/... ./rpc/herd/... ./rpc/onesided/... ./server/... ./internal/doctor/... ./cmd/...
+	CGO_ENABLED=1 $(TOOL) golangci-lint run --build-tags rdma,wire ./fabric/... ./rpc/rfp/... ./rpc/herd/... ./rpc/sendrecv/... ./rpc/onesided/... ./server/... ./internal/doctor/... ./cmd/...
 
 .PHONY: format
 format: ## Format all Go files

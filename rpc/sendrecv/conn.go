@@ -1,0 +1,233 @@
+package sendrecv
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/remora-kv/remora/fabric"
+	"github.com/remora-kv/remora/internal/knob"
+	"github.com/remora-kv/remora/rpc"
+)
+
+// AnyCore as ConnConfig.Core leaves the choice to the server.
+const AnyCore = -1
+
+// ConnConfig describes a connection. Zero values mean the defaults.
+type ConnConfig struct {
+	// Device is where the connection is made. It stays the caller's to close.
+	Device fabric.Device
+	// Core is the core of the server to connect to, or AnyCore.
+	Core int
+	// Window is how many requests can be on their way; default 4, at most 1024. The
+	// server may allow less: Conn.Window says how many it is.
+	Window int
+	// MaxMessage is the longest request or result; default 1024. The server may allow
+	// less: Conn.MaxMessage says how long it is.
+	MaxMessage int
+	// Policy says whether a client that waits may sleep; the default does.
+	Policy fabric.Policy
+	// NoInline and SignalAll turn optimizations off, to measure what they bring.
+	NoInline, SignalAll bool
+}
+
+func (c *ConnConfig) setDefaults() {
+	knob.Default(&c.Window, 4)
+	knob.Default(&c.MaxMessage, defaultMessage)
+}
+
+func (c *ConnConfig) validate() error {
+	err := errors.Join(
+		knob.Between("Core", c.Core, AnyCore, maxCores-1),
+		knob.Between("Window", c.Window, 1, maxWindow),
+		knob.Between("MaxMessage", c.MaxMessage, minMessage, maxMessage),
+	)
+	if c.Device == nil {
+		err = errors.Join(err, errors.New("no Device"))
+	}
+	if err != nil {
+		return fmt.Errorf("sendrecv: connection: %w", err)
+	}
+	return nil
+}
+
+// Conn is a connection with one core of a server. It belongs to one goroutine at a time.
+// Requests are served, and their results taken, in the order in which they were sent.
+type Conn struct {
+	cfg     ConnConfig
+	dev     fabric.Device
+	clock   fabric.Clock
+	domain  fabric.Domain
+	cq      fabric.CQ
+	qp      fabric.QP
+	waiter  fabric.Waiter
+	local   *fabric.Region // places of receives, and of requests
+	mem     []byte         // its bytes
+	welcome welcome
+	inline  int
+	every   uint64 // in how many SENDs one is signaled
+	ready   bool   // the server has posted its receives
+
+	// Requests: sent, with a reply that came, with one that was taken.
+	sent, arrived, taken uint64
+	requests             []int   // lengths of messages, by place
+	replies              []reply // by place
+	reserved             int     // length of the message being filled, -1 when there is none
+	held                 bool    // the program has the result that was taken last
+	posted, done         uint64  // SENDs, and those known to be complete
+
+	err   error
+	stats connStats
+	comps [16]fabric.Completion
+	one   [1]fabric.WR
+	recv  [1]fabric.RecvWR
+	pollf func() bool
+	freef func() bool
+}
+
+// reply is one that came.
+type reply struct {
+	size   int // of the result
+	failed bool
+}
+
+// Dial connects to a server. ctx bounds the attempt.
+func Dial(ctx context.Context, addr fabric.Addr, cfg ConnConfig) (*Conn, error) {
+	cfg.setDefaults()
+	if err := cfg.validate(); err != nil {
+		return nil, err
+	}
+	c := &Conn{cfg: cfg, dev: cfg.Device, clock: cfg.Device.Clock(), reserved: -1}
+	c.pollf, c.freef = c.Poll, c.settled
+	if err := c.dial(ctx, addr); err != nil {
+		_ = c.Close()
+		return nil, fmt.Errorf("sendrecv: connecting to %s: %w", addr, err)
+	}
+	return c, nil
+}
+
+func (c *Conn) dial(ctx context.Context, addr fabric.Addr) (err error) {
+	if c.domain, err = c.dev.NewDomain(); err != nil {
+		return err
+	}
+	h := hello{core: anyCore, dimensions: dimensions{c.cfg.Window, c.cfg.MaxMessage}}
+	if c.cfg.Core != AnyCore {
+		h.core = uint16(c.cfg.Core)
+	}
+	if c.cq, err = c.dev.NewCQ(h.sendDepth() + h.receives()); err != nil {
+		return err
+	}
+	c.waiter, err = c.dev.NewWaiter(fabric.WaitConfig{Policy: c.cfg.Policy, CQs: []fabric.CQ{c.cq}})
+	if err != nil {
+		return err
+	}
+	c.qp, err = c.dev.Dial(ctx, addr, fabric.QPConfig{
+		Transport: fabric.RC, Domain: c.domain, SendCQ: c.cq, RecvCQ: c.cq,
+		SendDepth: h.sendDepth(), RecvDepth: h.receives(), RNRTimeout: defaultPatience,
+	}, h.bytes())
+	if err != nil {
+		return err
+	}
+	if c.welcome, err = parseWelcome(c.qp.PeerPrivate(), &h); err != nil {
+		return err
+	}
+	if err = c.prepare(); err != nil {
+		return err
+	}
+	return c.awaitReady(ctx)
+}
+
+// prepare makes everything that depends on what the server allows, and posts receives.
+func (c *Conn) prepare() (err error) {
+	w := &c.welcome
+	if c.local, err = c.domain.Alloc("sendrecv client", w.dimensions.bytes(), 0); err != nil {
+		return err
+	}
+	c.mem = c.local.Bytes()
+	c.requests, c.replies = make([]int, w.window), make([]reply, w.receives())
+	if !c.cfg.NoInline {
+		c.inline = c.dev.Limits().MaxInline
+	}
+	if c.every = uint64(w.signalEvery()); c.cfg.SignalAll {
+		c.every = 1
+	}
+	for n := range uint64(w.receives()) {
+		c.postReceive(n)
+	}
+	return c.err
+}
+
+// awaitReady waits until the server has posted its receives (S1).
+func (c *Conn) awaitReady(ctx context.Context) error {
+	isReady := func() bool { return c.Poll() || c.ready }
+	for !isReady() {
+		if ctx.Err() != nil {
+			return fmt.Errorf("core %d is not ready: %w", c.welcome.core, context.Cause(ctx))
+		}
+		c.waiter.Wait(isReady, readyNap)
+	}
+	return c.err
+}
+
+// readyNap is how long Dial waits without a look at its context.
+const readyNap = 10 * time.Millisecond
+
+// Core returns the core that the connection is with, Cores how many the server has.
+func (c *Conn) Core() int { return c.welcome.core }
+
+// Cores returns how many cores the server has.
+func (c *Conn) Cores() int { return c.welcome.cores }
+
+// Window returns how many requests can be on their way.
+func (c *Conn) Window() int { return c.welcome.window }
+
+// MaxMessage returns the longest request and the longest result.
+func (c *Conn) MaxMessage() int { return c.welcome.message }
+
+// Err returns why the connection is over, nil while it is not.
+func (c *Conn) Err() error { return c.err }
+
+// Outstanding returns how many requests have a result that was not taken.
+func (c *Conn) Outstanding() int { return int(c.sent - c.taken) }
+
+// Counters returns what the queue pair has done.
+func (c *Conn) Counters() fabric.Counters { return c.qp.Counters() }
+
+// fail ends the connection. The first reason counts.
+func (c *Conn) fail(err error) {
+	if c.err == nil {
+		c.err = fmt.Errorf("sendrecv: connection with %s: %w", c.qp.Peer().Addr, err)
+		_ = c.qp.Disconnect()
+	}
+}
+
+// Disconnect has the connection end, which its goroutine notices when it polls. It may be
+// called from any goroutine.
+func (c *Conn) Disconnect() { _ = c.qp.Disconnect() }
+
+// Close ends the connection; calls without a result have failed. A second Close
+// returns rpc.ErrClosed.
+func (c *Conn) Close() error {
+	if c.domain == nil {
+		return rpc.ErrClosed
+	}
+	if c.qp != nil {
+		_ = c.qp.Close()
+	}
+	if c.waiter != nil {
+		_ = c.waiter.Close()
+	}
+	if c.cq != nil {
+		_ = c.cq.Close()
+	}
+	if c.local != nil {
+		_ = c.local.Close()
+	}
+	err := c.domain.Close()
+	c.domain = nil
+	if c.err == nil {
+		c.err = rpc.ErrClosed
+	}
+	return err
+}

@@ -1,0 +1,58 @@
+package sendrecv_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/remora-kv/remora/fabric"
+	"github.com/remora-kv/remora/fabric/provider"
+	"github.com/remora-kv/remora/rpc"
+	"github.com/remora-kv/remora/rpc/sendrecv"
+)
+
+func Example() {
+	set := provider.New()
+	device := func() fabric.Device { d, _ := set.Open(provider.Loop); return d }
+	there, here := device(), device()
+	defer func() { _, _ = there.Close(), here.Close() }()
+
+	var mux rpc.Mux
+	mux.Handle(1, func(c *rpc.Call, out []byte) ([]byte, error) {
+		return append(out, strings.ToUpper(string(c.Request))...), nil
+	})
+	server, err := sendrecv.NewServer(sendrecv.ServerConfig{Devices: []fabric.Device{there}, Serve: mux.Serve})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer func() { _ = server.Close() }()
+	addr, err := server.Listen(there, fabric.Addr{Fabric: "loop", Name: "example"}, fabric.ListenConfig{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+
+	conn, err := sendrecv.Dial(context.Background(), addr, sendrecv.ConnConfig{Device: here})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer func() { _ = conn.Close() }()
+	for _, word := range []string{"one", "send", "each"} {
+		if err := conn.Send(append([]byte{1, 0}, word...)); err != nil {
+			fmt.Println(err)
+			return
+		}
+	}
+	for conn.Outstanding() != 0 && conn.Wait(10*time.Second) {
+		if result, err, ok := conn.Next(); ok {
+			fmt.Println(string(result), err)
+		}
+	}
+	// Output:
+	// ONE <nil>
+	// SEND <nil>
+	// EACH <nil>
+}

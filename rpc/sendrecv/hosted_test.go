@@ -1,0 +1,165 @@
+package sendrecv_test
+
+import (
+	"context"
+	"encoding/binary"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/remora-kv/remora/fabric"
+	"github.com/remora-kv/remora/rpc/rfp"
+	"github.com/remora-kv/remora/rpc/sendrecv"
+)
+
+// watched is a core whose naps are counted.
+type watched struct {
+	*sendrecv.Core
+	dozes, wakes atomic.Int64
+}
+
+func (w *watched) Doze() {
+	w.Core.Doze()
+	w.dozes.Add(1)
+}
+
+func (w *watched) Undoze() {
+	w.Core.Undoze()
+	w.wakes.Add(1)
+}
+
+var _ rfp.Guest = (*watched)(nil)
+
+// serveBoth starts an rfp server whose cores serve sendrecv as well, at one address of
+// its last device.
+func (r *rig) serveBoth(cores int, before ...fabric.Device) (*rfp.Server, []*watched) {
+	r.t.Helper()
+	r.device = r.newDevice()
+	devices := append(slices.Clone(before), r.device)
+	var host *rfp.Server
+	s, err := sendrecv.NewServer(sendrecv.ServerConfig{
+		Devices: devices, Serve: r.mux.Serve, Cores: cores,
+		Wake: func(core int) { host.Wake(core) },
+	})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	r.t.Cleanup(func() { _ = s.Close() })
+	guests, cast := make([][]rfp.Guest, cores), make([]*watched, cores)
+	for i := range guests {
+		cast[i] = &watched{Core: s.Core(i)}
+		guests[i] = []rfp.Guest{cast[i]}
+	}
+	host, err = rfp.NewServer(rfp.ServerConfig{
+		Device: devices[0], Others: devices[1:], Serve: r.mux.Serve, Cores: cores, Guests: guests, Admit: s.AdmitGuest,
+	})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	r.t.Cleanup(func() { _ = host.Close() })
+	if r.addr, err = host.ListenOn(r.device, r.listenAddr(), fabric.ListenConfig{}); err != nil {
+		r.t.Fatal(err)
+	}
+	r.server = s
+	return host, cast
+}
+
+// Clients of both paths count with the same counters, which only the goroutine of their
+// core may touch: the race detector would see another. Both ask for RC: the greeting
+// tells them apart.
+func TestTwoPathsOnOneCore(t *testing.T) {
+	calls := scaled(500)
+	if testing.Short() || raceBuild {
+		calls = 300
+	}
+	eachFabric(t, func(t *testing.T, r *rig) {
+		handleCount(r)
+		r.serveBoth(2)
+		var wg sync.WaitGroup
+		for i := range 2 {
+			c := r.dial(sendrecv.ConnConfig{Core: i})
+			wg.Go(func() {
+				if _, _, err := countUp(c, uint32(i), calls, 0); err != nil {
+					t.Errorf("sendrecv: %v; %+v", err, c.Stats())
+				}
+			})
+			f, err := rfp.DialClient(context.Background(), r.addr, rfp.ConnConfig{Device: r.newDevice(), Core: i})
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = f.Close() })
+			wg.Go(func() {
+				arg := binary.LittleEndian.AppendUint32(nil, uint32(100+i))
+				for n := range calls {
+					out, err := f.Call(context.Background(), procCount, arg, nil)
+					if err != nil || binary.LittleEndian.Uint32(out[4:]) != uint32(n) {
+						t.Errorf("rfp: call %d: %v, %v", n, out, err)
+						return
+					}
+				}
+			})
+		}
+		wg.Wait()
+	})
+}
+
+// A host that sleeps is woken by a request for its guest, on any device (S9).
+func TestSleepingHostIsWoken(t *testing.T) {
+	for _, which := range []string{"the only device", "the second device"} {
+		t.Run(which, func(t *testing.T) {
+			eachFabric(t, func(t *testing.T, r *rig) {
+				var before []fabric.Device
+				if which == "the second device" {
+					before = append(before, r.newDevice())
+				}
+				_, cores := r.serveBoth(2, before...)
+				conns := []*sendrecv.Conn{r.dial(sendrecv.ConnConfig{}), r.dial(sendrecv.ConnConfig{Core: 1})}
+				for range scaled(20) {
+					for core, c := range conns {
+						w := cores[core]
+						await(t, "the core to doze", func() bool { c.Poll(); return w.dozes.Load() > w.wakes.Load() })
+						if got, err := call(c, procEcho, []byte("up")); err != nil || string(got) != "up" {
+							t.Fatalf("%q, %v", got, err)
+						}
+					}
+				}
+			})
+		})
+	}
+}
+
+// So is a core without a host.
+func TestSleepingCoreIsWoken(t *testing.T) {
+	eachFabric(t, func(t *testing.T, r *rig) {
+		s := r.serve(sendrecv.ServerConfig{})
+		c := r.dial(sendrecv.ConnConfig{})
+		for n := range uint64(scaled(20)) {
+			await(t, "the core to sleep", func() bool { c.Poll(); return s.Sleeps(0) > n })
+			if got, err := call(c, procEcho, []byte("up")); err != nil || string(got) != "up" {
+				t.Fatalf("%q, %v", got, err)
+			}
+		}
+	})
+}
+
+// The host ends first, then its guest; clients are told.
+func TestHostGoes(t *testing.T) {
+	eachFabric(t, func(t *testing.T, r *rig) {
+		host, _ := r.serveBoth(1)
+		c := r.dial(sendrecv.ConnConfig{})
+		if _, err := call(c, procEcho, nil); err != nil {
+			t.Fatal(err)
+		}
+		if err := host.Close(); err != nil {
+			t.Error(err)
+		}
+		if err := r.server.Close(); err != nil {
+			t.Error(err)
+		}
+		await(t, "the end", func() bool { c.Poll(); return c.Err() != nil })
+		if st := r.server.Stats(); st.Clients != 0 || st.Memory != 0 {
+			t.Errorf("left behind: %+v", st)
+		}
+	})
+}

@@ -1,0 +1,5 @@
+//go:build !race
+
+package sendrecv_test
+
+const raceBuild = false

@@ -1,0 +1,104 @@
+package sendrecv
+
+import (
+	"context"
+
+	"github.com/remora-kv/remora/fabric"
+)
+
+// session is one client at one core. The core owns it after add.
+type session struct {
+	core   *Core
+	port   *port
+	id     uint32 // unique on the core
+	tag    int    // place in core.sessions
+	peer   fabric.Peer
+	domain fabric.Domain
+	qp     fabric.QP
+	region *fabric.Region // places of receives, and of replies
+	mem    []byte         // its bytes
+	size   dimensions
+	inline int
+
+	arrived, served uint64 // requests
+	lengths         []int  // of the messages in the places of receives
+	posted, done    uint64 // SENDs, and those known to be complete
+	due             bool   // it is in core.due
+	gone            bool   // dropped: its memory may be gone too
+
+	// Of the requests that were not served: where Expect was told of them, and of how
+	// many.
+	told, known int
+}
+
+func newSession(c *Core, dev fabric.Device, h *hello) (*session, error) {
+	s := &session{core: c, port: c.portOf(dev), size: h.dimensions, lengths: make([]int, h.receives())}
+	s.inline = min(c.server.cfg.Inline, dev.Limits().MaxInline)
+	dom, err := dev.NewDomain()
+	if err != nil {
+		return nil, err
+	}
+	s.domain = dom
+	if s.region, err = dom.Alloc("sendrecv session", s.size.bytes(), 0); err != nil {
+		_ = dom.Close()
+		return nil, err
+	}
+	s.mem = s.region.Bytes()
+	c.memory.Add(int64(s.size.bytes()))
+	return s, nil
+}
+
+// accept makes the queue pair.
+func (s *session) accept(ctx context.Context, req fabric.ConnRequest) error {
+	cfg := &s.core.server.cfg
+	w := welcome{core: s.core.index, cores: cfg.Cores, dimensions: s.size}
+	qp, err := req.Accept(ctx, fabric.QPConfig{
+		Transport: fabric.RC, Domain: s.domain, SendCQ: s.port.cq, RecvCQ: s.port.cq,
+		SendDepth: s.size.sendDepth(), RecvDepth: s.size.receives(), RNRTimeout: cfg.Patience,
+	}, w.bytes())
+	if err != nil {
+		return err
+	}
+	s.qp, s.peer = qp, qp.Peer()
+	return nil
+}
+
+// free gives back memory; the queue pair is closed.
+func (s *session) free() {
+	_ = s.region.Close()
+	_ = s.domain.Close()
+	s.core.memory.Add(-int64(s.size.bytes()))
+}
+
+// workID names the session in completions.
+func (s *session) workID() uint64 { return uint64(s.tag)<<32 | uint64(s.id) }
+
+// message is request number n+1, which came and was not served.
+func (s *session) message(n uint64) []byte {
+	at := s.size.receiveAt(n) + headerSize
+	end := at + s.lengths[n%uint64(len(s.lengths))]
+	return s.mem[at:end:end]
+}
+
+// room reports whether the send queue takes n more, beside those that were posted.
+func (s *session) room(n int) bool { return s.posted-s.done+uint64(n) <= uint64(s.size.sendDepth()) }
+
+// prepareReceive fills in the receive for request number n+1.
+func (s *session) prepareReceive(w *fabric.RecvWR, n uint64) {
+	w.ID, w.Local = s.workID(), s.region.Seg(s.size.receiveAt(n), s.size.sendBytes())
+}
+
+// prepareSend fills in the SEND of n bytes at off of the session's memory, the next one.
+func (s *session) prepareSend(w *fabric.WR, off, n int) {
+	w.ID, w.Op, w.Flags = s.workID(), fabric.OpSend, 0 // field by field: a literal would be made elsewhere and copied
+	w.Local = s.region.Seg(off, n)
+	if n <= s.inline {
+		w.Flags = fabric.FlagInline
+	}
+	if s.posted++; s.posted%uint64(s.size.signalEvery()) == 0 {
+		w.Flags |= fabric.FlagSignaled
+	}
+}
+
+// sent notes the completion of a SEND, which is that of all since the last one (S7).
+func (s *session) sent() { s.done += uint64(s.size.signalEvery()) }
