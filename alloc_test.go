@@ -22,6 +22,8 @@ func TestAllocations(t *testing.T) {
 			testStartAllocations(t, session(t, c, remora.WithBatch(4)))
 			testAllocations(t, "client by herd", r.dial(remora.WithPath(remora.PathHerd)))
 			testAllocations(t, "session by herd", session(t, c, remora.WithPath(remora.PathHerd)))
+			testAllocations(t, "client by sendrecv", r.dial(remora.WithPath(remora.PathSendRecv)))
+			testAllocations(t, "session by sendrecv", session(t, c, remora.WithPath(remora.PathSendRecv)))
 		})
 	}
 }

@@ -1,7 +1,6 @@
 package remora
 
 import (
-	"context"
 	"encoding/binary"
 	"errors"
 	"time"
@@ -9,26 +8,25 @@ import (
 	"github.com/remora-kv/remora/internal/command"
 	"github.com/remora-kv/remora/rpc"
 	"github.com/remora-kv/remora/rpc/driver"
-	"github.com/remora-kv/remora/rpc/herd"
 	"github.com/remora-kv/remora/rpc/rfp"
 )
 
-// coreConn is the connection with one core: that of rfp, and on PathHerd one of herd
-// beside it, which takes all that is short. It belongs to one goroutine at a time, but
+// coreConn is the connection with one core: that of rfp, and on PathHerd and PathSendRecv
+// one of that path beside it, which takes all that is short. It belongs to one goroutine at a time, but
 // for Wake and Disconnect.
 //
 // Operations are answered in the order in which they were sent, whatever way they
 // take: what takes another way than those before it is sent when they have their
 // results (R6).
 type coreConn struct {
-	rfp  *rfp.Driven
-	herd *herd.Conn // nil on other paths
-	lane *herd.Lane
-	long bool // what was reserved is in a frame of rfp
+	rfp   *rfp.Driven
+	short shortConn // nil on other paths
+	lane  shortLane
+	long  bool // what was reserved is in a frame of rfp
 	// again says that the oldest operation is a get that rfp repeats, because its
-	// result did not fit herd.
+	// result was not short.
 	again bool
-	gets  *gets // of herd, nil for callers who do not care for their order
+	gets  *gets // of lane, nil for callers who do not care for their order
 
 	sight *sight  // nil where nothing is read
 	seen  bool    // what was reserved is looked for by sight
@@ -48,7 +46,7 @@ func (c *coreConn) reserve(op command.Proc, hash uint64, n int) ([]byte, error) 
 	if c.lane == nil {
 		return c.rfp.Reserve(class, n)
 	}
-	if c.long = n > c.herd.MaxMessage(); c.long {
+	if c.long = n > c.short.MaxMessage(); c.long {
 		if c.lane.Outstanding() != 0 {
 			return nil, rpc.ErrWindowFull
 		}
@@ -98,7 +96,7 @@ func (c *coreConn) Send(m *driver.Message) error {
 		return c.sendSeen(m)
 	}
 	n := rpc.ProcSize + len(m.Head) + len(m.Body)
-	if c.lane == nil || n > c.herd.MaxMessage() {
+	if c.lane == nil || n > c.short.MaxMessage() {
 		if c.lane != nil && c.lane.Outstanding() != 0 {
 			return rpc.ErrWindowFull
 		}
@@ -134,7 +132,7 @@ func (c *coreConn) Next() (result []byte, err error, ok bool) { //nolint:revive 
 		c.again = c.again && !ok
 		return result, err, ok
 	}
-	if !c.lane.Ready() && !c.herd.Poll() {
+	if !c.lane.Ready() && !c.short.Poll() {
 		return nil, nil, false
 	}
 	result, err, ok = c.lane.Next()
@@ -176,10 +174,10 @@ func (c *coreConn) Poll() bool {
 	case c.lane == nil:
 		return c.rfp.Poll()
 	case !c.byRFP() || c.rfp.Outstanding() == 0:
-		return c.herd.Poll()
+		return c.short.Poll()
 	}
 	// Requests of herd may have to be sent again meanwhile.
-	return c.rfp.Poll() || c.herd.Poll() && c.herd.Err() != nil
+	return c.rfp.Poll() || c.short.Poll() && c.short.Err() != nil
 }
 
 // Wait waits until there is something for Next, or for the given time.
@@ -190,7 +188,7 @@ func (c *coreConn) Wait(timeout time.Duration) bool {
 	if c.byRFP() {
 		return c.rfp.Wait(timeout)
 	}
-	return c.herd.Wait(timeout)
+	return c.short.Wait(timeout)
 }
 
 // WaitMore implements driver.Conn.
@@ -200,15 +198,15 @@ func (c *coreConn) WaitMore(more func() bool, nap time.Duration) {
 	} else if c.lane == nil || c.rfp.Outstanding() != 0 {
 		c.rfp.WaitMore(more, nap)
 	} else {
-		c.herd.WaitMore(more, nap)
+		c.short.WaitMore(more, nap)
 	}
 }
 
 // Wake implements driver.Conn.
 func (c *coreConn) Wake() {
 	c.rfp.Wake()
-	if c.herd != nil {
-		c.herd.Wake()
+	if c.short != nil {
+		c.short.Wake()
 	}
 	if c.sight != nil {
 		c.sight.conn.Wake()
@@ -218,8 +216,8 @@ func (c *coreConn) Wake() {
 // Err implements driver.Conn.
 func (c *coreConn) Err() error {
 	err := c.rfp.Err()
-	if err == nil && c.herd != nil {
-		err = c.herd.Err()
+	if err == nil && c.short != nil {
+		err = c.short.Err()
 	}
 	if err == nil && c.sight != nil {
 		err = c.sight.conn.Err()
@@ -230,8 +228,8 @@ func (c *coreConn) Err() error {
 // Disconnect implements driver.Conn.
 func (c *coreConn) Disconnect() {
 	c.rfp.Disconnect()
-	if c.herd != nil {
-		c.herd.Disconnect()
+	if c.short != nil {
+		c.short.Disconnect()
 	}
 	if c.sight != nil {
 		c.sight.conn.Disconnect()
@@ -241,8 +239,8 @@ func (c *coreConn) Disconnect() {
 // Close implements driver.Conn.
 func (c *coreConn) Close() error {
 	err := c.rfp.Close()
-	if c.herd != nil {
-		err = errors.Join(err, c.herd.Close())
+	if c.short != nil {
+		err = errors.Join(err, c.short.Close())
 	}
 	if c.sight != nil {
 		err = errors.Join(err, c.sight.conn.Close())
@@ -250,29 +248,14 @@ func (c *coreConn) Close() error {
 	return err
 }
 
-// dialHerd connects with the core of c by herd, too.
-func (c *coreConn) dialHerd(ctx context.Context, d *dialer, cfg *config) error {
-	h, err := herd.Dial(ctx, d.addr, herd.ConnConfig{
-		Device: d.device, Window: min(cfg.window, maxHerdWindow), First: c.rfp.Core(), Count: 1, Policy: cfg.policy,
-	})
-	if err != nil {
-		return err
-	}
-	c.herd, c.lane = h, h.Lane(c.rfp.Core())
-	return nil
-}
-
-// maxHerdWindow is the largest window of herd.
-const maxHerdWindow = 64
-
 // inOrder has operations on one key happen in the order in which they are sent.
 func (c *coreConn) inOrder() {
-	if c.herd != nil {
-		c.gets = &gets{hashes: make([]uint64, c.herd.Window())}
+	if c.short != nil {
+		c.gets = &gets{hashes: make([]uint64, c.short.Window())}
 	}
 }
 
-// gets knows which keys are being got by herd. A get whose result does not fit is
+// gets knows which keys are being got by what is short. A get whose result does not fit is
 // repeated, when operations that were sent after it have happened: so no change of its
 // key is sent before its result is there. The zero value is of nobody who cares.
 type gets struct {

@@ -35,11 +35,12 @@ func (n *Counters) add(conn *coreConn) {
 	n.Misses += s.Misses
 	n.Replies += s.Replies
 	n.Verbs.Add(&v)
-	if conn.herd != nil {
-		s, v := conn.herd.Stats(), conn.herd.Counters()
-		n.Calls += s.Calls
-		n.Batches += s.Calls
-		n.Replies += s.Replies
+	if conn.short != nil {
+		calls, replies := conn.shortStats()
+		v := conn.short.Counters()
+		n.Calls += calls
+		n.Batches += calls
+		n.Replies += replies
 		n.Verbs.Add(&v)
 	}
 	if conn.sight != nil {

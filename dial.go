@@ -71,8 +71,8 @@ func (d *dialer) connect(ctx context.Context, cfg *config, core int) (*coreConn,
 	w, err := greet(ctx, conn, cfg.path)
 	switch {
 	case err != nil:
-	case cfg.path == PathHerd:
-		err = d.addHerd(ctx, cfg, conn, w)
+	case cfg.path.short():
+		err = d.addShort(ctx, cfg, conn, w)
 	case cfg.path.searches(), cfg.links != 0 && w.Links:
 		err = conn.dialSight(ctx, d, cfg, w, asked)
 	}
@@ -83,14 +83,14 @@ func (d *dialer) connect(ctx context.Context, cfg *config, core int) (*coreConn,
 	return conn, w, nil
 }
 
-// addHerd adds herd to a connection whose server is known. Who answers may be another
-// one meanwhile.
-func (d *dialer) addHerd(ctx context.Context, cfg *config, conn *coreConn, known *command.Welcome) error {
-	if err := conn.dialHerd(ctx, d, cfg); err != nil {
+// addShort adds what is short to a connection whose server is known. Who answers may be
+// another one meanwhile.
+func (d *dialer) addShort(ctx context.Context, cfg *config, conn *coreConn, known *command.Welcome) error {
+	if err := conn.dialShort(ctx, d, cfg); err != nil {
 		return err
 	}
 	w, err := greet(ctx, conn, cfg.path)
-	if err == nil && (!sameServer(known, w) || conn.herd.Cores() != w.Cores) {
+	if err == nil && (!sameServer(known, w) || conn.short.Cores() != w.Cores) {
 		err = errMoved
 	}
 	return err

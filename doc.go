@@ -21,8 +21,8 @@
 //	loop:name               within one process, for tests (WithDevice)
 //
 // Nothing falls back to another fabric by itself; Client.Info says what is used.
-// ?path=reply has the server push its results, and ?path=herd has operations travel by
-// UC and UD, as WithPath does.
+// ?path=reply has the server push its results, ?path=herd has operations travel by
+// UC and UD, and ?path=sendrecv by SEND over RC, as WithPath does.
 //
 // # Who may do what
 //
@@ -37,13 +37,16 @@
 // looks after each connection, so sessions are for the few goroutines to which
 // microseconds matter.
 //
-// # Herd
+// # Herd and SendRecv
 //
 // With PathHerd each operation is a WRITE over UC and a datagram, and neither is
 // acknowledged: a server reaches many such clients with less work. Messages that are
 // lost are sent again, and none is done twice. Beside it there is a connection of rfp
 // with each core. It takes requests that are longer than about 1000 bytes, and gets whose
 // results are: those are asked for twice, so PathHerd is for small values.
+//
+// PathSendRecv has the same beside it: there each operation is two SENDs over RC, which
+// loses nothing and costs both ends a receive.
 //
 // A caller sees what it wrote, whatever way it took: a Client's operation has ended
 // before its caller begins the next, and a Session has its own order.
@@ -91,7 +94,7 @@
 //	    the server's own word (WrongCore, Draining) says that it has not happened.
 //	R5  After Close no goroutine of the client runs. The device, unless it came by
 //	    WithDevice, is closed with the last of client and sessions.
-//	R6  What is sent on a core by another way (herd, rfp) than what came before it is
+//	R6  What is sent on a core by another way (herd, sendrecv, rfp) than what came before it is
 //	    sent when that has its results. A get that is repeated by rfp because its
 //	    result does not fit herd keeps its place among the results, nothing is sent
 //	    until it has its own, and no change of its key was sent after it.

@@ -21,7 +21,7 @@ var quick = []remora.Option{remora.WithBackoff(time.Millisecond, 4*time.Millisec
 
 // eachPath runs f on the paths that connections differ in.
 func eachPath(t *testing.T, f func(t *testing.T, via remora.Option)) {
-	for _, path := range []remora.Path{remora.PathRFP, remora.PathHerd} {
+	for _, path := range []remora.Path{remora.PathRFP, remora.PathHerd, remora.PathSendRecv} {
 		t.Run(string(path), func(t *testing.T) { f(t, remora.WithPath(path)) })
 	}
 }

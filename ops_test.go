@@ -46,6 +46,8 @@ func eachWay(t *testing.T, f func(t *testing.T, o ops), changes ...change) {
 			t.Run("pushed", func(t *testing.T) { f(t, r.dial(remora.WithPath(remora.PathReply))) })
 			t.Run("herd", func(t *testing.T) { f(t, r.dial(remora.WithPath(remora.PathHerd))) })
 			t.Run("herd session", func(t *testing.T) { f(t, session(t, c, remora.WithPath(remora.PathHerd))) })
+			t.Run("sendrecv", func(t *testing.T) { f(t, r.dial(remora.WithPath(remora.PathSendRecv))) })
+			t.Run("sendrecv session", func(t *testing.T) { f(t, session(t, c, remora.WithPath(remora.PathSendRecv))) })
 		})
 	}
 }

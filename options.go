@@ -27,6 +27,9 @@ const (
 	// which are sent again. What is longer than about 1000 bytes, request or result,
 	// takes PathRFP; such a get is asked for twice.
 	PathHerd Path = "herd"
+	// PathSendRecv sends requests and gets results by SEND over RC. What is longer than
+	// 1 KiB, request or result, takes PathRFP, as on PathHerd.
+	PathSendRecv Path = "sendrecv"
 	// PathOneSided finds items of the engine slots by READs, and PathOneSidedFAA counts
 	// each use of one by an atomic.
 	PathOneSided    Path = "onesided"
@@ -45,7 +48,7 @@ func (p Path) searches() bool {
 	switch p {
 	case PathOneSided, PathOneSidedFAA, PathPilaf, PathFarm, PathFarmVar:
 		return true
-	case PathRFP, PathFetch, PathReply, PathHerd:
+	case PathRFP, PathFetch, PathReply, PathHerd, PathSendRecv:
 	}
 	return false
 }
@@ -90,15 +93,15 @@ func defaults() config {
 }
 
 // WithWindow sets how many frames can be on their way to each core; default 8, on
-// PathHerd 4 operations. The server may allow less, and then less it is (of herd 16 unless
-// the program that serves was built otherwise, never more than 64): a session that starts
-// more gets ErrWindowFull, a client waits.
+// PathHerd and PathSendRecv 4 operations. The server may allow less, and then less it is (of
+// these 16 unless the program that serves was built otherwise, of herd never more than 64):
+// a session that starts more gets ErrWindowFull, a client waits.
 func WithWindow(frames int) Option { return func(c *config) { c.window = frames } }
 
 // WithBatch sets how many operations make a frame at most. In a client (default
 // 32) operations do not wait for one another: those that come while a frame
 // cannot be sent share the next. In a session (default 1) a frame waits to be
-// full or for Flush; on PathHerd there are no frames.
+// full or for Flush; on PathHerd and PathSendRecv there are no frames.
 func WithBatch(operations int) Option { return func(c *config) { c.batch = operations } }
 
 // WithPolicy says whether goroutines that wait for long may sleep (adaptive, the
@@ -217,13 +220,14 @@ func (c *config) validate() error {
 	bad(c.batch < 1 || c.batch > most, "a batch of %d operations: use 1 to %d", c.batch, most)
 	bad(c.policy != fabric.Adaptive && c.policy != fabric.Busy, "policy %d is neither adaptive nor busy", c.policy)
 	paths := []Path{
-		PathRFP, PathFetch, PathReply, PathHerd, PathOneSided, PathOneSidedFAA, PathPilaf, PathFarm, PathFarmVar,
+		PathRFP, PathFetch, PathReply, PathHerd, PathSendRecv,
+		PathOneSided, PathOneSidedFAA, PathPilaf, PathFarm, PathFarmVar,
 	}
 	recencies := []Recency{RecencyBatched, RecencyAtomic, RecencySampled, RecencyNone}
 	bad(!slices.Contains(recencies, c.recency), "recency %q is unknown: use one of %v", c.recency, recencies)
 	const mostLinks = 1 << 28
 	bad(c.links < 0 || c.links > mostLinks, "%d links: use 0 to %d", c.links, mostLinks)
-	bad(c.links != 0 && (c.path == PathHerd || c.path.searches()), "links on path %s: use them with %s", c.path, PathRFP)
+	bad(c.links != 0 && (c.path.short() || c.path.searches()), "links on path %s: use them with %s", c.path, PathRFP)
 	bad(!slices.Contains(paths, c.path), "path %q is unknown: use one of %v", c.path, paths)
 	bad(c.fetchSize < 0 || c.retries < 0, "fetch size %d and retries %d must not be negative", c.fetchSize, c.retries)
 	bad(c.firstPause <= 0 || c.longestPause < c.firstPause,
@@ -237,7 +241,7 @@ func (c *config) validate() error {
 }
 
 // hashes reports whether a connection has to be told the hashes of keys.
-func (c *config) hashes() bool { return c.path == PathHerd || c.path.searches() || c.links != 0 }
+func (c *config) hashes() bool { return c.path.short() || c.path.searches() || c.links != 0 }
 
 // connConfig is the configuration of a connection.
 func (c *config) connConfig(device fabric.Device, core int) rfp.ConnConfig {
@@ -250,7 +254,7 @@ func (c *config) connConfig(device fabric.Device, core int) rfp.ConnConfig {
 		cfg.Pinned, cfg.Mode = true, rfp.Fetch
 	case PathReply, PathOneSided, PathOneSidedFAA, PathPilaf, PathFarm, PathFarmVar:
 		cfg.Pinned, cfg.Mode = true, rfp.Reply
-	case PathRFP, PathHerd:
+	case PathRFP, PathHerd, PathSendRecv:
 	}
 	if c.change != nil {
 		c.change(&cfg)

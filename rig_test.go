@@ -26,6 +26,7 @@ import (
 	"github.com/remora-kv/remora/rpc"
 	"github.com/remora-kv/remora/rpc/herd"
 	"github.com/remora-kv/remora/rpc/rfp"
+	"github.com/remora-kv/remora/rpc/sendrecv"
 	"github.com/remora-kv/remora/store"
 )
 
@@ -130,14 +131,15 @@ func await(t testing.TB, what string, is func() bool) {
 
 // cache is a server with maps for partitions, which can be made to misbehave.
 type cache struct {
-	rig     *rig
-	welcome command.Welcome
-	srv     *rfp.Server
-	herd    *herd.Server
-	dev     fabric.Device
-	seed    atomic.Uint64 // of the map: it begins as that of welcome
-	parts   []partition
-	served  [16]atomic.Int64
+	rig      *rig
+	welcome  command.Welcome
+	srv      *rfp.Server
+	herd     *herd.Server
+	sendrecv *sendrecv.Server
+	dev      fabric.Device
+	seed     atomic.Uint64 // of the map: it begins as that of welcome
+	parts    []partition
+	served   [16]atomic.Int64
 	// Before, when not nil, may answer a request itself.
 	before func(core int, op command.Proc, arg, out []byte) ([]byte, error, bool)
 	closed sync.Once
@@ -171,7 +173,7 @@ func (r *rig) serve(changes ...change) *cache {
 	n := instances.Add(1)
 	c := &cache{rig: r, welcome: command.Welcome{
 		Protocol: command.Protocol, Version: "test", Instance: n, Seed: n * 0x9E3779B97F4A7C15, Cores: 1,
-		MaxValue: 1 << 20, Engine: "map", Mode: "store", Fabric: r.fabric, Paths: []string{"rfp", "reply", "herd"},
+		MaxValue: 1 << 20, Engine: "map", Mode: "store", Fabric: r.fabric, Paths: []string{"rfp", "reply", "herd", "sendrecv"},
 	}}
 	for _, f := range changes {
 		f(c)
@@ -193,12 +195,19 @@ func (r *rig) serve(changes ...change) *cache {
 	if err != nil {
 		r.t.Fatal(err)
 	}
+	c.sendrecv, err = sendrecv.NewServer(sendrecv.ServerConfig{
+		Devices: []fabric.Device{dev}, Cores: c.welcome.Cores, Serve: c.serve, MaxClients: c.most,
+		Wake: func(core int) { c.srv.Wake(core) },
+	})
+	if err != nil {
+		r.t.Fatal(err)
+	}
 	cfg := rfp.ServerConfig{
 		Device: dev, Cores: c.welcome.Cores, Serve: c.serve, MaxClients: c.most,
-		MaxMessage: c.welcome.MaxValue + command.MaxKey + 64, Admit: c.herd.AdmitGuest,
+		MaxMessage: c.welcome.MaxValue + command.MaxKey + 64, Admit: c.admit,
 	}
 	for core := range cfg.Cores {
-		cfg.Guests = append(cfg.Guests, []rfp.Guest{c.herd.Core(core)})
+		cfg.Guests = append(cfg.Guests, []rfp.Guest{c.herd.Core(core), c.sendrecv.Core(core)})
 	}
 	if c.srv, err = rfp.NewServer(cfg); err != nil {
 		r.t.Fatal(err)
@@ -210,11 +219,17 @@ func (r *rig) serve(changes ...change) *cache {
 	return c
 }
 
+// admit gives a connection request to the guest that it is for.
+func (c *cache) admit(dev fabric.Device, req fabric.ConnRequest) bool {
+	return c.herd.AdmitGuest(dev, req) || c.sendrecv.AdmitGuest(dev, req)
+}
+
 // close ends the server.
 func (c *cache) close() {
 	c.closed.Do(func() {
 		_ = c.srv.Close()
 		_ = c.herd.Close()
+		_ = c.sendrecv.Close()
 		_ = c.dev.Close()
 	})
 }

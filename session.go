@@ -35,8 +35,8 @@ var ErrIdle = errors.New("remora: nothing was started")
 //
 // Operations on one key happen in the order of the starts, so a get sees every change
 // that the session started before it and none that it started after. So do operations
-// on different keys of one core, with one exception on PathHerd: a get of a value too
-// long for herd is repeated by rfp, when operations on other keys that were started
+// on different keys of one core, with one exception on PathHerd and PathSendRecv: a get of
+// a value too long for them is repeated by rfp, when operations on other keys that were started
 // after it may have happened. There a change of a key whose get has no result yet, and
 // an operation that takes another way than those before it, is refused with
 // ErrWindowFull.
@@ -95,7 +95,7 @@ func (c *Client) Session(ctx context.Context, opts ...Option) (*Session, error) 
 	if err != nil {
 		return nil, err
 	}
-	if cfg.path == PathHerd {
+	if cfg.path.short() {
 		cfg.batch = 1 // each operation is a request of its own
 	}
 	if cfg.clientOnly != "" {

@@ -28,13 +28,15 @@ func TestStarted(t *testing.T) {
 			})
 		}
 		for _, window := range []int{1, 4, 16, 1024} {
-			t.Run(fmt.Sprintf("%s/herd/window=%d", name, window), func(t *testing.T) {
-				r := newRig(t, name)
-				s := r.serve(cores(2))
-				for _, policy := range []fabric.Policy{fabric.Adaptive, fabric.Busy} {
-					testStarted(t, s, session(t, r.dial(remora.WithPath(remora.PathHerd)), remora.WithWindow(window), remora.WithPolicy(policy)))
-				}
-			})
+			for _, path := range []remora.Path{remora.PathHerd, remora.PathSendRecv} {
+				t.Run(fmt.Sprintf("%s/%s/window=%d", name, path, window), func(t *testing.T) {
+					r := newRig(t, name)
+					s := r.serve(cores(2))
+					for _, policy := range []fabric.Policy{fabric.Adaptive, fabric.Busy} {
+						testStarted(t, s, session(t, r.dial(remora.WithPath(path)), remora.WithWindow(window), remora.WithPolicy(policy)))
+					}
+				})
+			}
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"github.com/remora-kv/remora/internal/arena"
 	"github.com/remora-kv/remora/rpc"
 	"github.com/remora-kv/remora/rpc/herd"
+	"github.com/remora-kv/remora/rpc/sendrecv"
 	"github.com/remora-kv/remora/store"
 )
 
@@ -67,6 +68,9 @@ func (s *Server) Clients() int { return s.rfp.Stats().Clients }
 
 // HerdStats returns what herd has counted over all cores.
 func (s *Server) HerdStats() herd.ServerStats { return s.herd.Stats() }
+
+// SendRecvStats returns what sendrecv has counted over all cores.
+func (s *Server) SendRecvStats() sendrecv.ServerStats { return s.sendrecv.Stats() }
 
 // Traffic returns how many clients there are by all paths, and how many calls there were.
 func (s *Server) Traffic() (clients int, calls uint64) { return s.traffic() }

@@ -8,9 +8,10 @@ import (
 
 // The paths that a server can offer.
 const (
-	pathRFP   = "rfp"
-	pathReply = "reply"
-	pathHerd  = "herd"
+	pathRFP      = "rfp"
+	pathReply    = "reply"
+	pathHerd     = "herd"
+	pathSendRecv = "sendrecv"
 )
 
 // HerdWindow is how many operations a client of herd can have on their way to each core.
@@ -58,7 +59,8 @@ func (s *Server) inviteHerd(cfg *rfp.ServerConfig) {
 
 // admit gives a connection request to the guest that it is for; false if it is for rfp.
 func (s *Server) admit(dev fabric.Device, req fabric.ConnRequest) bool {
-	return s.herd != nil && s.herd.AdmitGuest(dev, req) || s.exports != nil && s.exports.AdmitGuest(dev, req)
+	return s.herd != nil && s.herd.AdmitGuest(dev, req) || s.exports != nil && s.exports.AdmitGuest(dev, req) ||
+		s.sendrecv.AdmitGuest(dev, req)
 }
 
 // hashHints returns expectHash if the engine takes hints; without, no request waits in
@@ -92,6 +94,7 @@ func (s *Server) traffic() (clients int, calls uint64) {
 		clients += st.Clients
 		calls += st.Calls
 	}
+	sr := s.sendrecv.Stats()
 	more, commands := s.doors.traffic()
-	return clients + more, calls + commands
+	return clients + sr.Clients + more, calls + sr.Calls + commands
 }

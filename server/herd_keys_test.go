@@ -15,15 +15,21 @@ import (
 	"github.com/remora-kv/remora/store"
 )
 
-// Keys of every length and values up to the longest, by herd as the address says it: what
-// does not fit herd takes rfp, and nobody has to know.
-func TestHerdServesEverySize(t *testing.T) {
+// Keys of every length and values up to the longest, by herd and sendrecv as the address
+// says it: what does not fit them takes rfp, and nobody has to know.
+func TestShortPathsServeEverySize(t *testing.T) {
+	for _, path := range []remora.Path{remora.PathHerd, remora.PathSendRecv} {
+		t.Run(string(path), func(t *testing.T) { testEverySize(t, path) })
+	}
+}
+
+func testEverySize(t *testing.T, path remora.Path) {
 	eachFabric(t, func(t *testing.T, r *rig) {
 		cfg := r.config()
 		cfg.Memory, cfg.MaxValue = 4*testMemory, 1<<20
 		s := r.start(cfg)
 		ctx := testContext(t)
-		c, err := remora.Dial(ctx, r.url+"?path=herd", remora.WithDevice(r.device()))
+		c, err := remora.Dial(ctx, r.url+"?path="+string(path), remora.WithDevice(r.device()))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -43,9 +49,13 @@ func TestHerdServesEverySize(t *testing.T) {
 				}
 			}
 		}
-		st := s.HerdStats()
-		if st.Calls == 0 || st.Failures == 0 || st.Cut+st.Lost != 0 { // a result that does not fit is a failure of herd
-			t.Errorf("%+v", st)
+		herd, sendrecv := s.HerdStats(), s.SendRecvStats()
+		calls, failures := herd.Calls, herd.Failures
+		if path == remora.PathSendRecv {
+			calls, failures = sendrecv.Calls, sendrecv.Failures
+		}
+		if calls == 0 || failures == 0 || herd.Cut+herd.Lost+sendrecv.Cut+sendrecv.Lost != 0 { // a result that does not fit is a failure
+			t.Errorf("%+v; %+v", herd, sendrecv)
 		}
 	})
 }
@@ -123,18 +133,26 @@ func testKeysOfOneHash(t *testing.T, r *rig, s *server.Server) {
 }
 
 // A session that wants a larger window than the server allows gets that.
-func TestHerdWindowOfTheServer(t *testing.T) {
+func TestWindowOfTheServer(t *testing.T) {
+	for path, window := range map[remora.Path]int{
+		remora.PathHerd: server.HerdWindow, remora.PathSendRecv: server.SendRecvWindow,
+	} {
+		t.Run(string(path), func(t *testing.T) { testWindowOfTheServer(t, path, window) })
+	}
+}
+
+func testWindowOfTheServer(t *testing.T, path remora.Path, window int) {
 	eachFabric(t, func(t *testing.T, r *rig) {
 		cfg := r.config()
 		cfg.Cores = 1
 		r.start(cfg)
-		ss := session(t, r.dial(remora.WithPath(remora.PathHerd)), remora.WithWindow(1000))
+		ss := session(t, r.dial(remora.WithPath(path)), remora.WithWindow(1000))
 		for range scaled(10) {
 			n := 0
 			for ss.StartGet(uint64(n), "nothing") == nil {
 				n++
 			}
-			if n != server.HerdWindow {
+			if n != window {
 				t.Fatalf("%d operations were started", n)
 			}
 			for ss.Pending() != 0 {

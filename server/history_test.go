@@ -75,16 +75,17 @@ func (c *crowd) joinAll(dial func(...remora.Option) *remora.Client) {
 	c.join(sessionPatiently(c.t, shared, remora.WithPath(remora.PathFetch)))
 	c.joinAhead(sessionPatiently(c.t, shared, remora.WithWindow(4), remora.WithBatch(4)), 8)
 	c.joinAhead(sessionPatiently(c.t, reply, remora.WithWindow(8)), 5)
-	c.joinHerd(dial)
+	c.joinBy(remora.PathHerd, dial)
+	c.joinBy(remora.PathSendRecv, dial)
 }
 
-// joinHerd adds some that travel by herd.
-func (c *crowd) joinHerd(dial func(...remora.Option) *remora.Client) {
-	herd := dial(append(patient(), remora.WithPath(remora.PathHerd))...)
-	c.join(herd)
-	c.join(herd)
-	c.join(sessionPatiently(c.t, herd))
-	c.joinAhead(sessionPatiently(c.t, herd, remora.WithWindow(8)), 6)
+// joinBy adds some that travel by another path than rfp.
+func (c *crowd) joinBy(path remora.Path, dial func(...remora.Option) *remora.Client) {
+	client := dial(append(patient(), remora.WithPath(path))...)
+	c.join(client)
+	c.join(client)
+	c.join(sessionPatiently(c.t, client))
+	c.joinAhead(sessionPatiently(c.t, client, remora.WithWindow(8)), 6)
 }
 
 // check waits for all and checks the history, with a last look at every key by a client
@@ -217,8 +218,8 @@ func TestHistoryUnderLoss(t *testing.T) {
 				}
 				r.start(r.config().Behind(bad))
 				dial := func(opts ...remora.Option) *remora.Client { return dialOn(t, r.url, bad(r.device()), opts...) }
-				c.joinHerd(dial)
-				c.joinHerd(dial)
+				c.joinBy(remora.PathHerd, dial)
+				c.joinBy(remora.PathHerd, dial)
 				c.join(r.dial(patient()...))
 				c.start()
 				c.check(r.dial)

@@ -118,7 +118,7 @@ type clientsTask struct {
 }
 
 // clientsRole is the process: it writes a history of a client with two goroutines,
-// a session, one with a window, and a client of herd with two goroutines.
+// a session, one with a window, a client of herd and one of sendrecv.
 func clientsRole() error {
 	var task clientsTask
 	if err := json.Unmarshal([]byte(os.Args[1]), &task); err != nil {
@@ -153,6 +153,12 @@ func clientsRole() error {
 	if err != nil {
 		return err
 	}
+	bySendRecv, err := insist(ctx, func() (*remora.Client, error) {
+		return remora.Dial(ctx, task.URL, append(patient(), remora.WithDevice(dev), remora.WithPath(remora.PathSendRecv))...)
+	})
+	if err != nil {
+		return err
+	}
 	keys := cachetest.Keys(task.Keys)
 	var wg sync.WaitGroup
 	for i, cache := range []cachetest.Cache{
@@ -160,7 +166,7 @@ func clientsRole() error {
 		adapter{operations: c},
 		adapter{operations: ss},
 		adapter{operations: byHerd},
-		adapter{operations: byHerd},
+		adapter{operations: bySendRecv},
 	} {
 		wg.Go(func() { cachetest.Work(ctx, cache, j, cachetest.NewSource(task.Seed, task.First+i, keys), task.Each) })
 	}

@@ -25,7 +25,9 @@ func (w way) String() string {
 func ways() (all []way) {
 	for _, fabric := range fabrics {
 		for _, engine := range realEngines {
-			for _, path := range []remora.Path{remora.PathRFP, remora.PathFetch, remora.PathReply, remora.PathHerd} {
+			for _, path := range []remora.Path{
+				remora.PathRFP, remora.PathFetch, remora.PathReply, remora.PathHerd, remora.PathSendRecv,
+			} {
 				for _, how := range []string{"client", "session", "batches", "window"} {
 					all = append(all, way{fabric, engine, "cache", path, how})
 					if path == remora.PathRFP {

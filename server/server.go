@@ -17,24 +17,26 @@ import (
 	"github.com/remora-kv/remora/rpc/herd"
 	"github.com/remora-kv/remora/rpc/onesided"
 	"github.com/remora-kv/remora/rpc/rfp"
+	"github.com/remora-kv/remora/rpc/sendrecv"
 	"github.com/remora-kv/remora/server/text"
 	"github.com/remora-kv/remora/store"
 )
 
 // Server is a running cache.
 type Server struct {
-	cfg     Config
-	started time.Time
-	welcome command.Welcome
-	arena   *arena.Arena
-	shards  []*shard
-	devices []fabric.Device
-	places  []place
-	rfp     *rfp.Server
-	herd    *herd.Server     // nil where no device can have it
-	exports *onesided.Server // nil where clients read nothing
-	doors   doors
-	addrs   atomic.Pointer[[]fabric.Addr] // a client may ask while others are added
+	cfg      Config
+	started  time.Time
+	welcome  command.Welcome
+	arena    *arena.Arena
+	shards   []*shard
+	devices  []fabric.Device
+	places   []place
+	rfp      *rfp.Server
+	herd     *herd.Server     // nil where no device can have it
+	exports  *onesided.Server // nil where clients read nothing
+	sendrecv *sendrecv.Server
+	doors    doors
+	addrs    atomic.Pointer[[]fabric.Addr] // a client may ask while others are added
 
 	draining atomic.Bool
 	once     sync.Once
@@ -73,6 +75,9 @@ func (s *Server) start() error {
 	if err := s.makeHerd(); err != nil {
 		return err
 	}
+	if err := s.makeSendRecv(); err != nil {
+		return err
+	}
 	if err := s.makeDoors(); err != nil {
 		return err
 	}
@@ -84,6 +89,7 @@ func (s *Server) start() error {
 		Guests: make([][]rfp.Guest, s.cfg.Cores), Admit: s.admit,
 	}
 	s.inviteHerd(&cfg)
+	s.inviteSendRecv(&cfg)
 	s.inviteDoors(&cfg)
 	var err error
 	if s.rfp, err = rfp.NewServer(cfg); err != nil {
@@ -158,10 +164,11 @@ func (s *Server) Config() Config { return s.cfg }
 // SetMaxClients changes how many clients a core takes, to at most the number that
 // the server was started with. Clients that there are stay.
 func (s *Server) SetMaxClients(n int) error {
-	if err := s.rfp.SetMaxClients(n); err != nil || s.herd == nil {
-		return err
+	err := errors.Join(s.rfp.SetMaxClients(n), s.sendrecv.SetMaxClients(n))
+	if err == nil && s.herd != nil {
+		err = s.herd.SetMaxClients(s.herdClients(n))
 	}
-	return s.herd.SetMaxClients(s.herdClients(n))
+	return err
 }
 
 // place is an address to listen on, and the device that it is an address of.
@@ -258,6 +265,9 @@ func (s *Server) Close() error {
 		}
 		if s.herd != nil { // whose cores rfp has closed
 			s.err = errors.Join(s.err, s.herd.Close())
+		}
+		if s.sendrecv != nil {
+			s.err = errors.Join(s.err, s.sendrecv.Close())
 		}
 		s.closeExports()
 		for _, d := range s.devices {

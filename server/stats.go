@@ -9,6 +9,7 @@ import (
 	"github.com/remora-kv/remora/rpc"
 	"github.com/remora-kv/remora/rpc/herd"
 	"github.com/remora-kv/remora/rpc/rfp"
+	"github.com/remora-kv/remora/rpc/sendrecv"
 	"github.com/remora-kv/remora/server/text"
 	"github.com/remora-kv/remora/store"
 )
@@ -31,6 +32,8 @@ type Stats struct {
 	RPC      rfp.ServerStats    `json:"rpc"`
 	Sessions []rfp.SessionStats `json:"clients"`
 	Herd     *herd.ServerStats  `json:"herd,omitempty"`
+
+	SendRecv sendrecv.ServerStats `json:"sendrecv"`
 
 	// Of the whole server, told by core 0 alone.
 	Listen  []string `json:"listen,omitempty"`
@@ -75,6 +78,7 @@ func (sh *shard) describe(c *rpc.Call) *Stats {
 		UptimeMS: sh.now(c) - s.started.UnixMilli(),
 		Ops:      make(map[string]uint64, opCount), Store: sh.part.Stats(),
 		RPC: s.rfp.CoreStats(sh.index), Sessions: s.rfp.Sessions(sh.index),
+		SendRecv: s.sendrecv.CoreStats(sh.index),
 	}
 	for proc, n := range sh.ops {
 		st.Ops[command.Proc(proc).String()] = n

@@ -86,8 +86,11 @@ type stampede struct {
 func (s *stampede) connect(ctx context.Context, i int) error {
 	if i%4 == 3 {
 		path := remora.PathRFP
-		if i%8 == 3 {
+		switch i % 16 {
+		case 3, 11:
 			path = remora.PathHerd
+		case 7:
+			path = remora.PathSendRecv
 		}
 		c, err := remora.Dial(ctx, s.url, remora.WithDevice(s.dev), remora.WithPath(path))
 		if err != nil {

@@ -1,0 +1,43 @@
+package server
+
+import (
+	"github.com/remora-kv/remora/rpc/rfp"
+	"github.com/remora-kv/remora/rpc/sendrecv"
+)
+
+// SendRecvWindow is how many operations a client of sendrecv can have on their way to
+// each core.
+const SendRecvWindow = 16
+
+// makeSendRecv makes the path sendrecv, on all devices: its cores are guests of those of
+// rfp, too (V1).
+func (s *Server) makeSendRecv() error {
+	var err error
+	s.sendrecv, err = sendrecv.NewServer(sendrecv.ServerConfig{
+		Devices: s.devices, Serve: s.serve, Expect: s.togetherHints(), Cores: s.cfg.Cores,
+		Wake:       func(core int) { s.rfp.Wake(core) },
+		Window:     SendRecvWindow,
+		MaxClients: s.cfg.MaxClients, Log: s.cfg.Log,
+	})
+	if err == nil {
+		s.welcome.Paths = append(s.welcome.Paths, pathSendRecv)
+	}
+	return err
+}
+
+// inviteSendRecv makes sendrecv a guest of rfp.
+func (s *Server) inviteSendRecv(cfg *rfp.ServerConfig) {
+	for i := range s.cfg.Cores {
+		cfg.Guests[i] = append(cfg.Guests[i], s.sendrecv.Core(i))
+	}
+}
+
+// togetherHints returns expect if the engine takes hints: requests of sendrecv that came
+// together are to the engine what a batch of rfp is. They are served before a batch is
+// announced again.
+func (s *Server) togetherHints() sendrecv.Expect {
+	if !s.prefetches() {
+		return nil
+	}
+	return s.expect
+}
