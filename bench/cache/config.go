@@ -25,6 +25,7 @@ const (
 	PathRFP       = "rfp"       // results are fetched, and pushed while the server is slow
 	PathReply     = "reply"     // results are always pushed
 	PathHerd      = "herd"      // requests by UC, results by UD
+	PathSendRecv  = "sendrecv"  // requests and results by SEND over RC
 	PathPilaf     = "pilaf"     // items are found by READs, in the engine cuckoo
 	PathMemcached = "memcached" // memcached itself
 	PathRedis     = "redis"     // redis-server itself
@@ -33,10 +34,17 @@ const (
 // Paths returns the names of all paths.
 func Paths() []string { return append(ourPaths(), PathMemcached, PathRedis) }
 
-func ourPaths() []string { return append([]string{PathRFP, PathReply, PathHerd}, searchPaths()...) }
+func ourPaths() []string {
+	return append([]string{PathRFP, PathReply, PathHerd, PathSendRecv}, searchPaths()...)
+}
 
 // searchPaths are those on which clients find items by themselves.
 func searchPaths() []string { return []string{PathPilaf} }
+
+// single reports whether a path has no batches: an operation is a request of its own.
+func single(path string) bool {
+	return path == PathHerd || path == PathSendRecv || server.Engine(path) != ""
+}
 
 // isOurs reports whether a path is one of Remora.
 func isOurs(path string) bool { return slices.Contains(ourPaths(), path) }

@@ -170,8 +170,11 @@ func (t *ours) look(ctx context.Context) (g glance, err error) {
 	for i := range core.Sessions {
 		t.window = max(t.window, core.Sessions[i].Window)
 	}
-	if t.c.Path == PathHerd {
+	switch t.c.Path {
+	case PathHerd:
 		t.window = server.HerdWindow
+	case PathSendRecv:
+		t.window = server.SendRecvWindow
 	}
 	for i := range core.Fabrics {
 		g.verbs = g.verbs.Plus(posted(core.Fabrics[i].Out))

@@ -123,8 +123,8 @@ func (k *Case) settle(c *Config) {
 	knob.Default(&k.Window, 1)
 	knob.Default(&k.Batch, 1)
 	knob.Default(&k.Memory, max(leastMemory, 2*k.dataset()))
-	if k.Path == PathHerd || server.Engine(k.Path) != "" {
-		k.Batch = 1 // an operation is a request of its own
+	if single(k.Path) {
+		k.Batch = 1
 	}
 	if k.Path != PathRFP && k.Path != PathReply {
 		k.Links = 0

@@ -28,9 +28,9 @@ func TestPlan(t *testing.T) {
 		Thetas: []float64{0.8, 0.99}, GetPcts: []float64{50, 95}, ValueSizes: []int{8, 32}, Clients: []int{1, 2},
 		Windows: []int{1, 4}, Batches: []int{1, 16},
 	})
-	asks, searches := 3*2*2, 2*len(searchPaths())
+	asks, searches := 4*2*2, 2*len(searchPaths())
 	targets, loads := asks+searches+2, 2*3*2*2*2*2
-	want := targets*loads - (2*2+searches)*loads/2 // herd has no batches, nor have searches
+	want := targets*loads - (2*2*2+searches)*loads/2 // herd and sendrecv have no batches, nor have searches
 	if len(cases) != want {
 		t.Errorf("%d cases, want %d", len(cases), want)
 	}

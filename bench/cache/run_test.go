@@ -90,6 +90,9 @@ func checkRow(t *testing.T, r *cache.Row, ops int) {
 		t.Errorf("nobody knows what was measured: %+v", r)
 	}
 	verbs := r.Verbs.Write + r.Verbs.Read
+	if r.Path == cache.PathSendRecv {
+		verbs = r.Verbs.Send
+	}
 	if ours := r.Path != cache.PathMemcached && r.Path != cache.PathRedis; ours != (verbs > 0) {
 		t.Errorf("%s has %v verbs for an operation", r.Path, verbs)
 	}
@@ -99,10 +102,11 @@ func checkRow(t *testing.T, r *cache.Row, ops int) {
 // operations as it was asked for, each with the right result.
 func TestEveryTargetOfOurs(t *testing.T) {
 	report := measure(t, cache.Config{
-		Paths: []string{cache.PathRFP, cache.PathReply, cache.PathHerd}, Fabrics: []string{"loop", "shm", "tcp"}, Engines: server.Engines(),
+		Paths:   []string{cache.PathRFP, cache.PathReply, cache.PathHerd, cache.PathSendRecv},
+		Fabrics: []string{"loop", "shm", "tcp"}, Engines: server.Engines(),
 		Windows: []int{3}, Batches: []int{4},
 	})
-	if want := 3 * 3 * len(server.Engines()); len(report.Rows) != want {
+	if want := 4 * 3 * len(server.Engines()); len(report.Rows) != want {
 		t.Errorf("%d rows, want %d", len(report.Rows), want)
 	}
 	for i := range report.Rows {
@@ -230,7 +234,7 @@ func TestAServerThatRuns(t *testing.T) {
 	url := serve(t, "tcp://127.0.0.1:0")
 	for _, noLoad := range []bool{false, true} {
 		report := measure(t, cache.Config{
-			Server: url, NoLoad: noLoad, Trials: 2, Paths: []string{cache.PathRFP, cache.PathHerd}, Windows: []int{2},
+			Server: url, NoLoad: noLoad, Trials: 2, Paths: []string{cache.PathRFP, cache.PathHerd, cache.PathSendRecv}, Windows: []int{2},
 		})
 		for i := range report.Rows {
 			if r := &report.Rows[i]; r.Fabric != "tcp" || r.Engine != "mica" || r.ServerVersion != "running" || r.ServerCPU != nil {

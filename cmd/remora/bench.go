@@ -35,6 +35,7 @@ loaded with all keys. Paths:
   rfp        results are fetched by READ, and pushed while the server is slow
   reply      results are always pushed, by WRITE
   herd       requests by WRITE over UC, results by datagrams; no batches
+  sendrecv   requests and results by SEND over RC; no batches
   pilaf      gets by READs of the client, in the engine cuckoo
   memcached  memcached itself, over loopback TCP or a unix socket (--network)
   redis      redis-server itself, likewise
@@ -59,6 +60,7 @@ what it has, and stay there.`,
   remora bench --value-size 1024,1048576 --keys 256       large values
   remora bench --engine mica,lru8,shared-lru --keys 10000000 --memory 4GiB
   remora bench --path herd --window 16 --prefetch on,off --keys 10000000
+  remora bench --path herd,sendrecv,rfp --window 4         what is written, against what is sent
   remora bench --links 0,65536 --dist zipf                 hot items read without the server
   remora bench --server tcp://node2:7700 --clients 4      a server that runs
   remora bench --json --trials 5

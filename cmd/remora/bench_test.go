@@ -76,6 +76,7 @@ func TestBenchFlags(t *testing.T) {
 		"":                               `"get_pct":95,"dist":"uniform","theta":0,"keys":200,"key_size":16,"value_size":32,"clients":1,"window":1,"batch":1,"ops":300`,
 		"--path reply --engine lru8":     `"path":"reply","engine":"lru8"`,
 		"--path herd --window 4":         `"path":"herd","engine":"mica"`,
+		"--path sendrecv --window 4":     `"path":"sendrecv","engine":"mica"`,
 		"--path herd,rfp --prefetch off": `"prefetch":"off"`,
 		"--prefetch off,on":              `"prefetch":"on"`,
 		"--links 100 --recency faa":      `"links":100,"recency":"faa"`,
@@ -116,7 +117,7 @@ func TestBenchOfOthers(t *testing.T) {
 func TestMistakesInBenchGetExitCode2AndAdvice(t *testing.T) {
 	for _, tc := range []struct{ args, want string }{
 		{"bench now", `unknown command "now"`},
-		{"bench --path fax", "use rfp, reply, herd, pilaf, memcached, redis"},
+		{"bench --path fax", "use rfp, reply, herd, sendrecv, pilaf, memcached, redis"},
 		{"bench --fabric ether", "loop, shm, tcp"},
 		{"bench --engine btree", "mica"},
 		{"bench --keys 0", "at least 1"},

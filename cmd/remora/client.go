@@ -25,7 +25,7 @@ func (o *clientOptions) define(f *pflag.FlagSet) {
 	if o.server == "" {
 		o.server = defaultServer()
 	}
-	f.StringVar(&o.server, "server", o.server, "`URL` of the server, with ?path=herd or another path, or REMORA_SERVER")
+	f.StringVar(&o.server, "server", o.server, "`URL` of the server, with ?path=herd, sendrecv or another path, or REMORA_SERVER")
 	f.DurationVar(&o.timeout, "timeout", 5*time.Second, "how long to try")
 }
 

@@ -38,7 +38,7 @@ func line(t *testing.T, text string) map[string]any {
 func TestPathOfAnAddress(t *testing.T) {
 	eachServe(t, func(t *testing.T, s *serving) {
 		long := strings.Repeat("long ", 1000)
-		for _, path := range []string{"rfp", "reply", "herd"} {
+		for _, path := range []string{"rfp", "reply", "herd", "sendrecv"} {
 			url := s.urls[0] + "?path=" + path
 			s.ok("set", path, long+path, "--server", url)
 			s.ok("set", path+" short", path, "--server", url)
