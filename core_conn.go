@@ -12,8 +12,8 @@ import (
 )
 
 // coreConn is the connection with one core: that of rfp, and on PathHerd and PathSendRecv
-// one of that path beside it, which takes all that is short. It belongs to one goroutine at a time, but
-// for Wake and Disconnect.
+// one of that path beside it, which takes all that is short. It belongs to one goroutine at
+// a time, but for Wake and Disconnect.
 //
 // Operations are answered in the order in which they were sent, whatever way they
 // take: what takes another way than those before it is sent when they have their
