@@ -1,0 +1,97 @@
+package hopscotch
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/remora-kv/remora/store"
+)
+
+// crowded is a store with a full neighbourhood at home 40 and a full chain behind it.
+func crowded(t *testing.T, shape shape) (r *rig, keys []store.Key) {
+	t.Helper()
+	r = openRig(t, shape, store.Store, store.MinMemory)
+	for i := range reach + maxChain {
+		keys = append(keys, r.homed(i, 40))
+		r.put(keys[i], 10+i)
+	}
+	return r, keys
+}
+
+// TestChain takes items out of a chain, replaces and moves others; those that are there are
+// found by reading, the others are missing.
+func TestChain(t *testing.T) {
+	for name, shape := range shapes {
+		r, keys := crowded(t, shape)
+		if _, err := r.Put(r.homed(100, 40), store.Entry{}, store.Always(), 0); !errors.Is(err, store.ErrFull) {
+			t.Errorf("%s: Put into a full chain: %v", name, err)
+		}
+		there := func(i int) bool { return i%5 != 3 }
+		for i, k := range keys {
+			if !there(i) {
+				if err := r.Delete(k, store.Always(), 0); err != nil {
+					t.Fatal(err)
+				}
+				continue
+			}
+			r.put(k, 10+i*11%70) // some in the same block, some in a longer one
+			if p := r.find(k.Hash, k.Bytes); p.off != 0 && !r.moveItem(p) {
+				t.Fatal("there is no room to move an item")
+			} else if p.off != 0 {
+				r.space.Give(p.off)
+			}
+			r.check()
+		}
+		for i, k := range keys {
+			want := store.Missing
+			if there(i) {
+				want = store.Found
+			}
+			if o, n := r.search(k); o != want || n > maxSpans {
+				t.Errorf("%s: item %d: outcome %d after %d spans, want %d", name, i, o, n, want)
+			}
+		}
+	}
+}
+
+// TestChainExpires has a full chain lose what has expired for a new item.
+func TestChainExpires(t *testing.T) {
+	r, keys := crowded(t, NewVar)
+	var in store.Key // in the middle of the chain
+	for _, k := range keys[len(keys)/2:] {
+		if r.find(k.Hash, k.Bytes).inChain() {
+			in = k
+			break
+		}
+	}
+	if err := r.Touch(in, 50, 0); err != nil {
+		t.Fatal(err)
+	}
+	k := r.homed(100, 40)
+	if _, err := r.Put(k, store.Entry{}, store.Always(), 50); err != nil {
+		t.Fatal(err)
+	}
+	if o, _ := r.search(in); o != store.Missing {
+		t.Errorf("the item that has expired: outcome %d", o)
+	}
+}
+
+// TestStaysInChain replaces an item of a chain after slots have become free: it stays, as
+// readers rely on (H7).
+func TestStaysInChain(t *testing.T) {
+	r, keys := crowded(t, New)
+	var chained []store.Key
+	for _, k := range keys {
+		if r.find(k.Hash, k.Bytes).inChain() {
+			chained = append(chained, k)
+		} else if err := r.Delete(k, store.Always(), 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, k := range chained {
+		r.put(k, 3)
+		if !r.find(k.Hash, k.Bytes).inChain() {
+			t.Fatal("an item went from a chain into a slot")
+		}
+	}
+}

@@ -1,0 +1,189 @@
+package hopscotch
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"github.com/remora-kv/remora/internal/extent"
+	"github.com/remora-kv/remora/store"
+)
+
+// census is what Check has counted.
+type census struct {
+	items, inlines, mortal int64
+	keyBytes, valueBytes   int64
+	blocks, leads          int64 // blocks in use, and words that lead to one
+}
+
+// Check reads all blocks, then the slots, then the chains, and compares what it counted.
+// Every item has looked for what leads to it by then, so that as many leads as blocks
+// means that none leads elsewhere.
+func (t *Table) Check() error {
+	var c census
+	err := t.space.Check(func(off uint64, k extent.Kind) error { return t.checkBlock(&c, off, k) })
+	if err != nil {
+		return fmt.Errorf("hopscotch: %w: %w", store.ErrCorrupt, err)
+	}
+	for i := range t.homes + reach - 1 {
+		if err := t.checkSlot(&c, i); err != nil {
+			return err
+		}
+	}
+	for h := range t.homes {
+		if err := t.checkHome(&c, h); err != nil {
+			return err
+		}
+	}
+	return t.checkCounts(&c)
+}
+
+func corrupt(format string, args ...any) error {
+	return fmt.Errorf("hopscotch: %w: %s", store.ErrCorrupt, fmt.Sprintf(format, args...))
+}
+
+// checkRecord reads an item, whose lengths are known to be inside of the memory.
+func (t *Table) checkRecord(c *census, r record, beside link, sum uint64) error {
+	switch {
+	case r.sum(t.seed, beside) != sum:
+		return corrupt("key %.20q: the checksum does not fit", r.key())
+	case r.version() <= t.cfg.FirstVersion || r.version() > t.last:
+		return corrupt("key %.20q has version %d, the last is %d", r.key(), r.version(), t.last)
+	}
+	c.items++
+	c.keyBytes += int64(r.keySize())
+	c.valueBytes += int64(r.valueSize())
+	c.mortal += dies(r.expires())
+	return nil
+}
+
+// checkBlock reads the item in a block, and looks for what leads to it.
+func (t *Table) checkBlock(c *census, off uint64, k extent.Kind) error {
+	size := t.space.Size(off)
+	if size < atKey || k != extent.Taken {
+		return corrupt("item at %d has a block of kind %d, %d bytes", off, k, size)
+	}
+	r := t.block(off)
+	if need := extent.RoundUp(atBody + r.size()); need > size || size-need >= extent.MinBlock {
+		return corrupt("item at %d of %d bytes has a block of %d", off, need, size)
+	}
+	if err := t.checkRecord(c, r, t.next(off), t.itemWord(off+atSum)); err != nil {
+		return fmt.Errorf("item at %d: %w", off, err)
+	}
+	c.blocks++
+	found, h := 0, t.homeOf(r.hash())
+	for i := h; i < h+reach; i++ {
+		if t.home(h).holds(i-h) && t.lead(i).offset() == off {
+			found++
+		}
+	}
+	err := t.eachOfChain(h, func(at uint64) error {
+		if at == off {
+			found++
+		}
+		return nil
+	})
+	if err == nil && found != 1 {
+		err = corrupt("item at %d, key %.20q: found %d times in its home", off, r.key(), found)
+	}
+	return err
+}
+
+// checkSlot looks at the words of a slot, and reads what is in line (H2, H3).
+func (t *Table) checkSlot(c *census, i uint64) error {
+	l, v := t.lead(i), t.label(i)
+	if v == 0 && l == 0 {
+		return nil
+	}
+	place := l.mark().place()
+	if v.version() == 0 || l.mark() != v.mark() || place >= reach || place > i || i-place >= t.homes {
+		return corrupt("slot %d: lead %#x, label %#x", i, uint64(l), uint64(v))
+	}
+	if w := t.home(i - place); !w.holds(place) || w.mark(place) != l.mark() {
+		return corrupt("slot %d: lead %#x, the word of home %d is %#x", i, uint64(l), i-place, uint64(w))
+	}
+	if l.offset() == 0 {
+		return t.checkInline(c, i, i-place)
+	}
+	c.leads++
+	off := l.offset()
+	if !t.isInside(off) {
+		return corrupt("slot %d leads to %d", i, off)
+	}
+	r := t.block(off)
+	if l != newLead(off, t.classAt(off), r.hash(), l.mark()) || v&^creditMask != newLabel(r.version(), l.mark()) {
+		return corrupt("slot %d: lead %#x, label %#x for version %d", i, uint64(l), uint64(v), r.version())
+	}
+	return nil
+}
+
+func (t *Table) checkInline(c *census, i, h uint64) error {
+	l, v := t.lead(i), t.label(i)
+	if t.slotSize != inlineSlot {
+		return corrupt("slot %d leads nowhere", i)
+	}
+	r := t.inline(i)
+	if !r.isWhole() || l != newLead(0, 0, r.hash(), l.mark()) || v&^creditMask != newLabel(r.version(), l.mark()) || t.homeOf(r.hash()) != h {
+		return corrupt("slot %d: lead %#x, label %#x for an item in line", i, uint64(l), uint64(v))
+	}
+	c.inlines++
+	sum := binary.LittleEndian.Uint64(t.slots[i*inlineSlot+atInlineSum:])
+	if err := t.checkRecord(c, r, 0, sum); err != nil {
+		return fmt.Errorf("slot %d: %w", i, err)
+	}
+	return nil
+}
+
+// checkHome looks whether the slots that a home names are its own, and at its chain.
+func (t *Table) checkHome(c *census, h uint64) error {
+	w := t.home(h)
+	for i := range uint64(reach) {
+		if w.holds(i) && (t.label(h+i) == 0 || t.lead(h+i).mark() != w.mark(i)) {
+			return corrupt("home %d: word %#x, lead %#x of place %d", h, uint64(w), uint64(t.lead(h+i)), i)
+		}
+	}
+	if t.caches() && t.chain(h) != 0 {
+		return corrupt("home %d of a cache has a chain", h)
+	}
+	return t.eachOfChain(h, func(uint64) error {
+		c.leads++
+		return nil
+	})
+}
+
+// eachOfChain visits the items of a chain.
+func (t *Table) eachOfChain(h uint64, visit func(off uint64) error) error {
+	n := 0
+	for l := t.chain(h); l != 0; l = t.next(l.offset()) {
+		if n++; n > maxChain {
+			return corrupt("home %d has a chain of more than %d", h, maxChain)
+		}
+		if !t.isInside(l.offset()) || l != t.linkTo(l.offset()) {
+			return corrupt("home %d: link %#x of the chain", h, uint64(l))
+		}
+		if err := visit(l.offset()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// isInside says whether an item may be at off.
+func (t *Table) isInside(off uint64) bool {
+	return off >= t.space.First() && off < t.space.End() && t.space.End()-off >= atKey
+}
+
+// checkCounts compares what the other checks counted with the table's own numbers.
+func (t *Table) checkCounts(c *census) error {
+	st := &t.stats
+	switch {
+	case c.items != st.Items || c.inlines != t.inlines:
+		return corrupt("%d items, %d of them in line; Stats has %d and %d", c.items, c.inlines, st.Items, t.inlines)
+	case c.leads != c.blocks:
+		return corrupt("%d items in blocks, to which %d words lead", c.blocks, c.leads)
+	case c.mortal != t.mortal:
+		return corrupt("%d items will expire; the table has %d", c.mortal, t.mortal)
+	case c.keyBytes != st.KeyBytes || c.valueBytes != st.ValueBytes:
+		return corrupt("keys of %d and values of %d bytes; Stats has %d and %d", c.keyBytes, c.valueBytes, st.KeyBytes, st.ValueBytes)
+	}
+	return nil
+}

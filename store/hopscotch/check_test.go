@@ -1,0 +1,62 @@
+package hopscotch
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/remora-kv/remora/store"
+)
+
+// TestCheckReasons breaks a store in one place each, and expects Check to say where. That
+// any flipped bit is noticed or unused is a case of the suite.
+func TestCheckReasons(t *testing.T) {
+	newStore := func() *rig {
+		table, err := New(store.Config{Memory: store.MinMemory, Mode: store.Store, Seed: seed})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := &rig{Table: table, t: t}
+		for i := range 10 {
+			r.put(r.homed(i, 40), 10)     // in line and in a chain
+			r.put(r.homed(100+i, 50), 90) // in blocks
+		}
+		return r
+	}
+	for _, c := range []struct {
+		what  string
+		spoil func(r *rig)
+	}{
+		{"the checksum", func(r *rig) { r.inline(40).value()[5] ^= 1 }},
+		{"the checksum", func(r *rig) { r.block(r.lead(50).offset()).value()[5] ^= 1 }},
+		{"has version", func(r *rig) { r.last = 3 }},
+		{"block at", func(r *rig) { r.setItemWord(r.lead(50).offset(), 0) }},
+		{"has a block of", func(r *rig) {
+			off := r.lead(50).offset() + atBody + bodyFlags
+			r.setItemWord(off, r.itemWord(off)+1<<40)
+		}},
+		{"found 0 times", func(r *rig) { r.vacate(50, 50) }},
+		{"found 0 times", func(r *rig) { r.setSlotWord(50, atChain, 0) }},
+		{"the word of home", func(r *rig) { r.setSlotWord(40, atHome, uint64(r.home(40).leave(2))) }},
+		{"of place 3", func(r *rig) { r.clearEntry(43) }},
+		{"label", func(r *rig) { r.setSlotWord(41, atLabel, uint64(r.label(41))^1) }},
+		{"for version", func(r *rig) { r.setSlotWord(50, atLabel, uint64(r.label(50))^1<<20) }},
+		{"in line", func(r *rig) { r.setSlotWord(41, atLead, uint64(r.lead(41))^1<<15) }},
+		{"link", func(r *rig) { r.setSlotWord(40, atChain, uint64(r.chain(40))^1) }},
+		{"link", func(r *rig) { r.setSlotWord(60, atChain, 1<<63) }},
+		{"words lead", func(r *rig) { r.setSlotWord(60, atChain, uint64(r.linkTo(r.lead(50).offset()))) }},
+		{"in line; Stats", func(r *rig) { r.inlines++ }},
+		{"will expire", func(r *rig) { r.mortal++ }},
+		{"keys of", func(r *rig) { r.stats.KeyBytes++ }},
+	} {
+		r := newStore()
+		r.check()
+		c.spoil(r)
+		if err := r.Check(); !errors.Is(err, store.ErrCorrupt) || !strings.Contains(err.Error(), c.what) {
+			t.Errorf("want %q, got: %v", c.what, err)
+		}
+		if err := r.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

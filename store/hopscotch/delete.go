@@ -1,0 +1,28 @@
+package hopscotch
+
+import "github.com/remora-kv/remora/store"
+
+// Delete removes the item if the condition is met.
+func (t *Table) Delete(k store.Key, c store.Condition, now int64) error {
+	p, _ := t.live(k.Hash, k.Bytes, now)
+	if err := c.Met(t.versionAt(p)); err != nil {
+		return err
+	}
+	if !p.isFound() {
+		return store.ErrNotFound
+	}
+	t.drop(p)
+	if !p.inChain() {
+		t.draw(p.slot)
+	}
+	t.stats.Deletes++
+	return nil
+}
+
+// versionAt returns the version of what was found, 0 for nothing.
+func (t *Table) versionAt(p place) uint64 {
+	if !p.isFound() {
+		return 0
+	}
+	return t.record(p).version()
+}

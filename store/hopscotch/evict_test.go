@@ -1,0 +1,63 @@
+package hopscotch
+
+import (
+	"testing"
+
+	"github.com/remora-kv/remora/store"
+)
+
+// TestVictim fills a neighbourhood of a cache with items of one home, uses some, and puts
+// another: the oldest of those that were not used goes.
+func TestVictim(t *testing.T) {
+	r := openRig(t, New, store.Cache, store.MinMemory)
+	for i := range reach {
+		r.put(r.homed(i, 40), 10)
+	}
+	for _, i := range []int{0, 1, 3} {
+		if _, err := r.Get(r.homed(i, 40), 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r.put(r.homed(100, 40), 10)
+	for i := range reach {
+		k := r.homed(i, 40)
+		if there := r.find(k.Hash, k.Bytes).isFound(); there != (i != 2) {
+			t.Errorf("item %d is there: %v", i, there)
+		}
+	}
+	if st := r.Stats(); st.Evicted != 1 || st.Rescued != 3 {
+		t.Errorf("Stats: %+v", st)
+	}
+}
+
+// TestCreditEnds puts items until those that were used once are gone.
+func TestCreditEnds(t *testing.T) {
+	r := openRig(t, New, store.Cache, store.MinMemory)
+	for i := range reach {
+		r.put(r.homed(i, 40), 10)
+		if _, err := r.Get(r.homed(i, 40), 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range 20 {
+		r.put(r.homed(100+i, 40), 10)
+	}
+	for i := range reach {
+		if k := r.homed(i, 40); r.find(k.Hash, k.Bytes).isFound() {
+			t.Errorf("item %d is still there", i)
+		}
+	}
+}
+
+// TestStride sees that all slots have their turn before the first has it again.
+func TestStride(t *testing.T) {
+	for _, n := range []uint64{reach, 7, 100, 806, 1000, 4096, 65_537} {
+		step, seen, at := strideFor(n), make([]bool, n), uint64(0)
+		for range n {
+			if at = (at + step) % n; seen[at] {
+				t.Fatalf("%d slots by steps of %d: slot %d comes twice", n, step, at)
+			}
+			seen[at] = true
+		}
+	}
+}

@@ -1,0 +1,126 @@
+package hopscotch
+
+import "fmt"
+
+// none is no slot.
+const none = ^uint64(0)
+
+// place is where an item was found: in a slot, in line if off is 0; or in the chain of its
+// home, behind the item at prev or first if that is 0.
+type place struct {
+	home, slot uint64
+	prev, off  uint64
+}
+
+var nowhere = place{slot: none}
+
+func (p place) isFound() bool { return p.slot != none || p.off != 0 }
+func (p place) inChain() bool { return p.slot == none }
+
+// record is the item at a place.
+func (t *Table) record(p place) record {
+	if p.off == 0 {
+		return t.inline(p.slot)
+	}
+	return t.block(p.off)
+}
+
+// find looks for a key.
+func (t *Table) find(hash uint64, key []byte) place {
+	h := t.homeOf(hash)
+	w, tag := t.home(h), tagOf(hash)
+	for i := range uint64(reach) {
+		if !w.holds(i) {
+			continue
+		}
+		l := t.lead(h + i)
+		if p := (place{home: h, slot: h + i, off: l.offset()}); l.tag() == tag && t.record(p).isKey(key) {
+			return p
+		}
+	}
+	prev := uint64(0)
+	for l := t.chain(h); l != 0; {
+		off := l.offset()
+		if t.block(off).isKey(key) {
+			return place{h, none, prev, off}
+		}
+		prev, l = off, t.next(off)
+	}
+	return nowhere
+}
+
+// live is find that does not return an item that has expired: it reclaims it, and says so.
+func (t *Table) live(hash uint64, key []byte, now int64) (p place, reclaimed bool) {
+	p = t.find(hash, key)
+	if p.isFound() && t.record(p).expired(now) {
+		t.stats.Expired++
+		t.drop(p)
+		return nowhere, true
+	}
+	return p, false
+}
+
+// locate finds the place of the item at off, which must be in the index.
+func (t *Table) locate(off uint64) place {
+	h := t.homeOf(t.block(off).hash())
+	w := t.home(h)
+	for i := range uint64(reach) {
+		if w.holds(i) && t.lead(h+i).offset() == off {
+			return place{home: h, slot: h + i, off: off}
+		}
+	}
+	prev := uint64(0)
+	for l := t.chain(h); l != 0; l = t.next(prev) {
+		if l.offset() == off {
+			return place{h, none, prev, off}
+		}
+		prev = l.offset()
+	}
+	panic(fmt.Sprintf("hopscotch: nothing leads to the item at %d: the memory is corrupt", off))
+}
+
+// at returns the place of what is in slot i.
+func (t *Table) at(i uint64) place {
+	return place{home: t.homeAt(i), slot: i, off: t.lead(i).offset()}
+}
+
+// lead has the index lead to the item at off in place of the one that was found there. If
+// that was in a chain, next is what came behind it.
+func (t *Table) relead(p place, off uint64, next link) {
+	r := t.block(off)
+	if !p.inChain() {
+		t.occupy(p.home, p.slot, off, r.hash(), r.version())
+		return
+	}
+	if t.next(off) != next {
+		t.setNext(off, next)
+	}
+	t.setChain(p, t.linkTo(off))
+}
+
+// nextOf is what comes behind a place in its chain.
+func (t *Table) nextOf(p place) link {
+	if !p.inChain() {
+		return 0
+	}
+	return t.next(p.off)
+}
+
+// unlink takes an item out of the index and the count. Its block is left as it is, and is
+// the caller's.
+func (t *Table) unlink(p place) {
+	t.removed(p)
+	if p.inChain() {
+		t.setChain(p, t.next(p.off))
+		return
+	}
+	t.vacate(p.home, p.slot)
+}
+
+// drop is unlink that frees the block, if there is one.
+func (t *Table) drop(p place) {
+	t.unlink(p)
+	if p.off != 0 {
+		t.space.Give(p.off)
+	}
+}

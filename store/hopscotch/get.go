@@ -1,0 +1,77 @@
+package hopscotch
+
+import (
+	"github.com/remora-kv/remora/internal/extent"
+	"github.com/remora-kv/remora/store"
+)
+
+// Get returns the item and marks it as used.
+func (t *Table) Get(k store.Key, now int64) (item store.Item, err error) {
+	err = t.Read(k, now, &item)
+	return item, err
+}
+
+// Read is Get into the item of the caller.
+func (t *Table) Read(k store.Key, now int64, item *store.Item) error {
+	t.stats.Gets++
+	p, _ := t.live(k.Hash, k.Bytes, now)
+	if !p.isFound() {
+		return store.ErrNotFound
+	}
+	t.stats.Hits++
+	t.noteUse(p)
+	t.record(p).show(item)
+	return nil
+}
+
+// noteUse gives an item credit, of which a store has no need, nor a cache of the eviction
+// FIFO.
+func (t *Table) noteUse(p place) {
+	if t.caches() && t.cfg.Eviction != store.FIFO && t.label(p.slot).credit() < fullCredit {
+		t.setCredit(p.slot, fullCredit)
+	}
+}
+
+// Touch sets the time when the item expires, and marks it as used. All of the item is read
+// for its new checksum.
+func (t *Table) Touch(k store.Key, expires, now int64) error {
+	p, _ := t.live(k.Hash, k.Bytes, now)
+	if !p.isFound() {
+		return store.ErrNotFound
+	}
+	t.mortal += dies(expires) - dies(t.record(p).expires())
+	if p.off == 0 {
+		t.setSlotWord(p.slot, atInlineBody+bodyExpires, uint64(expires))
+		t.setSlotWord(p.slot, atInlineSum, t.inline(p.slot).sum(t.seed, 0))
+	} else {
+		t.setItemWord(p.off+atBody+bodyExpires, uint64(expires))
+		t.sealBlock(p.off)
+	}
+	t.noteUse(p)
+	return nil
+}
+
+// Each visits the items in line, then the others in the order of their memory.
+func (t *Table) Each(now int64, visit func(k store.Key, item store.Item) bool) {
+	for i := range t.homes + reach - 1 {
+		if t.label(i) != 0 && t.lead(i).offset() == 0 && !show(t.inline(i), now, visit) {
+			return
+		}
+	}
+	s := &t.space
+	for off := s.First(); off < s.End(); off = s.Next(off) {
+		if s.Kind(off) == extent.Taken && !show(t.block(off), now, visit) {
+			return
+		}
+	}
+}
+
+// show visits a record, unless it has expired, and says whether to go on.
+func show(r record, now int64, visit func(k store.Key, item store.Item) bool) bool {
+	if r.expired(now) {
+		return true
+	}
+	var item store.Item
+	r.show(&item)
+	return visit(store.Key{Hash: r.hash(), Bytes: r.key()}, item)
+}

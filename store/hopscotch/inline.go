@@ -1,0 +1,62 @@
+package hopscotch
+
+import (
+	"encoding/binary"
+
+	"github.com/remora-kv/remora/internal/fence"
+	"github.com/remora-kv/remora/store"
+)
+
+// Inline is how many bytes of key and value together a slot of New has room for.
+const Inline = 56
+
+// Where the parts of an item in line are, in its slot of two cache lines: the first has
+// the version in the label, the second in its last word (H5).
+const (
+	atInlineSum  = slotHead
+	atInlineBody = slotHead + 8
+	atInlineWord = inlineSlot - 8
+	inlineSlot   = 128
+	inlineBody   = bodyData + Inline
+)
+
+var _ [atInlineWord - atInlineBody - inlineBody]struct{} // the body ends before the word
+
+// image is an item that was composed aside, so that nothing of it is lost when slots are
+// moved to make room for it: key and value may be views of those slots (S5).
+type image struct {
+	word uint64
+	body [inlineBody]byte
+}
+
+func (m *image) compose(k store.Key, e *store.Entry, version uint64) {
+	m.word = newWord(version, len(k.Bytes))
+	binary.LittleEndian.PutUint64(m.body[bodyHash:], k.Hash)
+	binary.LittleEndian.PutUint64(m.body[bodyExpires:], uint64(e.Expires))
+	binary.LittleEndian.PutUint64(m.body[bodyFlags:], uint64(e.Flags)|uint64(len(e.Value))<<32)
+	n := copy(m.body[bodyData:], k.Bytes)
+	copy(m.body[bodyData+n:], e.Value)
+}
+
+func (m *image) record() record { return record{m.body[:], m.word} }
+
+// fitsInline says whether a slot has room for a key and a value.
+func (t *Table) fitsInline(keySize, valueSize int) bool {
+	return t.slotSize == inlineSlot && keySize+valueSize <= Inline
+}
+
+// inline is the record in slot i.
+func (t *Table) inline(i uint64) record {
+	from := i * inlineSlot
+	slot := t.slots[from : from+inlineSlot]
+	return record{slot[atInlineBody:atInlineWord:atInlineWord], binary.LittleEndian.Uint64(slot[atInlineWord:])}
+}
+
+// writeInline puts an image into slot i.
+func (t *Table) writeInline(i uint64, m *image) {
+	r := m.record()
+	from := i*inlineSlot + atInlineBody
+	fence.CopyOut(t.slots[from:from+inlineBody], m.body[:(r.size()+7)&^7])
+	t.setSlotWord(i, atInlineWord, m.word)
+	t.setSlotWord(i, atInlineSum, r.sum(t.seed, 0))
+}

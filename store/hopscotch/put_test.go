@@ -1,0 +1,83 @@
+package hopscotch
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/remora-kv/remora/internal/extent"
+	"github.com/remora-kv/remora/store"
+)
+
+// TestInlineAndBack replaces an item by longer and shorter ones: it goes into a block and
+// back into its slot, which it keeps.
+func TestInlineAndBack(t *testing.T) {
+	r := openRig(t, New, store.Store, store.MinMemory)
+	k := key(1) // of 16 bytes
+	slot := uint64(0)
+	for i, c := range []struct {
+		size   int
+		inline bool
+		spans  int
+	}{{0, true, 1}, {40, true, 1}, {41, false, 2}, {4000, false, 2}, {100, false, 2}, {40, true, 1}} {
+		version := r.put(k, c.size)
+		p := r.find(k.Hash, k.Bytes)
+		if (p.off == 0) != c.inline || i > 0 && p.slot != slot {
+			t.Fatalf("a value of %d bytes is at %+v", c.size, p)
+		}
+		slot = p.slot
+		o, n := r.search(k)
+		if item := r.finder.Item(); o != store.Found || n != c.spans || item.Version != version || !bytes.Equal(item.Value, value(k, c.size)) {
+			t.Errorf("a value of %d bytes: outcome %d after %d spans, version %d", c.size, o, n, item.Version)
+		}
+		r.check()
+	}
+	if r.usedBytes() != 0 {
+		t.Errorf("%d bytes are in blocks", r.usedBytes())
+	}
+}
+
+// TestAllFields finds by reading what was put and touched, expired or not.
+func TestAllFields(t *testing.T) {
+	for name, shape := range shapes {
+		r := openRig(t, shape, store.Cache, store.MinMemory)
+		for i, size := range []int{3, 300} {
+			k := key(i)
+			version, err := r.Put(k, store.Entry{Value: value(k, size), Flags: 0xf00d, Expires: 1000}, store.Always(), 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, expires := range []int64{1000, 70} {
+				if err := r.Touch(k, expires, 0); err != nil {
+					t.Fatal(err)
+				}
+				o, _ := r.search(k)
+				if item := r.finder.Item(); o != store.Found || item.Version != version || item.Flags != 0xf00d || item.Expires != expires {
+					t.Errorf("%s: outcome %d, %+v", name, o, item)
+				}
+			}
+		}
+	}
+}
+
+// TestOverlap moves values within item memory, forth and back.
+func TestOverlap(t *testing.T) {
+	r := openRig(t, NewVar, store.Store, store.MinMemory)
+	const size = 3*pieceSize + 100
+	want := value(key(3), size)
+	for _, distance := range []int{0, 1, 8, 100, pieceSize, pieceSize + 1, 2 * size} {
+		for _, forth := range []bool{true, false} {
+			from, to := 5000, 5000+distance
+			if !forth {
+				from, to = to, from
+			}
+			copy(r.items[from:], want)
+			r.moveIn(uint64(to), r.items[from:from+size])
+			if !bytes.Equal(r.items[to:to+size], want) {
+				t.Errorf("moved from %d to %d: the value has changed", from, to)
+			}
+		}
+	}
+	clear(r.items)
+	r.space = extent.Space{} // the test has written over it
+	r.space.Init(r.items)
+}

@@ -1,0 +1,115 @@
+package hopscotch
+
+import (
+	"testing"
+
+	"github.com/remora-kv/remora/store"
+)
+
+// slotsOf returns in which slot each key is.
+func (r *rig) slotsOf(keys []store.Key) []uint64 {
+	var all []uint64
+	for _, k := range keys {
+		all = append(all, r.find(k.Hash, k.Bytes).slot)
+	}
+	return all
+}
+
+// TestHop fills slots 40 to 46, so that an item of home 40 needs one of them to hop.
+func TestHop(t *testing.T) {
+	r := openRig(t, New, store.Store, store.MinMemory)
+	var keys []store.Key
+	for i := range 7 {
+		k := r.homed(i, 40+uint64(i))
+		r.put(k, 10)
+		keys = append(keys, k)
+	}
+	last := r.homed(100, 40)
+	r.put(last, 10)
+	if p := r.find(last.Hash, last.Bytes); p.slot < 40 || p.slot >= 46 {
+		t.Errorf("the item of home 40 is in slot %d", p.slot)
+	}
+	for i, slot := range r.slotsOf(keys) {
+		if h := 40 + uint64(i); slot < h || slot >= h+reach {
+			t.Errorf("the item of home %d is in slot %d", h, slot)
+		}
+		if o, n := r.search(keys[i]); o != store.Found || n != 1 {
+			t.Errorf("the item of home %d: outcome %d after %d spans", 40+i, o, n)
+		}
+	}
+}
+
+// TestNoHop has seven items of one home: the last goes into the chain.
+func TestNoHop(t *testing.T) {
+	r := openRig(t, New, store.Store, store.MinMemory)
+	for i := range 7 {
+		r.put(r.homed(i, 40), 10)
+	}
+	last := r.homed(6, 40)
+	if p := r.find(last.Hash, last.Bytes); !p.inChain() {
+		t.Fatalf("the seventh item is in slot %d", p.slot)
+	}
+	if o, n := r.search(last); o != store.Found || n != 2 {
+		t.Errorf("outcome %d after %d spans", o, n)
+	}
+}
+
+// TestDraw has items driven away from their homes by a crowd, which then goes.
+func TestDraw(t *testing.T) {
+	r := openRig(t, New, store.Store, store.MinMemory)
+	var crowd, others []store.Key
+	for i := range 4 {
+		crowd = append(crowd, r.homed(i, 40))
+		r.put(crowd[i], 10)
+	}
+	for i := range 3 {
+		others = append(others, r.homed(100+i, 41+uint64(i)))
+		r.put(others[i], 10)
+	}
+	for _, k := range crowd {
+		if err := r.Delete(k, store.Always(), 0); err != nil {
+			t.Fatal(err)
+		}
+		r.check()
+	}
+	for i, slot := range r.slotsOf(others) {
+		if slot != 41+uint64(i) {
+			t.Errorf("the item of home %d is in slot %d", 41+i, slot)
+		}
+	}
+}
+
+// TestLastHomes has items at the end of the slots, where no other homes are.
+func TestLastHomes(t *testing.T) {
+	for name, shape := range shapes {
+		r := openRig(t, shape, store.Store, store.MinMemory)
+		for i := range 12 {
+			k := r.homed(i, r.homes-1-uint64(i%2))
+			r.put(k, 10)
+			if o, _ := r.search(k); o != store.Found {
+				t.Errorf("%s: item %d: outcome %d", name, i, o)
+			}
+		}
+	}
+}
+
+// TestSeatOfExpired takes the slot of an item that has expired.
+func TestSeatOfExpired(t *testing.T) {
+	r := openRig(t, New, store.Store, store.MinMemory)
+	for i := range 6 {
+		_, err := r.Put(r.homed(i, 40), store.Entry{Expires: 100}, store.Always(), 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := 40 + uint64(reach); i < 40+probes; i++ {
+		r.put(r.homed(int(i), i), 10)
+	}
+	k := r.homed(1000, 40)
+	if _, err := r.Put(k, store.Entry{}, store.Always(), 100); err != nil {
+		t.Fatal(err)
+	}
+	if r.find(k.Hash, k.Bytes).inChain() || r.stats.Expired != 1 {
+		t.Errorf("in a chain: %v, expired: %d", r.find(k.Hash, k.Bytes).inChain(), r.stats.Expired)
+	}
+}
