@@ -7,6 +7,7 @@ import (
 
 	"github.com/remora-kv/remora/store"
 	"github.com/remora-kv/remora/store/cuckoo"
+	"github.com/remora-kv/remora/store/hopscotch"
 	"github.com/remora-kv/remora/store/lru8"
 	"github.com/remora-kv/remora/store/mica"
 	"github.com/remora-kv/remora/store/sharedlru"
@@ -22,6 +23,9 @@ var engines = map[string]maker{
 	"lru8":       apart(func(c store.Config) (store.Partition, error) { return lru8.New(c) }),
 	"cuckoo":     apart(func(c store.Config) (store.Partition, error) { return cuckoo.New(c) }),
 	"shared-lru": shared,
+
+	"hopscotch":     apart(func(c store.Config) (store.Partition, error) { return hopscotch.New(c) }),
+	"hopscotch-var": apart(func(c store.Config) (store.Partition, error) { return hopscotch.NewVar(c) }),
 }
 
 // Engines returns the names of the engines, the default first.
