@@ -13,6 +13,7 @@ import (
 	"github.com/remora-kv/remora"
 	"github.com/remora-kv/remora/server"
 	"github.com/remora-kv/remora/store"
+	"github.com/remora-kv/remora/store/slots"
 )
 
 // start starts a real server at the rig's address.
@@ -41,7 +42,7 @@ func TestServerOperations(t *testing.T) {
 				for i, o := range []ops{c, session(t, c), session(t, c, remora.WithBatch(8))} {
 					testServerKey(t, o, fmt.Sprint("key ", i))
 					testServerKey(t, o, "")
-					value := bytes.Repeat([]byte{byte(i)}, 100_000)
+					value := bytes.Repeat([]byte{byte(i)}, largest(engine))
 					if _, err := o.Set(ctx, "large", value, 0); err != nil {
 						t.Fatal(err)
 					}
@@ -53,6 +54,14 @@ func TestServerOperations(t *testing.T) {
 			})
 		}
 	}
+}
+
+// largest is the length of a value that an engine takes.
+func largest(engine string) int {
+	if engine == "slots" {
+		return slots.MaxValue
+	}
+	return 100_000
 }
 
 // testServerKey does everything with a key, and lets it expire.

@@ -11,6 +11,7 @@ import (
 	"github.com/remora-kv/remora/store/lru8"
 	"github.com/remora-kv/remora/store/mica"
 	"github.com/remora-kv/remora/store/sharedlru"
+	"github.com/remora-kv/remora/store/slots"
 )
 
 // maker makes the partitions of all cores of a server. Config.Memory is that of all
@@ -22,6 +23,7 @@ var engines = map[string]maker{
 	"mica":       apart(func(c store.Config) (store.Partition, error) { return mica.New(c) }),
 	"lru8":       apart(func(c store.Config) (store.Partition, error) { return lru8.New(c) }),
 	"cuckoo":     apart(func(c store.Config) (store.Partition, error) { return cuckoo.New(c) }),
+	"slots":      apart(func(c store.Config) (store.Partition, error) { return slots.New(c) }),
 	"shared-lru": shared,
 
 	"hopscotch":     apart(func(c store.Config) (store.Partition, error) { return hopscotch.New(c) }),

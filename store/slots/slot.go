@@ -1,0 +1,73 @@
+package slots
+
+import (
+	"encoding/binary"
+
+	"github.com/zeebo/xxh3"
+)
+
+const (
+	slotSize = 1024
+
+	// MaxKey is the length of the longest key.
+	MaxKey = keyField - 1
+	// MaxValue is the length of the longest value.
+	MaxValue = atTrailer - atValue - 1
+)
+
+// Places in a slot (see the package doc).
+const (
+	atCount   = 8
+	atKey     = 16
+	keyField  = 112
+	atValue   = atKey + keyField
+	atTrailer = 1000
+	atFlags   = atTrailer
+	atLength  = atTrailer + 4
+	atExpires = atTrailer + 8
+	atSum     = atTrailer + 16
+)
+
+// state says what a slot is.
+type state uint8
+
+const (
+	empty state = iota
+	occupied
+	tombstone
+)
+
+// head is the first word of a slot.
+type head uint64
+
+func newHead(version uint64, keySize int) head {
+	return head(uint64(occupied) | version<<8 | uint64(keySize)<<56)
+}
+
+func (h head) state() state    { return state(h) }
+func (h head) version() uint64 { return uint64(h) << 8 >> 16 }
+func (h head) keySize() int    { return int(h >> 56) }
+
+// headOf reads the head of bytes that nobody writes.
+func headOf(slot []byte) head { return head(binary.LittleEndian.Uint64(slot)) }
+
+// sumOf is the checksum of a slot with this head, whose value has that many bytes, at
+// most MaxValue. The head in the slot is not read.
+func sumOf(slot []byte, h head, valueSize int) uint64 {
+	return xxh3.HashSeed(slot[atKey:atValue+valueSize+1], xxh3.HashSeed(slot[atTrailer:atSum], uint64(h)))
+}
+
+// The numbers of FNV-1a, 64 bits.
+const (
+	fnvBasis = 14695981039346656037
+	fnvPrime = 1099511628211
+)
+
+// fnv1a is the hash of a key on both sides.
+func fnv1a(key []byte) uint64 {
+	h := uint64(fnvBasis)
+	for _, b := range key {
+		h = (h ^ uint64(b)) * fnvPrime
+	}
+	return h
+}
