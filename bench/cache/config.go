@@ -27,12 +27,13 @@ const (
 	PathHerd      = "herd"      // requests by UC, results by UD
 	PathSendRecv  = "sendrecv"  // requests and results by SEND over RC
 	PathPilaf     = "pilaf"     // items are found by READs, in the engine cuckoo
+	PathText      = "text"      // Remora, asked by lines over plain TCP
 	PathMemcached = "memcached" // memcached itself
 	PathRedis     = "redis"     // redis-server itself
 )
 
 // Paths returns the names of all paths.
-func Paths() []string { return append(ourPaths(), PathMemcached, PathRedis) }
+func Paths() []string { return append(ourPaths(), PathText, PathMemcached, PathRedis) }
 
 func ourPaths() []string {
 	return append([]string{PathRFP, PathReply, PathHerd, PathSendRecv}, searchPaths()...)
@@ -46,7 +47,7 @@ func single(path string) bool {
 	return path == PathHerd || path == PathSendRecv || server.Engine(path) != ""
 }
 
-// isOurs reports whether a path is one of Remora.
+// isOurs reports whether a path is one of Remora over a fabric.
 func isOurs(path string) bool { return slices.Contains(ourPaths(), path) }
 
 // The distributions.
@@ -199,6 +200,7 @@ func (c *Config) normalize() error {
 	var errs usage.Faults
 	c.checkTargets(&errs)
 	c.checkLoad(&errs)
+	c.hasNoClient(&errs)
 	for _, n := range c.Clients {
 		errs.Between("--clients", n, 1, maxClients)
 	}
@@ -246,7 +248,7 @@ func (c *Config) checkTargets(errs *usage.Faults) {
 			errs.Add("--server %s: choose the path with --path", c.Server)
 		}
 		if slices.ContainsFunc(c.Paths, func(p string) bool { return !isOurs(p) }) {
-			errs.Add("--server is one of Remora: use --path %s with it", strings.Join(ourPaths(), " or "))
+			errs.Add("--server is one of Remora on a fabric: use --path %s with it", strings.Join(ourPaths(), " or "))
 		}
 	} else if c.NoLoad {
 		errs.Add("--no-load is for a server that has the keys already: give it with --server")
@@ -259,6 +261,13 @@ func oneOf(errs *usage.Faults, flag string, words, known []string) {
 		if !slices.Contains(known, w) {
 			errs.Add("%s %q is unknown: use %s", flag, w, strings.Join(known, ", "))
 		}
+	}
+}
+
+// hasNoClient refuses goroutines for a path for which there is no client to share.
+func (c *Config) hasNoClient(errs *usage.Faults) {
+	if slices.Contains(c.Paths, PathText) && slices.ContainsFunc(c.Goroutines, func(n int) bool { return n != 0 }) {
+		errs.Add("--goroutines share a client, and --path %s has none: use --clients", PathText)
 	}
 }
 

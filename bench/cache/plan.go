@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/remora-kv/remora/bench/internal/foreign"
 	"github.com/remora-kv/remora/bench/internal/workload"
 	"github.com/remora-kv/remora/fabric"
 	"github.com/remora-kv/remora/internal/command"
@@ -39,8 +40,11 @@ type Case struct {
 // Title names a case for people.
 func (k *Case) Title() string {
 	s := k.Path
-	if isOurs(k.Path) {
+	switch {
+	case isOurs(k.Path):
 		s += " " + k.Fabric + " " + k.Engine
+	case k.Path == PathText:
+		s += " " + k.Engine
 	}
 	if k.Prefetch == PrefetchOff {
 		s += " without prefetching"
@@ -144,7 +148,11 @@ func (k *Case) settle(c *Config) {
 		}
 		return
 	}
-	k.Fabric, k.Engine, k.Prefetch = c.Network, k.Path, ""
+	if k.Prefetch = ""; k.Path == PathText {
+		k.Fabric = foreign.TCP
+	} else {
+		k.Fabric, k.Engine = c.Network, k.Path
+	}
 	k.Retries, k.FetchSize = 0, 0
 	if k.Goroutines != 0 {
 		k.Window, k.Batch = 1, 1 // of each goroutine

@@ -106,9 +106,12 @@ func (r *runner) measure(ctx context.Context, s *step) (err error) {
 	}
 	runtime.GOMAXPROCS(procs)
 	t := &trial{runner: r, step: s, place: p}
-	if isOurs(s.Path) {
+	switch {
+	case isOurs(s.Path):
 		t.target = &ours{runner: r, c: &s.Case, place: p}
-	} else {
+	case s.Path == PathText:
+		t.target = &textual{runner: r, c: &s.Case, place: p}
+	default:
 		t.target = &other{runner: r, c: &s.Case, place: p}
 	}
 	defer func() {

@@ -93,7 +93,7 @@ func checkRow(t *testing.T, r *cache.Row, ops int) {
 	if r.Path == cache.PathSendRecv {
 		verbs = r.Verbs.Send
 	}
-	if ours := r.Path != cache.PathMemcached && r.Path != cache.PathRedis; ours != (verbs > 0) {
+	if ours := r.Path != cache.PathMemcached && r.Path != cache.PathRedis && r.Path != cache.PathText; ours != (verbs > 0) {
 		t.Errorf("%s has %v verbs for an operation", r.Path, verbs)
 	}
 }
@@ -113,6 +113,26 @@ func TestEveryTargetOfOurs(t *testing.T) {
 		if r := &report.Rows[i]; r.ClientCPU == nil || r.ServerCPU == nil {
 			t.Errorf("%s on %s: nobody knows the CPU time", r.Path, r.Fabric)
 		}
+	}
+}
+
+// The text door is driven as other servers are, with every engine.
+func TestText(t *testing.T) {
+	for name, cfg := range map[string]cache.Config{
+		"one at a time":  {Engines: server.Engines()},
+		"pipelined":      {Windows: []int{4}, Batches: []int{8}, Clients: []int{2}, Cores: 2},
+		"large and zipf": {ValueSizes: []int{1 << 20}, Keys: 5, Ops: 40, Dists: []string{"zipf"}, GetPcts: []float64{50}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cfg.Paths = []string{cache.PathText}
+			report := measure(t, cfg)
+			if want := max(len(cfg.Engines), 1); len(report.Rows) != want {
+				t.Errorf("%d rows, want %d", len(report.Rows), want)
+			}
+			if r := &report.Rows[0]; r.Engine != server.DefaultEngine || r.Fabric != "tcp" || r.ServerCPU == nil {
+				t.Errorf("%+v", r)
+			}
+		})
 	}
 }
 
@@ -291,6 +311,7 @@ func TestMistakesOfTheUser(t *testing.T) {
 		"--trials -1 is not between 1":  {Trials: -1},
 		"--no-load is for a server":     {NoLoad: true},
 		"--server is one of Remora":     {Server: "tcp://x:1", Paths: []string{cache.PathRedis}},
+		"--path text has none":          {Paths: []string{cache.PathText}, Goroutines: []int{3}},
 		"nobody else can be reached":    {Server: "loop:x"},
 		"choose the path with --path":   {Server: "tcp://x:1?path=reply"},
 		"--server: ":                    {Server: "gopher://x"},

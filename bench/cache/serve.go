@@ -54,18 +54,26 @@ func (h *host) setup(cmd *order) (a answer, err error) {
 		return a, fmt.Errorf("%q again, or without a case", doSetup)
 	}
 	c := cmd.Case
-	if h.door, err = child.ChooseDoor(c.Fabric, "", "bench"); err != nil {
-		return a, err
+	listen := textListen
+	if c.Path != PathText {
+		if h.door, err = child.ChooseDoor(c.Fabric, "", "bench"); err != nil {
+			return a, err
+		}
+		listen = h.door.Addr.String()
 	}
 	h.server, err = server.Start(server.Config{
-		Listen: []string{h.door.Addr.String()}, Cores: c.Cores, CPUs: cmd.CPUs, Memory: c.Memory, Engine: c.Engine,
+		Listen: []string{listen}, Cores: c.Cores, CPUs: cmd.CPUs, Memory: c.Memory, Engine: c.Engine,
 		MaxValue: c.maxValue(), Policy: c.Poll, MaxClients: max(server.DefaultMaxClients, c.Clients+spareClients),
 		NoPrefetch: c.Prefetch == PrefetchOff, Links: c.Links != 0, Providers: h.providers, Log: h.log, Version: cmd.Version,
 	})
 	if err != nil {
 		return a, err
 	}
-	a.Address = h.server.Addrs()[0].String()
+	if c.Path == PathText {
+		a.Address = h.server.Doors()[0]
+	} else {
+		a.Address = h.server.Addrs()[0].String()
+	}
 	return a, nil
 }
 

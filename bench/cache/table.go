@@ -29,7 +29,7 @@ func columns(lines []median) []report.Column[median] {
 	count := func(n int) string { return fmt.Sprint(n) }
 	return []report.Column[median]{
 		report.Left("path", func(m *median) string { return m.Row.Path }),
-		report.Left("engine", func(m *median) string { return report.Unless(!isOurs(m.Row.Path), m.Row.Engine) }),
+		report.Left("engine", func(m *median) string { return report.Unless(m.Row.Engine == m.Row.Path, m.Row.Engine) }),
 		report.Left("fabric", func(m *median) string { return m.Row.Fabric }),
 		report.Left("prefetch", func(m *median) string { return report.Unless(m.Row.Prefetch != PrefetchOff, m.Row.Prefetch) }),
 		report.Right("links", func(m *median) string { return report.Unless(m.Row.Links == 0, count(m.Row.Links)) }),

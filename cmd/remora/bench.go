@@ -54,6 +54,7 @@ With --server nothing is started: the keys are stored in a server that runs, amo
 what it has, and stay there.`,
 		Example: `  remora bench                                            one operation at a time over shared memory
   remora bench --path rfp,memcached,redis --trials 3      beside others
+  remora bench --path text,memcached --batch 1,16         the same protocol family over plain TCP
   remora bench --window 4 --batch 1,4,16                  what batches bring
   remora bench --dist zipf --theta 0.99 --get-pct 50,95   popular keys, and more puts
   remora bench --goroutines 1,1000 --path rfp,memcached   goroutines that share a client

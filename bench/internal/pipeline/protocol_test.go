@@ -7,12 +7,13 @@ import (
 )
 
 func protocols() map[string]Protocol {
-	return map[string]Protocol{"memcached": Memcached{}, "resp": RESP{}}
+	return map[string]Protocol{"memcached": Memcached{}, "resp": RESP{}, "text": Text{}}
 }
 
 func TestRequests(t *testing.T) {
 	for name, want := range map[string][2]string{
 		"memcached": {"get abc\r\n", "set abc 0 0 5\r\n"},
+		"text":      {"GET abc\r\n", "SET abc {5}\r\n"},
 		"resp":      {"*2\r\n$3\r\nGET\r\n$3\r\nabc\r\n", "*3\r\n$3\r\nSET\r\n$3\r\nabc\r\n$5\r\n"},
 	} {
 		p := protocols()[name]
@@ -34,6 +35,11 @@ func TestAnswers(t *testing.T) {
 		{"memcached", "VALUE k 0 0\r\n\r\nEND\r\n", Answer{Found, []byte("")}},
 		{"memcached", "VALUE k 0 4\r\n\r\n\r\n\r\nEND\r\n", Answer{Found, []byte("\r\n\r\n")}},
 		{"memcached", "SERVER_ERROR out of memory\r\n", Answer{Failed, []byte("SERVER_ERROR out of memory")}},
+		{"text", "STORED\r\n", Answer{Kind: Stored}},
+		{"text", "NOT_FOUND\r\n", Answer{Kind: Miss}},
+		{"text", "VALUE 5\r\nhello\r\n", Answer{Found, []byte("hello")}},
+		{"text", "VALUE 0\r\n\r\n", Answer{Found, []byte("")}},
+		{"text", "ERROR why\r\n", Answer{Failed, []byte("ERROR why")}},
 		{"resp", "+OK\r\n", Answer{Kind: Stored}},
 		{"resp", "$-1\r\n", Answer{Kind: Miss}},
 		{"resp", "$5\r\nhello\r\n", Answer{Found, []byte("hello")}},
@@ -63,6 +69,9 @@ func TestWhatIsNoAnswer(t *testing.T) {
 		{"memcached", "VALUE k 0 99999999999999999999\r\n"},
 		{"memcached", "VALUE k 0 2\r\nhello, world\r\n"},
 		{"memcached", strings.Repeat("x", 5000)},
+		{"text", "VALUE five\r\n"},
+		{"text", "VALUE \r\n"},
+		{"text", "VALUE 2\r\nhello, world\r\n"},
 		{"resp", "\r\n"},
 		{"resp", ":7\r\n"},
 		{"resp", "$x\r\n"},

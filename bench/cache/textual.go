@@ -1,0 +1,105 @@
+package cache
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/remora-kv/remora/bench/internal/child"
+	"github.com/remora-kv/remora/bench/internal/cpus"
+	"github.com/remora-kv/remora/bench/internal/load"
+	"github.com/remora-kv/remora/bench/internal/pipeline"
+	"github.com/remora-kv/remora/fabric"
+	"github.com/remora-kv/remora/server/text"
+)
+
+// textual is a server of Remora that is asked by lines over plain TCP, with the client
+// that memcached and Redis have.
+type textual struct {
+	*runner
+	c     *Case
+	place cpus.Placement
+	peer  *hostProcess
+	host  string
+	conns []*pipeline.Conn
+}
+
+// textListen is where the server of a trial listens.
+const textListen = text.Scheme + "://127.0.0.1:0"
+
+func (t *textual) open(ctx context.Context) (err error) {
+	if t.peer, err = child.Start[order, answer](ctx, t.env.Server, t.env.ServerEnv); err != nil {
+		return err
+	}
+	hello, err := t.peer.Ask(order{Do: doSetup, Case: t.c, CPUs: t.place.Server, Version: t.env.Version})
+	t.host = strings.TrimPrefix(hello.Address, text.Scheme+"://")
+	return err
+}
+
+func (t *textual) dial() (*pipeline.Conn, error) {
+	conn, err := pipeline.Dial("tcp", t.host, pipeline.Text{}, t.c.Poll == fabric.Busy)
+	if err != nil {
+		return nil, t.blame(err)
+	}
+	return conn, nil
+}
+
+func (t *textual) loader(context.Context) (load.Worker, func() error, error) {
+	conn, err := t.dial()
+	if err != nil {
+		return nil, nil, err
+	}
+	c := *t.c
+	c.Window, c.Batch = loadWindow(t.c)
+	mix := c.mix(t.cfg.Seed)
+	return newDriver(newPipelineLane(conn, c.most()), &c, mix.All()), conn.Close, nil
+}
+
+func (t *textual) workers(context.Context) (out []load.Worker, err error) {
+	mix := t.c.mix(t.cfg.Seed)
+	for range t.c.Clients {
+		conn, err := t.dial()
+		if err != nil {
+			return nil, fmt.Errorf("connection %d of %d: %w", len(t.conns)+1, t.c.Clients, err)
+		}
+		t.conns = append(t.conns, conn)
+		out = append(out, newDriver(newPipelineLane(conn, t.c.most()), t.c, mix.Stream(len(out))))
+	}
+	return out, nil
+}
+
+func (t *textual) look(context.Context) (glance, error) {
+	g, err := glanceNow(t.place)
+	if err != nil {
+		return g, err
+	}
+	cpu, err := t.peer.CPU()
+	if err != nil {
+		return g, t.blame(err)
+	}
+	g.server = &cpu
+	return g, nil
+}
+
+func (t *textual) describe(row *Row) {
+	row.ServerVersion, row.Client = t.env.Version, clientPipeline
+}
+
+func (t *textual) blame(err error) error {
+	if t.peer == nil {
+		return err
+	}
+	return t.peer.Blame(err)
+}
+
+func (t *textual) close() error {
+	var errs []error
+	for _, c := range t.conns {
+		errs = append(errs, c.Close())
+	}
+	if t.peer != nil {
+		errs = append(errs, t.peer.Close())
+	}
+	return errors.Join(errs...)
+}
