@@ -13,7 +13,9 @@ import (
 	"github.com/remora-kv/remora/rpc/onesided"
 	"github.com/remora-kv/remora/store"
 	"github.com/remora-kv/remora/store/cuckoo"
+	"github.com/remora-kv/remora/store/hopscotch"
 	"github.com/remora-kv/remora/store/mica"
+	"github.com/remora-kv/remora/store/slots"
 )
 
 // sight is how a connection with a core gets items without it: by READs of the memory
@@ -45,6 +47,10 @@ const sightKey = 1 << 10
 var finders = map[string]func(layout []byte) (store.Finder, error){
 	"mica":   mica.NewFinder,
 	"cuckoo": finder(cuckoo.NewFinder),
+
+	"hopscotch":     finder(hopscotch.NewFinder),
+	"hopscotch-var": finder(hopscotch.NewFinder),
+	"slots":         finder(slots.NewFinder),
 }
 
 // finder makes what makes the finders of an engine one of those.

@@ -11,7 +11,10 @@ import (
 
 // searched names the paths on which clients find items of an engine by themselves.
 var searched = map[string][]string{
-	"cuckoo": {"pilaf"},
+	"cuckoo":        {"pilaf"},
+	"hopscotch":     {"farm"},
+	"hopscotch-var": {"farm-var"},
+	"slots":         {"onesided", "onesided-faa"},
 }
 
 // Engine returns the engine whose items clients find by themselves on a path, "" for

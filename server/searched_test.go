@@ -10,7 +10,9 @@ import (
 )
 
 // searches are the paths on which clients find items by themselves.
-var searches = []remora.Path{remora.PathPilaf}
+var searches = []remora.Path{
+	remora.PathPilaf, remora.PathFarm, remora.PathFarmVar, remora.PathOneSided, remora.PathOneSidedFAA,
+}
 
 // eachSearch runs a test for every such path, on every fabric.
 func eachSearch(t *testing.T, f func(t *testing.T, r *rig, path remora.Path, cfg server.Config)) {

@@ -22,11 +22,18 @@ var ErrUsage = usage.Err
 
 // The paths.
 const (
-	PathRFP       = "rfp"       // results are fetched, and pushed while the server is slow
-	PathReply     = "reply"     // results are always pushed
-	PathHerd      = "herd"      // requests by UC, results by UD
-	PathSendRecv  = "sendrecv"  // requests and results by SEND over RC
-	PathPilaf     = "pilaf"     // items are found by READs, in the engine cuckoo
+	PathRFP      = "rfp"      // results are fetched, and pushed while the server is slow
+	PathReply    = "reply"    // results are always pushed
+	PathHerd     = "herd"     // requests by UC, results by UD
+	PathSendRecv = "sendrecv" // requests and results by SEND over RC
+	// Items are found by READs of the client: in slots, with or without an atomic to count
+	// each use, in cuckoo, hopscotch and hopscotch-var.
+	PathOneSided    = "onesided"
+	PathOneSidedFAA = "onesided-faa"
+	PathPilaf       = "pilaf"
+	PathFarm        = "farm"
+	PathFarmVar     = "farm-var"
+
 	PathText      = "text"      // Remora, asked by lines over plain TCP
 	PathMemcached = "memcached" // memcached itself
 	PathRedis     = "redis"     // redis-server itself
@@ -40,7 +47,9 @@ func ourPaths() []string {
 }
 
 // searchPaths are those on which clients find items by themselves.
-func searchPaths() []string { return []string{PathPilaf} }
+func searchPaths() []string {
+	return []string{PathOneSided, PathOneSidedFAA, PathPilaf, PathFarm, PathFarmVar}
+}
 
 // single reports whether a path has no batches: an operation is a request of its own.
 func single(path string) bool {

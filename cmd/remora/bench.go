@@ -36,7 +36,10 @@ loaded with all keys. Paths:
   reply      results are always pushed, by WRITE
   herd       requests by WRITE over UC, results by datagrams; no batches
   sendrecv   requests and results by SEND over RC; no batches
+  onesided   gets by READs of the client, in the engine slots; onesided-faa counts each
+             use by an atomic
   pilaf      gets by READs of the client, in the engine cuckoo
+  farm       likewise in hopscotch, and farm-var in hopscotch-var
   memcached  memcached itself, over loopback TCP or a unix socket (--network)
   redis      redis-server itself, likewise
 
