@@ -84,7 +84,7 @@ func (t *Table) at(i uint64) place {
 	return place{home: t.homeAt(i), slot: i, off: t.lead(i).offset()}
 }
 
-// lead has the index lead to the item at off in place of the one that was found there. If
+// relead has the index lead to the item at off in place of the one that was found there. If
 // that was in a chain, next is what came behind it.
 func (t *Table) relead(p place, off uint64, next link) {
 	r := t.block(off)

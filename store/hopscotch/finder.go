@@ -19,13 +19,13 @@ type Finder struct {
 	key    store.Key
 	stage  stage
 	spans  int // that were asked for
-	// What the last look at the neighbourhood has shown: items elsewhere that may be the
-	// one, those that were looked at first, and the chain.
+	// What the last look at the neighbourhood has shown: items in blocks that may be the
+	// one, of which those before next were asked for; and the chain, or what is left of it.
 	leads [reach]pointer
 	count int
 	next  int
 	chain link
-	found record
+	found record // what was proven last
 }
 
 var _ store.Finder = (*Finder)(nil)

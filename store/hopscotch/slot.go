@@ -119,8 +119,8 @@ func (t *Table) lead(i uint64) lead   { return lead(t.slotWord(i, atLead)) }
 func (t *Table) label(i uint64) label { return label(t.slotWord(i, atLabel)) }
 
 // occupy has slot i hold an item of home h that is in place already: in line if off is 0.
-// It is the one way to write lead and label, and each time under another stamp (H3).
-func (t *Table) occupy(h, i, off uint64, hash, version uint64) {
+// Like move it writes lead and label under another stamp each time (H3).
+func (t *Table) occupy(h, i, off, hash, version uint64) {
 	w := t.home(h).enter(i - h)
 	t.writeEntry(i, off, hash, version, w.mark(i-h))
 	t.setSlotWord(h, atHome, uint64(w))
