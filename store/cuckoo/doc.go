@@ -113,6 +113,9 @@
 // A stamp comes back after 2^28 changes of one bucket, and a reader who sleeps just that
 // long between two READs would be deceived if they were exactly as many.
 //
+// A checksum is no signature: who may put values could make one that looks like an item of
+// another key to a reader whose entry is out of date, if he guesses place and version.
+//
 // An image that does not prove itself is asked for again: a bucket at its place, an item
 // by its bucket, which may have changed. After 16 READs the Finder says Ask. A counter of
 // moves for the whole table would cost a search that fails two READs of one hot word

@@ -19,10 +19,10 @@ type Finder struct {
 	at     [choices]uint64
 	spans  int
 
-	// look is the number of the image of a bucket that is wanted, see looks.
+	// look is the number of the image of a bucket that is wanted, from firstLook on.
 	look int
 	// stamps are those of home and of the second choice.
-	stamps [secondAgain - homeAgain + 1]uint64
+	stamps [secondAgain - firstAgain + 1]uint64
 	// e is the entry that led to the item which is wanted, if reading says so.
 	e       entry
 	reading bool
@@ -34,10 +34,10 @@ var _ store.Finder = (*Finder)(nil)
 
 // The images of buckets that prove that a key is missing, in their order.
 const (
-	home = iota
-	second
-	third
-	homeAgain
+	firstLook = iota
+	secondLook
+	thirdLook
+	firstAgain
 	secondAgain
 )
 
@@ -56,7 +56,7 @@ func (f *Finder) Start(k store.Key) store.Span {
 	f.tag = f.layout.tagOf(k.Hash)
 	f.at = f.layout.choicesOf(f.tag)
 	f.spans = 1
-	f.look, f.reading = home, false
+	f.look, f.reading = firstLook, false
 	f.item = store.Item{}
 	return f.bucketSpan()
 }
@@ -77,7 +77,7 @@ func (f *Finder) Touch() (store.Span, bool) { return store.Span{}, false }
 
 // bucketSpan is where the bucket is that is looked at.
 func (f *Finder) bucketSpan() store.Span {
-	return store.Span{Area: indexArea, Off: int64(f.at[f.look%homeAgain]) * bucketSize, Len: bucketSize}
+	return store.Span{Area: indexArea, Off: int64(f.at[f.look%firstAgain]) * bucketSize, Len: bucketSize}
 }
 
 // itemSpan is where the item of an entry is, without the head of its block.
@@ -99,7 +99,7 @@ func (f *Finder) lookAtBucket(b []byte) (store.Span, store.Outcome) {
 	switch {
 	case !ok:
 		return f.more(f.bucketSpan())
-	case f.look >= homeAgain && e.stamp() == f.stamps[f.look-homeAgain]:
+	case f.look >= firstAgain && e.stamp() == f.stamps[f.look-firstAgain]:
 		return f.notHere(&e) // it did not have the key when it had this stamp
 	case e.empty() || e.tag() != f.tag:
 		return f.notHere(&e)
@@ -119,28 +119,28 @@ func (f *Finder) leadsToItem(e *entry) bool {
 // notHere goes on after a bucket that did not have the key.
 func (f *Finder) notHere(e *entry) (store.Span, store.Outcome) {
 	switch f.look {
-	case home, homeAgain:
+	case firstLook, firstAgain:
 		if e.spill() == 0 {
 			return store.Span{}, store.Missing
 		}
-		if f.look == homeAgain && e.stamp() == f.stamps[0] {
+		if f.look == firstAgain && e.stamp() == f.stamps[0] {
 			f.look = secondAgain
 			break
 		}
 		f.stamps[0] = e.stamp()
-		f.look = second
-	case second:
+		f.look = secondLook
+	case secondLook:
 		f.stamps[1] = e.stamp()
-		f.look = third
-	case third:
-		f.look = homeAgain
+		f.look = thirdLook
+	case thirdLook:
+		f.look = firstAgain
 	case secondAgain:
 		if e.stamp() == f.stamps[1] {
 			return store.Span{}, store.Missing
 		}
 		// The last look at home is the first one of another round.
 		f.stamps[1] = e.stamp()
-		f.look = third
+		f.look = thirdLook
 	}
 	return f.more(f.bucketSpan())
 }
