@@ -3,6 +3,8 @@ package lru8
 import (
 	"encoding/binary"
 	"fmt"
+
+	"github.com/remora-kv/remora/internal/extent"
 )
 
 // slots is the number of slots of a bucket.
@@ -22,12 +24,12 @@ const (
 )
 
 // slotFor names an item of a hash.
-func slotFor(off, hash uint64) slot { return slot(off/unit | uint64(tagOf(hash))<<offsetBits) }
+func slotFor(off, hash uint64) slot { return slot(off/extent.Unit | uint64(tagOf(hash))<<offsetBits) }
 
 // linkTo names an overflow bucket.
-func linkTo(off uint64) slot { return slot(off/unit | linkBit) }
+func linkTo(off uint64) slot { return slot(off/extent.Unit | linkBit) }
 
-func (w slot) offset() uint64 { return uint64(w) & (1<<offsetBits - 1) * unit }
+func (w slot) offset() uint64 { return uint64(w) & (1<<offsetBits - 1) * extent.Unit }
 func (w slot) tag() uint32    { return uint32(w>>offsetBits) & (1<<tagBits - 1) }
 func (w slot) isLink() bool   { return w&linkBit != 0 }
 func (w slot) isUsed() bool   { return w&usedBit != 0 }
@@ -122,7 +124,7 @@ func (t *Table) live(hash uint64, key []byte, now int64) (p place, reclaimed boo
 	if p.off != 0 && t.expired(p.off, now) {
 		t.stats.Expired++
 		t.unlink(p)
-		t.space.give(p.off)
+		t.space.Give(p.off)
 		return place{}, true
 	}
 	return p, false

@@ -4,11 +4,12 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/remora-kv/remora/internal/extent"
 	"github.com/remora-kv/remora/store"
 )
 
 func TestSlot(t *testing.T) {
-	for _, off := range []uint64{unit, 1 << 20, maxMemory - unit, unit<<offsetBits - unit} {
+	for _, off := range []uint64{extent.Unit, 1 << 20, maxMemory - extent.Unit, extent.Unit<<offsetBits - extent.Unit} {
 		for _, hash := range []uint64{0, ^uint64(0), 0x0123456789abcdef} {
 			w := slotFor(off, hash)
 			if w.offset() != off || w.tag() != tagOf(hash) || w.isLink() || w.isUsed() {

@@ -1,5 +1,7 @@
 package lru8
 
+import "github.com/remora-kv/remora/internal/extent"
+
 // Overflow buckets, in Store mode only. The last slot of a full bucket becomes
 // the link to a further one, which begins with the item that was in that slot.
 
@@ -7,12 +9,12 @@ package lru8
 const maxChain = 8
 
 // chainBlock is the length of the block of an overflow bucket.
-const chainBlock = (8 + bucketSize + unit - 1) &^ (unit - 1)
+const chainBlock = (8 + bucketSize + extent.Unit - 1) &^ (extent.Unit - 1)
 
 // chained returns the overflow bucket that a link leads to.
 func (t *Table) chained(link slot) bucket {
 	from := link.offset() + 8
-	return t.space.mem[from : from+bucketSize : from+bucketSize]
+	return t.items[from : from+bucketSize : from+bucketSize]
 }
 
 // append puts an item at the end of the chain of its bucket, and says whether
@@ -65,7 +67,7 @@ func (t *Table) expireChain(first bucket, now int64) {
 			// bucket: begin again, since that may be this one.
 			t.stats.Expired++
 			t.unlink(place{b, i, off})
-			t.space.give(off)
+			t.space.Give(off)
 			b, i = first, 0
 		}
 		if !b.slot(slots - 1).isLink() {
@@ -77,11 +79,11 @@ func (t *Table) expireChain(first bucket, now int64) {
 
 // takeChain takes a block for an overflow bucket, or returns 0.
 func (t *Table) takeChain() uint64 {
-	off := t.space.take(chainBlock)
+	off := t.space.Take(chainBlock)
 	if off != 0 {
-		t.space.setKind(off, kindChain)
-		t.space.trim(off, chainBlock)
-		t.chainBytes += int64(t.space.size(off))
+		t.space.SetKind(off, kindChain)
+		t.space.Trim(off, chainBlock)
+		t.chainBytes += int64(t.space.Size(off))
 	}
 	return off
 }
@@ -101,7 +103,7 @@ func (t *Table) unchain(first, b bucket, i int) {
 	if n == 1 && before != nil {
 		off := before.slot(slots - 1).offset()
 		before.setSlot(slots-1, last.slot(0))
-		t.chainBytes -= int64(t.space.size(off))
-		t.space.give(off)
+		t.chainBytes -= int64(t.space.Size(off))
+		t.space.Give(off)
 	}
 }

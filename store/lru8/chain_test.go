@@ -73,7 +73,7 @@ func TestStoreFill(t *testing.T) {
 	} {
 		r := open(t, store.Store, 1<<20)
 		n := r.fillUp(0, c.size)
-		fill := 1 - float64(r.space.free)/float64(r.space.end-r.space.first)
+		fill := 1 - float64(r.space.Free())/float64(r.space.End()-r.space.First())
 		t.Logf("values of %d bytes: %d items until the first refusal, item memory %.1f %% full, %d bytes in overflow buckets",
 			c.size, n, 100*fill, r.chainBytes)
 		if fill < c.fill {

@@ -1,26 +1,28 @@
 package lru8
 
 import (
+	"errors"
 	"fmt"
 
+	"github.com/remora-kv/remora/internal/extent"
 	"github.com/remora-kv/remora/store"
 )
 
 // census is what Check has counted.
 type census struct {
-	items, chains, frees  int
-	keyBytes, valueBytes  int64
-	mortal                int64
-	freeBytes, chainBytes uint64
-	slots, links, listed  int
+	items, chains        int
+	keyBytes, valueBytes int64
+	mortal               int64
+	chainBytes           uint64
+	slots, links         int
 }
 
-// Check reads all blocks, then the index, then the lists of free blocks, and
-// compares what it counted. Every item has looked for its own slot by then, so
-// that as many slots as items means that no slot leads elsewhere.
+// Check reads all blocks and the lists of free ones, then the index, and compares what it
+// counted. Every item has looked for its own slot by then, so that as many slots as items
+// means that no slot leads elsewhere.
 func (t *Table) Check() error {
 	var c census
-	for _, check := range []func(*census) error{t.checkBlocks, t.checkIndex, t.checkLists, t.checkCounts} {
+	for _, check := range []func(*census) error{t.checkSpace, t.checkIndex, t.checkCounts} {
 		if err := check(&c); err != nil {
 			return err
 		}
@@ -32,51 +34,30 @@ func corrupt(format string, args ...any) error {
 	return fmt.Errorf("lru8: %w: %s", store.ErrCorrupt, fmt.Sprintf(format, args...))
 }
 
-// checkBlocks walks from block to block (L4, L6).
-func (t *Table) checkBlocks(c *census) error {
-	s := &t.space
-	off, prevSize, prevKind, handFound := s.first, uint64(0), kindNone, s.hand == s.end
-	for off < s.end {
-		h := s.head(off)
-		if h.size() < minBlock || h.size() > s.end-off || h.prevSize() != prevSize {
-			return corrupt("block at %d: head %#x, in %d bytes behind a block of %d", off, uint64(h), s.end-off, prevSize)
-		}
-		if err := t.checkBlock(c, off, h, prevKind == kindFree && h.size()+prevSize <= maxJoin); err != nil {
-			return err
-		}
-		handFound = handFound || off == s.hand
-		off, prevSize, prevKind = off+h.size(), h.size(), h.kind()
+// checkSpace goes from block to block (L6).
+func (t *Table) checkSpace(c *census) error {
+	err := t.space.Check(func(off uint64, k extent.Kind) error { return t.checkBlock(c, off, k) })
+	if err == nil || errors.Is(err, store.ErrCorrupt) {
+		return err
 	}
-	if h := s.head(s.end); h != newHead(kindEnd, 0, prevSize) {
-		return corrupt("end at %d: head %#x", s.end, uint64(h))
-	}
-	if !handFound {
-		return corrupt("the hand at %d is at no block", s.hand)
-	}
-	return nil
+	return corrupt("%v", err)
 }
 
-func (t *Table) checkBlock(c *census, off uint64, h head, behindFree bool) error {
-	switch h.kind() {
-	case kindFree:
-		if behindFree {
-			return corrupt("free blocks before and at %d", off)
-		}
-		c.frees++
-		c.freeBytes += h.size()
-		return nil
+func (t *Table) checkBlock(c *census, off uint64, k extent.Kind) error {
+	size := t.space.Size(off)
+	switch k {
+	case kindItem:
+		return t.checkItem(c, off, size)
 	case kindChain:
-		if t.caches() || h.size()-chainBlock >= minBlock {
-			return corrupt("overflow bucket at %d of %d bytes", off, h.size())
+		if t.caches() || size-chainBlock >= extent.MinBlock {
+			return corrupt("overflow bucket at %d of %d bytes", off, size)
 		}
 		c.chains++
-		c.chainBytes += h.size()
+		c.chainBytes += size
 		return nil
-	case kindItem:
-		return t.checkItem(c, off, h.size())
-	case kindNone, kindEnd:
+	default:
+		return corrupt("block at %d is of no kind that is known", off)
 	}
-	return corrupt("block at %d is of no kind", off)
 }
 
 // checkItem reads an item, and looks for its slot.
@@ -84,10 +65,10 @@ func (t *Table) checkItem(c *census, off, size uint64) error {
 	if size < atKey {
 		return corrupt("item at %d has %d bytes", off, size)
 	}
-	need := roundUp(atKey + t.keySize(off) + t.valueSize(off))
+	need := extent.RoundUp(atKey + t.keySize(off) + t.valueSize(off))
 	sums := t.word(off + atHeadSum)
 	switch {
-	case need > size || size-need >= minBlock:
+	case need > size || size-need >= extent.MinBlock:
 		return corrupt("item at %d of %d bytes has a block of %d", off, need, size)
 	case uint32(sums) != t.headSum(off) || uint32(sums>>32) != t.bodySum(off):
 		return corrupt("item at %d, key %.20q: the checksums do not fit", off, t.keyOf(off))
@@ -142,9 +123,9 @@ func (t *Table) eachSlot(i uint64, visit func(w slot) error) error {
 				return corrupt("bucket %d has a gap", i)
 			case w == 0:
 				continue
-			case w.offset() < t.space.first || w.offset() >= t.space.end:
+			case w.offset() < t.space.First() || w.offset() >= t.space.End():
 				return corrupt("bucket %d: slot %#x leads out of the memory", i, uint64(w))
-			case w.isLink() && (t.caches() || j != slots-1 || w.tag() != 0 || w.isUsed() || depth == maxChain || t.space.head(w.offset()).kind() != kindChain):
+			case w.isLink() && (t.caches() || j != slots-1 || w.tag() != 0 || w.isUsed() || depth == maxChain || t.space.Kind(w.offset()) != kindChain):
 				return corrupt("bucket %d: slot %#x is no link", i, uint64(w))
 			}
 			if err := visit(w); err != nil {
@@ -162,30 +143,6 @@ func (t *Table) eachSlot(i uint64, visit func(w slot) error) error {
 	}
 }
 
-// checkLists walks the lists of free blocks.
-func (t *Table) checkLists(c *census) error {
-	s := &t.space
-	for bin, off := range s.heads {
-		if (off != 0) != (s.full[bin/64]>>(bin%64)&1 != 0) {
-			return corrupt("bin %d is marked wrongly", bin)
-		}
-		for prev := uint64(0); off != 0; off = s.link(off, nextLink) {
-			if off < s.first || off >= s.end || off%unit != 0 {
-				return corrupt("bin %d leads to %d", bin, off)
-			}
-			h := s.head(off)
-			if h.kind() != kindFree || binOf(h.size()) != bin || s.link(off, prevLink) != prev {
-				return corrupt("bin %d leads to %d, head %#x", bin, off, uint64(h))
-			}
-			if c.listed++; c.listed > c.frees {
-				return corrupt("more free blocks are listed than the %d there are", c.frees)
-			}
-			prev = off
-		}
-	}
-	return nil
-}
-
 // checkCounts compares what the other checks counted with each other and with
 // the table's own numbers.
 func (t *Table) checkCounts(c *census) error {
@@ -195,8 +152,6 @@ func (t *Table) checkCounts(c *census) error {
 		return corrupt("%d items, %d slots; Stats has %d", c.items, c.slots, st.Items)
 	case c.links != c.chains || int64(c.chainBytes) != t.chainBytes:
 		return corrupt("%d overflow buckets of %d bytes, %d links; the table has %d bytes", c.chains, c.chainBytes, c.links, t.chainBytes)
-	case c.listed != c.frees || c.freeBytes != t.space.free:
-		return corrupt("%d free blocks of %d bytes, %d listed; the table has %d bytes", c.frees, c.freeBytes, c.listed, t.space.free)
 	case c.mortal != t.mortal:
 		return corrupt("%d items will expire; the table has %d", c.mortal, t.mortal)
 	case c.keyBytes != st.KeyBytes || c.valueBytes != st.ValueBytes:

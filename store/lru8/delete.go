@@ -12,7 +12,7 @@ func (t *Table) Delete(k store.Key, c store.Condition, now int64) error {
 		return store.ErrNotFound
 	}
 	t.unlink(p)
-	t.space.give(p.off)
+	t.space.Give(p.off)
 	t.stats.Deletes++
 	return nil
 }

@@ -8,8 +8,8 @@
 // it was used. The low 32 bits of a hash choose the bucket, the 22 bits above
 // them are the tag, the highest bits are left alone.
 //
-// Items are in item memory, which is cut into blocks: an item, an overflow
-// bucket (Store mode), or free. Free blocks are in lists by length (bins).
+// Items are in item memory, which package extent cuts into blocks: an item, an
+// overflow bucket (Store mode), or free.
 //
 // # Layout
 //
@@ -42,11 +42,6 @@
 //	| expires         | hash     | flags    | value length| key   |value|  item
 //	+-----------------+----------+----------+-------------+-------+-----+
 //
-//	+------+----------+---------------------+---------------------+-----+
-//	|length| length of| next of the bin     | previous of the bin |  -  |  free
-//	|, kind| the block| or 0                | or 0                |     |
-//	+------+----------+---------------------+---------------------+-----+
-//
 //	+------+----------+-------------------------------------------+-----+
 //	|length| length of| a bucket of 8 slots                       |  -  |  overflow
 //	|, kind| the block|                                           |     |
@@ -64,11 +59,10 @@
 //	L3  In Store mode the last slot of a full bucket may be a link to an overflow
 //	    bucket, which holds at least two items or an item and a link. There are
 //	    at most 8 overflow buckets behind a bucket.
-//	L4  Blocks follow each other without a gap, and each knows the length of the
-//	    one before it. Two free blocks are not neighbours, unless together they
-//	    were longer than 2 GiB.
+//	L4  Item memory is divided by package extent, and what holds of its blocks, lists
+//	    and hand holds here.
 //	L5  To free a block writes into the first 24 bytes of it and its neighbours
-//	    only, where no key or value is. What a view shows stays readable until
+//	    only (X2 of extent), where no key or value is. What a view shows stays readable until
 //	    memory is written on purpose: an item, a moved item, or the head of a
 //	    block that is cut off (trim). So a Put frees what it must, copies key and
 //	    value, and cuts blocks last; and it does not move items if its key or

@@ -18,7 +18,7 @@ func (t *Table) vacate(b bucket, now int64) bool {
 		return false
 	}
 	t.evict(place{b, slots - 1, last.offset()}, now)
-	t.space.give(last.offset())
+	t.space.Give(last.offset())
 	return true
 }
 
@@ -51,8 +51,8 @@ func (t *Table) evictFor(need uint64, now int64, move bool) uint64 {
 		}
 		off := b.slot(last).offset()
 		t.evict(place{b, last, off}, now)
-		if off = t.space.give(off); t.space.size(off) >= need {
-			t.space.claim(off)
+		if off = t.space.Give(off); t.space.Size(off) >= need {
+			t.space.Claim(off)
 			return off
 		}
 		if evicted++; evicted == victims {
@@ -78,15 +78,15 @@ func (t *Table) spare(b bucket, i int) bool {
 func (t *Table) passUsed() {
 	s := &t.space
 	for range spares {
-		if s.hand == s.end {
-			s.hand = s.first
+		if s.Hand() == s.End() {
+			s.SetHand(s.First())
 		}
-		if s.head(s.hand).kind() != kindItem {
+		if s.Kind(s.Hand()) != kindItem {
 			return
 		}
-		if p := t.locate(s.hand); !t.spare(p.b, p.i) {
+		if p := t.locate(s.Hand()); !t.spare(p.b, p.i) {
 			return
 		}
-		s.hand = s.next(s.hand)
+		s.SetHand(s.Next(s.Hand()))
 	}
 }

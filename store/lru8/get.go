@@ -45,8 +45,8 @@ func (t *Table) Touch(k store.Key, expires, now int64) error {
 func (t *Table) Each(now int64, visit func(k store.Key, item store.Item) bool) {
 	s := &t.space
 	var item store.Item
-	for off := s.first; off < s.end; off = s.next(off) {
-		if s.head(off).kind() != kindItem || t.expired(off, now) {
+	for off := s.First(); off < s.End(); off = s.Next(off) {
+		if s.Kind(off) != kindItem || t.expired(off, now) {
 			continue
 		}
 		t.show(off, &item)

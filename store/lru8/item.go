@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"hash/crc32"
 
+	"github.com/remora-kv/remora/internal/extent"
 	"github.com/remora-kv/remora/store"
 )
 
@@ -24,10 +25,10 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // blockSize returns the length of the block of an item.
 func blockSize(keySize, valueSize int) uint64 {
-	return roundUp(atKey + uint64(keySize) + uint64(valueSize))
+	return extent.RoundUp(atKey + uint64(keySize) + uint64(valueSize))
 }
 
-func (t *Table) word(off uint64) uint64 { return binary.LittleEndian.Uint64(t.space.mem[off:]) }
+func (t *Table) word(off uint64) uint64 { return binary.LittleEndian.Uint64(t.items[off:]) }
 
 func (t *Table) keySize(off uint64) uint64   { return t.word(off+atVersion) >> 48 }
 func (t *Table) version(off uint64) uint64   { return t.word(off+atVersion) & store.MaxVersion }
@@ -44,14 +45,14 @@ func (t *Table) expired(off uint64, now int64) bool {
 // keyOf is a view of the key.
 func (t *Table) keyOf(off uint64) []byte {
 	from, to := off+atKey, off+atKey+t.keySize(off)
-	return t.space.mem[from:to:to]
+	return t.items[from:to:to]
 }
 
 // valueOf is a view of the value.
 func (t *Table) valueOf(off uint64) []byte {
 	from := off + atKey + t.keySize(off)
 	to := from + t.valueSize(off)
-	return t.space.mem[from:to:to]
+	return t.items[from:to:to]
 }
 
 // isKey says whether the item has this key.
@@ -70,12 +71,12 @@ func (t *Table) show(off uint64, item *store.Item) {
 // writeValue copies the value to where it will be. The source may be anywhere,
 // in the block itself too.
 func (t *Table) writeValue(off uint64, keySize int, value []byte) {
-	copy(t.space.mem[off+atKey+uint64(keySize):], value)
+	copy(t.items[off+atKey+uint64(keySize):], value)
 }
 
 // writeHeader completes an item whose key and value are in place.
 func (t *Table) writeHeader(off, hash uint64, keySize int, e store.Entry, version uint64) {
-	b := t.space.mem[off:]
+	b := t.items[off:]
 	binary.LittleEndian.PutUint64(b[atVersion:], version|uint64(keySize)<<48)
 	binary.LittleEndian.PutUint64(b[atExpires:], uint64(e.Expires))
 	binary.LittleEndian.PutUint64(b[atHash:], hash)
@@ -86,22 +87,22 @@ func (t *Table) writeHeader(off, hash uint64, keySize int, e store.Entry, versio
 
 // setExpires changes the time when an item expires.
 func (t *Table) setExpires(off uint64, expires int64) {
-	binary.LittleEndian.PutUint64(t.space.mem[off+atExpires:], uint64(expires))
+	binary.LittleEndian.PutUint64(t.items[off+atExpires:], uint64(expires))
 	t.seal(off)
 }
 
 // seal writes the checksum of the header.
 func (t *Table) seal(off uint64) {
-	binary.LittleEndian.PutUint32(t.space.mem[off+atHeadSum:], t.headSum(off))
+	binary.LittleEndian.PutUint32(t.items[off+atHeadSum:], t.headSum(off))
 }
 
 // headSum covers the rest of the header, the checksum of the body included.
 func (t *Table) headSum(off uint64) uint32 {
-	return crc32.Checksum(t.space.mem[off+atBodySum:off+atKey], castagnoli)
+	return crc32.Checksum(t.items[off+atBodySum:off+atKey], castagnoli)
 }
 
 // bodySum covers key and value.
 func (t *Table) bodySum(off uint64) uint32 {
 	from := off + atKey
-	return crc32.Checksum(t.space.mem[from:from+t.keySize(off)+t.valueSize(off)], castagnoli)
+	return crc32.Checksum(t.items[from:from+t.keySize(off)+t.valueSize(off)], castagnoli)
 }

@@ -24,7 +24,7 @@ func (t *Table) prefetchItem(hash uint64) {
 			return
 		}
 		if w.tag() == tag {
-			fence.ExpectRead(&t.space.mem[w.offset()])
+			fence.ExpectRead(&t.items[w.offset()])
 			return
 		}
 	}

@@ -17,11 +17,11 @@ func (t *Table) Put(k store.Key, e store.Entry, c store.Condition, now int64) (u
 	}
 	need := blockSize(len(k.Bytes), len(e.Value))
 	switch {
-	case need > t.space.largest() || t.last == store.MaxVersion:
+	case need > t.space.Largest() || t.last == store.MaxVersion:
 		return t.refuse()
 	case p.off == 0:
 		return t.insert(k, e, need, now, reclaimed)
-	case t.space.size(p.off) >= need:
+	case t.space.Size(p.off) >= need:
 		return t.rewrite(p, k, e, need)
 	}
 	return t.replace(p, k, e, need, now)
@@ -33,7 +33,7 @@ func (t *Table) rewrite(p place, k store.Key, e store.Entry, need uint64) (uint6
 	t.removed(p.off)
 	t.writeValue(p.off, len(k.Bytes), e.Value)
 	t.writeHeader(p.off, k.Hash, len(k.Bytes), e, t.last+1)
-	t.space.trim(p.off, need)
+	t.space.Trim(p.off, need)
 	t.written(p)
 	return t.commit(p.off)
 }
@@ -42,22 +42,22 @@ func (t *Table) rewrite(p place, k store.Key, e store.Entry, need uint64) (uint6
 // block becomes a part of.
 func (t *Table) replace(p place, k store.Key, e store.Entry, need uint64, now int64) (uint64, error) {
 	old := p.off
-	if off := t.space.take(need); off != 0 {
+	if off := t.space.Take(need); off != 0 {
 		t.fill(off, k, e, need, false)
 		t.removed(old)
-		t.space.give(old)
+		t.space.Give(old)
 		return t.reenter(p, off, k.Hash)
 	}
-	if t.space.around(old) >= need {
+	if t.space.Around(old) >= need {
 		t.removed(old)
-		off := t.space.give(old)
-		t.space.claim(off)
+		off := t.space.Give(old)
+		t.space.Claim(off)
 		t.fill(off, k, e, need, true)
 		return t.reenter(p, off, k.Hash)
 	}
 	if t.caches() {
 		t.unlink(p)
-		t.space.give(old)
+		t.space.Give(old)
 		return t.insert(k, e, need, now, true)
 	}
 	off := t.reclaim(need, now, t.mayMove(k, e))
@@ -67,7 +67,7 @@ func (t *Table) replace(p place, k store.Key, e store.Entry, need uint64, now in
 	t.fill(off, k, e, need, true)
 	p = t.find(k.Hash, t.keyOf(off)) // it may have been moved
 	t.removed(p.off)
-	t.space.give(p.off)
+	t.space.Give(p.off)
 	return t.reenter(p, off, k.Hash)
 }
 
@@ -91,7 +91,7 @@ func (t *Table) insert(k store.Key, e store.Entry, need uint64, now int64, freed
 	if t.caches() {
 		freed = t.vacate(t.bucketAt(t.bucketOf(k.Hash)), now) || freed
 	}
-	off := t.space.take(need)
+	off := t.space.Take(need)
 	if off == 0 {
 		freed = true
 		if off = t.makeRoom(need, now, t.mayMove(k, e)); off == 0 {
@@ -103,7 +103,7 @@ func (t *Table) insert(k store.Key, e store.Entry, need uint64, now int64, freed
 	if t.caches() {
 		t.bucketAt(t.bucketOf(k.Hash)).pushFront(w)
 	} else if !t.append(w, k.Hash, now) {
-		t.space.give(off)
+		t.space.Give(off)
 		return t.refuse()
 	}
 	return t.commit(off)
@@ -123,7 +123,7 @@ func (t *Table) makeRoom(need uint64, now int64, move bool) uint64 {
 // move to may be memory that was freed in this call and that a view still shows;
 // so not if the key or the value is a view.
 func (t *Table) mayMove(k store.Key, e store.Entry) bool {
-	return !within(t.space.mem, k.Bytes) && !within(t.space.mem, e.Value)
+	return !within(t.items, k.Bytes) && !within(t.items, e.Value)
 }
 
 // commit counts a Put of the item at off, whose version is the next.
@@ -156,8 +156,8 @@ func (t *Table) fill(off uint64, k store.Key, e store.Entry, need uint64, freed 
 	default:
 		t.fillLong(off, k, e)
 	}
-	t.space.trim(off, need)
-	t.space.moveHand(off, t.space.next(off))
+	t.space.Trim(off, need)
+	t.space.MoveHand(off, t.space.Next(off))
 }
 
 // fillLong copies a long key aside, to the stack: 64 KiB of it are not needed
@@ -173,6 +173,6 @@ func (t *Table) fillLong(off uint64, k store.Key, e store.Entry) {
 // write writes the value, which may overlap its own place, then the rest.
 func (t *Table) write(off uint64, k store.Key, e store.Entry) {
 	t.writeValue(off, len(k.Bytes), e.Value)
-	copy(t.space.mem[off+atKey:], k.Bytes)
+	copy(t.items[off+atKey:], k.Bytes)
 	t.writeHeader(off, k.Hash, len(k.Bytes), e, t.last+1)
 }

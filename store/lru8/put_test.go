@@ -18,7 +18,7 @@ func TestRewrite(t *testing.T) {
 		r := open(t, mode, 1<<20)
 		r.put(key(1), 1000)
 		r.put(key(2), 1000)
-		off, free := r.blockOf(key(1)), r.space.free
+		off, free := r.blockOf(key(1)), r.space.Free()
 		for _, n := range []int{999, 1000, 992, 500, 40, 0} {
 			r.put(key(1), n)
 			if r.blockOf(key(1)) != off {
@@ -26,7 +26,7 @@ func TestRewrite(t *testing.T) {
 			}
 			r.check()
 		}
-		if gained := r.space.free - free; gained != blockSize(16, 1000)-blockSize(16, 0) {
+		if gained := r.space.Free() - free; gained != blockSize(16, 1000)-blockSize(16, 0) {
 			t.Errorf("%d bytes are free after the value became empty", gained)
 		}
 	}
@@ -152,7 +152,7 @@ func TestViewOfExpired(t *testing.T) {
 func TestViewIsNotMovedOver(t *testing.T) {
 	r := open(t, store.Cache, 256<<10)
 	n := 0
-	for ; r.space.free >= 176; n++ {
+	for ; r.space.Free() >= 176; n++ {
 		r.put(key(n), 100)
 	}
 	for i := range n { // all are used

@@ -1,5 +1,7 @@
 package lru8
 
+import "github.com/remora-kv/remora/internal/extent"
+
 // What a store does before it refuses an item.
 const (
 	// expiryBlocks is how many blocks it looks at for items that have expired.
@@ -18,7 +20,7 @@ func (t *Table) reclaim(need uint64, now int64, move bool) uint64 {
 		return 0
 	}
 	for range sweeps {
-		if t.space.free < need {
+		if t.space.Free() < need {
 			return 0
 		}
 		if off := t.sweep(need, now, move); off != 0 {
@@ -36,20 +38,20 @@ func (t *Table) expire(need uint64, now int64) uint64 {
 		return 0
 	}
 	for range expiryBlocks {
-		if s.hand == s.end {
-			s.hand = s.first
+		if s.Hand() == s.End() {
+			s.SetHand(s.First())
 		}
-		off := s.hand
-		if s.head(off).kind() == kindItem && t.expired(off, now) {
+		off := s.Hand()
+		if s.Kind(off) == kindItem && t.expired(off, now) {
 			t.stats.Expired++
 			t.unlink(t.locate(off))
-			off = s.give(off)
+			off = s.Give(off)
 		}
-		if s.head(off).kind() == kindFree && s.size(off) >= need {
-			s.claim(off)
+		if s.Kind(off) == extent.Free && s.Size(off) >= need {
+			s.Claim(off)
 			return off
 		}
-		s.hand = s.next(off)
+		s.SetHand(s.Next(off))
 	}
 	return 0
 }

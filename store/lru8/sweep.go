@@ -1,5 +1,7 @@
 package lru8
 
+import "github.com/remora-kv/remora/internal/extent"
+
 // The sweep makes memory of one piece: blocks that follow each other become one,
 // from the hand on. A free block is just added. What is in the others must go: it
 // is moved to a free block elsewhere, or evicted.
@@ -12,41 +14,41 @@ package lru8
 // that. In a cache nothing has to stay, and it does not fail.
 func (t *Table) sweep(need uint64, now int64, move bool) uint64 {
 	s := &t.space
-	if s.end-s.hand < need {
-		s.hand = s.first
+	if s.End()-s.Hand() < need {
+		s.SetHand(s.First())
 	}
-	piece := s.hand
+	piece := s.Hand()
 	if !t.clear(piece, now, move) {
-		s.hand = s.next(piece)
+		s.SetHand(s.Next(piece))
 		return 0
 	}
-	for s.size(piece) < need {
-		next := s.next(piece)
-		if next == s.end {
-			s.hand = s.first
-			s.give(piece)
+	for s.Size(piece) < need {
+		next := s.Next(piece)
+		if next == s.End() {
+			s.SetHand(s.First())
+			s.Give(piece)
 			return 0
 		}
 		if !t.clear(next, now, move) {
-			s.hand = s.next(next)
-			s.give(piece)
+			s.SetHand(s.Next(next))
+			s.Give(piece)
 			return 0
 		}
-		s.absorb(piece, next)
+		s.Absorb(piece, next)
 	}
-	s.hand = piece
+	s.SetHand(piece)
 	return piece
 }
 
 // clear makes a block one in use that nothing leads to, and says whether it could.
 func (t *Table) clear(block uint64, now int64, move bool) bool {
-	switch t.space.head(block).kind() {
-	case kindFree:
-		t.space.claim(block)
+	switch t.space.Kind(block) {
+	case extent.Free:
+		t.space.Claim(block)
 		return true
 	case kindChain:
 		return move && t.moveChain(block)
-	case kindItem, kindNone, kindEnd:
+	default: // an item
 	}
 	p := t.locate(block)
 	switch {
@@ -66,13 +68,13 @@ func (t *Table) clear(block uint64, now int64, move bool) bool {
 // moveItem moves an item to another block, and says whether there was one. It is
 // not marked as used any more.
 func (t *Table) moveItem(p place) bool {
-	size := roundUp(atKey + t.keySize(p.off) + t.valueSize(p.off))
-	to := t.space.take(size)
+	size := extent.RoundUp(atKey + t.keySize(p.off) + t.valueSize(p.off))
+	to := t.space.Take(size)
 	if to == 0 {
 		return false
 	}
-	copy(t.space.mem[to+8:to+size], t.space.mem[p.off+8:])
-	t.space.trim(to, size)
+	copy(t.items[to+8:to+size], t.items[p.off+8:])
+	t.space.Trim(to, size)
 	p.b.setSlot(p.i, slotFor(to, t.hash(to)))
 	return true
 }
@@ -83,7 +85,7 @@ func (t *Table) moveChain(off uint64) bool {
 	if to == 0 {
 		return false
 	}
-	t.chainBytes -= int64(t.space.size(off))
+	t.chainBytes -= int64(t.space.Size(off))
 	b := t.chained(linkTo(to))
 	copy(b, t.chained(linkTo(off)))
 	before := t.bucketAt(t.bucketOf(t.hash(b.slot(0).offset())))
@@ -91,6 +93,6 @@ func (t *Table) moveChain(off uint64) bool {
 		before = t.chained(before.slot(slots - 1))
 	}
 	before.setSlot(slots-1, linkTo(to))
-	t.space.setKind(off, kindItem)
+	t.space.SetKind(off, kindItem)
 	return true
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/remora-kv/remora/internal/arena"
+	"github.com/remora-kv/remora/internal/extent"
 	"github.com/remora-kv/remora/store"
 )
 
@@ -14,8 +15,9 @@ type Table struct {
 	indexBlock *arena.Block
 	itemBlock  *arena.Block
 	index      []byte
+	items      []byte
 	buckets    uint64
-	space      space
+	space      extent.Space
 	last       uint64 // the last version that was given
 	turn       uint64 // the bucket that gives up its last item next
 	chainBytes int64  // in overflow buckets
@@ -52,8 +54,8 @@ func NewFor(cfg store.Config, itemBytes int) (*Table, error) {
 	}
 	t.indexBlock.HugePages()
 	t.itemBlock.HugePages()
-	t.index = t.indexBlock.Bytes()
-	t.space.init(t.itemBlock.Bytes())
+	t.index, t.items = t.indexBlock.Bytes(), t.itemBlock.Bytes()
+	t.space.Init(t.items)
 	return t, nil
 }
 
@@ -65,13 +67,13 @@ func (t *Table) Stats() store.Stats {
 	st := t.stats
 	st.Memory = t.cfg.Memory
 	st.IndexBytes = int64(t.buckets)*bucketSize + t.chainBytes
-	st.ItemBytes = int64(t.space.end-t.space.first-t.space.free) - t.chainBytes
+	st.ItemBytes = int64(t.space.End()-t.space.First()-t.space.Free()) - t.chainBytes
 	return st
 }
 
 // Close frees the memory.
 func (t *Table) Close() error {
-	t.index, t.space.mem = nil, nil
+	t.index, t.items = nil, nil
 	return errors.Join(t.indexBlock.Free(), t.itemBlock.Free())
 }
 
