@@ -9,19 +9,35 @@ type place struct {
 	off    uint64
 }
 
-// find looks for a key.
+// find looks for a key. If it is not at home, and none has spilled from there, it is
+// nowhere (C9).
 func (t *Table) find(hash uint64, key []byte) place {
 	tag := t.tagOf(hash)
+	home := t.homeOf(tag)
+	if off := t.holds(home, tag, key); off != 0 {
+		return place{home, off}
+	}
+	if t.word(home, 0)>>versionBits == 0 {
+		return place{}
+	}
 	c := t.choicesOf(tag)
-	for _, bucket := range c {
-		if t.word(bucket, 2)>>lengthBits != tag {
-			continue
-		}
-		if e := t.entryAt(bucket); !e.empty() && t.isKey(e.offset(), key) {
-			return place{bucket, e.offset()}
+	for _, bucket := range c[1:] {
+		if off := t.holds(bucket, tag, key); off != 0 {
+			return place{bucket, off}
 		}
 	}
 	return place{}
+}
+
+// holds returns where the item is if a bucket has this key, and 0 if not.
+func (t *Table) holds(bucket, tag uint64, key []byte) uint64 {
+	if t.word(bucket, 2)>>lengthBits != tag {
+		return 0
+	}
+	if e := t.entryAt(bucket); !e.empty() && t.isKey(e.offset(), key) {
+		return e.offset()
+	}
+	return 0
 }
 
 // live is find that does not return an item that has expired: it reclaims it.
