@@ -33,6 +33,9 @@ func eachSearch(t *testing.T, f func(t *testing.T, r *rig, path remora.Path, cfg
 func TestSameOutcomesOfSearches(t *testing.T) {
 	seed := rand.Uint64()
 	program := cachetest.Program(seed, scaled(160), 500)
+	for i := range program { // slots take no longer ones
+		program[i].Call.Key = program[i].Call.Key[:min(len(program[i].Call.Key), 100)]
+	}
 	asked, err := cachetest.Renumber(program, way{fabrics[0], "mica", "cache", remora.PathRFP, "session"}.run(t, program))
 	if err != nil {
 		t.Fatal(err)

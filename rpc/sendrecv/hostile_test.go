@@ -205,6 +205,35 @@ func TestFloodIsCutOff(t *testing.T) {
 	})
 }
 
+// A client that takes no replies stalls when the send queue is full of them (S7), and what
+// it sends beyond its window then ends it. Nobody waits for it meanwhile.
+func TestStalledClientIsCutOff(t *testing.T) {
+	eachFabric(t, func(t *testing.T, r *rig) {
+		var log logbook
+		s := r.serve(sendrecv.ServerConfig{Log: log.logger(), Patience: patience})
+		good := r.dial(sendrecv.ConnConfig{})
+		bad, err := r.dialRaw(sendrecv.AppendHello(nil, 0, rawWindow, 64), 1) // for ready
+		if err != nil {
+			t.Fatal(err)
+		}
+		for n := range uint32(8) {
+			bad.request(n+1, nil)
+		}
+		await(t, "the client to stall", func() bool { bad.poll(); return s.Stats().Stalls != 0 })
+		if got, err := call(good, procEcho, []byte("on")); err != nil || string(got) != "on" {
+			t.Errorf("another client: %q, %v", got, err)
+		}
+		for n := range uint32(4) {
+			bad.request(n+9, nil)
+		}
+		await(t, "the end of the client", func() bool { return bad.poll() })
+		await(t, "its place", func() bool { return s.Stats().Clients == 1 })
+		if st := s.Stats(); st.Cut != 1 || !log.says("more requests than its window of 2") {
+			t.Errorf("%+v\n%s", st, &log.buf)
+		}
+	})
+}
+
 // Greetings that are none are refused, and the reason travels.
 func TestBadGreetings(t *testing.T) {
 	good := sendrecv.AppendHello(nil, 0, 4, 64)
