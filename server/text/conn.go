@@ -36,6 +36,7 @@ type conn struct {
 	closing    bool // no command is taken any more
 	lingering  bool // all is said; what the client still sends is thrown away
 	queued     bool // in the loop's list of those to be looked at
+	stuck      bool // a box was full: there are commands that were not taken
 	out        []byte
 	sent       int   // of out
 	since      int64 // when the client took something last, or all was said; 0: it owes nothing
@@ -71,8 +72,15 @@ func (c *conn) paused(most int) bool {
 	return c.closing || c.num == window || c.num+c.backlog() != 0 && c.backlog()+c.gets*c.largest > most
 }
 
+// wants reports whether more is to be read: all commands that have come were taken, so
+// that what is left is a part of one.
+func (c *conn) wants(backlog int) bool {
+	return c.lingering || !c.stuck && !c.paused(backlog)
+}
+
 // take parses commands and posts them, until there are none, or there is no room.
 func (l *loop) take(c *conn) {
+	c.stuck = false
 	for !c.paused(l.cfg.Backlog) && c.skipped() {
 		input := c.in[c.at:c.end]
 		if len(input) < max(c.want, 1) {
@@ -92,6 +100,7 @@ func (l *loop) take(c *conn) {
 			c.closing = true
 		case !l.post(c, &r):
 			l.blocked = append(l.blocked, c)
+			c.stuck = true
 			return
 		}
 		c.at += n
@@ -197,7 +206,15 @@ func (c *conn) pop() {
 	c.num--
 }
 
-// room makes room for more input: for all of the next command once its length is known,
+// trim forgets what was written, once it is more than what was not.
+func (c *conn) trim() {
+	if c.sent > keepOut && c.sent > c.backlog() {
+		c.out = c.out[:copy(c.out, c.out[c.sent:])]
+		c.sent = 0
+	}
+}
+
+// room makes room for more input: for all of the next command, of which a part is there,
 // but no faster than it comes (D4).
 func (c *conn) room() {
 	if c.at == c.end {
@@ -211,7 +228,7 @@ func (c *conn) room() {
 	}
 	to := c.in
 	if c.end-c.at > len(c.in)/2 {
-		to = make([]byte, min(2*len(c.in), max(c.want, 2*inSize)))
+		to = make([]byte, min(2*len(c.in), max(c.want, MaxLine+2)))
 	}
 	c.end = copy(to, c.in[c.at:c.end])
 	c.at, c.in = 0, to

@@ -124,12 +124,12 @@ func (l *loop) serve(c *conn) {
 	c.answer()
 	if !l.stopping.Load() {
 		l.take(c)
-		if c.readable && (c.lingering || !c.paused(l.cfg.Backlog)) {
+		if c.readable && c.wants(l.cfg.Backlog) {
 			if !l.read(c) {
 				return
 			}
 			l.take(c)
-			if c.readable && (c.lingering || !c.paused(l.cfg.Backlog)) {
+			if c.readable && c.wants(l.cfg.Backlog) {
 				l.queue(c) // the others come first
 			}
 		}
@@ -190,6 +190,7 @@ func (l *loop) write(c *conn) {
 		}
 	}
 	if c.backlog() != 0 {
+		c.trim()
 		return
 	}
 	c.out, c.sent = c.out[:0], 0
