@@ -87,6 +87,8 @@ func (r *runner) servers() (out []string) {
 		row := &r.report.Rows[i]
 		var s string
 		switch {
+		case row.Path == PathText:
+			s = fmt.Sprintf("remora %s, asked by lines over %s; its event loop has no CPU of its own", row.ServerVersion, row.Fabric)
 		case !isOurs(row.Path):
 			s = fmt.Sprintf("%s %s over %s", row.Path, row.ServerVersion, row.Fabric)
 		case r.cfg.Server != "":
