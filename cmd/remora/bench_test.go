@@ -117,7 +117,7 @@ func TestBenchOfOthers(t *testing.T) {
 func TestMistakesInBenchGetExitCode2AndAdvice(t *testing.T) {
 	for _, tc := range []struct{ args, want string }{
 		{"bench now", `unknown command "now"`},
-		{"bench --path fax", "use rfp, reply, herd, sendrecv, pilaf, memcached, redis"},
+		{"bench --path fax", "use rfp, reply, herd, sendrecv, onesided, onesided-faa, pilaf, farm, farm-var, text, memcached, redis"},
 		{"bench --fabric ether", "loop, shm, tcp"},
 		{"bench --engine btree", "mica"},
 		{"bench --keys 0", "at least 1"},

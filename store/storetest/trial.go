@@ -87,7 +87,7 @@ func (t *trial) rescue() {
 // times scales the repetitions of a case that tries at random.
 func (t *trial) times(n int) int {
 	if raceBuild {
-		n = max(n/8, min(n, 2))
+		n = max(n/24, min(n, 2))
 	}
 	return n * t.opt.Iterations
 }
