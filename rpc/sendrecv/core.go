@@ -197,16 +197,20 @@ const (
 
 // Step looks at everything once, and reports whether there was work.
 func (c *Core) Step() bool {
-	if c.sweep++; c.sweep%tickEvery == 0 {
-		c.tick()
-	}
+	c.sweep++
 	seldom := c.sweep%lookEvery == 0 || c.dozing
 	worked := false
 	if seldom && c.attention.Load() {
 		c.attend()
 		worked = true
 	}
-	if c.live == 0 || c.quiet > quietSteps && !seldom {
+	if c.live == 0 {
+		return worked
+	}
+	if c.sweep%tickEvery == 0 {
+		c.tick()
+	}
+	if c.quiet > quietSteps && !seldom {
 		return worked
 	}
 	worked = c.completions() || worked
@@ -222,6 +226,7 @@ func (c *Core) Step() bool {
 // attend takes new sessions.
 func (c *Core) attend() {
 	c.attention.Store(false)
+	c.tick() // nobody may have looked for long
 	c.mu.Lock()
 	inbox := c.inbox
 	c.inbox = nil
