@@ -216,15 +216,20 @@ func TestStalledClientIsCutOff(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for n := range uint32(8) {
-			bad.request(n+1, nil)
-		}
-		await(t, "the client to stall", func() bool { bad.poll(); return s.Stats().Stalls != 0 })
+		sent := uint32(0)
+		await(t, "the client to stall", func() bool {
+			bad.poll()
+			if s.Stats().Calls == uint64(sent) {
+				sent++
+				bad.request(sent, nil)
+			}
+			return s.Stats().Stalls != 0
+		})
 		if got, err := call(good, procEcho, []byte("on")); err != nil || string(got) != "on" {
 			t.Errorf("another client: %q, %v", got, err)
 		}
-		for n := range uint32(4) {
-			bad.request(n+9, nil)
+		for n := range uint32(rawWindow) {
+			bad.request(sent+n+1, nil)
 		}
 		await(t, "the end of the client", func() bool { return bad.poll() })
 		await(t, "its place", func() bool { return s.Stats().Clients == 1 })
