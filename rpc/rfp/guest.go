@@ -7,7 +7,8 @@ import (
 )
 
 // Guest is another path that a core serves beside its own sessions, on the same
-// goroutine: so both reach what this core alone may touch. herd.Core is one.
+// goroutine: so both reach what this core alone may touch. herd.Core is one, and
+// sendrecv.Core.
 type Guest interface {
 	// Step looks at everything once, and reports whether there was work.
 	Step() bool
