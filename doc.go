@@ -51,6 +51,17 @@
 // A caller sees what it wrote, whatever way it took: a Client's operation has ended
 // before its caller begins the next, and a Session has its own order.
 //
+// # Links
+//
+// A client that was made WithLinks remembers where items are that it has got, if the
+// server allows that (Info.Links), and reads them there by one READ: the server's CPU
+// takes no part. What it has read counts only if key, version and checksum fit, so an
+// item that was changed, deleted or evicted since, or whose time is over, is asked for
+// as usual. GetLink and Chase are for programs that keep links themselves.
+//
+// On PathPilaf, PathFarm, PathFarmVar and PathOneSided clients find every item so, in a
+// server whose engine is made for that; changes travel as on PathReply.
+//
 // # Errors
 //
 // An operation that the server answered has an error that says why it did nothing:
