@@ -27,6 +27,8 @@ type serverTask struct {
 	URL    string
 	Engine string
 	Cores  int
+	Memory int64 // testMemory if it does not say
+	Links  bool
 }
 
 // serverReport is what it says when it is asked, beside what /proc tells.
@@ -73,8 +75,12 @@ func serverRole() error {
 	if err := json.Unmarshal([]byte(os.Args[1]), &task); err != nil {
 		return err
 	}
+	if task.Memory == 0 {
+		task.Memory = testMemory
+	}
 	s, err := server.Start(server.Config{
-		Listen: []string{task.URL}, Engine: task.Engine, Cores: task.Cores, Memory: testMemory, Providers: provider.New(),
+		Listen: []string{task.URL}, Engine: task.Engine, Cores: task.Cores, Memory: task.Memory, Links: task.Links,
+		Providers: provider.New(),
 	})
 	if err != nil {
 		return err
