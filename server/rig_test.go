@@ -39,7 +39,7 @@ func init() {
 func scaled(n int) int { return max(n/slowness, min(n, 4)) }
 
 var (
-	realEngines = []string{"mica", "lru8", "shared-lru"}
+	realEngines = []string{"mica", "lru8"}
 	modes       = map[string]store.Mode{"cache": store.Cache, "store": store.Store}
 )
 
