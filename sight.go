@@ -31,7 +31,7 @@ type sight struct {
 
 	message []byte // of the get that was reserved
 	link    store.Link
-	last    []byte  // a result without a value
+	result  []byte  // what came of the search that was taken last
 	begun   queries // searches without an outcome
 	seen    atomic.Uint64
 }
@@ -84,7 +84,7 @@ func (c *coreConn) dialSight(ctx context.Context, d *dialer, cfg *config, w *com
 	}
 	c.sight = &sight{
 		conn: conn, clock: d.clock, now: w.Now, since: asked, message: make([]byte, rpc.ProcSize+sightKey, rpc.ProcSize+sightKey+usesRoom),
-		last: make([]byte, 0, command.FoundSize),
+		result: make([]byte, 0, sightBuffer+command.FoundSize),
 	}
 	if !cfg.path.searches() {
 		c.sight.links = newLinkCache(cfg.links)
@@ -148,12 +148,13 @@ func (s *sight) next() (result []byte, ask, ok bool) {
 	switch {
 	case o == store.Found:
 		fence.Count(&s.seen, 1)
-		return command.AppendTrailer(item.Value, item.Version, uint64(ttl), item.Flags), false, true
+		s.result = append(s.result[:0], item.Value...)
+		return command.AppendTrailer(s.result, item.Version, uint64(ttl), item.Flags), false, true
 	case q.op == opChase:
-		return command.AppendStatus(s.last[:0], command.Changed), false, true
+		return command.AppendStatus(s.result[:0], command.Changed), false, true
 	case o == store.Missing:
 		fence.Count(&s.seen, 1)
-		return command.AppendStatus(s.last[:0], command.NotFound), false, true
+		return command.AppendStatus(s.result[:0], command.NotFound), false, true
 	}
 	return nil, true, true
 }

@@ -54,7 +54,7 @@ func (s *Server) openExports() error {
 	for i, sh := range s.shards {
 		e, ok := sh.part.(store.Exporter)
 		if !ok {
-			return fmt.Errorf("clients cannot have links to items of engine %s", s.cfg.Engine)
+			return fmt.Errorf("clients cannot have links to items of engine %s: use %s", s.cfg.Engine, DefaultEngine)
 		}
 		tables[i] = e.Export()
 		sh.linker, _ = sh.part.(store.Linker)

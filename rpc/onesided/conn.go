@@ -36,8 +36,6 @@ const (
 	defaultBuffer = 4096
 	maxWindow     = 1024
 	maxBuffer     = 1 << 26
-	// Slack is how many bytes there are behind what a search has read: see Conn.Next.
-	Slack = 64
 )
 
 func (c *ConnConfig) complete() error {
@@ -174,7 +172,7 @@ func (c *Conn) prepare() (err error) {
 		return fmt.Errorf("table %d wanted, there are %d: %w", c.cfg.Table, len(c.dir.tables), fabric.ErrInvalid)
 	}
 	c.table = &c.dir.tables[c.cfg.Table]
-	stride := padded(c.cfg.Buffer+Slack) + wordSize
+	stride := padded(c.cfg.Buffer) + wordSize
 	if c.local, err = c.domain.Alloc("onesided client", c.cfg.Window*stride, 0); err != nil {
 		return err
 	}

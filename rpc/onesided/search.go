@@ -196,7 +196,7 @@ func (c *Conn) completed(comp *fabric.Completion) {
 		c.end(s, store.Found)
 		return
 	}
-	want, outcome := s.finder.Look(c.local.Bytes()[s.at : s.at+s.want.Len : s.at+c.cfg.Buffer+Slack])
+	want, outcome := s.finder.Look(c.local.Bytes()[s.at : s.at+s.want.Len : s.at+s.want.Len])
 	switch {
 	case outcome == store.More:
 		c.read(s, want)
@@ -223,8 +223,7 @@ func (c *Conn) broken(comp *fabric.Completion) {
 func (c *Conn) ready() bool { return c.count != 0 && c.searches[c.first].state == over }
 
 // Next takes the outcome of the oldest search; false when there is none yet. The item of
-// one that found something is valid until the next Start, and the Slack bytes behind its
-// value are the caller's to write, if the engine returns the value with that capacity.
+// one that found something is valid until the next Start.
 func (c *Conn) Next() (item store.Item, o store.Outcome, ok bool) {
 	if !c.ready() {
 		return item, o, false

@@ -1,36 +1,14 @@
+//go:build !race
+
+// Cases are shorter in race builds, and notice less.
+
 package storetest
 
 import (
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/remora-kv/remora/store"
 )
-
-// toyEngine is the toy with a flaw.
-func toyEngine(flaw toyFlaw) Engine {
-	return Engine{
-		Name: "toy",
-		New:  func(cfg store.Config) (store.Partition, error) { return newToy(cfg, flaw) },
-		NewFinder: func(layout []byte) (store.Finder, error) {
-			f, err := newToyFinder(layout, flaw)
-			if err != nil {
-				return nil, err
-			}
-			return f, nil
-		},
-		MaxValue: 1000,
-	}
-}
-
-// TestToy runs the suite on toys without a flaw.
-func TestToy(t *testing.T) {
-	t.Run("stays", func(t *testing.T) { RunExport(t, toyEngine(toyFlaw{})) })
-	t.Run("moves", func(t *testing.T) { RunExport(t, toyEngine(toyFlaw{moves: true})) })
-}
-
-func FuzzToyFinder(f *testing.F) { FuzzFinder(f, toyEngine(toyFlaw{})) }
 
 // toyFlaws are toys that break one rule each, and the cases that must notice.
 var toyFlaws = []struct {
@@ -91,9 +69,6 @@ func provoke(t *testing.T, c *testCase, engine Engine) *recorder {
 
 // TestToyFlaws runs cases on toys with a flaw, and expects them to notice.
 func TestToyFlaws(t *testing.T) {
-	if raceBuild {
-		t.Skip("cases are shorter in race builds; what they notice was shown without")
-	}
 	all := exportCases()
 	noticed := map[string]bool{}
 	for _, f := range toyFlaws {
