@@ -32,7 +32,8 @@ type conn struct {
 	skipEnd    bool // and the end of the line behind it
 	readable   bool
 	writable   bool
-	ended      bool // the client sends no more
+	parted     bool // the client sends no more: there is an end to be read
+	ended      bool // and it was read
 	closing    bool // no command is taken any more
 	lingering  bool // all is said; what the client still sends is thrown away
 	queued     bool // in the loop's list of those to be looked at

@@ -237,6 +237,26 @@ func TestHalfClosed(t *testing.T) {
 	c.end()
 }
 
+// Nor does the end go unseen that came with the last bytes.
+func TestHalfClosedAtOnce(t *testing.T) {
+	r := open(t, 2, nil)
+	for range 200 {
+		c := r.dial()
+		c.send("GET k\r\n")
+		c.expect("NOT_FOUND\r\n")
+		c.send("GET k\r\n")
+		tcp, ok := c.Conn.(*net.TCPConn)
+		if !ok {
+			t.Fatal("not TCP")
+		}
+		if err := tcp.CloseWrite(); err != nil {
+			t.Fatal(err)
+		}
+		c.expect("NOT_FOUND\r\n")
+		c.end()
+	}
+}
+
 // Clients that vanish in the middle of things leave nothing behind, and their results
 // reach nobody else.
 func TestVanishingClients(t *testing.T) {

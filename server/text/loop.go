@@ -165,7 +165,7 @@ func (l *loop) read(c *conn) bool {
 		}
 	default:
 		c.end += n
-		c.readable = n == len(space)
+		c.readable = n == len(space) || c.parted // the end is told once, maybe before the last bytes were read
 	}
 	return true
 }
@@ -311,6 +311,7 @@ func (l *loop) event(e *unix.EpollEvent) {
 	if e.Events&(unix.EPOLLIN|unix.EPOLLRDHUP|unix.EPOLLHUP|unix.EPOLLERR) != 0 {
 		c.readable = true
 	}
+	c.parted = c.parted || e.Events&(unix.EPOLLRDHUP|unix.EPOLLHUP|unix.EPOLLERR) != 0
 	if e.Events&(unix.EPOLLOUT|unix.EPOLLHUP|unix.EPOLLERR) != 0 {
 		c.writable = true
 	}
