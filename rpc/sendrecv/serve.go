@@ -100,8 +100,10 @@ func (c *Core) announce() {
 	}
 	if n > 1 {
 		c.server.cfg.Expect(c.index, c.batch[:n])
-	} else {
-		c.due[0].known = 0
+		return
+	}
+	for _, s := range c.due { // those before it may be gone
+		s.known = 0
 	}
 }
 
