@@ -28,20 +28,61 @@ type Violation struct {
 	info porcupine.LinearizationInfo
 }
 
-// shown is how many operations of a violation are written out.
-const shown = 400
+// shown is how many operations of a violation are written out on either side of where
+// the longest order ends.
+const shown = 40
 
 // Error implements error.
 func (v *Violation) Error() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "key %s: %s", v.Key, v.Why)
-	for i := range v.Operations[:min(shown, len(v.Operations))] {
-		fmt.Fprintf(&b, "\n  %v", &v.Operations[i])
+	order := v.longest()
+	if from := len(order) - shown; from > 0 {
+		fmt.Fprintf(&b, "\n  (%d operations, in an order that explains them)", from)
+		order = order[from:]
 	}
-	if left := len(v.Operations) - shown; left > 0 {
-		fmt.Fprintf(&b, "\n  and %d more", left)
+	for _, o := range order {
+		fmt.Fprintf(&b, "\n  %v", o)
 	}
+	left := v.left()
+	fmt.Fprintf(&b, "\n  after which none of these %d can come next:", len(left))
+	for _, o := range left[:min(shown, len(left))] {
+		fmt.Fprintf(&b, "\n  %v", o)
+	}
+	fmt.Fprintf(&b, "\nkey %s: %s", v.Key, v.Why)
 	return b.String()
+}
+
+// longest returns operations in the longest order that was found to explain them.
+func (v *Violation) longest() []*Operation {
+	var order []*Operation
+	for _, partition := range v.info.PartialLinearizations() {
+		for _, part := range partition {
+			if len(part) <= len(order) {
+				continue
+			}
+			order = order[:0]
+			for _, i := range part {
+				order = append(order, &v.Operations[i])
+			}
+		}
+	}
+	return order
+}
+
+// left returns the operations that are not in the longest order, by their start.
+func (v *Violation) left() []*Operation {
+	done := map[*Operation]bool{}
+	for _, o := range v.longest() {
+		done[o] = true
+	}
+	var left []*Operation
+	for i := range v.Operations {
+		if o := &v.Operations[i]; !done[o] {
+			left = append(left, o)
+		}
+	}
+	return left
 }
 
 // Check returns a *Violation if a history is not linearizable, or if an operation
@@ -73,10 +114,11 @@ func Check(ops []Operation) error {
 // checkKey checks the history of one key.
 func checkKey(key string, part []Operation) *Violation {
 	history := make([]porcupine.Operation, len(part))
+	versions := told(part)
 	for i := range part {
 		o := &part[i]
 		history[i] = porcupine.Operation{
-			ClientId: o.Client, Input: &o.Call, Output: &o.Outcome, Call: o.Start, Return: o.End,
+			ClientId: o.Client, Input: placed(o, versions), Output: &o.Outcome, Call: o.Start, Return: o.End,
 		}
 	}
 	result, info := porcupine.CheckOperationsVerbose(model(), history, checkTime)

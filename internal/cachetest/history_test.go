@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
+	"math/rand/v2"
 	"strconv"
 	"strings"
 	"sync"
@@ -261,6 +263,56 @@ func TestViolationsTell(t *testing.T) {
 	for _, words := range []string{"key k", `set(k, "a") -> ok version 7`, "get(k) -> not found", "1..2"} {
 		if !strings.Contains(fmt.Sprint(err), words) {
 			t.Errorf("%q is not in: %v", words, err)
+		}
+	}
+}
+
+// wide returns a history of one key whose operations happen in an order, each in an
+// interval in which about so many others happen. Of some the outcome is not known.
+func wide(seed uint64, n, others int) []cachetest.Operation {
+	const step = 100
+	rng := rand.New(rand.NewPCG(seed, 0))
+	m, s := newMapCache(), cachetest.NewSource(seed, 0, cachetest.Keys(1))
+	var ops []cachetest.Operation
+	for i := range n {
+		c := s.Next()
+		o := m.do(&c)
+		s.Learn(&c, &o)
+		at := int64((i + others) * step)
+		op := cachetest.Operation{
+			Client: i, Call: c, Outcome: o,
+			Start: at - rng.Int64N(int64(others*step)), End: at + rng.Int64N(int64(others*step)),
+		}
+		if i%100 == 99 {
+			op.Outcome, op.End = cachetest.Outcome{Status: cachetest.Unknown}, math.MaxInt64
+		}
+		ops = append(ops, op)
+	}
+	return ops
+}
+
+// Clients on one key, each of which waits long for its answers.
+func TestManyClientsAreExplained(t *testing.T) {
+	for seed := range uint64(5) {
+		if err := cachetest.Check(wide(seed, 500, 8)); err != nil {
+			t.Errorf("seed %d: %v", seed, err)
+		}
+	}
+}
+
+// And so it is noticed soon where there is no order.
+func TestFlawsOfManyClientsAreNoticed(t *testing.T) {
+	for seed := range uint64(5) {
+		ops := wide(seed, 500, 8)
+		for i := len(ops) / 2; ; i++ {
+			if o := &ops[i]; o.Call.Kind == cachetest.Get && o.Outcome.Status == cachetest.OK {
+				o.Outcome.Value = "never stored"
+				break
+			}
+		}
+		var v *cachetest.Violation
+		if err := cachetest.Check(ops); !errors.As(err, &v) || !strings.Contains(v.Why, "no order of these") {
+			t.Errorf("seed %d: %v", seed, err)
 		}
 	}
 }

@@ -14,6 +14,7 @@ type entry struct {
 	value   string
 	version uint64 // 0: not known
 	last    uint64 // the largest version known to have been given to this key
+	told    int    // how many changes were told a version
 }
 
 // step answers whether a key in state e can answer a call with an outcome, and
@@ -128,9 +129,15 @@ func model() porcupine.Model {
 		Init: func() any { return entry{} },
 		Step: func(state, in, out any) (bool, any) {
 			e, _ := state.(entry)
-			c, _ := in.(*Call)
+			p, _ := in.(*place)
 			o, _ := out.(*Outcome)
-			next, ok := step(e, c, o)
+			if !p.fits(e.told) {
+				return false, e
+			}
+			next, ok := step(e, p.Call, o)
+			if p.counts {
+				next.told++
+			}
 			return ok, next
 		},
 		Equal: func(a, b any) bool { return a == b },
@@ -138,7 +145,10 @@ func model() porcupine.Model {
 			e, _ := state.(entry)
 			return maphash.Comparable(hashSeed, e)
 		},
-		DescribeOperation: func(in, out any) string { return fmt.Sprintf("%v -> %v", in, out) },
+		DescribeOperation: func(in, out any) string {
+			p, _ := in.(*place)
+			return fmt.Sprintf("%v -> %v", p.Call, out)
+		},
 		DescribeState:     func(state any) string { return fmt.Sprint(state) },
 	}
 }
