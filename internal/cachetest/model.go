@@ -149,6 +149,6 @@ func model() porcupine.Model {
 			p, _ := in.(*place)
 			return fmt.Sprintf("%v -> %v", p.Call, out)
 		},
-		DescribeState:     func(state any) string { return fmt.Sprint(state) },
+		DescribeState: func(state any) string { return fmt.Sprint(state) },
 	}
 }
