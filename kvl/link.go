@@ -1,0 +1,68 @@
+package kvl
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+)
+
+// Link says where a record is. The zero Link leads nowhere.
+type Link struct {
+	where  uint64 // offset / 8, area << areaShift
+	length uint32
+	stamp  uint32 // low bits of the generation
+}
+
+const (
+	// LinkSize is the length of a link in a record.
+	LinkSize = 16
+
+	areaShift = 40
+	// MaxAreas is how many areas an image can have, MaxArea how long one can be.
+	MaxAreas = 1 << 24
+	MaxArea  = 1 << 43
+)
+
+// ErrCorrupt says that bytes are not what they should be: not from a Builder, changed
+// since, or not those that a link promised.
+var ErrCorrupt = errors.New("kvl: corrupt")
+
+// NewLink returns the link to a record.
+func NewLink(area int, off int64, length int, generation uint64) Link {
+	return Link{where: uint64(area)<<areaShift | uint64(off)/8, length: uint32(length), stamp: uint32(generation)}
+}
+
+// IsZero reports whether a link leads nowhere.
+func (l Link) IsZero() bool { return l.length == 0 }
+
+// Area returns the number of the area.
+func (l Link) Area() int { return int(l.where >> areaShift) }
+
+// Offset returns where in the area the record begins.
+func (l Link) Offset() int64 { return int64(l.where&(1<<areaShift-1)) * 8 }
+
+// Len returns the length of the record.
+func (l Link) Len() int { return int(l.length) }
+
+// Of reports whether a link is of a generation, as far as its bits say. Parse is sure.
+func (l Link) Of(generation uint64) bool { return l.stamp == uint32(generation) }
+
+// Put writes the link into the first LinkSize bytes of b.
+func (l Link) Put(b []byte) {
+	binary.LittleEndian.PutUint64(b, l.where)
+	binary.LittleEndian.PutUint64(b[8:LinkSize], uint64(l.length)|uint64(l.stamp)<<32)
+}
+
+// ParseLink reads the first LinkSize bytes of b, which may be anything.
+func ParseLink(b []byte) Link {
+	w := binary.LittleEndian.Uint64(b[8:LinkSize])
+	return Link{where: binary.LittleEndian.Uint64(b), length: uint32(w), stamp: uint32(w >> 32)}
+}
+
+// String is for people.
+func (l Link) String() string {
+	if l.IsZero() {
+		return "nowhere"
+	}
+	return fmt.Sprintf("%d:%d+%d@%d", l.Area(), l.Offset(), l.Len(), l.stamp)
+}
