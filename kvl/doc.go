@@ -26,14 +26,16 @@
 //	    and the generation of the link.
 //	K2  Whatever the bytes are, decoding them ends, allocates nothing, and reads nothing
 //	    outside of them. What is wrong is ErrCorrupt, and is noticed by Parse: views of
-//	    an item that was parsed cannot fail.
+//	    an item that was parsed cannot fail. (An error is allocated, and so is a schema.)
 //	K3  Links that a Builder wrote lead to items of the same image, or nowhere. It says how
 //	    many led to keys that are not there (dangling), and which.
 //	K4  The bytes of an image do not depend on where its areas are: the same input, in the
 //	    same order, with the same generation, gives the same bytes.
-//	K5  A Builder uses memory for items where they will be read, 8 bytes and a part of the index for
-//	    each key, and what a link needs that leads to a key which has not come yet. It reads its
-//	    input once.
+//	K5  A Builder reads its input once. Until Seal it has each item once, in a form in which
+//	    a link is 4 bytes, each key once with 18 bytes beside it and at most 26 in a table, and
+//	    8 bytes for each link that came by Edge; Seal needs 8 more for these, and gives back
+//	    items while it writes them. All of it is memory of the arena, which Go's collector does
+//	    not see.
 //	K6  Attributes that a reader does not know are skipped. A reader of this format rejects
 //	    records of another one.
 //
@@ -67,14 +69,31 @@
 //	        8   link to the first chunk, 16
 //	        24  links in line
 //
-//	schema  | magic "KVLS" | format u8 | 0 u8 | names u16 | { length u8, name } ... |
-//	        Names of types and of attributes share their numbers; number 0 is "".
+//	schema  | magic "KVLS" | format u8: 1 | 0 u8 | names u16 | { length u8, name } ... |
+//	        Names of types and of attributes share their numbers; number 0 is "", which is not
+//	        written: the first name has number 1.
+//
+// The records of an area follow each other without a gap from its beginning to its end. The
+// chunks of an item come after it.
+//
+// # How an image is made
+//
+// A link has the place and the length of an item, which depend on all links by Edge that it
+// has, so nothing can be written before all is known. Items are staged with numbers of keys
+// in place of links (stage.go), and keys have notes with what is known about them (keys.go).
+// Seal brings the links by Edge into the order of items (order.go), walks over all to give
+// places (plan), and again to write (write.go); both see an item as gather.go puts it
+// together, so they agree.
 //
 // # Why not otherwise
 //
 // Attribute names could be in the items, as the paper has them. They would be a third of
 // the bytes of small items. A chunk could have no inline part before it: but most lists
 // are short, and then the links are there already when the item is.
+//
+// Items could be written where they will be read as they come, and their links be filled in
+// when their targets have come. But lists that grow by Edge, as those of a foreign key's other
+// side, would then have to be known before the items that have them.
 //
 // Links could be addresses. Then an image could not be served on two devices, nor be
 // compared byte by byte.

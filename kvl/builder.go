@@ -1,0 +1,217 @@
+package kvl
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+)
+
+// MaxKey is the length of the longest key.
+const MaxKey = math.MaxUint16
+
+var (
+	// ErrDuplicate says that two items have the same key; the error tells which.
+	ErrDuplicate = errors.New("kvl: duplicate key")
+	// ErrDangling says that links lead to keys that are not there, and that the Builder was
+	// told to Fail in this case. Stats tells which.
+	ErrDangling = errors.New("kvl: dangling links")
+	// ErrItem says that an item cannot be as it was given. It was left out; the Builder goes
+	// on.
+	ErrItem = errors.New("kvl: item refused")
+)
+
+// Builder makes an image. Items come one after the other, each by Begin, its attributes in
+// any order, and End; links name keys, whose items may come before or after. Links of a list
+// can also come one by one with Edge, at any time. Seal makes the image.
+//
+// Slices that are passed in are copied. A Builder is for one goroutine. Calls out of order
+// panic, and so do numbers that Name has not given.
+type Builder struct {
+	cfg    Config
+	schema *Schema
+	keys   keys
+	staged memory // items, as stage.go has them
+	edges  []edges
+	nEdges uint64
+	stats  Stats
+	draft  draft
+	err    error // why nothing goes on any more
+	closed bool
+}
+
+// NewBuilder returns a Builder that has no items.
+func NewBuilder(cfg Config) (*Builder, error) {
+	if err := cfg.complete(); err != nil {
+		return nil, err
+	}
+	b := &Builder{cfg: cfg, schema: newSchema(), staged: memory{arena: cfg.Arena, purpose: "kvl builder items"}}
+	b.keys.init(cfg.Arena, newHasher())
+	return b, nil
+}
+
+// Name returns the number of a name of a type or an attribute: a new one for a new name,
+// from 1 on. The name "" has number 0.
+func (b *Builder) Name(name string) (uint16, error) { return b.schema.add(name) }
+
+// Begin begins an item. A key of no bytes, or more than MaxKey, is refused by End.
+func (b *Builder) Begin(typ uint16, key []byte) {
+	b.mustBeOpen()
+	if b.draft.begun {
+		panic("kvl: Begin of an item before the End of the last one")
+	}
+	b.mustKnow(typ)
+	b.draft.begin(typ, key)
+}
+
+// Bytes adds an attribute that is bytes.
+func (b *Builder) Bytes(name uint16, value []byte) { b.drafting(name).bytes(name, value) }
+
+// Link adds an attribute that is a link to the item with a key. A key of no bytes is
+// nowhere.
+func (b *Builder) Link(name uint16, key []byte) { b.drafting(name).link(name, key) }
+
+// List adds an attribute that is a list of links, which has those that Add gives it until
+// the next attribute or End. A list can stay empty.
+func (b *Builder) List(name uint16) { b.drafting(name).list(name) }
+
+// Add adds a link to the list that was begun last. A key of no bytes adds nothing.
+func (b *Builder) Add(key []byte) {
+	d := b.drafting(0)
+	if len(d.attrs) == 0 || d.attrs[len(d.attrs)-1].kind != KindList {
+		panic("kvl: Add without a List before it")
+	}
+	if len(key) > 0 {
+		d.add(key)
+	}
+}
+
+// End ends the item. If it cannot be as it was given, because of its key, its length or two
+// attributes of one name, it is left out and the error is an ErrItem. All other errors are
+// the Builder's and stay: a key that has come twice is ErrDuplicate of this End, a later
+// one, or Seal.
+func (b *Builder) End() error {
+	d := b.drafting(0)
+	d.begun = false
+	if b.err != nil {
+		return b.err
+	}
+	if err := d.check(b.schema); err != nil {
+		return err
+	}
+	if err := b.stage(); err != nil {
+		return b.fail(err)
+	}
+	b.stats.Items++
+	b.stats.Links += int64(d.links)
+	return b.err
+}
+
+// Edge adds a link to a list of an item, which may come before or after this, even if it is
+// being drafted. Links of a list are in the order of calls, behind those that the item has
+// by Add; an item needs no List for this. If name is an attribute of the item that is not a
+// list, Seal fails. A key of no bytes, as of NULL, adds nothing.
+func (b *Builder) Edge(from []byte, name uint16, to []byte) {
+	b.mustBeOpen()
+	b.mustKnow(name)
+	switch {
+	case len(from) == 0 || len(to) == 0 || b.err != nil:
+		return
+	case len(from) > MaxKey || len(to) > MaxKey:
+		_ = b.fail(fmt.Errorf("kvl: a key of %d bytes in a link %s, at most %d are possible",
+			max(len(from), len(to)), b.schema.Name(name), MaxKey))
+		return
+	case b.nEdges == math.MaxUint32:
+		_ = b.fail(fmt.Errorf("kvl: more than %d links were added by Edge", uint32(math.MaxUint32)))
+		return
+	}
+	place, err := b.edgesOf(name).extend()
+	if err != nil {
+		_ = b.fail(err)
+		return
+	}
+	b.nEdges++
+	b.stats.Links++
+	b.ask(from, place[:4], askSource)
+	b.ask(to, place[4:8], askTarget)
+}
+
+// Stats returns what the Builder was given so far, or, after Seal, what it made of it and
+// what dangled, also if Seal has failed because of that.
+func (b *Builder) Stats() Stats {
+	s := b.stats
+	s.Dangled = slices.Clone(s.Dangled)
+	return s
+}
+
+// Close gives back the Builder's memory. What Seal has returned is not part of that. More
+// than one Close is as good as one.
+func (b *Builder) Close() {
+	b.closed = true
+	b.keys.free()
+	b.staged.free()
+	for i := range b.edges {
+		b.edges[i].free()
+	}
+}
+
+// fail remembers what ended the work.
+func (b *Builder) fail(err error) error {
+	if b.err == nil {
+		b.err = err
+	}
+	return b.err
+}
+
+// ask has the number of a key written to a place, later.
+func (b *Builder) ask(key, place []byte, what ask) {
+	if b.err != nil || !b.keys.ask(key, place, what) {
+		return
+	}
+	if err := b.keys.answer(); err != nil {
+		_ = b.fail(err)
+	}
+}
+
+// edgesOf returns the links of a name.
+func (b *Builder) edgesOf(name uint16) *edges {
+	for int(name) >= len(b.edges) {
+		b.edges = append(b.edges, edges{memory{arena: b.cfg.Arena, purpose: "kvl builder edges"}})
+	}
+	return &b.edges[name]
+}
+
+func (b *Builder) drafting(name uint16) *draft {
+	b.mustBeOpen()
+	if !b.draft.begun {
+		panic("kvl: a part of an item without its Begin")
+	}
+	b.mustKnow(name)
+	return &b.draft
+}
+
+func (b *Builder) mustBeOpen() {
+	if b.closed {
+		panic("kvl: use of a Builder that is sealed or closed")
+	}
+}
+
+func (b *Builder) mustKnow(name uint16) {
+	if int(name) >= b.schema.Len() {
+		panic(fmt.Sprintf("kvl: name %d, there are %d", name, b.schema.Len()))
+	}
+}
+
+// edges are the links of one name that came by Edge: | from u32 | to u32 | each, by the
+// numbers of their keys, in the order in which they came.
+type edges struct{ memory }
+
+const edgeSize = 8
+
+func (e *edges) extend() ([]byte, error) { return e.alloc(edgeSize) }
+
+// edge reads one.
+func edge(b []byte) (from, to uint32) {
+	return binary.LittleEndian.Uint32(b), binary.LittleEndian.Uint32(b[4:])
+}

@@ -1,0 +1,97 @@
+package kvl
+
+import (
+	"cmp"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"slices"
+)
+
+// draft is the item that is being given: its attributes in the order in which they came.
+type draft struct {
+	begun bool
+	typ   uint16
+	key   []byte
+	attrs []drafted
+	text  []byte // values, and keys of links each behind its length
+	links int    // that lead somewhere
+	long  int    // the length of a key that is too long
+}
+
+// drafted is an attribute of a draft.
+type drafted struct {
+	name       uint16
+	kind       Kind
+	begin, end int // in text
+	links      int
+}
+
+const (
+	keyLenSize = 2
+	maxText    = MaxRecord / 2 // the rest is for what is not counted here
+	maxAttrs   = math.MaxUint16
+)
+
+func (d *draft) begin(typ uint16, key []byte) {
+	d.begun, d.typ, d.links, d.long = true, typ, 0, 0
+	d.key, d.attrs, d.text = append(d.key[:0], key...), d.attrs[:0], d.text[:0]
+}
+
+func (d *draft) attr(name uint16, kind Kind) *drafted {
+	d.attrs = append(d.attrs, drafted{name: name, kind: kind, begin: len(d.text), end: len(d.text)})
+	return &d.attrs[len(d.attrs)-1]
+}
+
+func (d *draft) bytes(name uint16, value []byte) {
+	a := d.attr(name, KindBytes)
+	d.text = append(d.text, value...)
+	a.end = len(d.text)
+}
+
+func (d *draft) link(name uint16, key []byte) {
+	d.attr(name, KindLink)
+	if len(key) > 0 {
+		d.add(key)
+	}
+}
+
+func (d *draft) list(name uint16) { d.attr(name, KindList) }
+
+// add adds a link to the last attribute.
+func (d *draft) add(key []byte) {
+	if len(key) > MaxKey {
+		d.long = len(key)
+		return
+	}
+	d.text = binary.LittleEndian.AppendUint16(d.text, uint16(len(key)))
+	d.text = append(d.text, key...)
+	a := &d.attrs[len(d.attrs)-1]
+	a.end = len(d.text)
+	a.links++
+	d.links++
+}
+
+// check sorts the attributes and says why the item cannot be.
+func (d *draft) check(schema *Schema) error {
+	switch {
+	case len(d.key) == 0 || len(d.key) > MaxKey:
+		return fmt.Errorf("%w: a key of type %q has %d bytes, must have 1 to %d: %.40q",
+			ErrItem, schema.Name(d.typ), len(d.key), MaxKey, d.key)
+	case d.long > 0:
+		return fmt.Errorf("%w: %q has a link to a key of %d bytes, at most %d are possible", ErrItem, d.key, d.long, MaxKey)
+	case len(d.text) > maxText || len(d.attrs) > maxAttrs:
+		return fmt.Errorf("%w: %q has %d bytes and %d attributes, at most %d and %d are possible",
+			ErrItem, d.key, len(d.text), len(d.attrs), maxText, maxAttrs)
+	}
+	byName := func(x, y drafted) int { return cmp.Compare(x.name, y.name) }
+	if !slices.IsSortedFunc(d.attrs, byName) {
+		slices.SortStableFunc(d.attrs, byName)
+	}
+	for i := 1; i < len(d.attrs); i++ {
+		if d.attrs[i].name == d.attrs[i-1].name {
+			return fmt.Errorf("%w: %q has attribute %q twice", ErrItem, d.key, schema.Name(d.attrs[i].name))
+		}
+	}
+	return nil
+}

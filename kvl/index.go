@@ -1,0 +1,157 @@
+package kvl
+
+import (
+	"bytes"
+	"encoding/binary"
+	"math/bits"
+
+	"github.com/remora-kv/remora/internal/arena"
+)
+
+// index finds items by their keys: a cuckoo table of two buckets for each key, each of
+// eight entries, a cache line. An entry is | tag 16 | place 48 |; the key is compared with
+// that of the record. An entry moves without its hash: the other bucket follows from the
+// bucket and the tag.
+//
+// What finds no place stays in overflow, which is empty unless hashes are not what they
+// should be.
+type index struct {
+	hasher   hasher
+	block    *arena.Block
+	entries  []byte
+	buckets  uint64
+	areaBits uint // a place is area << areaBits | offset / 8
+	overflow []uint64
+	victim   int // which entry of a full bucket moves next
+}
+
+const (
+	bucketEntries = 8
+	bucketSize    = 8 * bucketEntries
+	placeBits     = 48
+	maxMoves      = 500
+
+	// An index is filled to 6.8 of 8 entries.
+	fillNumerator, fillDenominator = 68, 10
+)
+
+// placeBitsOf is how many bits offsets have in areas of a length. Longer areas have but one
+// item, at 0.
+func placeBitsOf(areaSize int) uint { return uint(bits.Len64(uint64(areaSize) / 8)) }
+
+func newIndex(a *arena.Arena, h hasher, items int64, areaSize int) (index, error) {
+	x := index{hasher: h, areaBits: placeBitsOf(areaSize)}
+	x.buckets = uint64(items)*fillDenominator/fillNumerator + 1
+	var err error
+	if x.block, err = a.Alloc("kvl index", int(x.buckets)*bucketSize); err != nil {
+		return index{}, err
+	}
+	x.block.HugePages()
+	x.entries = x.block.Bytes()
+	return x, nil
+}
+
+func (x *index) free() error {
+	if x.block == nil {
+		return nil
+	}
+	b := x.block
+	x.block, x.entries, x.overflow = nil, nil, nil
+	return b.Free()
+}
+
+// home returns the first bucket of a hash, and its tag, which is not 0.
+func (x *index) home(hash uint64) (bucket, tag uint64) {
+	bucket = (hash >> 32) * x.buckets >> 32
+	return bucket, max(hash&0xffff, 1)
+}
+
+// other returns the other bucket of an entry: that of the other is this one again.
+func (x *index) other(bucket, tag uint64) uint64 {
+	sum := (tag * 0x9e3779b97f4a7c15 >> 32) * x.buckets >> 32
+	if sum < bucket {
+		sum += x.buckets
+	}
+	return sum - bucket
+}
+
+func (x *index) bucket(i uint64) []byte { return x.entries[i*bucketSize : (i+1)*bucketSize] }
+
+// put adds an entry to a bucket that has room.
+func put(bucket []byte, e uint64) bool {
+	for at := 0; at < bucketSize; at += 8 {
+		if binary.LittleEndian.Uint64(bucket[at:]) == 0 {
+			binary.LittleEndian.PutUint64(bucket[at:], e)
+			return true
+		}
+	}
+	return false
+}
+
+// insert adds the place of an item whose key has a hash. No key comes twice.
+func (x *index) insert(hash uint64, l Link) {
+	bucket, tag := x.home(hash)
+	e := tag<<placeBits | uint64(l.Area())<<x.areaBits | uint64(l.Offset())/8
+	for range maxMoves {
+		if put(x.bucket(bucket), e) {
+			return
+		}
+		bucket = x.other(bucket, e>>placeBits)
+		if put(x.bucket(bucket), e) {
+			return
+		}
+		x.victim = (x.victim + 1) % bucketEntries
+		at := x.bucket(bucket)[x.victim*8:]
+		moved := binary.LittleEndian.Uint64(at)
+		binary.LittleEndian.PutUint64(at, e)
+		e = moved
+		bucket = x.other(bucket, e>>placeBits)
+	}
+	x.overflow = append(x.overflow, e)
+}
+
+// find returns the link to the item of a key.
+func (x *index) find(m *Image, key []byte) (Link, bool) {
+	if x.entries == nil {
+		return Link{}, false
+	}
+	bucket, tag := x.home(x.hasher.hash(key))
+	if l, ok := x.look(m, bucket, tag, key); ok {
+		return l, true
+	}
+	if l, ok := x.look(m, x.other(bucket, tag), tag, key); ok {
+		return l, true
+	}
+	for _, e := range x.overflow {
+		if e>>placeBits == tag {
+			if l, ok := x.judge(m, e, key); ok {
+				return l, true
+			}
+		}
+	}
+	return Link{}, false
+}
+
+func (x *index) look(m *Image, bucket, tag uint64, key []byte) (Link, bool) {
+	entries := x.bucket(bucket)
+	for at := 0; at < bucketSize; at += 8 {
+		e := binary.LittleEndian.Uint64(entries[at:])
+		if e>>placeBits == tag {
+			if l, ok := x.judge(m, e, key); ok {
+				return l, true
+			}
+		}
+	}
+	return Link{}, false
+}
+
+// judge compares the key of the item that an entry leads to.
+func (x *index) judge(m *Image, e uint64, key []byte) (Link, bool) {
+	place := e & (1<<placeBits - 1)
+	area, off := int(place>>x.areaBits), int64(place&(1<<x.areaBits-1))*8
+	it := Item{m.areas[area][off:]}
+	if !bytes.Equal(it.Key(), key) {
+		return Link{}, false
+	}
+	return NewLink(area, off, int(binary.LittleEndian.Uint32(it.b[offLength:])), m.generation), true
+}

@@ -1,0 +1,100 @@
+package kvl
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+)
+
+// List is a view of a list of links in an item that has been checked: the links that are
+// in the item itself, and where the others begin. The zero List is empty.
+type List struct{ b []byte }
+
+// validList reports whether a payload is a list: whole links, not more than there are in
+// all, and a chunk to go on with exactly if there are more.
+func validList(p []byte) bool {
+	if len(p) < listHead || (len(p)-listHead)%LinkSize != 0 {
+		return false
+	}
+	total, here := binary.LittleEndian.Uint64(p), uint64(len(p)-listHead)/LinkSize
+	return total >= here && total <= math.MaxInt && (total > here) != ParseLink(p[8:]).IsZero()
+}
+
+// Len returns how many links the list has in all, as its Builder counted them.
+func (l List) Len() int {
+	if l.b == nil {
+		return 0
+	}
+	return int(binary.LittleEndian.Uint64(l.b))
+}
+
+// N returns how many of its links are in the item itself.
+func (l List) N() int {
+	if l.b == nil {
+		return 0
+	}
+	return (len(l.b) - listHead) / LinkSize
+}
+
+// At returns one of the links in the item itself. An index that is not in [0, N) panics.
+func (l List) At(i int) Link {
+	mustBeIn("list", i, l.N())
+	return ParseLink(l.b[listHead+i*LinkSize:])
+}
+
+// Next returns the link to the first chunk. It leads nowhere exactly if N is Len.
+func (l List) Next() Link {
+	if l.b == nil {
+		return Link{}
+	}
+	return ParseLink(l.b[8:])
+}
+
+// Chunk is a view of the bytes of a chunk that has been checked: it is valid as long as
+// they stay as they are, and its methods cannot fail (K2). The zero Chunk is empty.
+type Chunk struct{ b []byte }
+
+// ParseChunk checks bytes that were read by a link, in a generation, and returns a view of
+// them. There must be as many as the link says. Whatever they are, it allocates nothing
+// but an error, which is an ErrCorrupt (K1, K2).
+//
+// Chunks that a Builder wrote follow each other in rising places. Who follows the links of
+// chunks from elsewhere counts: List.Len says when to stop.
+func ParseChunk(b []byte, l Link, generation uint64) (Chunk, error) {
+	if err := checkRecord(b, l, generation, chunkRecord); err != nil {
+		return Chunk{}, err
+	}
+	n := int(binary.LittleEndian.Uint16(b[offCount:]))
+	if n < 1 || n > ChunkLinks || len(b) != chunkHead+n*LinkSize {
+		return Chunk{}, fmt.Errorf("%w: the chunk at link %v says that it has %d links", ErrCorrupt, l, n)
+	}
+	return Chunk{b}, nil
+}
+
+// N returns how many links the chunk has, at least 1 and at most ChunkLinks.
+func (c Chunk) N() int {
+	if c.b == nil {
+		return 0
+	}
+	return (len(c.b) - chunkHead) / LinkSize
+}
+
+// At returns one of the links. An index that is not in [0, N) panics.
+func (c Chunk) At(i int) Link {
+	mustBeIn("chunk", i, c.N())
+	return ParseLink(c.b[chunkHead+i*LinkSize:])
+}
+
+// Next returns the link to the next chunk, which leads nowhere in the last one.
+func (c Chunk) Next() Link {
+	if c.b == nil {
+		return Link{}
+	}
+	return ParseLink(c.b[headerSize:])
+}
+
+func mustBeIn(what string, i, n int) {
+	if uint(i) >= uint(n) {
+		panic(fmt.Sprintf("kvl: link %d of a %s that has %d", i, what, n))
+	}
+}

@@ -1,0 +1,90 @@
+package kvl
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+)
+
+// orderEdges brings the links that came by Edge into the order of the items that they
+// are of, those of an item into the order of their names, and those of a name leaves as
+// they came: a counting sort, for which the notes of keys have the counts.
+//
+//	| number of the key it leads to u32 | name u32 |
+func (s *sealer) orderEdges(ctx context.Context) error {
+	if s.nEdges == 0 {
+		return nil
+	}
+	var err error
+	if s.orderBlock, err = s.cfg.Arena.Alloc("kvl builder order", int(s.nEdges)*edgeSize); err != nil {
+		return err
+	}
+	s.order = s.orderBlock.Bytes()
+	next := uint32(0)
+	err = s.eachStaged(ctx, func(it stagedItem) error {
+		note := s.keys.note(it.key())
+		n := binary.LittleEndian.Uint32(note[noteEdges:])
+		binary.LittleEndian.PutUint32(note[noteEdges:], next)
+		next += n
+		return nil
+	})
+	for name := range s.edges {
+		if err != nil {
+			return err
+		}
+		err = s.edges[name].drain(func(b []byte) error {
+			s.orderName(uint16(name), b)
+			return ctx.Err()
+		})
+	}
+	return err
+}
+
+// orderName puts links of a name where they belong.
+func (s *sealer) orderName(name uint16, b []byte) {
+	for ; len(b) > 0; b = b[edgeSize:] {
+		from, to := edge(b)
+		note := s.keys.note(from)
+		if binary.LittleEndian.Uint32(note[noteLength:]) == 0 {
+			s.dangle(Dangled{FromKey: string(noteKeyOf(note)), Attr: s.schema.Name(name), To: string(s.keys.key(to))})
+			continue
+		}
+		at := binary.LittleEndian.Uint32(note[noteEdges:])
+		binary.LittleEndian.PutUint32(note[noteEdges:], at+1)
+		binary.LittleEndian.PutUint64(s.order[uint64(at)*edgeSize:], uint64(to)|uint64(name)<<32)
+	}
+}
+
+// edgesTo returns the ordered links of an item. Items are asked for in their order.
+func (s *sealer) edgesTo(note []byte) []byte {
+	if s.order == nil {
+		return nil
+	}
+	end := uint64(binary.LittleEndian.Uint32(note[noteEdges:])) * edgeSize
+	b := s.order[s.orderAt:end]
+	s.orderAt = end
+	return b
+}
+
+func (s *sealer) freeOrder() {
+	if s.orderBlock != nil {
+		_ = s.orderBlock.Free()
+	}
+	s.orderBlock, s.order = nil, nil
+}
+
+// dangle counts a link to a key that is not there.
+func (s *sealer) dangle(d Dangled) {
+	s.stats.Dangling++
+	if len(s.stats.Dangled) < MaxDangled {
+		s.stats.Dangled = append(s.stats.Dangled, d)
+	}
+}
+
+// checkDangling fails if nothing may dangle.
+func (s *sealer) checkDangling() error {
+	if s.stats.Dangling == 0 || s.cfg.Dangling != Fail {
+		return nil
+	}
+	return fmt.Errorf("%w: %d of them, the first: %s", ErrDangling, s.stats.Dangling, s.stats.Dangled[0])
+}

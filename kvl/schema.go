@@ -1,0 +1,107 @@
+package kvl
+
+import (
+	"encoding/binary"
+	"fmt"
+)
+
+const (
+	schemaMagic  = "KVLS"
+	schemaHead   = 8
+	schemaFormat = 1
+
+	// MaxName is the length of the longest name of a type or an attribute, MaxNames how
+	// many there can be.
+	MaxName  = 255
+	MaxNames = 1<<16 - 1
+)
+
+// Schema tells the names of types and attributes by their numbers, and the other way
+// round. It never changes, and is for any number of goroutines.
+type Schema struct {
+	names   []string // by number; 0 is ""
+	numbers map[string]uint16
+}
+
+func newSchema() *Schema {
+	return &Schema{names: []string{""}, numbers: map[string]uint16{"": 0}}
+}
+
+// add returns the number of a name, a new one if it has none.
+func (s *Schema) add(name string) (uint16, error) {
+	if n, ok := s.numbers[name]; ok {
+		return n, nil
+	}
+	switch {
+	case len(name) > MaxName:
+		return 0, fmt.Errorf("kvl: a name has %d bytes, at most %d are possible: %.40q...", len(name), MaxName, name)
+	case len(s.names) > MaxNames:
+		return 0, fmt.Errorf("kvl: no number is left for the name %q: there are %d", name, MaxNames)
+	}
+	n := uint16(len(s.names))
+	s.names, s.numbers[name] = append(s.names, name), n
+	return n, nil
+}
+
+// clone returns a schema that does not change when this one does.
+func (s *Schema) clone() *Schema {
+	c := newSchema()
+	for n, name := range s.names {
+		if n > 0 {
+			c.names, c.numbers[name] = append(c.names, name), uint16(n)
+		}
+	}
+	return c
+}
+
+// Len returns how many numbers have a name, among them 0, whose name is "": names have
+// the numbers 0 to Len-1.
+func (s *Schema) Len() int { return len(s.names) }
+
+// Number returns the number of a name. It is false if no item has that.
+func (s *Schema) Number(name string) (uint16, bool) {
+	n, ok := s.numbers[name]
+	return n, ok
+}
+
+// Name returns the name of a number, and "" for one that has none.
+func (s *Schema) Name(n uint16) string {
+	if int(n) >= len(s.names) {
+		return ""
+	}
+	return s.names[n]
+}
+
+// Bytes returns the encoding of the schema, as the package doc has it.
+func (s *Schema) Bytes() []byte {
+	b := append(make([]byte, 0, schemaHead+16*len(s.names)), schemaMagic...)
+	b = append(b, schemaFormat, 0)
+	b = binary.LittleEndian.AppendUint16(b, uint16(len(s.names)-1))
+	for _, name := range s.names[1:] {
+		b = append(append(b, byte(len(name))), name...)
+	}
+	return b
+}
+
+// ParseSchema reads what Bytes has written, and nothing but that. Anything else is
+// ErrCorrupt.
+func ParseSchema(b []byte) (*Schema, error) {
+	if len(b) < schemaHead || string(b[:4]) != schemaMagic || b[4] != schemaFormat || b[5] != 0 {
+		return nil, fmt.Errorf("%w: %d bytes are no schema of format %d", ErrCorrupt, len(b), schemaFormat)
+	}
+	s, count, rest := newSchema(), int(binary.LittleEndian.Uint16(b[6:])), b[schemaHead:]
+	for n := 1; n <= count; n++ {
+		if len(rest) == 0 || len(rest) <= int(rest[0]) {
+			return nil, fmt.Errorf("%w: a schema of %d names ends in name %d", ErrCorrupt, count, n)
+		}
+		name := string(rest[1 : 1+int(rest[0])])
+		if got, err := s.add(name); err != nil || int(got) != n {
+			return nil, fmt.Errorf("%w: name %d of a schema, %q, is there already", ErrCorrupt, n, name)
+		}
+		rest = rest[1+len(name):]
+	}
+	if len(rest) != 0 {
+		return nil, fmt.Errorf("%w: %d bytes follow a schema", ErrCorrupt, len(rest))
+	}
+	return s, nil
+}

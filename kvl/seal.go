@@ -1,0 +1,175 @@
+package kvl
+
+import (
+	"context"
+	"encoding/binary"
+
+	"github.com/remora-kv/remora/internal/arena"
+)
+
+// sealer is a Builder whose items are being made an image.
+type sealer struct {
+	*Builder
+	orderBlock *arena.Block
+	order      []byte // links by Edge, as orderEdges leaves them
+	orderAt    uint64 // where those of the next item begin
+
+	places placer
+	item   gathered
+	listed []uint32
+	image  *Image
+}
+
+// Seal makes the image: it gives items their places, resolves links (K3), writes
+// checksums and builds the index. The Builder is closed then, in any case; its Stats tell
+// what dangled. It ends early when ctx does.
+func (b *Builder) Seal(ctx context.Context) (*Image, error) {
+	b.mustBeOpen()
+	if b.draft.begun {
+		panic("kvl: Seal before the End of an item")
+	}
+	defer b.Close()
+	if b.err != nil {
+		return nil, b.err
+	}
+	if err := b.keys.answer(); err != nil {
+		return nil, b.fail(err)
+	}
+	b.keys.freeTable()
+	s := &sealer{Builder: b, places: newPlacer(b.cfg.AreaSize)}
+	defer s.freeOrder()
+	if err := s.seal(ctx); err != nil {
+		if s.image != nil {
+			_ = s.image.Close()
+		}
+		return nil, b.fail(err)
+	}
+	return s.image, nil
+}
+
+func (s *sealer) seal(ctx context.Context) error {
+	s.stats.Links = 0
+	if err := s.orderEdges(ctx); err != nil {
+		return err
+	}
+	if err := s.eachStaged(ctx, s.plan); err != nil {
+		return err
+	}
+	if err := s.checkDangling(); err != nil {
+		return err
+	}
+	if err := s.makeImage(); err != nil {
+		return err
+	}
+	s.orderAt, s.places = 0, newPlacer(s.cfg.AreaSize)
+	if err := s.drainStaged(ctx, s.write); err != nil {
+		return err
+	}
+	s.image.stats = s.Stats()
+	return nil
+}
+
+// eachStaged visits the items in the order in which they came.
+func (s *sealer) eachStaged(ctx context.Context, visit func(stagedItem) error) error {
+	return s.staged.scan(func(b []byte) error { return eachOf(ctx, b, visit) })
+}
+
+// drainStaged is eachStaged for the last time: what was visited is given back.
+func (s *sealer) drainStaged(ctx context.Context, visit func(stagedItem) error) error {
+	return s.staged.drain(func(b []byte) error { return eachOf(ctx, b, visit) })
+}
+
+func eachOf(ctx context.Context, b []byte, visit func(stagedItem) error) error {
+	for len(b) > 0 {
+		it := stagedItem(b)
+		size := it.payloads()
+		for i := range it.len() {
+			size += pad8(int(it.entry(i).length()))
+		}
+		if err := visit(it[:size]); err != nil {
+			return err
+		}
+		b = b[size:]
+	}
+	return ctx.Err()
+}
+
+// plan gives an item its place and reserves those of its chunks, which follow it.
+func (s *sealer) plan(it stagedItem) error {
+	g, err := s.gather(it)
+	if err != nil {
+		return err
+	}
+	if s.keys.awaited > 0 {
+		s.tellDangling(g, it)
+	}
+	area, off := s.places.place(g.size)
+	l := NewLink(area, int64(off), g.size, s.cfg.Generation)
+	binary.LittleEndian.PutUint64(g.note[noteWhere:], l.where)
+	binary.LittleEndian.PutUint32(g.note[noteLength:], l.length)
+	s.stats.Bytes += int64(g.size)
+	for i := range g.parts {
+		p := &g.parts[i]
+		if p.kind != KindList {
+			continue
+		}
+		s.stats.Lists++
+		s.stats.Links += int64(p.links)
+		for left := p.links - s.cfg.Inline; left > 0; left -= ChunkLinks {
+			size := chunkSize(left)
+			s.places.place(size)
+			s.stats.Chunks++
+			s.stats.Bytes += int64(size)
+		}
+	}
+	return nil
+}
+
+// chunkSize is the length of the next chunk if there are more links than in line.
+func chunkSize(left int) int { return chunkHead + LinkSize*min(left, ChunkLinks) }
+
+// tellDangling tells which links of an item dangle.
+func (s *sealer) tellDangling(g *gathered, it stagedItem) {
+	at := it.payloads()
+	for i := range it.len() {
+		e := it.entry(i)
+		if e.kind() != KindBytes {
+			s.tellDanglingOf(g, e.name(), it[at:at+int(e.length())], numberSize)
+		}
+		at += pad8(int(e.length()))
+	}
+	for i := range g.parts {
+		s.tellDanglingOf(g, g.parts[i].name, g.parts[i].ordered, edgeSize)
+	}
+}
+
+func (s *sealer) tellDanglingOf(g *gathered, name uint16, numbers []byte, step int) {
+	for ; len(numbers) > 0; numbers = numbers[step:] {
+		if s.dangles(numbers) {
+			s.dangle(Dangled{
+				FromType: s.schema.Name(g.typ), FromKey: string(noteKeyOf(g.note)), Attr: s.schema.Name(name),
+				To: string(s.keys.key(binary.LittleEndian.Uint32(numbers))),
+			})
+		}
+	}
+}
+
+// makeImage gets memory for what was planned.
+func (s *sealer) makeImage() error {
+	if err := s.places.check(); err != nil {
+		return err
+	}
+	s.image = &Image{generation: s.cfg.Generation, schema: s.schema.clone()}
+	s.stats.Areas = len(s.places.sizes)
+	for _, size := range s.places.sizes {
+		block, err := s.cfg.Arena.Export("kvl items", size, arena.ReadOnlyForOthers)
+		if err != nil {
+			return err
+		}
+		s.image.blocks = append(s.image.blocks, block)
+		s.image.areas = append(s.image.areas, block.Bytes())
+	}
+	var err error
+	s.image.index, err = newIndex(s.cfg.Arena, s.keys.hasher, s.stats.Items, s.cfg.AreaSize)
+	return err
+}
