@@ -77,13 +77,16 @@ func TestSearchByKeys(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, root := range []int{0, 17, 2999} {
-		got, err := g.SearchByKeys(context.Background(), m, root)
+		got, err := g.SearchByKeys(context.Background(), m, root, 0)
 		if want := g.reach(root); err != nil || got != want {
 			t.Errorf("from %d: %+v, %v; want %+v", root, got, err, want)
 		}
 	}
+	if got, err := g.SearchByKeys(context.Background(), m, 17, 1000); err != nil || got.Users != 1000 {
+		t.Errorf("%+v, %v; want 1000 users", got, err)
+	}
 	delete(m, string(UserKey(nil, 17)))
-	if _, err := g.SearchByKeys(context.Background(), m, 17); err == nil || !strings.Contains(err.Error(), string(UserKey(nil, 17))) {
+	if _, err := g.SearchByKeys(context.Background(), m, 17, 0); err == nil || !strings.Contains(err.Error(), string(UserKey(nil, 17))) {
 		t.Errorf("%v", err)
 	}
 }

@@ -4,60 +4,93 @@ import (
 	"bytes"
 	"context"
 	"math"
-	"strconv"
 )
 
 // Reach is what a search has found.
 type Reach struct {
-	Users int // that were reached, with the first one
+	Users int // that were visited, with the first one
 	Edges int // that were looked at
 	Depth int // of the farthest
 }
 
 // SearchByKeys looks for all users who can be reached from one, by their followers, level
-// by level.
-func (g *Graph) SearchByKeys(ctx context.Context, s Store, root int) (Reach, error) {
-	seen := make([]bool, g.Nodes)
-	seen[root] = true
-	var now, next, rest Keys
-	next.Add(UserKey(nil, root))
-	r := Reach{Users: 1}
-	visit := func(list []byte) {
-		eachKey(list, func(key []byte) {
-			r.Edges++
-			if n, err := strconv.ParseUint(string(key[1:]), 36, 32); err == nil && int(n) < g.Nodes && !seen[n] {
-				seen[n] = true
-				r.Users++
-				next.Add(key)
-			}
-		})
+// by level. If most is not 0, it ends when so many were visited.
+func (g *Graph) SearchByKeys(ctx context.Context, s Store, root, most int) (Reach, error) {
+	k := keySearch{store: s, seen: make([]bool, g.Nodes), reach: Reach{Depth: -1}}
+	k.found(UserKey(nil, root))
+	for k.next.Len() != 0 && (most == 0 || k.reach.Users < most) {
+		k.reach.Depth++
+		if err := k.level(ctx, most); err != nil {
+			return k.reach, err
+		}
 	}
-	for r.Depth = -1; next.Len() != 0; r.Depth++ {
-		now, next = next, now
-		next.Reset()
-		rest.Reset()
-		err := need(ctx, s, &now, func(_ int, v value) error {
-			visit(v.get(followersAttr))
-			if more := v.get(nextAttr); more != nil {
-				rest.Add(more)
-			}
+	return k.reach, nil
+}
+
+// keySearch is a search by keys.
+type keySearch struct {
+	store     Store
+	seen      []bool // users, by number
+	now, next Keys   // users of this level, and of the one behind it
+	rest      Keys   // values that go on with lists of this one
+	more      Keys   // and the ones behind those
+	reach     Reach
+}
+
+// level visits the users of a level.
+func (k *keySearch) level(ctx context.Context, most int) error {
+	k.now, k.next = k.next, k.now
+	k.next.Reset()
+	k.rest.Reset()
+	if most != 0 {
+		k.now.cut(most - k.reach.Users)
+	}
+	err := need(ctx, k.store, &k.now, func(_ int, v value) error {
+		k.reach.Users++
+		k.list(v, followersAttr, &k.rest)
+		return nil
+	})
+	for err == nil && k.rest.Len() != 0 {
+		k.more.Reset()
+		err = need(ctx, k.store, &k.rest, func(_ int, v value) error {
+			k.list(v, restAttr, &k.more)
 			return nil
 		})
-		for ; err == nil && rest.Len() != 0; rest, now = now, rest {
-			now.Reset()
-			err = need(ctx, s, &rest, func(_ int, v value) error {
-				visit(v.get(restAttr))
-				if more := v.get(nextAttr); more != nil {
-					now.Add(more)
-				}
-				return nil
-			})
-		}
-		if err != nil {
-			return r, err
-		}
+		k.rest, k.more = k.more, k.rest
 	}
-	return r, nil
+	return err
+}
+
+// list takes the keys of a list, and where it goes on.
+func (k *keySearch) list(v value, a attr, rest *Keys) {
+	eachKey(v.get(a), func(key []byte) {
+		k.reach.Edges++
+		k.found(key)
+	})
+	if more := v.get(nextAttr); more != nil {
+		rest.Add(more)
+	}
+}
+
+// found has a user visited, if that was not done yet.
+func (k *keySearch) found(key []byte) {
+	n := userOf(key)
+	if n < len(k.seen) && !k.seen[n] {
+		k.seen[n] = true
+		k.next.Add(key)
+	}
+}
+
+// userOf returns the number of a user, by the key.
+func userOf(key []byte) int {
+	n := 0
+	for _, c := range key[1:] {
+		if c -= '0'; c > 9 {
+			c -= 'a' - '0' - 10
+		}
+		n = n*36 + int(c)
+	}
+	return n
 }
 
 // PageByKeys writes the page of a product with all its reviews.

@@ -41,6 +41,13 @@ func (k *Keys) At(i int) []byte {
 	return k.bytes[from:k.ends[i]]
 }
 
+// cut leaves the first n keys, if there are more.
+func (k *Keys) cut(n int) {
+	if n < len(k.ends) {
+		k.ends = k.ends[:n]
+	}
+}
+
 // Reset empties the list.
 func (k *Keys) Reset() { k.bytes, k.ends = k.bytes[:0], k.ends[:0] }
 
