@@ -2,8 +2,11 @@ package storetest
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
+	"runtime"
 	"slices"
+	"time"
 
 	"github.com/remora-kv/remora/internal/arena"
 	"github.com/remora-kv/remora/store"
@@ -254,6 +257,21 @@ func (w *searching) Get(k store.Key, now int64) (store.Item, error) {
 		}
 	}
 	w.seen[low] = append(w.seen[low], bytes.Clone(k.Bytes))
+	return w.Partition.Get(k, now)
+}
+
+// disturbed is an engine that others keep from the CPU while it works with some keys.
+type disturbed struct {
+	wrapper
+	from, to uint64
+}
+
+func (w *disturbed) Get(k store.Key, now int64) (store.Item, error) {
+	if i := binary.BigEndian.Uint64(k.Bytes); i >= w.from && i < w.to {
+		for start := time.Now(); time.Since(start) < 200*time.Microsecond; {
+			runtime.Gosched()
+		}
+	}
 	return w.Partition.Get(k, now)
 }
 

@@ -174,6 +174,32 @@ func TestFlaws(t *testing.T) {
 	}
 }
 
+// TestDisturbed has others keep an engine from the CPU whenever the case that looks
+// at times has put two twelfths of its keys into its third partition: a moment
+// at which calls are slow is no search of all keys.
+func TestDisturbed(t *testing.T) {
+	for _, c := range collisionCases() {
+		if c.name != "S8/bounded-work/cache" && c.name != "S8/bounded-work/store" {
+			continue
+		}
+		opened := 0
+		e := plainEngine
+		e.New = func(cfg store.Config) (store.Partition, error) {
+			p, err := newPlain(cfg)
+			if opened++; err != nil || opened != 3 {
+				return p, err
+			}
+			n := (&trial{opt: plainOptions}).times(60_000) / 12 * 2
+			return &disturbed{wrapper{p}, uint64(n), uint64(n + workCalls)}, nil
+		}
+		r := &recorder{TB: t}
+		runCase(r, c, e, plainOptions)
+		if r.failed {
+			t.Errorf("%s: %s", c.name, r.log.String())
+		}
+	}
+}
+
 // sink keeps allocations from being optimised away.
 var sink []byte
 
