@@ -20,7 +20,7 @@ func flood(t *testing.T, c *rfp.Conn, n int, arg []byte) {
 		if err := c.Flush(); err != nil {
 			t.Fatal(err)
 		}
-		if !c.Wait(20 * time.Second) {
+		if !c.Wait(patience) {
 			t.Fatalf("%d of %d results: %v", got, n, c.Err())
 		}
 		for {

@@ -3,7 +3,6 @@ package rfp_test
 import (
 	"errors"
 	"testing"
-	"time"
 
 	"github.com/remora-kv/remora/fabric"
 	"github.com/remora-kv/remora/rpc"
@@ -32,7 +31,7 @@ func TestBasicInterface(t *testing.T) {
 			if err := c.SendBuffer(b, n); err != nil {
 				t.Fatal(err)
 			}
-			got, err := c.RecvBuffer(b, 20*time.Second)
+			got, err := c.RecvBuffer(b, patience)
 			if err != nil || got != n+1 || b.Bytes()[n] != '!' {
 				t.Fatalf("%d bytes sent, %d received, %v", n, got, err)
 			}
@@ -40,7 +39,7 @@ func TestBasicInterface(t *testing.T) {
 		if err := c.SendBuffer(b, 3500); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := c.RecvBuffer(b, 20*time.Second); !errors.Is(err, &rpc.Error{Code: rpc.CodeTooLarge}) {
+		if _, err := c.RecvBuffer(b, patience); !errors.Is(err, &rpc.Error{Code: rpc.CodeTooLarge}) {
 			t.Errorf("a message too long for the server's buffer: %v", err)
 		}
 		if err := b.Free(); err != nil {

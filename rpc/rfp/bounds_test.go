@@ -127,7 +127,7 @@ func TestSleepWithFullRing(t *testing.T) {
 			if err := c.Send(0, request(procEcho, []byte("awake?"))); err != nil {
 				t.Fatal(err)
 			}
-			if !c.Wait(3 * time.Second) {
+			if !c.Wait(patience) {
 				t.Fatalf("%v: the server sleeps and the client does not ring: %v, %+v", mode, c.Err(), c.Stats())
 			}
 		})
@@ -155,7 +155,7 @@ func TestLargeCallGivesUpWithItsContext(t *testing.T) {
 			if !errors.Is(err, context.DeadlineExceeded) {
 				t.Errorf("the call ended with %v", err)
 			}
-		case <-time.After(3 * time.Second):
+		case <-time.After(patience):
 			t.Error("the call hangs in spite of its context")
 		}
 		close(gate)
@@ -194,7 +194,7 @@ func TestCloseUnderLoad(t *testing.T) {
 			if err != nil {
 				t.Error(err)
 			}
-		case <-time.After(3 * time.Second):
+		case <-time.After(patience):
 			t.Error("Close hangs as long as there are calls")
 			_ = c.Close()
 			<-closed

@@ -18,7 +18,7 @@ import (
 func (r *rig) client(cfg rfp.ConnConfig) *rfp.Client {
 	r.t.Helper()
 	cfg.Device = r.device()
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	c, err := rfp.DialClient(ctx, r.addr, cfg)
 	if err != nil {

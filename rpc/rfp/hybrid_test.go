@@ -96,7 +96,7 @@ func TestBatchesAreSentWhenFullOrOld(t *testing.T) {
 			}
 		}
 		for got := range 10 { // the last two come though nobody flushes
-			if !c.Wait(20 * time.Second) {
+			if !c.Wait(patience) {
 				t.Fatalf("%d results: %v", got, c.Err())
 			}
 			if data, err, ok := c.Next(); !ok || err != nil || string(data) != "hello" {
@@ -125,7 +125,7 @@ func TestFullWindowSaysSo(t *testing.T) {
 		if err := c.Send(1, msg); err == nil {
 			t.Error("a fifth frame was sent")
 		}
-		if !c.Wait(20 * time.Second) {
+		if !c.Wait(patience) {
 			t.Fatal(c.Err())
 		}
 		_, _, _ = c.Next()

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"testing"
-	"time"
 
 	"github.com/remora-kv/remora/fabric/provider"
 	"github.com/remora-kv/remora/rpc"
@@ -101,7 +100,7 @@ func TestServeMany(t *testing.T) {
 				data, err, ok = c.Next()
 			}
 			if !ok {
-				if !c.Wait(10 * time.Second) {
+				if !c.Wait(patience) {
 					t.Fatalf("no result of %q: %v", args[next], c.Err())
 				}
 				return

@@ -18,7 +18,7 @@ import (
 )
 
 // patience is how long anything may take on a busy machine.
-const patience = 20 * time.Second
+const patience = 2 * time.Minute
 
 // await waits until cond holds.
 func await(t testing.TB, what string, cond func() bool) {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"github.com/remora-kv/remora/fabric"
 	"github.com/remora-kv/remora/fabric/provider"
@@ -104,7 +103,7 @@ func (r *rig) dial(cfg rfp.ConnConfig) *rfp.Conn {
 	if cfg.Device == nil {
 		cfg.Device = r.device()
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	c, err := rfp.Dial(ctx, r.addr, cfg)
 	if err != nil {
@@ -125,7 +124,7 @@ func call(t *testing.T, c *rfp.Conn, proc uint16, arg []byte) ([]byte, error) {
 	if err := c.Send(uint8(proc), request(proc, arg)); err != nil {
 		t.Fatal(err)
 	}
-	if !c.Wait(20 * time.Second) {
+	if !c.Wait(patience) {
 		t.Fatalf("no result: %v", c.Err())
 	}
 	data, err, ok := c.Next()

@@ -49,7 +49,7 @@ func TestCoreThatIsLongBusy(t *testing.T) {
 			}
 		}
 		for i, c := range append(conns, busy) {
-			if !c.Wait(20 * time.Second) {
+			if !c.Wait(patience) {
 				t.Fatalf("client %d: no result: %v", i, c.Err())
 			}
 			if _, err, ok := c.Next(); err != nil || !ok {
