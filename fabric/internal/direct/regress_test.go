@@ -171,6 +171,32 @@ func TestNoSleepOverOtherQueue(t *testing.T) {
 	}
 }
 
+// TestRescue: a message that rings just after a sleep has ended by itself is not
+// taken for a wake-up that was lost; what rings no bell is.
+func TestRescue(t *testing.T) {
+	a, b, _ := newPair(t, fabric.QPConfig{RecvDepth: 1})
+	mustRecv(t, b.qp, fabric.RecvWR{})
+	for _, rings := range []bool{true, false} {
+		w := newWaiter(t, b)
+		for found := false; !found; { // a signal may end a sleep
+			looks := 0
+			found = w.sleep(func() bool {
+				if looks++; looks == 1 {
+					return false // before the sleep
+				}
+				if rings {
+					mustPost(t, a.qp, fabric.WR{Op: fabric.OpSend})
+					return b.cq.Poll(make([]fabric.Completion, 1)) == 1
+				}
+				return true
+			}, math.MaxInt64)
+		}
+		if want := map[bool]uint64{true: 0, false: 1}[rings]; w.Rescues() != want {
+			t.Errorf("with a bell %v: %d rescues", rings, w.Rescues())
+		}
+	}
+}
+
 func newWaiter(t *testing.T, e *end) *Waiter {
 	t.Helper()
 	fw, err := e.core.NewWaiter(fabric.WaitConfig{CQs: []fabric.CQ{e.cq}})

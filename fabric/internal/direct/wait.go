@@ -98,7 +98,8 @@ func (w *Waiter) sleep(poll func() bool, deadline int64) bool {
 		w.sleeps.Add(1)
 		longest := w.clock.Now() + int64(maxSleep)
 		if rung := w.block(min(until, longest)); !rung && longest < until {
-			if hit = poll(); hit {
+			// What is found now may have come, and rung, after the sleep was over.
+			if hit = poll(); hit && !w.rung() {
 				w.rescues.Add(1)
 			}
 		}
@@ -145,7 +146,15 @@ func (w *Waiter) block(until int64) bool {
 	if left <= 0 {
 		return false
 	}
-	n, err := unix.Poll(w.fds, int((left+999_999)/1_000_000))
+	return w.answer(int((left + 999_999) / 1_000_000))
+}
+
+// rung reports whether a bell has rung by now.
+func (w *Waiter) rung() bool { return w.answer(0) }
+
+// answer waits some milliseconds for a bell and takes what has rung.
+func (w *Waiter) answer(limit int) bool {
+	n, err := unix.Poll(w.fds, limit)
 	if err != nil {
 		return errors.Is(err, unix.EINTR)
 	}
