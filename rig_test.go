@@ -16,12 +16,11 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"github.com/remora-kv/remora"
 	"github.com/remora-kv/remora/fabric"
 	"github.com/remora-kv/remora/fabric/faults"
 	"github.com/remora-kv/remora/fabric/provider"
+	"github.com/remora-kv/remora/internal/cachetest"
 	"github.com/remora-kv/remora/internal/command"
 	"github.com/remora-kv/remora/rpc"
 	"github.com/remora-kv/remora/rpc/herd"
@@ -33,7 +32,7 @@ import (
 func TestMain(m *testing.M) {
 	code := m.Run()
 	if code == 0 {
-		if err := goleak.Find(); err != nil {
+		if err := cachetest.Leaked(); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			code = 1
 		}
@@ -42,7 +41,7 @@ func TestMain(m *testing.M) {
 }
 
 // watchdog bounds what must happen; nothing is measured by it.
-const watchdog = 20 * time.Second
+const watchdog = cachetest.Watchdog
 
 // fabrics are those that need nothing installed.
 var fabrics = []string{provider.Loop, provider.Shm, provider.TCP}

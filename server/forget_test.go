@@ -6,11 +6,9 @@ import (
 	"time"
 
 	"github.com/remora-kv/remora/fabric"
+	"github.com/remora-kv/remora/internal/cachetest"
 	"github.com/remora-kv/remora/rpc/rfp"
 )
-
-// patience is for what ends by itself.
-const patience = 20 * time.Second
 
 // Connections that are over take no memory on the heap: neither at the server nor
 // at the device that they were made on.
@@ -48,7 +46,7 @@ func TestConnectionsAreForgotten(t *testing.T) {
 		connect(n)
 		// Last words may have to be read first.
 		var after uint64
-		for end := time.Now().Add(patience); ; {
+		for end := time.Now().Add(cachetest.Watchdog); ; {
 			if after = heap(); after <= before+uint64(n)*1024 {
 				return
 			}

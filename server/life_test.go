@@ -51,11 +51,19 @@ func TestCloseLeavesNothing(t *testing.T) {
 			noFile(t, cfg.Listen[0])
 		}
 		closeDevices(t, r)
-		goleak.VerifyNone(t, running)
+		noGoroutines(t, running)
 		if now := openFiles(t); now > files {
 			t.Errorf("%d open files instead of %d", now, files)
 		}
 	})
+}
+
+// noGoroutines fails if there are goroutines that were not running before.
+func noGoroutines(t *testing.T, running goleak.Option) {
+	t.Helper()
+	if err := cachetest.Leaked(running); err != nil {
+		t.Error(err)
+	}
 }
 
 // closeDevices closes what the rig opened for clients, before the test is over.
@@ -116,7 +124,7 @@ func TestTakenAddress(t *testing.T) {
 						t.Errorf("the error does not say where: %v", err)
 					}
 				}
-				goleak.VerifyNone(t, running)
+				noGoroutines(t, running)
 				if n := openPartitions(); n != partitions {
 					t.Errorf("%d partitions are open", n-partitions)
 				}
@@ -163,5 +171,5 @@ func TestFailedStart(t *testing.T) {
 			}
 		})
 	}
-	goleak.VerifyNone(t, running)
+	noGoroutines(t, running)
 }

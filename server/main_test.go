@@ -5,8 +5,6 @@ import (
 	"os"
 	"testing"
 
-	"go.uber.org/goleak"
-
 	"github.com/remora-kv/remora/internal/cachetest"
 )
 
@@ -28,7 +26,7 @@ func TestMain(m *testing.M) {
 	}
 	code := m.Run()
 	if code == 0 {
-		if err := goleak.Find(); err != nil {
+		if err := cachetest.Leaked(); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			code = 1
 		}

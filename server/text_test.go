@@ -34,7 +34,7 @@ func dialText(t testing.TB, s *server.Server) *textClient {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = conn.Close() })
-	_ = conn.SetDeadline(time.Now().Add(time.Minute))
+	_ = conn.SetDeadline(time.Now().Add(cachetest.Watchdog))
 	return &textClient{conn, bufio.NewReader(conn)}
 }
 

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/remora-kv/remora/internal/cachetest"
 )
 
 // A server says where its text door is, and what clients of either kind store the
@@ -22,7 +24,7 @@ func TestServeText(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = c.Close() }()
-	_ = c.SetDeadline(time.Now().Add(time.Minute))
+	_ = c.SetDeadline(time.Now().Add(cachetest.Watchdog))
 	if _, err := io.WriteString(c, "GET greeting\r\nSET farewell good bye\r\nQUIT\r\n"); err != nil {
 		t.Fatal(err)
 	}

@@ -159,7 +159,7 @@ func (r *rig) dial() *client {
 		r.t.Fatal(err)
 	}
 	r.t.Cleanup(func() { _ = c.Close() })
-	_ = c.SetDeadline(time.Now().Add(60 * time.Second))
+	_ = c.SetDeadline(time.Now().Add(cachetest.Watchdog))
 	return &client{c, r.t, bufio.NewReader(c)}
 }
 
