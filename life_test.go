@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"go.uber.org/goleak"
 
 	"github.com/remora-kv/remora"
+	"github.com/remora-kv/remora/internal/cachetest"
 	"github.com/remora-kv/remora/internal/command"
 )
 
@@ -67,20 +69,22 @@ func TestContextBeforeSending(t *testing.T) {
 	s := r.serve(before(g.before))
 	c := r.dial(remora.WithWindow(1), remora.WithBatch(1))
 	ctx, cancel := context.WithCancel(testContext(t))
-	var wg sync.WaitGroup
-	wg.Go(func() { _ = c.Touch(testContext(t), "k", 0) })
+	var touch, sets sync.WaitGroup
+	touch.Go(func() { _ = c.Touch(testContext(t), "k", 0) })
 	<-g.entered
 	errs := make([]error, 8)
+	var given atomic.Int64
 	for i := range errs {
-		wg.Go(func() { _, errs[i] = c.Set(ctx, "k", nil, 0) })
+		sets.Go(func() {
+			_, errs[i] = c.Set(ctx, "k", nil, 0)
+			given.Add(1)
+		})
 	}
 	cancel()
-	await(t, "them to give up", func() bool {
-		_, err := c.Set(ctx, "k", nil, 0)
-		return errors.Is(err, remora.ErrUnavailable)
-	})
-	g.release()
-	wg.Wait()
+	await(t, "all of them to give up", func() bool { return int(given.Load()) == len(errs) })
+	g.release() // from now on there is room
+	sets.Wait()
+	touch.Wait()
 	for _, err := range errs {
 		if !errors.Is(err, context.Canceled) || !errors.Is(err, remora.ErrUnavailable) {
 			t.Errorf("a call that was not sent: %v", err)
@@ -99,9 +103,9 @@ func TestClose(t *testing.T) {
 
 func testClose(t *testing.T, r *rig) {
 	g := newGate(t, command.Touch)
-	r.serve(cores(2), before(g.before))
+	s := r.serve(cores(2), before(g.before))
 	running := goleak.IgnoreCurrent()
-	t.Cleanup(func() { goleak.VerifyNone(t, running) })
+	t.Cleanup(func() { noGoroutines(t, running) })
 	ctx := testContext(t)
 	var opts []remora.Option
 	if r.fabric == "loop" {
@@ -118,7 +122,7 @@ func testClose(t *testing.T, r *rig) {
 	errs := make([]error, 10)
 	var wg sync.WaitGroup
 	for i := range errs {
-		wg.Go(func() { errs[i] = c.Touch(ctx, fmt.Sprint(i), 0) })
+		wg.Go(func() { errs[i] = c.Touch(ctx, s.keyOn(i%2, "key "), 0) })
 	}
 	<-g.entered
 	<-g.entered // both cores hold one
@@ -135,6 +139,14 @@ func testClose(t *testing.T, r *rig) {
 	}
 	g.release()
 	testClosed(ctx, t, c, ss)
+}
+
+// noGoroutines fails if there are goroutines that were not running before.
+func noGoroutines(t *testing.T, running goleak.Option) {
+	t.Helper()
+	if err := cachetest.Leaked(running); err != nil {
+		t.Error(err)
+	}
 }
 
 // testClosed checks what is left of a client that was closed before its session.
@@ -169,7 +181,7 @@ func TestCloseWhileReconnecting(t *testing.T) {
 	r := newRig(t, "loop")
 	s := r.serve(cores(2))
 	running := goleak.IgnoreCurrent()
-	t.Cleanup(func() { goleak.VerifyNone(t, running) })
+	t.Cleanup(func() { noGoroutines(t, running) })
 	var clients []*remora.Client
 	for range 10 {
 		clients = append(clients, r.dial(quick...))
