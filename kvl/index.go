@@ -92,11 +92,11 @@ func put(bucket []byte, e uint64) bool {
 func (x *index) insert(hash uint64, l Link) {
 	bucket, tag := x.home(hash)
 	e := tag<<placeBits | uint64(l.Area())<<x.areaBits | uint64(l.Offset())/8
+	if put(x.bucket(bucket), e) {
+		return
+	}
+	bucket = x.other(bucket, tag)
 	for range maxMoves {
-		if put(x.bucket(bucket), e) {
-			return
-		}
-		bucket = x.other(bucket, e>>placeBits)
 		if put(x.bucket(bucket), e) {
 			return
 		}
