@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/remora-kv/remora/fabric"
 	"github.com/remora-kv/remora/internal/knob"
 	"github.com/remora-kv/remora/rpc"
+	"github.com/remora-kv/remora/rpc/visit"
 	"github.com/remora-kv/remora/store"
 )
 
@@ -63,7 +63,7 @@ func (c *ConnConfig) complete() error {
 type Conn struct {
 	cfg    ConnConfig
 	dev    fabric.Device
-	domain fabric.Domain
+	line   *visit.Line // of which cq, qp and waiter are
 	cq     fabric.CQ
 	qp     fabric.QP
 	waiter fabric.Waiter
@@ -78,6 +78,7 @@ type Conn struct {
 	wr         [1]fabric.WR
 	comps      [16]fabric.Completion
 	err        error
+	closed     bool
 	stats      connStats
 	pollf      func() bool
 }
@@ -99,72 +100,25 @@ func Dial(ctx context.Context, addr fabric.Addr, cfg ConnConfig) (*Conn, error) 
 }
 
 func (c *Conn) dial(ctx context.Context, addr fabric.Addr) (err error) {
-	if c.domain, err = c.dev.NewDomain(); err != nil {
+	if c.line, err = visit.Dial(ctx, addr, visit.LineConfig{
+		Device: c.dev, Depth: c.cfg.Window + 1, Policy: c.cfg.Policy, Hello: helloBytes(),
+	}); err != nil {
 		return err
 	}
-	depth := min(c.cfg.Window+1, c.dev.Limits().MaxDepth)
-	if c.cq, err = c.dev.NewCQ(depth + 1); err != nil {
-		return err
-	}
-	if c.waiter, err = c.dev.NewWaiter(fabric.WaitConfig{Policy: c.cfg.Policy, CQs: []fabric.CQ{c.cq}}); err != nil {
-		return err
-	}
-	c.qp, err = c.dev.Dial(ctx, addr, fabric.QPConfig{
-		Transport: fabric.RC, Domain: c.domain, SendCQ: c.cq, RecvCQ: c.cq, SendDepth: depth, RecvDepth: 1,
-	}, helloBytes())
-	if err != nil {
-		return err
-	}
-	// Nobody sends here: it completes when the queue pair breaks, and wakes who waits.
-	if _, err = c.qp.PostRecv([]fabric.RecvWR{{ID: recvID}}); err != nil {
-		return err
-	}
-	if err = c.readDirectory(ctx); err != nil {
-		return err
-	}
-	return c.prepare()
-}
-
-// readDirectory asks what there is to read.
-func (c *Conn) readDirectory(ctx context.Context) error {
+	c.cq, c.qp, c.waiter = c.line.CQ, c.line.QP, c.line.Waiter
 	w, err := parseWelcome(c.qp.PeerPrivate())
 	if err != nil {
 		return err
 	}
-	r, err := c.domain.Alloc("directory", w.length, 0)
+	text, err := c.line.Fetch(ctx, w.directory, w.length)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = r.Close() }()
-	c.wr[0] = fabric.WR{Op: fabric.OpRead, Local: r.Seg(0, w.length), Remote: w.directory, Flags: fabric.FlagSignaled}
-	if _, err := c.qp.Post(c.wr[:]); err != nil {
+	if c.dir, err = parseDirectory(text); err != nil {
 		return err
 	}
-	came := false
-	for !came {
-		c.waiter.Wait(func() bool {
-			for i := range c.cq.Poll(c.comps[:]) {
-				if err == nil {
-					err = c.comps[i].Err()
-				}
-				came = true
-			}
-			return came
-		}, dialNap)
-		if !came && ctx.Err() != nil {
-			_ = c.qp.Close() // before its memory
-			return context.Cause(ctx)
-		}
-	}
-	if err != nil {
-		return errors.Join(err, c.qp.Err())
-	}
-	c.dir, err = parseDirectory(r.Bytes())
-	return err
+	return c.prepare()
 }
-
-// dialNap bounds how long Dial waits without a look at its context.
-const dialNap = 10 * time.Millisecond
 
 // prepare makes the searches.
 func (c *Conn) prepare() (err error) {
@@ -173,7 +127,7 @@ func (c *Conn) prepare() (err error) {
 	}
 	c.table = &c.dir.tables[c.cfg.Table]
 	stride := padded(c.cfg.Buffer) + wordSize
-	if c.local, err = c.domain.Alloc("onesided client", c.cfg.Window*stride, 0); err != nil {
+	if c.local, err = c.line.Domain.Alloc("onesided client", c.cfg.Window*stride, 0); err != nil {
 		return err
 	}
 	c.searches = make([]search, c.cfg.Window)
@@ -188,9 +142,6 @@ func (c *Conn) prepare() (err error) {
 	c.pollf = c.Poll
 	return nil
 }
-
-// recvID marks the completion of the receive that tells of the end.
-const recvID = 1 << 63
 
 // wordSize is the room for what a FETCH_ADD returns.
 const wordSize = 8
@@ -225,23 +176,11 @@ func (c *Conn) Disconnect() { _ = c.qp.Disconnect() }
 // Close ends the connection; searches without an outcome have none. A second Close
 // returns rpc.ErrClosed.
 func (c *Conn) Close() error {
-	if c.domain == nil {
+	if c.closed || c.line == nil {
 		return rpc.ErrClosed
 	}
-	if c.qp != nil {
-		_ = c.qp.Close()
-	}
-	if c.waiter != nil {
-		_ = c.waiter.Close()
-	}
-	if c.cq != nil {
-		_ = c.cq.Close()
-	}
-	if c.local != nil {
-		_ = c.local.Close()
-	}
-	err := c.domain.Close()
-	c.domain = nil
+	c.closed = true
+	err := c.line.Close(c.local)
 	if c.err == nil {
 		c.err = rpc.ErrClosed
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/remora-kv/remora/fabric"
 	"github.com/remora-kv/remora/internal/fence"
 	"github.com/remora-kv/remora/rpc"
+	"github.com/remora-kv/remora/rpc/visit"
 	"github.com/remora-kv/remora/store"
 )
 
@@ -187,8 +188,8 @@ func (c *Conn) Poll() bool {
 
 // completed goes on with the search that a completion is of.
 func (c *Conn) completed(comp *fabric.Completion) {
-	if comp.Status != fabric.StatusOK || comp.ID&recvID != 0 {
-		c.broken(comp)
+	if comp.Status != fabric.StatusOK || comp.ID == visit.EndID {
+		c.fail(c.line.Broken(comp))
 		return
 	}
 	s := &c.searches[int(comp.ID)/(c.searches[0].wordAt+wordSize)]
@@ -205,18 +206,6 @@ func (c *Conn) completed(comp *fabric.Completion) {
 	default:
 		c.end(s, outcome)
 	}
-}
-
-// broken ends the connection because of a completion.
-func (c *Conn) broken(comp *fabric.Completion) {
-	err := c.qp.Err()
-	if err == nil {
-		err = comp.Err()
-	}
-	if err == nil {
-		err = rpc.ErrProtocol // a message that nobody sends
-	}
-	c.fail(err)
 }
 
 // ready reports whether the oldest search is over (O5).

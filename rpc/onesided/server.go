@@ -1,17 +1,16 @@
 package onesided
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"sync"
-	"time"
 
 	"github.com/remora-kv/remora/fabric"
 	"github.com/remora-kv/remora/internal/arena"
 	"github.com/remora-kv/remora/internal/knob"
 	"github.com/remora-kv/remora/rpc"
+	"github.com/remora-kv/remora/rpc/visit"
 	"github.com/remora-kv/remora/store"
 )
 
@@ -30,10 +29,6 @@ type ServerConfig struct {
 const (
 	defaultMaxClients = 1024
 	maxMaxClients     = 1 << 20
-	// depth is that of the queues of a visitor at the server, which posts nothing.
-	depth = 1
-	// handshakeTime bounds the making of a connection.
-	handshakeTime = 10 * time.Second
 )
 
 // Server lets visitors READ tables. Its methods may be called from any goroutine.
@@ -45,27 +40,16 @@ type Server struct {
 	cfg    ServerConfig
 	arena  *arena.Arena
 	domain fabric.Domain
-	ctx    context.Context //nolint:containedctx // it ends with the server
-	cancel context.CancelFunc
-	wg     sync.WaitGroup // visitors
+	hall   *visit.Hall
 
 	mu        sync.Mutex
 	open      bool
 	directory *fabric.Region
 	welcome   welcome
-	visitors  map[*visitor]struct{}
-	stats     Stats
-	past      fabric.Counters
 }
 
 // Stats is what a server has done.
-type Stats struct {
-	Clients  int    `json:"clients"`
-	Connects uint64 `json:"connects"`
-	Refused  uint64 `json:"refused"`
-	// In is what visitors did.
-	In fabric.Counters `json:"-"`
-}
+type Stats = visit.Stats
 
 // NewServer makes a server that has no tables yet.
 func NewServer(cfg ServerConfig) (*Server, error) {
@@ -80,12 +64,15 @@ func NewServer(cfg ServerConfig) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("onesided: server: %w", err)
 	}
-	s := &Server{cfg: cfg, visitors: map[*visitor]struct{}{}}
-	s.ctx, s.cancel = context.WithCancel(context.Background())
+	s := &Server{cfg: cfg}
 	s.arena = arena.NewFrom(s.allocate)
 	if s.domain, err = cfg.Device.NewDomain(); err != nil {
 		return nil, fmt.Errorf("onesided: server: %w", err)
 	}
+	s.hall = visit.NewHall(visit.HallConfig{
+		Path: "onesided", Device: cfg.Device, Domain: s.domain, MaxClients: cfg.MaxClients,
+		Hello: checkHello, Welcome: s.greeting, Log: cfg.Log,
+	})
 	return s, nil
 }
 
@@ -136,137 +123,35 @@ func (s *Server) Open(tables []store.Export) error {
 	return nil
 }
 
-// visitor is a client's connection. Its queues belong to the goroutine that attends it.
-type visitor struct {
-	cq fabric.CQ
-	qp fabric.QP
-
-	counted fabric.QP // qp for Stats, under Server.mu
-}
-
-// accept makes the connection.
-func (v *visitor) accept(ctx context.Context, s *Server, req fabric.ConnRequest, w *welcome) (err error) {
-	if v.cq, err = s.cfg.Device.NewCQ(2 * depth); err != nil {
-		return err
-	}
-	v.qp, err = req.Accept(ctx, fabric.QPConfig{
-		Transport: fabric.RC, Domain: s.domain, SendCQ: v.cq, RecvCQ: v.cq, SendDepth: depth, RecvDepth: depth,
-	}, w.bytes())
-	return err
-}
-
-func (v *visitor) close() {
-	if v.qp != nil {
-		_ = v.qp.Close()
-	}
-	if v.cq != nil {
-		_ = v.cq.Close()
-	}
-}
-
 // AdmitGuest is what a host shows its connection requests: it takes those that are for
 // this path, and reports whether this was one.
 func (s *Server) AdmitGuest(dev fabric.Device, req fabric.ConnRequest) bool {
 	if req.Transport() != fabric.RC || !isHello(req.Private()) {
 		return false
 	}
-	if err := s.admit(dev, req); err != nil {
-		s.cfg.Log.Warn("client refused", "path", "onesided", "peer", req.Peer().Addr, "err", err)
-		text := []byte(err.Error())
-		_ = req.Reject(text[:min(len(text), dev.Limits().MaxPrivate)])
-	}
+	s.hall.Admit(dev, req)
 	return true
 }
 
-func (s *Server) admit(dev fabric.Device, req fabric.ConnRequest) error {
-	v := new(visitor)
-	w, err := s.enter(dev, req, v)
-	if err != nil {
-		return err
-	}
-	ctx, cancel := context.WithTimeout(s.ctx, handshakeTime)
-	defer cancel()
-	if err := v.accept(ctx, s, req, &w); err != nil {
-		v.close()
-		s.leave(v)
-		return err
-	}
-	s.cfg.Log.Debug("client connected", "path", "onesided", "qp", v.qp.Num(), "peer", v.qp.Peer().Addr)
-	s.mu.Lock()
-	v.counted = v.qp
-	s.mu.Unlock()
-	go s.attend(v)
-	return nil
-}
-
-// enter takes a place for a visitor, which leave gives back.
-func (s *Server) enter(dev fabric.Device, req fabric.ConnRequest, v *visitor) (welcome, error) {
+// greeting is what a visitor is told.
+func (s *Server) greeting() ([]byte, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	err := checkHello(req.Private())
-	switch {
-	case err != nil:
-	case !s.open:
-		err = fmt.Errorf("onesided: there is nothing to read: %w", rpc.ErrClosed)
-	case dev != s.cfg.Device:
-		err = fmt.Errorf("onesided: items can be read on %s alone", s.cfg.Device.Fabric())
-	case len(s.visitors) >= s.cfg.MaxClients:
-		err = fmt.Errorf("onesided: there are %d clients already", len(s.visitors))
+	if !s.open {
+		return nil, fmt.Errorf("onesided: there is nothing to read: %w", rpc.ErrClosed)
 	}
-	if err != nil {
-		s.stats.Refused++
-		return welcome{}, err
-	}
-	s.visitors[v] = struct{}{}
-	s.stats.Connects++
-	s.wg.Add(1)
-	return s.welcome, nil
-}
-
-// attend waits until a visitor is over, or the server. It owns the queue pair (T1), and
-// there is nothing to poll: the server posts nothing.
-func (s *Server) attend(v *visitor) {
-	select {
-	case <-v.qp.Done():
-	case <-s.ctx.Done():
-	}
-	v.close()
-	s.leave(v)
-}
-
-func (s *Server) leave(v *visitor) {
-	s.mu.Lock()
-	delete(s.visitors, v)
-	if v.counted != nil {
-		n := v.counted.Counters()
-		s.past.Add(&n)
-	}
-	s.mu.Unlock()
-	s.wg.Done()
+	return s.welcome.bytes(), nil
 }
 
 // Stats returns what the server has done.
-func (s *Server) Stats() Stats {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	st := s.stats
-	st.Clients, st.In = len(s.visitors), s.past
-	for v := range s.visitors {
-		if v.counted != nil {
-			n := v.counted.Counters()
-			st.In.Add(&n)
-		}
-	}
-	return st
-}
+func (s *Server) Stats() Stats { return s.hall.Stats() }
 
 // Close sends all visitors away, and admits no more. A second Close does nothing.
 func (s *Server) Close() error {
 	s.mu.Lock()
 	s.open = false
 	s.mu.Unlock()
-	s.cancel()
-	s.wg.Wait()
+	s.hall.Close()
 	return nil
 }
 
