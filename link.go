@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/remora-kv/remora/internal/backoff"
 	"github.com/remora-kv/remora/internal/command"
 	"github.com/remora-kv/remora/store"
 )
@@ -32,7 +32,7 @@ type lane struct {
 	outage  *outage // nil while there is a connection
 	ended   bool    // the link was replaced, or the client closed
 	since   int64   // when the connection was made, on the device's clock
-	backoff backoff
+	backoff backoff.Pauses
 }
 
 // outage is a time without a connection.
@@ -87,8 +87,8 @@ func (ln *lane) drop(conn *callers, now int64, why error) *outage {
 		return nil
 	}
 	ln.outage = &outage{over: make(chan struct{}), since: now, err: why}
-	if now-ln.since > int64(ln.backoff.most) {
-		ln.backoff.reset()
+	if now-ln.since > int64(ln.backoff.Most()) {
+		ln.backoff.Reset()
 	} else {
 		ln.outage.hasty = true
 	}
@@ -176,7 +176,7 @@ func (c *Client) repair(l *link, ln *lane, o *outage, old *callers) {
 		c.ledger.retire(old)
 	}
 	for {
-		if o.hasty && !ln.backoff.pause(c.ctx, o.over) {
+		if o.hasty && !ln.backoff.Wait(c.ctx, o.over) {
 			return
 		}
 		o.hasty = true
@@ -255,32 +255,5 @@ func (c *Client) end(l *link) {
 	}
 }
 
-// backoff are pauses that become longer.
-type backoff struct{ first, next, most time.Duration }
-
 // backoff returns the pauses that were asked for.
-func (c *config) backoff() backoff {
-	return backoff{c.firstPause, c.firstPause, c.longestPause}
-}
-
-func (b *backoff) reset() { b.next = b.first }
-
-// take returns the next pause.
-func (b *backoff) take() time.Duration {
-	d := b.next
-	b.next = min(2*d, b.most)
-	return d - rand.N(d/2+1)
-}
-
-// pause waits; false when ctx or over ends it.
-func (b *backoff) pause(ctx context.Context, over <-chan struct{}) bool {
-	timer := time.NewTimer(b.take())
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-over:
-	case <-ctx.Done():
-	}
-	return false
-}
+func (c *config) backoff() backoff.Pauses { return backoff.New(c.firstPause, c.longestPause) }

@@ -53,15 +53,3 @@ func TestDurations(t *testing.T) {
 		}
 	}
 }
-
-func TestBackoff(t *testing.T) {
-	b := (&config{firstPause: 8, longestPause: 100}).backoff()
-	for range 2 {
-		for _, most := range []time.Duration{8, 16, 32, 64, 100, 100} {
-			if d := b.take(); d > most || d < most/2 {
-				t.Errorf("a pause of %v, want %v to %v", d, most/2, most)
-			}
-		}
-		b.reset()
-	}
-}

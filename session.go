@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/remora-kv/remora/internal/backoff"
 	"github.com/remora-kv/remora/internal/command"
 	"github.com/remora-kv/remora/rpc"
 	"github.com/remora-kv/remora/store"
@@ -61,7 +62,7 @@ type Session struct {
 	renew   bool  // the server refused an operation: all connections are made anew
 	outage  sessionOutage
 	since   int64 // when the last connection was made, on the device's clock
-	backoff backoff
+	backoff backoff.Pauses
 
 	reconnects, retries uint64
 	past                Counters

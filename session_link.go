@@ -43,10 +43,10 @@ func (s *Session) begins(why error) {
 	}
 	now := s.clock.Now()
 	s.outage = sessionOutage{on: true, since: now, next: now, err: why}
-	if now-s.since > int64(s.backoff.most) {
-		s.backoff.reset()
+	if now-s.since > int64(s.backoff.Most()) {
+		s.backoff.Reset()
 	} else {
-		s.outage.next += int64(s.backoff.take())
+		s.outage.next += int64(s.backoff.Take())
 	}
 }
 
@@ -94,7 +94,7 @@ func (s *Session) Reconnect(ctx context.Context) error {
 		}
 		s.begins(err)
 		s.outage.err = err
-		s.outage.next = s.clock.Now() + int64(s.backoff.take())
+		s.outage.next = s.clock.Now() + int64(s.backoff.Take())
 	}
 }
 
