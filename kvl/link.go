@@ -47,6 +47,9 @@ func (l Link) Len() int { return int(l.length) }
 // Of reports whether a link is of a generation, as far as its bits say. Parse is sure.
 func (l Link) Of(generation uint64) bool { return l.stamp == uint32(generation) }
 
+// Stamp returns the low bits of the generation that the link is of.
+func (l Link) Stamp() uint32 { return l.stamp }
+
 // Put writes the link into the first LinkSize bytes of b.
 func (l Link) Put(b []byte) {
 	binary.LittleEndian.PutUint64(b, l.where)
