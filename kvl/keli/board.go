@@ -1,0 +1,83 @@
+package keli
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"time"
+
+	"github.com/remora-kv/remora/fabric"
+	"github.com/remora-kv/remora/internal/fence"
+	"github.com/remora-kv/remora/kvl"
+)
+
+const (
+	boardSize = 64
+	boardSum  = 48 // what the checksum covers
+
+	minLease = time.Millisecond
+	maxLease = 24 * time.Hour
+)
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// board is what the board says.
+type board struct {
+	generation uint64
+	directory  fabric.Remote
+	length     int // of the directory
+	lease      time.Duration
+	instance   uint64
+}
+
+func (b *board) put(p *[boardSize]byte) {
+	le := binary.LittleEndian
+	le.PutUint64(p[0:], b.generation)
+	le.PutUint64(p[8:], b.directory.Addr)
+	le.PutUint32(p[16:], b.directory.Key)
+	le.PutUint32(p[20:], uint32(b.length))
+	le.PutUint64(p[24:], uint64(b.lease))
+	le.PutUint64(p[32:], b.instance)
+	le.PutUint64(p[40:], 0)
+	le.PutUint64(p[boardSum:], uint64(crc32.Checksum(p[:boardSum], castagnoli)))
+	le.PutUint64(p[56:], b.generation)
+}
+
+// publish writes the board where clients READ it: the last word first, the first one last.
+func (b *board) publish(mem []byte) {
+	var p [boardSize]byte
+	b.put(&p)
+	fence.CopyOut(mem[56:boardSize], p[56:])
+	fence.CopyOut(mem[8:56], p[8:56])
+	fence.CopyOut(mem[:8], p[:8])
+}
+
+// errChanging says that the board was read while it changed: read it again.
+var errChanging = errors.New("keli: the board changes")
+
+// parseBoard reads what was READ (E7).
+func parseBoard(p []byte) (b board, err error) {
+	le := binary.LittleEndian
+	if len(p) != boardSize {
+		return b, fmt.Errorf("keli: a board of %d bytes: %w", len(p), kvl.ErrCorrupt)
+	}
+	b = board{
+		generation: le.Uint64(p),
+		directory:  fabric.Remote{Addr: le.Uint64(p[8:]), Key: le.Uint32(p[16:])},
+		length:     int(le.Uint32(p[20:])),
+		lease:      time.Duration(le.Uint64(p[24:])),
+		instance:   le.Uint64(p[32:]),
+	}
+	switch {
+	case b.generation != le.Uint64(p[56:]):
+		return b, errChanging
+	case le.Uint64(p[boardSum:]) != uint64(crc32.Checksum(p[:boardSum], castagnoli)):
+		return b, fmt.Errorf("keli: the board has a wrong checksum: %w", kvl.ErrCorrupt)
+	case b.generation == 0:
+		return b, ErrEmpty
+	case b.length < directoryHead || b.length > maxDirectory || b.lease < minLease || b.lease > maxLease:
+		return b, fmt.Errorf("keli: a board with a directory of %d bytes and a lease of %v: %w", b.length, b.lease, ErrProtocol)
+	}
+	return b, nil
+}

@@ -1,0 +1,175 @@
+package keli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/remora-kv/remora/kvl"
+	"github.com/remora-kv/remora/rpc"
+)
+
+// Chase READs the item behind a link of the session's generation. A link of another one is
+// ErrGeneration, one that leads nowhere ErrNotFound. If the generation was replaced and its
+// lease is over it is ErrGenerationOver.
+func (s *Session) Chase(ctx context.Context, l kvl.Link) (kvl.Item, error) {
+	if err := s.enter(); err != nil {
+		return kvl.Item{}, err
+	}
+	return s.chase(ctx, l)
+}
+
+func (s *Session) chase(ctx context.Context, l kvl.Link) (kvl.Item, error) {
+	var t tries
+	for {
+		item, err := s.chaseOnce(ctx, l)
+		if err == nil {
+			return item, nil
+		}
+		if err := s.retry(ctx, &t, err); err != nil {
+			return kvl.Item{}, err
+		}
+	}
+}
+
+func (s *Session) chaseOnce(ctx context.Context, l kvl.Link) (kvl.Item, error) {
+	if err := s.ready(ctx); err != nil {
+		return kvl.Item{}, err
+	}
+	v, r := s.view, s.reader
+	from, err := v.find(l)
+	if err != nil {
+		return kvl.Item{}, err
+	}
+	slot := &r.slots[0]
+	s.stats.Reads++
+	if err := r.start(slot, from, l.Len()); err != nil {
+		return kvl.Item{}, err
+	}
+	if err := r.await(ctx, slot); err != nil {
+		return kvl.Item{}, err
+	}
+	if !v.lasts(s.clock.Now()) {
+		return kvl.Item{}, errLate
+	}
+	return kvl.ParseItem(r.bytes(slot), l, v.generation)
+}
+
+// Lookup returns the item with a key in the current generation, to which the session moves
+// on. If there is none it is ErrNotFound.
+func (s *Session) Lookup(ctx context.Context, key []byte) (kvl.Item, error) {
+	item, _, err := s.Find(ctx, key)
+	return item, err
+}
+
+// Find is Lookup that returns the link to the item, too.
+func (s *Session) Find(ctx context.Context, key []byte) (kvl.Item, kvl.Link, error) {
+	if err := s.enter(); err != nil {
+		return kvl.Item{}, kvl.Link{}, err
+	}
+	a, err := s.ask(ctx, 0, key)
+	if err == nil && (s.view == nil || a.generation != s.view.generation || s.view.instance != s.reader.instance) {
+		a, err = s.follow(ctx, a, key)
+	}
+	if err != nil {
+		return kvl.Item{}, kvl.Link{}, err
+	}
+	item, err := s.found(ctx, &a, key)
+	return item, a.link, err
+}
+
+// follow moves on to the generation of an answer. If that is not the current one any more,
+// it asks again in the one that is.
+func (s *Session) follow(ctx context.Context, a answer, key []byte) (answer, error) {
+	for range maxLate {
+		if err := s.refresh(ctx); err != nil {
+			return a, err
+		}
+		if s.view.generation == a.generation {
+			return a, nil
+		}
+		var err error
+		if a, err = s.ask(ctx, s.view.generation, key); err != nil {
+			return a, err
+		}
+		if s.view.generation == a.generation && a.status != noGeneration {
+			return a, nil
+		}
+	}
+	return a, s.view.over()
+}
+
+// found returns the item of an answer in the generation of the session.
+func (s *Session) found(ctx context.Context, a *answer, key []byte) (kvl.Item, error) {
+	switch a.status {
+	case found:
+		return kvl.ParseItem(a.record, a.link, a.generation)
+	case foundLong:
+		return s.chase(ctx, a.link)
+	case notFound:
+		return kvl.Item{}, fmt.Errorf("%w: %.100q in generation %d", ErrNotFound, key, a.generation)
+	}
+	if a.generation == 0 {
+		return kvl.Item{}, ErrEmpty
+	}
+	return kvl.Item{}, s.view.over()
+}
+
+// ask calls the server for a key in a generation, 0 the current one. A server without any
+// is ErrEmpty.
+func (s *Session) ask(ctx context.Context, generation uint64, key []byte) (answer, error) {
+	s.stats.Lookups++
+	s.request = appendRequest(append(s.request[:0], procLookup, 0), generation, key)
+	result, err := s.call(ctx, s.request)
+	if err != nil {
+		return answer{}, err
+	}
+	a, err := parseAnswer(result)
+	if err == nil && a.status == noGeneration && a.generation == 0 {
+		err = ErrEmpty
+	}
+	return a, err
+}
+
+// call calls the server, again on another connection if that is lost. The result is valid
+// until the next call.
+func (s *Session) call(ctx context.Context, msg []byte) ([]byte, error) {
+	for range maxLost {
+		if err := s.connected(ctx); err != nil {
+			return nil, err
+		}
+		result, err := s.callOnce(ctx, msg)
+		var failure *rpc.Error
+		switch {
+		case err == nil:
+			return result, nil
+		case errors.As(err, &failure):
+			return nil, fmt.Errorf("keli: the server refuses: %w", err)
+		case errors.Is(err, rpc.ErrTooLarge):
+			return nil, fmt.Errorf("%w: %w", ErrInvalid, err)
+		}
+		s.dropCalls() // what is on its way must not be taken for the next answer
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+	}
+	return nil, s.unavailable(errors.New("connections for lookups break again and again"))
+}
+
+func (s *Session) callOnce(ctx context.Context, msg []byte) ([]byte, error) {
+	c := s.calls
+	if err := c.Send(msg[0], msg); err != nil {
+		return nil, err
+	}
+	for {
+		if result, err, ok := c.Next(); ok || err != nil {
+			return result, err
+		}
+		if err := c.Err(); err != nil {
+			return nil, err
+		}
+		if !c.Wait(nap) && ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+	}
+}

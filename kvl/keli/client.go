@@ -1,0 +1,291 @@
+package keli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+
+	"github.com/remora-kv/remora/fabric"
+	"github.com/remora-kv/remora/fabric/provider"
+	"github.com/remora-kv/remora/kvl"
+)
+
+// Client reads items, for any number of goroutines: its methods use sessions that it has
+// for them. Items that they return are copies; those that they show are views, valid until
+// the function that they are shown to returns.
+//
+// Its methods find the generation of a link by themselves, among those that the client knows.
+type Client struct {
+	opts   options
+	addr   fabric.Addr
+	device fabric.Device
+	own    bool // the device is ours to close
+	clock  fabric.Clock
+	views  views
+	closed atomic.Bool
+	over   chan struct{} // closed by Close
+
+	idle chan *Session // that nobody uses
+	mu   sync.Mutex
+	made int // sessions for idle
+	held int // sessions that are not closed, and one for the client
+}
+
+// Dial connects to a server. url is its address: shm:/path/to.sock, tcp://host:port,
+// rdma://host:port or loop:name, with options of the fabric. ctx bounds the attempt, of which
+// there is one.
+func Dial(ctx context.Context, url string, opts ...Option) (*Client, error) {
+	c := &Client{opts: defaultOptions(), over: make(chan struct{}), held: 1}
+	for _, o := range opts {
+		o(&c.opts)
+	}
+	var err error
+	if c.addr, err = fabric.ParseAddr(url); err != nil {
+		err = fmt.Errorf("%w: %w", ErrInvalid, err)
+	}
+	if err = errors.Join(err, c.opts.validate()); err != nil {
+		return nil, err
+	}
+	if err := c.open(); err != nil {
+		return nil, err
+	}
+	c.clock, c.idle = c.device.Clock(), make(chan *Session, c.opts.sessions)
+	s := c.session()
+	c.made = 1
+	if err := s.connect(ctx); err != nil {
+		_ = s.Close()
+		_ = c.Close()
+		return nil, s.unavailable(err)
+	}
+	c.idle <- s
+	return c, nil
+}
+
+// open opens the device of the address.
+func (c *Client) open() (err error) {
+	if c.device = c.opts.device; c.device != nil {
+		return nil
+	}
+	if c.addr.Fabric == provider.Loop {
+		return fmt.Errorf("%w: %s is reached on the device of its own network only: give it with WithDevice", ErrInvalid, c.addr)
+	}
+	set := provider.New()
+	set.Log = c.opts.log
+	if c.device, err = set.Open(c.addr.String()); err != nil {
+		return fmt.Errorf("keli: %w", err)
+	}
+	c.own = true
+	return nil
+}
+
+func (c *Client) log() *slog.Logger { return c.opts.log }
+
+// Session returns a session with connections of its own, which are made when it is first
+// used. The caller closes it.
+func (c *Client) Session() (*Session, error) {
+	if c.closed.Load() {
+		return nil, ErrClosed
+	}
+	return c.session(), nil
+}
+
+func (c *Client) session() *Session {
+	c.mu.Lock()
+	c.held++
+	c.mu.Unlock()
+	return newSession(c)
+}
+
+// release is called by each session at its end, and by the client.
+func (c *Client) release() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.held--; c.held == 0 && c.own {
+		return c.device.Close()
+	}
+	return nil
+}
+
+// Close ends the client. Sessions fail with ErrClosed from now on; they are closed by their
+// own goroutines. A second Close returns ErrClosed.
+func (c *Client) Close() error {
+	if c.closed.Swap(true) {
+		return ErrClosed
+	}
+	close(c.over)
+	c.drain()
+	return c.release()
+}
+
+// drain closes the sessions that nobody uses.
+func (c *Client) drain() {
+	for {
+		select {
+		case s := <-c.idle:
+			_ = s.Close()
+		default:
+			return
+		}
+	}
+}
+
+// take returns a session for a call, which give takes back.
+func (c *Client) take(ctx context.Context) (*Session, error) {
+	if c.closed.Load() {
+		return nil, ErrClosed
+	}
+	select {
+	case s := <-c.idle:
+		return s, nil
+	default:
+	}
+	if c.mayMake() {
+		return c.session(), nil
+	}
+	select {
+	case s := <-c.idle:
+		return s, nil
+	case <-c.over:
+		return nil, ErrClosed
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+func (c *Client) mayMake() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.made == c.opts.sessions {
+		return false
+	}
+	c.made++
+	return true
+}
+
+func (c *Client) give(s *Session) {
+	c.idle <- s // there is room for all that were made
+	if c.closed.Load() {
+		c.drain()
+	}
+}
+
+// behind takes a session that works in the generation of a link.
+func (c *Client) behind(ctx context.Context, l kvl.Link) (*Session, error) {
+	s, err := c.take(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if v := c.views.behind(l); v != nil {
+		s.adopt(v)
+	}
+	return s, nil
+}
+
+// Lookup returns the item with a key in the current generation, or ErrNotFound.
+func (c *Client) Lookup(ctx context.Context, key []byte) (kvl.Item, error) {
+	item, _, err := c.Find(ctx, key)
+	return item, err
+}
+
+// Find is Lookup that returns the link to the item, too.
+func (c *Client) Find(ctx context.Context, key []byte) (kvl.Item, kvl.Link, error) {
+	s, err := c.take(ctx)
+	if err != nil {
+		return kvl.Item{}, kvl.Link{}, err
+	}
+	defer c.give(s)
+	item, link, err := s.Find(ctx, key)
+	if err != nil {
+		return kvl.Item{}, kvl.Link{}, err
+	}
+	return item.Clone(), link, nil
+}
+
+// Chase READs the item behind a link. See Session.Chase.
+func (c *Client) Chase(ctx context.Context, l kvl.Link) (kvl.Item, error) {
+	s, err := c.behind(ctx, l)
+	if err != nil {
+		return kvl.Item{}, err
+	}
+	defer c.give(s)
+	item, err := s.Chase(ctx, l)
+	if err != nil {
+		return kvl.Item{}, err
+	}
+	return item.Clone(), nil
+}
+
+// ChaseList READs the items of a list. See Session.ChaseList; visit may call the client.
+func (c *Client) ChaseList(ctx context.Context, list kvl.List, visit func(kvl.Item) error) error {
+	first := list.Next()
+	if list.N() != 0 {
+		first = list.At(0)
+	}
+	s, err := c.behind(ctx, first)
+	if err != nil {
+		return err
+	}
+	defer c.give(s)
+	return s.ChaseList(ctx, list, visit)
+}
+
+// Walk visits items and those behind their links. See Session.Walk; visit may call the
+// client.
+func (c *Client) Walk(ctx context.Context, cfg WalkConfig, visit Visit) (Walked, error) {
+	var first kvl.Link
+	if len(cfg.Links) != 0 {
+		first = cfg.Links[0]
+	}
+	s, err := c.behind(ctx, first)
+	if err != nil {
+		return Walked{}, err
+	}
+	defer c.give(s)
+	return s.Walk(ctx, cfg, visit)
+}
+
+// Schema returns the names of the current generation.
+func (c *Client) Schema(ctx context.Context) (*kvl.Schema, error) {
+	s, err := c.take(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer c.give(s)
+	if err := s.Refresh(ctx); err != nil {
+		return nil, err
+	}
+	return s.Schema(), nil
+}
+
+// Info returns what the server says about itself.
+func (c *Client) Info(ctx context.Context) (info Info, err error) {
+	err = c.document(ctx, procInfo, &info)
+	return info, err
+}
+
+// Stats returns what the server has and has done.
+func (c *Client) Stats(ctx context.Context) (st Stats, err error) {
+	err = c.document(ctx, procStats, &st)
+	return st, err
+}
+
+// document calls a procedure that returns JSON.
+func (c *Client) document(ctx context.Context, proc byte, into any) error {
+	s, err := c.take(ctx)
+	if err != nil {
+		return err
+	}
+	defer c.give(s)
+	text, err := s.call(ctx, []byte{proc, 0})
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(text, into); err != nil {
+		return fmt.Errorf("keli: a document that is not JSON: %w: %w", ErrProtocol, err)
+	}
+	return nil
+}

@@ -1,0 +1,72 @@
+package keli
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/remora-kv/remora/fabric"
+	"github.com/remora-kv/remora/internal/knob"
+)
+
+// Config describes a server. Zero values mean the defaults.
+type Config struct {
+	// Device is where the server listens, and Others are further devices for ListenOn. They
+	// stay the caller's to close. Images are built in memory of the first, and copied into
+	// that of the others.
+	Device fabric.Device
+	Others []fabric.Device
+	// Cores is how many goroutines answer lookups; default 1. CPUs, when not empty, names
+	// the CPU of each.
+	Cores int
+	CPUs  []int
+	// Policy says whether idle cores sleep; the default does.
+	Policy fabric.Policy
+	// Lease is for how long clients may use a generation after they have seen it on the
+	// board; default 10 s. Memory of old generations is kept for a quarter longer.
+	Lease time.Duration
+	// Generations is how many images there can be, with the one that is being built; default 16.
+	Generations int
+	// FirstGeneration is the number of the first one. By default it is drawn by chance, so
+	// that links of an earlier start of the server are not taken for links of this one.
+	FirstGeneration uint64
+	// MaxClients is how many visitors there can be on a device, and how many clients of
+	// lookups on a core; default 1024.
+	MaxClients int
+	// Log gets generations, connects and refusals; default: none.
+	Log *slog.Logger
+}
+
+const (
+	defaultLease       = 10 * time.Second
+	defaultGenerations = 16
+	defaultMaxClients  = 1024
+)
+
+func (c *Config) complete() error {
+	knob.Default(&c.Cores, 1)
+	knob.Default(&c.Lease, defaultLease)
+	knob.Default(&c.Generations, defaultGenerations)
+	knob.Default(&c.MaxClients, defaultMaxClients)
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	err := errors.Join(
+		knob.Between("Generations", c.Generations, 2, 1<<20),
+		knob.Between("MaxClients", c.MaxClients, 1, 1<<20),
+	)
+	if c.Device == nil {
+		err = errors.Join(err, errors.New("no Device"))
+	}
+	if c.Lease < minLease || c.Lease > maxLease {
+		err = errors.Join(err, fmt.Errorf("Lease is %v, must be %v to %v", c.Lease, minLease, maxLease))
+	}
+	if err != nil {
+		return fmt.Errorf("%w: server: %w", ErrInvalid, err)
+	}
+	return nil
+}
+
+// keep is for how long the memory of an old generation is kept (E2).
+func (c *Config) keep() time.Duration { return c.Lease + c.Lease/4 }

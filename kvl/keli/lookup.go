@@ -1,0 +1,71 @@
+package keli
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"github.com/remora-kv/remora/kvl"
+)
+
+// The procedures.
+const (
+	procLookup = 1
+	procInfo   = 2
+	procStats  = 3
+)
+
+// status is how a lookup ended.
+type status uint8
+
+const (
+	found        status = iota
+	foundLong           // the record is not sent
+	notFound            // in that generation
+	noGeneration        // that one is not there
+	numStatus
+)
+
+const (
+	requestHead = 8
+	answerHead  = 32
+	// maxSent is the longest record that an answer has. What is longer is READ.
+	maxSent = 32 << 10
+)
+
+// appendRequest appends a request for a key in a generation, or in the current one.
+func appendRequest(b []byte, generation uint64, key []byte) []byte {
+	return append(binary.LittleEndian.AppendUint64(b, generation), key...)
+}
+
+// answer is what a lookup has found.
+type answer struct {
+	status     status
+	generation uint64
+	link       kvl.Link
+	record     []byte
+}
+
+// append appends the answer to b.
+func (a *answer) append(b []byte) []byte {
+	var head [answerHead]byte
+	head[0] = byte(a.status)
+	binary.LittleEndian.PutUint64(head[8:], a.generation)
+	a.link.Put(head[16:])
+	return append(append(b, head[:]...), a.record...)
+}
+
+// parseAnswer reads the result of a lookup, which may be anything. The record is for
+// kvl.ParseItem to check.
+func parseAnswer(b []byte) (a answer, err error) {
+	if len(b) < answerHead || status(b[0]) >= numStatus {
+		return a, fmt.Errorf("keli: an answer of %d bytes: %w", len(b), ErrProtocol)
+	}
+	a = answer{
+		status: status(b[0]), generation: binary.LittleEndian.Uint64(b[8:]),
+		link: kvl.ParseLink(b[16:]), record: b[answerHead:],
+	}
+	if (a.status == found) != (len(a.record) != 0) || (a.status <= foundLong) == a.link.IsZero() {
+		return a, fmt.Errorf("keli: an answer with status %d, link %v and %d bytes: %w", a.status, a.link, len(a.record), ErrProtocol)
+	}
+	return a, nil
+}

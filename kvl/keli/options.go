@@ -1,0 +1,90 @@
+package keli
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/remora-kv/remora/fabric"
+	"github.com/remora-kv/remora/internal/knob"
+)
+
+// Option changes how a client is made.
+type Option func(*options)
+
+type options struct {
+	device                   fabric.Device
+	window, slot, sessions   int
+	policy                   fabric.Policy
+	log                      *slog.Logger
+	patience, dialTimeout    time.Duration
+	firstPause, longestPause time.Duration
+}
+
+const (
+	defaultWindow = 16
+	defaultSlot   = 64 << 10
+	maxWindow     = 1024
+	minSlot       = 256
+	maxSlot       = 1 << 26
+)
+
+func defaultOptions() options {
+	return options{
+		window: defaultWindow, slot: defaultSlot, sessions: 16, log: slog.New(slog.DiscardHandler),
+		patience: 5 * time.Second, dialTimeout: 5 * time.Second,
+		firstPause: 10 * time.Millisecond, longestPause: time.Second,
+	}
+}
+
+// WithDevice uses a device that stays the caller's to close, instead of one that the
+// address names.
+func WithDevice(d fabric.Device) Option { return func(o *options) { o.device = d } }
+
+// WithWindow sets how many READs a session can have on their way; default 16.
+func WithWindow(n int) Option { return func(o *options) { o.window = n } }
+
+// WithSlot sets the length of the buffer of each READ; default 64 KiB. Records that are
+// longer are read in pieces into a buffer of their own.
+func WithSlot(bytes int) Option { return func(o *options) { o.slot = bytes } }
+
+// WithSessions sets how many sessions a client has for its own methods at most; default 16.
+// They are made when they are needed.
+func WithSessions(n int) Option { return func(o *options) { o.sessions = n } }
+
+// WithPolicy says whether who waits may sleep; the default does.
+func WithPolicy(p fabric.Policy) Option { return func(o *options) { o.policy = p } }
+
+// WithLog has connects and losses told.
+func WithLog(l *slog.Logger) Option { return func(o *options) { o.log = l } }
+
+// WithPatience sets for how long an operation waits for a server that cannot be reached;
+// default 5 s.
+func WithPatience(d time.Duration) Option { return func(o *options) { o.patience = d } }
+
+// WithBackoff sets the pauses between attempts to connect; default 10 ms to 1 s.
+func WithBackoff(first, longest time.Duration) Option {
+	return func(o *options) { o.firstPause, o.longestPause = first, longest }
+}
+
+func (o *options) validate() error {
+	err := errors.Join(
+		knob.Between("window", o.window, 1, maxWindow),
+		knob.Between("slot", o.slot, minSlot, maxSlot),
+		knob.Between("sessions", o.sessions, 1, 1<<16),
+	)
+	if o.firstPause <= 0 || o.longestPause < o.firstPause {
+		err = errors.Join(err, fmt.Errorf("backoff from %v to %v: the first pause is positive, and the longest not shorter", o.firstPause, o.longestPause))
+	}
+	if o.patience < 0 {
+		err = errors.Join(err, fmt.Errorf("patience of %v", o.patience))
+	}
+	if o.log == nil {
+		err = errors.Join(err, errors.New("no log"))
+	}
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrInvalid, err)
+	}
+	return nil
+}

@@ -1,0 +1,287 @@
+package keli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/remora-kv/remora/kvl"
+)
+
+// WalkConfig says where a walk begins and how far it goes.
+type WalkConfig struct {
+	// Keys and Links are the roots. With keys alone a walk is in the current generation, with
+	// links in theirs. A key without an item is ErrNotFound.
+	Keys  [][]byte
+	Links []kvl.Link
+	// Attrs names the attributes whose links are followed; nil means all of them.
+	Attrs []string
+	// MaxDepth is how many links an item can be away from a root; 0 means any number.
+	// MaxItems is how many items are visited; 0 means all.
+	MaxDepth, MaxItems int
+	// Mixed lets a walk go on when its generation is over: links that were not followed are
+	// looked for again in the new one, by the keys of the items that have them. Items
+	// are then told apart by their keys, which it remembers.
+	Mixed bool
+}
+
+// Visit is shown an item and how many links it is away from a root. It says whether the
+// item's links are followed. An error ends the walk. It must not call the session.
+type Visit func(item kvl.Item, depth int) (follow bool, err error)
+
+// Walked is what a walk has done.
+type Walked struct {
+	// Generation is the one that it was in; of a mixed one, the last.
+	Generation uint64
+	// Items were visited, the last of them at Depth.
+	Items, Depth int
+	// Cut says that there was more than MaxItems.
+	Cut bool
+	// Moves is how often a mixed walk went on in another generation.
+	Moves int
+}
+
+// Walk visits items breadth first: the roots, the items behind their links, those behind
+// the links of these, each once, whatever cycles there are. READs go ahead of the visits, as
+// many as the window allows.
+//
+// All items are of one generation, or the walk fails with ErrGenerationOver, unless it is Mixed.
+func (s *Session) Walk(ctx context.Context, cfg WalkConfig, visit Visit) (Walked, error) {
+	if err := s.enter(); err != nil {
+		return Walked{}, err
+	}
+	if cfg.MaxDepth < 0 || cfg.MaxItems < 0 {
+		return Walked{}, fmt.Errorf("%w: a walk of depth %d with %d items", ErrInvalid, cfg.MaxDepth, cfg.MaxItems)
+	}
+	w := walk{s: s, cfg: &cfg, visit: visit}
+	if cfg.Mixed {
+		w.memory = &memory{seen: map[string]struct{}{}}
+	}
+	err := w.run(ctx)
+	w.did.Generation = s.Generation()
+	return w.did, err
+}
+
+// walk is a walk under way.
+type walk struct {
+	s      *Session
+	cfg    *WalkConfig
+	visit  Visit
+	attrs  []uint16 // to follow, by rising number; nil all
+	places visited
+	queued int // items that were noted in places
+
+	level  int
+	now    []wanted // what is to be read at this level
+	at     int      // of now: what was not asked for
+	later  []wanted // items of the next level
+	memory *memory  // of a mixed walk
+	did    Walked
+}
+
+// The marks of chunks: of which level their links are.
+const (
+	nextLevel uint8 = iota
+	thisLevel
+)
+
+// errCut ends a walk that has visited all that it may.
+var errCut = errors.New("keli: enough")
+
+func (w *walk) run(ctx context.Context) error {
+	err := w.begin(ctx)
+	for {
+		for err == nil && (len(w.now) != 0 || len(w.later) != 0) {
+			if err = w.runLevel(ctx); err == nil {
+				w.descend()
+			}
+		}
+		if w.memory == nil || !errors.Is(err, ErrGenerationOver) || w.did.Moves == maxMoves {
+			break
+		}
+		err = w.moveOn(ctx)
+	}
+	if errors.Is(err, errCut) {
+		w.did.Cut = true
+		return nil
+	}
+	return err
+}
+
+// begin finds the roots.
+func (w *walk) begin(ctx context.Context) error {
+	if len(w.cfg.Links) == 0 {
+		if err := w.s.refresh(ctx); err != nil {
+			return err
+		}
+	} else if err := w.s.ready(ctx); err != nil {
+		return err
+	}
+	w.setAttrs()
+	for _, l := range w.cfg.Links {
+		w.push(&w.now, l)
+	}
+	return w.lookRoots(ctx)
+}
+
+// lookRoots looks for the roots that are keys.
+func (w *walk) lookRoots(ctx context.Context) error {
+	for _, key := range w.cfg.Keys {
+		l, err := w.find(ctx, key)
+		if err != nil {
+			return err
+		}
+		w.push(&w.now, l)
+	}
+	return nil
+}
+
+// find returns the link to a key in the generation of the walk.
+func (w *walk) find(ctx context.Context, key []byte) (kvl.Link, error) {
+	v := w.s.view
+	a, err := w.s.ask(ctx, v.generation, key)
+	switch {
+	case err != nil:
+		return kvl.Link{}, err
+	case a.status == notFound:
+		return kvl.Link{}, fmt.Errorf("%w: %.100q in generation %d", ErrNotFound, key, v.generation)
+	case a.status == noGeneration || a.generation != v.generation:
+		return kvl.Link{}, v.over()
+	}
+	return a.link, nil
+}
+
+// setAttrs looks for the numbers of the attributes to follow.
+func (w *walk) setAttrs() {
+	if w.cfg.Attrs == nil {
+		return
+	}
+	w.attrs = []uint16{}
+	for _, name := range w.cfg.Attrs {
+		if n, ok := w.s.view.schema.Number(name); ok {
+			w.attrs = append(w.attrs, n)
+		}
+	}
+	slices.Sort(w.attrs)
+}
+
+// push queues an item, unless it was before or is more than the walk may visit.
+func (w *walk) push(queue *[]wanted, l kvl.Link) {
+	if l.IsZero() {
+		return
+	}
+	if w.memory == nil && w.cfg.MaxItems != 0 && w.queued >= w.cfg.MaxItems {
+		w.did.Cut = w.did.Cut || w.places.add(l)
+		return
+	}
+	if w.places.add(l) {
+		w.queued++
+		*queue = append(*queue, wanted{link: l})
+	}
+}
+
+// descend goes on with the next level.
+func (w *walk) descend() {
+	w.now, w.later, w.at = w.later, w.now[:0], 0
+	w.level++
+	if w.memory != nil {
+		w.memory.descend()
+	}
+}
+
+// runLevel visits the items of a level. Chunks of lists are read at the level of their item,
+// so that none of the next one comes before they have all been read.
+func (w *walk) runLevel(ctx context.Context) error {
+	f := &w.s.flight
+	if err := w.s.ready(ctx); err != nil {
+		return err
+	}
+	f.begin()
+	defer f.end(ctx)
+	for {
+		for !f.full() && w.at < len(w.now) {
+			f.ask(w.now[w.at])
+			w.at++
+		}
+		if f.count == 0 {
+			return nil
+		}
+		rec, err := f.next(ctx)
+		if err != nil {
+			return err
+		}
+		if err := w.arrived(&rec); err != nil {
+			return err
+		}
+	}
+}
+
+// arrived deals with a record.
+func (w *walk) arrived(rec *record) error {
+	if rec.chunk {
+		queue := &w.later
+		if rec.mark == thisLevel {
+			queue = &w.now
+		}
+		for i := range rec.links.N() {
+			w.push(queue, rec.links.At(i))
+		}
+		return w.chunk(rec.links.Next(), rec.mark)
+	}
+	if w.memory != nil && !w.memory.isNew(rec.item.Key()) {
+		return nil
+	}
+	if w.cfg.MaxItems != 0 && w.did.Items == w.cfg.MaxItems {
+		return errCut
+	}
+	w.did.Items, w.did.Depth = w.did.Items+1, w.level
+	follow, err := w.show(rec.item)
+	if err != nil || !follow || w.cfg.MaxDepth != 0 && w.level >= w.cfg.MaxDepth {
+		return err
+	}
+	if w.memory != nil {
+		w.memory.followed(rec.item.Key())
+	}
+	return w.expand(rec.item, &w.later, nextLevel)
+}
+
+func (w *walk) show(item kvl.Item) (bool, error) {
+	w.s.busy = true
+	defer func() { w.s.busy = false }()
+	return w.visit(item, w.level)
+}
+
+// chunk queues a chunk, which is read once: Builders share none.
+func (w *walk) chunk(l kvl.Link, mark uint8) error {
+	if l.IsZero() {
+		return nil
+	}
+	if !w.places.add(l) {
+		return fmt.Errorf("keli: two lists go on at %v: %w", l, kvl.ErrCorrupt)
+	}
+	w.now = append(w.now, wanted{link: l, chunk: true, mark: mark})
+	return nil
+}
+
+// expand queues what is behind the links of an item.
+func (w *walk) expand(item kvl.Item, queue *[]wanted, mark uint8) error {
+	for a := range item.Attrs() {
+		if w.attrs != nil && !slices.Contains(w.attrs, a.Name) {
+			continue
+		}
+		switch a.Kind {
+		case kvl.KindLink:
+			w.push(queue, a.Link())
+		case kvl.KindList:
+			list := a.List()
+			for i := range list.N() {
+				w.push(queue, list.At(i))
+			}
+			if err := w.chunk(list.Next(), mark); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
