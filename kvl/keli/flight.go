@@ -21,7 +21,6 @@ type flight struct {
 type wanted struct {
 	link  kvl.Link
 	chunk bool // of a list, not an item
-	mark  uint8
 }
 
 // record is what has arrived: an item or a chunk. It is valid until the next call of a

@@ -80,12 +80,6 @@ type walk struct {
 	did    Walked
 }
 
-// The marks of chunks: of which level their links are.
-const (
-	nextLevel uint8 = iota
-	thisLevel
-)
-
 // errCut ends a walk that has visited all that it may.
 var errCut = errors.New("keli: enough")
 
@@ -220,14 +214,10 @@ func (w *walk) runLevel(ctx context.Context) error {
 // arrived deals with a record.
 func (w *walk) arrived(rec *record) error {
 	if rec.chunk {
-		queue := &w.later
-		if rec.mark == thisLevel {
-			queue = &w.now
-		}
 		for i := range rec.links.N() {
-			w.push(queue, rec.links.At(i))
+			w.push(&w.later, rec.links.At(i))
 		}
-		return w.chunk(rec.links.Next(), rec.mark)
+		return w.chunk(rec.links.Next())
 	}
 	if w.memory != nil && !w.memory.isNew(rec.item.Key()) {
 		return nil
@@ -243,7 +233,7 @@ func (w *walk) arrived(rec *record) error {
 	if w.memory != nil {
 		w.memory.followed(rec.item.Key())
 	}
-	return w.expand(rec.item, &w.later, nextLevel)
+	return w.expand(rec.item, &w.later)
 }
 
 func (w *walk) show(item kvl.Item) (bool, error) {
@@ -253,19 +243,19 @@ func (w *walk) show(item kvl.Item) (bool, error) {
 }
 
 // chunk queues a chunk, which is read once: Builders share none.
-func (w *walk) chunk(l kvl.Link, mark uint8) error {
+func (w *walk) chunk(l kvl.Link) error {
 	if l.IsZero() {
 		return nil
 	}
 	if !w.places.add(l) {
 		return fmt.Errorf("keli: two lists go on at %v: %w", l, kvl.ErrCorrupt)
 	}
-	w.now = append(w.now, wanted{link: l, chunk: true, mark: mark})
+	w.now = append(w.now, wanted{link: l, chunk: true})
 	return nil
 }
 
-// expand queues what is behind the links of an item.
-func (w *walk) expand(item kvl.Item, queue *[]wanted, mark uint8) error {
+// expand queues what is behind the links of an item. Chunks are always for this level.
+func (w *walk) expand(item kvl.Item, queue *[]wanted) error {
 	for a := range item.Attrs() {
 		if w.attrs != nil && !slices.Contains(w.attrs, a.Name) {
 			continue
@@ -278,7 +268,7 @@ func (w *walk) expand(item kvl.Item, queue *[]wanted, mark uint8) error {
 			for i := range list.N() {
 				w.push(queue, list.At(i))
 			}
-			if err := w.chunk(list.Next(), mark); err != nil {
+			if err := w.chunk(list.Next()); err != nil {
 				return err
 			}
 		}

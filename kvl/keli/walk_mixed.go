@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+
+	"github.com/remora-kv/remora/kvl"
 )
 
 // maxMoves bounds how often a mixed walk goes on in another generation.
@@ -47,14 +50,14 @@ func (w *walk) moveOn(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := w.expandKeys(ctx, w.memory.parents, &w.now, thisLevel); err != nil {
+	if err := w.expandKeys(ctx, w.memory.parents, &w.now); err != nil {
 		return err
 	}
-	return w.expandKeys(ctx, w.memory.done, &w.later, nextLevel)
+	return w.expandKeys(ctx, w.memory.done, &w.later)
 }
 
 // expandKeys queues what is behind the links of items, as far as they are still there.
-func (w *walk) expandKeys(ctx context.Context, keys [][]byte, queue *[]wanted, mark uint8) error {
+func (w *walk) expandKeys(ctx context.Context, keys [][]byte, queue *[]wanted) error {
 	for _, key := range keys {
 		l, err := w.find(ctx, key)
 		if errors.Is(err, ErrNotFound) {
@@ -67,8 +70,48 @@ func (w *walk) expandKeys(ctx context.Context, keys [][]byte, queue *[]wanted, m
 		if err != nil {
 			return err
 		}
-		if err := w.expand(item, queue, mark); err != nil {
+		at := len(w.now)
+		if err := w.expand(item, queue); err != nil {
 			return err
+		}
+		if err := w.expandChunks(ctx, w.takeChunks(at), queue); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// takeChunks takes the chunks out of what was queued for this level since it had so many.
+func (w *walk) takeChunks(at int) (chunks []kvl.Link) {
+	rest := slices.DeleteFunc(w.now[at:], func(q wanted) bool {
+		if q.chunk {
+			chunks = append(chunks, q.link)
+		}
+		return q.chunk
+	})
+	w.now = w.now[:at+len(rest)]
+	return chunks
+}
+
+// expandChunks queues what is behind the links of chunks and of those behind them, at
+// once: when the level goes on, everything that belongs to it is known.
+func (w *walk) expandChunks(ctx context.Context, chunks []kvl.Link, queue *[]wanted) error {
+	f := &w.s.flight
+	for _, l := range chunks {
+		for !l.IsZero() {
+			f.begin()
+			f.ask(wanted{link: l, chunk: true})
+			rec, err := f.next(ctx)
+			if err != nil {
+				f.end(ctx)
+				return err
+			}
+			for i := range rec.links.N() {
+				w.push(queue, rec.links.At(i))
+			}
+			if l = rec.links.Next(); !l.IsZero() && !w.places.add(l) {
+				return fmt.Errorf("keli: two lists go on at %v: %w", l, kvl.ErrCorrupt)
+			}
 		}
 	}
 	return nil
