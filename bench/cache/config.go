@@ -61,8 +61,9 @@ func isOurs(path string) bool { return slices.Contains(ourPaths(), path) }
 
 // The distributions.
 const (
-	DistUniform = "uniform"
-	DistZipf    = "zipf"
+	DistUniform   = "uniform"
+	DistZipf      = "zipf"
+	DistScanMixed = "scan-mixed" // zipf, with scans over all keys between
 )
 
 // Whether the server loads ahead what operations will need.
@@ -82,7 +83,7 @@ func Recencies() []string {
 }
 
 // Dists returns the names of all distributions.
-func Dists() []string { return []string{DistUniform, DistZipf} }
+func Dists() []string { return []string{DistUniform, DistZipf, DistScanMixed} }
 
 // Networks returns the names of the networks to memcached and Redis.
 func Networks() []string { return []string{foreign.TCP, foreign.Unix} }
@@ -98,9 +99,11 @@ type Config struct {
 	// GetPcts are percentages of gets, default 95; the others are puts.
 	GetPcts []float64
 	// Dists are names from Dists, default DistUniform, and Thetas the skews of
-	// DistZipf, default 0.99.
-	Dists  []string
-	Thetas []float64
+	// DistZipf and DistScanMixed, default 0.99. ScanPct is the percentage of the
+	// operations of DistScanMixed that belong to scans, default 20.
+	Dists   []string
+	Thetas  []float64
+	ScanPct float64
 	// Keys is how many there are, default a million, KeySize their bytes, default
 	// 16, and ValueSizes those of values, default 32.
 	Keys       int
@@ -149,6 +152,7 @@ const (
 	DefaultFabric    = provider.Shm
 	DefaultGetPct    = 95
 	DefaultTheta     = 0.99
+	DefaultScanPct   = 20
 	DefaultKeys      = 1_000_000
 	DefaultKeySize   = 16
 	DefaultValueSize = 32
@@ -184,6 +188,7 @@ func (c *Config) defaults() {
 	orDefaults(&c.GetPcts, DefaultGetPct)
 	orDefaults(&c.Dists, DistUniform)
 	orDefaults(&c.Thetas, DefaultTheta)
+	knob.Default(&c.ScanPct, DefaultScanPct)
 	knob.Default(&c.Keys, DefaultKeys)
 	knob.Default(&c.KeySize, DefaultKeySize)
 	orDefaults(&c.ValueSizes, DefaultValueSize)
@@ -291,6 +296,9 @@ func (c *Config) checkLoad(errs *usage.Faults) {
 		if !(x > 0 && x <= maxTheta) {
 			errs.Add("--theta %v is not above 0 and at most %d; for 0 use --dist %s", x, maxTheta, DistUniform)
 		}
+	}
+	if !(c.ScanPct > 0 && c.ScanPct <= 100) {
+		errs.Add("--scan-pct %v is not above 0 and at most 100; without scans use --dist %s", c.ScanPct, DistZipf)
 	}
 	errs.Between("--keys", c.Keys, 1, maxKeys)
 	longest := store.MaxKey

@@ -23,7 +23,7 @@ type Case struct {
 	// The load.
 	GetPct             float64
 	Dist               string
-	Theta              float64
+	Theta, ScanPct     float64
 	Keys               int
 	KeySize, ValueSize int
 	Clients            int
@@ -70,7 +70,7 @@ type step struct {
 // the same load side by side.
 func (c *Config) plan() []Case {
 	cases := []Case{{
-		Keys: c.Keys, KeySize: c.KeySize, Cores: c.Cores, Poll: c.Poll,
+		Keys: c.Keys, KeySize: c.KeySize, Cores: c.Cores, Poll: c.Poll, ScanPct: c.ScanPct,
 		Retries: c.Retries, FetchSize: c.FetchSize, Memory: c.Memory,
 	}}
 	cases = multiply(cases, c.GetPcts, func(k *Case, v float64) { k.GetPct = v })
@@ -119,6 +119,9 @@ func orZero(list []int) []int {
 func (k *Case) settle(c *Config) {
 	if k.Dist == DistUniform {
 		k.Theta = 0
+	}
+	if k.Dist != DistScanMixed {
+		k.ScanPct = 0
 	}
 	if k.Goroutines != 0 {
 		knob.Default(&k.Window, clientWindow)
@@ -197,7 +200,7 @@ func (k *Case) threads() int {
 
 // mix is the operations of a case.
 func (k *Case) mix(seed uint64) workload.Mix {
-	return workload.Mix{Keys: uint64(k.Keys), GetPct: k.GetPct, Theta: k.Theta, Seed: seed}
+	return workload.Mix{Keys: uint64(k.Keys), GetPct: k.GetPct, Theta: k.Theta, ScanPct: k.ScanPct, Seed: seed}
 }
 
 // maxValue is the longest value that the server must take.

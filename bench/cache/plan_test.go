@@ -29,7 +29,7 @@ func TestPlan(t *testing.T) {
 		Windows: []int{1, 4}, Batches: []int{1, 16},
 	})
 	asks, searches := 4*2*2, 2*len(searchPaths())
-	targets, loads := asks+searches+2+2, 2*3*2*2*2*2 // text has engines
+	targets, loads := asks+searches+2+2, 2*5*2*2*2*2 // text has engines
 	want := targets*loads - (2*2*2+searches)*loads/2 // herd and sendrecv have no batches, nor have searches
 	if len(cases) != want {
 		t.Errorf("%d cases, want %d", len(cases), want)

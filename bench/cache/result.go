@@ -58,8 +58,10 @@ type Row struct {
 	Retries   int    `json:"retries"`
 	Links     int    `json:"links"`   // that each connection remembers
 	Recency   string `json:"recency"` // how the server learns of what they lead to
-	Seed      uint64 `json:"seed"`
-	Trial     int    `json:"trial"`
+	// ScanPct is the percentage of operations that belong to scans.
+	ScanPct float64 `json:"scan_pct"`
+	Seed    uint64  `json:"seed"`
+	Trial   int     `json:"trial"`
 	// Max is the longest operation of those that were timed.
 	Max float64 `json:"max_us"`
 	// TimedEvery says that one operation in so many was timed, each at the cost of
@@ -81,7 +83,8 @@ func rowOf(s *step, t *load.Tally, scale cycles.Scale) Row {
 		Ops: t.Ops, Seconds: report.Round(t.Time(scale).Seconds(), 6), OpsPerSec: t.Rate(scale),
 		Mean: l.Mean, P50: l.P50, P95: l.P95, P99: l.P99, P999: l.P999, Errors: t.Errors, Misses: t.Misses,
 		Goroutines: s.Goroutines, Cores: s.Cores, Poll: s.Poll.String(), FetchSize: s.FetchSize, Retries: s.Retries, Links: s.Links, Recency: s.Recency,
-		Trial: s.trial, Max: l.Max, Samples: l.Samples, index: s.index, why: t.Why,
+		ScanPct: s.ScanPct,
+		Trial:   s.trial, Max: l.Max, Samples: l.Samples, index: s.index, why: t.Why,
 	}
 }
 

@@ -65,10 +65,14 @@ func columns(lines []median) []report.Column[median] {
 const barWidth = 16
 
 func dist(m *median) string {
-	if m.Row.Dist == DistZipf {
-		return fmt.Sprintf("%s zipf %g", report.SI(float64(m.Row.Keys)), m.Row.Theta)
+	text := report.SI(float64(m.Row.Keys))
+	switch m.Row.Dist {
+	case DistZipf:
+		return fmt.Sprintf("%s zipf %g", text, m.Row.Theta)
+	case DistScanMixed:
+		return fmt.Sprintf("%s zipf %g, %g %% scans", text, m.Row.Theta, m.Row.ScanPct)
 	}
-	return report.SI(float64(m.Row.Keys)) + " " + m.Row.Dist
+	return text + " " + m.Row.Dist
 }
 
 // perOp writes how many of something an operation takes.

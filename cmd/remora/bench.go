@@ -87,7 +87,8 @@ func (f *benchFlags) register(cmd *cobra.Command) {
 	fl.StringVar(&c.Network, "network", "tcp", "`NAME` of the network to memcached and Redis: "+strings.Join(cache.Networks(), ", "))
 	fl.Float64SliceVar(&c.GetPcts, "get-pct", []float64{cache.DefaultGetPct}, "`PERCENTAGE` of gets, a list; the rest are puts")
 	fl.StringSliceVar(&c.Dists, "dist", []string{cache.DistUniform}, "popularity of keys, a `LIST`: "+strings.Join(cache.Dists(), ", "))
-	fl.Float64SliceVar(&c.Thetas, "theta", []float64{cache.DefaultTheta}, "skew of zipf, a `LIST`")
+	fl.Float64SliceVar(&c.Thetas, "theta", []float64{cache.DefaultTheta}, "skew of zipf and scan-mixed, a `LIST`")
+	fl.Float64Var(&c.ScanPct, "scan-pct", cache.DefaultScanPct, "`PERCENTAGE` of the operations of scan-mixed that belong to scans over all keys")
 	fl.IntVar(&c.Keys, "keys", cache.DefaultKeys, "`NUMBER` of keys")
 	fl.IntVar(&c.KeySize, "key-size", cache.DefaultKeySize, "`BYTES` of a key")
 	fl.IntSliceVar(&c.ValueSizes, "value-size", []int{cache.DefaultValueSize}, "`BYTES` of a value, a list")
@@ -124,7 +125,7 @@ func (f *benchFlags) complete(cmd *cobra.Command) {
 	completeFrom(cmd, "poll", "adaptive", "busy")
 	completeFrom(cmd, "recency", cache.Recencies()...)
 	for _, name := range []string{
-		"get-pct", "theta", "keys", "key-size", "value-size", "clients", "goroutines", "window", "batch", "cores",
+		"get-pct", "theta", "scan-pct", "keys", "key-size", "value-size", "clients", "goroutines", "window", "batch", "cores",
 		"retries", "fetch-size", "links", "memory", "duration", "ops", "warmup", "trials", "seed", "server",
 	} {
 		completeFrom(cmd, name)
@@ -142,6 +143,9 @@ func (f *benchFlags) config(cmd *cobra.Command) (cache.Config, error) {
 	}
 	if cmd.Flags().Changed("duration") && cfg.Duration < time.Microsecond {
 		return cfg, misuse("--duration %v is too short to measure anything", cfg.Duration)
+	}
+	if cfg.ScanPct == 0 {
+		return cfg, misuse("--scan-pct 0 is --dist zipf")
 	}
 	if cfg.Seed == 0 {
 		return cfg, misuse("--seed 0 makes nothing: use another number")

@@ -43,7 +43,7 @@ func TestBenchPrintsATable(t *testing.T) {
 
 // benchKeys are the keys of a line, as DESIGN has them, and those that follow.
 const benchKeys = "batch client client_cpu_pct clients clock_ns cores dist engine errors fabric fetch_size get_pct goroutines " +
-	"key_size keys links max_us mean_us misses ops ops_per_sec p50_us p95_us p999_us p99_us path poll prefetch recency retries samples seconds seed " +
+	"key_size keys links max_us mean_us misses ops ops_per_sec p50_us p95_us p999_us p99_us path poll prefetch recency retries samples scan_pct seconds seed " +
 	"server_cpu_pct server_version theta timed_every trial value_size verbs_per_op window"
 
 func TestBenchPrintsNothingButJSON(t *testing.T) {
@@ -83,6 +83,9 @@ func TestBenchFlags(t *testing.T) {
 		"--path herd --links 100":        `"links":0,"recency":""`,
 		"--get-pct 99.5":                 `"get_pct":99.5`,
 		"--dist zipf --theta 0.5":        `"dist":"zipf","theta":0.5`,
+		"--dist scan-mixed":              `"dist":"scan-mixed","theta":0.99`,
+		"--dist scan-mixed --scan-pct 5": `"scan_pct":5,`,
+		"--dist zipf --scan-pct 5":       `"scan_pct":0,`,
 		"--key-size 20 --value-size 9":   `"key_size":20,"value_size":9`,
 		"--clients 2 --window 3":         `"clients":2,"window":3,"batch":1,"ops":600`,
 		"--batch 4,8":                    `"batch":8`,
@@ -127,6 +130,8 @@ func TestMistakesInBenchGetExitCode2AndAdvice(t *testing.T) {
 		{"bench --seed 0", "another number"},
 		{"bench --memory lots", "no size"},
 		{"bench --theta 0", "--dist uniform"},
+		{"bench --scan-pct 0", "--dist zipf"},
+		{"bench --scan-pct 101", "at most 100"},
 		{"bench --no-load", "--server"},
 		{"bench --server tcp://x:1 --cores 2", "has its own"},
 		{"bench --server tcp://x:1 --prefetch off", "has its own"},

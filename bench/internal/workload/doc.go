@@ -23,4 +23,8 @@
 // by rejection-inversion (Hörmann and Derflinger, 1996), which needs no sum over
 // all ranks, unlike the method of Gray et al. that YCSB uses, and takes any theta
 // above 0. A draw takes some 50 ns, a uniform one 7.
+//
+// A scan is what a cache must survive: it touches every key once before it touches one
+// again, and what it touches is worth no more for that. Mixed into popular keys it shows
+// what an eviction makes of it.
 package workload

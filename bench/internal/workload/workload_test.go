@@ -22,7 +22,11 @@ func TestStreamsAreReproducible(t *testing.T) {
 		}
 		return out
 	}
-	for _, m := range []Mix{{Keys: 1 << 20, GetPct: 95, Seed: 7}, {Keys: 1 << 20, GetPct: 50, Theta: 0.99, Seed: 7}} {
+	for _, m := range []Mix{
+		{Keys: 1 << 20, GetPct: 95, Seed: 7},
+		{Keys: 1 << 20, GetPct: 50, Theta: 0.99, Seed: 7},
+		{Keys: 1 << 20, GetPct: 50, Theta: 0.99, ScanPct: 30, Seed: 7},
+	} {
 		first := take(m, 0)
 		if !slices.Equal(first, take(m, 0)) {
 			t.Errorf("%+v made something else the second time", m)
@@ -40,6 +44,7 @@ func TestStreamsStayTheSame(t *testing.T) {
 	for want, m := range map[string]Mix{
 		"30bda8c82c2327a9 true, 90e293c287021287 true, a832525fd2c7edad true, 95586cedeeb2adc1 true, ": {Keys: 1e6, GetPct: 50, Seed: 1},
 		"2e94be1752b56e06 true, 04ad4a89ce52e501 true, 5220c645b152ca06 true, 961a8e9e50a3716e true, ": {Keys: 1e6, GetPct: 50, Theta: 0.99, Seed: 1},
+		"d0c8ba78fd75b04d true, 04ad4a89ce52e501 true, a1fcdfbcadc32676 true, 41b18014a1ef5abf true, ": {Keys: 1e6, GetPct: 50, Theta: 0.99, ScanPct: 50, Seed: 1},
 	} {
 		s, k := m.Stream(3), NewKeys(16)
 		got, key := "", k.Buffer()
@@ -66,6 +71,62 @@ func TestShareOfGets(t *testing.T) {
 		got := 100 * float64(gets) / n
 		if math.Abs(got-pct) > 0.5 || pct == 0 && gets != 0 || pct == 100 && gets != n {
 			t.Errorf("%v %% gets became %v %%", pct, got)
+		}
+	}
+}
+
+// A scan goes over all keys in turn, each worker from a key of its own on.
+func TestScan(t *testing.T) {
+	m := Mix{Keys: 1000, GetPct: 100, Theta: 0.9, ScanPct: 100, Seed: 3}
+	var firsts []uint64
+	for worker := range 3 {
+		s := m.Stream(worker)
+		first, _, _ := s.Next()
+		for i := range 2 * m.Keys {
+			if index, _, _ := s.Next(); index != (first+1+i)%m.Keys {
+				t.Fatalf("worker %d: key %d of the scan from %d is %d", worker, i+1, first, index)
+			}
+		}
+		firsts = append(firsts, first)
+	}
+	if slices.Sort(firsts); len(slices.Compact(firsts)) != 3 {
+		t.Errorf("scans begin together, at %d", firsts)
+	}
+}
+
+// Of the operations the share that was asked for belongs to the scan, which goes on where
+// it was; gets are as many of them as of the others, and those are as popular as ever.
+func TestScanIsMixedIn(t *testing.T) {
+	const n, theta = 400_000, 0.99
+	scan := Mix{Keys: 1 << 30, ScanPct: 100, Seed: 5} // so many that others seldom meet it
+	for _, pct := range []float64{0.5, 20, 90} {
+		m := Mix{Keys: scan.Keys, GetPct: 80, Theta: theta, ScanPct: pct, Seed: scan.Seed}
+		s, order := m.Stream(1), scan.Stream(1)
+		expected, _, _ := order.Next()
+		top := s.scatter.At(0)
+		var scanned, gets, tops float64
+		for range n {
+			index, get, _ := s.Next()
+			switch index {
+			case expected:
+				expected++
+				scanned++
+				if get {
+					gets++
+				}
+			case top:
+				tops++
+			}
+		}
+		if got := 100 * scanned / n; math.Abs(got-pct) > 0.3 {
+			t.Errorf("%v %% of scans became %v %%", pct, got)
+		}
+		if got := 100 * gets / scanned; math.Abs(got-m.GetPct) > 3 {
+			t.Errorf("of a scan of %v %%, %v %% are gets, want %v %%", pct, got, m.GetPct)
+		}
+		zeta := math.Pow(float64(m.Keys), 1-theta)/(1-theta) + 0.5772 - 1/(1-theta) // about
+		if want, got := (n-scanned)/zeta, tops; math.Abs(got-want) > 6*math.Sqrt(want)+0.02*want {
+			t.Errorf("with %v %% of scans the first of the others came %v times, want %v", pct, got, want)
 		}
 	}
 }
@@ -242,7 +303,7 @@ func TestEveryByteOfAValueCounts(t *testing.T) {
 }
 
 func TestNothingIsAllocated(t *testing.T) {
-	m := Mix{Keys: 1 << 20, GetPct: 50, Theta: 0.99}
+	m := Mix{Keys: 1 << 20, GetPct: 50, Theta: 0.99, ScanPct: 30}
 	s, k, v := m.Stream(0), NewKeys(16), NewValues(32)
 	key, value := k.Buffer(), v.Buffer()
 	if n := testing.AllocsPerRun(1000, func() {
