@@ -47,12 +47,16 @@ type caller struct {
 	key    []byte
 	value  []byte
 	buf    []byte
+	fills  bool // misses are followed by puts
+	owed   bool // the get before has missed
+	index  uint64
+	stamp  uint64
 }
 
 func newCaller(cl client, c *Case, stream *workload.Stream) *caller {
 	k := &caller{
 		client: cl, stream: stream, keys: workload.NewKeys(c.KeySize), values: workload.NewValues(c.ValueSize),
-		buf: make([]byte, 0, c.ValueSize+remora.ItemOverhead),
+		buf: make([]byte, 0, c.ValueSize+remora.ItemOverhead), fills: c.Fill,
 	}
 	k.key, k.value = k.keys.Buffer(), k.values.Buffer()
 	return k
@@ -83,12 +87,24 @@ func (k *caller) Run(ctx context.Context, m *load.Meter) error {
 	return nil
 }
 
+// next returns whether the next operation is a get: what a miss has left is put first.
+func (k *caller) next() (get bool) {
+	if k.owed {
+		k.owed = false
+		return false
+	}
+	k.index, get, k.stamp = k.stream.Next()
+	return get
+}
+
 // one does one operation.
 func (k *caller) one(ctx context.Context, m *load.Meter, clock bool) error {
-	index, get, stamp := k.stream.Next()
-	key := k.keys.Fill(k.key, index)
-	if !get {
-		k.values.Fill(k.value, index, stamp)
+	get := k.next()
+	key := k.keys.Fill(k.key, k.index)
+	if get {
+		m.Gets++
+	} else {
+		k.values.Fill(k.value, k.index, k.stamp)
 	}
 	var start uint64
 	if clock {
@@ -106,12 +122,13 @@ func (k *caller) one(ctx context.Context, m *load.Meter, clock bool) error {
 	}
 	switch {
 	case err == nil && get:
-		if err := k.values.Check(value, index); err != nil {
+		if err := k.values.Check(value, k.index); err != nil {
 			return err
 		}
 	case err == nil:
 	case errors.Is(err, errMiss):
 		m.Misses++
+		k.owed = k.fills && get
 	case k.client.fatal(err):
 		return err
 	default:

@@ -104,6 +104,9 @@ type Config struct {
 	Dists   []string
 	Thetas  []float64
 	ScanPct float64
+	// Fill has every get that misses followed by a put of that key, as an application
+	// does that keeps in the cache what it has fetched from elsewhere.
+	Fill bool
 	// Keys is how many there are, default a million, KeySize their bytes, default
 	// 16, and ValueSizes those of values, default 32.
 	Keys       int
@@ -136,9 +139,11 @@ type Config struct {
 	// operations of each client (each goroutine) instead.
 	Duration time.Duration
 	Ops      int
-	// Warmup runs before each trial and is not reported.
-	Warmup time.Duration
-	Trials int
+	// Warmup runs before each trial and is not reported; with Ops there is none.
+	// WarmupOps, when not 0, is a warm-up of so many operations of each client instead.
+	Warmup    time.Duration
+	WarmupOps int
+	Trials    int
 	// Seed makes the operations; the same seed makes the same ones.
 	Seed uint64
 	// Server, when not empty, is the URL of a server that runs, and which is used
@@ -238,8 +243,8 @@ func (c *Config) normalize() error {
 	if c.Memory < 0 || c.Memory != 0 && c.Memory < store.MinMemory*int64(c.Cores) {
 		errs.Add("--memory of %d bytes: a core needs %d at least", c.Memory, store.MinMemory)
 	}
-	if c.Duration < 0 || c.Warmup < 0 || c.Ops < 0 {
-		errs.Add("--duration %v, --warmup %v and --ops %d must not be negative", c.Duration, c.Warmup, c.Ops)
+	if c.Duration < 0 || c.Warmup < 0 || c.Ops < 0 || c.WarmupOps < 0 {
+		errs.Add("--duration %v, --warmup %v, --ops %d and --warmup-ops %d must not be negative", c.Duration, c.Warmup, c.Ops, c.WarmupOps)
 	}
 	errs.Between("--trials", c.Trials, 1, 1<<20)
 	return errs.Err()

@@ -44,7 +44,8 @@
 //	    targets alike (package workload): about 30 ns with uniform keys, 80 with
 //	    Zipf.
 //	C5  Every value that is got is checked. A wrong one is an error and no row.
-//	    A get that finds nothing is a miss; what the server refuses is an error.
+//	    A get that finds nothing is a miss; what the server refuses is an error. With
+//	    Fill the next operation of its client is a put of the key.
 //	C6  Verbs are those posted by both sides, as their devices count them, in the
 //	    time of a trial.
 //	C7  CPU is what the kernel has charged in the time of a trial, in percent of

@@ -19,6 +19,8 @@ type driver struct {
 	value  []byte
 	slots  []slot
 	free   []int // slots that are not on their way
+	owed   []int // slots of gets that missed, whose keys are to be put
+	fills  bool  // misses are followed by puts
 	held   int   // slot of an operation that found no room; -1: none
 	meter  *load.Meter
 
@@ -35,7 +37,7 @@ type slot struct {
 
 func newDriver(l lane, c *Case, stream *workload.Stream) *driver {
 	d := &driver{
-		lane: l, stream: stream, held: -1,
+		lane: l, stream: stream, held: -1, fills: c.Fill,
 		keys: workload.NewKeys(c.KeySize), values: workload.NewValues(c.ValueSize), slots: make([]slot, c.most()),
 	}
 	d.key, d.value = d.keys.Buffer(), d.values.Buffer()
@@ -81,7 +83,7 @@ func (d *driver) fill(end uint64) error {
 	for d.sent < end {
 		i := d.held
 		if i < 0 {
-			if len(d.free) == 0 {
+			if len(d.free)+len(d.owed) == 0 {
 				return nil
 			}
 			i = d.next()
@@ -98,8 +100,14 @@ func (d *driver) fill(end uint64) error {
 	return nil
 }
 
-// next puts the next operation into a slot.
+// next puts the next operation into a slot: first of all what a miss has left to be put.
 func (d *driver) next() int {
+	if last := len(d.owed) - 1; last >= 0 {
+		i := d.owed[last]
+		d.owed = d.owed[:last]
+		d.slots[i].get = false
+		return i
+	}
 	last := len(d.free) - 1
 	i := d.free[last]
 	d.free = d.free[:last]
@@ -133,20 +141,25 @@ func (d *driver) take(i int, value []byte, err error) error {
 	if s.tick != 0 {
 		m.Record(cycles.Now() - s.tick)
 	}
+	if s.get {
+		m.Gets++
+	}
+	m.Ops++
 	if err == nil {
+		d.free = append(d.free, i)
 		if s.get {
-			if err := d.values.Check(value, s.index); err != nil {
-				return err
-			}
+			return d.values.Check(value, s.index)
 		}
-	} else if errors.Is(err, errMiss) {
-		m.Misses++
-	} else {
+		return nil
+	}
+	if !errors.Is(err, errMiss) {
 		m.Errors++
 		m.Why(err)
+	} else if m.Misses++; d.fills && s.get {
+		d.owed = append(d.owed, i)
+		return nil
 	}
 	d.free = append(d.free, i)
-	m.Ops++
 	return nil
 }
 

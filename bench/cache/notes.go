@@ -24,7 +24,7 @@ func (r *runner) doubts(row *Row) {
 	if row.Errors != 0 {
 		r.report.Warn(fmt.Sprintf("%s refused operations, the first because: %v", row.Path, row.why))
 	}
-	if row.Misses != 0 {
+	if row.Misses != 0 && !row.Fill {
 		r.report.Warn(fmt.Sprintf("%s missed: it has evicted keys, and a miss is less work than a hit (--memory, --keys)", row.Path))
 	}
 }
@@ -62,6 +62,9 @@ func (r *runner) notes(c *Case) {
 	note("servers: %s", strings.Join(r.servers(), "; "))
 	note("load: closed loop of %d B keys, each client has window x batch operations on their way; seed %d",
 		c.KeySize, r.cfg.Seed)
+	if c.Fill {
+		note("fill: a get that misses is followed by a put of its key, both are operations")
+	}
 	note("clock: time-stamp counter at %.0f MHz, %.1f ns to read, which a timed operation includes once",
 		r.scale.PerSecond()/1e6, r.scale.Overhead())
 	of := "every operation"

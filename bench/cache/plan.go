@@ -24,6 +24,7 @@ type Case struct {
 	GetPct             float64
 	Dist               string
 	Theta, ScanPct     float64
+	Fill               bool
 	Keys               int
 	KeySize, ValueSize int
 	Clients            int
@@ -70,7 +71,7 @@ type step struct {
 // the same load side by side.
 func (c *Config) plan() []Case {
 	cases := []Case{{
-		Keys: c.Keys, KeySize: c.KeySize, Cores: c.Cores, Poll: c.Poll, ScanPct: c.ScanPct,
+		Keys: c.Keys, KeySize: c.KeySize, Cores: c.Cores, Poll: c.Poll, ScanPct: c.ScanPct, Fill: c.Fill,
 		Retries: c.Retries, FetchSize: c.FetchSize, Memory: c.Memory,
 	}}
 	cases = multiply(cases, c.GetPcts, func(k *Case, v float64) { k.GetPct = v })

@@ -163,6 +163,40 @@ func TestResultsAreChecked(t *testing.T) {
 	}
 }
 
+// With Fill the key of every get that missed is put, once and at once, also where the
+// window is smaller than the driver believes.
+func TestDriverFills(t *testing.T) {
+	for _, most := range []int{8, 3} {
+		l := &fakeLane{most: most}
+		c := Case{KeySize: 16, ValueSize: 32, Window: 4, Batch: 2, Fill: true}
+		mix := workload.Mix{Keys: 1e9, GetPct: 100, Seed: 1} // no key comes twice
+		d := newDriver(l, &c, mix.Stream(0))
+		missed := make(map[uint64]bool)
+		put := 0
+		l.answer = func(slot int) ([]byte, error) {
+			s := &d.slots[slot]
+			switch {
+			case !s.get && !missed[s.index]:
+				t.Errorf("key %d was put, and not missed, or put before", s.index)
+			case !s.get:
+				delete(missed, s.index)
+				put++
+			case s.index%3 == 0:
+				missed[s.index] = true
+				return nil, errMiss
+			}
+			return right(d, slot)
+		}
+		sum, err := load.Run(t.Context(), []load.Worker{d}, load.Budget{Ops: 1000}, cycles.Calibrate(), nil)
+		if err != nil || sum.Ops != 1000 || int(sum.Misses) != put+len(missed) || int(sum.Gets) != 1000-put || put < 100 || len(missed) > 8 {
+			t.Errorf("%+v, %v; %d were put, and %d not", sum, err, put, len(missed))
+		}
+		if len(d.free)+len(d.owed) != c.most() {
+			t.Errorf("%d slots are free and %d owed, of %d", len(d.free), len(d.owed), c.most())
+		}
+	}
+}
+
 // An operation that finds no room is not forgotten: every key is stored.
 func TestAFullWindowForgetsNothing(t *testing.T) {
 	l := &fakeLane{most: 3} // less than the driver believes

@@ -60,8 +60,15 @@ type Row struct {
 	Recency   string `json:"recency"` // how the server learns of what they lead to
 	// ScanPct is the percentage of operations that belong to scans.
 	ScanPct float64 `json:"scan_pct"`
-	Seed    uint64  `json:"seed"`
-	Trial   int     `json:"trial"`
+	// Fill says whether every get that missed was followed by a put of its key. These
+	// puts are operations like others, so that gets may be fewer than GetPct.
+	Fill bool `json:"fill"`
+	// Gets are those of the operations, and HitRatio which share of them found an item;
+	// nil where there were none.
+	Gets     uint64   `json:"gets"`
+	HitRatio *float64 `json:"hit_ratio"`
+	Seed     uint64   `json:"seed"`
+	Trial    int      `json:"trial"`
 	// Max is the longest operation of those that were timed.
 	Max float64 `json:"max_us"`
 	// TimedEvery says that one operation in so many was timed, each at the cost of
@@ -83,9 +90,18 @@ func rowOf(s *step, t *load.Tally, scale cycles.Scale) Row {
 		Ops: t.Ops, Seconds: report.Round(t.Time(scale).Seconds(), 6), OpsPerSec: t.Rate(scale),
 		Mean: l.Mean, P50: l.P50, P95: l.P95, P99: l.P99, P999: l.P999, Errors: t.Errors, Misses: t.Misses,
 		Goroutines: s.Goroutines, Cores: s.Cores, Poll: s.Poll.String(), FetchSize: s.FetchSize, Retries: s.Retries, Links: s.Links, Recency: s.Recency,
-		ScanPct: s.ScanPct,
-		Trial:   s.trial, Max: l.Max, Samples: l.Samples, index: s.index, why: t.Why,
+		ScanPct: s.ScanPct, Fill: s.Fill, Gets: t.Gets, HitRatio: hitRatio(t),
+		Trial: s.trial, Max: l.Max, Samples: l.Samples, index: s.index, why: t.Why,
 	}
+}
+
+// hitRatio is the share of gets that found an item, nil where there were none.
+func hitRatio(t *load.Tally) *float64 {
+	if t.Gets == 0 {
+		return nil
+	}
+	r := report.Round(1-float64(t.Misses)/float64(t.Gets), 6)
+	return &r
 }
 
 // WriteJSON writes the row as one line.

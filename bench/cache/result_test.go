@@ -37,14 +37,14 @@ func sampleRows() []Row {
 		{
 			Path: PathReply, Engine: "lru8", Fabric: "loop", GetPct: 99.5, Dist: DistZipf, Theta: 0.99, Keys: 256, KeySize: 16,
 			ValueSize: 1 << 20, Clients: 2, Goroutines: 1000, Window: 8, Batch: 32, Ops: 900, Seconds: 1, OpsPerSec: 900,
-			Mean: 1300, P50: 1234, P95: 2000, P99: 2_500_000, P999: 2_600_000, Errors: 3, Misses: 4, Verbs: verbs.PerOp{Write: 0.125, Send: 0.001},
+			Mean: 1300, P50: 1234, P95: 2000, P99: 2_500_000, P999: 2_600_000, Errors: 3, Misses: 4, Gets: 895, HitRatio: ptr(0.995531), Verbs: verbs.PerOp{Write: 0.125, Send: 0.001},
 			Client: clientRemora, Cores: 2, Poll: "busy", Seed: 7, Trial: 1, TimedEvery: 1, Samples: 900, index: 2,
 		},
 		{
 			Path: PathRFP, Engine: "mica", Fabric: "shm", GetPct: 100, Dist: DistScanMixed, Theta: 0.8, ScanPct: 12.5, Keys: 200_000,
 			KeySize: 16, ValueSize: 32, Clients: 1, Window: 1, Batch: 1, Ops: 1000, Seconds: 1, OpsPerSec: 1000,
 			Mean: 1, P50: 1, P95: 1, P99: 1, P999: 1, Verbs: verbs.PerOp{Read: 1}, Client: clientSession, Cores: 1, Poll: "adaptive",
-			Links: 1000, Recency: "batched", Seed: 1, Trial: 1, TimedEvery: 1, Samples: 1000, index: 3,
+			Links: 1000, Recency: "batched", Fill: true, Gets: 900, Misses: 100, HitRatio: ptr(0.888889), Seed: 1, Trial: 1, TimedEvery: 1, Samples: 1000, index: 3,
 		},
 	}
 }

@@ -248,6 +248,35 @@ func TestMissesAreCounted(t *testing.T) {
 	}
 }
 
+// With Fill a cache that is too small is as full as it can be of what is popular: more of
+// the gets hit than without, and every miss is followed by a put. It is not warned of.
+func TestMissesAreFilled(t *testing.T) {
+	for _, goroutines := range []int{0, 2} {
+		cfg := cache.Config{
+			Fabrics: []string{"loop"}, Keys: 4000, ValueSizes: []int{100}, Memory: 128 << 10, Ops: 2000, WarmupOps: 2000,
+			Dists: []string{cache.DistZipf}, GetPcts: []float64{100}, Goroutines: []int{goroutines}, Windows: []int{3},
+		}
+		plain, err := cache.Run(t.Context(), cfg, envOf(benchtest.Server))
+		if err != nil {
+			t.Fatal(err)
+		}
+		cfg.Fill = true
+		filled, err := cache.Run(t.Context(), cfg, envOf(benchtest.Server))
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, f := plain.Rows[0], filled.Rows[0]
+		if p.Gets != p.Ops || p.Fill || !f.Fill || *p.HitRatio >= *f.HitRatio || strings.Contains(fmt.Sprint(filled.Warnings), "missed") {
+			t.Errorf("%+v\nand filled\n%+v, warnings %q", p, f, filled.Warnings)
+		}
+		// Where the trial begins and ends, some are owed.
+		most := uint64(f.Window * f.Batch * max(goroutines, 1))
+		if puts := f.Ops - f.Gets; puts > f.Misses+most || f.Misses > puts+most || f.Misses == 0 {
+			t.Errorf("%d misses and %d puts", f.Misses, puts)
+		}
+	}
+}
+
 // serve starts a server that is not of bench.
 func serve(t *testing.T, url string) string {
 	t.Helper()

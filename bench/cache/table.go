@@ -55,6 +55,7 @@ func columns(lines []median) []report.Column[median] {
 		report.Right("client CPU", func(m *median) string { return report.PercentText(m.Row.ClientCPU, 0) }),
 		report.Right("server CPU", func(m *median) string { return report.PercentText(m.Row.ServerCPU, 0) }),
 		report.Right("misses", func(m *median) string { return report.Unless(m.Row.Misses == 0, fmt.Sprint(m.Row.Misses)) }),
+		report.Right("hits", hits),
 		report.Right("errors", func(m *median) string { return report.Unless(m.Row.Errors == 0, fmt.Sprint(m.Row.Errors)) }),
 		report.Right("spread", (*median).SpreadText),
 		report.Left("", func(m *median) string { return report.Bar(m.Row.OpsPerSec, top, barWidth) }),
@@ -73,6 +74,14 @@ func dist(m *median) string {
 		return fmt.Sprintf("%s zipf %g, %g %% scans", text, m.Row.Theta, m.Row.ScanPct)
 	}
 	return text + " " + m.Row.Dist
+}
+
+// hits writes the share of gets that found an item, where not all did.
+func hits(m *median) string {
+	if m.Row.Misses == 0 || m.Row.HitRatio == nil {
+		return ""
+	}
+	return fmt.Sprintf("%.2f %%", 100**m.Row.HitRatio)
 }
 
 // perOp writes how many of something an operation takes.

@@ -64,8 +64,8 @@ func (t *trial) run(ctx context.Context) (Row, error) {
 	}
 	runtime.GC()
 	every := 1
-	if t.cfg.Warmup > 0 && t.cfg.Ops == 0 {
-		warm, err := t.work(ctx, workers, load.Budget{Time: t.cfg.Warmup, Every: load.SampleEvery})
+	if budget, ok := t.warmup(); ok {
+		warm, err := t.work(ctx, workers, budget)
 		if err != nil {
 			return Row{}, err
 		}
@@ -91,6 +91,12 @@ func (t *trial) run(ctx context.Context) (Row, error) {
 	t.report.Warn(disturbance(before, after))
 	t.target.describe(&row)
 	return row, nil
+}
+
+// warmup is what is done before a trial; false: nothing.
+func (t *trial) warmup() (load.Budget, bool) {
+	b := load.Budget{Ops: uint64(t.cfg.WarmupOps), Time: t.cfg.Warmup, Every: load.SampleEvery}
+	return b, t.cfg.WarmupOps != 0 || t.cfg.Ops == 0 && t.cfg.Warmup > 0
 }
 
 // timedAll is how long an operation takes where all are timed (C3).

@@ -89,6 +89,7 @@ func (f *benchFlags) register(cmd *cobra.Command) {
 	fl.StringSliceVar(&c.Dists, "dist", []string{cache.DistUniform}, "popularity of keys, a `LIST`: "+strings.Join(cache.Dists(), ", "))
 	fl.Float64SliceVar(&c.Thetas, "theta", []float64{cache.DefaultTheta}, "skew of zipf and scan-mixed, a `LIST`")
 	fl.Float64Var(&c.ScanPct, "scan-pct", cache.DefaultScanPct, "`PERCENTAGE` of the operations of scan-mixed that belong to scans over all keys")
+	fl.BoolVar(&c.Fill, "fill", false, "follow every get that misses by a put of its key, as applications do")
 	fl.IntVar(&c.Keys, "keys", cache.DefaultKeys, "`NUMBER` of keys")
 	fl.IntVar(&c.KeySize, "key-size", cache.DefaultKeySize, "`BYTES` of a key")
 	fl.IntSliceVar(&c.ValueSizes, "value-size", []int{cache.DefaultValueSize}, "`BYTES` of a value, a list")
@@ -106,6 +107,7 @@ func (f *benchFlags) register(cmd *cobra.Command) {
 	fl.DurationVar(&c.Duration, "duration", cache.DefaultDuration, "length of a trial")
 	fl.IntVar(&c.Ops, "ops", 0, "end a trial after so many operations of each client or goroutine, instead of by time")
 	fl.DurationVar(&c.Warmup, "warmup", cache.DefaultWarmup, "time before each trial that does not count")
+	fl.IntVar(&c.WarmupOps, "warmup-ops", 0, "warm up by so many operations of each client or goroutine, instead of by time")
 	fl.IntVar(&c.Trials, "trials", 1, "how often to measure each row; the table shows the median")
 	fl.Uint64Var(&c.Seed, "seed", cache.DefaultSeed, "makes the operations: the same `NUMBER` makes the same ones")
 	fl.StringVar(&c.Server, "server", "", "`URL` of a server that runs, to be measured instead of one of its own")
@@ -126,7 +128,7 @@ func (f *benchFlags) complete(cmd *cobra.Command) {
 	completeFrom(cmd, "recency", cache.Recencies()...)
 	for _, name := range []string{
 		"get-pct", "theta", "scan-pct", "keys", "key-size", "value-size", "clients", "goroutines", "window", "batch", "cores",
-		"retries", "fetch-size", "links", "memory", "duration", "ops", "warmup", "trials", "seed", "server",
+		"retries", "fetch-size", "links", "memory", "duration", "ops", "warmup", "warmup-ops", "trials", "seed", "server",
 	} {
 		completeFrom(cmd, name)
 	}

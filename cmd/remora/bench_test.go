@@ -42,8 +42,8 @@ func TestBenchPrintsATable(t *testing.T) {
 }
 
 // benchKeys are the keys of a line, as DESIGN has them, and those that follow.
-const benchKeys = "batch client client_cpu_pct clients clock_ns cores dist engine errors fabric fetch_size get_pct goroutines " +
-	"key_size keys links max_us mean_us misses ops ops_per_sec p50_us p95_us p999_us p99_us path poll prefetch recency retries samples scan_pct seconds seed " +
+const benchKeys = "batch client client_cpu_pct clients clock_ns cores dist engine errors fabric fetch_size fill get_pct gets goroutines " +
+	"hit_ratio key_size keys links max_us mean_us misses ops ops_per_sec p50_us p95_us p999_us p99_us path poll prefetch recency retries samples scan_pct seconds seed " +
 	"server_cpu_pct server_version theta timed_every trial value_size verbs_per_op window"
 
 func TestBenchPrintsNothingButJSON(t *testing.T) {
@@ -86,6 +86,9 @@ func TestBenchFlags(t *testing.T) {
 		"--dist scan-mixed":              `"dist":"scan-mixed","theta":0.99`,
 		"--dist scan-mixed --scan-pct 5": `"scan_pct":5,`,
 		"--dist zipf --scan-pct 5":       `"scan_pct":0,`,
+		"--fill":                         `"fill":true`,
+		"--get-pct 0":                    `"gets":0,"hit_ratio":null`,
+		"--get-pct 100 --warmup-ops 20":  `"gets":300,"hit_ratio":1`,
 		"--key-size 20 --value-size 9":   `"key_size":20,"value_size":9`,
 		"--clients 2 --window 3":         `"clients":2,"window":3,"batch":1,"ops":600`,
 		"--batch 4,8":                    `"batch":8`,
@@ -132,6 +135,7 @@ func TestMistakesInBenchGetExitCode2AndAdvice(t *testing.T) {
 		{"bench --theta 0", "--dist uniform"},
 		{"bench --scan-pct 0", "--dist zipf"},
 		{"bench --scan-pct 101", "at most 100"},
+		{"bench --warmup-ops -1", "--warmup-ops"},
 		{"bench --no-load", "--server"},
 		{"bench --server tcp://x:1 --cores 2", "has its own"},
 		{"bench --server tcp://x:1 --prefetch off", "has its own"},

@@ -23,9 +23,9 @@ type Meter struct {
 	// Limit is how many operations the worker, or each of its connections, does at
 	// most.
 	Limit uint64
-	// Ops are those that it has done, of which Errors failed and Misses found
-	// nothing.
-	Ops, Errors, Misses uint64
+	// Ops are those that it has done, of which Errors failed. Gets of a cache are
+	// counted too where there are any, and of these Misses found nothing.
+	Ops, Errors, Gets, Misses uint64
 	// CPU is what its thread has used.
 	CPU time.Duration
 

@@ -11,9 +11,9 @@ import (
 
 // Tally is what all meters of a run have counted.
 type Tally struct {
-	Ops, Errors, Misses uint64
-	CPU                 time.Duration
-	Why                 error // of one of the errors
+	Ops, Errors, Gets, Misses uint64
+	CPU                       time.Duration
+	Why                       error // of one of the errors
 
 	start, end uint64 // ticks: of the first to start and the last to end
 	hist       *hdrhistogram.Histogram
@@ -28,6 +28,7 @@ func (t *Tally) add(m *Meter) {
 	}
 	t.Ops += m.Ops
 	t.Errors += m.Errors
+	t.Gets += m.Gets
 	t.Misses += m.Misses
 	t.CPU += m.CPU
 	if t.Why == nil {
