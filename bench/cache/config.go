@@ -135,6 +135,9 @@ type Config struct {
 	// Memory bounds what the server keeps; default what the keys take, twice, and
 	// at least a GiB.
 	Memory int64
+	// Caches, when there are any, say the memory otherwise: as the percentage of the keys
+	// that the server can keep, which is found out before by storing them.
+	Caches []float64
 	// Duration is how long a trial measures; Ops, when not 0, ends it after so many
 	// operations of each client (each goroutine) instead.
 	Duration time.Duration
@@ -243,6 +246,7 @@ func (c *Config) normalize() error {
 	if c.Memory < 0 || c.Memory != 0 && c.Memory < store.MinMemory*int64(c.Cores) {
 		errs.Add("--memory of %d bytes: a core needs %d at least", c.Memory, store.MinMemory)
 	}
+	c.checkCaches(&errs)
 	if c.Duration < 0 || c.Warmup < 0 || c.Ops < 0 || c.WarmupOps < 0 {
 		errs.Add("--duration %v, --warmup %v, --ops %d and --warmup-ops %d must not be negative", c.Duration, c.Warmup, c.Ops, c.WarmupOps)
 	}
@@ -271,6 +275,24 @@ func (c *Config) checkTargets(errs *usage.Faults) {
 		}
 	} else if c.NoLoad {
 		errs.Add("--no-load is for a server that has the keys already: give it with --server")
+	}
+}
+
+// checkCaches refuses shares that cannot be, and servers whose memory is not ours to choose.
+func (c *Config) checkCaches(errs *usage.Faults) {
+	for _, pct := range c.Caches {
+		if !(pct > 0 && pct <= 100) {
+			errs.Add("--cache %v%% is not above 0 and at most 100", pct)
+		}
+	}
+	switch {
+	case len(c.Caches) == 0:
+	case c.Memory != 0:
+		errs.Add("--cache and --memory both say how much the server keeps: give one of them")
+	case c.Server != "":
+		errs.Add("--cache is for a server that bench starts; that of --server has its own memory")
+	case slices.ContainsFunc(c.Paths, func(p string) bool { return !isOurs(p) }):
+		errs.Add("--cache counts what stays in a server of Remora on a fabric: use --path %s with it", strings.Join(ourPaths(), " or "))
 	}
 }
 

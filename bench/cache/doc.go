@@ -61,5 +61,7 @@
 //	    brings the whole answer of a batch, which is what tuning comes to for
 //	    values of one size. A client that goroutines share has its default, for
 //	    its batches are of all sizes.
-//	C11 A row tells the window that the server has granted.
+//	C11 The memory of a share of the keys (Caches) is found by storing them all and
+//	    counting what stays, with the engine, links and cores of the case.
+//	C12 A row tells the window that the server has granted.
 package cache

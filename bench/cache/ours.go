@@ -30,7 +30,8 @@ type ours struct {
 	sessions []*remora.Session
 	info     remora.Info
 	prefetch string // whether the server does
-	window   int    // the largest that the server has granted (C11)
+	items    int64  // that it had at the last look
+	window   int    // the largest that the server has granted (C12)
 }
 
 func (t *ours) open(ctx context.Context) (err error) {
@@ -155,9 +156,9 @@ func (t *ours) look(ctx context.Context) (g glance, err error) {
 	if err != nil {
 		return g, t.blame(err)
 	}
-	var core server.Stats
-	if err := json.Unmarshal(docs[0], &core); err != nil {
-		return g, fmt.Errorf("statistics of the server: %w", err)
+	core, err := t.statistics(docs)
+	if err != nil {
+		return g, err
 	}
 	if g, err = glanceNow(t.place); err != nil {
 		return g, err
@@ -189,6 +190,21 @@ func (t *ours) look(ctx context.Context) (g glance, err error) {
 	return g, nil
 }
 
+// statistics reads those of all cores, and returns those of the first.
+func (t *ours) statistics(docs []json.RawMessage) (first server.Stats, err error) {
+	t.items = 0
+	for i, doc := range docs {
+		var core server.Stats
+		if err := json.Unmarshal(doc, &core); err != nil {
+			return first, fmt.Errorf("statistics of the server: %w", err)
+		}
+		if t.items += core.Store.Items; i == 0 {
+			first = core
+		}
+	}
+	return first, nil
+}
+
 // posted counts the verbs of a server's statistics.
 func posted(out map[string]uint64) verbs.Count {
 	var k fabric.Counters
@@ -200,7 +216,7 @@ func posted(out map[string]uint64) verbs.Count {
 
 func (t *ours) describe(row *Row) {
 	row.Fabric, row.Engine, row.Cores = t.info.Fabric, t.info.Engine, t.info.Cores
-	row.ServerVersion, row.Client, row.Prefetch = t.info.Version, clientSession, t.prefetch
+	row.ServerVersion, row.Client, row.Prefetch, row.Items = t.info.Version, clientSession, t.prefetch, &t.items
 	if t.window != 0 && t.window < row.Window {
 		row.Window = t.window
 		t.report.Warn(fmt.Sprintf("the server grants a window of %d frames: rows say that instead of a larger --window", t.window))

@@ -36,6 +36,7 @@ type Case struct {
 	Links              int
 	Recency            string // of links
 	Memory             int64
+	Cache              float64 // percentage of the keys that the memory holds; 0: Memory says
 }
 
 // Title names a case for people.
@@ -78,6 +79,7 @@ func (c *Config) plan() []Case {
 	cases = multiply(cases, c.Dists, func(k *Case, v string) { k.Dist = v })
 	cases = multiply(cases, c.Thetas, func(k *Case, v float64) { k.Theta = v })
 	cases = multiply(cases, c.ValueSizes, func(k *Case, v int) { k.ValueSize = v })
+	cases = multiply(cases, orZero(c.Caches), func(k *Case, v float64) { k.Cache = v })
 	cases = multiply(cases, c.Clients, func(k *Case, v int) { k.Clients = v })
 	cases = multiply(cases, c.Goroutines, func(k *Case, v int) { k.Goroutines = v })
 	cases = multiply(cases, orZero(c.Windows), func(k *Case, v int) { k.Window = v })
@@ -111,7 +113,7 @@ func multiply[T any](cases []Case, values []T, set func(*Case, T)) []Case {
 	return out
 }
 
-func orZero(list []int) []int {
+func orZero[T int | float64](list []T) []T {
 	orDefaults(&list, 0)
 	return list
 }
@@ -130,7 +132,9 @@ func (k *Case) settle(c *Config) {
 	}
 	knob.Default(&k.Window, 1)
 	knob.Default(&k.Batch, 1)
-	knob.Default(&k.Memory, max(leastMemory, 2*k.dataset()))
+	if k.Cache == 0 {
+		knob.Default(&k.Memory, max(leastMemory, 2*k.dataset()))
+	}
 	if single(k.Path) {
 		k.Batch = 1
 	}
@@ -148,7 +152,7 @@ func (k *Case) settle(c *Config) {
 			knob.Default(&k.FetchSize, k.wholeAnswer())
 		}
 		if c.Server != "" {
-			k.Fabric, k.Engine, k.Prefetch = "", "", "" // the server knows
+			k.Fabric, k.Engine, k.Prefetch, k.Memory = "", "", "", 0 // the server knows
 		}
 		return
 	}

@@ -58,6 +58,12 @@ type Row struct {
 	Retries   int    `json:"retries"`
 	Links     int    `json:"links"`   // that each connection remembers
 	Recency   string `json:"recency"` // how the server learns of what they lead to
+	// Cache is the percentage of the keys that was to fit, 0 where Memory was given.
+	// Memory is what the server may keep, 0 of one that was running, and Items how many it
+	// had in the end; nil of others than Remora.
+	Cache  float64 `json:"cache_pct"`
+	Memory int64   `json:"memory"`
+	Items  *int64  `json:"items"`
 	// ScanPct is the percentage of operations that belong to scans.
 	ScanPct float64 `json:"scan_pct"`
 	// Fill says whether every get that missed was followed by a put of its key. These
@@ -90,7 +96,7 @@ func rowOf(s *step, t *load.Tally, scale cycles.Scale) Row {
 		Ops: t.Ops, Seconds: report.Round(t.Time(scale).Seconds(), 6), OpsPerSec: t.Rate(scale),
 		Mean: l.Mean, P50: l.P50, P95: l.P95, P99: l.P99, P999: l.P999, Errors: t.Errors, Misses: t.Misses,
 		Goroutines: s.Goroutines, Cores: s.Cores, Poll: s.Poll.String(), FetchSize: s.FetchSize, Retries: s.Retries, Links: s.Links, Recency: s.Recency,
-		ScanPct: s.ScanPct, Fill: s.Fill, Gets: t.Gets, HitRatio: hitRatio(t),
+		Cache: s.Cache, Memory: s.Memory, ScanPct: s.ScanPct, Fill: s.Fill, Gets: t.Gets, HitRatio: hitRatio(t),
 		Trial: s.trial, Max: l.Max, Samples: l.Samples, index: s.index, why: t.Why,
 	}
 }

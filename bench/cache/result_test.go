@@ -44,7 +44,7 @@ func sampleRows() []Row {
 			Path: PathRFP, Engine: "mica", Fabric: "shm", GetPct: 100, Dist: DistScanMixed, Theta: 0.8, ScanPct: 12.5, Keys: 200_000,
 			KeySize: 16, ValueSize: 32, Clients: 1, Window: 1, Batch: 1, Ops: 1000, Seconds: 1, OpsPerSec: 1000,
 			Mean: 1, P50: 1, P95: 1, P99: 1, P999: 1, Verbs: verbs.PerOp{Read: 1}, Client: clientSession, Cores: 1, Poll: "adaptive",
-			Links: 1000, Recency: "batched", Fill: true, Gets: 900, Misses: 100, HitRatio: ptr(0.888889), Seed: 1, Trial: 1, TimedEvery: 1, Samples: 1000, index: 3,
+			Links: 1000, Recency: "batched", Cache: 10, Memory: 1_600_000, Items: ptr(int64(20_017)), Fill: true, Gets: 900, Misses: 100, HitRatio: ptr(0.888889), Seed: 1, Trial: 1, TimedEvery: 1, Samples: 1000, index: 3,
 		},
 	}
 }

@@ -49,7 +49,7 @@ func Run(ctx context.Context, cfg Config, env Env) (*Report, error) {
 	r := &runner{
 		Teller: suite.Teller{To: env.Progress, Trials: cfg.Trials},
 		cfg:    cfg, env: env, report: &Report{}, cpus: cpus.All(), scale: cycles.Calibrate(),
-		loaded: make(map[Case]bool),
+		loaded: make(map[Case]bool), fitted: make(map[Case]int64),
 	}
 	all := steps(cfg.plan(), cfg.Trials)
 	if err := suite.Run(ctx, &r.Teller, all, r.measure); err != nil {
@@ -85,7 +85,8 @@ type runner struct {
 	report *Report
 	cpus   []int
 	scale  cycles.Scale
-	loaded map[Case]bool // what a running server was given already
+	loaded map[Case]bool  // what a running server was given already
+	fitted map[Case]int64 // the memory that fit has found
 }
 
 // place decides about CPUs.
@@ -105,6 +106,12 @@ func (r *runner) measure(ctx context.Context, s *step) (err error) {
 		procs = max(len(p.Client), 1)
 	}
 	runtime.GOMAXPROCS(procs)
+	r.Tell(0)
+	if s.Cache != 0 {
+		if s.Memory, err = r.fit(ctx, &s.Case, p); err != nil {
+			return err
+		}
+	}
 	t := &trial{runner: r, step: s, place: p}
 	switch {
 	case isOurs(s.Path):
@@ -119,7 +126,6 @@ func (r *runner) measure(ctx context.Context, s *step) (err error) {
 			err = closed // after a failure it only repeats what that led to
 		}
 	}()
-	r.Tell(0)
 	if err := t.target.open(ctx); err != nil {
 		return err
 	}

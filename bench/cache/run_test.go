@@ -277,6 +277,37 @@ func TestMissesAreFilled(t *testing.T) {
 	}
 }
 
+// A cache of a share of the keys holds that share of them, whatever its engine takes for
+// an item, and goes on to.
+func TestCacheOfAShare(t *testing.T) {
+	const keys = 6000
+	for name, cfg := range map[string]cache.Config{
+		"mica":         {},
+		"mica, links":  {Links: []int{1000}},
+		"mica, cores":  {Cores: 2, ValueSizes: []int{200}},
+		"lru8":         {Engines: []string{"lru8"}},
+		"onesided":     {Paths: []string{cache.PathOneSided}},
+		"onesided-faa": {Paths: []string{cache.PathOneSidedFAA}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cfg.Fabrics, cfg.Keys, cfg.Ops, cfg.Caches, cfg.Fill = []string{"loop"}, keys, 1000, []float64{50, 100}, true
+			report, err := cache.Run(t.Context(), cfg, envOf(benchtest.Server))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i, want := range []float64{50, 100} {
+				r := &report.Rows[i]
+				if got := float64(*r.Items) / keys * 100; r.Cache != want || got < 0.95*want || got > 1.05*want || r.Memory == 0 {
+					t.Errorf("%g %% of the keys are %g %%: %+v", want, got, r)
+				}
+				if hits := *r.HitRatio; (hits > 0.9) != (want == 100) {
+					t.Errorf("a hit ratio of %g with %g %% of the keys", hits, want)
+				}
+			}
+		})
+	}
+}
+
 // serve starts a server that is not of bench.
 func serve(t *testing.T, url string) string {
 	t.Helper()
@@ -346,6 +377,10 @@ func TestMistakesOfTheUser(t *testing.T) {
 		"--batch -1":                    {Batches: []int{-1}},
 		"--fetch-size 8":                {FetchSize: 8},
 		"--memory of 5 bytes":           {Memory: 5},
+		"--cache 101% is not above":     {Caches: []float64{101}},
+		"--cache and --memory both":     {Caches: []float64{10}, Memory: 1 << 20},
+		"--cache is for a server":       {Caches: []float64{10}, Server: "tcp://x:1"},
+		"--cache counts what stays":     {Caches: []float64{10}, Paths: []string{cache.PathRedis}},
 		"must not be negative":          {Duration: -1},
 		"--trials -1 is not between 1":  {Trials: -1},
 		"--no-load is for a server":     {NoLoad: true},

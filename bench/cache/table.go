@@ -37,6 +37,7 @@ func columns(lines []median) []report.Column[median] {
 		report.Left("client", func(m *median) string { return m.Row.Client }),
 		report.Right("gets", func(m *median) string { return fmt.Sprintf("%g %%", m.Row.GetPct) }),
 		report.Left("keys", dist),
+		report.Right("cache", func(m *median) string { return report.Unless(m.Row.Cache == 0, fmt.Sprintf("%g %%", m.Row.Cache)) }),
 		report.Right("value", func(m *median) string { return report.Bytes(m.Row.ValueSize) }),
 		report.Right("clients", func(m *median) string { return count(m.Row.Clients) }),
 		report.Right("goroutines", func(m *median) string { return report.Unless(m.Row.Goroutines == 0, count(m.Row.Goroutines)) }),

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"strconv"
 	"strings"
 	"time"
 
@@ -19,6 +20,7 @@ type benchFlags struct {
 	cfg    cache.Config
 	poll   string
 	memory size
+	caches []string
 }
 
 func newBenchCmd(a *app) *cobra.Command {
@@ -66,6 +68,7 @@ what it has, and stay there.`,
   remora bench --path herd --window 16 --prefetch on,off --keys 10000000
   remora bench --path herd,sendrecv,rfp --window 4         what is written, against what is sent
   remora bench --links 0,65536 --dist zipf                 hot items read without the server
+  remora bench --cache 1%,10% --fill --dist zipf           a cache that is too small for the keys
   remora bench --server tcp://node2:7700 --clients 4      a server that runs
   remora bench --json --trials 5
   remora bench rpc                                        calls without a cache`,
@@ -104,6 +107,7 @@ func (f *benchFlags) register(cmd *cobra.Command) {
 	fl.IntSliceVar(&c.Links, "links", nil, "so many keys whose items are read where they are, without the server, a `LIST` (default 0)")
 	fl.StringSliceVar(&c.Recencies, "recency", []string{string(remora.RecencyBatched)}, "how the server learns of what is read by links, a `LIST`: "+strings.Join(cache.Recencies(), ", "))
 	fl.Var(&f.memory, "memory", "`SIZE` of what the server keeps (default: twice what the keys take, at least 1GiB)")
+	fl.StringSliceVar(&f.caches, "cache", nil, "the `SHARE` of the keys that the server has memory for, as 10%, a list; how much that is bench finds out")
 	fl.DurationVar(&c.Duration, "duration", cache.DefaultDuration, "length of a trial")
 	fl.IntVar(&c.Ops, "ops", 0, "end a trial after so many operations of each client or goroutine, instead of by time")
 	fl.DurationVar(&c.Warmup, "warmup", cache.DefaultWarmup, "time before each trial that does not count")
@@ -128,7 +132,7 @@ func (f *benchFlags) complete(cmd *cobra.Command) {
 	completeFrom(cmd, "recency", cache.Recencies()...)
 	for _, name := range []string{
 		"get-pct", "theta", "scan-pct", "keys", "key-size", "value-size", "clients", "goroutines", "window", "batch", "cores",
-		"retries", "fetch-size", "links", "memory", "duration", "ops", "warmup", "warmup-ops", "trials", "seed", "server",
+		"retries", "fetch-size", "links", "memory", "cache", "duration", "ops", "warmup", "warmup-ops", "trials", "seed", "server",
 	} {
 		completeFrom(cmd, name)
 	}
@@ -153,7 +157,7 @@ func (f *benchFlags) config(cmd *cobra.Command) (cache.Config, error) {
 		return cfg, misuse("--seed 0 makes nothing: use another number")
 	}
 	if cfg.Server != "" {
-		for _, name := range []string{"fabric", "engine", "prefetch", "cores", "memory"} {
+		for _, name := range []string{"fabric", "engine", "prefetch", "cores", "memory", "cache"} {
 			if cmd.Flags().Changed(name) {
 				return cfg, misuse("--%s is for a server that bench starts; that of --server has its own", name)
 			}
@@ -161,10 +165,25 @@ func (f *benchFlags) config(cmd *cobra.Command) (cache.Config, error) {
 	}
 	cfg.Memory = int64(f.memory)
 	var err error
+	if cfg.Caches, err = shares(f.caches); err != nil {
+		return cfg, err
+	}
 	if cfg.Poll, err = fabric.ParsePolicy(f.poll); err != nil {
 		return cfg, misuse("--poll %q is unknown: use adaptive or busy", f.poll)
 	}
 	return cfg, nil
+}
+
+// shares reads percentages, which may be written with their sign.
+func shares(texts []string) (out []float64, err error) {
+	for _, text := range texts {
+		pct, err := strconv.ParseFloat(strings.TrimSuffix(strings.TrimSpace(text), "%"), 64)
+		if err != nil {
+			return nil, misuse("--cache %q is no share of the keys: write 10%% for a tenth of them", text)
+		}
+		out = append(out, pct)
+	}
+	return out, nil
 }
 
 func (f *benchFlags) run(ctx context.Context, cmd *cobra.Command, a *app) error {

@@ -42,8 +42,8 @@ func TestBenchPrintsATable(t *testing.T) {
 }
 
 // benchKeys are the keys of a line, as DESIGN has them, and those that follow.
-const benchKeys = "batch client client_cpu_pct clients clock_ns cores dist engine errors fabric fetch_size fill get_pct gets goroutines " +
-	"hit_ratio key_size keys links max_us mean_us misses ops ops_per_sec p50_us p95_us p999_us p99_us path poll prefetch recency retries samples scan_pct seconds seed " +
+const benchKeys = "batch cache_pct client client_cpu_pct clients clock_ns cores dist engine errors fabric fetch_size fill get_pct gets goroutines " +
+	"hit_ratio items key_size keys links max_us mean_us memory misses ops ops_per_sec p50_us p95_us p999_us p99_us path poll prefetch recency retries samples scan_pct seconds seed " +
 	"server_cpu_pct server_version theta timed_every trial value_size verbs_per_op window"
 
 func TestBenchPrintsNothingButJSON(t *testing.T) {
@@ -136,6 +136,10 @@ func TestMistakesInBenchGetExitCode2AndAdvice(t *testing.T) {
 		{"bench --scan-pct 0", "--dist zipf"},
 		{"bench --scan-pct 101", "at most 100"},
 		{"bench --warmup-ops -1", "--warmup-ops"},
+		{"bench --cache half", "write 10% for a tenth"},
+		{"bench --cache 101%", "at most 100"},
+		{"bench --cache 10% --memory 1GiB", "one of them"},
+		{"bench --cache 10% --path memcached", "use --path rfp"},
 		{"bench --no-load", "--server"},
 		{"bench --server tcp://x:1 --cores 2", "has its own"},
 		{"bench --server tcp://x:1 --prefetch off", "has its own"},
@@ -147,6 +151,32 @@ func TestMistakesInBenchGetExitCode2AndAdvice(t *testing.T) {
 		if code != exitUsage || out != "" || !strings.Contains(errOut, tc.want) || !strings.Contains(errOut, "--help'") {
 			t.Errorf("%s: exit code %d, standard output %q, standard error %q, want %q", tc.args, code, out, errOut, tc.want)
 		}
+	}
+}
+
+// A share of the keys is turned into a memory that holds it.
+func TestBenchOfASmallCache(t *testing.T) {
+	code, out, errOut := runCmd(t, strings.Fields("bench --json --fabric loop --keys 8000 --ops 2000 --cache 50%,25 --fill --get-pct 100")...)
+	if code != exitOK {
+		t.Fatalf("exit code %d, standard error %q", code, errOut)
+	}
+	lines := strings.Split(strings.TrimSpace(out), "\n")
+	for i, want := range []float64{50, 25} {
+		var row struct {
+			Cache  float64 `json:"cache_pct"`
+			Items  float64 `json:"items"`
+			Misses int     `json:"misses"`
+			Memory int     `json:"memory"`
+		}
+		if err := json.Unmarshal([]byte(lines[i]), &row); err != nil || row.Cache != want || row.Misses == 0 || row.Memory == 0 {
+			t.Errorf("%v: %s", err, lines[i])
+		}
+		if share := row.Items / 8000 * 100; share < 0.9*want || share > 1.1*want {
+			t.Errorf("of %g %% of the keys, %g %% stay", want, share)
+		}
+	}
+	if code, _, errOut := runCmd(t, strings.Fields("bench --fabric loop --keys 100 --cache 1%")...); code != exitUsage || !strings.Contains(errOut, "use more keys") {
+		t.Errorf("a cache smaller than can be: exit code %d, %q", code, errOut)
 	}
 }
 
