@@ -77,7 +77,7 @@ what it has, and stay there.`,
 		SuggestionsMinimumDistance: 2,
 	}
 	f.register(cmd)
-	cmd.AddCommand(newBenchRPCCmd(a), newBenchServerCmd(a), newBenchCacheServerCmd(a))
+	cmd.AddCommand(newBenchRPCCmd(a), newBenchKVLCmd(a), newBenchServerCmd(a), newBenchCacheServerCmd(a), newBenchKVLServerCmd(a))
 	return cmd
 }
 

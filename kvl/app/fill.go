@@ -138,6 +138,13 @@ func (p Point) append(b []byte) []byte {
 	return binary.LittleEndian.AppendUint64(b, uint64(uint32(p.Lat))|uint64(uint32(p.Lon))<<32)
 }
 
+// PlaceName is the name of the attribute that has the place of a crossing; PlaceOf returns it
+// from the value of one.
+const PlaceName = "place"
+
+// PlaceOf returns the bytes of the place in the value of a crossing, nil if there are none.
+func PlaceOf(v []byte) []byte { return value(v).get(placeAttr) }
+
 func pointOf(b []byte) Point {
 	if len(b) != 8 {
 		return Point{}

@@ -49,5 +49,5 @@ const (
 )
 
 var attrNames = [attrs]string{
-	"name", "followers", "text", "stars", "reviews", "product", "buyer", "place", "from", "to", "street", "cell", "segments",
+	"name", "followers", "text", "stars", "reviews", "product", "buyer", PlaceName, "from", "to", "street", "cell", "segments",
 }

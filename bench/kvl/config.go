@@ -1,0 +1,143 @@
+package kvl
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/remora-kv/remora/bench/internal/usage"
+	"github.com/remora-kv/remora/fabric/provider"
+	"github.com/remora-kv/remora/kvl/app"
+)
+
+// The applications, and the paths.
+const (
+	AppItem   = "item"
+	AppMatch  = "match"
+	AppPage   = "page"
+	AppSearch = "search"
+
+	PathLinks     = "links"
+	PathLookup    = "lookup"
+	PathRFP       = "rfp"
+	PathMemcached = "memcached"
+)
+
+// Apps returns all applications, Paths all paths.
+func Apps() []string { return []string{AppItem, AppMatch, AppPage, AppSearch} }
+
+// Paths returns all paths.
+func Paths() []string { return []string{PathLinks, PathLookup, PathRFP, PathMemcached} }
+
+// Config says what to measure. Zero values mean the defaults.
+type Config struct {
+	Apps, Paths []string // default all
+	Fabric      string   // default shm
+	// Scale is the size of the data, in those of the paper; default 1.
+	Scale float64
+	// Window is how many reads are on their way; default 16.
+	Window int
+	// Ops is how many items, positions or pages are read in a trial, Users how many users
+	// a search visits at most, and MemcachedUsers how many one through memcached does: a
+	// part stands for the whole there. Defaults 20000, all, and 20000.
+	Ops, Users, MemcachedUsers int
+	Trials                     int // default 3
+	Seed                       uint64
+}
+
+// Defaults of Config.
+const (
+	DefaultFabric = provider.Shm
+	DefaultWindow = 16
+	DefaultOps    = 20_000
+	DefaultTrials = 3
+)
+
+func (c *Config) normalize() error {
+	var f usage.Faults
+	if len(c.Apps) == 0 {
+		c.Apps = Apps()
+	}
+	if len(c.Paths) == 0 {
+		c.Paths = Paths()
+	}
+	for _, a := range c.Apps {
+		if !slices.Contains(Apps(), a) {
+			f.Add("there is no application %q: %v", a, Apps())
+		}
+	}
+	for _, p := range c.Paths {
+		if !slices.Contains(Paths(), p) {
+			f.Add("there is no path %q: %v", p, Paths())
+		}
+	}
+	if c.Fabric == "" {
+		c.Fabric = DefaultFabric
+	}
+	if c.Scale == 0 {
+		c.Scale = 1
+	}
+	if !(c.Scale > 0 && c.Scale <= 16) {
+		f.Add("a scale of %g: it can be up to 16", c.Scale)
+	}
+	setDefault(&c.Window, DefaultWindow)
+	setDefault(&c.Ops, DefaultOps)
+	setDefault(&c.MemcachedUsers, DefaultOps)
+	setDefault(&c.Trials, DefaultTrials)
+	f.Between("window", c.Window, 1, 1024)
+	f.Between("ops", c.Ops, 1, 1<<30)
+	f.Between("trials", c.Trials, 1, 1000)
+	if c.Seed == 0 {
+		c.Seed = 1
+	}
+	return f.Err()
+}
+
+func setDefault(v *int, to int) {
+	if *v == 0 {
+		*v = to
+	}
+}
+
+// Case is one application by one path.
+type Case struct {
+	App, Path, Fabric string
+	Graph             app.Graph
+	Shop              app.Shop
+	City              app.City
+	Window, Ops       int
+	Users             int // visited by a search
+}
+
+// Title names the case.
+func (c *Case) Title() string { return fmt.Sprintf("%s by %s on %s", c.App, c.Path, c.Fabric) }
+
+// plan returns the cases of an application.
+func (c *Config) plan(name string) (cases []Case) {
+	for _, path := range c.Paths {
+		if path == PathLookup && name != AppItem {
+			continue
+		}
+		k := Case{App: name, Path: path, Fabric: c.Fabric, Window: c.Window, Ops: c.Ops, Users: c.Users}
+		k.Graph, k.Shop, k.City = app.PaperGraph(), app.PaperShop(), app.PaperCity()
+		k.Graph.Seed, k.Shop.Seed, k.City.Seed = c.Seed, c.Seed, c.Seed
+		k.resize(c.Scale)
+		if path == PathMemcached {
+			k.Fabric = "tcp"
+			k.Users = c.MemcachedUsers
+			if c.Users != 0 {
+				k.Users = min(k.Users, c.Users)
+			}
+		}
+		cases = append(cases, k)
+	}
+	return cases
+}
+
+// resize makes data smaller or larger.
+func (k *Case) resize(scale float64) {
+	of := func(n int) int { return max(int(float64(n)*scale), 32) }
+	k.Graph.Nodes, k.Graph.Edges = of(k.Graph.Nodes), of(k.Graph.Edges)
+	k.Shop.Products, k.Shop.Reviews, k.Shop.Users = of(k.Shop.Products), of(k.Shop.Reviews), of(k.Shop.Users)
+	k.City.Side = max(int(float64(k.City.Side)*math.Sqrt(scale)), 8)
+}

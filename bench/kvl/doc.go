@@ -1,0 +1,23 @@
+// Package kvl measures what links are worth: the three applications of the KELI paper, and
+// reads of single items, with links and with keys, on Remora and on memcached.
+//
+// # Terms
+//
+//   - An application is what is measured: item (one read), match (a position to a street),
+//     page (a product with its reviews), search (breadth first, over followers).
+//   - A path is how it reads: links (keli: a lookup, then READs), lookup (keli, by keys
+//     alone; of application item), rfp (keys, through the cache), memcached (keys, over a
+//     socket).
+//   - An operation is one item, one position, one page, or one search; of a search, the
+//     latency is that of one user, the time of it all divided by how many were visited.
+//
+// # Rules
+//
+//	M1  All paths of an application have the same data, made by the same seed, and do the
+//	    same operations. Their results are compared: a row is not written if one differs.
+//	M2  The server is a process of its own on a CPU of its own. Its data is loaded before
+//	    anything is timed.
+//	M3  Reads that do not depend on each other are on their way together, up to the window,
+//	    on every path.
+//	M4  Trials of the paths are interleaved, so that noise hits all alike.
+package kvl

@@ -1,0 +1,50 @@
+package kvl
+
+import (
+	"strings"
+
+	"github.com/remora-kv/remora/bench/internal/chart"
+)
+
+// CSV returns all rows with a head.
+func (r *Report) CSV() string {
+	var b strings.Builder
+	b.WriteString(CSVHead + "\n")
+	for i := range r.Rows {
+		b.WriteString(r.Rows[i].CSV() + "\n")
+	}
+	return b.String()
+}
+
+// SVG draws the mean time of an operation for each application and path, in that of links.
+func (r *Report) SVG() string {
+	f := chart.Bars{
+		Title: "Time of an operation, with links = 1", XLabel: "application", YLabel: "times that of links",
+	}
+	means := map[string]float64{}
+	lines := r.medians()
+	for i := range lines {
+		row := &lines[i].Row
+		means[row.App+" "+row.Path] = row.Mean
+	}
+	for _, a := range Apps() {
+		if means[a+" "+PathLinks] != 0 {
+			f.Groups = append(f.Groups, a)
+		}
+	}
+	for _, p := range Paths() {
+		s := chart.Row{Name: p}
+		for _, a := range f.Groups {
+			var v *float64
+			if m := means[a+" "+p]; m != 0 {
+				ratio := m / means[a+" "+PathLinks]
+				v = &ratio
+			}
+			s.Values = append(s.Values, v)
+		}
+		f.Series = append(f.Series, s)
+	}
+	var b strings.Builder
+	_ = f.WriteSVG(&b) // to memory
+	return b.String()
+}

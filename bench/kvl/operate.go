@@ -1,0 +1,146 @@
+package kvl
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/remora-kv/remora/kvl"
+	"github.com/remora-kv/remora/kvl/app"
+	"github.com/remora-kv/remora/kvl/keli"
+)
+
+// operate does the operations of a trial, and returns how long each has taken.
+func (u *run) operate(ctx context.Context, row *Row) ([]time.Duration, error) {
+	switch u.c.App {
+	case AppSearch:
+		return u.search(ctx, row)
+	case AppPage:
+		return u.each(ctx, u.page)
+	case AppMatch:
+		return u.each(ctx, u.match)
+	default:
+		return u.readItems(ctx)
+	}
+}
+
+// each does one operation after the other.
+func (u *run) each(ctx context.Context, f func(ctx context.Context, i int) error) ([]time.Duration, error) {
+	took := make([]time.Duration, u.c.Ops)
+	last := time.Now()
+	for i := range took {
+		if err := f(ctx, i); err != nil {
+			return nil, fmt.Errorf("operation %d: %w", i, err)
+		}
+		now := time.Now()
+		took[i], last = now.Sub(last), now
+	}
+	return took, nil
+}
+
+func (u *run) page(ctx context.Context, i int) (err error) {
+	product := rand.New(rand.NewPCG(u.cfg.Seed, uint64(i))).IntN(u.c.Shop.Products)
+	u.text.Reset()
+	if u.c.Path == PathLinks {
+		err = u.c.Shop.PageByLinks(ctx, u.session, product, &u.text)
+	} else {
+		err = u.c.Shop.PageByKeys(ctx, u.store, product, &u.text)
+	}
+	u.add(u.text.Bytes())
+	return err
+}
+
+func (u *run) match(ctx context.Context, i int) (err error) {
+	var m app.Match
+	if p := u.c.City.Signal(i); u.c.Path == PathLinks {
+		m, err = u.c.City.MatchByLinks(ctx, u.session, p)
+	} else {
+		m, err = u.c.City.MatchByKeys(ctx, u.store, p)
+	}
+	u.add([]byte(m.Street))
+	return err
+}
+
+// search visits users from the first one on.
+func (u *run) search(ctx context.Context, row *Row) (took []time.Duration, err error) {
+	var r app.Reach
+	began := time.Now()
+	if u.c.Path == PathLinks {
+		r, err = u.c.Graph.SearchByLinks(ctx, u.session, 0, u.c.Users)
+	} else {
+		r, err = u.c.Graph.SearchByKeys(ctx, u.store, 0, u.c.Users)
+	}
+	u.users, row.Edges = r.Users, r.Edges
+	u.add(binary.LittleEndian.AppendUint64(nil, uint64(r.Users)))
+	u.add(binary.LittleEndian.AppendUint64(nil, uint64(r.Edges)))
+	return []time.Duration{time.Since(began)}, err
+}
+
+// readItems reads crossings of the map by chance, one at a time.
+func (u *run) readItems(ctx context.Context) ([]time.Duration, error) {
+	n := u.c.City.Side * u.c.City.Side
+	rng := rand.New(rand.NewPCG(u.cfg.Seed, 0))
+	keys := make([][]byte, u.c.Ops)
+	for i := range keys {
+		keys[i] = app.NodeKey(nil, rng.IntN(n))
+	}
+	switch u.c.Path {
+	case PathLinks:
+		return u.chase(ctx, keys)
+	case PathLookup:
+		return u.each(ctx, func(ctx context.Context, i int) error {
+			item, err := u.session.Lookup(ctx, keys[i])
+			return u.addPlace(item, err)
+		})
+	default:
+		var one app.Keys
+		return u.each(ctx, func(ctx context.Context, i int) error {
+			one.Reset()
+			one.Add(keys[i])
+			return u.store.Get(ctx, &one, func(_ int, value []byte) error {
+				u.add(app.PlaceOf(value))
+				return nil
+			})
+		})
+	}
+}
+
+// chase reads items behind links, which it looks up before.
+func (u *run) chase(ctx context.Context, keys [][]byte) ([]time.Duration, error) {
+	links := make([]kvl.Link, len(keys))
+	for i := range keys {
+		var err error
+		if _, links[i], err = u.session.Find(ctx, keys[i]); err != nil {
+			return nil, err
+		}
+	}
+	return u.each(ctx, func(ctx context.Context, i int) error {
+		item, err := u.session.Chase(ctx, links[i])
+		return u.addPlace(item, err)
+	})
+}
+
+func (u *run) addPlace(item kvl.Item, err error) error {
+	if err == nil {
+		place, _ := item.Bytes(u.placeName)
+		u.add(place)
+	}
+	return err
+}
+
+// dialKeli connects with a server of links.
+func (u *run) dialKeli(ctx context.Context, url string) (err error) {
+	if u.client, err = keli.Dial(ctx, url, keli.WithDevice(u.dev), keli.WithWindow(u.c.Window)); err != nil {
+		return err
+	}
+	if u.session, err = u.client.Session(); err != nil {
+		return err
+	}
+	if err := u.session.Refresh(ctx); err != nil {
+		return err
+	}
+	u.placeName, _ = u.session.Schema().Number(app.PlaceName)
+	return nil
+}

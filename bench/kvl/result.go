@@ -1,0 +1,115 @@
+package kvl
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"github.com/remora-kv/remora/bench/internal/report"
+)
+
+// Row is one trial of one application by one path. Its JSON form is one line of
+// `remora bench kvl --json`.
+type Row struct {
+	App    string `json:"app"`
+	Path   string `json:"path"`
+	Fabric string `json:"fabric"`
+	// Items is how many items there are, Window how many reads are on their way at most.
+	Items  int64 `json:"items"`
+	Window int   `json:"window"`
+	// Ops counts items, positions, pages, or users that a search has visited. The latencies
+	// of a search are those of one user, in the mean.
+	Ops       int     `json:"ops"`
+	Seconds   float64 `json:"seconds"`
+	OpsPerSec float64 `json:"ops_per_sec"`
+	Mean      float64 `json:"mean_us"`
+	P50       float64 `json:"p50_us"`
+	P95       float64 `json:"p95_us"`
+	P99       float64 `json:"p99_us"`
+	// Edges counts those that a search has looked at.
+	Edges int `json:"edges,omitempty"`
+	// ServerCPU is a percentage of one CPU, nil where it is not known.
+	ServerCPU *float64 `json:"server_cpu_pct"`
+	Trial     int      `json:"trial"`
+}
+
+// WriteJSON writes the row as one line.
+func (r Row) WriteJSON(w io.Writer) error { return json.NewEncoder(w).Encode(r) }
+
+// CSVHead and CSV are the row for spreadsheets.
+const CSVHead = "app,path,fabric,items,window,ops,seconds,ops_per_sec,mean_us,p50_us,p95_us,p99_us,edges,trial"
+
+// CSV returns the line of the row.
+func (r Row) CSV() string {
+	return fmt.Sprintf("%s,%s,%s,%d,%d,%d,%g,%g,%g,%g,%g,%g,%d,%d", r.App, r.Path, r.Fabric, r.Items, r.Window, r.Ops,
+		r.Seconds, r.OpsPerSec, r.Mean, r.P50, r.P95, r.P99, r.Edges, r.Trial)
+}
+
+// times fills in what latencies say; took are those of operations, which it sorts.
+func (r *Row) times(took []time.Duration, all time.Duration) {
+	slices.Sort(took)
+	at := func(q float64) float64 { return micros(took[min(int(q*float64(len(took))), len(took)-1)]) }
+	r.Ops, r.Seconds = len(took), report.Round(all.Seconds(), 6)
+	r.OpsPerSec = report.Round(float64(r.Ops)/all.Seconds(), 1)
+	r.Mean, r.P50, r.P95, r.P99 = report.Round(micros(all)/float64(r.Ops), 3), at(0.50), at(0.95), at(0.99)
+}
+
+func micros(d time.Duration) float64 { return report.Round(float64(d.Nanoseconds())/1e3, 3) }
+
+// Report is the outcome of a run: rows, notes and warnings.
+type Report struct {
+	Rows []Row
+	report.Remarks
+}
+
+// WriteTable writes the report for people: one line for each path, of its median trial,
+// with how much faster than each path links are.
+func (r *Report) WriteTable(w io.Writer) error {
+	lines := r.medians()
+	return report.WriteTable(w, &r.Remarks, lines, columns(lines))
+}
+
+// medians returns the median trial of each application by each path, whose trials were
+// interleaved.
+func (r *Report) medians() []median {
+	rows := slices.Clone(r.Rows)
+	slices.SortStableFunc(rows, func(a, b Row) int {
+		return cmp.Or(cmp.Compare(slices.Index(Apps(), a.App), slices.Index(Apps(), b.App)),
+			cmp.Compare(slices.Index(Paths(), a.Path), slices.Index(Paths(), b.Path)))
+	})
+	return report.Medians(rows, func(r *Row) (int, float64) { return r.Trial, r.OpsPerSec })
+}
+
+type median = report.Median[Row]
+
+func columns(lines []median) []report.Column[median] {
+	links := map[string]float64{}
+	for i := range lines {
+		if m := &lines[i].Row; m.Path == PathLinks {
+			links[m.App] = m.Mean
+		}
+	}
+	return []report.Column[median]{
+		report.Left("app", func(m *median) string { return m.Row.App }),
+		report.Left("path", func(m *median) string { return m.Row.Path }),
+		report.Left("fabric", func(m *median) string { return m.Row.Fabric }),
+		report.Right("items", func(m *median) string { return report.SI(float64(m.Row.Items)) }),
+		report.Right("ops", func(m *median) string { return report.SI(float64(m.Row.Ops)) }),
+		report.Right("ops/s", func(m *median) string { return report.SI(m.Row.OpsPerSec) }),
+		report.Right("mean", func(m *median) string { return report.Micros(m.Row.Mean) }),
+		report.Right("p50", func(m *median) string { return report.Unless(m.Row.App == AppSearch, report.Micros(m.Row.P50)) }),
+		report.Right("p95", func(m *median) string { return report.Unless(m.Row.App == AppSearch, report.Micros(m.Row.P95)) }),
+		report.Right("p99", func(m *median) string { return report.Unless(m.Row.App == AppSearch, report.Micros(m.Row.P99)) }),
+		report.Right("server CPU", func(m *median) string { return report.PercentText(m.Row.ServerCPU, 0) }),
+		report.Right("links are faster by", func(m *median) string {
+			if links[m.Row.App] == 0 || m.Row.Path == PathLinks {
+				return ""
+			}
+			return fmt.Sprintf("%.2f", m.Row.Mean/links[m.Row.App])
+		}),
+		report.Right("spread", (*median).SpreadText),
+	}
+}

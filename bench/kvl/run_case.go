@@ -1,0 +1,187 @@
+package kvl
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"hash/maphash"
+	"time"
+
+	"github.com/remora-kv/remora"
+	"github.com/remora-kv/remora/bench/internal/child"
+	"github.com/remora-kv/remora/bench/internal/foreign"
+	"github.com/remora-kv/remora/bench/internal/pipeline"
+	"github.com/remora-kv/remora/fabric"
+	"github.com/remora-kv/remora/fabric/provider"
+	"github.com/remora-kv/remora/kvl/keli"
+)
+
+// run is one case with its server and its connection.
+type run struct {
+	*runner
+	c       *Case
+	peer    *peer
+	other   *foreign.Server
+	dev     fabric.Device
+	client  *keli.Client
+	session *keli.Session
+	cache   *remora.Client
+	store   filler
+	items   int64
+
+	placeName uint16 // the attribute of crossings, in the image
+	text      bytes.Buffer
+
+	sum   uint64 // of the results of a trial
+	users int    // visited by a search
+}
+
+var sumSeed = maphash.MakeSeed()
+
+// newSum is the sum of no results; add adds one.
+func newSum() uint64 { return 1 }
+
+func (u *run) add(result []byte) { u.sum = u.sum*31 + maphash.Bytes(sumSeed, result) }
+
+// comparable names those whose results must be the same.
+func (u *run) comparable() string {
+	if u.c.App == AppSearch && u.c.Path == PathMemcached {
+		return PathMemcached
+	}
+	return ""
+}
+
+// open starts the server, connects and loads the data (M2).
+func (u *run) open(ctx context.Context) error {
+	if u.c.Path == PathMemcached {
+		return u.openMemcached(ctx)
+	}
+	var err error
+	if u.c.Fabric == provider.Loop {
+		h := &host{providers: u.env.Providers, log: discard()}
+		u.peer = child.Go[command, answer](ctx, h.serve)
+	} else if u.peer, err = child.Start[command, answer](ctx, u.env.Server, u.env.ServerEnv); err != nil {
+		return err
+	}
+	a, err := u.peer.Ask(command{Do: doSetup, Case: u.c, CPUs: u.place.Server})
+	if err != nil {
+		return err
+	}
+	if u.dev, err = u.env.Providers.Open(u.c.Fabric); err != nil {
+		return err
+	}
+	if u.c.Path == PathRFP {
+		err = u.dialCache(ctx, a.Address)
+	} else {
+		u.items = a.Items
+		err = u.dialKeli(ctx, a.Address)
+	}
+	if err != nil {
+		return u.peer.Blame(err)
+	}
+	_, err = u.peer.Ask(command{Do: doHide})
+	return err
+}
+
+// loadWindow and loadBatch are for filling a cache.
+const (
+	loadWindow = 8
+	loadBatch  = 32
+)
+
+func (u *run) dialCache(ctx context.Context, url string) (err error) {
+	if u.cache, err = remora.Dial(ctx, url, remora.WithDevice(u.dev)); err != nil {
+		return err
+	}
+	s, err := u.cache.Session(ctx, remora.WithWindow(loadWindow), remora.WithBatch(loadBatch))
+	if err != nil {
+		return err
+	}
+	fill := newSessionStore(ctx, s, 1)
+	err = u.fill(ctx, fill)
+	if err := errors.Join(err, fill.close()); err != nil {
+		return err
+	}
+	window, batch := u.c.frames()
+	if s, err = u.cache.Session(ctx, remora.WithWindow(window), remora.WithBatch(batch)); err != nil {
+		return err
+	}
+	u.store = newSessionStore(ctx, s, u.c.Window)
+	return nil
+}
+
+// frames divides a window of reads into frames: the reads of half a window are one, so
+// that one is served while the other is filled.
+func (c *Case) frames() (window, batch int) {
+	if c.Window < 4 {
+		return c.Window, 1
+	}
+	return 2, c.Window / 2
+}
+
+func (u *run) openMemcached(ctx context.Context) (err error) {
+	u.other, err = foreign.Start(ctx, foreign.Config{
+		Program: foreign.Memcached(), Network: "tcp", CPUs: u.place.Server, Threads: 1, Memory: 2 * u.c.memory(),
+		Args: []string{"-M"},
+	})
+	if err != nil {
+		return err
+	}
+	conn, err := pipeline.Dial(u.other.Network, u.other.Address, pipeline.Memcached{}, false)
+	if err != nil {
+		return err
+	}
+	p := &pipeStore{conn: conn, depth: u.c.Window}
+	u.store = p
+	return u.fill(ctx, p)
+}
+
+// fill stores the data.
+func (u *run) fill(ctx context.Context, s filler) error {
+	n, err := u.c.values(func(key, value []byte) error {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		return s.put(key, value)
+	})
+	u.items = int64(n)
+	if err != nil {
+		return err
+	}
+	return s.settle(ctx)
+}
+
+// serverCPU is what the server has used until now; 0 where it is not known.
+func (u *run) serverCPU() (time.Duration, error) {
+	if u.peer == nil || u.c.Fabric == provider.Loop {
+		return 0, nil
+	}
+	a, err := u.peer.Ask(command{Do: doCount})
+	return a.CPU, err
+}
+
+func (u *run) close() error {
+	var errs []error
+	if u.store != nil {
+		errs = append(errs, u.store.close())
+	}
+	if u.cache != nil {
+		errs = append(errs, u.cache.Close())
+	}
+	if u.session != nil {
+		errs = append(errs, u.session.Close())
+	}
+	if u.client != nil {
+		errs = append(errs, u.client.Close())
+	}
+	if u.dev != nil {
+		errs = append(errs, u.dev.Close())
+	}
+	if u.peer != nil {
+		errs = append(errs, u.peer.Close())
+	}
+	if u.other != nil {
+		errs = append(errs, u.other.Close())
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,100 @@
+package app
+
+import (
+	"bytes"
+	"context"
+	"math"
+
+	"github.com/remora-kv/remora/kvl"
+	"github.com/remora-kv/remora/kvl/keli"
+)
+
+// SearchByLinks is SearchByKeys with links.
+func (g *Graph) SearchByLinks(ctx context.Context, s *keli.Session, root, most int) (r Reach, err error) {
+	followers := uint16(0)
+	w, err := s.Walk(ctx, keli.WalkConfig{
+		Keys: [][]byte{UserKey(nil, root)}, Attrs: []string{attrNames[followersAttr]}, MaxItems: most,
+	}, func(item kvl.Item, depth int) (bool, error) {
+		if depth == 0 {
+			followers = namesOf(s.Schema())[followersAttr]
+		}
+		list, _ := item.List(followers)
+		r.Edges += list.Len()
+		return true, nil
+	})
+	r.Users, r.Depth = w.Items, w.Depth
+	return r, err
+}
+
+// PageByLinks is PageByKeys with links.
+func (s *Shop) PageByLinks(ctx context.Context, in *keli.Session, product int, page *bytes.Buffer) error {
+	item, err := in.Lookup(ctx, ProductKey(nil, product))
+	if err != nil {
+		return err
+	}
+	n := namesOf(in.Schema())
+	name, _ := item.Bytes(n[nameAttr])
+	description, _ := item.Bytes(n[textAttr])
+	beginPage(page, name, description)
+	reviews, _ := item.List(n[reviewsAttr])
+	texts, buyers := make([]reviewText, 0, reviews.Len()), make([]kvl.Link, 0, reviews.Len())
+	err = in.ChaseList(ctx, reviews, func(review kvl.Item) error {
+		stars, _ := review.Bytes(n[starsAttr])
+		text, _ := review.Bytes(n[textAttr])
+		texts = append(texts, newReviewText(stars, text))
+		buyer, _ := review.Link(n[buyerAttr])
+		buyers = append(buyers, buyer)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	err = in.ChaseAll(ctx, buyers, func(i int, buyer kvl.Item) error {
+		name, _ := buyer.Bytes(n[nameAttr])
+		texts[i].write(page, name)
+		return nil
+	})
+	endPage(page)
+	return err
+}
+
+// MatchByLinks is MatchByKeys with links.
+func (c *City) MatchByLinks(ctx context.Context, s *keli.Session, p Point) (Match, error) {
+	cell, err := s.Lookup(ctx, CellKey(nil, c.CellOf(p)))
+	if err != nil {
+		return Match{}, err
+	}
+	n := namesOf(s.Schema())
+	segments, _ := cell.List(n[segmentsAttr])
+	ends, streets := make([]kvl.Link, 0, 2*segments.Len()), make([]kvl.Link, 0, segments.Len())
+	err = s.ChaseList(ctx, segments, func(segment kvl.Item) error {
+		from, _ := segment.Link(n[fromAttr])
+		to, _ := segment.Link(n[toAttr])
+		street, _ := segment.Link(n[streetAttr])
+		ends, streets = append(ends, from, to), append(streets, street)
+		return nil
+	})
+	if err != nil {
+		return Match{}, err
+	}
+	var from Point
+	near := nearest{best: -1, distance: math.Inf(1)}
+	err = s.ChaseAll(ctx, ends, func(i int, node kvl.Item) error {
+		place, _ := node.Bytes(n[placeAttr])
+		if at := pointOf(place); i%2 == 0 {
+			from = at
+		} else {
+			near.look(i/2, p, from, at)
+		}
+		return nil
+	})
+	if err != nil || near.best < 0 {
+		return Match{}, err
+	}
+	street, err := s.Chase(ctx, streets[near.best])
+	if err != nil {
+		return Match{}, err
+	}
+	name, _ := street.Bytes(n[nameAttr])
+	return Match{Street: string(name), Distance: math.Sqrt(near.distance)}, nil
+}
