@@ -248,6 +248,16 @@ func (c *Client) Walk(ctx context.Context, cfg WalkConfig, visit Visit) (Walked,
 	return s.Walk(ctx, cfg, visit)
 }
 
+// SchemaOf returns the names of an item's generation, nil if that was over a while ago. Names
+// have other numbers in each.
+func (c *Client) SchemaOf(item kvl.Item) *kvl.Schema {
+	generation := item.Generation()
+	if v := c.views.find(func(v *view) bool { return v.generation == generation }); v != nil {
+		return v.schema
+	}
+	return nil
+}
+
 // Schema returns the names of the current generation.
 func (c *Client) Schema(ctx context.Context) (*kvl.Schema, error) {
 	s, err := c.take(ctx)

@@ -99,7 +99,8 @@ func (vs *views) find(is func(v *view) bool) *view {
 	return nil
 }
 
-// add adds a view, unless there is one already, and forgets those that are over.
+// add adds a view, unless there is one already, and forgets those whose lease was over a lease
+// ago: their links and names may be in use until then.
 func (vs *views) add(v *view, now int64) *view {
 	vs.mu.Lock()
 	defer vs.mu.Unlock()
@@ -108,7 +109,7 @@ func (vs *views) add(v *view, now int64) *view {
 			return w
 		}
 	}
-	vs.all = slices.DeleteFunc(vs.all, func(w *view) bool { return !w.lasts(now) })
+	vs.all = slices.DeleteFunc(vs.all, func(w *view) bool { return !w.lasts(now - w.lease) })
 	vs.all = append(vs.all, v)
 	return v
 }

@@ -1,0 +1,137 @@
+package keli
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"hash/crc32"
+	"testing"
+	"time"
+
+	"github.com/remora-kv/remora/fabric"
+	"github.com/remora-kv/remora/kvl"
+)
+
+func sampleBoard() board {
+	return board{
+		generation: 7, directory: fabric.Remote{Addr: 4096, Key: 3}, length: 100,
+		lease: time.Second, instance: 99,
+	}
+}
+
+func sampleDirectory() directory {
+	return directory{
+		generation: 7, schema: []byte("schema"),
+		areas: []area{{fabric.Remote{Addr: 4096, Key: 1}, 100}, {fabric.Remote{Addr: 1 << 40, Key: 2}, 1 << 30}},
+	}
+}
+
+func TestBoardBytes(t *testing.T) {
+	b := sampleBoard()
+	mem := make([]byte, boardSize)
+	b.publish(mem)
+	if got, err := parseBoard(mem); err != nil || got != b {
+		t.Errorf("%+v became %+v, %v", b, got, err)
+	}
+	mem[63]++
+	if _, err := parseBoard(mem); !errors.Is(err, errChanging) {
+		t.Errorf("a board that changes: %v", err)
+	}
+}
+
+func FuzzParseBoard(f *testing.F) {
+	b := sampleBoard()
+	mem := make([]byte, boardSize)
+	b.publish(mem)
+	f.Add(mem, false)
+	f.Add(mem, true)
+	f.Fuzz(func(t *testing.T, mem []byte, sum bool) {
+		if len(mem) == boardSize && sum { // so that more than the checksum is tried
+			copy(mem[56:], mem[:8])
+			binary.LittleEndian.PutUint64(mem[boardSum:], uint64(crc32.Checksum(mem[:boardSum], castagnoli)))
+		}
+		b, err := parseBoard(mem)
+		if err != nil {
+			return
+		}
+		if b.generation == 0 || b.length < directoryHead || b.length > maxDirectory || b.lease < minLease || b.lease > maxLease {
+			t.Errorf("%+v", b)
+		}
+	})
+}
+
+func FuzzParseDirectory(f *testing.F) {
+	d := sampleDirectory()
+	f.Add(d.bytes(), false)
+	f.Add(d.bytes(), true)
+	f.Fuzz(func(t *testing.T, b []byte, sum bool) {
+		if len(b) >= directoryHead && sum {
+			binary.LittleEndian.PutUint32(b[4:], directoryMagic)
+			binary.LittleEndian.PutUint32(b, crc32.Checksum(b[4:], castagnoli))
+		}
+		d, err := parseDirectory(b, 7)
+		if err != nil {
+			if !errors.Is(err, kvl.ErrCorrupt) {
+				t.Errorf("%v", err)
+			}
+			return
+		}
+		for i := range d.areas {
+			if a := &d.areas[i]; a.size < 0 || a.remote.Addr+uint64(a.size) < a.remote.Addr {
+				t.Errorf("area %+v", a)
+			}
+		}
+		if again := d.bytes(); len(again) != len(b) || !bytes.Equal(again[directoryHead+len(d.areas)*areaSize:], b[directoryHead+len(d.areas)*areaSize:]) {
+			t.Errorf("%x became %x", b, again)
+		}
+	})
+}
+
+func FuzzParseAnswer(f *testing.F) {
+	for _, a := range []answer{
+		{status: found, generation: 7, link: kvl.NewLink(0, 8, 64, 7), record: make([]byte, 64)},
+		{status: foundLong, generation: 7, link: kvl.NewLink(3, 8, 1<<20, 7)},
+		{status: notFound, generation: 7},
+		{status: noGeneration, generation: 8},
+	} {
+		f.Add(a.append(nil))
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		a, err := parseAnswer(b)
+		if err != nil {
+			return
+		}
+		if again := a.append(nil); !bytes.Equal(again[8:], b[8:]) || again[0] != b[0] {
+			t.Errorf("%x became %x", b, again)
+		}
+	})
+}
+
+func TestWelcomeBytes(t *testing.T) {
+	w := welcome{fabric.Remote{Addr: 1 << 20, Key: 5}, 77}
+	if got, err := parseWelcome(w.bytes()); err != nil || got != w {
+		t.Errorf("%+v became %+v, %v", w, got, err)
+	}
+	other := w.bytes()
+	other[2]++
+	for _, b := range [][]byte{nil, []byte("no"), w.bytes()[:welcomeSize-1], other, (&welcome{board: fabric.Remote{Addr: 8}}).bytes()} {
+		if _, err := parseWelcome(b); !errors.Is(err, ErrProtocol) {
+			t.Errorf("%x: %v", b, err)
+		}
+	}
+}
+
+func TestVisited(t *testing.T) {
+	var v visited
+	places := []kvl.Link{
+		kvl.NewLink(0, 0, 8, 1), kvl.NewLink(0, 8, 8, 1), kvl.NewLink(1, 0, 8, 1), kvl.NewLink(0, 1<<21, 8, 1),
+		kvl.NewLink(kvl.MaxAreas-1, kvl.MaxArea-8, 8, 1), kvl.NewLink(0, 512, 8, 1),
+	}
+	for round := range 2 {
+		for _, l := range places {
+			if v.add(l) != (round == 0) {
+				t.Errorf("round %d: %v", round, l)
+			}
+		}
+	}
+}

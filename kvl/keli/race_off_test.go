@@ -1,0 +1,5 @@
+//go:build !race
+
+package keli_test
+
+const raceEnabled = false
