@@ -111,9 +111,12 @@ func (h *host) startKeli(ctx context.Context, cmd *command) (a answer, err error
 	return a, err
 }
 
+// areaSize is that of few areas: who reads in one all the time finds it sooner.
+const areaSize = 1 << 30
+
 // image builds the data of a case with links.
 func (c *Case) image(ctx context.Context, generation uint64, mem *arena.Arena) (*kvl.Image, error) {
-	b, err := kvl.NewBuilder(kvl.Config{Generation: generation, Arena: mem, Inline: app.Inline})
+	b, err := kvl.NewBuilder(kvl.Config{Generation: generation, Arena: mem, Inline: app.Inline, AreaSize: areaSize})
 	if err != nil {
 		return nil, err
 	}

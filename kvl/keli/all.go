@@ -20,8 +20,10 @@ func (s *Session) ChaseAll(ctx context.Context, links []kvl.Link, visit func(i i
 	f.begin()
 	defer f.end(ctx)
 	for asked, taken := 0, 0; taken < len(links); taken++ {
-		for ; asked < len(links) && !f.full(); asked++ {
-			f.ask(wanted{link: links[asked]})
+		if f.hungry() {
+			for ; asked < len(links) && !f.full(); asked++ {
+				f.ask(wanted{link: links[asked]})
+			}
 		}
 		rec, err := f.next(ctx)
 		if err != nil {

@@ -41,6 +41,10 @@ func (f *flight) begin() { f.first, f.count, f.tries = 0, 0, tries{} }
 // full reports whether a record has to be taken before another is asked for.
 func (f *flight) full() bool { return f.count == len(f.ring) }
 
+// hungry reports whether there is room for so many records that they make a chain worth
+// posting.
+func (f *flight) hungry() bool { return f.count <= len(f.ring)/2 }
+
 // ask asks for a record. What is wrong with that, next tells.
 func (f *flight) ask(w wanted) {
 	i := f.first + f.count
@@ -95,7 +99,7 @@ func (f *flight) oldest(ctx context.Context) (rec record, err error) {
 	if err := r.await(ctx, slot); err != nil {
 		return rec, err
 	}
-	now := s.clock.Now()
+	now := r.landing
 	if !v.lasts(now) {
 		return rec, errLate
 	}

@@ -123,14 +123,24 @@ func TestWelcomeBytes(t *testing.T) {
 
 func TestVisited(t *testing.T) {
 	var v visited
+	v.reset([]area{{size: 1 << 30}, {size: 4096}, {size: kvl.MaxArea}})
 	places := []kvl.Link{
 		kvl.NewLink(0, 0, 8, 1), kvl.NewLink(0, 8, 8, 1), kvl.NewLink(1, 0, 8, 1), kvl.NewLink(0, 1<<21, 8, 1),
-		kvl.NewLink(kvl.MaxAreas-1, kvl.MaxArea-8, 8, 1), kvl.NewLink(0, 512, 8, 1),
+		kvl.NewLink(0, 1<<30-8, 8, 1), kvl.NewLink(0, 512, 8, 1), kvl.NewLink(2, 1<<35, 8, 1),
 	}
 	for round := range 2 {
+		v.expect(places)
 		for _, l := range places {
 			if v.add(l) != (round == 0) {
 				t.Errorf("round %d: %v", round, l)
+			}
+		}
+		// What is outside is found to be so by who reads it.
+		outside := []kvl.Link{kvl.NewLink(kvl.MaxAreas-1, kvl.MaxArea-8, 8, 1), kvl.NewLink(1, 1<<22, 8, 1), kvl.NewLink(2, kvl.MaxArea-8, 8, 1)}
+		v.expect(outside)
+		for _, l := range outside {
+			if !v.add(l) {
+				t.Errorf("round %d: %v was visited", round, l)
 			}
 		}
 	}

@@ -158,7 +158,7 @@ func TestPausedReaderThrowsAway(t *testing.T) {
 		}
 		checkItem(t, s, g, item, 5)
 		n := 0
-		r.clock.jumpAt(100, 2*lease)
+		r.clock.jumpAt(20, 2*lease)
 		err = s.ChaseList(ctx, list, func(kvl.Item) error { n++; return nil })
 		if err != nil || n != 650 || s.Counters().Late != 2 {
 			t.Fatalf("%d items, %v, %+v", n, err, s.Counters())
@@ -171,7 +171,7 @@ func TestPausedReaderThrowsAway(t *testing.T) {
 		list, _ = item.Clone().List(nameOf(t, s.Schema(), "to"))
 		r.publish(g.build)
 		n = 0
-		r.clock.jumpAt(100, 2*lease)
+		r.clock.jumpAt(20, 2*lease)
 		err = s.ChaseList(ctx, list, func(kvl.Item) error { n++; return nil })
 		if !errors.Is(err, keli.ErrGenerationOver) || n == 0 || n >= 650 {
 			t.Fatalf("%d items, %v", n, err)

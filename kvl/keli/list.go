@@ -45,7 +45,9 @@ func (l *lister) ahead() int { return max(len(l.s.flight.ring), kvl.ChunkLinks) 
 
 func (l *lister) run(ctx context.Context, visit func(kvl.Item) error) error {
 	for l.taken < l.total {
-		l.ask()
+		if l.s.flight.hungry() {
+			l.ask()
+		}
 		if l.s.flight.count == 0 {
 			return fmt.Errorf("keli: a list of %d links ends after %d: %w", l.total, l.taken, kvl.ErrCorrupt)
 		}

@@ -18,9 +18,12 @@ type reader struct {
 	slotSize int
 	piece    int // the longest READ
 	slots    []slot
-	free     int  // places in the send queue
-	starving bool // some slot has pieces that wait for a place
-	wr       [1]fabric.WR
+	free     int                  // places in the send queue
+	starving bool                 // some slot has pieces that wait for a place
+	chain    [chainMost]fabric.WR // READs to be posted
+	chained  int
+	landing  int64 // when completions were taken last
+	clock    fabric.Clock
 	comps    [16]fabric.Completion
 	awaited  *slot
 	pollf    func() bool
@@ -39,6 +42,8 @@ type slot struct {
 }
 
 const (
+	// chainMost is how many READs are posted together at most.
+	chainMost = 16
 	// maxPiece is the longest READ of what is read in pieces.
 	maxPiece = 1 << 20
 	// nap bounds how long a session waits without a look at its context.
@@ -54,7 +59,7 @@ const (
 
 // dialReader connects with the visitors of a server.
 func dialReader(ctx context.Context, addr fabric.Addr, dev fabric.Device, o *options) (*reader, error) {
-	r := &reader{slotSize: o.slot, piece: min(maxPiece, dev.Limits().MaxMessage), slots: make([]slot, o.window+extraSlots)}
+	r := &reader{slotSize: o.slot, piece: min(maxPiece, dev.Limits().MaxMessage), slots: make([]slot, o.window+extraSlots), clock: dev.Clock()}
 	r.free = min(len(r.slots), dev.Limits().MaxDepth)
 	var err error
 	r.line, err = visit.Dial(ctx, addr, visit.LineConfig{Device: dev, Depth: r.free, Policy: o.policy, Hello: helloBytes()})
@@ -117,11 +122,11 @@ func (r *reader) makeRoom(s *slot, n int) error {
 	return nil
 }
 
-// post posts what the send queue has places for.
+// post chains what the send queue has places for.
 func (r *reader) post(s *slot) {
-	w := &r.wr[0]
 	for s.posted < s.n && r.free > 0 && r.err == nil {
 		n := min(s.n-s.posted, r.piece)
+		w := &r.chain[r.chained]
 		w.Op, w.Flags, w.ID = fabric.OpRead, fabric.FlagSignaled, uint64(s.at)
 		w.Local.Region, w.Local.Off, w.Local.Len = r.local, s.at, n
 		if s.own != nil {
@@ -130,15 +135,26 @@ func (r *reader) post(s *slot) {
 			w.Local.Off += s.posted
 		}
 		w.Remote.Key, w.Remote.Addr = s.from.Key, s.from.Addr+uint64(s.posted)
-		if _, err := r.line.QP.Post(r.wr[:]); err != nil {
-			r.fail(err)
-			return
-		}
 		s.posted += n
 		s.flying++
 		r.free--
+		if r.chained++; r.chained == len(r.chain) {
+			r.flush()
+		}
 	}
 	r.starving = r.starving || s.posted < s.n
+}
+
+// flush posts the chain, by one call: an adapter is told once, and a software one loads the
+// memory of all before it copies that of the first.
+func (r *reader) flush() {
+	n := r.chained
+	if r.chained = 0; r.err != nil || n == 0 {
+		return
+	}
+	if _, err := r.line.QP.Post(r.chain[:n]); err != nil {
+		r.fail(err)
+	}
 }
 
 // bytes returns what has arrived, valid until the next start.
@@ -152,6 +168,9 @@ func (r *reader) bytes(s *slot) []byte {
 // poll makes progress without waiting.
 func (r *reader) poll() {
 	n := r.line.CQ.Poll(r.comps[:])
+	if n != 0 {
+		r.landing = r.clock.Now()
+	}
 	for i := range n {
 		c := &r.comps[i]
 		if c.Status != fabric.StatusOK || c.ID == visit.EndID {
@@ -176,6 +195,7 @@ func (r *reader) resume() {
 			r.post(s)
 		}
 	}
+	r.flush()
 }
 
 // landed polls, and reports whether what is awaited is there, or nothing comes any more.
@@ -184,9 +204,11 @@ func (r *reader) landed() bool {
 	return !r.awaited.reading || r.err != nil
 }
 
-// await waits until the bytes of a slot are there.
+// await posts what is chained, and waits until the bytes of a slot are there. When that was
+// r.landing says, or something later.
 func (r *reader) await(ctx context.Context, s *slot) error {
 	r.awaited = s
+	r.flush()
 	for s.reading && r.err == nil {
 		if r.landed() || r.line.Waiter.Wait(r.pollf, nap) {
 			break

@@ -3,25 +3,41 @@ package keli
 import "github.com/remora-kv/remora/kvl"
 
 // visited knows the places of an image that a walk has been at: a bit for each 8 bytes of an
-// area, in pages, because a directory may say that areas are as long as it likes.
+// area, in pages that are made when they are needed, because a directory may say that areas
+// are as long as it likes.
 type visited struct {
-	pages map[uint64]*visitedPage
-	last  *visitedPage // found most recently
-	at    uint64       // its number
+	areas [][]*visitedPage
+	sink  uint64 // so that expect is not left out
 }
 
 // visitedPage is the bits of 2 MiB.
 type visitedPage [4096]uint64
 
 const (
-	pageBits  = 18
-	areaShift = 40 // of a place: above the offset in words
+	pageShift = 21 // of an offset
+	// maxPages is how many pages of an area there are at most: those of 1 TiB. What is
+	// behind is not remembered, and would be visited again.
+	maxPages = 1 << 19
 )
 
-// add notes a place, and reports whether it is new.
+// reset forgets everything, for the areas of an image.
+func (v *visited) reset(areas []area) {
+	v.areas = make([][]*visitedPage, len(areas))
+	for i := range areas {
+		v.areas[i] = make([]*visitedPage, min((areas[i].size>>pageShift)+1, maxPages))
+	}
+}
+
+// add notes a place, and reports whether it is new. What is outside of the areas is: who
+// reads it is told.
 func (v *visited) add(l kvl.Link) bool {
-	word := uint64(l.Area())<<areaShift | uint64(l.Offset())/8
-	p := v.page(word >> pageBits)
+	p := v.page(l)
+	if p == nil {
+		if p = v.makePage(l); p == nil {
+			return true
+		}
+	}
+	word := uint64(l.Offset()) / 8
 	i, bit := word>>6%uint64(len(p)), uint64(1)<<(word%64)
 	if p[i]&bit != 0 {
 		return false
@@ -30,18 +46,33 @@ func (v *visited) add(l kvl.Link) bool {
 	return true
 }
 
-func (v *visited) page(n uint64) *visitedPage {
-	if v.last != nil && v.at == n {
-		return v.last
-	}
-	p := v.pages[n]
-	if p == nil {
-		if v.pages == nil {
-			v.pages = map[uint64]*visitedPage{}
+// page returns the page of a place, nil if there is none.
+func (v *visited) page(l kvl.Link) *visitedPage {
+	if a := l.Area(); a < len(v.areas) {
+		if n := uint64(l.Offset()) >> pageShift; n < uint64(len(v.areas[a])) {
+			return v.areas[a][n]
 		}
-		p = new(visitedPage)
-		v.pages[n] = p
 	}
-	v.last, v.at = p, n
-	return p
+	return nil
+}
+
+func (v *visited) makePage(l kvl.Link) *visitedPage {
+	a, n := l.Area(), l.Offset()>>pageShift
+	if a >= len(v.areas) || n >= int64(len(v.areas[a])) {
+		return nil
+	}
+	v.areas[a][n] = new(visitedPage)
+	return v.areas[a][n]
+}
+
+// expect loads what add of links will need, all of it at once: whether a place is new is hard
+// to predict, and until that is known nothing behind it is loaded.
+func (v *visited) expect(links []kvl.Link) {
+	sum := v.sink
+	for _, l := range links {
+		if p := v.page(l); p != nil {
+			sum += p[uint64(l.Offset())>>9%uint64(len(p))]
+		}
+	}
+	v.sink = sum
 }

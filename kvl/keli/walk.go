@@ -70,7 +70,8 @@ type walk struct {
 	visit  Visit
 	attrs  []uint16 // to follow, by rising number; nil all
 	places visited
-	queued int // items that were noted in places
+	batch  []kvl.Link // that come together
+	queued int        // items that were noted in places
 
 	level  int
 	now    []wanted // what is to be read at this level
@@ -113,6 +114,7 @@ func (w *walk) begin(ctx context.Context) error {
 		return err
 	}
 	w.setAttrs()
+	w.places.reset(w.s.view.areas)
 	for _, l := range w.cfg.Links {
 		w.push(&w.now, l)
 	}
@@ -175,6 +177,14 @@ func (w *walk) push(queue *[]wanted, l kvl.Link) {
 	}
 }
 
+// pushBatch queues the items of w.batch.
+func (w *walk) pushBatch(queue *[]wanted) {
+	w.places.expect(w.batch)
+	for _, l := range w.batch {
+		w.push(queue, l)
+	}
+}
+
 // descend goes on with the next level.
 func (w *walk) descend() {
 	w.now, w.later, w.at = w.later, w.now[:0], 0
@@ -194,9 +204,10 @@ func (w *walk) runLevel(ctx context.Context) error {
 	f.begin()
 	defer f.end(ctx)
 	for {
-		for !f.full() && w.at < len(w.now) {
-			f.ask(w.now[w.at])
-			w.at++
+		if f.hungry() {
+			for ; !f.full() && w.at < len(w.now); w.at++ {
+				f.ask(w.now[w.at])
+			}
 		}
 		if f.count == 0 {
 			return nil
@@ -214,9 +225,11 @@ func (w *walk) runLevel(ctx context.Context) error {
 // arrived deals with a record.
 func (w *walk) arrived(rec *record) error {
 	if rec.chunk {
+		w.batch = w.batch[:0]
 		for i := range rec.links.N() {
-			w.push(&w.later, rec.links.At(i))
+			w.batch = append(w.batch, rec.links.At(i))
 		}
+		w.pushBatch(&w.later)
 		return w.chunk(rec.links.Next())
 	}
 	if w.memory != nil && !w.memory.isNew(rec.item.Key()) {
@@ -265,9 +278,11 @@ func (w *walk) expand(item kvl.Item, queue *[]wanted) error {
 			w.push(queue, a.Link())
 		case kvl.KindList:
 			list := a.List()
+			w.batch = w.batch[:0]
 			for i := range list.N() {
-				w.push(queue, list.At(i))
+				w.batch = append(w.batch, list.At(i))
 			}
+			w.pushBatch(queue)
 			if err := w.chunk(list.Next()); err != nil {
 				return err
 			}

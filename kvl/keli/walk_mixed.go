@@ -44,7 +44,8 @@ func (w *walk) moveOn(ctx context.Context) error {
 		return err
 	}
 	w.setAttrs()
-	w.places, w.now, w.later, w.at = visited{}, nil, nil, 0
+	w.places.reset(w.s.view.areas)
+	w.now, w.later, w.at = nil, nil, 0
 	if w.level == 0 {
 		if err := w.lookRoots(ctx); err != nil {
 			return err

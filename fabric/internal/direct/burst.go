@@ -29,6 +29,8 @@ func (q *QP) burst(wrs []fabric.WR) int {
 	}
 	if op == fabric.OpWrite && (len(wrs) > 1 || wrs[0].Local.Len > fetchedAtOnce) {
 		win.expect(wrs)
+	} else if op == fabric.OpRead && len(wrs) > 1 {
+		win.expectReads(wrs)
 	}
 	n, bytes := 0, 0
 	for n < len(wrs) {
@@ -58,6 +60,27 @@ func (q *QP) burst(wrs []fabric.WR) int {
 	}
 	return n
 }
+
+// expectReads starts to load the first lines of what a chain of READs copies, as expect
+// does for WRITEs: the loads overlap, and those of the lines behind follow from them.
+func (w *Window) expectReads(wrs []fabric.WR) {
+	for i := range wrs {
+		off := wrs[i].Remote.Addr - w.Addr
+		size := uint64(wrs[i].Local.Len)
+		if off >= uint64(len(w.Mem)) || size > uint64(len(w.Mem))-off {
+			continue
+		}
+		for at := uint64(0); at < min(size, loadedAhead); at += lineSize {
+			fence.ExpectRead(&w.Mem[off+at])
+		}
+	}
+}
+
+const (
+	// loadedAhead is how much of a READ is loaded before its turn.
+	loadedAhead = 512
+	lineSize    = 64
+)
 
 // fetchedAtOnce is how much a WRITE of its own writes that needs no announcement:
 // its first store asks for the line.
