@@ -108,11 +108,9 @@ func (s *Session) found(ctx context.Context, a *answer, key []byte) (kvl.Item, e
 		return s.chase(ctx, a.link)
 	case notFound:
 		return kvl.Item{}, fmt.Errorf("%w: %.100q in generation %d", ErrNotFound, key, a.generation)
+	default:
+		return kvl.Item{}, s.view.over()
 	}
-	if a.generation == 0 {
-		return kvl.Item{}, ErrEmpty
-	}
-	return kvl.Item{}, s.view.over()
 }
 
 // ask calls the server for a key in a generation, 0 the current one. A server without any
@@ -139,14 +137,11 @@ func (s *Session) call(ctx context.Context, msg []byte) ([]byte, error) {
 			return nil, err
 		}
 		result, err := s.callOnce(ctx, msg)
-		var failure *rpc.Error
-		switch {
-		case err == nil:
+		if err == nil {
 			return result, nil
-		case errors.As(err, &failure):
-			return nil, fmt.Errorf("keli: the server refuses: %w", err)
-		case errors.Is(err, rpc.ErrTooLarge):
-			return nil, fmt.Errorf("%w: %w", ErrInvalid, err)
+		}
+		if err := refused(err); err != nil {
+			return nil, err
 		}
 		s.dropCalls() // what is on its way must not be taken for the next answer
 		if ctx.Err() != nil {
@@ -154,6 +149,18 @@ func (s *Session) call(ctx context.Context, msg []byte) ([]byte, error) {
 		}
 	}
 	return nil, s.unavailable(errors.New("connections for lookups break again and again"))
+}
+
+// refused is the error of a call that another connection would not help, nil of any other.
+func refused(err error) error {
+	var failure *rpc.Error
+	switch {
+	case errors.As(err, &failure):
+		return fmt.Errorf("keli: the server refuses: %w", err)
+	case errors.Is(err, rpc.ErrTooLarge):
+		return fmt.Errorf("%w: %w", ErrInvalid, err)
+	}
+	return nil
 }
 
 func (s *Session) callOnce(ctx context.Context, msg []byte) ([]byte, error) {

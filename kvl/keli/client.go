@@ -181,6 +181,12 @@ func (c *Client) behind(ctx context.Context, l kvl.Link) (*Session, error) {
 	}
 	if v := c.views.behind(l); v != nil {
 		s.adopt(v)
+	} else if !l.IsZero() { // somebody else knows more
+		err = s.Refresh(ctx)
+	}
+	if err != nil {
+		c.give(s)
+		return nil, err
 	}
 	return s, nil
 }

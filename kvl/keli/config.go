@@ -60,7 +60,7 @@ func (c *Config) complete() error {
 		err = errors.Join(err, errors.New("no Device"))
 	}
 	if c.Lease < minLease || c.Lease > maxLease {
-		err = errors.Join(err, fmt.Errorf("Lease is %v, must be %v to %v", c.Lease, minLease, maxLease))
+		err = errors.Join(err, fmt.Errorf("a Lease of %v, must be %v to %v", c.Lease, minLease, maxLease))
 	}
 	if err != nil {
 		return fmt.Errorf("%w: server: %w", ErrInvalid, err)

@@ -182,6 +182,53 @@ func TestPausedReaderThrowsAway(t *testing.T) {
 	})
 }
 
+// A client whose clock is much too slow reads memory that is not there any more. It loses its
+// connection, and goes on with another.
+func TestSlowClock(t *testing.T) {
+	eachFabric(t, func(t *testing.T, r *rig) {
+		r.clock = newStillClock()
+		r.serve(keli.Config{Lease: lease}, ring(10).build)
+		servers := r.clock
+		r.clock = newStillClock()
+		s, ctx := r.session(), r.ctx()
+		_, link, err := s.Find(ctx, key(3))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.publish(ring(10).build)
+		servers.advance(2 * lease)
+		r.eventually("memory is given back", func() bool { return r.server.Sweep() == 0 })
+		if _, err := s.Chase(ctx, link); !errors.Is(err, keli.ErrGenerationOver) || s.Counters().Connects != 2 {
+			t.Fatalf("%v, %+v", err, s.Counters())
+		}
+		item, err := s.Lookup(ctx, key(3))
+		if err != nil || stampOf(t, s.Schema(), item) != r.server.Generation() {
+			t.Fatal(err)
+		}
+	})
+}
+
+// A client chases links that it was told by somebody else.
+func TestLinkOfSomebodyElse(t *testing.T) {
+	r := newRig(t, fabrics[0])
+	r.serve(keli.Config{}, ring(10).build)
+	_, link, err := r.dial().Find(r.ctx(), key(3))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := r.dial()
+	if item, err := c.Chase(r.ctx(), link); err != nil || number(t, item) != 3 {
+		t.Errorf("%v", err)
+	}
+	r.publish(ring(10).build)
+	if _, link, err = r.dial().Find(r.ctx(), key(4)); err != nil {
+		t.Fatal(err)
+	}
+	if item, err := c.Chase(r.ctx(), link); err != nil || number(t, item) != 4 {
+		t.Errorf("of a newer generation: %v", err)
+	}
+}
+
 // A mixed walk goes on in the new generation, and visits every key once.
 func TestMixedWalk(t *testing.T) {
 	eachFabric(t, func(t *testing.T, r *rig) {

@@ -98,7 +98,7 @@ func (p *place) setUp(img *kvl.Image) (st *stand, err error) {
 
 // regionOf returns the memory of a block at this place, which may be a copy.
 func (p *place) regionOf(st *stand, b *arena.Block) (*fabric.Region, error) {
-	if r, ok := b.Owner().(*fabric.Region); ok && r.Domain() == p.domain {
+	if r := p.ours(b); r != nil {
 		return r, nil
 	}
 	c, err := p.arena.Export(b.Purpose(), b.Size(), arena.ReadOnlyForOthers)
@@ -107,7 +107,15 @@ func (p *place) regionOf(st *stand, b *arena.Block) (*fabric.Region, error) {
 	}
 	st.copies = append(st.copies, c)
 	copy(c.Bytes(), b.Bytes())
-	return c.Owner().(*fabric.Region), nil
+	return p.ours(c), nil
+}
+
+// ours returns the memory of a block if it is of this place.
+func (p *place) ours(b *arena.Block) *fabric.Region {
+	if r, ok := b.Owner().(*fabric.Region); ok && r.Domain() == p.domain {
+		return r
+	}
+	return nil
 }
 
 func (st *stand) close() error {

@@ -144,7 +144,9 @@ func TestChaseListInOrder(t *testing.T) {
 		list, _ := item.List(nameOf(t, schema, "to"))
 		n := 0
 		err = c.ChaseList(ctx, list, func(it kvl.Item) error {
-			n++
+			if n++; n%10 != 0 {
+				return nil
+			}
 			again, err := c.Lookup(ctx, it.Key()) // on another session
 			if err == nil && number(t, again) != number(t, it) {
 				t.Errorf("%q in place of %q", again.Key(), it.Key())

@@ -28,6 +28,7 @@ type reader struct {
 	awaited  *slot
 	pollf    func() bool
 	err      error
+	revoked  bool // the connection is over because memory is not there any more
 }
 
 // slot is where the bytes of a READ arrive.
@@ -174,6 +175,7 @@ func (r *reader) poll() {
 	for i := range n {
 		c := &r.comps[i]
 		if c.Status != fabric.StatusOK || c.ID == visit.EndID {
+			r.revoked = c.Status == fabric.StatusRemoteAccess
 			r.fail(r.line.Broken(c))
 			return
 		}

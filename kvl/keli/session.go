@@ -180,6 +180,9 @@ func (s *Session) retry(ctx context.Context, t *tries, err error) error {
 	switch {
 	case s.reader != nil && s.reader.err != nil && errors.Is(err, s.reader.err):
 		s.client.log().Debug("connection lost", "addr", s.client.addr.String(), "err", err)
+		if s.reader.revoked && s.view != nil {
+			s.view.until.Store(0) // whatever our clock says: the board will tell
+		}
 		s.dropReader()
 		if t.lost++; t.lost > maxLost {
 			return s.unavailable(err)

@@ -71,6 +71,7 @@ func (c *coreStats) count(s status) {
 		fence.Count(&c.missing, 1)
 	case noGeneration:
 		fence.Count(&c.stale, 1)
+	default:
 	}
 }
 

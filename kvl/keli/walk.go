@@ -286,6 +286,7 @@ func (w *walk) expand(item kvl.Item, queue *[]wanted) error {
 			if err := w.chunk(list.Next()); err != nil {
 				return err
 			}
+		default: // bytes, or what this reader does not know
 		}
 	}
 	return nil
