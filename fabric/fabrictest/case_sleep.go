@@ -265,7 +265,7 @@ func solicitedOnly(t *trial) {
 		for range plain + 1 {
 			p.a.postRecv(p.a.recvAt(0, 8))
 		}
-		before := s.dozes.Load()
+		before := s.roused.Load()
 		c := t.crew()
 		c.run(func() { // owns p.a
 			s.until("the marked message", func() bool { return len(p.a.received) == plain+1 })
@@ -277,7 +277,7 @@ func solicitedOnly(t *trial) {
 				p.b.wait1("the message to arrive")
 			})
 		}
-		if woken := s.dozes.Load() - before; woken > plain/2 {
+		if woken := s.roused.Load() - before; woken > plain/2 {
 			t.Fatalf("round %d: %d messages without a mark woke the sleeper %d times", round, plain, woken)
 		}
 		w := p.b.sendFrom(0, 8)
@@ -315,7 +315,7 @@ func writeWakesNobody(t *trial) {
 			p.b.wait1("a WRITE")
 		})
 	}
-	if woken := int(s.dozes.Load()); woken > n/2 {
+	if woken := int(s.roused.Load()); woken > n/2 {
 		t.Fatalf("%d WRITEs woke the sleeper %d times", n, woken)
 	}
 	p.b.mem.put(63, []byte{1})

@@ -26,22 +26,25 @@ func inventory() stock {
 }
 
 // leaked says what is there now that was not there before, or nothing. It
-// waits for what is on its way out.
-func (s stock) leaked() string {
+// waits for what is on its way out, up to a limit.
+func (s stock) leaked(limit time.Duration) string {
+	for deadline := time.Now().Add(limit); ; {
+		what := s.excess()
+		if what == "" || time.Now().After(deadline) {
+			return what
+		}
+		runtime.GC() // what is closed by a finalizer is a leak only if it stays
+	}
+}
+
+// excess says what is there now that was not there before. It has patience with
+// goroutines only.
+func (s stock) excess() string {
 	var parts []string
 	if err := goleak.Find(s.goroutines); err != nil {
 		parts = append(parts, err.Error())
 	}
-	var files []string
-	var mappings int
-	for deadline := time.Now().Add(3 * time.Second); ; runtime.Gosched() {
-		files = s.newFiles()
-		mappings = memfdMappings()
-		if (len(files) == 0 && mappings <= s.mappings) || time.Now().After(deadline) {
-			break
-		}
-		runtime.GC() // what is closed by a finalizer is a leak only if it stays
-	}
+	files, mappings := s.newFiles(), memfdMappings()
 	if len(files) != 0 {
 		parts = append(parts, fmt.Sprintf("%d file descriptors are still open:\n\t%s", len(files), strings.Join(files, "\n\t")))
 	}

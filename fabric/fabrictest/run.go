@@ -29,14 +29,14 @@ type Options struct {
 	// Iterations multiplies the repetitions of the cases that hammer; 0 means
 	// 1. A nightly run may say 50.
 	Iterations int
-	// Watchdog ends a case that hangs. 0 means 60 seconds.
+	// Watchdog ends a case that hangs. 0 means DefaultWatchdog.
 	Watchdog time.Duration
 	// patience is how long a condition may take; 0 means defaultPatience.
 	patience time.Duration
 }
 
-// DefaultWatchdog is how long a case may take.
-const DefaultWatchdog = 60 * time.Second
+// DefaultWatchdog is how long a case may take. Others may use the machine.
+const DefaultWatchdog = 5 * time.Minute
 
 // maxHung is after how many hung cases the suite gives up: each may have left
 // a goroutine behind that spins.

@@ -14,10 +14,17 @@ type sleeper struct {
 	o              *owner
 	dozes, undozes atomic.Int64
 	polls          atomic.Int64
-	dozing         atomic.Bool
+	// roused counts sleeps that were too short to have ended by themselves.
+	roused atomic.Int64
+	dozed  time.Time // when Doze was called last
+	dozing atomic.Bool
 	// onDoze, when not nil, is called in Doze.
 	onDoze func()
 }
+
+// brief is how long a sleep at most is that somebody has ended: a provider may have
+// sleeps end by themselves, but not so soon.
+const brief = 100 * time.Millisecond
 
 // sleeper makes a waiter over the completion queues of o.
 func (t *trial) sleeper(o *owner, cfg fabric.WaitConfig) *sleeper {
@@ -29,6 +36,7 @@ func (t *trial) sleeper(o *owner, cfg fabric.WaitConfig) *sleeper {
 	}
 	cfg.Doze = func() {
 		s.dozes.Add(1)
+		s.dozed = time.Now()
 		if s.dozing.Swap(true) {
 			t.Errorf("Doze was called twice without Undoze")
 		}
@@ -38,6 +46,9 @@ func (t *trial) sleeper(o *owner, cfg fabric.WaitConfig) *sleeper {
 	}
 	cfg.Undoze = func() {
 		s.undozes.Add(1)
+		if time.Since(s.dozed) < brief {
+			s.roused.Add(1)
+		}
 		if !s.dozing.Swap(false) {
 			t.Errorf("Undoze was called without Doze")
 		}

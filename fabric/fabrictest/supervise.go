@@ -39,7 +39,7 @@ func runCase(tb testing.TB, c *testCase, newWorld func(tb testing.TB) *World, op
 		return caseHung
 	}
 	if leaks && !tb.Failed() {
-		if msg := before.leaked(); msg != "" {
+		if msg := before.leaked(t.patience()); msg != "" {
 			tb.Errorf("closed everything, and yet:\n%s", msg)
 		}
 	}

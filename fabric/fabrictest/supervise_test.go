@@ -94,6 +94,9 @@ func TestSupervision(t *testing.T) {
 		t.Run(m.name, func(t *testing.T) {
 			r := &recorder{TB: t}
 			opt := Options{}
+			if strings.HasPrefix(m.name, "leaks-") {
+				opt.patience = 100 * time.Millisecond
+			}
 			if m.name == "hangs" {
 				opt.Watchdog = 100 * time.Millisecond
 			}

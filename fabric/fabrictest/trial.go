@@ -16,7 +16,7 @@ import (
 
 // defaultPatience is how long a condition may take. It is far above what
 // anything here needs and far enough below the watchdog for a better message.
-const defaultPatience = 25 * time.Second
+const defaultPatience = 2 * time.Minute
 
 // patience is how long a condition may take in this case.
 func (t *trial) patience() time.Duration {

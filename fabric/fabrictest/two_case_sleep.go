@@ -83,10 +83,10 @@ func (l *link) sleepSolicited(s *sleeper) (disturbed int) {
 	})
 	for range unmarkedEach {
 		s.asleep()
-		before := s.dozes.Load()
+		before := s.roused.Load()
 		p.meet("asleep")
 		p.meet("sent")
-		if p.within(8*time.Millisecond, func() bool { return s.dozes.Load() != before }) {
+		if p.within(8*time.Millisecond, func() bool { return s.roused.Load() != before }) {
 			disturbed++
 		}
 	}

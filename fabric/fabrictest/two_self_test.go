@@ -136,8 +136,8 @@ func discords(t *testing.T) []discord {
 	return list
 }
 
-// TestDiscord has one side fail in every way: the other one fails at once and
-// says why, and the next case is run in step.
+// TestDiscord has one side fail in every way: the other one fails for
+// this reason, not because it has waited in vain, and the next case is run in step.
 func TestDiscord(t *testing.T) {
 	for _, d := range discords(t) {
 		t.Run(d.name, func(t *testing.T) {
@@ -149,7 +149,6 @@ func TestDiscord(t *testing.T) {
 			if d.hangs { // one of them, not who waits for it
 				s.st[Server].Options.Watchdog = DefaultWatchdog
 			}
-			start := time.Now()
 			log, out := s.run(&twoCase{name: d.name, rule: "a rule", run: func(p *party) {
 				if p.role == Client {
 					d.client(p)
@@ -157,9 +156,6 @@ func TestDiscord(t *testing.T) {
 					d.server(p)
 				}
 			}})
-			if took := time.Since(start); took > 10*time.Second {
-				t.Errorf("it took %v", took)
-			}
 			for r, says := range []string{Server: d.serverSays, Client: d.clientSays} {
 				if log[r].failed == d.skipped || log[r].skipped != d.skipped || !strings.Contains(log[r].log.String(), says) {
 					t.Errorf("%v: failed %v, skipped %v, want %q:\n%s", Role(r), log[r].failed, log[r].skipped, says, log[r].log.String())

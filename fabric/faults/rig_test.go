@@ -132,7 +132,7 @@ func dialWith(s, r *side, change func(*fabric.QPConfig)) (qs, qr fabric.QP, err 
 	}
 	defer l.Close()
 	accepted := make(chan error, 1)
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
 	go func() {
 		req, err := l.Accept(ctx)

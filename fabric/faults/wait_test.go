@@ -54,7 +54,7 @@ func TestSlow(t *testing.T) {
 				start := clock.Now()
 				g.s.post(fabric.OpSend, 0)
 				g.s.post(fabric.OpSend, 0)
-				found := w.Wait(func() bool { g.s.poll(); return len(g.s.sent) == 2*i+2 }, 10*time.Second)
+				found := w.Wait(func() bool { g.s.poll(); return len(g.s.sent) == 2*i+2 }, 2*time.Minute)
 				took := time.Duration(clock.Now() - start)
 				if !found || took < slow {
 					t.Errorf("found %v after %v, completions take %v", found, took, slow)
@@ -103,7 +103,7 @@ func TestHeldWhileWaiting(t *testing.T) {
 			must(t, err)
 			defer w.Close()
 			g.s.post(fabric.OpSend, fabric.FlagInline)
-			found := w.Wait(func() bool { g.r.poll(); return len(g.r.got) == 1 }, 10*time.Second)
+			found := w.Wait(func() bool { g.r.poll(); return len(g.r.got) == 1 }, 2*time.Minute)
 			if !found {
 				t.Fatalf("the message is still held after %d sleeps", w.Sleeps())
 			}

@@ -238,7 +238,7 @@ func (s *side) next() (fabric.Completion, error) {
 }
 
 // patience is how long anything may take that happens at once.
-const patience = 20 * time.Second
+const patience = 2 * time.Minute
 
 func listen(t *testing.T, s *side, cfg fabric.ListenConfig) fabric.Listener {
 	t.Helper()

@@ -12,7 +12,7 @@ import (
 )
 
 // patience is how long anything here may take.
-const patience = 20 * time.Second
+const patience = 2 * time.Minute
 
 // newDevice makes a device that the test closes.
 func newDevice(tb testing.TB, cfg Config) *Device {

@@ -34,7 +34,7 @@ func TestStoppedClientDoesNotGiveUp(t *testing.T) {
 		})
 		r.serve(herd.ServerConfig{})
 		dev := &leaper{Device: r.newDevice()}
-		c := r.dial(herd.ConnConfig{Device: dev, RetryAfter: time.Millisecond, GiveUp: 20 * time.Second})
+		c := r.dial(herd.ConnConfig{Device: dev, RetryAfter: time.Millisecond, GiveUp: patience})
 		l := c.Lane(0)
 		if err := l.Send(1, request(98, nil)); err != nil {
 			t.Fatal(err)

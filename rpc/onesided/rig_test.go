@@ -22,7 +22,7 @@ var fabrics = []string{provider.Loop, provider.Shm, provider.TCP}
 var slowness = 1
 
 // patience is how long tests wait for what must come.
-const patience = 90 * time.Second
+const patience = 2 * time.Minute
 
 // eachFabric runs f on every fabric.
 func eachFabric(t *testing.T, f func(t *testing.T, r *rig)) {

@@ -24,7 +24,7 @@ var slowness = 1
 func scaled(n int) int { return max(n/slowness, min(n, 4)) }
 
 // patience is how long tests wait for what must come.
-const patience = 90 * time.Second
+const patience = 2 * time.Minute
 
 // eachFabric runs f on every fabric.
 func eachFabric(t *testing.T, f func(t *testing.T, r *rig)) {

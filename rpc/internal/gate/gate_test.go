@@ -14,7 +14,7 @@ import (
 )
 
 // patience bounds what is waited for in vain when a test fails.
-const patience = 30 * time.Second
+const patience = 2 * time.Minute
 
 // rig is a gate that refuses everybody, with what they bring as the reason, and a
 // device of theirs.
