@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/remora-kv/remora"
 	"github.com/remora-kv/remora/fabric/provider"
 	"github.com/remora-kv/remora/internal/cachetest"
 	"github.com/remora-kv/remora/server"
@@ -102,10 +103,15 @@ func TestTextHistory(t *testing.T) {
 			cfg.Engine, cfg.Cores = engine, 2
 			cfg.Listen = append(cfg.Listen, textURL)
 			r.start(cfg)
-			c := newCrowd(t, 0, scaled(100))
-			c.keys = []string{"one", "two", "three"}
-			c.joinAll(r.dial)
-			for range 4 {
+			c := newCrowd(t, 0, scaled(150))
+			// Lines tell no versions, and on a busy machine all that can be under way is: of
+			// many more clients, or fewer keys, an order is hard to find.
+			c.keys = []string{"one", "two", "three", "four", "five"}
+			shared := r.dial(patient()...)
+			c.join(shared)
+			c.join(session(t, shared))
+			c.joinAhead(session(t, shared, remora.WithWindow(4)), 4)
+			for range 3 {
 				c.joinText(r.srv)
 			}
 			c.start()
