@@ -481,7 +481,7 @@ func TestNoPlace(t *testing.T) {
 	dev := r.faulty("")
 	first := r.dialOn(dev, remora.WithBackoff(time.Millisecond, time.Millisecond), remora.WithPatience(10*time.Millisecond))
 	ctx := testContext(t)
-	_, err := remora.Dial(ctx, r.addr.String(), remora.WithDevice(r.device()))
+	_, err := remora.Dial(ctx, r.addr.String(), remora.WithDevice(r.device()), remora.WithDialTimeout(watchdog))
 	if !errors.Is(err, remora.ErrUnavailable) || !strings.Contains(err.Error(), "has its 1 clients already") {
 		t.Errorf("a client too many: %v", err)
 	}

@@ -93,7 +93,7 @@ func (r *rig) faulty(plan string) *faults.Device {
 
 func (r *rig) dialOn(dev fabric.Device, opts ...remora.Option) *remora.Client {
 	r.t.Helper()
-	c, err := remora.Dial(testContext(r.t), r.addr.String(), append([]remora.Option{remora.WithDevice(dev)}, opts...)...)
+	c, err := remora.Dial(testContext(r.t), r.addr.String(), append([]remora.Option{remora.WithDevice(dev), remora.WithDialTimeout(watchdog)}, opts...)...)
 	if err != nil {
 		r.t.Fatal(err)
 	}

@@ -68,7 +68,7 @@ func (t *apartTask) join(ctx context.Context, opts ...remora.Option) (board, *re
 	if t.Path != "" {
 		opts = append(opts, remora.WithPath(t.Path))
 	}
-	c, err := remora.Dial(ctx, t.URL, append(opts, remora.WithLinks(t.Links))...)
+	c, err := remora.Dial(ctx, t.URL, append(opts, unhurried, remora.WithLinks(t.Links))...)
 	if err != nil {
 		return nil, nil, err
 	}

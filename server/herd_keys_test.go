@@ -29,7 +29,7 @@ func testEverySize(t *testing.T, path remora.Path) {
 		cfg.Memory, cfg.MaxValue = 4*testMemory, 1<<20
 		s := r.start(cfg)
 		ctx := testContext(t)
-		c, err := remora.Dial(ctx, r.url+"?path="+string(path), remora.WithDevice(r.device()))
+		c, err := remora.Dial(ctx, r.url+"?path="+string(path), remora.WithDevice(r.device()), unhurried)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -219,7 +219,7 @@ func TestMaxClients(t *testing.T) {
 		s := r.start(cfg)
 		clients := []*remora.Client{r.dial(), r.dial(), r.dial()}
 		ctx := testContext(t)
-		_, err := remora.Dial(ctx, r.url, remora.WithDevice(r.device()))
+		_, err := remora.Dial(ctx, r.url, remora.WithDevice(r.device()), unhurried)
 		if !errors.Is(err, remora.ErrUnavailable) || !strings.Contains(err.Error(), "3 clients already") {
 			t.Errorf("one client too many: %v", err)
 		}

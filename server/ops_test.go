@@ -201,7 +201,7 @@ func TestStartsDiffer(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c, err := remora.Dial(ctx, s.Addrs()[0].String(), remora.WithDevice(r.device()))
+		c, err := remora.Dial(ctx, s.Addrs()[0].String(), remora.WithDevice(r.device()), unhurried)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -121,10 +121,13 @@ func (r *rig) dial(opts ...remora.Option) *remora.Client {
 	return dialOn(r.t, r.url, r.device(), opts...)
 }
 
+// unhurried is for clients on a machine that is busy with other tests.
+var unhurried = remora.WithDialTimeout(cachetest.Watchdog)
+
 // dialOn connects a client, which is closed at the end.
 func dialOn(t testing.TB, url string, dev fabric.Device, opts ...remora.Option) *remora.Client {
 	t.Helper()
-	c, err := remora.Dial(testContext(t), url, append([]remora.Option{remora.WithDevice(dev)}, opts...)...)
+	c, err := remora.Dial(testContext(t), url, append([]remora.Option{remora.WithDevice(dev), unhurried}, opts...)...)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -83,7 +83,7 @@ func TestSendRecvLimit(t *testing.T) {
 		}
 		r.dial(remora.WithPath(remora.PathSendRecv))
 		r.dial(remora.WithPath(remora.PathSendRecv))
-		_, err := remora.Dial(testContext(t), r.url, remora.WithDevice(r.device()), remora.WithPath(remora.PathSendRecv))
+		_, err := remora.Dial(testContext(t), r.url, remora.WithDevice(r.device()), unhurried, remora.WithPath(remora.PathSendRecv))
 		if err == nil || errors.Is(err, remora.ErrUnsupported) {
 			t.Errorf("a client too many: %v", err)
 		}

@@ -92,7 +92,7 @@ func (s *stampede) connect(ctx context.Context, i int) error {
 		case 7:
 			path = remora.PathSendRecv
 		}
-		c, err := remora.Dial(ctx, s.url, remora.WithDevice(s.dev), remora.WithPath(path))
+		c, err := remora.Dial(ctx, s.url, remora.WithDevice(s.dev), unhurried, remora.WithPath(path))
 		if err != nil {
 			return err
 		}
