@@ -74,13 +74,13 @@ func ParseDangling(s string) (Dangling, error) {
 func (c *Config) complete() error {
 	var errs []error
 	if c.Arena == nil {
-		errs = append(errs, errors.New("Arena is nil"))
+		errs = append(errs, errors.New("an Arena is missing"))
 	}
 	if c.AreaSize == 0 {
 		c.AreaSize = DefaultAreaSize
 	}
 	if c.AreaSize < minAreaSize || c.AreaSize > maxAreaSize {
-		errs = append(errs, fmt.Errorf("AreaSize is %d, must be in [%d, %d]", c.AreaSize, minAreaSize, maxAreaSize))
+		errs = append(errs, fmt.Errorf("an AreaSize of %d, must be in [%d, %d]", c.AreaSize, minAreaSize, maxAreaSize))
 	}
 	c.AreaSize = pad8(c.AreaSize)
 	switch {
@@ -89,10 +89,10 @@ func (c *Config) complete() error {
 	case c.Inline < 0:
 		c.Inline = 0
 	case c.Inline > maxInline:
-		errs = append(errs, fmt.Errorf("Inline is %d, at most %d is possible", c.Inline, maxInline))
+		errs = append(errs, fmt.Errorf("an Inline of %d, at most %d is possible", c.Inline, maxInline))
 	}
 	if c.Dangling > Null {
-		errs = append(errs, fmt.Errorf("Dangling is %d, must be Fail, Drop or Null", uint8(c.Dangling)))
+		errs = append(errs, fmt.Errorf("a Dangling of %d, must be Fail, Drop or Null", uint8(c.Dangling)))
 	}
 	if err := errors.Join(errs...); err != nil {
 		return fmt.Errorf("kvl: config: %w", err)

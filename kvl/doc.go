@@ -54,9 +54,9 @@
 //	        22  key         u16   length of the key; 0 in a chunk
 //	        24
 //
-//	item    24  an entry of 8 bytes for each attribute, by rising number, no number twice:
+//	item    24  key, padded to 8
+//	        ..  an entry of 8 bytes for each attribute, by rising number, no number twice:
 //	            | name u16 | kind u8: 1 bytes, 2 link, 3 list | 0 u8 | length of its payload u32 |
-//	        ..  key, padded to 8
 //	        ..  payloads in the order of the entries, each padded to 8
 //
 //	chunk   24  next link 16, then links of 16 each

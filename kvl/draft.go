@@ -39,8 +39,14 @@ func (d *draft) begin(typ uint16, key []byte) {
 }
 
 func (d *draft) attr(name uint16, kind Kind) *drafted {
-	d.attrs = append(d.attrs, drafted{name: name, kind: kind, begin: len(d.text), end: len(d.text)})
-	return &d.attrs[len(d.attrs)-1]
+	n := len(d.attrs)
+	if n == cap(d.attrs) {
+		d.attrs = slices.Grow(d.attrs, 1)
+	}
+	d.attrs = d.attrs[:n+1]
+	a := &d.attrs[n]
+	a.name, a.kind, a.begin, a.end, a.links = name, kind, len(d.text), len(d.text), 0
+	return a
 }
 
 func (d *draft) bytes(name uint16, value []byte) {

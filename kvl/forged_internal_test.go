@@ -18,11 +18,10 @@ func forge(kind recordKind, count, keyLen int, body []byte) ([]byte, Link) {
 
 // body is the body of an item with a key "k", entries and payloads.
 func body(entries []entry, payloads ...[]byte) []byte {
-	var b []byte
+	b := []byte{'k', 0, 0, 0, 0, 0, 0, 0}
 	for _, e := range entries {
 		b = binary.LittleEndian.AppendUint64(b, uint64(e))
 	}
-	b = append(b, 'k', 0, 0, 0, 0, 0, 0, 0)
 	for _, p := range payloads {
 		b = append(b, p...)
 		b = append(b, make([]byte, pad8(len(p))-len(p))...)
@@ -41,51 +40,55 @@ func listOf(total uint64, next Link, inline int) []byte {
 // K2: what does not fit together is noticed by Parse even if the checksum is right.
 func TestForgedItems(t *testing.T) {
 	next := NewLink(0, 8, 40, 3)
-	good := map[string][]byte{
-		"nothing":        body(nil),
-		"empty bytes":    body([]entry{newEntry(1, KindBytes, 0)}),
-		"bytes":          body([]entry{newEntry(1, KindBytes, 3)}, []byte("abc")),
-		"a link":         body([]entry{newEntry(1, KindLink, 16)}, make([]byte, 16)),
-		"an empty list":  body([]entry{newEntry(1, KindList, 24)}, listOf(0, Link{}, 0)),
-		"a list":         body([]entry{newEntry(1, KindList, 40)}, listOf(1, Link{}, 1)),
-		"a longer list":  body([]entry{newEntry(1, KindList, 40)}, listOf(2, next, 1)),
-		"a kind unknown": body([]entry{newEntry(1, 77, 5), newEntry(2, KindBytes, 1)}, []byte("12345"), []byte("x")),
+	good := map[string]forged{
+		"nothing":        forgedItem(nil),
+		"empty bytes":    forgedItem([]entry{newEntry(1, KindBytes, 0)}),
+		"bytes":          forgedItem([]entry{newEntry(1, KindBytes, 3)}, []byte("abc")),
+		"a link":         forgedItem([]entry{newEntry(1, KindLink, 16)}, make([]byte, 16)),
+		"an empty list":  forgedItem([]entry{newEntry(1, KindList, 24)}, listOf(0, Link{}, 0)),
+		"a list":         forgedItem([]entry{newEntry(1, KindList, 40)}, listOf(1, Link{}, 1)),
+		"a longer list":  forgedItem([]entry{newEntry(1, KindList, 40)}, listOf(2, next, 1)),
+		"a kind unknown": forgedItem([]entry{newEntry(1, 77, 5), newEntry(2, KindBytes, 1)}, []byte("12345"), []byte("x")),
 	}
 	for name, b := range good {
-		if _, err := parseForged(b); err != nil {
+		if _, err := b.parse(); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	bad := map[string][]byte{
-		"more entries than bytes":   body([]entry{newEntry(1, KindBytes, 1<<32-1)}),
-		"a payload behind the end":  body([]entry{newEntry(1, KindBytes, 9)}, make([]byte, 8)),
-		"bytes behind the payloads": body([]entry{newEntry(1, KindBytes, 1)}, make([]byte, 16)),
-		"a name twice":              body([]entry{newEntry(1, KindBytes, 0), newEntry(1, KindBytes, 0)}),
-		"names that fall":           body([]entry{newEntry(2, KindBytes, 0), newEntry(1, KindBytes, 0)}),
-		"a short link":              body([]entry{newEntry(1, KindLink, 8)}, make([]byte, 8)),
-		"a long link":               body([]entry{newEntry(1, KindLink, 24)}, make([]byte, 24)),
-		"a short list":              body([]entry{newEntry(1, KindList, 16)}, make([]byte, 16)),
-		"half a link in a list":     body([]entry{newEntry(1, KindList, 32)}, make([]byte, 32)),
-		"more links than it says":   body([]entry{newEntry(1, KindList, 40)}, listOf(0, Link{}, 1)),
-		"less, without a chunk":     body([]entry{newEntry(1, KindList, 40)}, listOf(2, Link{}, 1)),
-		"a chunk for nothing":       body([]entry{newEntry(1, KindList, 40)}, listOf(1, next, 1)),
-		"more than can be counted":  body([]entry{newEntry(1, KindList, 40)}, listOf(1<<63, next, 1)),
+	bad := map[string]forged{
+		"more entries than bytes":   forgedItem([]entry{newEntry(1, KindBytes, 1<<32-1)}),
+		"a payload behind the end":  forgedItem([]entry{newEntry(1, KindBytes, 9)}, make([]byte, 8)),
+		"bytes behind the payloads": forgedItem([]entry{newEntry(1, KindBytes, 1)}, make([]byte, 16)),
+		"a name twice":              forgedItem([]entry{newEntry(1, KindBytes, 0), newEntry(1, KindBytes, 0)}),
+		"names that fall":           forgedItem([]entry{newEntry(2, KindBytes, 0), newEntry(1, KindBytes, 0)}),
+		"a short link":              forgedItem([]entry{newEntry(1, KindLink, 8)}, make([]byte, 8)),
+		"a long link":               forgedItem([]entry{newEntry(1, KindLink, 24)}, make([]byte, 24)),
+		"a short list":              forgedItem([]entry{newEntry(1, KindList, 16)}, make([]byte, 16)),
+		"half a link in a list":     forgedItem([]entry{newEntry(1, KindList, 32)}, make([]byte, 32)),
+		"more links than it says":   forgedItem([]entry{newEntry(1, KindList, 40)}, listOf(0, Link{}, 1)),
+		"less, without a chunk":     forgedItem([]entry{newEntry(1, KindList, 40)}, listOf(2, Link{}, 1)),
+		"a chunk for nothing":       forgedItem([]entry{newEntry(1, KindList, 40)}, listOf(1, next, 1)),
+		"more than can be counted":  forgedItem([]entry{newEntry(1, KindList, 40)}, listOf(1<<63, next, 1)),
 	}
 	for name, b := range bad {
-		if _, err := parseForged(b); !errors.Is(err, ErrCorrupt) {
+		if _, err := b.parse(); !errors.Is(err, ErrCorrupt) {
 			t.Errorf("%s: %v, want ErrCorrupt", name, err)
 		}
 	}
 }
 
-// parseForged parses an item of generation 3 with a body that has a key of one byte, and as
-// many entries as come before it.
-func parseForged(body []byte) (Item, error) {
-	n := 0
-	for n*entrySize < len(body) && body[n*entrySize] != 'k' {
-		n++
-	}
-	b, l := forge(itemRecord, n, 1, body)
+// forged is an item to be: how many entries its body has, and the body.
+type forged struct {
+	count int
+	body  []byte
+}
+
+func forgedItem(entries []entry, payloads ...[]byte) forged {
+	return forged{len(entries), body(entries, payloads...)}
+}
+
+func (f forged) parse() (Item, error) {
+	b, l := forge(itemRecord, f.count, 1, f.body)
 	return ParseItem(b, l, 3)
 }
 

@@ -3,6 +3,7 @@ package kvl
 import (
 	"encoding/binary"
 	"fmt"
+	"slices"
 )
 
 // gathered is an item as it is going to be: what was staged, with the links of Edge, and
@@ -32,13 +33,13 @@ func (s *sealer) gather(it stagedItem) (*gathered, error) {
 	for i := range it.len() {
 		e := it.entry(i)
 		ordered = g.lists(ordered, uint32(e.name()))
-		p := part{name: e.name(), kind: e.kind(), staged: it[at : at+int(e.length())]}
+		p := g.part(e.name(), e.kind())
+		p.staged = it[at : at+int(e.length())]
 		p.ordered, ordered = runOf(ordered, p.name)
 		if len(p.ordered) > 0 && p.kind != KindList {
 			return nil, fmt.Errorf("kvl: %q has a list %q by Edge, and an attribute that is none",
 				noteKeyOf(g.note), s.schema.Name(p.name))
 		}
-		g.parts = append(g.parts, p)
 		at += pad8(int(e.length()))
 	}
 	g.lists(ordered, 1<<16)
@@ -50,13 +51,23 @@ func (s *sealer) gather(it stagedItem) (*gathered, error) {
 	return g, nil
 }
 
+// part adds an attribute, which is filled in place: it is too long to be copied about.
+func (g *gathered) part(name uint16, kind Kind) *part {
+	if len(g.parts) == cap(g.parts) {
+		g.parts = slices.Grow(g.parts, 1)
+	}
+	g.parts = g.parts[:len(g.parts)+1]
+	p := &g.parts[len(g.parts)-1]
+	p.name, p.kind, p.staged, p.ordered, p.links = name, kind, nil, nil, 0
+	return p
+}
+
 // lists adds lists that came by Edge alone, with names below a limit, and returns the
 // other links.
 func (g *gathered) lists(ordered []byte, limit uint32) []byte {
 	for len(ordered) > 0 && nameOf(ordered) < limit {
-		p := part{name: uint16(nameOf(ordered)), kind: KindList}
+		p := g.part(uint16(nameOf(ordered)), KindList)
 		p.ordered, ordered = runOf(ordered, p.name)
-		g.parts = append(g.parts, p)
 	}
 	return ordered
 }
@@ -74,7 +85,7 @@ func runOf(ordered []byte, name uint16) (run, rest []byte) {
 
 // settle drops what dangles and computes the length of the record.
 func (s *sealer) settle(g *gathered) {
-	kept := g.parts[:0]
+	kept := 0
 	size := headerSize + pad8(len(noteKeyOf(g.note)))
 	for i := range g.parts {
 		p := &g.parts[i]
@@ -90,9 +101,12 @@ func (s *sealer) settle(g *gathered) {
 		default:
 			size += pad8(len(p.staged))
 		}
-		kept = append(kept, *p)
+		if kept != i {
+			g.parts[kept] = *p
+		}
+		kept++
 	}
-	g.parts, g.size = kept, size+entrySize*len(kept)
+	g.parts, g.size = g.parts[:kept], size+entrySize*kept
 }
 
 // dangles reports whether a number leads to a key that is not there. Where all keys are
@@ -121,9 +135,9 @@ func (s *sealer) countLinks(p *part) int {
 	return n
 }
 
-// numbers returns where the links of a list lead that do not dangle, valid until the next
+// listNumbers returns where the links of a list lead that do not dangle, valid until the next
 // call.
-func (s *sealer) numbers(p *part) []uint32 {
+func (s *sealer) listNumbers(p *part) []uint32 {
 	ns := s.listed[:0]
 	for at := 0; at < len(p.staged); at += numberSize {
 		if !s.dangles(p.staged[at:]) {

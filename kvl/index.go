@@ -23,6 +23,15 @@ type index struct {
 	areaBits uint // a place is area << areaBits | offset / 8
 	overflow []uint64
 	victim   int // which entry of a full bucket moves next
+
+	waiting []indexed
+	touched byte
+}
+
+// indexed is an item that waits for its place in the index.
+type indexed struct {
+	hash uint64
+	link Link
 }
 
 const (
@@ -30,6 +39,7 @@ const (
 	bucketSize    = 8 * bucketEntries
 	placeBits     = 48
 	maxMoves      = 500
+	indexBatch    = 32
 
 	// An index is filled to 6.8 of 8 entries.
 	fillNumerator, fillDenominator = 68, 10
@@ -43,7 +53,11 @@ func newIndex(a *arena.Arena, h hasher, items int64, areaSize int) (index, error
 	x := index{hasher: h, areaBits: placeBitsOf(areaSize)}
 	x.buckets = uint64(items)*fillDenominator/fillNumerator + 1
 	var err error
-	if x.block, err = a.Alloc("kvl index", int(x.buckets)*bucketSize); err != nil {
+	size := int(x.buckets) * bucketSize
+	if size >= hugePage {
+		size = (size + hugePage - 1) &^ (hugePage - 1) // the kernel aligns only what is whole
+	}
+	if x.block, err = a.Alloc("kvl index", size); err != nil {
 		return index{}, err
 	}
 	x.block.HugePages()
@@ -86,6 +100,28 @@ func put(bucket []byte, e uint64) bool {
 		}
 	}
 	return false
+}
+
+// add is insert, with some delay: buckets of many are loaded at once.
+func (x *index) add(hash uint64, l Link) {
+	x.waiting = append(x.waiting, indexed{hash, l})
+	if len(x.waiting) == indexBatch {
+		x.flush()
+	}
+}
+
+// flush inserts what was added.
+func (x *index) flush() {
+	sum := byte(0)
+	for i := range x.waiting {
+		bucket, _ := x.home(x.waiting[i].hash)
+		sum += x.entries[bucket*bucketSize]
+	}
+	x.touched = sum // so that the loads are not left out
+	for i := range x.waiting {
+		x.insert(x.waiting[i].hash, x.waiting[i].link)
+	}
+	x.waiting = x.waiting[:0]
 }
 
 // insert adds the place of an item whose key has a hash. No key comes twice.

@@ -81,14 +81,14 @@ func newEntry(name uint16, kind Kind, length int) entry {
 }
 
 func (it Item) entry(i int) entry {
-	return entry(binary.LittleEndian.Uint64(it.b[headerSize+entrySize*i:]))
+	return entry(binary.LittleEndian.Uint64(it.b[it.entries()+entrySize*i:]))
 }
 
 func (it Item) keyLen() int { return int(binary.LittleEndian.Uint16(it.b[offKeyLen:])) }
 
-// keyAt is where the key begins, payloads where the first payload does.
-func (it Item) keyAt() int       { return headerSize + entrySize*it.Len() }
-func (it Item) payloads() uint64 { return uint64(it.keyAt() + pad8(it.keyLen())) }
+// entries is where the first entry begins, payloads where the first payload does.
+func (it Item) entries() int     { return headerSize + pad8(it.keyLen()) }
+func (it Item) payloads() uint64 { return uint64(it.entries() + entrySize*it.Len()) }
 
 // IsZero reports whether this is the zero Item.
 func (it Item) IsZero() bool { return it.b == nil }
@@ -101,9 +101,8 @@ func (it Item) Generation() uint64 { return binary.LittleEndian.Uint64(it.b[offG
 
 // Key returns the key, a view of the item's bytes.
 func (it Item) Key() []byte {
-	at := it.keyAt()
-	end := at + it.keyLen()
-	return it.b[at:end:end]
+	end := headerSize + it.keyLen()
+	return it.b[headerSize:end:end]
 }
 
 // Record returns the bytes of the whole item.

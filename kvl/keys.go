@@ -37,7 +37,6 @@ type keys struct {
 
 	asked   []question
 	text    []byte // keys that were asked for
-	first   [askBatch]uint64
 	touched byte
 }
 
@@ -53,7 +52,7 @@ const (
 	maxNotes   = 1 << (32 - notesShift)
 
 	firstTable = 12 // bits
-	askBatch   = 32
+	askBatch   = 64
 )
 
 // ask says why the number of a key is asked for.
@@ -67,11 +66,12 @@ const (
 
 // question is a key whose number is to be written to a place.
 type question struct {
-	hash  uint32
-	what  ask
-	begin int // in text
-	end   int
-	place []byte
+	hash   uint32
+	likely uint32 // the number of a key with this hash, or 0
+	what   ask
+	begin  int // in text
+	end    int
+	place  []byte
 }
 
 // errKeys says that there are too many keys for their numbers.
@@ -81,25 +81,40 @@ func (k *keys) init(a *arena.Arena, h hasher) { k.arena, k.hasher = a, h }
 
 // ask asks for the number of a key and reports whether it is time to answer.
 func (k *keys) ask(key, place []byte, what ask) bool {
-	begin := len(k.text)
+	if k.asked == nil {
+		k.asked = make([]question, 0, askBatch)
+	}
+	n := len(k.asked)
+	k.asked = k.asked[:n+1]
+	q := &k.asked[n] // filled in place: it is too long to be copied
+	q.hash, q.what, q.place, q.begin = uint32(k.hasher.hash(key)>>32), what, place, len(k.text)
 	k.text = append(k.text, key...)
-	k.asked = append(k.asked, question{
-		hash: uint32(k.hasher.hash(key) >> 32), what: what, begin: begin, end: len(k.text), place: place,
-	})
-	return len(k.asked) == askBatch
+	q.end = len(k.text)
+	return n+1 == askBatch
 }
 
 // answer writes the numbers that were asked for.
 func (k *keys) answer() error {
+	if len(k.asked) == 0 {
+		return nil
+	}
 	if err := k.reserve(len(k.asked)); err != nil {
 		return err
+	}
+	if len(k.mem) == 0 {
+		if err := k.growNotes(); err != nil {
+			return err
+		}
 	}
 	k.touch()
 	for i := range k.asked {
 		q := &k.asked[i]
-		n, err := k.number(q.hash, k.text[q.begin:q.end])
-		if err != nil {
-			return err
+		n, key := q.likely, k.text[q.begin:q.end]
+		if n == 0 || !bytes.Equal(k.key(n), key) {
+			var err error
+			if n, err = k.number(q.hash, key); err != nil {
+				return err
+			}
 		}
 		binary.LittleEndian.PutUint32(q.place, n)
 		if err := k.learn(n, q.what); err != nil {
@@ -113,17 +128,27 @@ func (k *keys) answer() error {
 // touch loads what answer is going to look at: all slots, then all notes, none of which
 // depends on another.
 func (k *keys) touch() {
-	first := k.first[:len(k.asked)]
-	for i := range first {
-		first[i] = k.slot(int(k.asked[i].hash >> k.shift))
-	}
 	sum := byte(0)
-	for i := range first {
-		if n := uint32(first[i]); n != 0 {
-			sum += k.note(n)[noteKeyLen]
-		}
+	for i := range k.asked {
+		sum += k.slots[int(k.asked[i].hash>>k.shift)*8]
+	}
+	for i := range k.asked {
+		k.asked[i].likely = k.likely(k.asked[i].hash)
+	}
+	for i := range k.asked {
+		sum += k.note(k.asked[i].likely)[noteLength] // 0 too: a branch here would be a wrong guess
 	}
 	k.touched = sum // so that the loads are not left out
+}
+
+// likely returns the number of the first key with a hash, 0 if there is none.
+func (k *keys) likely(hash uint32) uint32 {
+	mask := len(k.slots)/8 - 1
+	for i := int(hash >> k.shift); ; i = (i + 1) & mask {
+		if s := k.slot(i); s == 0 || uint32(s>>32) == hash {
+			return uint32(s)
+		}
+	}
 }
 
 // learn adds to a note what the question says about its key.
@@ -165,7 +190,7 @@ func (k *keys) number(hash uint32, key []byte) (uint32, error) {
 // add makes a note.
 func (k *keys) add(key []byte) (uint32, error) {
 	size := pad8(noteKey + len(key))
-	if len(k.mem) == 0 || k.used+size > notesSize {
+	if k.used+size > notesSize {
 		if err := k.growNotes(); err != nil {
 			return 0, err
 		}

@@ -18,9 +18,10 @@ const (
 	LinkSize = 16
 
 	areaShift = 40
-	// MaxAreas is how many areas an image can have, MaxArea how long one can be.
+	// MaxAreas is how many areas an image can have.
 	MaxAreas = 1 << 24
-	MaxArea  = 1 << 43
+	// MaxArea is how long an area can be.
+	MaxArea = 1 << 43
 )
 
 // ErrCorrupt says that bytes are not what they should be: not from a Builder, changed

@@ -2,8 +2,14 @@ package kvl
 
 import "github.com/remora-kv/remora/internal/arena"
 
-// segmentSize is how much memory is got at once.
-const segmentSize = 1 << 20
+const (
+	// Segments grow from firstSegment, for builders of little, to segmentSize.
+	firstSegment = 64 << 10
+	segmentSize  = 4 << 20
+
+	// hugePage is the size of pages that spare misses of the TLB.
+	hugePage = 2 << 20
+)
 
 // memory grows by segments, and can be given back from its beginning while it is read.
 type memory struct {
@@ -34,10 +40,12 @@ func (m *memory) alloc(n int) ([]byte, error) {
 }
 
 func (m *memory) grow(n int) error {
-	block, err := m.arena.Alloc(m.purpose, max(n, segmentSize))
+	size := min(segmentSize, firstSegment<<min(len(m.segments), 10))
+	block, err := m.arena.Alloc(m.purpose, max(n, size))
 	if err != nil {
 		return err
 	}
+	block.HugePages()
 	m.segments = append(m.segments, segment{block: block})
 	m.current = block.Bytes()
 	return nil

@@ -16,18 +16,20 @@ func (s *sealer) orderEdges(ctx context.Context) error {
 		return nil
 	}
 	var err error
-	if s.orderBlock, err = s.cfg.Arena.Alloc("kvl builder order", int(s.nEdges)*edgeSize); err != nil {
+	if s.orderBlock, err = s.cfg.Arena.Alloc("kvl builder order", s.orderSize()); err != nil {
 		return err
 	}
+	s.orderBlock.HugePages()
 	s.order = s.orderBlock.Bytes()
 	next := uint32(0)
-	err = s.eachStaged(ctx, func(it stagedItem) error {
+	count := func(it stagedItem) error {
 		note := s.keys.note(it.key())
 		n := binary.LittleEndian.Uint32(note[noteEdges:])
 		binary.LittleEndian.PutUint32(note[noteEdges:], next)
 		next += n
 		return nil
-	})
+	}
+	err = s.staged.scan(func(b []byte) error { return s.eachOf(ctx, b, false, count) })
 	for name := range s.edges {
 		if err != nil {
 			return err
@@ -38,6 +40,15 @@ func (s *sealer) orderEdges(ctx context.Context) error {
 		})
 	}
 	return err
+}
+
+// orderSize is the memory of all links by Edge.
+func (s *sealer) orderSize() int {
+	size := int(s.nEdges) * edgeSize
+	if size >= hugePage {
+		size = (size + hugePage - 1) &^ (hugePage - 1)
+	}
+	return size
 }
 
 // orderName puts links of a name where they belong.

@@ -10,9 +10,9 @@ const (
 	schemaHead   = 8
 	schemaFormat = 1
 
-	// MaxName is the length of the longest name of a type or an attribute, MaxNames how
-	// many there can be.
-	MaxName  = 255
+	// MaxName is the length of the longest name of a type or an attribute.
+	MaxName = 255
+	// MaxNames is how many of them there can be.
 	MaxNames = 1<<16 - 1
 )
 
@@ -34,7 +34,7 @@ func (s *Schema) add(name string) (uint16, error) {
 	}
 	switch {
 	case len(name) > MaxName:
-		return 0, fmt.Errorf("kvl: a name has %d bytes, at most %d are possible: %.40q...", len(name), MaxName, name)
+		return 0, fmt.Errorf("kvl: the name that begins with %.40q has %d bytes, at most %d are possible", name, len(name), MaxName)
 	case len(s.names) > MaxNames:
 		return 0, fmt.Errorf("kvl: no number is left for the name %q: there are %d", name, MaxNames)
 	}

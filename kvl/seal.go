@@ -18,6 +18,10 @@ type sealer struct {
 	item   gathered
 	listed []uint32
 	image  *Image
+
+	ahead   []stagedItem
+	numbers []uint32
+	touched byte
 }
 
 // Seal makes the image: it gives items their places, resolves links (K3), writes
@@ -52,7 +56,7 @@ func (s *sealer) seal(ctx context.Context) error {
 	if err := s.orderEdges(ctx); err != nil {
 		return err
 	}
-	if err := s.eachStaged(ctx, s.plan); err != nil {
+	if err := s.planAll(ctx); err != nil {
 		return err
 	}
 	if err := s.checkDangling(); err != nil {
@@ -62,36 +66,22 @@ func (s *sealer) seal(ctx context.Context) error {
 		return err
 	}
 	s.orderAt, s.places = 0, newPlacer(s.cfg.AreaSize)
-	if err := s.drainStaged(ctx, s.write); err != nil {
+	if err := s.writeAll(ctx); err != nil {
 		return err
 	}
+	s.image.index.flush()
 	s.image.stats = s.Stats()
 	return nil
 }
 
-// eachStaged visits the items in the order in which they came.
-func (s *sealer) eachStaged(ctx context.Context, visit func(stagedItem) error) error {
-	return s.staged.scan(func(b []byte) error { return eachOf(ctx, b, visit) })
+// planAll plans all items in the order in which they came.
+func (s *sealer) planAll(ctx context.Context) error {
+	return s.staged.scan(func(b []byte) error { return s.eachOf(ctx, b, s.keys.awaited > 0, s.plan) })
 }
 
-// drainStaged is eachStaged for the last time: what was visited is given back.
-func (s *sealer) drainStaged(ctx context.Context, visit func(stagedItem) error) error {
-	return s.staged.drain(func(b []byte) error { return eachOf(ctx, b, visit) })
-}
-
-func eachOf(ctx context.Context, b []byte, visit func(stagedItem) error) error {
-	for len(b) > 0 {
-		it := stagedItem(b)
-		size := it.payloads()
-		for i := range it.len() {
-			size += pad8(int(it.entry(i).length()))
-		}
-		if err := visit(it[:size]); err != nil {
-			return err
-		}
-		b = b[size:]
-	}
-	return ctx.Err()
+// writeAll writes all items in the same order. They are not needed any more then.
+func (s *sealer) writeAll(ctx context.Context) error {
+	return s.staged.drain(func(b []byte) error { return s.eachOf(ctx, b, true, s.write) })
 }
 
 // plan gives an item its place and reserves those of its chunks, which follow it.
@@ -166,6 +156,7 @@ func (s *sealer) makeImage() error {
 		if err != nil {
 			return err
 		}
+		block.HugePages()
 		s.image.blocks = append(s.image.blocks, block)
 		s.image.areas = append(s.image.areas, block.Bytes())
 	}

@@ -11,17 +11,17 @@ func (s *sealer) write(it stagedItem) error {
 	rec, l := s.take(g.size)
 	key := noteKeyOf(g.note)
 	putHeader(rec, s.cfg.Generation, itemRecord, g.typ, len(g.parts), len(key))
-	at := headerSize + entrySize*len(g.parts)
-	copy(rec[at:], key)
-	at += pad8(len(key))
+	copy(rec[headerSize:], key)
+	entries := rec[headerSize+pad8(len(key)):]
+	at := len(rec) - len(entries) + entrySize*len(g.parts)
 	for i := range g.parts {
 		p := &g.parts[i]
 		n := s.writePart(rec[at:], p)
-		binary.LittleEndian.PutUint64(rec[headerSize+entrySize*i:], uint64(newEntry(p.name, p.kind, n)))
+		binary.LittleEndian.PutUint64(entries[entrySize*i:], uint64(newEntry(p.name, p.kind, n)))
 		at += pad8(n)
 	}
 	closeRecord(rec)
-	s.image.index.insert(s.keys.hasher.hash(key), l)
+	s.image.index.add(s.keys.hasher.hash(key), l)
 	return nil
 }
 
@@ -43,7 +43,7 @@ func (s *sealer) writePart(b []byte, p *part) int {
 		}
 		return LinkSize
 	case KindList:
-		return s.writeList(b, s.numbers(p))
+		return s.writeList(b, s.listNumbers(p))
 	default:
 		return copy(b, p.staged)
 	}
