@@ -137,6 +137,15 @@ func (b *Builder) Edge(from []byte, name uint16, to []byte) {
 	b.ask(to, place[4:8], askTarget)
 }
 
+// Back says that links which Edge adds to lists of a name are links back: each goes with a
+// link of the item that it leads to, or another Edge. What dangles is told of that one, and
+// not a second time.
+func (b *Builder) Back(name uint16) {
+	b.mustBeOpen()
+	b.mustKnow(name)
+	b.edgesOf(name).back = true
+}
+
 // Stats returns what the Builder was given so far, or, after Seal, what it made of it and
 // what dangled, also if Seal has failed because of that.
 func (b *Builder) Stats() Stats {
@@ -177,7 +186,7 @@ func (b *Builder) ask(key, place []byte, what ask) {
 // edgesOf returns the links of a name.
 func (b *Builder) edgesOf(name uint16) *edges {
 	for int(name) >= len(b.edges) {
-		b.edges = append(b.edges, edges{memory{arena: b.cfg.Arena, purpose: "kvl builder edges"}})
+		b.edges = append(b.edges, edges{memory: memory{arena: b.cfg.Arena, purpose: "kvl builder edges"}})
 	}
 	return &b.edges[name]
 }
@@ -205,7 +214,10 @@ func (b *Builder) mustKnow(name uint16) {
 
 // edges are the links of one name that came by Edge: | from u32 | to u32 | each, by the
 // numbers of their keys, in the order in which they came.
-type edges struct{ memory }
+type edges struct {
+	memory
+	back bool // what dangles is told elsewhere
+}
 
 const edgeSize = 8
 

@@ -57,6 +57,9 @@ func (s *sealer) orderName(name uint16, b []byte) {
 		from, to := edge(b)
 		note := s.keys.note(from)
 		if binary.LittleEndian.Uint32(note[noteLength:]) == 0 {
+			if s.edges[name].back {
+				continue
+			}
 			s.dangle(Dangled{FromKey: string(noteKeyOf(note)), Attr: s.schema.Name(name), To: string(s.keys.key(to))})
 			continue
 		}

@@ -129,7 +129,9 @@ func (s *sealer) tellDangling(g *gathered, it stagedItem) {
 		at += pad8(int(e.length()))
 	}
 	for i := range g.parts {
-		s.tellDanglingOf(g, g.parts[i].name, g.parts[i].ordered, edgeSize)
+		if name := g.parts[i].name; len(g.parts[i].ordered) > 0 && !s.edges[name].back {
+			s.tellDanglingOf(g, name, g.parts[i].ordered, edgeSize)
+		}
 	}
 }
 
