@@ -1,0 +1,90 @@
+package load
+
+import (
+	"slices"
+	"strings"
+)
+
+// catalog is what a database says of its tables.
+type catalog struct {
+	tables []*tableInfo
+	// fold: names that differ in case only are the same, as in SQLite.
+	fold bool
+}
+
+// tableInfo is a table of a database.
+type tableInfo struct {
+	name    string // in a mapping
+	from    string // in FROM, quoted
+	order   string // of rows, an expression for ORDER BY on the table's alias t; empty: none
+	columns []columnInfo
+	key     []string // the primary key, or the row number if there is none; may be empty
+	foreign []foreignKey
+	rows    int64 // about how many, 0 if that is not known
+}
+
+// columnInfo is a column.
+type columnInfo struct {
+	name   string
+	hidden bool // can be named, but is no attribute unless that is asked for: the row number
+	binary bool // PostgreSQL sends it in its binary format
+	opaque bool // SQLite's driver must not see its declared type
+}
+
+// foreignKey is a reference that the database knows.
+type foreignKey struct {
+	columns []string
+	table   string   // in a mapping
+	to      []string // empty: the primary key
+}
+
+func (c *catalog) same(a, b string) bool { return a == b || c.fold && strings.EqualFold(a, b) }
+
+// table finds a table, nil if there is none.
+func (c *catalog) table(name string) *tableInfo {
+	i := slices.IndexFunc(c.tables, func(t *tableInfo) bool { return c.same(t.name, name) })
+	if i < 0 {
+		return nil
+	}
+	return c.tables[i]
+}
+
+// column finds a column of a table, nil if there is none.
+func (c *catalog) column(t *tableInfo, name string) *columnInfo {
+	i := slices.IndexFunc(t.columns, func(col columnInfo) bool { return c.same(col.name, name) })
+	if i < 0 {
+		return nil
+	}
+	return &t.columns[i]
+}
+
+// columns returns the true names of columns.
+func (c *catalog) trueNames(t *tableInfo, names []string) []string {
+	out := make([]string, len(names))
+	for i, n := range names {
+		out[i] = n
+		if col := c.column(t, n); col != nil {
+			out[i] = col.name
+		}
+	}
+	return out
+}
+
+func (c *catalog) tableNames() []string {
+	var names []string
+	for _, t := range c.tables {
+		names = append(names, t.name)
+	}
+	return names
+}
+
+func (t *tableInfo) columnNames() []string {
+	var names []string
+	for _, c := range t.columns {
+		names = append(names, c.name)
+	}
+	return names
+}
+
+// quote makes a name an identifier of SQL.
+func quote(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }

@@ -1,0 +1,94 @@
+package load
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// postgres is a database of PostgreSQL.
+type postgres struct {
+	name   string // for people
+	config *pgx.ConnConfig
+}
+
+func openPostgres(name string) (Source, error) {
+	cfg, err := postgresConfig(name)
+	if err != nil {
+		return nil, err
+	}
+	return &database{&postgres{withoutPassword(name), cfg}}, nil
+}
+
+// postgresConfig reads a URL. Values come as texts in one form, whatever the settings of
+// the database or of the user are.
+func postgresConfig(name string) (*pgx.ConnConfig, error) {
+	cfg, err := pgx.ParseConfig(name)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrSource, err)
+	}
+	for setting, value := range map[string]string{
+		"client_encoding": "UTF8", "datestyle": "ISO, YMD", "intervalstyle": "iso_8601", "timezone": "UTC", "extra_float_digits": "1",
+		"application_name": "remora",
+		// Rows in the order in which they lie (L5).
+		"synchronize_seqscans": "off", "max_parallel_workers_per_gather": "0",
+	} {
+		cfg.RuntimeParams[setting] = value
+	}
+	return cfg, nil
+}
+
+func (p *postgres) String() string { return p.name }
+
+func (*postgres) close() error { return nil }
+
+// begin implements engine.
+func (p *postgres) begin(ctx context.Context) (snapshot, error) {
+	conn, err := pgx.ConnectConfig(ctx, p.config)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := conn.Exec(ctx, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"); err != nil {
+		return nil, errors.Join(err, conn.Close(ctx))
+	}
+	return &postgresSnapshot{conn}, nil
+}
+
+// postgresSnapshot is a transaction.
+type postgresSnapshot struct{ conn *pgx.Conn }
+
+// byeTimeout is how long a goodbye may take.
+const byeTimeout = 5 * time.Second
+
+// close implements snapshot. The transaction ends with the connection. The context of the
+// load may be over, and the goodbye is to be said nevertheless.
+func (s *postgresSnapshot) close() error {
+	ctx, cancel := context.WithTimeout(context.Background(), byeTimeout)
+	defer cancel()
+	return s.conn.Close(ctx)
+}
+
+// scan implements snapshot. Values are in the text format; only bytea is not, as its text
+// is twice as long.
+func (s *postgresSnapshot) scan(ctx context.Context, q *query, row func(values [][]byte) error) error {
+	formats := make([]int16, len(q.columns))
+	for i, c := range q.columns {
+		if c.binary {
+			formats[i] = pgx.BinaryFormatCode
+		}
+	}
+	result := s.conn.PgConn().ExecParams(ctx, q.text, nil, nil, nil, formats)
+	var failed error
+	for failed == nil && result.NextRow() {
+		failed = row(result.Values())
+	}
+	if failed != nil {
+		// What is still to come is not waited for.
+		return errors.Join(failed, s.close()) //nolint:contextcheck // ctx may be over
+	}
+	_, err := result.Close()
+	return err
+}

@@ -1,0 +1,134 @@
+package load
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"net/url"
+	"strconv"
+
+	_ "modernc.org/sqlite" // the driver "sqlite"
+)
+
+// sqlite is a file of SQLite.
+type sqlite struct {
+	path string
+	db   *sql.DB
+}
+
+// busyTimeout is how long, in milliseconds, a reader waits for a writer that has the file
+// for itself.
+const busyTimeout = "5000"
+
+func openSQLite(path string) (Source, error) {
+	// A name with a scheme is a URI, in which %, ? and # of the path are escaped.
+	name := url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath(), RawQuery: url.Values{
+		"mode": {"ro"}, "_pragma": {"busy_timeout(" + busyTimeout + ")"},
+	}.Encode()}
+	db, err := sql.Open("sqlite", name.String())
+	if err != nil {
+		return nil, fmt.Errorf("%w: %s: %w", ErrSource, path, err)
+	}
+	db.SetMaxIdleConns(0)
+	return &database{&sqlite{path: path, db: db}}, nil
+}
+
+func (s *sqlite) String() string { return s.path }
+
+func (s *sqlite) close() error { return s.db.Close() }
+
+// begin implements engine. BEGIN alone sees nothing yet: the state is that of the first
+// read, which is of the catalog.
+func (s *sqlite) begin(ctx context.Context) (snapshot, error) {
+	conn, err := s.db.Conn(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := conn.ExecContext(ctx, "BEGIN"); err != nil {
+		return nil, errors.Join(err, conn.Close())
+	}
+	return &sqliteSnapshot{conn: conn}, nil
+}
+
+// sqliteSnapshot is a read transaction.
+type sqliteSnapshot struct{ conn *sql.Conn }
+
+// close implements snapshot. The connection is not kept (SetMaxIdleConns), and the
+// transaction ends with it.
+func (s *sqliteSnapshot) close() error { return s.conn.Close() }
+
+// scan implements snapshot.
+func (s *sqliteSnapshot) scan(ctx context.Context, q *query, row func(values [][]byte) error) error {
+	return s.conn.Raw(func(c any) error {
+		queryer, ok := c.(driver.QueryerContext)
+		if !ok {
+			return errors.New("this driver of SQLite has no queries")
+		}
+		rows, err := queryer.QueryContext(ctx, q.text, nil)
+		if err != nil {
+			return err
+		}
+		return errors.Join(eachRow(rows, len(q.columns), row), rows.Close())
+	})
+}
+
+// eachRow gives rows as bytes.
+func eachRow(rows driver.Rows, columns int, row func(values [][]byte) error) error {
+	in, out := make([]driver.Value, columns), make([][]byte, columns)
+	var buf []byte
+	for {
+		switch err := rows.Next(in); {
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return err
+		}
+		buf = buf[:0]
+		for i, v := range in {
+			if buf, out[i] = appendValue(buf, v); out[i] == nil && v != nil {
+				return fmt.Errorf("column %d is a %T, which SQLite does not have", i+1, v)
+			}
+		}
+		if err := row(out); err != nil {
+			return err
+		}
+	}
+}
+
+// appendValue returns a value as bytes (L3), which may be at the end of buf; nil for NULL.
+// If buf has to grow, values before stay where they are.
+func appendValue(buf []byte, v driver.Value) (grown, value []byte) {
+	start := len(buf)
+	switch v := v.(type) {
+	case int64:
+		buf = strconv.AppendInt(buf, v, 10)
+	case string:
+		buf = append(buf, v...)
+	case []byte:
+		if v == nil { // a blob of no bytes
+			v = []byte{}
+		}
+		return buf, v
+	case float64:
+		buf = appendReal(buf, v)
+	default:
+		return buf, nil
+	}
+	if buf == nil {
+		buf = []byte{} // an empty text is not NULL
+	}
+	return buf, buf[start:len(buf):len(buf)]
+}
+
+// appendReal writes a number as PostgreSQL does: so whole numbers look like integers.
+func appendReal(b []byte, v float64) []byte {
+	form := byte('f')
+	if a := math.Abs(v); a != 0 && (a < 1e-4 || a >= 1e15) && !math.IsInf(v, 0) {
+		form = 'e'
+	}
+	return strconv.AppendFloat(b, v, form, -1, 64)
+}
