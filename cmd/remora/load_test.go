@@ -1,0 +1,146 @@
+package main
+
+import (
+	"database/sql"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/remora-kv/remora/kvl/load"
+)
+
+// university is the database of docs/kvl.md.
+const university = `
+CREATE TABLE department (id TEXT PRIMARY KEY, name TEXT, tel TEXT, website TEXT);
+CREATE TABLE professor (id TEXT PRIMARY KEY, name TEXT, department TEXT REFERENCES department(id));
+CREATE TABLE student (id TEXT PRIMARY KEY, name TEXT,
+  supervisor TEXT REFERENCES professor(id), mentor TEXT REFERENCES professor(id));
+INSERT INTO department VALUES ('depcs', 'XYZ', '123456789', 'www.cs.ac.co');
+INSERT INTO professor VALUES ('prof001', 'UVT', 'depcs'), ('prof002', 'IJK', 'depcs');
+INSERT INTO student VALUES ('stu001', 'ABY', 'prof001', NULL), ('stu002', 'DEF', 'prof001', 'prof002');
+`
+
+// universityFile makes a file of it.
+func universityFile(t *testing.T, more string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "university.db")
+	db, err := sql.Open("sqlite", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if _, err := db.ExecContext(t.Context(), university+more); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestLoad(t *testing.T) {
+	code, out, errOut := runCmd(t, "load", universityFile(t, ""))
+	if code != exitOK || errOut != "" {
+		t.Fatalf("exit code %d, standard error %q", code, errOut)
+	}
+	for _, words := range []string{"student     student     2     3\n", "5 items and 10 links in ", " 3 lists, 0 chunks, 1 areas", "rows/s"} {
+		if !strings.Contains(out, words) {
+			t.Errorf("%q is not in\n%s", words, out)
+		}
+	}
+}
+
+func TestLoadJSON(t *testing.T) {
+	code, out, errOut := runCmd(t, "load", "--json", universityFile(t, ""))
+	var got loadResult
+	if err := json.Unmarshal([]byte(out), &got); err != nil || code != exitOK || errOut != "" {
+		t.Fatalf("exit code %d, output %q, standard error %q, error %v", code, out, errOut, err)
+	}
+	if got.Stats.Items != 5 || got.Stats.Links != 10 || got.Report.Rows != 5 || got.Stats.Bytes == 0 || got.RowsPerS <= 0 {
+		t.Errorf("%+v", got)
+	}
+}
+
+// What --show-mapping prints is a mapping, and can be changed.
+func TestLoadWithMapping(t *testing.T) {
+	db := universityFile(t, "CREATE TABLE x (a INTEGER REFERENCES nowhere)")
+	code, out, errOut := runCmd(t, "load", db, "--show-mapping")
+	if code != exitOK || !strings.Contains(out, `"reverse": "student.supervisor"`) || !strings.Contains(errOut, "note: table x: the foreign key a leads to nowhere") {
+		t.Fatalf("exit code %d, output %s, standard error %q", code, out, errOut)
+	}
+	mapping := filepath.Join(t.TempDir(), "mapping.json")
+	write := func(text string) {
+		t.Helper()
+		if err := os.WriteFile(mapping, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(strings.ReplaceAll(out, `"student/"`, `""`))
+	if code, out, errOut := runCmd(t, "load", db, "--mapping", mapping); code != exitOK || !strings.Contains(out, "5 items") {
+		t.Errorf("exit code %d, output %s, standard error %q", code, out, errOut)
+	}
+	write("{\n\"tables\": [{\"table\": \"students\"}]}")
+	code, out, errOut = runCmd(t, "load", db, "--mapping", mapping)
+	if code != exitUsage || out != "" || !strings.Contains(errOut, mapping+`:2: tables[0].table: there is no table "students"`) {
+		t.Errorf("exit code %d, output %s, standard error %q", code, out, errOut)
+	}
+}
+
+func TestLoadDangling(t *testing.T) {
+	db := universityFile(t, "INSERT INTO student VALUES ('stu003', 'GHI', 'prof009', NULL)")
+	const told = "1 references lead to what is not there:\n  student student/stu003: supervisor -> professor/prof009\n"
+	code, out, errOut := runCmd(t, "load", db)
+	if code != exitFailure || !strings.Contains(out, told) || !strings.Contains(errOut, "--dangling drop") {
+		t.Errorf("exit code %d, output %s, standard error %q", code, out, errOut)
+	}
+	for policy, nowhere := range map[string]int64{"drop": 0, "null": 1} {
+		code, out, _ := runCmd(t, "load", db, "--dangling", policy)
+		if code != exitOK || !strings.Contains(out, told) {
+			t.Errorf("%s: exit code %d, output %s", policy, code, out)
+		}
+		code, out, _ = runCmd(t, "load", db, "--dangling", policy, "--json")
+		var got loadResult
+		if err := json.Unmarshal([]byte(out), &got); err != nil || code != exitOK {
+			t.Fatalf("exit code %d, output %q, error %v", code, out, err)
+		}
+		if got.Stats.Nowhere != nowhere || len(got.Dangled) != 1 || got.Dangled[0].Key != "student/stu003" {
+			t.Errorf("%s: %+v", policy, got)
+		}
+	}
+}
+
+func TestLoadMistakes(t *testing.T) {
+	db := universityFile(t, "")
+	for _, tc := range []struct {
+		args []string
+		code int
+		want string
+	}{
+		{[]string{"load"}, exitUsage, "needs one source"},
+		{[]string{"load", "a.db", "b.db"}, exitUsage, "needs one source"},
+		{[]string{"load", "a.xyz"}, exitUsage, "no kind that is known"},
+		{[]string{"load", "none.db"}, exitUsage, "no file"},
+		{[]string{"load", db, "--dangling", "maybe"}, exitUsage, "fail, drop or null"},
+		{[]string{"load", db, "--mapping", "none.json"}, exitFailure, "none.json"},
+		{[]string{"load", "sqlite:load_test.go"}, exitFailure, "not a database"},
+	} {
+		code, out, errOut := runCmd(t, tc.args...)
+		if code != tc.code || out != "" || !strings.Contains(errOut, tc.want) {
+			t.Errorf("%v: exit code %d, output %q, standard error %q", tc.args, code, out, errOut)
+		}
+	}
+}
+
+func TestLoadBar(t *testing.T) {
+	for _, tc := range []struct {
+		p    load.Progress
+		want string
+	}{
+		{load.Progress{Table: "a", Rows: 7}, "a: 7 rows"},
+		{load.Progress{Table: "a", Rows: 7, Done: 7, Total: 14}, "[###############...............]  50 % a: 7 rows"},
+		{load.Progress{Table: "a", Rows: 7, Done: 17, Total: 14}, "[##############################] 100 % a: 7 rows"},
+	} {
+		if got := barText(tc.p); got != tc.want {
+			t.Errorf("%+v is shown as %q, want %q", tc.p, got, tc.want)
+		}
+	}
+}
