@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/remora-kv/remora/internal/cachetest"
 )
 
 // KillClient proves that a client which is killed takes its server with it, and
@@ -49,12 +51,12 @@ func KillClient(t *testing.T, role string) {
 	_ = parent.Wait() // "signal: killed"
 	poll := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
 	for {
-		n, err := unix.Poll(poll, 10_000)
+		n, err := unix.Poll(poll, int(cachetest.Watchdog.Milliseconds()))
 		if err == unix.EINTR {
 			continue
 		}
 		if n != 1 || err != nil {
-			t.Errorf("the server lives 10 s after its client was killed (%d, %v)", n, err)
+			t.Errorf("the server lives %v after its client was killed (%d, %v)", cachetest.Watchdog, n, err)
 			_ = unix.Kill(children[0], unix.SIGKILL)
 		}
 		break

@@ -116,7 +116,7 @@ func (s *Server) start(ctx context.Context, path string, cfg Config) (err error)
 const (
 	// readyTimeout is how long a server may take until it answers, answerTimeout
 	// how long an answer, and askEvery is how often it is asked.
-	readyTimeout  = 10 * time.Second
+	readyTimeout  = time.Minute
 	answerTimeout = time.Second
 	askEvery      = 2 * time.Millisecond
 )
