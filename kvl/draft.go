@@ -90,14 +90,24 @@ func (d *draft) check(schema *Schema) error {
 		return fmt.Errorf("%w: %q has %d bytes and %d attributes, at most %d and %d are possible",
 			ErrItem, d.key, len(d.text), len(d.attrs), maxText, maxAttrs)
 	}
-	byName := func(x, y drafted) int { return cmp.Compare(x.name, y.name) }
-	if !slices.IsSortedFunc(d.attrs, byName) {
-		slices.SortStableFunc(d.attrs, byName)
+	if d.rise() {
+		return nil
 	}
+	slices.SortStableFunc(d.attrs, func(x, y drafted) int { return cmp.Compare(x.name, y.name) })
 	for i := 1; i < len(d.attrs); i++ {
 		if d.attrs[i].name == d.attrs[i-1].name {
 			return fmt.Errorf("%w: %q has attribute %q twice", ErrItem, d.key, schema.Name(d.attrs[i].name))
 		}
 	}
 	return nil
+}
+
+// rise reports whether the attributes are in the order of their names already, none twice.
+func (d *draft) rise() bool {
+	for i := 1; i < len(d.attrs); i++ {
+		if d.attrs[i].name <= d.attrs[i-1].name {
+			return false
+		}
+	}
+	return true
 }

@@ -32,10 +32,14 @@ func (s *sealer) gather(it stagedItem) (*gathered, error) {
 	at := it.payloads()
 	for i := range it.len() {
 		e := it.entry(i)
-		ordered = g.lists(ordered, uint32(e.name()))
+		if len(ordered) > 0 {
+			ordered = g.lists(ordered, uint32(e.name()))
+		}
 		p := g.part(e.name(), e.kind())
 		p.staged = it[at : at+int(e.length())]
-		p.ordered, ordered = runOf(ordered, p.name)
+		if len(ordered) > 0 {
+			p.ordered, ordered = runOf(ordered, p.name)
+		}
 		if len(p.ordered) > 0 && p.kind != KindList {
 			return nil, fmt.Errorf("kvl: %q has a list %q by Edge, and an attribute that is none",
 				noteKeyOf(g.note), s.schema.Name(p.name))

@@ -21,15 +21,7 @@ func (s *sealer) orderEdges(ctx context.Context) error {
 	}
 	s.orderBlock.HugePages()
 	s.order = s.orderBlock.Bytes()
-	next := uint32(0)
-	count := func(it stagedItem) error {
-		note := s.keys.note(it.key())
-		n := binary.LittleEndian.Uint32(note[noteEdges:])
-		binary.LittleEndian.PutUint32(note[noteEdges:], next)
-		next += n
-		return nil
-	}
-	err = s.staged.scan(func(b []byte) error { return s.eachOf(ctx, b, false, count) })
+	err = s.staged.scan(func(b []byte) error { return s.eachOf(ctx, b, false, s.reserveEdges) })
 	for name := range s.edges {
 		if err != nil {
 			return err
@@ -40,6 +32,16 @@ func (s *sealer) orderEdges(ctx context.Context) error {
 		})
 	}
 	return err
+}
+
+// reserveEdges has a note say where the links of its item begin, in place of how many they
+// are.
+func (s *sealer) reserveEdges(it stagedItem) error {
+	note := s.keys.note(it.key())
+	n := binary.LittleEndian.Uint32(note[noteEdges:])
+	binary.LittleEndian.PutUint32(note[noteEdges:], s.reserved)
+	s.reserved += n
+	return nil
 }
 
 // orderSize is the memory of all links by Edge.

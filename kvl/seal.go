@@ -12,6 +12,7 @@ type sealer struct {
 	*Builder
 	orderBlock *arena.Block
 	order      []byte // links by Edge, as orderEdges leaves them
+	reserved   uint32 // how many of them have their place
 	orderAt    uint64 // where those of the next item begin
 
 	places placer

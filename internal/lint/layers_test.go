@@ -12,7 +12,7 @@ const root = "."
 
 // layer is a part of the module and what it must not know.
 type layer struct {
-	from   string   // a directory, or "*/name" for every directory of that name
+	from   string   // a directory with what is below it, "=name" for it alone, or "*/name" for every directory of that name
 	never  []string // directories, with what is below them; root is the root package alone
 	tests  bool     // holds for tests too
 	reason string
@@ -29,6 +29,8 @@ var layerTable = []layer{
 	{"rpc", above, false, "a path carries requests for any handler: pass the handler in"},
 	{"*/wire", []string{"fabric", "store"}, true, "a wire format is bytes and a table, usable without fabric or engine"},
 	{"server", []string{"cmd", "bench"}, false, "the command line and the benchmarks use the server, not the other way round"},
+	{"=kvl", []string{"fabric", "store", "rpc", root, "server", "bench", "cmd"}, true, "the model is bytes and the making of them: what serves and loads it is below kvl"},
+	{"kvl", []string{"bench", "cmd"}, false, "the command line and the benchmarks use the model, not the other way round"},
 	{root, []string{"cmd", "bench", "server"}, false, "the client library does not bring the server along"},
 	{"bench", []string{"cmd"}, false, "commands are thin: what two need is in a library"},
 }
@@ -65,6 +67,9 @@ var layers = rule{
 		{"rpc/wire/a.go", "package wire\nimport \"example.com/m/store\"\n"},
 		{"client.go", "package remora\nimport \"example.com/m/server\"\n"},
 		{"rpc/a.go", "package rpc\nimport \"example.com/m/server\"\n"},
+		{"kvl/a.go", "package kvl\nimport \"example.com/m/fabric\"\n"},
+		{"kvl/a_test.go", "package kvl\nimport \"example.com/m/rpc/rfp\"\n"},
+		{"kvl/keli/a.go", "package keli\nimport \"example.com/m/bench/call\"\n"},
 		{"wire/a.go", "package wire\nimport \"example.com/m/fabric\"\n"},
 	},
 	good: []sample{
@@ -74,6 +79,8 @@ var layers = rule{
 		{"fabric/internal/direct/a.go", "package direct\nimport \"example.com/m/fabric\"\n"},
 		{"fabric/faults/a_test.go", "package faults\nimport \"example.com/m/fabric/loop\"\nimport \"example.com/m/fabric/fabrictest\"\n"},
 		{"rpc/rfp/a.go", "package rfp\nimport \"example.com/m/fabric\"\nimport \"example.com/m/rpc/wire\"\n"},
+		{"kvl/a.go", "package kvl\nimport \"example.com/m/internal/arena\"\n"},
+		{"kvl/keli/a.go", "package keli\nimport \"example.com/m/fabric\"\nimport \"example.com/m/rpc/rfp\"\n"},
 		{"storefront/a.go", "package storefront\nimport \"example.com/m/fabric\"\n"},
 		{"fabric/a.go", "package fabric\nimport \"example.com/other/store\"\n"},
 		{"client_test.go", "package remora\nimport \"example.com/m/server\"\n"},
@@ -107,6 +114,9 @@ func forbidden(f *source, to string) string {
 }
 
 func (l layer) contains(dir string) bool {
+	if name, found := strings.CutPrefix(l.from, "="); found {
+		return dir == name
+	}
 	if name, found := strings.CutPrefix(l.from, "*/"); found {
 		return slices.Contains(strings.Split(dir, "/"), name)
 	}
