@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/remora-kv/remora"
+	"github.com/remora-kv/remora/kvl/keli"
 )
 
 // clientOptions are the flags of commands that talk to a server.
@@ -62,11 +63,11 @@ condition was not met (--add, --cas), 5 the server cannot be reached.`
 // exitCode returns the exit code of an error that is not one of usage.
 func exitCode(err error) int {
 	switch {
-	case errors.Is(err, remora.ErrNotFound):
+	case errors.Is(err, remora.ErrNotFound), errors.Is(err, keli.ErrNotFound):
 		return exitNotFound
 	case errors.Is(err, remora.ErrExists), errors.Is(err, remora.ErrChanged):
 		return exitCondition
-	case errors.Is(err, remora.ErrUnavailable), errors.Is(err, remora.ErrUnknown):
+	case errors.Is(err, remora.ErrUnavailable), errors.Is(err, remora.ErrUnknown), errors.Is(err, keli.ErrUnavailable):
 		return exitUnavailable
 	}
 	return exitFailure

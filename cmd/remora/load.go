@@ -14,6 +14,7 @@ import (
 
 	"github.com/remora-kv/remora/internal/arena"
 	"github.com/remora-kv/remora/kvl"
+	"github.com/remora-kv/remora/kvl/keli"
 	"github.com/remora-kv/remora/kvl/load"
 )
 
@@ -67,7 +68,7 @@ says otherwise, 2 wrong usage, which a mistake in a mapping is.`,
 // asUsage tells mistakes of who wrote the command line or the mapping from failures.
 func asUsage(err error) error {
 	var mapping *load.MappingError
-	if errors.As(err, &mapping) || errors.Is(err, load.ErrSource) {
+	if errors.As(err, &mapping) || errors.Is(err, load.ErrSource) || errors.Is(err, keli.ErrInvalid) {
 		return usageError{err}
 	}
 	return err

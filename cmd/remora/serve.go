@@ -43,6 +43,7 @@ type serveOptions struct {
 	logLevel   string
 	logFormat  string
 	drain      time.Duration
+	kvl        kvlOptions
 }
 
 func newServeOptions() *serveOptions {
@@ -62,6 +63,11 @@ one ends it at once. SIGHUP reads the configuration again and takes over log-lev
 max-clients (up to the number it was started with) and drain; the log says which
 other settings have changed and wait for a restart.
 
+With --kvl it serves a database in place of a cache: rows as items, references as links
+that clients follow by themselves (see remora load). SIGHUP loads it again, and so do
+--kvl-reload and --kvl-notify; what was loaded before is served until that is done, and
+stays if it fails.
+
 Every flag can stand in the environment (--max-value is REMORA_MAX_VALUE) and in a
 file given by --config, one "name = value" in a line. The command line comes before
 the environment, and that before the file.`,
@@ -70,6 +76,7 @@ the environment, and that before the file.`,
   remora serve --listen shm:/run/remora.sock --listen tcp://:7700 --cores 4
   remora serve --listen text://:7701                    GET, SET, DEL and QUIT as lines over plain TCP
   remora serve --mode store                             refuse instead of evicting
+  remora serve --kvl shop.db --kvl-reload 10m           items with links, from a database
   remora serve --config /etc/remora.conf`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.serve(cmd, o) },
@@ -83,6 +90,7 @@ the environment, and that before the file.`,
 	completeFrom(cmd, "links", "on", "off")
 	completeFrom(cmd, "log-level", "debug", "info", "warn", "error")
 	completeFrom(cmd, "log-format", "text", "json")
+	completeFrom(cmd, "kvl-dangling", "fail", "drop", "null")
 	return cmd
 }
 
@@ -104,6 +112,7 @@ func (o *serveOptions) define(f *pflag.FlagSet) {
 	f.StringVar(&o.logLevel, "log-level", "info", "debug, info, warn or error")
 	f.StringVar(&o.logFormat, "log-format", "text", "text or json")
 	f.DurationVar(&o.drain, "drain", 5*time.Second, "how long to wait for clients at the end")
+	o.kvl.define(f)
 }
 
 // completeFrom offers the values of a flag to the shell.
@@ -208,14 +217,17 @@ func (a *app) serve(cmd *cobra.Command, o *serveOptions) error {
 	if err != nil {
 		return err
 	}
-	cfg, err := o.serverConfig(log)
-	if err != nil {
-		return err
-	}
 	// A first signal drains; from then on the default action is back.
 	hup := make(chan os.Signal, 1)
 	signal.Notify(hup, syscall.SIGHUP)
 	defer signal.Stop(hup)
+	if o.kvl.source != "" {
+		return a.serveKVL(cmd.Context(), o, log, hup)
+	}
+	cfg, err := o.serverConfig(log)
+	if err != nil {
+		return err
+	}
 	s, err := server.Start(cfg)
 	if err != nil {
 		return err
@@ -244,14 +256,19 @@ func (a *app) announce(s *server.Server) error {
 		lines = append(lines, addr.String())
 	}
 	for _, line := range append(lines, s.Doors()...) {
-		if a.json {
-			line = fmt.Sprintf(`{"listening":%q}`, line)
-		}
-		if _, err := fmt.Fprintln(a.out, line); err != nil {
+		if err := a.announceAt(line); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+func (a *app) announceAt(line string) error {
+	if a.json {
+		line = fmt.Sprintf(`{"listening":%q}`, line)
+	}
+	_, err := fmt.Fprintln(a.out, line)
+	return err
 }
 
 // end drains the server, for a bounded time or until the next signal.
