@@ -64,7 +64,7 @@ func (h *host) setup(ctx context.Context, cmd *command) (a answer, err error) {
 	if h.dev != nil || h.cache != nil || c == nil {
 		return a, fmt.Errorf("%q again, or without a case", doSetup)
 	}
-	if h.door, err = child.ChooseDoor(c.Fabric, "", "bench"); err != nil {
+	if h.door, err = child.ChooseDoor(c.Fabric, "", "bench-"+c.Path); err != nil {
 		return a, err
 	}
 	if c.Path == PathRFP {

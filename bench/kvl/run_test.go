@@ -1,0 +1,137 @@
+package kvl
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/remora-kv/remora/bench/internal/benchtest"
+	"github.com/remora-kv/remora/bench/internal/usage"
+	"github.com/remora-kv/remora/fabric/provider"
+)
+
+// The test binary is also the servers that the tests start.
+func TestMain(m *testing.M) {
+	benchtest.Main(m, benchtest.Roles{
+		benchtest.Server: func() error { return Serve(context.Background(), provider.New(), os.Stdin, os.Stdout, os.Stderr) },
+	})
+}
+
+func envOf() Env {
+	argv, vars := benchtest.Self(benchtest.Server)
+	return Env{Providers: provider.New(), Server: argv, ServerEnv: vars}
+}
+
+// All applications have the same results by all paths, which a run compares itself.
+func TestRun(t *testing.T) {
+	for _, fabric := range []string{provider.Loop, provider.Shm, provider.TCP} {
+		t.Run(fabric, func(t *testing.T) {
+			cfg := Config{Fabric: fabric, Scale: 0.001, Ops: 30, Trials: 2, MemcachedUsers: 100, Window: 5}
+			if fabric != provider.Shm {
+				cfg.Paths = []string{PathLinks, PathLookup, PathRFP}
+			}
+			env := envOf()
+			var lines bytes.Buffer
+			env.Row = func(r Row) error { return r.WriteJSON(&lines) }
+			r, err := Run(t.Context(), cfg, env)
+			if err != nil {
+				t.Fatal(err)
+			}
+			paths := 4
+			if cfg.Paths != nil {
+				paths = 3
+			}
+			if want := 2 * (paths + 3*(paths-1)); len(r.Rows) != want {
+				t.Errorf("%d rows, want %d", len(r.Rows), want)
+			}
+			for i := range r.Rows {
+				checkRow(t, &r.Rows[i])
+				var again Row
+				line, _ := lines.ReadBytes('\n')
+				if err := json.Unmarshal(line, &again); err != nil || again.App != r.Rows[i].App || again.Ops != r.Rows[i].Ops {
+					t.Errorf("row became %q, %v", line, err)
+				}
+			}
+			checkTexts(t, r, paths)
+		})
+	}
+}
+
+func checkRow(t *testing.T, r *Row) {
+	t.Helper()
+	if r.Items == 0 || r.Seconds <= 0 || r.OpsPerSec <= 0 || r.Mean <= 0 || r.P50 <= 0 || r.P95 < r.P50 || r.P99 < r.P95 {
+		t.Errorf("numbers that cannot be: %+v", r)
+	}
+	switch {
+	case r.App != AppSearch && r.Ops != 30:
+		t.Errorf("%d operations: %+v", r.Ops, r)
+	case r.App == AppSearch && r.Path == PathMemcached && r.Ops != 100:
+		t.Errorf("%d users: %+v", r.Ops, r)
+	case r.App == AppSearch && r.Path != PathMemcached && (r.Ops < 500 || r.Edges < 10*r.Ops):
+		t.Errorf("%d users, %d edges: %+v", r.Ops, r.Edges, r)
+	}
+}
+
+// checkTexts checks the table, the CSV and the figure.
+func checkTexts(t *testing.T, r *Report, paths int) {
+	t.Helper()
+	var table bytes.Buffer
+	if err := r.WriteTable(&table); err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(table.String(), "\nsearch "); n != paths-1 || !strings.Contains(table.String(), "links are faster by") {
+		t.Errorf("%d lines of search in\n%s", n, &table)
+	}
+	csv := strings.Split(strings.TrimSpace(r.CSV()), "\n")
+	if len(csv) != len(r.Rows)+1 || csv[0] != CSVHead || strings.Count(csv[1], ",") != strings.Count(CSVHead, ",") {
+		t.Errorf("CSV of %d lines: %s", len(csv), csv[0])
+	}
+	for _, words := range []string{"<svg", "search", "rfp"} {
+		if !strings.Contains(r.SVG(), words) {
+			t.Errorf("%q is not in the figure", words)
+		}
+	}
+}
+
+func TestMistakes(t *testing.T) {
+	for _, cfg := range []Config{
+		{Apps: []string{"game"}}, {Paths: []string{"walk"}}, {Scale: -1}, {Scale: 99}, {Window: -1}, {Ops: -1}, {Trials: -1}, {Fabric: "ether"},
+	} {
+		if _, err := Run(t.Context(), cfg, envOf()); !errors.Is(err, usage.Err) {
+			t.Errorf("%+v: %v", cfg, err)
+		}
+	}
+}
+
+// A result that is not that of the others is an error (M1).
+func TestResultsAreCompared(t *testing.T) {
+	a := &run{runner: &runner{}, c: &Case{App: AppPage, Path: PathLinks}}
+	b := &run{runner: a.runner, c: &Case{App: AppPage, Path: PathRFP}}
+	a.sum, b.sum = newSum(), newSum()
+	for _, text := range []string{"one", "two"} {
+		a.add([]byte(text))
+	}
+	for _, text := range []string{"two", "one"} {
+		b.add([]byte(text))
+	}
+	if a.sum == b.sum || a.comparable() != b.comparable() {
+		t.Error("another order is the same")
+	}
+}
+
+func TestTimes(t *testing.T) {
+	var r Row
+	took := make([]time.Duration, 100)
+	for i := range took {
+		took[99-i] = time.Duration(i+1) * time.Microsecond
+	}
+	r.times(took, time.Second)
+	if r.Ops != 100 || r.OpsPerSec != 100 || r.Mean != 10_000 || r.P50 != 51 || r.P95 != 96 || r.P99 != 100 {
+		t.Errorf("%+v", r)
+	}
+}
