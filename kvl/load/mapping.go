@@ -71,8 +71,8 @@ func (a Attributes) MarshalJSON() ([]byte, error) {
 type Reference struct {
 	// Attribute is the name of the link; empty means the columns, joined by commas.
 	Attribute string   `json:"attribute,omitempty"`
-	Columns   []string `json:"columns"`
-	Table     string   `json:"table"`
+	Columns   []string `json:"columns,omitempty"`
+	Table     string   `json:"table,omitempty"`
 	// To are the columns of that table which have the same values; none means its key.
 	To []string `json:"to,omitempty"`
 	// Reverse is the list of links back; nil means "table.attribute", empty means none.

@@ -42,13 +42,17 @@ func (s *sqlite) String() string { return s.path }
 func (s *sqlite) close() error { return s.db.Close() }
 
 // begin implements engine. BEGIN alone sees nothing yet: the state is that of the first
-// read, which is of the catalog.
+// read of a table, which is the one of tables.
 func (s *sqlite) begin(ctx context.Context) (snapshot, error) {
 	conn, err := s.db.Conn(ctx)
 	if err != nil {
 		return nil, err
 	}
 	if _, err := conn.ExecContext(ctx, "BEGIN"); err != nil {
+		return nil, errors.Join(err, conn.Close())
+	}
+	var tables int
+	if err := conn.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_schema").Scan(&tables); err != nil {
 		return nil, errors.Join(err, conn.Close())
 	}
 	return &sqliteSnapshot{conn: conn}, nil
