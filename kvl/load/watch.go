@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/remora-kv/remora/internal/backoff"
 )
 
 // WatchConfig says what to watch.
@@ -43,7 +45,7 @@ func Watch(ctx context.Context, cfg WatchConfig) error {
 	w := &watcher{WatchConfig: cfg, config: config, news: make(chan struct{}, 1), done: make(chan struct{})}
 	go w.call(ctx)
 	defer func() { <-w.done }()
-	pause := firstPause
+	pauses := backoff.New(firstPause, lastPause)
 	for {
 		listened, err := w.listen(ctx)
 		if ctx.Err() != nil {
@@ -53,14 +55,11 @@ func Watch(ctx context.Context, cfg WatchConfig) error {
 			w.Lost(fmt.Errorf("listening to %s of %s: %w", cfg.Channel, withoutPassword(cfg.Source), err))
 		}
 		if listened {
-			pause = firstPause
+			pauses.Reset()
 		}
-		select {
-		case <-ctx.Done():
+		if !pauses.Wait(ctx, nil) {
 			return ctx.Err()
-		case <-time.After(pause):
 		}
-		pause = min(2*pause, lastPause)
 	}
 }
 
