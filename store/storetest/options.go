@@ -22,8 +22,8 @@ type Options struct {
 	Watchdog time.Duration
 }
 
-// DefaultWatchdog is how long a case may take.
-const DefaultWatchdog = 120 * time.Second
+// DefaultWatchdog is how long a case may take. Others may use the machine.
+const DefaultWatchdog = 10 * time.Minute
 
 // Variables of the environment that fill in Options, so that any test that runs
 // the suite can be run with other choices.
