@@ -22,7 +22,7 @@ type linkEntry struct {
 	version uint64
 	length  int32
 	area    int16
-	uses    uint16 // since it was added
+	age     uint16 // of the use that the server knows of (uses)
 }
 
 // newLinkCache makes a cache for at least n links.
@@ -41,8 +41,9 @@ func keyed(hash uint64) uint64 { return max(hash, 1) }
 // choose by, and as good as any.
 func (c *linkCache) set(hash uint64) *linkSet { return &c.sets[hash&c.mask] }
 
-// find looks for the link of a hash. uses is how often it was found.
-func (c *linkCache) find(hash uint64, l *store.Link) (uses uint16, ok bool) {
+// find looks for the link of a hash. Its age is the caller's to read and to write, until
+// the next call; nil says that there is none.
+func (c *linkCache) find(hash uint64, l *store.Link) (age *uint16) {
 	s := c.set(hash)
 	hash = keyed(hash)
 	for i := range s {
@@ -50,7 +51,7 @@ func (c *linkCache) find(hash uint64, l *store.Link) (uses uint16, ok bool) {
 			continue
 		}
 		if s[i].version == 0 {
-			return 0, false
+			return nil
 		}
 		if i != 0 {
 			e := s[i]
@@ -59,14 +60,13 @@ func (c *linkCache) find(hash uint64, l *store.Link) (uses uint16, ok bool) {
 		}
 		e := &s[0]
 		l.Span.Area, l.Span.Off, l.Span.Len, l.Version = int(e.area), e.off, int(e.length), e.version
-		e.uses++
-		return e.uses, true
+		return &e.age
 	}
-	return 0, false
+	return nil
 }
 
-// add remembers a link, as the one used last.
-func (c *linkCache) add(hash uint64, l store.Link) {
+// add remembers a link, as the one used last, with its age.
+func (c *linkCache) add(hash uint64, l store.Link, age uint16) {
 	s := c.set(hash)
 	hash = keyed(hash)
 	last := len(s) - 1
@@ -77,7 +77,7 @@ func (c *linkCache) add(hash uint64, l store.Link) {
 		}
 	}
 	copy(s[1:last+1], s[:last])
-	s[0] = linkEntry{hash: hash, off: l.Span.Off, version: l.Version, length: int32(l.Span.Len), area: int16(l.Span.Area)}
+	s[0] = linkEntry{hash: hash, off: l.Span.Off, version: l.Version, length: int32(l.Span.Len), area: int16(l.Span.Area), age: age}
 }
 
 // renew gives the link of a hash another version, if there is one.

@@ -12,8 +12,7 @@ func linkOf(n uint64) store.Link {
 }
 
 func found(c *linkCache, hash uint64, l *store.Link) bool {
-	_, ok := c.find(hash, l)
-	return ok
+	return c.find(hash, l) != nil
 }
 
 // What a cache finds is what was added last for that hash; what is used stays.
@@ -38,13 +37,13 @@ func TestLinkCache(t *testing.T) {
 				model[hash] = l
 			}
 		case i%3 == 0:
-			c.add(hash, linkOf(i))
+			c.add(hash, linkOf(i), 0)
 			model[hash] = linkOf(i)
 		case found(c, hash, &l) && l != model[hash]:
 			t.Fatalf("%x: %+v instead of %+v", hash, l, model[hash])
 		}
 		if i == 0 {
-			c.add(hot, linkOf(7))
+			c.add(hot, linkOf(7), 0)
 			model[hot] = linkOf(7)
 		} else if i%2 == 0 && found(c, hot, &l) != (model[hot] != store.Link{}) {
 			if _, ok := model[hot]; ok {
@@ -62,7 +61,7 @@ func TestLinkCacheRenew(t *testing.T) {
 	if found(c, 5, &l) {
 		t.Errorf("%+v was never added", l)
 	}
-	c.add(5, linkOf(9))
+	c.add(5, linkOf(9), 0)
 	c.renew(5, 0)
 	if found(c, 5, &l) {
 		t.Errorf("%+v of version 0", l)

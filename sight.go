@@ -103,11 +103,12 @@ func (s *sight) takes(op command.Proc, hash uint64, n int) bool {
 	if s.links == nil {
 		return true
 	}
-	uses, ok := s.links.find(hash, &s.link)
-	if ok && uses%usesNoted == 0 {
-		s.uses.note(hash)
+	age := s.links.find(hash, &s.link)
+	if age == nil {
+		return false
 	}
-	return ok && !s.uses.due()
+	s.uses.used(hash, age)
+	return !s.uses.due()
 }
 
 // full reports whether nothing can be looked for until an outcome was taken.
@@ -200,7 +201,8 @@ func (s *sight) learn(q query, result []byte) {
 
 func (s *sight) learnPlace(hash uint64, result []byte) {
 	if at, ok := placeIn(result); ok {
-		s.links.add(hash, at)
+		s.links.add(hash, at, s.uses.now())
+		s.uses.turns(s.conn.Exported() / int64(max(at.Span.Len, 1)))
 	} else {
 		s.links.drop(hash)
 	}

@@ -7,21 +7,23 @@ import (
 	"github.com/remora-kv/remora/internal/command"
 )
 
-// usesNoted is one in how many uses of a link is remembered. The get that the link is of
-// was one that the server saw, and an item that is spared is moved, so that its link
-// leads nowhere and the next get is seen again: what is left to be told is little.
-const usesNoted = 64
-
 // uses remembers which keys were read without the server, to tell it when it is asked
 // for something else: so many different ones of the last as there is room for. A nil
 // *uses remembers nothing.
+//
+// To a cache it matters whether an item is used at all while its log turns once, and not
+// how often. So the use of an item is noted again after as many requests as are a part of
+// a turn: what is popular is told of a few times in each, and what is used seldom every
+// time.
 type uses struct {
 	clock   fabric.Clock
 	hashes  [usesKept]uint64 // by their lowest bits, 0 for none
 	pending int
-	next    int // where to look for those to tell
-	noted   uint32
-	told    int64 // when the server was told last
+	next    int    // where to look for those to tell
+	age     uint16 // requests that were made; more when there were none for long
+	again   uint16 // after how many the use of an item is noted again
+	reads   uint32 // uses of links
+	told    int64  // when the server was told last
 	taken   [command.MaxUses]uint64
 }
 
@@ -30,20 +32,52 @@ const (
 	// usesTold is how many are told at a time, and usesRoom what they take.
 	usesTold = 8
 	usesRoom = 8*usesTold + 1
+	// usesAgain is which part of a turn of the log lies between two times that the use of
+	// an item is noted. In a turn as many items are put as there is room for, by all
+	// clients; so with more than so many of them some uses are not told.
+	usesAgain = 16
+	// The least and the most requests that this may be.
+	usesOften  = 16
+	usesSeldom = 1 << 15
 	// usesWait is how long the server is not told, as long as items are read, and
-	// usesLook after how many that are noted there is a look at the clock.
+	// usesLook after how many that are read there is a look at the clock.
 	usesWait = 10 * time.Millisecond
-	usesLook = 16
+	usesLook = 256
 )
 
-func newUses(clock fabric.Clock) *uses { return &uses{clock: clock, told: clock.Now()} }
+func newUses(clock fabric.Clock) *uses {
+	return &uses{clock: clock, told: clock.Now(), again: usesOften}
+}
 
-// note remembers a use.
-func (u *uses) note(hash uint64) {
+// turns is told how many items the log of the server has room for.
+func (u *uses) turns(items int64) {
+	if u != nil {
+		u.again = uint16(min(max(items/usesAgain, usesOften), usesSeldom))
+	}
+}
+
+// now is the age of what is told of now.
+func (u *uses) now() uint16 {
+	if u == nil {
+		return 0
+	}
+	return u.age
+}
+
+// used remembers the use of a link whose age is given, unless that is young, and makes it
+// young.
+func (u *uses) used(hash uint64, age *uint16) {
 	if u == nil {
 		return
 	}
-	u.noted++
+	if u.reads++; u.age-*age >= u.again {
+		*age = u.age
+		u.note(hash)
+	}
+}
+
+// note remembers a use.
+func (u *uses) note(hash uint64) {
 	at := &u.hashes[hash&(usesKept-1)]
 	if hash = keyed(hash); *at != hash {
 		if *at == 0 {
@@ -53,9 +87,15 @@ func (u *uses) note(hash uint64) {
 	}
 }
 
-// due reports whether the server is to be told now.
+// due reports whether the server is to be told now, although it is not asked for anything.
+// Then all that is used from now on is told again.
 func (u *uses) due() bool {
-	return u != nil && u.pending != 0 && u.noted%usesLook == usesLook-1 && u.clock.Now()-u.told > int64(usesWait)
+	if u == nil || u.reads%usesLook != usesLook-1 || u.clock.Now()-u.told <= int64(usesWait) {
+		return false
+	}
+	u.reads++ // so that it is not due at once again
+	u.age += u.again
+	return u.pending != 0
 }
 
 // appendTo appends some of the uses to a link request, and forgets them.
@@ -74,8 +114,7 @@ func (u *uses) appendTo(b []byte) []byte {
 				u.pending--
 			}
 		}
-		u.noted++ // so that it is not due at once again
-		if n != 0 {
+		if u.age++; n != 0 {
 			u.told = u.clock.Now()
 		}
 		return command.AppendUses(b, u.taken[:n])

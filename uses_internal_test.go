@@ -46,14 +46,42 @@ func TestUses(t *testing.T) {
 	}
 }
 
+// The use of an item is noted once, and again after as many requests as are a part of a
+// turn of the log.
+func TestUsesAgain(t *testing.T) {
+	u := newUses(new(handClock))
+	ask := func(n int) {
+		for range n {
+			u.appendTo(nil)
+		}
+	}
+	for items, again := range map[int64]int{0: usesOften, -5: usesOften, 100 * usesAgain: 100, 1 << 40: usesSeldom} {
+		u.turns(items)
+		age := u.now() // the server has seen the get that the link is of
+		ask(again - 1)
+		if u.used(5, &age); u.pending != 0 {
+			t.Errorf("%d items: noted after fewer than %d requests", items, again)
+		}
+		ask(1)
+		if u.used(5, &age); u.pending != 1 {
+			t.Errorf("%d items: not noted after %d requests", items, again)
+		}
+		ask(1)
+		if u.used(5, &age); u.pending != 0 {
+			t.Errorf("%d items: noted again at once", items)
+		}
+	}
+}
+
 // It is time to tell when something was used, and it was long ago that the server was
 // told.
 func TestUsesDue(t *testing.T) {
 	clock := new(handClock)
 	u := newUses(clock)
+	var age uint16
 	due := func() bool {
-		for range usesLook {
-			u.note(77)
+		for range 2 * usesLook {
+			u.used(77, &age)
 			if u.due() {
 				return true
 			}
@@ -72,8 +100,9 @@ func TestUsesDue(t *testing.T) {
 		t.Error("due again")
 	}
 	var nobody *uses
-	nobody.note(1)
-	if nobody.due() || len(nobody.appendTo(nil)) != nobody.size() {
+	nobody.used(1, &age)
+	nobody.turns(1)
+	if nobody.now() != 0 || nobody.due() || len(nobody.appendTo(nil)) != nobody.size() {
 		t.Error("what is not there has something to tell")
 	}
 }

@@ -220,6 +220,57 @@ func TestLinksOfEvicted(t *testing.T) {
 	})
 }
 
+// What is read by links, a few times in each turn of the log, is kept while others come
+// and go: also where all items are of one size, so that those that are spared stay where
+// they are and their links stay good.
+func TestLinksKeepWhatIsRead(t *testing.T) {
+	for _, policy := range []remora.Recency{remora.RecencyBatched, remora.RecencyAtomic, remora.RecencyNone} {
+		t.Run(string(policy), func(t *testing.T) {
+			r := newRig(t, provider.Shm)
+			cfg := r.linked()
+			cfg.Cores, cfg.Memory = 1, 1<<17
+			r.start(cfg)
+			ctx := testContext(t)
+			c := session(t, r.dial(remora.WithLinks(10_000), remora.WithRecency(policy)))
+			value := make([]byte, 100)
+			set := func(key string) {
+				if _, err := c.Set(ctx, key, value, 0); err != nil {
+					t.Fatal(err)
+				}
+			}
+			has := func(key string) bool {
+				_, err := c.Get(ctx, key)
+				if err != nil && !errors.Is(err, remora.ErrNotFound) {
+					t.Fatal(err)
+				}
+				return err == nil
+			}
+			const hot, turns, items = 20, 6, 900 // as many as fit, about
+			for i := range hot {
+				set(fmt.Sprintf("hot %4d", i))
+			}
+			lost := 0
+			for i := range turns * items {
+				if fresh := fmt.Sprintf("new %4d", i); !has(fresh) {
+					set(fresh)
+				}
+				if key := fmt.Sprintf("hot %4d", i/4%hot); i%4 == 0 && !has(key) {
+					lost++
+					set(key)
+				}
+			}
+			switch n := c.Counters(); {
+			case policy != remora.RecencyNone && lost > 2:
+				t.Errorf("items that were read were lost %d times", lost)
+			case policy == remora.RecencyNone && lost <= hot:
+				t.Errorf("nobody has told, and only %d were lost: this proves nothing of the others", lost)
+			case n.Seen < turns*items/8:
+				t.Errorf("only %d were read by links", n.Seen)
+			}
+		})
+	}
+}
+
 // Those who follow links see one order with all others.
 func TestHistoryOfLinks(t *testing.T) {
 	eachSeen(t, func(t *testing.T, r *rig) {

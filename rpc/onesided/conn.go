@@ -152,6 +152,14 @@ func (c *Conn) Instance() uint64 { return c.dir.instance }
 // Tables returns how many partitions the server exports.
 func (c *Conn) Tables() int { return len(c.dir.tables) }
 
+// Exported returns how many bytes the partition exports, by the word of the server.
+func (c *Conn) Exported() (bytes int64) {
+	for i := range c.table.areas {
+		bytes += c.table.areas[i].size
+	}
+	return bytes
+}
+
 // Window returns how many searches can be on their way.
 func (c *Conn) Window() int { return len(c.searches) }
 

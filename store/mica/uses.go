@@ -34,9 +34,11 @@ func (t *Table) forgetUses(at int) {
 
 // Used counts items as used, by the hashes of their keys: the first of a bucket that has
 // the tag, which is another one in one case of a hundred. What is touched is loaded
-// ahead, for all of them at once.
+// ahead, for all of them at once. As long as no item was spared none has lost its mark, and
+// whoever can read one has got or put it before: there is nothing to do, and nothing is
+// touched.
 func (t *Table) Used(hashes []uint64) {
-	for t.spares && len(hashes) > 0 {
+	for t.spares && t.stats.Rescued != 0 && len(hashes) > 0 {
 		n := min(len(hashes), hintMost)
 		t.used(hashes[:n])
 		hashes = hashes[n:]
