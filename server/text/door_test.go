@@ -237,6 +237,26 @@ func TestHalfClosed(t *testing.T) {
 	c.end()
 }
 
+// A client that ends within a value which is too long is not waited for.
+func TestHalfClosedInATooLongValue(t *testing.T) {
+	r := open(t, 1, func(cfg *Config) { cfg.MaxValue = 100 })
+	for _, rest := range []string{"", strings.Repeat("x", 50), strings.Repeat("x", 101), strings.Repeat("x", 101) + "\r"} {
+		c := r.dial()
+		c.send("SET k {101}\r\n" + rest)
+		tcp, ok := c.Conn.(*net.TCPConn)
+		if !ok {
+			t.Fatal("not TCP")
+		}
+		if err := tcp.CloseWrite(); err != nil {
+			t.Fatal(err)
+		}
+		if got := c.line(); !strings.HasPrefix(got, "ERROR a value of 101 bytes") {
+			t.Errorf("%q", got)
+		}
+		c.end()
+	}
+}
+
 // Nor does the end go unseen that came with the last bytes.
 func TestHalfClosedAtOnce(t *testing.T) {
 	r := open(t, 2, nil)

@@ -140,7 +140,7 @@ func (l *loop) serve(c *conn) {
 }
 
 // whole reports whether all commands that came were taken; what is left is a part of one.
-func (c *conn) whole() bool { return c.end-c.at < max(c.want, 1) || c.skip != 0 }
+func (c *conn) whole() bool { return c.end-c.at < max(c.want, 1) || c.skip != 0 || c.skipEnd }
 
 // read reads once, and reports whether the connection is still there.
 func (l *loop) read(c *conn) bool {
