@@ -16,7 +16,7 @@ import (
 // The test binary is also the server processes that bench and bench rpc start,
 // which are os.Executable with two arguments. TestMain knows that of perf.
 func init() {
-	if len(os.Args) > 2 && os.Args[1] == "bench" && (os.Args[2] == benchServer || os.Args[2] == cacheServer) {
+	if len(os.Args) > 2 && os.Args[1] == "bench" && (os.Args[2] == benchServer || os.Args[2] == cacheServer || os.Args[2] == kvlServer) {
 		os.Exit(start())
 	}
 }
