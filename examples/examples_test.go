@@ -29,6 +29,9 @@ func TestExamples(t *testing.T) {
 		{"echo", nil, [][]string{{"hello"}, {"again"}}, []string{"hello", "again"}},
 		{"counter", nil, [][]string{{"hits", "5"}, {"hits", "-2"}, {"other", "1"}}, []string{"5", "3", "1"}},
 		{"filestat", []string{"-serve", "."}, [][]string{{"examples_test.go"}, {"nothing"}}, []string{"examples_test.go: ", "there is no such file"}},
+		{"followers", nil, [][]string{{"7"}, {"x"}}, []string{" users, ", "invalid syntax"}},
+		{"productpage", nil, [][]string{{"7"}, {"99999"}}, []string{" of 5, by user number ", "no such item"}},
+		{"mapmatch", nil, [][]string{{"7"}, {"8"}}, []string{" is on street number ", " micro-degrees off"}},
 	} {
 		t.Run(e.name, func(t *testing.T) {
 			source, err := os.ReadFile(filepath.Join(e.name, "main.go"))

@@ -7,7 +7,6 @@ import (
 
 	"github.com/remora-kv/remora/fabric"
 	"github.com/remora-kv/remora/fabric/provider"
-	"github.com/remora-kv/remora/internal/arena"
 	"github.com/remora-kv/remora/kvl"
 	"github.com/remora-kv/remora/kvl/keli"
 )
@@ -24,29 +23,11 @@ func served(t *testing.T, links func(*kvl.Builder) error) *keli.Session {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := keli.NewServer(keli.Config{Device: far})
+	addr, err := fabric.ParseAddr("loop:app")
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = s.Publish(func(generation uint64, a *arena.Arena) (*kvl.Image, error) {
-		b, err := kvl.NewBuilder(kvl.Config{Generation: generation, Arena: a, Inline: Inline})
-		if err != nil {
-			return nil, err
-		}
-		defer b.Close()
-		if err := links(b); err != nil {
-			return nil, err
-		}
-		return b.Seal(context.Background())
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	at, err := fabric.ParseAddr("loop:app")
-	if err != nil {
-		t.Fatal(err)
-	}
-	addr, err := s.Listen(at, fabric.ListenConfig{})
+	s, err := Serve(context.Background(), far, addr, links)
 	if err != nil {
 		t.Fatal(err)
 	}
