@@ -254,8 +254,8 @@ func (c *Client) Walk(ctx context.Context, cfg WalkConfig, visit Visit) (Walked,
 	return s.Walk(ctx, cfg, visit)
 }
 
-// SchemaOf returns the names of an item's generation, nil if that was over a while ago. Names
-// have other numbers in each.
+// SchemaOf returns the names of an item's generation, nil if that was over a while ago: names
+// may have other numbers in each. Walks tell the names themselves (WalkConfig.Schema).
 func (c *Client) SchemaOf(item kvl.Item) *kvl.Schema {
 	generation := item.Generation()
 	if v := c.views.find(func(v *view) bool { return v.generation == generation }); v != nil {

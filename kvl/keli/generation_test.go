@@ -52,12 +52,12 @@ func TestEveryWalkIsInOneGeneration(t *testing.T) {
 			s := r.session(keli.WithWindow(4))
 			wg.Go(func() {
 				for i := n; !stop.Load(); i++ {
-					check(walkOnce(t, r, func(kvl.Item) *kvl.Schema { return s.Schema() }, s.Walk, i%g.items))
+					check(walkOnce(t, r, s.Walk, i%g.items))
 				}
 			})
 			wg.Go(func() {
 				for i := n; !stop.Load(); i++ {
-					check(walkOnce(t, r, c.SchemaOf, c.Walk, i%g.items))
+					check(walkOnce(t, r, c.Walk, i%g.items))
 				}
 			})
 		}
@@ -83,12 +83,14 @@ func TestEveryWalkIsInOneGeneration(t *testing.T) {
 
 // walkOnce walks and compares the stamps of all items.
 func walkOnce(
-	t *testing.T, r *rig, schema func(kvl.Item) *kvl.Schema,
+	t *testing.T, r *rig,
 	walk func(ctx context.Context, cfg keli.WalkConfig, visit keli.Visit) (keli.Walked, error), root int,
 ) error {
 	generation := uint64(0)
-	did, err := walk(r.ctx(), keli.WalkConfig{Keys: [][]byte{key(root)}}, func(it kvl.Item, _ int) (bool, error) {
-		stamp := stampOf(t, schema(it), it)
+	var schema *kvl.Schema
+	cfg := keli.WalkConfig{Keys: [][]byte{key(root)}, Schema: func(s *kvl.Schema) { schema = s }}
+	did, err := walk(r.ctx(), cfg, func(it kvl.Item, _ int) (bool, error) {
+		stamp := stampOf(t, schema, it)
 		if generation == 0 {
 			generation = stamp
 		}
@@ -144,6 +146,13 @@ func TestClientKnowsGenerations(t *testing.T) {
 				t.Fatalf("a link of generation %d: %v", i+1, err)
 			}
 		}
+	}
+	item, err := c.Lookup(ctx, key(4))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := stampOf(t, c.SchemaOf(item), item); got != 4 {
+		t.Errorf("an item of generation %d", got)
 	}
 	r.clock.advance(lease)
 	if _, err := c.Chase(ctx, links[0]); !errors.Is(err, keli.ErrGenerationOver) {

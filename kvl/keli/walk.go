@@ -24,6 +24,9 @@ type WalkConfig struct {
 	// looked for again in the new one, by the keys of the items that have them. Items
 	// are then told apart by their keys, which it remembers.
 	Mixed bool
+	// Schema, when not nil, is told the names of the walk's generation before its first item
+	// is visited, and those of another one when a mixed walk moves on.
+	Schema func(*kvl.Schema)
 }
 
 // Visit is shown an item and how many links it is away from a root. It says whether the
@@ -113,7 +116,7 @@ func (w *walk) begin(ctx context.Context) error {
 	} else if err := w.s.ready(ctx); err != nil {
 		return err
 	}
-	w.setAttrs()
+	w.learnNames()
 	w.places.reset(w.s.view.areas)
 	for _, l := range w.cfg.Links {
 		w.push(&w.now, l)
@@ -148,8 +151,12 @@ func (w *walk) find(ctx context.Context, key []byte) (kvl.Link, error) {
 	return a.link, nil
 }
 
-// setAttrs looks for the numbers of the attributes to follow.
-func (w *walk) setAttrs() {
+// learnNames tells the names of the generation, and looks for the numbers of the attributes
+// to follow.
+func (w *walk) learnNames() {
+	if w.cfg.Schema != nil {
+		w.cfg.Schema(w.s.view.schema)
+	}
 	if w.cfg.Attrs == nil {
 		return
 	}

@@ -43,7 +43,7 @@ func (w *walk) moveOn(ctx context.Context) error {
 	if err := w.s.refresh(ctx); err != nil {
 		return err
 	}
-	w.setAttrs()
+	w.learnNames()
 	w.places.reset(w.s.view.areas)
 	w.now, w.later, w.at = nil, nil, 0
 	if w.level == 0 {
