@@ -32,7 +32,11 @@ func TestEveryWalkIsInOneGeneration(t *testing.T) {
 			return all
 		}
 		g.single = nil
-		r.serve(keli.Config{Cores: 2, Lease: 40 * time.Millisecond, Generations: 1 << 10}, g.build)
+		short, publishes := 40*time.Millisecond, 300
+		if raceEnabled { // everything is slow, and a walk should have a chance to end in its lease
+			short, publishes = time.Second, 60
+		}
+		r.serve(keli.Config{Cores: 2, Lease: short, Generations: 1 << 10}, g.build)
 		var stop atomic.Bool
 		var good, over atomic.Uint64
 		var wg sync.WaitGroup
@@ -67,7 +71,9 @@ func TestEveryWalkIsInOneGeneration(t *testing.T) {
 				check(chaseOnce(t, r, s, i%g.items))
 			}
 		})
-		for range 300 {
+		defer wg.Wait()
+		defer stop.Store(true)
+		for range publishes {
 			if err := r.server.Publish(g.build); err != nil {
 				t.Error(err)
 				break
