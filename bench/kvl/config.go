@@ -135,9 +135,9 @@ func (c *Config) plan(name string) (cases []Case) {
 }
 
 // resize makes data smaller or larger.
-func (k *Case) resize(scale float64) {
+func (c *Case) resize(scale float64) {
 	of := func(n int) int { return max(int(float64(n)*scale), 32) }
-	k.Graph.Nodes, k.Graph.Edges = of(k.Graph.Nodes), of(k.Graph.Edges)
-	k.Shop.Products, k.Shop.Reviews, k.Shop.Users = of(k.Shop.Products), of(k.Shop.Reviews), of(k.Shop.Users)
-	k.City.Side = max(int(float64(k.City.Side)*math.Sqrt(scale)), 8)
+	c.Graph.Nodes, c.Graph.Edges = of(c.Graph.Nodes), of(c.Graph.Edges)
+	c.Shop.Products, c.Shop.Reviews, c.Shop.Users = of(c.Shop.Products), of(c.Shop.Reviews), of(c.Shop.Users)
+	c.City.Side = max(int(float64(c.City.Side)*math.Sqrt(scale)), 8)
 }

@@ -73,7 +73,7 @@ type runner struct {
 func (r *runner) measure(ctx context.Context, g *group) (err error) {
 	r.Tell(0)
 	var runs []*run
-	defer func() {
+	defer func() { //nolint:contextcheck // ending is not cancelled
 		for _, u := range runs {
 			err = errors.Join(err, u.close())
 		}

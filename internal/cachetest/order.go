@@ -34,7 +34,7 @@ func changes(o *Operation) bool {
 	switch o.Call.Kind {
 	case Set, Add, Replace, CAS, Incr:
 		return o.Outcome.Status == OK && !o.Outcome.Untold && o.Outcome.Version != 0
-	case Get, Touch, Delete, DeleteVersion:
+	default: // others change nothing, or are told nothing
 	}
 	return false
 }

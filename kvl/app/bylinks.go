@@ -11,13 +11,11 @@ import (
 
 // SearchByLinks is SearchByKeys with links.
 func (g *Graph) SearchByLinks(ctx context.Context, s *keli.Session, root, most int) (r Reach, err error) {
-	followers := uint16(0)
+	var followers uint16
 	w, err := s.Walk(ctx, keli.WalkConfig{
 		Keys: [][]byte{UserKey(nil, root)}, Attrs: []string{attrNames[followersAttr]}, MaxItems: most,
-	}, func(item kvl.Item, depth int) (bool, error) {
-		if depth == 0 {
-			followers = namesOf(s.Schema())[followersAttr]
-		}
+		Schema: func(names *kvl.Schema) { followers = namesOf(names)[followersAttr] },
+	}, func(item kvl.Item, _ int) (bool, error) {
 		list, _ := item.List(followers)
 		r.Edges += list.Len()
 		return true, nil

@@ -17,9 +17,10 @@ type City struct {
 func PaperCity() City { return City{Side: 1377, Seed: 1} }
 
 const (
-	// StreetLen is how many segments a street has, CellSide how wide a cell is.
+	// StreetLen is how many segments a street has.
 	StreetLen = 20
-	CellSide  = 4
+	// CellSide is how many crossings wide a cell is.
+	CellSide = 4
 	// grid is the distance of crossings in micro-degrees, and bend by how much one may be
 	// elsewhere.
 	grid = 1000

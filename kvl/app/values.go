@@ -7,9 +7,9 @@ import (
 )
 
 const (
-	// Inline is how many links or keys of a list are in the item itself, ChunkKeys how many
-	// are in each of the values that have the others.
-	Inline    = 16
+	// Inline is how many links or keys of a list are in the item itself.
+	Inline = 16
+	// ChunkKeys is how many are in each of the values that have the others.
 	ChunkKeys = 100
 )
 
