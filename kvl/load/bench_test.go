@@ -110,22 +110,27 @@ func scanOnce(b *testing.B, path string) (rows int) {
 		"SELECT id, lat, lon, name FROM node":          {&id, &x, &y, &text},
 		"SELECT id, a, b, length, street FROM segment": {&id, &from, &to, &x, &text},
 	} {
-		all, err := db.QueryContext(b.Context(), query)
-		if err != nil {
+		rows += scanRows(b, db, query, into)
+	}
+	return rows
+}
+
+// scanRows reads the rows of a query.
+func scanRows(b *testing.B, db *sql.DB, query string, into []any) (rows int) {
+	b.Helper()
+	all, err := db.QueryContext(b.Context(), query)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer all.Close()
+	for all.Next() {
+		if err := all.Scan(into...); err != nil {
 			b.Fatal(err)
 		}
-		for all.Next() {
-			if err := all.Scan(into...); err != nil {
-				b.Fatal(err)
-			}
-			rows++
-		}
-		if err := all.Err(); err != nil {
-			b.Fatal(err)
-		}
-		if err := all.Close(); err != nil {
-			b.Fatal(err)
-		}
+		rows++
+	}
+	if err := all.Err(); err != nil {
+		b.Fatal(err)
 	}
 	return rows
 }
