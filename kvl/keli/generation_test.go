@@ -14,8 +14,11 @@ import (
 )
 
 // expected reports whether a reader may get an error while generations come and go.
+//
+// A machine that stops for longer than a lease, again and again, makes connections break:
+// memory was given back that READs on their way are for.
 func expected(err error) bool {
-	return errors.Is(err, keli.ErrGenerationOver) || errors.Is(err, keli.ErrGeneration)
+	return errors.Is(err, keli.ErrGenerationOver) || errors.Is(err, keli.ErrGeneration) || errors.Is(err, keli.ErrUnavailable)
 }
 
 // While hundreds of generations are published, every walk, list and chase is in one of them,
@@ -32,7 +35,7 @@ func TestEveryWalkIsInOneGeneration(t *testing.T) {
 			return all
 		}
 		g.single = nil
-		short, publishes := 40*time.Millisecond, 300
+		short, publishes := 150*time.Millisecond, 300
 		if raceEnabled { // everything is slow, and a walk should have a chance to end in its lease
 			short, publishes = time.Second, 60
 		}

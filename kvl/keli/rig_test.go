@@ -20,7 +20,7 @@ import (
 var fabrics = []string{provider.Loop, provider.Shm, provider.TCP}
 
 // patience is how long tests wait for what must come.
-const patience = 90 * time.Second
+const patience = 5 * time.Minute
 
 // eachFabric runs f on every fabric.
 func eachFabric(t *testing.T, f func(t *testing.T, r *rig)) {
