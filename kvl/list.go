@@ -42,6 +42,14 @@ func (l List) At(i int) Link {
 	return ParseLink(l.b[listHead+i*LinkSize:])
 }
 
+// Append appends the links in the item itself to links, and returns them.
+func (l List) Append(links []Link) []Link {
+	if l.b == nil {
+		return links
+	}
+	return appendLinks(links, l.b[listHead:])
+}
+
 // Next returns the link to the first chunk. It leads nowhere exactly if N is Len.
 func (l List) Next() Link {
 	if l.b == nil {
@@ -83,6 +91,22 @@ func (c Chunk) N() int {
 func (c Chunk) At(i int) Link {
 	mustBeIn("chunk", i, c.N())
 	return ParseLink(c.b[chunkHead+i*LinkSize:])
+}
+
+// Append appends the links of the chunk to links, and returns them.
+func (c Chunk) Append(links []Link) []Link {
+	if c.b == nil {
+		return links
+	}
+	return appendLinks(links, c.b[chunkHead:])
+}
+
+// appendLinks appends all links of which b consists.
+func appendLinks(links []Link, b []byte) []Link {
+	for ; len(b) >= LinkSize; b = b[LinkSize:] {
+		links = append(links, ParseLink(b))
+	}
+	return links
 }
 
 // Next returns the link to the next chunk, which leads nowhere in the last one.

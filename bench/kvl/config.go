@@ -20,6 +20,7 @@ const (
 	PathLinks     = "links"
 	PathLookup    = "lookup"
 	PathRFP       = "rfp"
+	PathBatch     = "batch"
 	PathMemcached = "memcached"
 )
 
@@ -27,7 +28,7 @@ const (
 func Apps() []string { return []string{AppItem, AppMatch, AppPage, AppSearch} }
 
 // Paths returns all paths.
-func Paths() []string { return []string{PathLinks, PathLookup, PathRFP, PathMemcached} }
+func Paths() []string { return []string{PathLinks, PathLookup, PathRFP, PathBatch, PathMemcached} }
 
 // Config says what to measure. Zero values mean the defaults.
 type Config struct {
@@ -115,7 +116,7 @@ func (c *Case) Title() string { return fmt.Sprintf("%s by %s on %s", c.App, c.Pa
 // plan returns the cases of an application.
 func (c *Config) plan(name string) (cases []Case) {
 	for _, path := range c.Paths {
-		if path == PathLookup && name != AppItem {
+		if path == PathLookup && name != AppItem || path == PathBatch && name == AppItem {
 			continue
 		}
 		k := Case{App: name, Path: path, Fabric: c.Fabric, Window: c.Window, Ops: c.Ops, Users: c.Users}

@@ -6,8 +6,8 @@
 //   - An application is what is measured: item (one read), match (a position to a street),
 //     page (a product with its reviews), search (breadth first, over followers).
 //   - A path is how it reads: links (keli: a lookup, then READs), lookup (keli, by keys
-//     alone; of application item), rfp (keys, through the cache), memcached (keys, over a
-//     socket).
+//     alone; of application item), rfp (keys, through the cache), batch (the same, with half a
+//     window in each frame; not of item), memcached (keys, over a socket).
 //   - An operation is one item, one position, one page, or one search; of a search, the
 //     latency is that of one user, the time of it all divided by how many were visited.
 //

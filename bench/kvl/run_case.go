@@ -70,7 +70,7 @@ func (u *run) open(ctx context.Context) error {
 	if u.dev, err = u.env.Providers.Open(u.c.Fabric); err != nil {
 		return err
 	}
-	if u.c.Path == PathRFP {
+	if u.c.cached() {
 		err = u.dialCache(ctx, a.Address)
 	} else {
 		u.items = a.Items
@@ -110,13 +110,13 @@ func (u *run) dialCache(ctx context.Context, url string) (err error) {
 	return nil
 }
 
-// frames divides a window of reads into frames: the reads of half a window are one, so
-// that one is served while the other is filled.
+// frames divides a window of reads into frames: one of them in each, or those of half a
+// window, so that one is served while the other is filled.
 func (c *Case) frames() (window, batch int) {
-	if c.Window < 4 {
-		return c.Window, 1
+	if c.Path == PathBatch && c.Window > 1 {
+		return 2, c.Window / 2
 	}
-	return 2, c.Window / 2
+	return c.Window, 1
 }
 
 func (u *run) openMemcached(ctx context.Context) (err error) {

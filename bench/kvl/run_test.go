@@ -33,7 +33,7 @@ func TestRun(t *testing.T) {
 		t.Run(fabric, func(t *testing.T) {
 			cfg := Config{Fabric: fabric, Scale: 0.001, Ops: 30, Trials: 2, MemcachedUsers: 100, Window: 5}
 			if fabric != provider.Shm {
-				cfg.Paths = []string{PathLinks, PathLookup, PathRFP}
+				cfg.Paths = []string{PathLinks, PathLookup, PathRFP, PathBatch}
 			}
 			env := envOf()
 			var lines bytes.Buffer
@@ -42,11 +42,11 @@ func TestRun(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			paths := 4
+			paths := 5
 			if cfg.Paths != nil {
-				paths = 3
+				paths = 4
 			}
-			if want := 2 * (paths + 3*(paths-1)); len(r.Rows) != want {
+			if want := 2 * 4 * (paths - 1); len(r.Rows) != want {
 				t.Errorf("%d rows, want %d", len(r.Rows), want)
 			}
 			for i := range r.Rows {

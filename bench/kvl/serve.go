@@ -67,11 +67,14 @@ func (h *host) setup(ctx context.Context, cmd *command) (a answer, err error) {
 	if h.door, err = child.ChooseDoor(c.Fabric, "", "bench-"+c.Path); err != nil {
 		return a, err
 	}
-	if c.Path == PathRFP {
+	if c.cached() {
 		return h.startCache(cmd)
 	}
 	return h.startKeli(ctx, cmd)
 }
+
+// cached reports whether the path is one of the cache.
+func (c *Case) cached() bool { return c.Path == PathRFP || c.Path == PathBatch }
 
 // startCache starts an empty cache, which refuses what it has no room for: what is missing
 // would be fast.

@@ -49,7 +49,8 @@ behind its links, without the server) and with keys in their place. Applications
   search   breadth first over the followers of a user (Figure 11)
 
 Paths: links; lookup (the same server, by key); rfp (keys, through the cache);
-memcached (keys, over a socket; Debian's package). Each has a server process of its
+batch (the same, with half a window in each frame); memcached (keys, over a socket;
+Debian's package). Each has a server process of its
 own, and all are measured in turn. Their results are compared.`,
 		Example: `  remora bench kvl                                     all, as large as in the paper
   remora bench kvl --scale 0.02                        a first look

@@ -15,6 +15,7 @@ type flight struct {
 	first int
 	count int
 	tries tries
+	rec   record // taken last
 }
 
 // wanted is a record on its way.
@@ -26,7 +27,7 @@ type wanted struct {
 // record is what has arrived: an item or a chunk. It is valid until the next call of a
 // method of the flight.
 type record struct {
-	wanted
+	chunk bool
 	item  kvl.Item
 	links kvl.Chunk
 }
@@ -68,49 +69,48 @@ func (f *flight) start(i int) {
 }
 
 // next waits for the oldest record and takes it.
-func (f *flight) next(ctx context.Context) (rec record, err error) {
+func (f *flight) next(ctx context.Context) (*record, error) {
 	for {
-		rec, err = f.oldest(ctx)
+		err := f.oldest(ctx)
 		if err == nil {
 			if f.first++; f.first == len(f.ring) {
 				f.first = 0
 			}
 			f.count--
 			f.tries = tries{}
-			return rec, nil
+			return &f.rec, nil
 		}
 		if err = f.s.retry(ctx, &f.tries, err); err != nil {
-			return rec, err
+			return nil, err
 		}
 		if err = f.again(ctx); err != nil {
-			return rec, err
+			return nil, err
 		}
 	}
 }
 
-// oldest waits for the oldest record.
-func (f *flight) oldest(ctx context.Context) (rec record, err error) {
+// oldest waits for the oldest record, and has it in f.rec.
+func (f *flight) oldest(ctx context.Context) (err error) {
 	s, w := f.s, &f.ring[f.first]
 	v, r := s.view, s.reader
 	if err := f.errs[f.first]; err != nil {
-		return rec, err
+		return err
 	}
 	slot := &r.slots[f.first]
 	if err := r.await(ctx, slot); err != nil {
-		return rec, err
+		return err
 	}
 	now := r.landing
 	if !v.lasts(now) {
-		return rec, errLate
+		return errLate
 	}
 	s.renew(now)
-	rec.wanted = *w
-	if w.chunk {
-		rec.links, err = kvl.ParseChunk(r.bytes(slot), w.link, v.generation)
+	if f.rec.chunk = w.chunk; w.chunk {
+		f.rec.links, err = kvl.ParseChunk(r.bytes(slot), w.link, v.generation)
 	} else {
-		rec.item, err = kvl.ParseItem(r.bytes(slot), w.link, v.generation)
+		f.rec.item, err = kvl.ParseItem(r.bytes(slot), w.link, v.generation)
 	}
-	return rec, err
+	return err
 }
 
 // again READs everything again that was not taken.

@@ -15,10 +15,7 @@ func (s *Session) ChaseList(ctx context.Context, list kvl.List, visit func(kvl.I
 		return err
 	}
 	l := lister{s: s, total: list.Len(), next: list.Next()}
-	s.links = s.links[:0]
-	for i := range list.N() { // the item is in memory that is read into next
-		s.links = append(s.links, list.At(i))
-	}
+	s.links = list.Append(s.links[:0]) // the item is in memory that is read into next
 	if l.total == 0 {
 		return nil
 	}
@@ -56,7 +53,7 @@ func (l *lister) run(ctx context.Context, visit func(kvl.Item) error) error {
 			return err
 		}
 		if rec.chunk {
-			err = l.learn(&rec)
+			err = l.learn(rec)
 		} else {
 			l.taken++
 			err = l.s.show(rec.item, visit)
@@ -97,9 +94,7 @@ func (l *lister) learn(rec *record) error {
 	rest := copy(l.s.links, l.s.links[l.asked:])
 	l.known += l.asked
 	l.s.links, l.asked = l.s.links[:rest], 0
-	for i := range rec.links.N() {
-		l.s.links = append(l.s.links, rec.links.At(i))
-	}
+	l.s.links = rec.links.Append(l.s.links)
 	if n := l.known + len(l.s.links); n > l.total {
 		return fmt.Errorf("keli: a list of %d links goes on after %d: %w", l.total, n, kvl.ErrCorrupt)
 	}

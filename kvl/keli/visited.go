@@ -7,7 +7,7 @@ import "github.com/remora-kv/remora/kvl"
 // are as long as it likes.
 type visited struct {
 	areas [][]*visitedPage
-	sink  uint64 // so that expect is not left out
+	sink  uint64 // so that the loads of find are not left out
 }
 
 // visitedPage is the bits of 2 MiB.
@@ -65,14 +65,27 @@ func (v *visited) makePage(l kvl.Link) *visitedPage {
 	return v.areas[a][n]
 }
 
-// expect loads what add of links will need, all of it at once: whether a place is new is hard
-// to predict, and until that is known nothing behind it is loaded.
-func (v *visited) expect(links []kvl.Link) {
+// spot is the bit of a place.
+type spot struct {
+	word *uint64 // nil: there is no page, or no place
+	bit  uint64
+}
+
+// find appends the bits of places to spots, and loads all of them: whether a place is new is
+// hard to predict, and until that is known nothing behind it would be loaded.
+func (v *visited) find(links []kvl.Link, spots []spot) []spot {
 	sum := v.sink
 	for _, l := range links {
-		if p := v.page(l); p != nil {
-			sum += p[uint64(l.Offset())>>9%uint64(len(p))]
+		p := v.page(l)
+		if p == nil || l.IsZero() {
+			spots = append(spots, spot{})
+			continue
 		}
+		word := uint64(l.Offset()) / 8
+		at := &p[word>>6%uint64(len(p))]
+		sum += *at
+		spots = append(spots, spot{at, 1 << (word % 64)})
 	}
 	v.sink = sum
+	return spots
 }

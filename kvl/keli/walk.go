@@ -74,6 +74,7 @@ type walk struct {
 	attrs  []uint16 // to follow, by rising number; nil all
 	places visited
 	batch  []kvl.Link // that come together
+	spots  []spot     // where their bits are
 	queued int        // items that were noted in places
 
 	level  int
@@ -186,9 +187,21 @@ func (w *walk) push(queue *[]wanted, l kvl.Link) {
 
 // pushBatch queues the items of w.batch.
 func (w *walk) pushBatch(queue *[]wanted) {
-	w.places.expect(w.batch)
-	for _, l := range w.batch {
-		w.push(queue, l)
+	w.spots = w.places.find(w.batch, w.spots[:0])
+	if w.memory != nil || w.cfg.MaxItems != 0 {
+		for _, l := range w.batch {
+			w.push(queue, l)
+		}
+		return
+	}
+	for i := range w.spots {
+		if at := &w.spots[i]; at.word == nil {
+			w.push(queue, w.batch[i]) // a new page, or nowhere
+		} else if *at.word&at.bit == 0 {
+			*at.word |= at.bit
+			w.queued++
+			*queue = append(*queue, wanted{link: w.batch[i]})
+		}
 	}
 }
 
@@ -223,7 +236,7 @@ func (w *walk) runLevel(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if err := w.arrived(&rec); err != nil {
+		if err := w.arrived(rec); err != nil {
 			return err
 		}
 	}
@@ -232,10 +245,7 @@ func (w *walk) runLevel(ctx context.Context) error {
 // arrived deals with a record.
 func (w *walk) arrived(rec *record) error {
 	if rec.chunk {
-		w.batch = w.batch[:0]
-		for i := range rec.links.N() {
-			w.batch = append(w.batch, rec.links.At(i))
-		}
+		w.batch = rec.links.Append(w.batch[:0])
 		w.pushBatch(&w.later)
 		return w.chunk(rec.links.Next())
 	}
@@ -285,10 +295,7 @@ func (w *walk) expand(item kvl.Item, queue *[]wanted) error {
 			w.push(queue, a.Link())
 		case kvl.KindList:
 			list := a.List()
-			w.batch = w.batch[:0]
-			for i := range list.N() {
-				w.batch = append(w.batch, list.At(i))
-			}
+			w.batch = list.Append(w.batch[:0])
 			w.pushBatch(queue)
 			if err := w.chunk(list.Next()); err != nil {
 				return err
