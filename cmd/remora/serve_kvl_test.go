@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/remora-kv/remora/internal/cachetest"
+	"github.com/remora-kv/remora/internal/pgtest"
 )
 
 // decode reads a line of JSON.
@@ -115,4 +116,33 @@ func TestServeKVLMistakes(t *testing.T) {
 	}
 	r := command(t, nil, nil, "item", "k", "--server", shmURL(t), "--timeout", "200ms")
 	r.check(t, exitUnavailable, "remora serve --kvl", nil)
+}
+
+// PostgreSQL says when there is something new.
+func TestServeKVLOnNotification(t *testing.T) {
+	bare(t)
+	var pg pgtest.Server
+	t.Cleanup(func() {
+		if err := pg.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	url := pg.Database(t)
+	change := func(statements string) {
+		t.Helper()
+		if err := pgtest.Exec(t.Context(), url, statements); err != nil {
+			t.Fatal(err)
+		}
+	}
+	change(tutorial(t, "<<'END'\n", "END\n"))
+	s := serve(t, 1, nil, "--kvl", url, "--listen", shmURL(t), "--kvl-notify", "changed")
+	if out := s.ok("item", "student/stu001"); !strings.Contains(out, "supervisor -> professor/prof001") {
+		t.Errorf("%s", out)
+	}
+	change(`UPDATE professor SET name = 'NEW' WHERE id = 'prof001'`)
+	cachetest.Await(t, "the new name", func() bool {
+		change(`NOTIFY changed`) // who listens a moment later is told the next time
+		return strings.Contains(s.ok("item", "professor/prof001"), "name: NEW")
+	})
+	s.end()
 }
