@@ -78,48 +78,54 @@ func (u *run) search(ctx context.Context, row *Row) (took []time.Duration, err e
 	return []time.Duration{time.Since(began)}, err
 }
 
-// readItems reads crossings of the map by chance, one at a time.
-func (u *run) readItems(ctx context.Context) ([]time.Duration, error) {
+// prepare chooses the crossings that readItems reads, by chance, and looks for the links to
+// them: what the server does for that is not of the trial.
+func (u *run) prepare(ctx context.Context) error {
+	if u.c.App != AppItem || u.keys != nil {
+		return nil
+	}
 	n := u.c.City.Side * u.c.City.Side
 	rng := rand.New(rand.NewPCG(u.cfg.Seed, 0))
-	keys := make([][]byte, u.c.Ops)
-	for i := range keys {
-		keys[i] = app.NodeKey(nil, rng.IntN(n))
+	for range u.c.Ops {
+		u.keys = append(u.keys, app.NodeKey(nil, rng.IntN(n)))
 	}
+	if u.c.Path != PathLinks {
+		return nil
+	}
+	for _, key := range u.keys {
+		_, l, err := u.session.Find(ctx, key)
+		if err != nil {
+			return err
+		}
+		u.links = append(u.links, l)
+	}
+	return nil
+}
+
+// readItems reads crossings of the map, one at a time.
+func (u *run) readItems(ctx context.Context) ([]time.Duration, error) {
 	switch u.c.Path {
 	case PathLinks:
-		return u.chase(ctx, keys)
+		return u.each(ctx, func(ctx context.Context, i int) error {
+			item, err := u.session.Chase(ctx, u.links[i])
+			return u.addPlace(item, err)
+		})
 	case PathLookup:
 		return u.each(ctx, func(ctx context.Context, i int) error {
-			item, err := u.session.Lookup(ctx, keys[i])
+			item, err := u.session.Lookup(ctx, u.keys[i])
 			return u.addPlace(item, err)
 		})
 	default:
 		var one app.Keys
 		return u.each(ctx, func(ctx context.Context, i int) error {
 			one.Reset()
-			one.Add(keys[i])
+			one.Add(u.keys[i])
 			return u.store.Get(ctx, &one, func(_ int, value []byte) error {
 				u.add(app.PlaceOf(value))
 				return nil
 			})
 		})
 	}
-}
-
-// chase reads items behind links, which it looks up before.
-func (u *run) chase(ctx context.Context, keys [][]byte) ([]time.Duration, error) {
-	links := make([]kvl.Link, len(keys))
-	for i := range keys {
-		var err error
-		if _, links[i], err = u.session.Find(ctx, keys[i]); err != nil {
-			return nil, err
-		}
-	}
-	return u.each(ctx, func(ctx context.Context, i int) error {
-		item, err := u.session.Chase(ctx, links[i])
-		return u.addPlace(item, err)
-	})
 }
 
 func (u *run) addPlace(item kvl.Item, err error) error {

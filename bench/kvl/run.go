@@ -136,6 +136,9 @@ func (r *runner) trial(ctx context.Context, runs []*run, trial int) error {
 // trial measures one path once.
 func (u *run) trial(ctx context.Context) (Row, error) {
 	row := Row{App: u.c.App, Path: u.c.Path, Fabric: u.c.Fabric, Items: u.items, Window: u.c.Window}
+	if err := u.prepare(ctx); err != nil {
+		return row, err
+	}
 	before, err := u.serverCPU()
 	if err != nil {
 		return row, err

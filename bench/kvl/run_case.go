@@ -13,6 +13,7 @@ import (
 	"github.com/remora-kv/remora/bench/internal/pipeline"
 	"github.com/remora-kv/remora/fabric"
 	"github.com/remora-kv/remora/fabric/provider"
+	"github.com/remora-kv/remora/kvl"
 	"github.com/remora-kv/remora/kvl/keli"
 )
 
@@ -29,7 +30,9 @@ type run struct {
 	store   filler
 	items   int64
 
-	placeName uint16 // the attribute of crossings, in the image
+	keys      [][]byte   // of the crossings that are read
+	links     []kvl.Link // to them
+	placeName uint16     // the attribute of crossings, in the image
 	text      bytes.Buffer
 
 	sum   uint64 // of the results of a trial
