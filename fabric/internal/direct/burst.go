@@ -7,7 +7,7 @@ import (
 
 // burst executes the leading requests of a chain as long as they are of the
 // most frequent kind: WRITEs, or READs, of one segment of the region that was
-// used last, in the window that was used last. It returns how many they were;
+// used last, in windows that were used of late. It returns how many they were;
 // whatever is unusual about the next one is left to the long way in Post.
 //
 // A chain of WRITEs is first announced to the caches: the peer polls the lines,
@@ -30,11 +30,16 @@ func (q *QP) burst(wrs []fabric.WR) int {
 	if op == fabric.OpWrite && (len(wrs) > 1 || wrs[0].Local.Len > fetchedAtOnce) {
 		win.expect(wrs)
 	} else if op == fabric.OpRead && len(wrs) > 1 {
-		win.expectReads(wrs)
+		q.expectReads(wrs)
 	}
 	n, bytes := 0, 0
 	for n < len(wrs) {
 		w := &wrs[n]
+		if w.Remote.Key != win.Key {
+			if next := q.windows.late(w.Remote.Key); next != nil && next.Access&op.Needs() != 0 {
+				win = next
+			}
+		}
 		size, off := uint64(w.Local.Len), w.Remote.Addr-win.Addr
 		if w.Op != op || w.Local.Region != known || len(w.More) != 0 || w.Remote.Key != win.Key ||
 			size-1 >= uint64(q.maxMessage) || w.Flags&fabric.FlagInline != 0 && (size > uint64(q.maxInline) || op == fabric.OpRead) ||
@@ -56,6 +61,7 @@ func (q *QP) burst(wrs []fabric.WR) int {
 		}
 	}
 	if n != 0 {
+		q.window = win
 		q.oneSided(op, n, bytes)
 	}
 	return n
@@ -63,15 +69,21 @@ func (q *QP) burst(wrs []fabric.WR) int {
 
 // expectReads starts to load the first lines of what a chain of READs copies, as expect
 // does for WRITEs: the loads overlap, and those of the lines behind follow from them.
-func (w *Window) expectReads(wrs []fabric.WR) {
+func (q *QP) expectReads(wrs []fabric.WR) {
+	win := q.window
 	for i := range wrs {
-		off := wrs[i].Remote.Addr - w.Addr
+		if key := wrs[i].Remote.Key; key != win.Key {
+			if next := q.windows.late(key); next != nil {
+				win = next
+			}
+		}
+		off := wrs[i].Remote.Addr - win.Addr
 		size := uint64(wrs[i].Local.Len)
-		if off >= uint64(len(w.Mem)) || size > uint64(len(w.Mem))-off {
+		if off >= uint64(len(win.Mem)) || size > uint64(len(win.Mem))-off {
 			continue
 		}
 		for at := uint64(0); at < min(size, loadedAhead); at += lineSize {
-			fence.ExpectRead(&w.Mem[off+at])
+			fence.ExpectRead(&win.Mem[off+at])
 		}
 	}
 }

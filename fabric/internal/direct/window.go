@@ -54,8 +54,16 @@ type windowTable struct {
 	all    map[uint32]*Window
 }
 
-func (t *windowTable) find(key uint32) *Window {
+// late returns the window of a key that was used of late, nil if that is not known at once.
+func (t *windowTable) late(key uint32) *Window {
 	if w := t.recent[key%16]; w != nil && w.Key == key {
+		return w
+	}
+	return nil
+}
+
+func (t *windowTable) find(key uint32) *Window {
+	if w := t.late(key); w != nil {
 		return w
 	}
 	w := t.all[key]
