@@ -34,6 +34,10 @@ type Config struct {
 	// MaxClients is how many visitors there can be on a device, and how many clients of
 	// lookups on a core; default 1024.
 	MaxClients int
+	// Reload, when not nil, lets clients ask for another generation (Client.Reload): it is
+	// called on a core, must not wait, and has Publish called soon by another goroutine,
+	// once for any number of calls that come before it begins.
+	Reload func()
 	// Log gets generations, connects and refusals; default: none.
 	Log *slog.Logger
 }

@@ -45,7 +45,8 @@
 //	    no other memory.
 //	E9  Memory is bounded at both ends: a server has at most Generations images (else
 //	    Publish fails), a session Window+2 slots and, while it has a record that is longer, its
-//	    buffer. The queues of a walk are what MaxItems allows and the links of its items.
+//	    buffer. The queues of a walk are what MaxItems allows and the links of its items,
+//	    beside a bit for each 32 bytes of the areas that it has come to.
 //	E10 Chase, on a session whose view lasts, allocates nothing.
 //	E11 What fails because a connection is lost is tried again on a new one: reading twice
 //	    does no harm.
@@ -91,6 +92,8 @@
 //	           2 no such key in that generation, 3 no such generation: the one that is current
 //	2 info     | | -> JSON, see Info
 //	3 stats    | | -> JSON, see Stats
+//	4 reload   | | -> JSON: {"ended": n}, how many builds have ended, published or failed, when
+//	           one has that began after the call. Failure 1024: clients may not ask
 //
 // # Threads
 //

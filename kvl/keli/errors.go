@@ -30,6 +30,10 @@ var (
 	// ErrFull: there are as many generations as the server may have. Publish again when the
 	// lease of the oldest is over.
 	ErrFull = errors.New("keli: too many generations")
+	// ErrNotAllowed: the server lets no client have it load again.
+	ErrNotAllowed = errors.New("keli: not allowed by the server")
+	// ErrNotPublished: the generation that was asked for could not be made.
+	ErrNotPublished = errors.New("keli: not published")
 	// ErrInvalid: an argument is wrong.
 	ErrInvalid = errors.New("keli: invalid argument")
 )

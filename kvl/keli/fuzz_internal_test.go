@@ -120,36 +120,3 @@ func TestWelcomeBytes(t *testing.T) {
 		}
 	}
 }
-
-func TestVisited(t *testing.T) {
-	var v visited
-	v.reset([]area{{size: 1 << 30}, {size: 4096}, {size: kvl.MaxArea}})
-	places := []kvl.Link{
-		kvl.NewLink(0, 0, 8, 1), kvl.NewLink(0, 8, 8, 1), kvl.NewLink(1, 0, 8, 1), kvl.NewLink(0, 1<<21, 8, 1),
-		kvl.NewLink(0, 1<<30-8, 8, 1), kvl.NewLink(0, 512, 8, 1), kvl.NewLink(2, 1<<35, 8, 1),
-	}
-	for round := range 2 {
-		for i, at := range v.find(places, nil) {
-			if round == 1 && (at.word == nil || *at.word&at.bit == 0) {
-				t.Errorf("%v was not found", places[i])
-			}
-		}
-		for _, l := range places {
-			if v.add(l) != (round == 0) {
-				t.Errorf("round %d: %v", round, l)
-			}
-		}
-		// What is outside is found to be so by who reads it.
-		outside := []kvl.Link{kvl.NewLink(kvl.MaxAreas-1, kvl.MaxArea-8, 8, 1), kvl.NewLink(1, 1<<22, 8, 1), kvl.NewLink(2, kvl.MaxArea-8, 8, 1)}
-		for i, at := range v.find(outside, nil) {
-			if at.word != nil {
-				t.Errorf("%v was found", outside[i])
-			}
-		}
-		for _, l := range outside {
-			if !v.add(l) {
-				t.Errorf("round %d: %v was visited", round, l)
-			}
-		}
-	}
-}

@@ -39,6 +39,9 @@ func TestEveryWalkIsInOneGeneration(t *testing.T) {
 		if raceEnabled { // everything is slow, and a walk should have a chance to end in its lease
 			short, publishes = time.Second, 60
 		}
+		if emulated {
+			short, publishes = 4*time.Second, 10
+		}
 		r.serve(keli.Config{Cores: 2, Lease: short, Generations: 1 << 10}, g.build)
 		var stop atomic.Bool
 		var good, over atomic.Uint64
@@ -176,7 +179,7 @@ func TestClientKnowsGenerations(t *testing.T) {
 func TestSeveralDevices(t *testing.T) {
 	r := newRig(t, fabrics[0])
 	g := web()
-	other := newRig(t, fabrics[1])
+	other := newRig(t, fabrics[1%len(fabrics)])
 	dev := other.device()
 	r.serve(keli.Config{Others: []fabric.Device{dev}}, g.build)
 	var err error

@@ -12,6 +12,7 @@ const (
 	procLookup = 1
 	procInfo   = 2
 	procStats  = 3
+	procReload = 4
 )
 
 // status is how a lookup ended.

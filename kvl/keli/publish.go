@@ -19,6 +19,9 @@ type Build func(generation uint64, a *arena.Arena) (*kvl.Image, error)
 func (s *Server) Publish(build Build) error {
 	s.publishing.Lock()
 	defer s.publishing.Unlock()
+	s.mu.Lock()
+	s.stats.building = true
+	s.mu.Unlock()
 	began := s.clock.Now()
 	number := s.next
 	err := s.publish(number, build)

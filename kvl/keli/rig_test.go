@@ -19,6 +19,9 @@ import (
 // fabrics are those that every test of the path runs on.
 var fabrics = []string{provider.Loop, provider.Shm, provider.TCP}
 
+// emulated says that the machine is, so that everything is slow.
+var emulated = false
+
 // patience is how long tests wait for what must come.
 const patience = 5 * time.Minute
 
@@ -46,6 +49,7 @@ func newRig(t testing.TB, name string) *rig {
 		provider.Loop: {Fabric: provider.Loop, Name: "keli"},
 		provider.Shm:  {Fabric: provider.Shm, Name: filepath.Join(t.TempDir(), "s")},
 		provider.TCP:  {Fabric: provider.TCP, Name: "127.0.0.1:0"},
+		provider.RDMA: {Fabric: provider.RDMA, Name: "127.0.0.1:0"},
 	}[name]
 	return r
 }

@@ -79,6 +79,7 @@ func (s *Server) start() error {
 	mux.Handle(procLookup, s.serveLookup)
 	mux.Handle(procInfo, func(_ *rpc.Call, out []byte) ([]byte, error) { return appendJSON(out, s.Info()) })
 	mux.Handle(procStats, func(_ *rpc.Call, out []byte) ([]byte, error) { return appendJSON(out, s.Stats()) })
+	mux.Handle(procReload, s.serveReload)
 	var err error
 	s.rfp, err = rfp.NewServer(rfp.ServerConfig{
 		Device: s.cfg.Device, Others: s.cfg.Others, Serve: mux.Serve, Cores: s.cfg.Cores, CPUs: s.cfg.CPUs,

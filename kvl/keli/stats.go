@@ -31,10 +31,12 @@ type Stats struct {
 	Image kvl.Stats `json:"image"`
 	// Old is how many generations wait for the end of their lease.
 	Old int `json:"old"`
-	// Published and Failed count generations. LastFailure is why the last one that failed
-	// did, and LastBuild how long the last one took that did not.
+	// Published and Failed count generations, and LastFailed says that the last one failed.
+	// LastFailure is why the last one that failed did, and LastBuild how long the last one took
+	// that did not.
 	Published   uint64        `json:"published"`
 	Failed      uint64        `json:"failed"`
+	LastFailed  bool          `json:"last_failed,omitempty"`
 	LastFailure string        `json:"last_failure,omitempty"`
 	LastBuild   time.Duration `json:"last_build_ns"`
 	// Lookups are calls, Missing those of them without an item, and Stale those for a
@@ -49,13 +51,22 @@ type Stats struct {
 
 // publishStats are counts of Publish, under Server.mu.
 type publishStats struct {
+	building    bool
 	done, fails uint64
+	bad         bool // the last one failed
 	why         string
 	took        time.Duration
 }
 
-func (p *publishStats) published(took int64) { p.done, p.took = p.done+1, time.Duration(took) }
-func (p *publishStats) failed(err error)     { p.fails, p.why = p.fails+1, err.Error() }
+func (p *publishStats) ended() uint64 { return p.done + p.fails }
+
+func (p *publishStats) published(took int64) {
+	p.building, p.bad, p.done, p.took = false, false, p.done+1, time.Duration(took)
+}
+
+func (p *publishStats) failed(err error) {
+	p.building, p.bad, p.fails, p.why = false, true, p.fails+1, err.Error()
+}
 
 // coreStats are counts of a core.
 type coreStats struct {
@@ -83,6 +94,7 @@ func (s *Server) Stats() Stats {
 		st.Image = line[0].image.Stats()
 	}
 	st.Old, st.Published, st.Failed, st.LastFailure, st.LastBuild = len(s.old), s.stats.done, s.stats.fails, s.stats.why, s.stats.took
+	st.LastFailed = s.stats.bad
 	s.mu.Unlock()
 	for i := range s.lookups {
 		c := &s.lookups[i]

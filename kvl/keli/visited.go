@@ -2,90 +2,106 @@ package keli
 
 import "github.com/remora-kv/remora/kvl"
 
-// visited knows the places of an image that a walk has been at: a bit for each 8 bytes of an
-// area, in pages that are made when they are needed, because a directory may say that areas
-// are as long as it likes.
+// visited knows the places of an image that a walk has been at. A place is 32 bytes of an
+// area: no record is shorter, so at most one begins in each. The places of all areas are
+// numbered through, and there is a bit for each, in pages that are made when they are
+// needed, because a directory may say that areas are as long as it likes.
 type visited struct {
-	areas [][]*visitedPage
-	sink  uint64 // so that the loads of find are not left out
+	areas []span
+	pages []*visitedPage
+	sink  uint64 // so that the loads of touch are not left out
 }
 
-// visitedPage is the bits of 2 MiB.
-type visitedPage [4096]uint64
+// span is the places of an area.
+type span struct{ first, count uint64 }
+
+// visitedPage is the bits of 16 MiB.
+type visitedPage [1 << (pageShift - 6)]uint64
 
 const (
-	pageShift = 21 // of an offset
-	// maxPages is how many pages of an area there are at most: those of 1 TiB. What is
-	// behind is not remembered, and would be visited again.
-	maxPages = 1 << 19
+	placeShift = 5  // of an offset
+	pageShift  = 19 // of the number of a place
+	// maxPages is how many pages there are at most: those of 1 TiB. What is behind has no
+	// number, is not remembered, and would be visited again.
+	maxPages = 1 << 16
 )
 
 // reset forgets everything, for the areas of an image.
 func (v *visited) reset(areas []area) {
-	v.areas = make([][]*visitedPage, len(areas))
+	v.areas = make([]span, len(areas))
+	const most = uint64(maxPages) << pageShift
+	next := uint64(0)
 	for i := range areas {
-		v.areas[i] = make([]*visitedPage, min((areas[i].size>>pageShift)+1, maxPages))
+		v.areas[i] = span{next, min(uint64(max(areas[i].size, 0))>>placeShift+1, most-next)}
+		next += v.areas[i].count
 	}
+	v.pages = make([]*visitedPage, next>>pageShift+1)
 }
 
-// add notes a place, and reports whether it is new. What is outside of the areas is: who
-// reads it is told.
-func (v *visited) add(l kvl.Link) bool {
-	p := v.page(l)
+// number returns the number of a place. It is false of one outside of the areas: who reads
+// it is told.
+func (v *visited) number(l kvl.Link) (uint64, bool) {
+	if a := l.Area(); a < len(v.areas) {
+		n := uint64(l.Offset()) >> placeShift
+		return v.areas[a].first + n, n < v.areas[a].count
+	}
+	return 0, false
+}
+
+// page returns the page of a place that has a number.
+func (v *visited) page(n uint64) *visitedPage {
+	p := v.pages[n>>pageShift]
 	if p == nil {
-		if p = v.makePage(l); p == nil {
-			return true
+		p = new(visitedPage)
+		v.pages[n>>pageShift] = p
+	}
+	return p
+}
+
+// add notes a place, and reports whether it is new. What has no number is.
+func (v *visited) add(l kvl.Link) bool {
+	n, ok := v.number(l)
+	if !ok {
+		return true
+	}
+	p := v.page(n)
+	word, bit := &p[n>>6%uint64(len(p))], uint64(1)<<(n%64)
+	was := *word
+	*word = was | bit
+	return was&bit == 0
+}
+
+// touch finds the numbers of places, and loads the bits of all: whether a place is new is
+// hard to predict, and until that is known nothing behind it would be loaded. It is false if
+// one of the links has no number or leads nowhere.
+func (v *visited) touch(links []kvl.Link, numbers *[sieveLinks]uint64) bool {
+	sum := v.sink
+	for i, l := range links[:min(len(links), len(numbers))] {
+		n, ok := v.number(l)
+		if !ok || l.IsZero() {
+			return false
 		}
+		p := v.page(n)
+		sum += p[n>>6%uint64(len(p))]
+		numbers[i] = n
 	}
-	word := uint64(l.Offset()) / 8
-	i, bit := word>>6%uint64(len(p)), uint64(1)<<(word%64)
-	if p[i]&bit != 0 {
-		return false
-	}
-	p[i] |= bit
+	v.sink = sum
 	return true
 }
 
-// page returns the page of a place, nil if there is none.
-func (v *visited) page(l kvl.Link) *visitedPage {
-	if a := l.Area(); a < len(v.areas) {
-		if n := uint64(l.Offset()) >> pageShift; n < uint64(len(v.areas[a])) {
-			return v.areas[a][n]
-		}
+// sift notes places that touch has numbered, writes those that are new to the beginning of
+// fresh, and returns how many these are. It branches nowhere on what it finds: fresh must
+// have room for all.
+func (v *visited) sift(links []kvl.Link, numbers *[sieveLinks]uint64, fresh []kvl.Link) int {
+	k := 0
+	for i, l := range links[:min(len(links), len(numbers))] {
+		n := numbers[i]
+		p := v.page(n)
+		word := &p[n>>6%uint64(len(p))]
+		was := *word
+		fresh[k] = l
+		k += int(^was >> (n % 64) & 1)
+		*word = was | 1<<(n%64)
 	}
-	return nil
-}
-
-func (v *visited) makePage(l kvl.Link) *visitedPage {
-	a, n := l.Area(), l.Offset()>>pageShift
-	if a >= len(v.areas) || n >= int64(len(v.areas[a])) {
-		return nil
-	}
-	v.areas[a][n] = new(visitedPage)
-	return v.areas[a][n]
-}
-
-// spot is the bit of a place.
-type spot struct {
-	word *uint64 // nil: there is no page, or no place
-	bit  uint64
-}
-
-// find appends the bits of places to spots, and loads all of them: whether a place is new is
-// hard to predict, and until that is known nothing behind it would be loaded.
-func (v *visited) find(links []kvl.Link, spots []spot) []spot {
-	sum := v.sink
-	for _, l := range links {
-		p := v.page(l)
-		if p == nil || l.IsZero() {
-			spots = append(spots, spot{})
-			continue
-		}
-		word := uint64(l.Offset()) / 8
-		at := &p[word>>6%uint64(len(p))]
-		sum += *at
-		spots = append(spots, spot{at, 1 << (word % 64)})
-	}
-	v.sink = sum
-	return spots
+	return k
 }

@@ -58,6 +58,7 @@ func (s *Session) Walk(ctx context.Context, cfg WalkConfig, visit Visit) (Walked
 		return Walked{}, fmt.Errorf("%w: a walk of depth %d with %d items", ErrInvalid, cfg.MaxDepth, cfg.MaxItems)
 	}
 	w := walk{s: s, cfg: &cfg, visit: visit}
+	w.now.pool, w.chunks.pool, w.later.pool = &w.pool, &w.pool, &w.pool
 	if cfg.Mixed {
 		w.memory = &memory{seen: map[string]struct{}{}}
 	}
@@ -73,15 +74,15 @@ type walk struct {
 	visit  Visit
 	attrs  []uint16 // to follow, by rising number; nil all
 	places visited
-	batch  []kvl.Link // that come together
-	spots  []spot     // where their bits are
-	queued int        // items that were noted in places
+	sieve  sieve
+	queued int // items that were noted in places
 
 	level  int
-	now    []wanted // what is to be read at this level
-	at     int      // of now: what was not asked for
-	later  []wanted // items of the next level
-	memory *memory  // of a mixed walk
+	pool   blocks
+	now    queue   // items of this level that were not asked for
+	chunks queue   // of lists of items of this level, likewise
+	later  queue   // items of the next level
+	memory *memory // of a mixed walk
 	did    Walked
 }
 
@@ -91,7 +92,7 @@ var errCut = errors.New("keli: enough")
 func (w *walk) run(ctx context.Context) error {
 	err := w.begin(ctx)
 	for {
-		for err == nil && (len(w.now) != 0 || len(w.later) != 0) {
+		for err == nil && w.now.count+w.chunks.count+w.later.count != 0 {
 			if err = w.runLevel(ctx); err == nil {
 				w.descend()
 			}
@@ -171,43 +172,30 @@ func (w *walk) learnNames() {
 }
 
 // push queues an item, unless it was before or is more than the walk may visit.
-func (w *walk) push(queue *[]wanted, l kvl.Link) {
-	if l.IsZero() {
+func (w *walk) push(to *queue, l kvl.Link) {
+	if l.IsZero() || !w.places.add(l) {
 		return
 	}
-	if w.memory == nil && w.cfg.MaxItems != 0 && w.queued >= w.cfg.MaxItems {
-		w.did.Cut = w.did.Cut || w.places.add(l)
-		return
-	}
-	if w.places.add(l) {
+	if w.most(1) != 0 {
 		w.queued++
-		*queue = append(*queue, wanted{link: l})
+		to.push(l)
 	}
 }
 
-// pushBatch queues the items of w.batch.
-func (w *walk) pushBatch(queue *[]wanted) {
-	w.spots = w.places.find(w.batch, w.spots[:0])
-	if w.memory != nil || w.cfg.MaxItems != 0 {
-		for _, l := range w.batch {
-			w.push(queue, l)
-		}
-		return
+// most returns how many of n new items are queued. A mixed walk may find that some of its
+// items are not new, so it counts when it visits.
+func (w *walk) most(n int) int {
+	if w.memory != nil || w.cfg.MaxItems == 0 || n <= w.cfg.MaxItems-w.queued {
+		return n
 	}
-	for i := range w.spots {
-		if at := &w.spots[i]; at.word == nil {
-			w.push(queue, w.batch[i]) // a new page, or nowhere
-		} else if *at.word&at.bit == 0 {
-			*at.word |= at.bit
-			w.queued++
-			*queue = append(*queue, wanted{link: w.batch[i]})
-		}
-	}
+	w.did.Cut = true
+	return w.cfg.MaxItems - w.queued
 }
 
 // descend goes on with the next level.
 func (w *walk) descend() {
-	w.now, w.later, w.at = w.later, w.now[:0], 0
+	w.now.clear()
+	w.now, w.later = w.later, w.now
 	w.level++
 	if w.memory != nil {
 		w.memory.descend()
@@ -225,11 +213,10 @@ func (w *walk) runLevel(ctx context.Context) error {
 	defer f.end(ctx)
 	for {
 		if f.hungry() {
-			for ; !f.full() && w.at < len(w.now); w.at++ {
-				f.ask(w.now[w.at])
-			}
+			w.ask(f)
 		}
 		if f.count == 0 {
+			w.sift(&w.later, 0)
 			return nil
 		}
 		rec, err := f.next(ctx)
@@ -242,11 +229,26 @@ func (w *walk) runLevel(ctx context.Context) error {
 	}
 }
 
+// ask asks for as much as there is room for. Chunks come first: they are behind their item,
+// which was just read.
+func (w *walk) ask(f *flight) {
+	for !f.full() {
+		switch {
+		case w.chunks.count != 0:
+			f.ask(wanted{link: w.chunks.pop(), chunk: true})
+		case w.now.count != 0:
+			f.ask(wanted{link: w.now.pop()})
+		default:
+			return
+		}
+	}
+}
+
 // arrived deals with a record.
 func (w *walk) arrived(rec *record) error {
 	if rec.chunk {
-		w.batch = rec.links.Append(w.batch[:0])
-		w.pushBatch(&w.later)
+		w.sieve.links = rec.links.Append(w.sieve.links)
+		w.sift(&w.later, sieveLinks)
 		return w.chunk(rec.links.Next())
 	}
 	if w.memory != nil && !w.memory.isNew(rec.item.Key()) {
@@ -280,28 +282,29 @@ func (w *walk) chunk(l kvl.Link) error {
 	if !w.places.add(l) {
 		return fmt.Errorf("keli: two lists go on at %v: %w", l, kvl.ErrCorrupt)
 	}
-	w.now = append(w.now, wanted{link: l, chunk: true})
+	w.chunks.push(l)
 	return nil
 }
 
-// expand queues what is behind the links of an item. Chunks are always for this level.
-func (w *walk) expand(item kvl.Item, queue *[]wanted) error {
+// expand queues what is behind the links of an item, the last of it when sift is called
+// next. Chunks are always for this level.
+func (w *walk) expand(item kvl.Item, to *queue) error {
 	for a := range item.Attrs() {
 		if w.attrs != nil && !slices.Contains(w.attrs, a.Name) {
 			continue
 		}
 		switch a.Kind {
 		case kvl.KindLink:
-			w.push(queue, a.Link())
+			w.sieve.links = append(w.sieve.links, a.Link())
 		case kvl.KindList:
 			list := a.List()
-			w.batch = list.Append(w.batch[:0])
-			w.pushBatch(queue)
+			w.sieve.links = list.Append(w.sieve.links)
 			if err := w.chunk(list.Next()); err != nil {
 				return err
 			}
 		default: // bytes, or what this reader does not know
 		}
 	}
+	w.sift(to, sieveLinks)
 	return nil
 }

@@ -4,9 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
-
-	"github.com/remora-kv/remora/kvl"
 )
 
 // maxMoves bounds how often a mixed walk goes on in another generation.
@@ -45,7 +42,10 @@ func (w *walk) moveOn(ctx context.Context) error {
 	}
 	w.learnNames()
 	w.places.reset(w.s.view.areas)
-	w.now, w.later, w.at = nil, nil, 0
+	w.now.clear()
+	w.chunks.clear()
+	w.later.clear()
+	w.sieve.links = w.sieve.links[:0]
 	if w.level == 0 {
 		if err := w.lookRoots(ctx); err != nil {
 			return err
@@ -58,7 +58,7 @@ func (w *walk) moveOn(ctx context.Context) error {
 }
 
 // expandKeys queues what is behind the links of items, as far as they are still there.
-func (w *walk) expandKeys(ctx context.Context, keys [][]byte, queue *[]wanted) error {
+func (w *walk) expandKeys(ctx context.Context, keys [][]byte, to *queue) error {
 	for _, key := range keys {
 		l, err := w.find(ctx, key)
 		if errors.Is(err, ErrNotFound) {
@@ -71,48 +71,34 @@ func (w *walk) expandKeys(ctx context.Context, keys [][]byte, queue *[]wanted) e
 		if err != nil {
 			return err
 		}
-		at := len(w.now)
-		if err := w.expand(item, queue); err != nil {
+		if err := w.expand(item, to); err != nil {
 			return err
 		}
-		if err := w.expandChunks(ctx, w.takeChunks(at), queue); err != nil {
+		w.sift(to, 0)
+		if err := w.expandChunks(ctx, to); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// takeChunks takes the chunks out of what was queued for this level since it had so many.
-func (w *walk) takeChunks(at int) (chunks []kvl.Link) {
-	rest := slices.DeleteFunc(w.now[at:], func(q wanted) bool {
-		if q.chunk {
-			chunks = append(chunks, q.link)
-		}
-		return q.chunk
-	})
-	w.now = w.now[:at+len(rest)]
-	return chunks
-}
-
 // expandChunks queues what is behind the links of chunks and of those behind them, at
 // once: when the level goes on, everything that belongs to it is known.
-func (w *walk) expandChunks(ctx context.Context, chunks []kvl.Link, queue *[]wanted) error {
+func (w *walk) expandChunks(ctx context.Context, to *queue) error {
 	f := &w.s.flight
-	for _, l := range chunks {
-		for !l.IsZero() {
-			f.begin()
-			f.ask(wanted{link: l, chunk: true})
-			rec, err := f.next(ctx)
-			if err != nil {
-				f.end(ctx)
-				return err
-			}
-			for i := range rec.links.N() {
-				w.push(queue, rec.links.At(i))
-			}
-			if l = rec.links.Next(); !l.IsZero() && !w.places.add(l) {
-				return fmt.Errorf("keli: two lists go on at %v: %w", l, kvl.ErrCorrupt)
-			}
+	for w.chunks.count != 0 {
+		f.begin()
+		f.ask(wanted{link: w.chunks.pop(), chunk: true})
+		rec, err := f.next(ctx)
+		if err != nil {
+			f.end(ctx)
+			return err
+		}
+		for i := range rec.links.N() {
+			w.push(to, rec.links.At(i))
+		}
+		if err := w.chunk(rec.links.Next()); err != nil {
+			return err
 		}
 	}
 	return nil

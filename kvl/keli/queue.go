@@ -1,0 +1,88 @@
+package keli
+
+import "github.com/remora-kv/remora/kvl"
+
+// queue is links in the order in which they came. Its blocks are taken from a pool and given
+// back to it as they are emptied, so that what one level of a walk leaves is what the next
+// one fills.
+type queue struct {
+	pool        *blocks
+	first, last *block
+	at          int // of first, what was not taken
+	count       int
+}
+
+// blockLinks is how many links a block has.
+const blockLinks = 1024
+
+// block is a part of a queue.
+type block struct {
+	next  *block
+	used  int
+	links [blockLinks]kvl.Link
+}
+
+// blocks are those that no queue has.
+type blocks struct{ free *block }
+
+// room returns memory behind the last link for at least n of them, at most blockLinks.
+func (q *queue) room(n int) []kvl.Link {
+	if q.last == nil || q.last.used+n > blockLinks {
+		q.grow()
+	}
+	return q.last.links[q.last.used:]
+}
+
+func (q *queue) grow() {
+	b := q.pool.free
+	if b == nil {
+		b = new(block)
+	} else {
+		q.pool.free = b.next
+	}
+	b.next, b.used = nil, 0
+	if q.last == nil {
+		q.first, q.at = b, 0
+	} else {
+		q.last.next = b
+	}
+	q.last = b
+}
+
+// filled adds the n links that were written to what room has returned.
+func (q *queue) filled(n int) {
+	q.last.used += n
+	q.count += n
+}
+
+// push adds a link.
+func (q *queue) push(l kvl.Link) {
+	q.room(1)[0] = l
+	q.filled(1)
+}
+
+// pop takes the first link of a queue that is not empty.
+func (q *queue) pop() kvl.Link {
+	for q.at == q.first.used {
+		q.dropFirst()
+	}
+	l := q.first.links[q.at]
+	q.at++
+	q.count--
+	return l
+}
+
+// dropFirst gives the first block back. There is one behind it.
+func (q *queue) dropFirst() {
+	b := q.first
+	q.first, q.at = b.next, 0
+	b.next, q.pool.free = q.pool.free, b
+}
+
+// clear takes all links, and gives the blocks back.
+func (q *queue) clear() {
+	for q.first != nil {
+		q.dropFirst()
+	}
+	*q = queue{pool: q.pool}
+}

@@ -1,0 +1,151 @@
+package keli
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/remora-kv/remora/kvl"
+)
+
+func TestVisited(t *testing.T) {
+	var v visited
+	v.reset([]area{{size: 1 << 30}, {size: 4096}, {size: kvl.MaxArea}})
+	places := []kvl.Link{
+		kvl.NewLink(0, 0, 8, 1), kvl.NewLink(0, 32, 8, 1), kvl.NewLink(1, 0, 8, 1), kvl.NewLink(0, 1<<21, 8, 1),
+		kvl.NewLink(0, 1<<30-32, 8, 1), kvl.NewLink(0, 512, 8, 1), kvl.NewLink(2, 1<<35, 8, 1), kvl.NewLink(1, 4064, 8, 1),
+	}
+	// What is outside is found to be so by who reads it.
+	outside := []kvl.Link{kvl.NewLink(kvl.MaxAreas-1, kvl.MaxArea-8, 8, 1), kvl.NewLink(1, 1<<22, 8, 1), kvl.NewLink(2, kvl.MaxArea-8, 8, 1)}
+	var numbers [sieveLinks]uint64
+	for round := range 2 {
+		if !v.touch(places, &numbers) {
+			t.Error("places without numbers")
+		}
+		for _, l := range places {
+			if v.add(l) != (round == 0) {
+				t.Errorf("round %d: %v", round, l)
+			}
+		}
+		for _, l := range outside {
+			if v.touch([]kvl.Link{places[0], l}, &numbers) || !v.add(l) {
+				t.Errorf("round %d: %v was visited", round, l)
+			}
+		}
+	}
+	if v.touch([]kvl.Link{{}}, &numbers) {
+		t.Error("nowhere has a number")
+	}
+}
+
+// Wherever records of 32 bytes and more are, each has a bit of its own.
+func TestVisitedTellsNeighboursApart(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	var v visited
+	v.reset([]area{{size: 1 << 20}, {size: 1 << 20}})
+	for area := range 2 {
+		for at := int64(0); at < 1<<20-64; at += 32 + 8*int64(rng.IntN(4)) {
+			if l := kvl.NewLink(area, at, 32, 1); !v.add(l) || v.add(l) {
+				t.Fatalf("%v is taken for another, or forgotten", l)
+			}
+		}
+	}
+}
+
+// The sieve lets through what a map would, once, in order, however links come.
+func TestSieve(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	w := walk{cfg: &WalkConfig{}}
+	w.later.pool = &w.pool
+	w.places.reset([]area{{size: 1 << 16}, {size: 1 << 24}})
+	seen := map[kvl.Link]bool{}
+	var want []kvl.Link
+	for range 400 {
+		for range rng.IntN(3 * sieveLinks / 2) {
+			l := kvl.NewLink(rng.IntN(2), 32*rng.Int64N(1<<11), 64, 1)
+			switch {
+			case rng.IntN(500) == 0:
+				l = kvl.Link{}
+			case rng.IntN(10) != 0:
+				l = kvl.NewLink(1, 32*rng.Int64N(1<<19), 64, 1)
+			}
+			w.sieve.links = append(w.sieve.links, l)
+			if !l.IsZero() && !seen[l] {
+				want = append(want, l)
+			}
+			seen[l] = true
+		}
+		w.sift(&w.later, sieveLinks)
+		if n := len(w.sieve.links); n >= sieveLinks {
+			t.Fatalf("%d links are left", n)
+		}
+	}
+	w.sift(&w.later, 0)
+	var got []kvl.Link
+	for w.later.count != 0 {
+		got = append(got, w.later.pop())
+	}
+	if !slices.Equal(got, want) || w.queued != len(want) || len(w.sieve.links) != 0 {
+		t.Errorf("%d links came through, %d were counted, want %d", len(got), w.queued, len(want))
+	}
+}
+
+// A queue gives what was put into it, whatever blocks that takes, and a pool has no more of
+// them than were in use at a time.
+func TestQueue(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 6))
+	var pool blocks
+	queues := []queue{{pool: &pool}, {pool: &pool}}
+	models := make([][]kvl.Link, 2)
+	most := 0
+	for i := range 20_000 {
+		at := rng.IntN(2)
+		q, m := &queues[at], &models[at]
+		switch n := rng.IntN(sieveLinks); rng.IntN(5) {
+		case 0, 1:
+			for j := range q.room(n)[:n] {
+				l := kvl.NewLink(0, int64(i)*8, j+1, 1)
+				q.last.links[q.last.used+j] = l
+				*m = append(*m, l)
+			}
+			q.filled(n)
+		case 2:
+			l := kvl.NewLink(1, int64(i)*8, 8, 1)
+			q.push(l)
+			*m = append(*m, l)
+		case 3:
+			for range min(len(*m), 2*n) {
+				if got := q.pop(); got != (*m)[0] {
+					t.Fatalf("step %d: %v, want %v", i, got, (*m)[0])
+				}
+				*m = (*m)[1:]
+			}
+		default:
+			if rng.IntN(200) == 0 {
+				q.clear()
+				*m = nil
+			}
+		}
+		if q.count != len(*m) {
+			t.Fatalf("step %d: %d links, want %d", i, q.count, len(*m))
+		}
+		most = max(most, queues[0].blocks()+queues[1].blocks())
+	}
+	queues[0].clear()
+	queues[1].clear()
+	n := 0
+	for b := pool.free; b != nil; b = b.next {
+		n++
+	}
+	if n == 0 || n > most+1 {
+		t.Errorf("%d blocks, of which %d were in use at most", n, most)
+	}
+}
+
+// blocks counts those of a queue.
+func (q *queue) blocks() (n int) {
+	for b := q.first; b != nil; b = b.next {
+		n++
+	}
+	return n
+}
