@@ -10,6 +10,7 @@ import (
 	"github.com/remora-kv/remora/rpc/herd"
 	"github.com/remora-kv/remora/rpc/rfp"
 	"github.com/remora-kv/remora/rpc/sendrecv"
+	"github.com/remora-kv/remora/rpc/visit"
 	"github.com/remora-kv/remora/server/text"
 	"github.com/remora-kv/remora/store"
 )
@@ -39,8 +40,18 @@ type Stats struct {
 	Listen  []string `json:"listen,omitempty"`
 	Memory  []Memory `json:"memory,omitempty"`
 	Fabrics []Fabric `json:"fabrics,omitempty"`
+	// Readers are the clients that read items without a core; nil where none can.
+	Readers *Readers `json:"readers,omitempty"`
 	// Text are the doors for lines over plain TCP.
 	Text []text.Stats `json:"text,omitempty"`
+}
+
+// Readers is what clients do that read the memory of items by themselves, by links or on a
+// path on which they search. Adapters do not tell Verbs and Bytes: both are empty there.
+type Readers struct {
+	visit.Stats
+	Verbs map[string]uint64 `json:"verbs"`
+	Bytes uint64            `json:"bytes"`
 }
 
 // Memory is what one purpose takes of the server's memory.
@@ -101,6 +112,9 @@ func (sh *shard) describeServer(st *Stats) {
 	for _, dev := range s.devices {
 		st.Fabrics = append(st.Fabrics, describeDevice(dev))
 	}
+	if s.exports != nil {
+		st.Readers = describeReaders(s.exports.Stats())
+	}
 	for _, addr := range s.Addrs() {
 		st.Listen = append(st.Listen, addr.String())
 	}
@@ -110,19 +124,25 @@ func (sh *shard) describeServer(st *Stats) {
 
 func describeDevice(dev fabric.Device) Fabric {
 	c := dev.Counters()
-	f := Fabric{
+	return Fabric{
 		Fabric: dev.Fabric(), Device: dev.Name(), OutBytes: c.OutBytes, InBytes: c.InBytes, Errors: c.Errors,
-		Out: make(map[string]uint64), In: make(map[string]uint64),
+		Out: verbsOf(&c.Out), In: verbsOf(&c.In),
 	}
-	for op := range fabric.NumOps {
-		if n := c.Out[op]; n != 0 {
-			f.Out[op.String()] = n
-		}
-		if n := c.In[op]; n != 0 {
-			f.In[op.String()] = n
+}
+
+func describeReaders(st visit.Stats) *Readers {
+	return &Readers{Stats: st, Verbs: verbsOf(&st.In.In), Bytes: st.In.InBytes}
+}
+
+// verbsOf are counts by name, without those that are 0.
+func verbsOf(counts *[fabric.NumOps]uint64) map[string]uint64 {
+	verbs := make(map[string]uint64)
+	for op, n := range counts {
+		if n != 0 {
+			verbs[fabric.Op(op).String()] = n
 		}
 	}
-	return f
+	return verbs
 }
 
 // Uptime is how long the server has been running.
