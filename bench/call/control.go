@@ -14,6 +14,7 @@ type peer = child.Server[command, answer]
 //
 //	setup   Case, CPUs, where to listen   -> address
 //	        (Apart: the server takes the CPUs of its own machine)
+//	hide                                  -> nothing; the socket file is gone
 //	count                                 -> what was used until now
 type command struct {
 	Do     string
@@ -29,6 +30,7 @@ func (c command) Name() string { return c.Do }
 // The commands.
 const (
 	doSetup = "setup"
+	doHide  = "hide"
 	doCount = "count"
 )
 

@@ -158,7 +158,10 @@ func (s *session) open(ctx context.Context) (err error) {
 		s.conns = append(s.conns, conn)
 	}
 	s.employ()
-	return nil
+	// The socket file has done its duty: nothing is left behind however the
+	// processes end.
+	_, err = s.peer.Ask(command{Do: doHide})
+	return err
 }
 
 // connectTimeout bounds one connection.

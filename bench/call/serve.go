@@ -55,6 +55,8 @@ func (h *host) obey(_ context.Context, cmd *command) (answer, error) {
 		return h.setup(cmd)
 	case h.server == nil:
 		return answer{}, fmt.Errorf("%q before %q", cmd.Do, doSetup)
+	case cmd.Do == doHide:
+		return answer{}, h.door.Remove()
 	case cmd.Do == doCount:
 		u, err := h.count()
 		return answer{Used: u}, err
@@ -128,13 +130,8 @@ func (h *host) handler(c *Case) rpc.Handler {
 // filling is what a result has behind the argument.
 const filling = 0xA5
 
-// count says what was used until now. All clients are connected when it is asked
-// first, so the socket file has done its duty: nothing is left behind however
-// the process ends.
+// count says what was used until now.
 func (h *host) count() (*used, error) {
-	if err := h.door.Remove(); err != nil {
-		return nil, err
-	}
 	cpu, err := cputime.Process()
 	if err != nil {
 		return nil, err
