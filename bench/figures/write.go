@@ -2,9 +2,10 @@ package figures
 
 import (
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
+
+	"github.com/remora-kv/remora/bench/internal/outfile"
 )
 
 // IndexName is the file that leads to the others.
@@ -37,33 +38,12 @@ func Prepare(dir string) error {
 func (r *Report) Write(dir string) error {
 	for i := range r.Figures {
 		m := &r.Figures[i]
-		if err := writeFile(filepath.Join(dir, m.CSVName()), m.WriteCSV); err != nil {
+		if err := outfile.Write(filepath.Join(dir, m.CSVName()), m.WriteCSV); err != nil {
 			return err
 		}
-		if err := writeFile(filepath.Join(dir, m.SVGName()), m.WriteSVG); err != nil {
+		if err := outfile.Write(filepath.Join(dir, m.SVGName()), m.WriteSVG); err != nil {
 			return err
 		}
 	}
-	return writeFile(filepath.Join(dir, IndexName), r.WriteIndex)
-}
-
-// writeFile writes a whole file, or leaves an old one as it is.
-func writeFile(name string, write func(io.Writer) error) error {
-	f, err := os.CreateTemp(filepath.Dir(name), ".remora-*")
-	if err != nil {
-		return err
-	}
-	defer func() { _ = os.Remove(f.Name()) }() // gone when all went well
-	if err := write(f); err != nil {
-		_ = f.Close()
-		return fmt.Errorf("%s: %w", name, err)
-	}
-	if err := f.Chmod(0o644); err != nil {
-		_ = f.Close()
-		return err
-	}
-	if err := f.Close(); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), name)
+	return outfile.Write(filepath.Join(dir, IndexName), r.WriteIndex)
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/remora-kv/remora/bench/internal/usage"
 	"github.com/remora-kv/remora/fabric/provider"
@@ -22,13 +23,24 @@ const (
 	PathRFP       = "rfp"
 	PathBatch     = "batch"
 	PathMemcached = "memcached"
+
+	// Of a search, with one read at a time.
+	PathLinksOne     = PathLinks + one
+	PathRFPOne       = PathRFP + one
+	PathMemcachedOne = PathMemcached + one
+
+	one = "-one"
 )
 
 // Apps returns all applications, Paths all paths.
 func Apps() []string { return []string{AppItem, AppMatch, AppPage, AppSearch} }
 
 // Paths returns all paths.
-func Paths() []string { return []string{PathLinks, PathLookup, PathRFP, PathBatch, PathMemcached} }
+func Paths() []string {
+	return []string{
+		PathLinks, PathLinksOne, PathLookup, PathRFP, PathRFPOne, PathBatch, PathMemcached, PathMemcachedOne,
+	}
+}
 
 // Config says what to measure. Zero values mean the defaults.
 type Config struct {
@@ -113,17 +125,24 @@ type Case struct {
 // Title names the case.
 func (c *Case) Title() string { return fmt.Sprintf("%s by %s on %s", c.App, c.Path, c.Fabric) }
 
+// by reports whether the case goes by a path, with one read at a time or with many.
+func (c *Case) by(path string) bool { return c.Path == path || c.Path == path+one }
+
 // plan returns the cases of an application.
 func (c *Config) plan(name string) (cases []Case) {
 	for _, path := range c.Paths {
-		if path == PathLookup && name != AppItem || path == PathBatch && name == AppItem {
+		alone := strings.HasSuffix(path, one)
+		if path == PathLookup && name != AppItem || path == PathBatch && name == AppItem || alone && name != AppSearch {
 			continue
 		}
 		k := Case{App: name, Path: path, Fabric: c.Fabric, Window: c.Window, Ops: c.Ops, Users: c.Users}
 		k.Graph, k.Shop, k.City = app.PaperGraph(), app.PaperShop(), app.PaperCity()
 		k.Graph.Seed, k.Shop.Seed, k.City.Seed = c.Seed, c.Seed, c.Seed
 		k.resize(c.Scale)
-		if path == PathMemcached {
+		if alone {
+			k.Window = 1
+		}
+		if k.by(PathMemcached) {
 			k.Fabric = "tcp"
 			k.Users = c.MemcachedUsers
 			if c.Users != 0 {

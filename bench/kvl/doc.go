@@ -7,7 +7,9 @@
 //     page (a product with its reviews), search (breadth first, over followers).
 //   - A path is how it reads: links (keli: a lookup, then READs), lookup (keli, by keys
 //     alone; of application item), rfp (keys, through the cache), batch (the same, with half a
-//     window in each frame; not of item), memcached (keys, over a socket).
+//     window in each frame; not of item), memcached (keys, over a socket). Of search there are
+//     links-one, rfp-one and memcached-one, too: the same with one read at a time, as the
+//     paper has it.
 //   - An operation is one item, one position, one page, or one search; of a search, the
 //     latency is that of one user, the time of it all divided by how many were visited.
 //
@@ -18,6 +20,6 @@
 //	M2  The server is a process of its own on a CPU of its own. Its data is loaded before
 //	    anything is timed.
 //	M3  Reads that do not depend on each other are on their way together, up to the window,
-//	    on every path.
+//	    on every path but those that say one.
 //	M4  Trials of the paths are interleaved, so that noise hits all alike.
 package kvl

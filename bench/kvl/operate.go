@@ -43,7 +43,7 @@ func (u *run) each(ctx context.Context, f func(ctx context.Context, i int) error
 func (u *run) page(ctx context.Context, i int) (err error) {
 	product := rand.New(rand.NewPCG(u.cfg.Seed, uint64(i))).IntN(u.c.Shop.Products)
 	u.text.Reset()
-	if u.c.Path == PathLinks {
+	if u.c.by(PathLinks) {
 		err = u.c.Shop.PageByLinks(ctx, u.session, product, &u.text)
 	} else {
 		err = u.c.Shop.PageByKeys(ctx, u.store, product, &u.text)
@@ -54,7 +54,7 @@ func (u *run) page(ctx context.Context, i int) (err error) {
 
 func (u *run) match(ctx context.Context, i int) (err error) {
 	var m app.Match
-	if p := u.c.City.Signal(i); u.c.Path == PathLinks {
+	if p := u.c.City.Signal(i); u.c.by(PathLinks) {
 		m, err = u.c.City.MatchByLinks(ctx, u.session, p)
 	} else {
 		m, err = u.c.City.MatchByKeys(ctx, u.store, p)
@@ -67,7 +67,7 @@ func (u *run) match(ctx context.Context, i int) (err error) {
 func (u *run) search(ctx context.Context, row *Row) (took []time.Duration, err error) {
 	var r app.Reach
 	began := time.Now()
-	if u.c.Path == PathLinks {
+	if u.c.by(PathLinks) {
 		r, err = u.c.Graph.SearchByLinks(ctx, u.session, 0, u.c.Users)
 	} else {
 		r, err = u.c.Graph.SearchByKeys(ctx, u.store, 0, u.c.Users)

@@ -10,6 +10,7 @@ import (
 	"github.com/remora-kv/remora/bench/internal/cpus"
 	"github.com/remora-kv/remora/bench/internal/report"
 	"github.com/remora-kv/remora/bench/internal/suite"
+	"github.com/remora-kv/remora/bench/internal/workload"
 	"github.com/remora-kv/remora/fabric/provider"
 	"github.com/remora-kv/remora/internal/affinity"
 )
@@ -120,7 +121,7 @@ func (r *runner) trial(ctx context.Context, runs []*run, trial int) error {
 		row.Trial = trial
 		kind := u.comparable()
 		if other := results[kind]; other != nil && other.sum != u.sum {
-			return fmt.Errorf("%s: the results are not those of %s", u.c.Title(), other.c.Path)
+			return fmt.Errorf("%w: %s: the results are not those of %s", workload.ErrValue, u.c.Title(), other.c.Path)
 		}
 		results[kind] = u
 		r.report.Rows = append(r.report.Rows, row)
@@ -171,7 +172,7 @@ func (u *run) trial(ctx context.Context) (Row, error) {
 func (r *runner) notes() {
 	r.report.Note("CPUs: client %s, server %s", cpus.List(r.place.Client), cpus.List(r.place.Server))
 	r.report.Note("data: %g of the sizes of the paper, seed %d; results of all paths were compared", r.cfg.Scale, r.cfg.Seed)
-	r.report.Note("reads that do not depend on each other: up to %d on their way, on every path", r.cfg.Window)
+	r.report.Note("reads that do not depend on each other: up to %d on their way; by paths that end with -one, 1", r.cfg.Window)
 	r.report.Note("search: an operation is a user who was visited; through memcached %d of them stand for all", r.cfg.MemcachedUsers)
 	r.report.Note("%s %s/%s", runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }

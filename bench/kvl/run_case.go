@@ -48,7 +48,7 @@ func (u *run) add(result []byte) { u.sum = u.sum*31 + maphash.Bytes(sumSeed, res
 
 // comparable names those whose results must be the same.
 func (u *run) comparable() string {
-	if u.c.App == AppSearch && u.c.Path == PathMemcached {
+	if u.c.App == AppSearch && u.c.by(PathMemcached) {
 		return PathMemcached
 	}
 	return ""
@@ -56,7 +56,7 @@ func (u *run) comparable() string {
 
 // open starts the server, connects and loads the data (M2).
 func (u *run) open(ctx context.Context) error {
-	if u.c.Path == PathMemcached {
+	if u.c.by(PathMemcached) {
 		return u.openMemcached(ctx)
 	}
 	var err error

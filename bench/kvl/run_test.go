@@ -33,7 +33,7 @@ func TestRun(t *testing.T) {
 		t.Run(fabric, func(t *testing.T) {
 			cfg := Config{Fabric: fabric, Scale: 0.001, Ops: 30, Trials: 2, MemcachedUsers: 100, Window: 5}
 			if fabric != provider.Shm {
-				cfg.Paths = []string{PathLinks, PathLookup, PathRFP, PathBatch}
+				cfg.Paths = []string{PathLinks, PathLinksOne, PathLookup, PathRFP, PathRFPOne, PathBatch}
 			}
 			env := envOf()
 			var lines bytes.Buffer
@@ -42,11 +42,11 @@ func TestRun(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			paths := 5
+			paths, alone := 5, 3 // alone are those of a search with one read at a time
 			if cfg.Paths != nil {
-				paths = 4
+				paths, alone = 4, 2
 			}
-			if want := 2 * 4 * (paths - 1); len(r.Rows) != want {
+			if want := 2 * (4*(paths-1) + alone); len(r.Rows) != want {
 				t.Errorf("%d rows, want %d", len(r.Rows), want)
 			}
 			for i := range r.Rows {
@@ -57,7 +57,7 @@ func TestRun(t *testing.T) {
 					t.Errorf("row became %q, %v", line, err)
 				}
 			}
-			checkTexts(t, r, paths)
+			checkTexts(t, r, paths-1+alone)
 		})
 	}
 }
@@ -67,24 +67,27 @@ func checkRow(t *testing.T, r *Row) {
 	if r.Items == 0 || r.Seconds <= 0 || r.OpsPerSec <= 0 || r.Mean <= 0 || r.P50 <= 0 || r.P95 < r.P50 || r.P99 < r.P95 {
 		t.Errorf("numbers that cannot be: %+v", r)
 	}
+	isMemcached := strings.HasPrefix(r.Path, PathMemcached)
 	switch {
+	case strings.HasSuffix(r.Path, one) != (r.Window == 1):
+		t.Errorf("a window of %d: %+v", r.Window, r)
 	case r.App != AppSearch && r.Ops != 30:
 		t.Errorf("%d operations: %+v", r.Ops, r)
-	case r.App == AppSearch && r.Path == PathMemcached && r.Ops != 100:
+	case r.App == AppSearch && isMemcached && r.Ops != 100:
 		t.Errorf("%d users: %+v", r.Ops, r)
-	case r.App == AppSearch && r.Path != PathMemcached && (r.Ops < 500 || r.Edges < 10*r.Ops):
+	case r.App == AppSearch && !isMemcached && (r.Ops < 500 || r.Edges < 10*r.Ops):
 		t.Errorf("%d users, %d edges: %+v", r.Ops, r.Edges, r)
 	}
 }
 
 // checkTexts checks the table, the CSV and the figure.
-func checkTexts(t *testing.T, r *Report, paths int) {
+func checkTexts(t *testing.T, r *Report, searches int) {
 	t.Helper()
 	var table bytes.Buffer
 	if err := r.WriteTable(&table); err != nil {
 		t.Fatal(err)
 	}
-	if n := strings.Count(table.String(), "\nsearch "); n != paths-1 || !strings.Contains(table.String(), "links are faster by") {
+	if n := strings.Count(table.String(), "\nsearch "); n != searches || !strings.Contains(table.String(), "links are faster by") {
 		t.Errorf("%d lines of search in\n%s", n, &table)
 	}
 	csv := strings.Split(strings.TrimSpace(r.CSV()), "\n")

@@ -74,7 +74,7 @@ func (h *host) setup(ctx context.Context, cmd *command) (a answer, err error) {
 }
 
 // cached reports whether the path is one of the cache.
-func (c *Case) cached() bool { return c.Path == PathRFP || c.Path == PathBatch }
+func (c *Case) cached() bool { return c.by(PathRFP) || c.Path == PathBatch }
 
 // startCache starts an empty cache, which refuses what it has no room for: what is missing
 // would be fast.

@@ -16,6 +16,9 @@ func Pin(cpu int) (unpin func(), err error) { return nil, unsupported("Pin") }
 // Apart returns n CPUs of this process on as many physical cores as there are.
 func Apart(n int) ([]int, error) { return nil, unsupported("Apart") }
 
+// Core names the physical core of a CPU: here each has its own, for all we know.
+func Core(cpu int) int { return cpu }
+
 func unsupported(name string) error {
 	return fmt.Errorf("affinity: %s on %s: %w", name, runtime.GOOS, ErrUnsupported)
 }

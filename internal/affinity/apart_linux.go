@@ -22,7 +22,7 @@ func Apart(n int) ([]int, error) {
 	if n > len(allowed) {
 		return nil, fmt.Errorf("affinity: %d CPUs wanted and this process may use %d: %v", n, len(allowed), allowed)
 	}
-	return spread(allowed, n, func(cpu int) int { return coreOf(os.DirFS("/sys/devices/system/cpu"), cpu) }), nil
+	return spread(allowed, n, Core), nil
 }
 
 // spread picks n of cpus, first one of each core in the order of cpus, then the
@@ -44,6 +44,10 @@ func spread(cpus []int, n int, core func(cpu int) int) []int {
 	}
 	return picked
 }
+
+// Core names the physical core of a CPU by its lowest sibling: CPUs of one core have the same.
+// A machine that does not tell has one core per CPU.
+func Core(cpu int) int { return coreOf(os.DirFS("/sys/devices/system/cpu"), cpu) }
 
 // coreOf names the physical core of a CPU by its lowest sibling. A machine that
 // does not tell has one core per CPU.

@@ -36,7 +36,7 @@ func KillClient(t *testing.T, role string) {
 	if err != nil || !strings.HasPrefix(line, "measuring") {
 		t.Fatalf("the client said %q, %v", line, err)
 	}
-	children := childrenOf(t, parent.Process.Pid)
+	children := Children(parent.Process.Pid, "")
 	if len(children) != 1 {
 		t.Fatalf("the client has children %v, want its server", children)
 	}
@@ -66,12 +66,11 @@ func KillClient(t *testing.T, role string) {
 	}
 }
 
-// childrenOf returns the processes whose parent is pid.
-func childrenOf(t *testing.T, pid int) (children []int) {
-	t.Helper()
+// Children returns the processes whose parent is pid, and which have a role; any with "".
+func Children(pid int, role string) (children []int) {
 	stats, err := filepath.Glob("/proc/[0-9]*/stat")
 	if err != nil {
-		t.Fatal(err)
+		panic(err) // the pattern is wrong
 	}
 	for _, path := range stats {
 		b, err := os.ReadFile(path)
@@ -84,9 +83,15 @@ func childrenOf(t *testing.T, pid int) (children []int) {
 			continue
 		}
 		var child int
-		if _, err := fmt.Sscan(string(b), &child); err == nil {
+		if _, err := fmt.Sscan(string(b), &child); err == nil && plays(child, role) {
 			children = append(children, child)
 		}
 	}
 	return children
+}
+
+// plays reports whether a process of this binary has a role.
+func plays(pid int, role string) bool {
+	env, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
+	return role == "" || err == nil && strings.Contains(string(env), roleVar+"="+role+"\x00")
 }

@@ -16,8 +16,13 @@ type Row struct {
 }
 
 // WriteSVG draws the figure.
-func (b *Bars) WriteSVG(w io.Writer) error {
-	var c canvas
+func (b *Bars) WriteSVG(w io.Writer) error { return writeSVG(w, b) }
+
+// WritePNG draws it in pixels.
+func (b *Bars) WritePNG(w io.Writer) error { return writePNG(w, b) }
+
+func (b *Bars) draw() *canvas {
+	c := new(canvas)
 	largest := 0.0
 	for _, s := range b.Series {
 		for _, v := range s.Values {
@@ -27,22 +32,22 @@ func (b *Bars) WriteSVG(w io.Writer) error {
 		}
 	}
 	ys := newYScale(largest)
-	ys.draw(&c)
+	ys.draw(c)
 	for i, s := range b.Series {
-		b.draw(&c, i, s, ys)
+		b.series(c, i, s, ys)
 	}
 	group := b.groupWidth()
 	for g, name := range b.Groups {
 		c.text(left+(float64(g)+0.5)*group, bottom+16, "middle", 11, name)
 	}
 	c.frame(b.Title, b.XLabel, b.YLabel)
-	return c.writeTo(w)
+	return c
 }
 
 func (b *Bars) groupWidth() float64 { return (right - left) / float64(max(len(b.Groups), 1)) }
 
-// draw draws the bars of one series and its line of the legend.
-func (b *Bars) draw(c *canvas, i int, s Row, ys yScale) {
+// series draws the bars of one series and its line of the legend.
+func (b *Bars) series(c *canvas, i int, s Row, ys yScale) {
 	group := b.groupWidth()
 	bar := group * 0.8 / float64(len(b.Series))
 	empty := true
@@ -54,7 +59,6 @@ func (b *Bars) draw(c *canvas, i int, s Row, ys yScale) {
 		x := left + float64(g)*group + group*0.1 + float64(i)*bar
 		c.box(x, ys.at(*v), bar*0.92, bottom-ys.at(*v), color(i))
 	}
-	y := top + 6 + float64(i)*legendLine
-	c.box(legendX+4, y-5, 10, 10, color(i))
-	c.text(legendX+24, y+3.5, "start", 10, legend(s.Name, empty))
+	c.box(legendX+4, top+1+float64(i)*legendLine, 10, 10, color(i))
+	c.legend(i, s.Name, empty, false, false)
 }

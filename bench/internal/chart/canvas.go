@@ -1,14 +1,13 @@
 package chart
 
 import (
-	"fmt"
-	"html"
 	"io"
 	"strings"
+	"unicode/utf8"
 )
 
 // The page, in points: as large as the other figures of the project, with the
-// legend beside the plot.
+// legend beside the plot. A figure with a long legend is higher.
 const (
 	width, height = 560.0, 300.0
 	left, right   = 64.0, 410.0
@@ -18,42 +17,75 @@ const (
 )
 
 // palette are the colours of series, in turn.
-var palette = []string{"#F15A60", "#5A9BD4", "#7AC36A", "#FAA75B", "#9E67AB", "#CE7058", "#737373"}
+var palette = []string{"#F15A60", "#5A9BD4", "#7AC36A", "#FAA75B", "#9E67AB", "#CE7058", "#737373", "#2E8B8B", "#C2779F", "#8C8C2E"}
 
 func color(i int) string { return palette[i%len(palette)] }
 
-// canvas collects the elements of a picture.
-type canvas struct{ b strings.Builder }
+const (
+	black = "#000000"
+	grey  = "#DDDDDD"
+)
 
-func (c *canvas) add(format string, args ...any) {
-	fmt.Fprintf(&c.b, format, args...)
-	c.b.WriteByte('\n')
+// spot is a place on the page.
+type spot struct{ x, y float64 }
+
+// shape is an element of a picture, which can be written in either form.
+type shape interface {
+	svg(b *strings.Builder)
+	raster(p *painter)
+}
+
+// canvas collects the elements of a picture.
+type canvas struct {
+	shapes []shape
+	high   float64 // of the page, when it is more than usual
+	exact  bool    // it is that high, also when that is less
+}
+
+func (c *canvas) add(s shape) { c.shapes = append(c.shapes, s) }
+
+// height is that of the page.
+func (c *canvas) height() float64 {
+	if c.exact {
+		return c.high
+	}
+	return max(height, c.high)
 }
 
 func (c *canvas) text(x, y float64, anchor string, size int, s string) {
-	c.add(`<text x="%.1f" y="%.1f" text-anchor="%s" font-size="%d">%s</text>`, x, y, anchor, size, html.EscapeString(s))
+	c.add(text{spot{x, y}, anchor, size, printable(s), false})
+}
+
+// upright writes text from the bottom up, its middle at x and y.
+func (c *canvas) upright(x, y float64, size int, s string) {
+	c.add(text{spot{x, y}, "middle", size, printable(s), true})
 }
 
 func (c *canvas) line(x1, y1, x2, y2 float64, color string) {
-	c.add(`<line x1="%.1f" y1="%.1f" x2="%.1f" y2="%.1f" stroke="%s"/>`, x1, y1, x2, y2, color)
+	c.add(stroke{[]spot{{x1, y1}, {x2, y2}}, color, 1})
 }
 
-func (c *canvas) box(x, y, w, h float64, color string) {
-	c.add(`<rect x="%.1f" y="%.1f" width="%.1f" height="%.1f" fill="%s"/>`, x, y, w, h, color)
+// path draws lines from spot to spot.
+func (c *canvas) path(spots []spot, color string, thick float64) {
+	if len(spots) > 0 {
+		c.add(stroke{spots, color, thick})
+	}
 }
+
+func (c *canvas) box(x, y, w, h float64, color string) { c.add(box{spot{x, y}, w, h, color}) }
 
 // mark draws the sign of series i around a point.
 func (c *canvas) mark(i int, x, y float64) {
 	const r = 3.2
 	switch i % 4 {
 	case 0:
-		c.add(`<circle cx="%.1f" cy="%.1f" r="%.1f" fill="%s"/>`, x, y, r, color(i))
+		c.add(disc{spot{x, y}, r, color(i)})
 	case 1:
 		c.box(x-r, y-r, 2*r, 2*r, color(i))
 	case 2:
-		c.add(`<path d="M%.1f,%.1fl%.1f,%.1fh%.1fz" fill="%s"/>`, x, y-r-0.8, r+0.8, 2*r+0.8, -2*(r+0.8), color(i))
+		c.add(polygon{[]spot{{x, y - r - 0.8}, {x + r + 0.8, y + r}, {x - r - 0.8, y + r}}, color(i)})
 	default:
-		c.add(`<path d="M%.1f,%.1fl%.1f,%.1fl%.1f,%.1fl%.1f,%.1fz" fill="%s"/>`, x, y-r-1, r+1, r+1, -r-1, r+1, -r-1, -r-1, color(i))
+		c.add(polygon{[]spot{{x, y - r - 1}, {x + r + 1, y}, {x, y + r + 1}, {x - r - 1, y}}, color(i)})
 	}
 }
 
@@ -61,17 +93,39 @@ func (c *canvas) mark(i int, x, y float64) {
 func (c *canvas) frame(title, xLabel, yLabel string) {
 	c.text(width/2, 20, "middle", 13, title)
 	c.text((left+right)/2, bottom+36, "middle", 11, xLabel)
-	c.add(`<text transform="translate(14,%.1f) rotate(-90)" text-anchor="middle" font-size="11">%s</text>`,
-		(top+bottom)/2, html.EscapeString(yLabel))
-	c.line(left, bottom, right, bottom, "#000000")
-	c.line(left, top, left, bottom, "#000000")
+	c.upright(14, (top+bottom)/2, 11, yLabel)
+	c.line(left, bottom, right, bottom, black)
+	c.line(left, top, left, bottom, black)
 }
 
-// writeTo writes the picture.
-func (c *canvas) writeTo(w io.Writer) error {
-	_, err := fmt.Fprintf(w, `<svg xmlns="http://www.w3.org/2000/svg" width="%gpt" height="%gpt" viewBox="0 0 %g %g" font-family="Liberation Serif, Times New Roman, serif">
-<rect width="%g" height="%g" fill="#FFFFFF"/>
-%s</svg>
-`, width, height, width, height, width, height, c.b.String())
-	return err
+// legend writes the line of series i, and makes room for it.
+func (c *canvas) legend(i int, name string, empty bool, line, mark bool) {
+	y := top + 6 + float64(i)*legendLine
+	c.high = max(c.high, y+legendLine)
+	if line {
+		c.path([]spot{{legendX, y}, {legendX + 18, y}}, color(i), 1.5)
+	}
+	if mark {
+		c.mark(i, legendX+9, y)
+	}
+	if empty {
+		name += " (not measured)"
+	}
+	c.text(legendX+24, y+3.5, "start", 10, name)
 }
+
+// printable leaves out what XML and fonts cannot show.
+func printable(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r == utf8.RuneError || r >= 0x7f && r < 0xa0 || r >= 0xfffe && r <= 0xffff {
+			return -1
+		}
+		return r
+	}, s)
+}
+
+// picture is a figure of any kind.
+type picture interface{ draw() *canvas }
+
+func writeSVG(w io.Writer, p picture) error { return p.draw().writeSVG(w) }
+func writePNG(w io.Writer, p picture) error { return p.draw().writePNG(w) }

@@ -3,7 +3,6 @@ package chart
 import (
 	"fmt"
 	"io"
-	"strings"
 )
 
 // Lines is a figure with a line for each series.
@@ -26,8 +25,13 @@ type Line struct {
 type Point struct{ X, Y float64 }
 
 // WriteSVG draws the figure.
-func (l *Lines) WriteSVG(w io.Writer) error {
-	var c canvas
+func (l *Lines) WriteSVG(w io.Writer) error { return writeSVG(w, l) }
+
+// WritePNG draws it in pixels.
+func (l *Lines) WritePNG(w io.Writer) error { return writePNG(w, l) }
+
+func (l *Lines) draw() *canvas {
+	c := new(canvas)
 	largest := 0.0
 	for _, s := range l.Series {
 		for _, p := range s.Points {
@@ -35,44 +39,27 @@ func (l *Lines) WriteSVG(w io.Writer) error {
 		}
 	}
 	ys, xs := newYScale(largest), newXScale(l.Ticks, l.LogX)
-	ys.draw(&c)
+	ys.draw(c)
 	for _, x := range l.Ticks {
-		c.line(xs.at(x), bottom, xs.at(x), bottom+4, "#000000")
+		c.line(xs.at(x), bottom, xs.at(x), bottom+4, black)
 		c.text(xs.at(x), bottom+16, "middle", 10, fmt.Sprintf("%g", x))
 	}
 	c.frame(l.Title, l.XLabel, l.YLabel)
 	for i, s := range l.Series {
-		l.draw(&c, i, s, xs, ys)
+		l.series(c, i, s, xs, ys)
 	}
-	return c.writeTo(w)
+	return c
 }
 
-// draw draws one series and its line of the legend.
-func (l *Lines) draw(c *canvas, i int, s Line, xs xScale, ys yScale) {
-	var path strings.Builder
-	for k, p := range s.Points {
-		verb := "L"
-		if k == 0 {
-			verb = "M"
-		}
-		fmt.Fprintf(&path, "%s%.1f,%.1f", verb, xs.at(p.X), ys.at(p.Y))
-	}
-	if path.Len() > 0 {
-		c.add(`<path d="%s" fill="none" stroke="%s" stroke-width="1.5"/>`, path.String(), color(i))
-	}
+// series draws one series and its line of the legend.
+func (l *Lines) series(c *canvas, i int, s Line, xs xScale, ys yScale) {
+	var spots []spot
 	for _, p := range s.Points {
-		c.mark(i, xs.at(p.X), ys.at(p.Y))
+		spots = append(spots, spot{xs.at(p.X), ys.at(p.Y)})
 	}
-	y := top + 6 + float64(i)*legendLine
-	c.add(`<line x1="%.1f" y1="%.1f" x2="%.1f" y2="%.1f" stroke="%s" stroke-width="1.5"/>`, legendX, y, legendX+18, y, color(i))
-	c.mark(i, legendX+9, y)
-	c.text(legendX+24, y+3.5, "start", 10, legend(s.Name, len(s.Points) == 0))
-}
-
-// legend is the name of a series, and that there is nothing to be seen of it.
-func legend(name string, empty bool) string {
-	if empty {
-		return name + " (not measured)"
+	c.path(spots, color(i), 1.5)
+	for _, p := range spots {
+		c.mark(i, p.x, p.y)
 	}
-	return name
+	c.legend(i, s.Name, len(spots) == 0, true, true)
 }

@@ -38,7 +38,7 @@ func (s yScale) draw(c *canvas) {
 			return
 		}
 		if i > 0 {
-			c.line(left, s.at(y), right, s.at(y), "#DDDDDD")
+			c.line(left, s.at(y), right, s.at(y), grey)
 		}
 		c.text(left-6, s.at(y)+3.5, "end", 10, number(y))
 	}
@@ -87,4 +87,12 @@ func (s xScale) value(x float64) float64 {
 func (s xScale) at(x float64) float64 {
 	const margin = 14
 	return left + margin + (s.value(x)-s.low)/(s.high-s.low)*(right-left-2*margin)
+}
+
+// round3 keeps three digits.
+func round3(x float64) float64 {
+	if x == 0 || math.IsNaN(x) || math.IsInf(x, 0) {
+		return x
+	}
+	return report.Round(x, 2-int(math.Floor(math.Log10(math.Abs(x)))))
 }

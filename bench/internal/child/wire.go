@@ -15,6 +15,12 @@ type Command interface {
 	Name() string
 }
 
+// Refusal is the error of a command that the other process has refused.
+type Refusal struct{ Text string }
+
+// Error implements error.
+func (r Refusal) Error() string { return "server: " + r.Text }
+
 // refusal is the answer to a command that failed.
 type refusal struct{ Error string }
 
@@ -40,7 +46,7 @@ func (w *wire[C, A]) ask(cmd C) (a A, err error) {
 		err = json.Unmarshal(line, &no)
 	}
 	if err == nil && no.Error != "" {
-		return a, fmt.Errorf("server: %s", no.Error)
+		return a, Refusal{no.Error}
 	}
 	if err == nil {
 		err = json.Unmarshal(line, &a)

@@ -1,5 +1,7 @@
 package cpus
 
+import "fmt"
+
 // Placement says which CPUs the threads of client and server are pinned to, the
 // client's in turn, and what is doubtful about that.
 type Placement struct {
@@ -29,6 +31,20 @@ func Split(all []int, threads, cores int) Placement {
 		p.Warning = Crowded(serverCore, cores, len(all)-split)
 	}
 	return p
+}
+
+// Together is the warning where one of the first so many CPUs of the client and one of the
+// server's are on the same core, as core names them; empty where they are not. That they are
+// the same CPU is in Warning already.
+func (p *Placement) Together(threads int, core func(cpu int) int) string {
+	for _, c := range p.Client[:min(max(threads, 1), len(p.Client))] {
+		for _, s := range p.Server {
+			if c != s && core(c) == core(s) {
+				return fmt.Sprintf("client and server share a core: CPUs %d and %d are hyper-threads of one, and slow each other down; use fewer --clients or --cores, or CPUs of different cores (taskset)", c, s)
+			}
+		}
+	}
+	return ""
 }
 
 // Apart is Split for a server on another host, which finds its own CPUs: the

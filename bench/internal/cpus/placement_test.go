@@ -33,3 +33,27 @@ func TestApart(t *testing.T) {
 		t.Errorf("with the server elsewhere: %+v", p)
 	}
 }
+
+// Hyper-threads of one core are not apart.
+func TestTogether(t *testing.T) {
+	pairs := func(cpu int) int { return cpu % 2 } // 0 and 2 are siblings, 1 and 3
+	alone := func(cpu int) int { return cpu }
+	for _, tc := range []struct {
+		threads, cores int
+		core           func(int) int
+		warns          bool
+	}{
+		{1, 1, pairs, false}, // 0 against 3
+		{2, 1, pairs, true},  // 1 against 3
+		{1, 2, pairs, true},  // 0 against 2
+		{2, 2, alone, false},
+	} {
+		p := Split([]int{0, 1, 2, 3}, tc.threads, tc.cores)
+		if got := p.Together(tc.threads, tc.core); (got != "") != tc.warns {
+			t.Errorf("%d threads and %d cores: %q", tc.threads, tc.cores, got)
+		}
+	}
+	if got := (&Placement{}).Together(1, pairs); got != "" {
+		t.Errorf("nobody is pinned: %q", got)
+	}
+}

@@ -19,6 +19,7 @@ type Program struct {
 	// the process id, and one likewise with the version.
 	question, pid, version string
 	args                   func(c *Config, address string) []string
+	inventory              func() inventory
 }
 
 // Name is the name of the program.
@@ -29,7 +30,7 @@ func Memcached() Program {
 	return Program{
 		name: "memcached", debian: "memcached",
 		question: "stats\r\n", pid: "STAT pid ", version: "STAT version ",
-		args: memcachedArgs,
+		args: memcachedArgs, inventory: memcachedInventory,
 	}
 }
 
@@ -58,7 +59,7 @@ func Redis() Program {
 	return Program{
 		name: "redis-server", debian: "redis-server",
 		question: "INFO server\r\n", pid: "process_id:", version: "redis_version:",
-		args: redisArgs,
+		args: redisArgs, inventory: redisInventory,
 	}
 }
 

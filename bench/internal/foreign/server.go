@@ -165,8 +165,25 @@ func (s *Server) ask(ctx context.Context) (pid int, version string, err error) {
 	return s.program.identify(conn)
 }
 
+// Running is a server that was started by another process: it is not asked who it is, and
+// stays when this is closed.
+func Running(p Program, network, address string) *Server {
+	return &Server{program: p, Network: network, Address: address}
+}
+
+// Blame is that of the process; of one that was not started here nothing is known.
+func (s *Server) Blame(err error) error {
+	if s.Process == nil {
+		return err
+	}
+	return s.Process.Blame(err)
+}
+
 // Close ends the server and removes its socket.
 func (s *Server) Close() error {
+	if s.Process == nil {
+		return nil
+	}
 	go s.nudge()
 	return errors.Join(s.Process.Close(), os.RemoveAll(s.dir))
 }

@@ -9,4 +9,7 @@
 //	L3  Where operations are short one in SampleEvery is timed, at random
 //	    distances, so that no place in a batch is preferred.
 //	L4  When one worker fails all stop, and its error is that of the run.
+//	L5  Throughput over time costs nothing for an operation: a worker counts when it
+//	    looks at the clock anyway, and what it has done since its last look is spread
+//	    evenly over the time since. Intervals are those of the run, not of a worker.
 package load

@@ -13,7 +13,7 @@ import (
 // One operation in 16 is timed on average, and every place in a batch of 16 is.
 func TestGaps(t *testing.T) {
 	var stop atomic.Bool
-	m := newMeter(Budget{Ops: 1, Every: SampleEvery}, cycles.Scale{}, &stop, 0, 1)
+	m := newMeter(Budget{Ops: 1, Every: SampleEvery}, cycles.Calibrate(), &stop, 0, 0, 1)
 	const n = 100_000
 	var places [SampleEvery]int
 	at := uint64(0)

@@ -15,6 +15,8 @@ type Budget struct {
 	Ops   uint64 // of each worker or connection; 0 means by time
 	Time  time.Duration
 	Every int // one operation in so many is timed
+	// Until, when not nil, ends a run by time before that, with what was done until then.
+	Until *atomic.Bool `json:"-"`
 }
 
 // Meter counts and times the operations of one worker in one run. It belongs to
@@ -29,14 +31,17 @@ type Meter struct {
 	// CPU is what its thread has used.
 	CPU time.Duration
 
-	why error
+	why   error
+	kinds Kinds
 
 	start, end uint64 // ticks
 	deadline   uint64 // tick; 0: none
 	every      int
 	hist       *hdrhistogram.Histogram
 	stop       *atomic.Bool
+	until      *atomic.Bool // nil: nobody tells it to end
 	random     uint64
+	history    history
 }
 
 // unlimited is a number of operations that no run reaches.
@@ -49,16 +54,18 @@ const manyMeters = 64
 // longest is the longest latency in ticks: a minute and more.
 const longest = 1 << 38
 
-// newMeter makes the meter of worker index of so many, whose run begins now.
-func newMeter(b Budget, scale cycles.Scale, stop *atomic.Bool, index, of int) *Meter {
+// newMeter makes the meter of worker index of so many, whose run begins now. All of
+// a run have the same origin, a tick before the first of them begins.
+func newMeter(b Budget, scale cycles.Scale, stop *atomic.Bool, origin uint64, index, of int) *Meter {
 	digits := 3
 	if of > manyMeters {
 		digits = 2
 	}
 	m := &Meter{
-		Limit: b.Ops, every: max(b.Every, 1), stop: stop,
+		Limit: b.Ops, every: max(b.Every, 1), stop: stop, until: b.Until,
 		hist: hdrhistogram.New(1, longest, digits), random: uint64(index)*2 + 1,
 	}
+	m.history.begin(origin, b.interval(scale))
 	m.start = cycles.Now()
 	if b.Ops == 0 {
 		m.Limit = unlimited
@@ -67,20 +74,48 @@ func newMeter(b Budget, scale cycles.Scale, stop *atomic.Bool, index, of int) *M
 	return m
 }
 
-// Over reports whether the run ends by time.
-func (m *Meter) Over() bool { return m.deadline != 0 && cycles.Now() >= m.deadline }
+// Over is a worker's look at the clock: it reports whether the run ends by time.
+func (m *Meter) Over() bool {
+	now := cycles.Now()
+	m.Look(now)
+	return m.deadline != 0 && now >= m.deadline || m.Told()
+}
+
+// Told reports whether the run was told to end: what is on its way is still waited for.
+func (m *Meter) Told() bool { return m.until != nil && m.until.Load() }
+
+// Look notes how far the worker is at a tick (L5).
+func (m *Meter) Look(tick uint64) { m.history.look(tick, m.Ops) }
+
+// Ticks is how long the run lasts by its budget; 0: it has a number of operations.
+func (m *Meter) Ticks() uint64 {
+	if m.deadline == 0 {
+		return 0
+	}
+	return m.deadline - m.start
+}
 
 // Stopped reports whether the run is to end at once.
 func (m *Meter) Stopped() bool { return m.stop.Load() }
 
 // End notes that the worker is done.
-func (m *Meter) End() { m.end = cycles.Now() }
+func (m *Meter) End() {
+	m.end = cycles.Now()
+	m.Look(m.end)
+}
 
 // Why keeps the first of errors, to be told.
 func (m *Meter) Why(err error) {
 	if m.why == nil {
 		m.why = err
 	}
+}
+
+// Refused counts an operation that failed, and keeps the first of errors like Why.
+func (m *Meter) Refused(kind string, err error) {
+	m.Errors++
+	m.kinds.add(kind, 1)
+	m.Why(err)
 }
 
 // Record takes one latency in ticks.

@@ -34,6 +34,7 @@ func Run(ctx context.Context, workers []Worker, b Budget, scale cycles.Scale, pi
 	ready := make(chan struct{})
 	errs, meters := make([]error, len(workers)), make([]*Meter, len(workers))
 	pinned.Add(len(workers))
+	var origin uint64
 	for i, w := range workers {
 		done.Go(func() {
 			if pin != nil {
@@ -42,7 +43,7 @@ func Run(ctx context.Context, workers []Worker, b Budget, scale cycles.Scale, pi
 			pinned.Done()
 			<-ready
 			if errs[i] == nil {
-				meters[i] = newMeter(b, scale, &stop, i, len(workers))
+				meters[i] = newMeter(b, scale, &stop, origin, i, len(workers))
 				errs[i] = w.Run(inner, meters[i])
 			}
 			if errs[i] != nil {
@@ -52,6 +53,7 @@ func Run(ctx context.Context, workers []Worker, b Budget, scale cycles.Scale, pi
 		})
 	}
 	pinned.Wait()
+	origin = cycles.Now()
 	close(ready)
 	done.Wait()
 	if err := ctx.Err(); err != nil {

@@ -13,24 +13,29 @@ import (
 type Tally struct {
 	Ops, Errors, Gets, Misses uint64
 	CPU                       time.Duration
-	Why                       error // of one of the errors
+	Kinds                     Kinds // of errors, where their kind is known
+	Why                       error // of one of them
 
 	start, end uint64 // ticks: of the first to start and the last to end
 	hist       *hdrhistogram.Histogram
+	history    history
+	rate       float64 // operations in a second, of processes that have clocks of their own; 0: see Rate
 }
 
 func (t *Tally) add(m *Meter) {
 	if t.hist == nil {
-		t.start, t.end, t.hist = m.start, m.end, m.hist
+		t.start, t.end, t.hist, t.history = m.start, m.end, m.hist, m.history
 	} else {
 		t.start, t.end = min(t.start, m.start), max(t.end, m.end)
 		t.hist.Merge(m.hist)
+		t.history.add(&m.history)
 	}
 	t.Ops += m.Ops
 	t.Errors += m.Errors
 	t.Gets += m.Gets
 	t.Misses += m.Misses
 	t.CPU += m.CPU
+	t.Kinds.merge(m.kinds)
 	if t.Why == nil {
 		t.Why = m.why
 	}
@@ -43,6 +48,9 @@ func (t *Tally) Time(scale cycles.Scale) time.Duration {
 
 // Rate is operations in a second.
 func (t *Tally) Rate(scale cycles.Scale) float64 {
+	if t.rate != 0 {
+		return report.Round(t.rate, 1)
+	}
 	if s := t.Time(scale).Seconds(); s > 0 {
 		return report.Round(float64(t.Ops)/s, 1)
 	}

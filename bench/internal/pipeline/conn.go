@@ -111,6 +111,11 @@ func (c *Conn) Get(key []byte) error {
 // Set stores a value. Neither is kept.
 func (c *Conn) Set(key, value []byte) error {
 	c.out = c.proto.Set(c.out, key, len(value))
+	return c.value(value)
+}
+
+// value sends the value of a request that was collected.
+func (c *Conn) value(value []byte) error {
 	if len(value) >= long {
 		return c.send(value, crlf)
 	}
@@ -174,6 +179,20 @@ func (c *Conn) Next() (Answer, bool, error) {
 			}
 		}
 	}
+}
+
+// TryNext is Next of a busy connection that does not wait.
+func (c *Conn) TryNext() (Answer, bool, error) {
+	if err := c.Flush(); err != nil {
+		return Answer{}, false, err
+	}
+	if a, ok, err := c.Poll(); ok || err != nil {
+		return a, ok, err
+	}
+	if _, err := c.read(); err != nil {
+		return Answer{}, false, err
+	}
+	return c.Poll()
 }
 
 // read reads what is there, and waits for some unless the connection is busy. It

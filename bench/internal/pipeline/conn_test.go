@@ -34,7 +34,9 @@ func servers() map[string]struct {
 	return map[string]struct {
 		program foreign.Program
 		proto   Protocol
-	}{"memcached": {foreign.Memcached(), Memcached{}}, "redis": {foreign.Redis(), RESP{}}}
+	}{
+		"memcached": {foreign.Memcached(), Memcached{}}, "meta": {foreign.Memcached(), Meta{}}, "redis": {foreign.Redis(), RESP{}},
+	}
 }
 
 // each runs a test with a connection to every server, on every network, busy and
@@ -102,7 +104,7 @@ func TestGetAndSet(t *testing.T) {
 // P4: values that no socket can hold go both ways at the same time. memcached says
 // no to one that is too large for it.
 func TestLargeValues(t *testing.T) {
-	args := map[string][]string{"memcached": {"-I", "4m"}}
+	args := map[string][]string{"memcached": {"-I", "4m"}, "meta": {"-I", "4m"}}
 	each(t, args, func(t *testing.T, c *Conn) {
 		value := bytes.Repeat([]byte("0123456789abcdef"), 3<<16) // 3 MiB
 		key := []byte("large")
@@ -128,16 +130,18 @@ func TestLargeValues(t *testing.T) {
 
 func TestARefusalIsAnAnswer(t *testing.T) {
 	s := start(t, foreign.Config{Program: foreign.Memcached()})
-	c, err := Dial(s.Network, s.Address, Memcached{}, false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = c.Close() }()
-	if err := c.Set([]byte("k"), make([]byte, 2<<20)); err != nil {
-		t.Fatal(err)
-	}
-	if a := take(t, c); a.Kind != Failed || a.Err() == nil {
-		t.Errorf("a value that is too large: %+v", a)
+	for _, proto := range []Protocol{Memcached{}, Meta{}} {
+		c, err := Dial(s.Network, s.Address, proto, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = c.Close() }()
+		if err := c.Set([]byte("k"), make([]byte, 2<<20)); err != nil {
+			t.Fatal(err)
+		}
+		if a := take(t, c); a.Kind != Failed || a.Err() == nil {
+			t.Errorf("a value that is too large: %+v", a)
+		}
 	}
 }
 

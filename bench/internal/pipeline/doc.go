@@ -1,7 +1,7 @@
 // Package pipeline is a small and fast client of the servers that Remora is
 // compared with: gets and sets, any number of them on their way on one connection,
-// in the text protocol of memcached, in that of Redis (RESP), and in that of Remora's own
-// text door.
+// in the text and the meta protocol of memcached, in that of Redis (RESP), and in that of
+// Remora's own text door.
 //
 // Its purpose is a fair comparison. The clients that Go programs use take longer
 // for an operation than the servers do; this one adds as little as can be:

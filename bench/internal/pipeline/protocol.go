@@ -31,8 +31,14 @@ func (a Answer) Err() error {
 	if a.Kind != Failed {
 		return nil
 	}
-	return fmt.Errorf("the server says %q", a.Value)
+	return Refusal(a.Value)
 }
+
+// Refusal is what a server says instead of an answer: its words.
+type Refusal string
+
+// Error implements error.
+func (r Refusal) Error() string { return fmt.Sprintf("the server says %q", string(r)) }
 
 // ErrProtocol is wrapped when a server answers something that is no answer.
 var ErrProtocol = errors.New("not an answer")
@@ -123,8 +129,10 @@ func (Memcached) Answer(b []byte) (a Answer, size, want int, err error) {
 		return memcachedValue(b, text, next)
 	case string(text) == "END":
 		return Answer{Kind: Miss}, next, 0, nil
-	case string(text) == "STORED":
+	case string(text) == "STORED", string(text) == "DELETED":
 		return Answer{Kind: Stored}, next, 0, nil
+	case string(text) == "NOT_FOUND":
+		return Answer{Kind: Miss}, next, 0, nil
 	}
 	return Answer{Kind: Failed, Value: text}, next, 0, nil
 }
@@ -178,8 +186,10 @@ func (RESP) Answer(b []byte) (a Answer, size, want int, err error) {
 		return partial(b)
 	case len(text) == 0:
 		return a, 0, 0, fmt.Errorf("%w: an empty line", ErrProtocol)
-	case text[0] == '+':
+	case text[0] == '+', string(text) == ":1":
 		return Answer{Kind: Stored}, next, 0, nil
+	case string(text) == ":0":
+		return Answer{Kind: Miss}, next, 0, nil
 	case text[0] == '-':
 		return Answer{Kind: Failed, Value: text[1:]}, next, 0, nil
 	case text[0] != '$':

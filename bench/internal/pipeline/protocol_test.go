@@ -7,12 +7,13 @@ import (
 )
 
 func protocols() map[string]Protocol {
-	return map[string]Protocol{"memcached": Memcached{}, "resp": RESP{}, "text": Text{}}
+	return map[string]Protocol{"memcached": Memcached{}, "meta": Meta{}, "resp": RESP{}, "text": Text{}}
 }
 
 func TestRequests(t *testing.T) {
 	for name, want := range map[string][2]string{
 		"memcached": {"get abc\r\n", "set abc 0 0 5\r\n"},
+		"meta":      {"mg abc v\r\n", "ms abc 5\r\n"},
 		"text":      {"GET abc\r\n", "SET abc {5}\r\n"},
 		"resp":      {"*2\r\n$3\r\nGET\r\n$3\r\nabc\r\n", "*3\r\n$3\r\nSET\r\n$3\r\nabc\r\n$5\r\n"},
 	} {
@@ -35,6 +36,15 @@ func TestAnswers(t *testing.T) {
 		{"memcached", "VALUE k 0 0\r\n\r\nEND\r\n", Answer{Found, []byte("")}},
 		{"memcached", "VALUE k 0 4\r\n\r\n\r\n\r\nEND\r\n", Answer{Found, []byte("\r\n\r\n")}},
 		{"memcached", "SERVER_ERROR out of memory\r\n", Answer{Failed, []byte("SERVER_ERROR out of memory")}},
+		{"meta", "HD\r\n", Answer{Kind: Stored}},
+		{"meta", "HD O7\r\n", Answer{Kind: Stored}},
+		{"meta", "EN\r\n", Answer{Kind: Miss}},
+		{"meta", "VA 5\r\nhello\r\n", Answer{Found, []byte("hello")}},
+		{"meta", "VA 5 f0 t-1\r\nhello\r\n", Answer{Found, []byte("hello")}},
+		{"meta", "VA 0\r\n\r\n", Answer{Found, []byte("")}},
+		{"meta", "NS\r\n", Answer{Failed, []byte("NS")}},
+		{"meta", "ENOUGH\r\n", Answer{Failed, []byte("ENOUGH")}},
+		{"meta", "SERVER_ERROR out of memory\r\n", Answer{Failed, []byte("SERVER_ERROR out of memory")}},
 		{"text", "STORED\r\n", Answer{Kind: Stored}},
 		{"text", "NOT_FOUND\r\n", Answer{Kind: Miss}},
 		{"text", "VALUE 5\r\nhello\r\n", Answer{Found, []byte("hello")}},
@@ -69,6 +79,9 @@ func TestWhatIsNoAnswer(t *testing.T) {
 		{"memcached", "VALUE k 0 99999999999999999999\r\n"},
 		{"memcached", "VALUE k 0 2\r\nhello, world\r\n"},
 		{"memcached", strings.Repeat("x", 5000)},
+		{"meta", "VA five\r\n"},
+		{"meta", "VA  f0\r\n"},
+		{"meta", "VA 2\r\nhello\r\n"},
 		{"text", "VALUE five\r\n"},
 		{"text", "VALUE \r\n"},
 		{"text", "VALUE 2\r\nhello, world\r\n"},
@@ -87,6 +100,7 @@ func TestWhatIsNoAnswer(t *testing.T) {
 // Whatever a server says, it is an answer, part of one, or an error.
 func FuzzAnswer(f *testing.F) {
 	f.Add([]byte("VALUE k 0 5\r\nhello\r\nEND\r\n"))
+	f.Add([]byte("VA 5 f0\r\nhello\r\n"))
 	f.Add([]byte("$5\r\nhello\r\n"))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		for name, p := range protocols() {

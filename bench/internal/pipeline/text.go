@@ -40,7 +40,7 @@ func (Text) Answer(b []byte) (a Answer, size, want int, err error) {
 		return textValue(b, digits, next)
 	case string(text) == "NOT_FOUND":
 		return Answer{Kind: Miss}, next, 0, nil
-	case string(text) == "STORED":
+	case string(text) == "STORED", string(text) == "DELETED":
 		return Answer{Kind: Stored}, next, 0, nil
 	}
 	return Answer{Kind: Failed, Value: text}, next, 0, nil

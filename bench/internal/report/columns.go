@@ -20,6 +20,20 @@ func Right[L any](head string, value func(*L) string) Column[L] {
 	return Column[L]{head, false, value}
 }
 
+// Varying returns the first column, and those of the others whose values are not all alike:
+// what tells lines apart.
+func Varying[L any](lines []L, columns []Column[L]) (out []Column[L]) {
+	for i, c := range columns {
+		for j := range lines {
+			if i == 0 || c.value(&lines[j]) != c.value(&lines[0]) {
+				out = append(out, c)
+				break
+			}
+		}
+	}
+	return out
+}
+
 func writeColumns[L any](b *strings.Builder, lines []L, columns []Column[L]) {
 	var grid [][]string // by column
 	var cols []Column[L]

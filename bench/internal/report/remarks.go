@@ -27,8 +27,9 @@ func (r *Remarks) Warn(s string) {
 	}
 }
 
-// WriteTable writes the warnings, a line for each of lines, and the notes.
-func WriteTable[L any](w io.Writer, r *Remarks, lines []L, columns []Column[L]) error {
+// WriteTable writes the warnings, a line for each of lines, and the notes. More columns are
+// those of further tables of the same lines.
+func WriteTable[L any](w io.Writer, r *Remarks, lines []L, columns []Column[L], more ...[]Column[L]) error {
 	var b strings.Builder
 	for _, s := range r.Warnings {
 		fmt.Fprintf(&b, "WARNING: %s\n", s)
@@ -37,6 +38,10 @@ func WriteTable[L any](w io.Writer, r *Remarks, lines []L, columns []Column[L]) 
 		b.WriteByte('\n')
 	}
 	writeColumns(&b, lines, columns)
+	for _, columns := range more {
+		b.WriteByte('\n')
+		writeColumns(&b, lines, columns)
+	}
 	if len(r.Notes) > 0 {
 		b.WriteByte('\n')
 	}

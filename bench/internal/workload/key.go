@@ -6,12 +6,14 @@ import (
 	"math"
 )
 
-// Keys makes keys of one size: hexadecimal digits that are a function of the
-// index, one to one, behind as many letters as it takes. They are printable,
-// because some protocols ask for that.
+// Keys makes keys: hexadecimal digits that are a function of the index, one to one
+// for each size, behind as many letters as it takes. They are printable, because some
+// protocols ask for that. It belongs to one thread.
 type Keys struct {
-	size int
-	mask uint64 // of the bits that the digits tell
+	size   int
+	mask   uint64 // of the bits that the digits tell
+	varies bool
+	sizes  Sizes
 }
 
 // digits is how many tell a key from all others, where there is room.
@@ -29,28 +31,41 @@ func MaxKeys(size int) uint64 {
 }
 
 // NewKeys makes keys of so many bytes, at least 1.
-func NewKeys(size int) Keys {
-	if size < 1 {
-		panic(fmt.Sprintf("workload: keys of %d bytes", size))
+func NewKeys(size int) Keys { return KeysOf(FixedSizes(size)) }
+
+// KeysOf makes keys of all those sizes, each at least 1.
+func KeysOf(sizes Sizes) Keys {
+	if sizes.Least() < 1 {
+		panic(fmt.Sprintf("workload: keys of %d bytes", sizes.Least()))
 	}
-	if size >= digits {
-		return Keys{size: size, mask: math.MaxUint64}
+	k := Keys{sizes: sizes, varies: sizes.varies()}
+	k.resize(sizes.Least())
+	return k
+}
+
+// resize makes the next key one of so many bytes.
+func (k *Keys) resize(size int) {
+	k.size, k.mask = size, math.MaxUint64
+	if size < digits {
+		k.mask = MaxKeys(size) - 1
 	}
-	return Keys{size: size, mask: MaxKeys(size) - 1}
 }
 
 // Buffer returns memory for Fill.
 func (k *Keys) Buffer() []byte {
-	b := make([]byte, max(k.size, digits))
+	b := make([]byte, max(k.sizes.Most(), digits))
 	for i := range b {
 		b[i] = padding
 	}
 	return b
 }
 
-// Fill writes the key of an index, which is below MaxKeys, into memory from
-// Buffer, and returns where it is.
+// Fill writes the key of an index, which is below MaxKeys of the shortest size, into
+// memory from Buffer, and returns where it is.
 func (k *Keys) Fill(buffer []byte, index uint64) []byte {
+	if k.varies {
+		k.resize(k.sizes.At(index))
+	}
 	x := index * 0xD1342543DE82EF95
 	if k.size >= digits {
 		x ^= x >> 32

@@ -7,7 +7,7 @@ import (
 	"fmt"
 )
 
-// Values makes values of one size, and checks them (W5).
+// Values makes values and checks them (W5). It belongs to one thread.
 //
 //	| key | stamp | word 2 | word 3 | ...          up to 128 B every word
 //	| key | stamp | filling ... word ... word |    above, one word in 64 B, from 4 KiB
@@ -16,7 +16,10 @@ import (
 // key is a function of the index, and a word one of the index, the stamp and its
 // place. What is too short for a stamp has the same value always.
 type Values struct {
-	size   int
+	varies bool
+	any    bool // the size is not a function of the index
+	sizes  Sizes
+	size   int // of the value at hand
 	stride int // bytes from one word behind the stamp to the next
 	first  int // where the first of them is
 	end    int // where they end
@@ -41,28 +44,78 @@ const (
 var ErrValue = errors.New("a wrong value")
 
 // NewValues makes values of so many bytes, at least 1.
-func NewValues(size int) Values {
-	if size < 1 {
-		panic(fmt.Sprintf("workload: values of %d bytes", size))
+func NewValues(size int) Values { return ValuesOf(FixedSizes(size)) }
+
+// ValuesOf makes values of all those sizes, each at least 1.
+func ValuesOf(sizes Sizes) Values {
+	if sizes.Least() < 1 {
+		panic(fmt.Sprintf("workload: values of %d bytes", sizes.Least()))
 	}
+	v := Values{sizes: sizes, varies: sizes.varies()}
+	v.resize(sizes.Least())
+	return v
+}
+
+// ValuesOfAnySize makes values of which the caller says the size, by FillSized. Check then
+// takes them for what they are long: all but their length is checked. Where the caller has
+// no size it is that of sizes.
+func ValuesOfAnySize(sizes Sizes) Values {
+	v := ValuesOf(sizes)
+	v.varies, v.any = true, true
+	return v
+}
+
+// FillSized is Fill of a value of so many bytes; negative: what the sizes say.
+func (v *Values) FillSized(b []byte, index, stamp uint64, size int) []byte {
+	if size < 0 {
+		size = v.sizes.At(index)
+	}
+	if size > len(b) {
+		b = bytes.Repeat([]byte{filling}, size)
+	}
+	v.resize(size)
+	v.varies = false
+	b = v.Fill(b, index, stamp)
+	v.varies = true
+	return b
+}
+
+// expect makes the value at hand one as long as it is to be.
+func (v *Values) expect(b []byte, index uint64) {
+	if v.any {
+		v.resize(len(b))
+	} else {
+		v.resize(v.sizes.At(index))
+	}
+}
+
+// resize makes the value at hand one of so many bytes.
+func (v *Values) resize(size int) {
+	v.size, v.end, v.tail = size, size-word, size-word
 	switch {
 	case size <= whole:
-		return Values{size: size, stride: word, first: 2 * word, end: size, tail: size &^ (word - 1)}
+		v.stride, v.first, v.end, v.tail = word, 2*word, size, size&^(word-1)
 	case size <= medium:
-		return Values{size: size, stride: near, first: near, end: size - word, tail: size - word}
+		v.stride, v.first = near, near
+	default:
+		v.stride, v.first = far, far
 	}
-	return Values{size: size, stride: far, first: far, end: size - word, tail: size - word}
 }
 
 // Buffer returns memory for Fill.
-func (v *Values) Buffer() []byte { return bytes.Repeat([]byte{filling}, v.size) }
+func (v *Values) Buffer() []byte { return bytes.Repeat([]byte{filling}, v.sizes.Most()) }
 
-// Fill makes the value of a key, with the stamp of a put, in memory from Buffer.
-func (v *Values) Fill(b []byte, index, stamp uint64) {
+// Fill makes the value of a key, with the stamp of a put, at the start of memory from
+// Buffer, and returns it.
+func (v *Values) Fill(b []byte, index, stamp uint64) []byte {
+	if v.varies {
+		v.resize(v.sizes.At(index))
+	}
+	b = b[:v.size]
 	key := keyWord(index)
 	if v.size < stamped {
 		short(b, key)
-		return
+		return b
 	}
 	binary.LittleEndian.PutUint64(b, key)
 	binary.LittleEndian.PutUint64(b[word:], stamp)
@@ -75,10 +128,14 @@ func (v *Values) Fill(b []byte, index, stamp uint64) {
 		binary.LittleEndian.PutUint64(w[:], base+uint64(v.tail))
 		copy(b[v.tail:v.size], w[:])
 	}
+	return b
 }
 
 // Check returns what is wrong with the value of a key; nil if nothing is.
 func (v *Values) Check(b []byte, index uint64) error {
+	if v.varies {
+		v.expect(b, index)
+	}
 	if len(b) != v.size {
 		return v.lengthError(b, index)
 	}

@@ -12,13 +12,14 @@ import (
 // W2: a stream is that of its seed and worker, and of no other.
 func TestStreamsAreReproducible(t *testing.T) {
 	take := func(m Mix, worker int) (out []uint64) {
+		m.growth = nil // what others have inserted is no part of it
 		s := m.Stream(worker)
 		for range 1000 {
-			index, get, stamp := s.Next()
-			if get {
-				index |= 1 << 63
+			index, op, stamp := s.Next()
+			out = append(out, index, uint64(op), stamp)
+			if op == Insert {
+				s.Settle(index)
 			}
-			out = append(out, index, stamp)
 		}
 		return out
 	}
@@ -26,6 +27,8 @@ func TestStreamsAreReproducible(t *testing.T) {
 		{Keys: 1 << 20, GetPct: 95, Seed: 7},
 		{Keys: 1 << 20, GetPct: 50, Theta: 0.99, Seed: 7},
 		{Keys: 1 << 20, GetPct: 50, Theta: 0.99, ScanPct: 30, Seed: 7},
+		{Keys: 1 << 20, GetPct: 50, ModifyPct: 30, HotOpsPct: 80, HotKeysPct: 20, Seed: 7},
+		{Keys: 1 << 20, GetPct: 50, Latest: true, Theta: 0.99, Workers: 2, Seed: 7},
 	} {
 		first := take(m, 0)
 		if !slices.Equal(first, take(m, 0)) {
@@ -49,8 +52,8 @@ func TestStreamsStayTheSame(t *testing.T) {
 		s, k := m.Stream(3), NewKeys(16)
 		got, key := "", k.Buffer()
 		for range 4 {
-			index, get, _ := s.Next()
-			got += fmt.Sprintf("%s %v, ", k.Fill(key, index), get)
+			index, op, _ := s.Next()
+			got += fmt.Sprintf("%s %v, ", k.Fill(key, index), op == Get)
 		}
 		if got != want {
 			t.Errorf("theta %v: %q", m.Theta, got)
@@ -64,7 +67,7 @@ func TestShareOfGets(t *testing.T) {
 		s, gets := m.Stream(0), 0
 		const n = 200_000
 		for range n {
-			if _, get, _ := s.Next(); get {
+			if _, op, _ := s.Next(); op == Get {
 				gets++
 			}
 		}
@@ -106,12 +109,12 @@ func TestScanIsMixedIn(t *testing.T) {
 		top := s.scatter.At(0)
 		var scanned, gets, tops float64
 		for range n {
-			index, get, _ := s.Next()
+			index, op, _ := s.Next()
 			switch index {
 			case expected:
 				expected++
 				scanned++
-				if get {
+				if op == Get {
 					gets++
 				}
 			case top:
@@ -135,8 +138,8 @@ func TestAllPutsEveryKeyOnce(t *testing.T) {
 	m := Mix{Keys: 100, GetPct: 95, Theta: 0.9}
 	s := m.All()
 	for want := range uint64(200) {
-		if index, get, _ := s.Next(); get || index != want%100 {
-			t.Fatalf("operation %d is a get (%v) of key %d", want, get, index)
+		if index, op, _ := s.Next(); op != Put || index != want%100 {
+			t.Fatalf("operation %d is %d of key %d", want, op, index)
 		}
 	}
 }
@@ -303,18 +306,28 @@ func TestEveryByteOfAValueCounts(t *testing.T) {
 }
 
 func TestNothingIsAllocated(t *testing.T) {
-	m := Mix{Keys: 1 << 20, GetPct: 50, Theta: 0.99, ScanPct: 30}
-	s, k, v := m.Stream(0), NewKeys(16), NewValues(32)
-	key, value := k.Buffer(), v.Buffer()
-	if n := testing.AllocsPerRun(1000, func() {
-		index, _, stamp := s.Next()
-		k.Fill(key, index)
-		v.Fill(value, index, stamp)
-		if v.Check(value, index) != nil {
-			t.Error("wrong")
+	for _, m := range []Mix{
+		{Theta: 0.99, ScanPct: 30}, {HotOpsPct: 80, HotKeysPct: 20}, {Theta: 0.99, Latest: true, Workers: 1}, {ModifyPct: 50},
+	} {
+		for _, size := range []string{"32", "etc"} {
+			m.Keys, m.GetPct = 1<<20, 50
+			keySizes, _ := ParseKeySizes(size)
+			valueSizes, _ := ParseValueSizes(size)
+			s, k, v := m.Stream(0), KeysOf(keySizes), ValuesOf(valueSizes)
+			key, value := k.Buffer(), v.Buffer()
+			if n := testing.AllocsPerRun(1000, func() {
+				index, op, stamp := s.Next()
+				k.Fill(key, index)
+				if v.Check(v.Fill(value, index, stamp), index) != nil {
+					t.Error("wrong")
+				}
+				if op == Insert {
+					s.Settle(index)
+				}
+			}); n != 0 {
+				t.Errorf("%+v, %s: %v allocations for an operation", m, size, n)
+			}
 		}
-	}); n != 0 {
-		t.Errorf("%v allocations for an operation", n)
 	}
 }
 
@@ -359,5 +372,42 @@ func benchFill(b *testing.B, size int) {
 	value := v.Buffer()
 	for i := uint64(0); b.Loop(); i++ {
 		v.Fill(value, i, 2)
+	}
+}
+
+func BenchmarkHotspot(b *testing.B) {
+	benchStream(b, Mix{Keys: 1e6, GetPct: 95, HotOpsPct: 80, HotKeysPct: 20})
+}
+
+func BenchmarkLatest(b *testing.B) {
+	benchStream(b, Mix{Keys: 1e6, GetPct: 100, Theta: 0.99, Latest: true, Workers: 4})
+}
+
+// What an operation takes of a client: to make it, its key, and to make or check its value.
+func BenchmarkOperation(b *testing.B) { benchOperation(b, Mix{Keys: 1e6, GetPct: 95}, "32") }
+
+func BenchmarkOperationWeibo(b *testing.B) { benchOperation(b, Mix{Keys: 1e6, GetPct: 95}, "weibo") }
+func BenchmarkOperationETC(b *testing.B)   { benchOperation(b, Mix{Keys: 1e6, GetPct: 95}, "etc") }
+func BenchmarkOperationZipf(b *testing.B) {
+	benchOperation(b, Mix{Keys: 1e6, GetPct: 95, Theta: 0.99}, "32")
+}
+
+func benchOperation(b *testing.B, m Mix, size string) {
+	sizes, err := ParseValueSizes(size)
+	if err != nil {
+		b.Fatal(err)
+	}
+	s, k, v := m.Stream(0), NewKeys(16), ValuesOf(sizes)
+	key, value, got := k.Buffer(), v.Buffer(), v.Buffer()
+	for b.Loop() {
+		index, op, stamp := s.Next()
+		k.Fill(key, index)
+		if op != Get {
+			v.Fill(value, index, stamp)
+			continue
+		}
+		if v.Check(v.Fill(got, index, stamp), index) != nil {
+			b.Fatal("wrong")
+		}
 	}
 }

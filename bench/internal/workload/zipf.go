@@ -21,12 +21,18 @@ const sameAsOne = 1e-9
 
 // NewZipf makes a distribution over n ranks; theta is above 0.
 func NewZipf(n uint64, theta float64) *Zipf {
-	z := &Zipf{n: float64(n), theta: theta, flat: 1 - theta, steep: 1 / (1 - theta)}
+	z := &Zipf{theta: theta, flat: 1 - theta, steep: 1 / (1 - theta)}
 	z.log = math.Abs(z.flat) < sameAsOne
+	z.sure = 2 - z.inverse(z.integral(2.5)-z.height(2))
+	z.grow(n)
+	return z
+}
+
+// grow makes it one over n ranks.
+func (z *Zipf) grow(n uint64) {
+	z.n = float64(n)
 	z.low = z.integral(z.n + 0.5)
 	z.span = z.integral(1.5) - 1 - z.low
-	z.sure = 2 - z.inverse(z.integral(2.5)-z.height(2))
-	return z
 }
 
 // Draw returns a rank.

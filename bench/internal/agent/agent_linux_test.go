@@ -1,0 +1,264 @@
+package agent
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/remora-kv/remora/bench/internal/benchtest"
+	"github.com/remora-kv/remora/internal/cachetest"
+)
+
+// The client processes of the tests.
+const (
+	roleEcho  = "echo"  // answers every line with itself, until there are no more
+	roleBurst = "burst" // dies at the first line
+	testToken = "a token of the tests"
+)
+
+func TestMain(m *testing.M) {
+	benchtest.Main(m, benchtest.Roles{
+		roleEcho: func() error {
+			_, err := io.Copy(os.Stdout, os.Stdin)
+			return err
+		},
+		roleBurst: func() error {
+			_, _ = bufio.NewReader(os.Stdin).ReadString('\n')
+			return errors.New("no such luck")
+		},
+	})
+}
+
+// start starts an agent whose client processes have a role.
+func start(t *testing.T, role string, change func(*Config)) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	argv, env := benchtest.Self(role)
+	cfg := Config{Version: "v1", Command: argv, Env: env, Log: func(s string) { t.Log(s) }}
+	if change != nil {
+		change(&cfg)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- Serve(ctx, l, cfg) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+		if left := benchtest.Children(os.Getpid(), role); len(left) != 0 {
+			t.Errorf("processes %v are left", left)
+		}
+	})
+	return l.Addr().String()
+}
+
+func dial(t *testing.T, address string, who Caller) io.ReadWriteCloser {
+	t.Helper()
+	conn, err := Dial(t.Context(), address, who)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	return conn
+}
+
+// echo sends a line, and expects it back.
+func echo(t *testing.T, conn io.ReadWriter, text string) {
+	t.Helper()
+	if _, err := io.WriteString(conn, text+"\n"); err != nil {
+		t.Fatal(err)
+	}
+	b := make([]byte, len(text)+1)
+	if _, err := io.ReadFull(conn, b); err != nil || string(b) != text+"\n" {
+		t.Fatalf("%.40q came back as %.40q, %v", text, b, err)
+	}
+}
+
+// Lines go to the process and back, in as many connections as a run has.
+func TestCarry(t *testing.T) {
+	address := start(t, roleEcho, func(c *Config) { c.Token = testToken })
+	who := Caller{Token: testToken, Version: "v1", Run: "r"}
+	for range 3 {
+		conn := dial(t, address, who)
+		for _, text := range []string{"one", "", strings.Repeat("x", 100_000)} {
+			echo(t, conn, text)
+		}
+	}
+}
+
+func TestWhoIsRefused(t *testing.T) {
+	address := start(t, roleEcho, func(c *Config) { c.Token = testToken })
+	for want, who := range map[string]Caller{
+		"token is another one":                          {Token: "another token", Version: "v1", Run: "r"},
+		"the token is another":                          {Version: "v1", Run: "r"},
+		`it is of version "v1", the controller of "v2"`: {Token: testToken, Version: "v2", Run: "r"},
+		"no name of the run":                            {Token: testToken, Version: "v1"},
+	} {
+		conn, err := Dial(t.Context(), address, who)
+		if !errors.Is(err, ErrRefused) || !strings.Contains(err.Error(), want) || conn != nil {
+			t.Errorf("%+v: %v", who, err)
+		}
+	}
+	// A controller that does not look at the greeting is refused by the agent.
+	for want, spoil := range map[string]func(*hello){
+		"use the same program": func(h *hello) { h.Protocol++ },
+		"token":                func(h *hello) { h.Proof = prove(testToken, "an old nonce", h.Version, h.Run) },
+		"the token":            func(h *hello) { h.Run = "another run" },
+	} {
+		conn, err := net.Dial("tcp", address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		in := bufio.NewReader(conn)
+		var hi greeting
+		if err := readLine(in, &hi); err != nil {
+			t.Fatal(err)
+		}
+		h := hello{Protocol: protocol, Version: "v1", Run: "r", Proof: prove(testToken, hi.Nonce, "v1", "r")}
+		spoil(&h)
+		var say verdict
+		if err := errors.Join(writeLine(conn, h), readLine(in, &say)); err != nil || !strings.Contains(say.Error, want) {
+			t.Errorf("%+v got %+v, %v", h, say, err)
+		}
+		_ = conn.Close()
+	}
+	echo(t, dial(t, address, Caller{Token: testToken, Version: "v1", Run: "r"}), "still there")
+}
+
+// A4: others wait until the run is over.
+func TestOneRunAtATime(t *testing.T) {
+	address := start(t, roleEcho, nil)
+	first := dial(t, address, Caller{Version: "v1", Run: "first"})
+	second := dial(t, address, Caller{Version: "v1", Run: "first"})
+	if _, err := Dial(t.Context(), address, Caller{Version: "v1", Run: "other"}); err == nil || !strings.Contains(err.Error(), "another controller") {
+		t.Errorf("a second controller: %v", err)
+	}
+	_ = first.Close()
+	echo(t, second, "goes on")
+	_ = second.Close()
+	cachetest.Await(t, "the agent to be free", func() bool {
+		conn, err := Dial(t.Context(), address, Caller{Version: "v1", Run: "other"})
+		if err == nil {
+			_ = conn.Close()
+		}
+		return err == nil
+	})
+}
+
+// A2: a process that dies is told to the controller, and the agent lives.
+func TestAProcessThatDies(t *testing.T) {
+	address := start(t, roleBurst, nil)
+	for range 2 {
+		conn := dial(t, address, Caller{Version: "v1", Run: "r"})
+		if _, err := io.WriteString(conn, "go\n"); err != nil {
+			t.Fatal(err)
+		}
+		b, err := io.ReadAll(conn)
+		if err != nil || !strings.Contains(string(b), "no such luck") || !strings.Contains(string(b), `"Error"`) {
+			t.Errorf("%q, %v", b, err)
+		}
+	}
+	address = start(t, roleEcho, func(c *Config) { c.Command = []string{"/nowhere/at/all"} })
+	b, err := io.ReadAll(dial(t, address, Caller{Version: "v1", Run: "r"}))
+	if err != nil || !strings.Contains(string(b), "cannot start") {
+		t.Errorf("%q, %v", b, err)
+	}
+}
+
+// A3: whatever comes instead of a handshake or a command ends that connection and no more.
+func TestHostileControllers(t *testing.T) {
+	address := start(t, roleEcho, nil)
+	for name, text := range map[string]string{
+		"nothing": "", "HTTP": "GET / HTTP/1.1\r\nHost: x\r\n\r\n", "no JSON": "{\n", "a number": "7\n", "null": "null\n",
+		"a long line": strings.Repeat("x", 3*shakeLine), "deep": strings.Repeat("[", shakeLine-1) + "\n",
+	} {
+		conn, err := net.Dial("tcp", address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.WriteString(conn, text); err != nil {
+			t.Fatal(err)
+		}
+		if tcp, ok := conn.(*net.TCPConn); ok {
+			_ = tcp.CloseWrite()
+		}
+		b, _ := io.ReadAll(conn) // reset where it was sent more than was read
+		if strings.Contains(string(b), `{"Error":""}`) {
+			t.Errorf("%s was let in: %q", name, b)
+		}
+		_ = conn.Close()
+	}
+	conn := dial(t, address, Caller{Version: "v1", Run: "r"})
+	go func() { _, _ = io.Copy(io.Discard, conn) }()
+	line := []byte(strings.Repeat("x", 64<<10))
+	for sent := 0; sent < 4*commandLine; sent += len(line) {
+		if _, err := conn.Write(line); err != nil {
+			break
+		}
+	}
+	cachetest.Await(t, "the endless line to be ended", func() bool {
+		other, err := Dial(t.Context(), address, Caller{Version: "v1", Run: "other"})
+		if err == nil {
+			_ = other.Close()
+		}
+		return err == nil
+	})
+}
+
+// A1.
+func TestAnOpenAgentIsRefused(t *testing.T) {
+	for _, tc := range []struct{ address, token, want string }{
+		{"0.0.0.0:0", "", "needs a token"},
+		{"[::]:0", "", "needs a token"},
+		{"127.0.0.1:0", "short", fmt.Sprint(MinToken)},
+	} {
+		l, err := net.Listen("tcp", tc.address)
+		if err != nil && strings.HasPrefix(tc.address, "[") {
+			continue // a host without IPv6
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		if err := Serve(t.Context(), l, Config{Token: tc.token}); !errors.Is(err, ErrOpen) || !strings.Contains(err.Error(), tc.want) {
+			t.Errorf("%+v: %v", tc, err)
+		}
+		if _, err := net.DialTimeout("tcp", l.Addr().String(), time.Second); err == nil {
+			t.Errorf("%+v: somebody listens", tc)
+		}
+	}
+}
+
+// What is no agent is not taken for one.
+func TestDialOfOthers(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			_, _ = io.WriteString(conn, "220 mail.example.com\r\n")
+			_ = conn.Close()
+		}
+	}()
+	if _, err := Dial(t.Context(), l.Addr().String(), Caller{}); err == nil || !strings.Contains(err.Error(), "no agent") {
+		t.Errorf("%v", err)
+	}
+	_ = l.Close()
+	if _, err := Dial(t.Context(), l.Addr().String(), Caller{}); err == nil || !strings.Contains(err.Error(), "remora bench agent") {
+		t.Errorf("%v", err)
+	}
+}

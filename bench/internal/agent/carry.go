@@ -1,0 +1,76 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"time"
+
+	"github.com/remora-kv/remora/bench/internal/process"
+)
+
+// writeTimeout is how long a controller may take nothing.
+const writeTimeout = 30 * time.Second
+
+// patient is a connection whose peer must read.
+type patient struct{ net.Conn }
+
+// Write implements io.Writer.
+func (p patient) Write(b []byte) (int, error) {
+	if err := p.SetWriteDeadline(time.Now().Add(writeTimeout)); err != nil {
+		return 0, err
+	}
+	return p.Conn.Write(b)
+}
+
+// carry starts a client process and carries lines between it and a connection, until one of
+// them ends (A5).
+func (a *agent) carry(ctx context.Context, conn net.Conn, in io.Reader) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, a.Command[0], a.Command[1:]...)
+	cmd.Env = append(os.Environ(), a.Env...)
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		return err
+	}
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	p, err := process.Start(cmd, stdin.Close, nil)
+	if err != nil {
+		return a.tell(conn, fmt.Errorf("it cannot start a client process: %w", err))
+	}
+	gone := make(chan struct{}) // the controller is
+	go func() {
+		defer close(gone)
+		_, _ = io.Copy(stdin, in)
+		_ = stdin.Close()
+	}()
+	if _, err := io.Copy(patient{conn}, stdout); err != nil && !errors.Is(err, os.ErrClosed) {
+		_ = conn.Close() // who does not read is gone
+	}
+	select {
+	case <-gone:
+		return p.Close()
+	case <-ctx.Done():
+		return p.Close()
+	case <-p.Done():
+	}
+	how := p.Wait()
+	if how == nil {
+		how = process.ErrGone
+	}
+	return a.tell(conn, fmt.Errorf("its client process ended: %w%s", how, p.Said()))
+}
+
+// tell lets the controller know why there are no more answers: it waits for one.
+func (a *agent) tell(conn net.Conn, why error) error {
+	_ = writeLine(patient{conn}, verdict{why.Error()})
+	return why
+}

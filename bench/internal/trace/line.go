@@ -1,0 +1,100 @@
+package trace
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/remora-kv/remora/bench/internal/workload"
+	"github.com/remora-kv/remora/store"
+)
+
+// Record is one line.
+type Record struct {
+	Op   workload.Op // Get, Put or Delete
+	Key  []byte      // part of the line
+	Size int         // of the value; -1: the line does not say
+	TTL  time.Duration
+}
+
+// ErrLine is wrapped by what is wrong with a line.
+var ErrLine = errors.New("a line that is not understood")
+
+// Limits of what a line may say.
+const (
+	maxSize = store.MaxValueLimit
+	maxTTL  = 100 * 365 * 24 * time.Hour
+)
+
+// Parse reads one line without its end, into r.
+func Parse(line []byte, r *Record) error {
+	op, rest, _ := bytes.Cut(line, comma)
+	key, rest, _ := bytes.Cut(rest, comma)
+	size, ttl, _ := bytes.Cut(rest, comma)
+	r.Key, r.Size, r.TTL = key, -1, 0
+	switch string(op) {
+	case "get":
+		r.Op = workload.Get
+	case "set":
+		r.Op = workload.Put
+	case "del":
+		r.Op = workload.Delete
+	default:
+		return fmt.Errorf("%w: operation %q: use get, set or del", ErrLine, op)
+	}
+	if err := checkKey(key); err != nil {
+		return err
+	}
+	if len(size) != 0 {
+		n, err := number(size, maxSize)
+		if err != nil {
+			return fmt.Errorf("%w: size %q: it is 0 to %d bytes", ErrLine, size, maxSize)
+		}
+		r.Size = n
+	} else if r.Op == workload.Put {
+		return fmt.Errorf("%w: a set without a size", ErrLine)
+	}
+	if len(ttl) != 0 {
+		n, err := number(ttl, int(maxTTL/time.Second))
+		if err != nil {
+			return fmt.Errorf("%w: ttl %q: it is 0 to %d seconds", ErrLine, ttl, int(maxTTL/time.Second))
+		}
+		r.TTL = time.Duration(n) * time.Second
+	}
+	return nil
+}
+
+var comma = []byte(",")
+
+// checkKey refuses keys that some protocol could not carry.
+func checkKey(key []byte) error {
+	if len(key) == 0 || len(key) > store.MaxKey {
+		return fmt.Errorf("%w: a key of %d bytes: it has 1 to %d", ErrLine, len(key), store.MaxKey)
+	}
+	for _, c := range key {
+		if c <= ' ' || c == 0x7f || c == '"' {
+			return fmt.Errorf("%w: byte %q in a key: neither spaces, control characters nor quotes may be", ErrLine, c)
+		}
+	}
+	return nil
+}
+
+// number reads digits, without allocating anything.
+func number(text []byte, most int) (n int, err error) {
+	const enough = 12 // digits for the largest that is allowed anywhere
+	if len(text) > enough {
+		return 0, strconv.ErrRange
+	}
+	for _, c := range text {
+		if c < '0' || c > '9' {
+			return 0, strconv.ErrSyntax
+		}
+		n = 10*n + int(c-'0')
+	}
+	if n > most {
+		return 0, strconv.ErrRange
+	}
+	return n, nil
+}

@@ -1,0 +1,136 @@
+package trace
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math/bits"
+	"os"
+	"strings"
+)
+
+// Reader reads one of so many shares of a file (T2). It belongs to one thread.
+type Reader struct {
+	path   string
+	share  uint64
+	of     uint64
+	again  bool
+	most   int // bytes of a key
+	file   *os.File
+	lines  *bufio.Reader
+	line   int
+	record Record
+	found  bool // a line of this share, since the file was opened
+}
+
+// bufferSize holds the longest line, and what is read at once.
+const bufferSize = 256 << 10
+
+// Open opens a file for share number n of so many. If it is to be read again and again,
+// Next begins anew behind the last line. Keys of more than so many bytes are refused.
+func Open(path string, n, of int, again bool, longestKey int) (*Reader, error) {
+	r := &Reader{path: path, share: uint64(n), of: uint64(of), again: again, most: longestKey, lines: bufio.NewReaderSize(nil, bufferSize)}
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	r.file = file
+	if err := r.rewind(); err != nil {
+		_ = file.Close()
+		return nil, err
+	}
+	return r, nil
+}
+
+// rewind goes to the first line.
+func (r *Reader) rewind() error {
+	if _, err := r.file.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
+	r.line, r.found = 0, false
+	if !strings.HasSuffix(r.path, ".gz") {
+		r.lines.Reset(r.file)
+		return nil
+	}
+	packed, err := gzip.NewReader(bufio.NewReader(r.file))
+	if err != nil {
+		return fmt.Errorf("%s: %w", r.path, err)
+	}
+	r.lines.Reset(packed)
+	return nil
+}
+
+// Close ends reading.
+func (r *Reader) Close() error { return r.file.Close() }
+
+// Next returns the next line of the share and the hash of its key, until the next call;
+// io.EOF when there is none. A share without a line ends also where it was to begin anew.
+func (r *Reader) Next() (*Record, uint64, error) {
+	for {
+		line, err := r.read()
+		if errors.Is(err, io.EOF) && r.again && r.found {
+			if err := r.rewind(); err != nil {
+				return nil, 0, err
+			}
+			continue
+		}
+		if err != nil {
+			return nil, 0, err
+		}
+		if len(line) == 0 || line[0] == '#' || r.line == 1 && bytes.HasPrefix(line, []byte("op,")) {
+			continue
+		}
+		if err := Parse(line, &r.record); err != nil {
+			return nil, 0, r.at(err)
+		}
+		if len(r.record.Key) > r.most {
+			return nil, 0, r.at(fmt.Errorf("%w: a key of %d bytes, and the server takes %d", ErrLine, len(r.record.Key), r.most))
+		}
+		hash := Hash(r.record.Key)
+		if mine, _ := bits.Mul64(hash, r.of); mine == r.share {
+			r.found = true
+			return &r.record, hash, nil
+		}
+	}
+}
+
+// read returns a line without its end.
+func (r *Reader) read() ([]byte, error) {
+	line, err := r.lines.ReadSlice('\n')
+	r.line++
+	switch {
+	case errors.Is(err, bufio.ErrBufferFull):
+		return nil, r.at(fmt.Errorf("%w: it is longer than %d bytes", ErrLine, bufferSize))
+	case errors.Is(err, io.EOF) && len(line) == 0:
+		return nil, io.EOF
+	case err != nil && !errors.Is(err, io.EOF):
+		return nil, r.at(err)
+	}
+	return bytes.TrimRight(line, "\r\n"), nil
+}
+
+// at says where an error is (T3).
+func (r *Reader) at(err error) error { return fmt.Errorf("%s:%d: %w", r.path, r.line, err) }
+
+// Hash is that of a key: it decides whose line it is, and what its value says.
+func Hash(key []byte) uint64 {
+	const odd = 0x9E3779B97F4A7C15
+	h := uint64(len(key)) * odd
+	for ; len(key) >= 8; key = key[8:] {
+		h = fold(h ^ binary.LittleEndian.Uint64(key))
+	}
+	var tail [8]byte
+	copy(tail[:], key)
+	return fold(fold(h^binary.LittleEndian.Uint64(tail[:])) + odd)
+}
+
+// fold is a permutation in which every bit counts everywhere.
+func fold(x uint64) uint64 {
+	x = (x ^ x>>32) * 0xD6E8FEB86659FD93
+	x = (x ^ x>>32) * 0xD6E8FEB86659FD93
+	return x ^ x>>32
+}
