@@ -51,12 +51,13 @@ type caller struct {
 	owed   bool // the get before has missed
 	index  uint64
 	stamp  uint64
+	op     workload.Op
 }
 
 func newCaller(cl client, c *Case, stream *workload.Stream) *caller {
 	k := &caller{
-		client: cl, stream: stream, keys: workload.NewKeys(c.KeySize), values: workload.NewValues(c.ValueSize),
-		buf: make([]byte, 0, c.ValueSize+remora.ItemOverhead), fills: c.Fill,
+		client: cl, stream: stream, keys: workload.KeysOf(c.keySizes()), values: workload.ValuesOf(c.valueSizes()),
+		buf: make([]byte, 0, c.longestValue()+remora.ItemOverhead), fills: c.Fill,
 	}
 	k.key, k.value = k.keys.Buffer(), k.values.Buffer()
 	return k
@@ -87,54 +88,67 @@ func (k *caller) Run(ctx context.Context, m *load.Meter) error {
 	return nil
 }
 
-// next returns whether the next operation is a get: what a miss has left is put first.
-func (k *caller) next() (get bool) {
+// next makes the next operation: what a miss has left is put first.
+func (k *caller) next() {
 	if k.owed {
-		k.owed = false
-		return false
+		k.owed, k.op = false, workload.Put
+		return
 	}
-	k.index, get, k.stamp = k.stream.Next()
-	return get
+	k.index, k.op, k.stamp = k.stream.Next()
 }
 
 // one does one operation.
 func (k *caller) one(ctx context.Context, m *load.Meter, clock bool) error {
-	get := k.next()
+	k.next()
 	key := k.keys.Fill(k.key, k.index)
-	if get {
-		m.Gets++
-	} else {
-		k.values.Fill(k.value, k.index, k.stamp)
-	}
 	var start uint64
 	if clock {
 		start = cycles.Now()
 	}
 	var value []byte
 	var err error
-	if get {
+	if k.op.Reads() {
+		m.Gets++
 		value, err = k.client.get(ctx, key, k.buf)
-	} else {
-		err = k.client.set(ctx, key, k.value)
+	}
+	if k.op == workload.Modify {
+		value, err = nil, k.modify(ctx, m, key, value, err)
+	} else if k.op != workload.Get {
+		err = k.client.set(ctx, key, k.values.Fill(k.value, k.index, k.stamp))
 	}
 	if clock {
 		m.Record(cycles.Now() - start)
 	}
+	m.Ops++
+	if k.op == workload.Insert {
+		k.stream.Settle(k.index)
+	}
 	switch {
-	case err == nil && get:
-		if err := k.values.Check(value, k.index); err != nil {
-			return err
-		}
+	case err == nil && k.op == workload.Get:
+		return k.values.Check(value, k.index)
 	case err == nil:
 	case errors.Is(err, errMiss):
 		m.Misses++
-		k.owed = k.fills && get
-	case k.client.fatal(err):
+		k.owed = k.fills && k.op == workload.Get
+	case k.client.fatal(err), errors.Is(err, workload.ErrValue):
 		return err
 	default:
-		m.Errors++
-		m.Why(err)
+		m.Refused(kindOf(err), err)
 	}
-	m.Ops++
 	return nil
+}
+
+// modify puts the key of a get, with what the get has said.
+func (k *caller) modify(ctx context.Context, m *load.Meter, key, value []byte, err error) error {
+	switch {
+	case err == nil:
+		if err := k.values.Check(value, k.index); err != nil {
+			return err
+		}
+	case errors.Is(err, errMiss):
+		m.Misses++
+	default:
+		return err
+	}
+	return k.client.set(ctx, key, k.values.Fill(k.value, k.index, k.stamp))
 }

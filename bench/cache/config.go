@@ -8,7 +8,6 @@ import (
 	"github.com/remora-kv/remora"
 	"github.com/remora-kv/remora/bench/internal/foreign"
 	"github.com/remora-kv/remora/bench/internal/usage"
-	"github.com/remora-kv/remora/bench/internal/workload"
 	"github.com/remora-kv/remora/fabric"
 	"github.com/remora-kv/remora/fabric/provider"
 	"github.com/remora-kv/remora/internal/knob"
@@ -37,10 +36,12 @@ const (
 	PathText      = "text"      // Remora, asked by lines over plain TCP
 	PathMemcached = "memcached" // memcached itself
 	PathRedis     = "redis"     // redis-server itself
+
+	PathNull = "null" // nothing: the generator alone
 )
 
 // Paths returns the names of all paths.
-func Paths() []string { return append(ourPaths(), PathText, PathMemcached, PathRedis) }
+func Paths() []string { return append(ourPaths(), PathText, PathMemcached, PathRedis, PathNull) }
 
 func ourPaths() []string {
 	return append([]string{PathRFP, PathReply, PathHerd, PathSendRecv}, searchPaths()...)
@@ -64,6 +65,8 @@ const (
 	DistUniform   = "uniform"
 	DistZipf      = "zipf"
 	DistScanMixed = "scan-mixed" // zipf, with scans over all keys between
+	DistHotspot   = "hotspot"    // most operations go to a few keys, all of these alike
+	DistLatest    = "latest"     // zipf by how recently keys were inserted, which puts do
 )
 
 // Whether the server loads ahead what operations will need.
@@ -83,7 +86,7 @@ func Recencies() []string {
 }
 
 // Dists returns the names of all distributions.
-func Dists() []string { return []string{DistUniform, DistZipf, DistScanMixed} }
+func Dists() []string { return []string{DistUniform, DistZipf, DistScanMixed, DistHotspot, DistLatest} }
 
 // Networks returns the names of the networks to memcached and Redis.
 func Networks() []string { return []string{foreign.TCP, foreign.Unix} }
@@ -96,22 +99,46 @@ type Config struct {
 	// PrefetchOn. Network is how memcached and Redis are reached, default tcp.
 	Paths, Fabrics, Engines, Prefetches []string
 	Network                             string
-	// GetPcts are percentages of gets, default 95; the others are puts.
-	GetPcts []float64
+	// Protocols are names from Protocols: how memcached is asked, default ProtocolText.
+	Protocols []string
+	// Workloads are names from Workloads: they say GetPcts, RMWPcts and Dists where these
+	// are not given.
+	Workloads []string
+	// GetPcts are percentages of gets, default 95, and RMWPcts those of read-modify-writes,
+	// default 0: a get, and when its result is there a put of its key, in one operation.
+	// The others are puts.
+	GetPcts, RMWPcts []float64
 	// Dists are names from Dists, default DistUniform, and Thetas the skews of
-	// DistZipf and DistScanMixed, default 0.99. ScanPct is the percentage of the
-	// operations of DistScanMixed that belong to scans, default 20.
-	Dists   []string
-	Thetas  []float64
-	ScanPct float64
+	// DistZipf, DistScanMixed and DistLatest, default 0.99. ScanPct is the percentage of
+	// the operations of DistScanMixed that belong to scans, default 20. Of DistHotspot
+	// HotOps percent of the operations, default 80, go to HotKeys percent of the keys,
+	// default 20.
+	Dists           []string
+	Thetas          []float64
+	ScanPct         float64
+	HotOps, HotKeys float64
+	// Trace is the name of a file of operations, which are replayed instead of making some
+	// (package trace): once, or again and again where Duration or Ops is given. Nothing is
+	// stored before.
+	Trace string
 	// Fill has every get that misses followed by a put of that key, as an application
 	// does that keeps in the cache what it has fetched from elsewhere.
 	Fill bool
 	// Keys is how many there are, default a million, KeySize their bytes, default
-	// 16, and ValueSizes those of values, default 32.
+	// 16, and ValueSizes those of values, default 32. KeyDist instead, and ValueDists
+	// besides, are distributions: uniform:1-899, etc, and of values weibo.
 	Keys       int
 	KeySize    int
 	ValueSizes []int
+	KeyDist    string
+	ValueDists []string
+	// Processes, when not 0, are how many processes have so many clients each; default 0,
+	// which are those of this process.
+	Processes []int
+	// Agents, when there are any, are addresses of agents (ServeAgent) on other machines, each
+	// of which starts so many processes, at least one; Token is what they want to know.
+	Agents []string
+	Token  string
 	// Clients are threads, each with its own connections, default 1. Goroutines,
 	// when not 0, are how many callers each client has instead.
 	Clients, Goroutines []int
@@ -138,6 +165,10 @@ type Config struct {
 	// Caches, when there are any, say the memory otherwise: as the percentage of the keys
 	// that the server can keep, which is found out before by storing them.
 	Caches []float64
+	// Rates, when there are any, open the loop: operations begin at so many a second in
+	// all, whether or not others have ended, and their latency counts from when they should
+	// have begun. 0 is a closed loop. It is of connections, not of Goroutines.
+	Rates []float64
 	// Duration is how long a trial measures; Ops, when not 0, ends it after so many
 	// operations of each client (each goroutine) instead.
 	Duration time.Duration
@@ -153,6 +184,8 @@ type Config struct {
 	// instead of starting one. NoLoad says that it has the keys already.
 	Server string
 	NoLoad bool
+	// NoGenerator leaves out measuring what the generator does alone (D6).
+	NoGenerator bool
 }
 
 // Defaults of a Config.
@@ -161,6 +194,8 @@ const (
 	DefaultGetPct    = 95
 	DefaultTheta     = 0.99
 	DefaultScanPct   = 20
+	DefaultHotOps    = 80
+	DefaultHotKeys   = 20
 	DefaultKeys      = 1_000_000
 	DefaultKeySize   = 16
 	DefaultValueSize = 32
@@ -178,9 +213,11 @@ const (
 	maxMemcachedKey = 250
 	maxValue        = store.MaxValueLimit
 	maxWindow       = 1024
+	maxRate         = 1e9
 	maxBatch        = 1024
 	maxClients      = 4096
 	maxGoroutines   = 1 << 16
+	maxProcesses    = 1024
 	maxTheta        = 10
 	maxLinks        = 1 << 28
 	minFetch        = 16
@@ -193,18 +230,23 @@ func (c *Config) defaults() {
 	orDefaults(&c.Engines, server.DefaultEngine)
 	orDefaults(&c.Prefetches, PrefetchOn)
 	knob.Default(&c.Network, foreign.TCP)
-	orDefaults(&c.GetPcts, DefaultGetPct)
-	orDefaults(&c.Dists, DistUniform)
+	orDefaults(&c.Protocols, ProtocolText)
 	orDefaults(&c.Thetas, DefaultTheta)
 	knob.Default(&c.ScanPct, DefaultScanPct)
+	knob.Default(&c.HotOps, DefaultHotOps)
+	knob.Default(&c.HotKeys, DefaultHotKeys)
 	knob.Default(&c.Keys, DefaultKeys)
 	knob.Default(&c.KeySize, DefaultKeySize)
-	orDefaults(&c.ValueSizes, DefaultValueSize)
+	if len(c.ValueDists) == 0 {
+		orDefaults(&c.ValueSizes, DefaultValueSize)
+	}
 	orDefaults(&c.Clients, 1)
 	orDefaults(&c.Goroutines, 0)
 	orDefaults(&c.Recencies, string(remora.RecencyBatched))
 	knob.Default(&c.Cores, 1)
-	knob.Default(&c.Duration, DefaultDuration)
+	if c.Trace == "" {
+		knob.Default(&c.Duration, DefaultDuration)
+	}
 	knob.Default(&c.Trials, 1)
 	knob.Default(&c.Seed, DefaultSeed)
 }
@@ -215,6 +257,10 @@ func orDefaults[T any](v *[]T, def T) {
 	}
 }
 
+// once reports whether a trial ends with its trace, and not after a time or a number of
+// operations.
+func (c *Config) once() bool { return c.Trace != "" && c.Duration == 0 && c.Ops == 0 }
+
 // normalize fills in defaults and returns all that is wrong, as one error that
 // wraps ErrUsage.
 func (c *Config) normalize() error {
@@ -223,6 +269,9 @@ func (c *Config) normalize() error {
 	c.checkTargets(&errs)
 	c.checkLoad(&errs)
 	c.hasNoClient(&errs)
+	c.checkProtocols(&errs)
+	c.checkProcesses(&errs)
+	c.checkAgents(&errs)
 	for _, n := range c.Clients {
 		errs.Between("--clients", n, 1, maxClients)
 	}
@@ -231,6 +280,14 @@ func (c *Config) normalize() error {
 	}
 	for _, n := range c.Windows {
 		errs.Between("--window", n, 1, maxWindow)
+	}
+	for _, r := range c.Rates {
+		if !(r >= 0 && r <= maxRate) {
+			errs.Add("--rate %g: it is from 0 to %g operations a second", r, float64(maxRate))
+		}
+		if r != 0 && slices.ContainsFunc(c.Goroutines, func(n int) bool { return n != 0 }) {
+			errs.Add("--rate is of connections, and --goroutines wait for each other: leave one out")
+		}
 	}
 	for _, n := range c.Batches {
 		errs.Between("--batch", n, 1, maxBatch)
@@ -313,12 +370,8 @@ func (c *Config) hasNoClient(errs *usage.Faults) {
 }
 
 func (c *Config) checkLoad(errs *usage.Faults) {
-	for _, p := range c.GetPcts {
-		if !(p >= 0 && p <= 100) {
-			errs.Add("--get-pct %v is not between 0 and 100", p)
-		}
-	}
-	oneOf(errs, "--dist", c.Dists, Dists())
+	c.checkTrace(errs)
+	c.checkMixes(errs)
 	for _, x := range c.Thetas {
 		if !(x > 0 && x <= maxTheta) {
 			errs.Add("--theta %v is not above 0 and at most %d; for 0 use --dist %s", x, maxTheta, DistUniform)
@@ -332,11 +385,5 @@ func (c *Config) checkLoad(errs *usage.Faults) {
 	if slices.Contains(c.Paths, PathMemcached) {
 		longest = maxMemcachedKey
 	}
-	errs.Between("--key-size", c.KeySize, 1, longest)
-	if c.KeySize >= 1 && uint64(max(c.Keys, 0)) > workload.MaxKeys(c.KeySize) {
-		errs.Add("there are only %d keys of --key-size %d", workload.MaxKeys(c.KeySize), c.KeySize)
-	}
-	for _, n := range c.ValueSizes {
-		errs.Between("--value-size", n, 1, maxValue)
-	}
+	c.checkSizes(errs, longest)
 }

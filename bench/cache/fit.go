@@ -37,7 +37,7 @@ func (r *runner) fit(ctx context.Context, c *Case, place cpus.Placement) (int64,
 
 // room is what decides how much memory a share of the keys takes.
 func (k *Case) room() Case {
-	r := Case{Fabric: k.Fabric, Engine: k.Engine, Keys: k.Keys, KeySize: k.KeySize, ValueSize: k.ValueSize, Cores: k.Cores, Cache: k.Cache}
+	r := Case{Fabric: k.Fabric, Engine: k.Engine, Keys: k.Keys, KeySize: k.KeySize, ValueSize: k.ValueSize, KeyDist: k.KeyDist, ValueDist: k.ValueDist, Cores: k.Cores, Cache: k.Cache}
 	if k.Links != 0 {
 		r.Links = 1
 	}
@@ -46,7 +46,7 @@ func (k *Case) room() Case {
 
 // stays stores all keys in a server of its own, and returns how many of them stay.
 func (r *runner) stays(ctx context.Context, c Case, place cpus.Placement, memory int64) (items int64, err error) {
-	c.Memory, c.Goroutines, c.Clients, c.Window, c.Batch = memory, 0, 1, 1, 1
+	c.Memory, c.Processes, c.Goroutines, c.Clients, c.Window, c.Batch = memory, 0, 0, 1, 1, 1
 	o := &ours{runner: r, c: &c, place: place}
 	defer func() { err = errors.Join(err, o.close()) }()
 	if err := o.open(ctx); err != nil {
@@ -57,7 +57,7 @@ func (r *runner) stays(ctx context.Context, c Case, place cpus.Placement, memory
 		return 0, err
 	}
 	_, err = o.look(ctx)
-	return o.items, err
+	return o.held.items, err
 }
 
 // attempt is a memory, and how many items stay in it.

@@ -10,7 +10,7 @@ import (
 	"github.com/remora-kv/remora/bench/internal/foreign"
 	"github.com/remora-kv/remora/bench/internal/load"
 	"github.com/remora-kv/remora/bench/internal/pipeline"
-	"github.com/remora-kv/remora/fabric"
+	"github.com/remora-kv/remora/bench/internal/verbs"
 )
 
 // other is a server that Remora is compared with.
@@ -21,6 +21,7 @@ type other struct {
 	server *foreign.Server
 	conns  []*pipeline.Conn
 	shared []sharedClient
+	held   holdings // what it had at the last look
 }
 
 func (t *other) open(ctx context.Context) (err error) {
@@ -31,6 +32,10 @@ func (t *other) open(ctx context.Context) (err error) {
 		cfg.Program = foreign.Redis()
 	} else {
 		cfg.Args = memcachedArgs(t.c)
+	}
+	if t.cfg.Server != "" {
+		t.server = foreign.Running(cfg.Program, cfg.Network, t.cfg.Server)
+		return nil
 	}
 	t.server, err = foreign.Start(ctx, cfg)
 	return err
@@ -44,7 +49,7 @@ func memcachedArgs(c *Case) (args []string) {
 		itemOverhead = 512
 		spareConns   = 64
 	)
-	if item := c.ValueSize + c.KeySize + itemOverhead; item > defaultItem {
+	if item := c.longestValue() + c.longestKey() + itemOverhead; item > defaultItem {
 		args = append(args, "-I", strconv.Itoa(item>>20+1)+"m")
 	}
 	if n := c.callers() + spareConns; n > defaultConns {
@@ -54,11 +59,7 @@ func memcachedArgs(c *Case) (args []string) {
 }
 
 func (t *other) dial() (*pipeline.Conn, error) {
-	var proto pipeline.Protocol = pipeline.Memcached{}
-	if t.c.Path == PathRedis {
-		proto = pipeline.RESP{}
-	}
-	conn, err := pipeline.Dial(t.server.Network, t.server.Address, proto, t.c.Poll == fabric.Busy)
+	conn, err := pipeline.Dial(t.server.Network, t.server.Address, t.c.protocol(), t.c.busy())
 	if err != nil {
 		return nil, t.blame(err)
 	}
@@ -77,13 +78,13 @@ func (t *other) loader(context.Context) (load.Worker, func() error, error) {
 }
 
 func (t *other) workers(context.Context) (out []load.Worker, err error) {
-	mix := t.c.mix(t.cfg.Seed)
+	mix := t.mixOf(t.c)
 	for range t.c.Clients {
 		if t.c.Goroutines != 0 {
 			c := newSharedClient(t.server, t.c)
 			t.shared = append(t.shared, c)
 			for range t.c.Goroutines {
-				out = append(out, newCaller(c, t.c, mix.Stream(len(out))))
+				out = append(out, newCaller(c, t.c, mix.Stream(t.number(len(out)))))
 			}
 			continue
 		}
@@ -92,12 +93,21 @@ func (t *other) workers(context.Context) (out []load.Worker, err error) {
 			return nil, fmt.Errorf("connection %d of %d: %w", len(t.conns)+1, t.c.Clients, err)
 		}
 		t.conns = append(t.conns, conn)
-		out = append(out, newDriver(newPipelineLane(conn, t.c.most()), t.c, mix.Stream(len(out))))
+		out = append(out, t.newPaced(newPipelineLane(conn, t.c.most()), t.c, mix.Stream(t.number(len(out))), len(out)))
 	}
 	return out, nil
 }
 
-func (t *other) look(context.Context) (glance, error) {
+func (t *other) address() string   { return t.server.Address }
+func (*other) connected() error    { return nil }
+func (*other) posted() verbs.Count { return verbs.Count{} }
+
+func (t *other) look(ctx context.Context) (glance, error) {
+	held, err := t.server.Holdings(ctx)
+	if err != nil {
+		return glance{}, t.blame(err)
+	}
+	t.held = holdings{held.Items, held.Bytes}
 	g, err := glanceNow(t.place)
 	if err != nil {
 		return g, err
@@ -112,8 +122,9 @@ func (t *other) look(context.Context) (glance, error) {
 
 func (t *other) describe(row *Row) {
 	row.ServerVersion, row.Client = t.server.Version, clientPipeline
-	if len(t.shared) != 0 {
-		row.Client = t.shared[0].name()
+	t.held.describe(row)
+	if t.c.Goroutines != 0 {
+		row.Client = sharedName(t.c)
 	}
 }
 

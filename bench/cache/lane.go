@@ -20,6 +20,8 @@ type lane interface {
 	// second or until ctx ends, and gives them to the driver: as many as came with
 	// the first, a frame or what was read. Its error ends the lane.
 	drain(ctx context.Context, d *driver) error
+	// poll is drain that does not wait.
+	poll(d *driver) error
 }
 
 var (
@@ -61,6 +63,16 @@ func (l *sessionLane) drain(ctx context.Context, d *driver) error {
 			return nil
 		}
 	}
+}
+
+func (l *sessionLane) poll(d *driver) error {
+	l.Flush()
+	for l.PollInto(&l.result) {
+		if err := l.take(d, &l.result); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (l *sessionLane) take(d *driver, r *remora.Result) error {
@@ -118,6 +130,17 @@ func (l *pipelineLane) put(slot int, key, value []byte) error {
 
 func (l *pipelineLane) drain(_ context.Context, d *driver) error {
 	a, ok, err := l.Next()
+	for err == nil && ok {
+		if err := l.take(d, a); err != nil {
+			return err
+		}
+		a, ok, err = l.Poll()
+	}
+	return err
+}
+
+func (l *pipelineLane) poll(d *driver) error {
+	a, ok, err := l.TryNext()
 	for err == nil && ok {
 		if err := l.take(d, a); err != nil {
 			return err

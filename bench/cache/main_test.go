@@ -18,14 +18,27 @@ func TestMain(m *testing.M) {
 	benchtest.Main(m, benchtest.Roles{
 		benchtest.Server: func() error { return cache.Serve(context.Background(), provider.New(), os.Stdin, os.Stdout, os.Stderr) },
 		benchtest.Client: endlessClient,
+		roleMember:       func() error { return drive("test") },
+		roleOther:        func() error { return drive("other") },
 		benchtest.Broken: func() error { return errors.New("no such luck") },
 	})
+}
+
+// The roles of client processes: one of this version, and one of another.
+const (
+	roleMember = "member"
+	roleOther  = "other member"
+)
+
+func drive(version string) error {
+	return cache.Drive(context.Background(), provider.New(), version, os.Stdin, os.Stdout)
 }
 
 // envOf is an environment whose server is this binary.
 func envOf(role string) cache.Env {
 	argv, vars := benchtest.Self(role)
-	return cache.Env{Providers: provider.New(), Server: argv, ServerEnv: vars, Version: "test"}
+	member, more := benchtest.Self(roleMember)
+	return cache.Env{Providers: provider.New(), Server: argv, ServerEnv: vars, Client: member, ClientEnv: more, Version: "test"}
 }
 
 // endlessClient says on its standard output when its measurement has begun.

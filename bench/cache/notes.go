@@ -8,26 +8,10 @@ import (
 	"time"
 
 	"github.com/remora-kv/remora/bench/internal/cpus"
+	"github.com/remora-kv/remora/bench/internal/report"
 	"github.com/remora-kv/remora/fabric"
 	"github.com/remora-kv/remora/fabric/provider"
 )
-
-// tailSamples is how many samples there must be for a percentile of 99.9: ten
-// beyond it.
-const tailSamples = 10_000
-
-// doubts warns of what makes a row doubtful.
-func (r *runner) doubts(row *Row) {
-	if row.Samples < tailSamples {
-		r.report.Warn(fmt.Sprintf("fewer than %d operations were timed in some rows: their p99.9 is that of a few; measure for longer (--duration)", tailSamples))
-	}
-	if row.Errors != 0 {
-		r.report.Warn(fmt.Sprintf("%s refused operations, the first because: %v", row.Path, row.why))
-	}
-	if row.Misses != 0 && !row.Fill {
-		r.report.Warn(fmt.Sprintf("%s missed: it has evicted keys, and a miss is less work than a hit (--memory, --keys)", row.Path))
-	}
-}
 
 // disturbed is the share of a CPU that others may use in the time of a trial.
 const disturbed = 0.1
@@ -45,9 +29,9 @@ func disturbance(before, after glance) string {
 	most := time.Duration(disturbed * float64(elapsed))
 	switch {
 	case others > most:
-		return "the machine was not quiet: other processes used more than a tenth of a CPU in some trials"
+		return "the machine was not quiet: other processes used more than a tenth of a CPU in some trials; stop them and measure again"
 	case stolen > most:
-		return "the machine was not quiet: its hypervisor took more than a tenth of a CPU in some trials"
+		return "the machine was not quiet: its hypervisor took more than a tenth of a CPU in some trials; use --trials, or a machine of its own"
 	}
 	return ""
 }
@@ -60,13 +44,22 @@ func (r *runner) notes(c *Case) {
 	note := r.report.Note
 	note("CPUs: %s", r.pinning(c))
 	note("servers: %s", strings.Join(r.servers(), "; "))
-	note("load: closed loop of %d B keys, each client has window x batch operations on their way; seed %d",
-		c.KeySize, r.cfg.Seed)
+	note("load: closed loop of %s keys, each client has window x batch operations on their way; seed %d",
+		valueText(c.KeyDist, c.KeySize), r.cfg.Seed)
+	if slices.ContainsFunc(r.report.Rows, func(w Row) bool { return w.Rate != 0 }) {
+		note("rate: with one the loop is open, and latency counts from when an operation should have begun")
+	}
+	if slices.ContainsFunc(r.report.Rows, func(w Row) bool { return w.Processes != 0 }) {
+		note("processes: their histograms are added; the rate is the sum of theirs, each over its own time, in which all work; with --ops that of all in the longest time")
+	}
 	if c.Fill {
 		note("fill: a get that misses is followed by a put of its key, both are operations")
 	}
 	note("clock: time-stamp counter at %.0f MHz, %.1f ns to read, which a timed operation includes once",
 		r.scale.PerSecond()/1e6, r.scale.Overhead())
+	if least, most := r.generators(); most != 0 {
+		note("generator: without a server bench does %s to %s operations a second on a thread", report.SI(least), report.SI(most))
+	}
 	of := "every operation"
 	if slices.ContainsFunc(r.report.Rows, func(w Row) bool { return w.TimedEvery > 1 }) {
 		of = "one operation in 16, at random, where a thread does one in less than 10 us, else of all"
@@ -84,12 +77,25 @@ func (r *runner) notes(c *Case) {
 	note("waiting: %s; %s %s/%s", waiting, runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }
 
+// generators are the least and the most that the generator did alone, of all loads.
+func (r *runner) generators() (least, most float64) {
+	for _, x := range r.alone {
+		if least == 0 || x < least {
+			least = x
+		}
+		most = max(most, x)
+	}
+	return least, most
+}
+
 // servers says which servers were measured.
 func (r *runner) servers() (out []string) {
 	for i := range r.report.Rows {
 		row := &r.report.Rows[i]
 		var s string
 		switch {
+		case row.Path == PathNull:
+			s = "null answers at once, on the thread of its client: what is measured is the generator"
 		case row.Path == PathText:
 			s = fmt.Sprintf("remora %s, asked by lines over %s; its event loop has no CPU of its own", row.ServerVersion, row.Fabric)
 		case !isOurs(row.Path):
@@ -115,11 +121,17 @@ func (r *runner) pinning(c *Case) string {
 		return "threads were not pinned"
 	}
 	where := "server " + cpus.List(slices.Compact(slices.Clone(p.Server)))
+	if len(p.Server) == 0 {
+		where = "no server"
+	}
 	if r.cfg.Server != "" {
 		where = "server where it is, maybe on the same"
+	}
+	if len(r.cfg.Agents) != 0 {
+		return "clients where the agents are (" + strings.Join(r.cfg.Agents, ", ") + "), " + where
 	}
 	if c.Goroutines != 0 {
 		return fmt.Sprintf("client goroutines on %d threads that are not pinned, %s", len(p.Client), where)
 	}
-	return fmt.Sprintf("client %s, %s", cpus.List(p.Client[:min(len(p.Client), c.Clients)]), where)
+	return fmt.Sprintf("client %s, %s", cpus.List(p.Client[:min(len(p.Client), c.threads())]), where)
 }

@@ -29,9 +29,9 @@ type ours struct {
 	clients  []*remora.Client
 	sessions []*remora.Session
 	info     remora.Info
-	prefetch string // whether the server does
-	items    int64  // that it had at the last look
-	window   int    // the largest that the server has granted (C12)
+	prefetch string   // whether the server does
+	held     holdings // what it had at the last look
+	window   int      // the largest that the server has granted (C12)
 }
 
 func (t *ours) open(ctx context.Context) (err error) {
@@ -44,7 +44,7 @@ func (t *ours) open(ctx context.Context) (err error) {
 		return err
 	}
 	clients := 1
-	if t.c.Goroutines != 0 {
+	if t.c.Goroutines != 0 && t.c.Processes == 0 {
 		clients = t.c.Clients
 	}
 	for range clients {
@@ -117,23 +117,37 @@ func (t *ours) workers(ctx context.Context) (out []load.Worker, err error) {
 	if err := t.connect(ctx); err != nil {
 		return nil, err
 	}
-	if t.peer != nil {
-		if _, err := t.peer.Ask(order{Do: doHide}); err != nil {
-			return nil, err
-		}
+	if err := t.connected(); err != nil {
+		return nil, err
 	}
-	mix := t.c.mix(t.cfg.Seed)
+	mix := t.mixOf(t.c)
 	for _, s := range t.sessions {
-		out = append(out, newDriver(&sessionLane{Session: s, batch: t.c.Batch}, t.c, mix.Stream(len(out))))
+		out = append(out, t.newPaced(&sessionLane{Session: s, batch: t.c.Batch}, t.c, mix.Stream(t.number(len(out))), len(out)))
 	}
 	if t.c.Goroutines != 0 {
 		for _, c := range t.clients {
 			for range t.c.Goroutines {
-				out = append(out, newCaller(remoraClient{c}, t.c, mix.Stream(len(out))))
+				out = append(out, newCaller(remoraClient{c}, t.c, mix.Stream(t.number(len(out)))))
 			}
 		}
 	}
 	return out, nil
+}
+
+func (t *ours) address() string { return t.url }
+
+// connected removes the socket of a server that was started here.
+func (t *ours) connected() error {
+	if t.peer == nil {
+		return nil
+	}
+	_, err := t.peer.Ask(order{Do: doHide})
+	return err
+}
+
+func (t *ours) posted() verbs.Count {
+	counters := t.dev.Counters()
+	return verbs.Of(&counters)
 }
 
 // connect makes the sessions of drivers.
@@ -163,8 +177,7 @@ func (t *ours) look(ctx context.Context) (g glance, err error) {
 	if g, err = glanceNow(t.place); err != nil {
 		return g, err
 	}
-	counters := t.dev.Counters()
-	g.verbs = verbs.Of(&counters)
+	g.verbs = t.posted()
 	if t.prefetch = PrefetchOff; core.Prefetch {
 		t.prefetch = PrefetchOn
 	}
@@ -192,13 +205,15 @@ func (t *ours) look(ctx context.Context) (g glance, err error) {
 
 // statistics reads those of all cores, and returns those of the first.
 func (t *ours) statistics(docs []json.RawMessage) (first server.Stats, err error) {
-	t.items = 0
+	t.held = holdings{}
 	for i, doc := range docs {
 		var core server.Stats
 		if err := json.Unmarshal(doc, &core); err != nil {
 			return first, fmt.Errorf("statistics of the server: %w", err)
 		}
-		if t.items += core.Store.Items; i == 0 {
+		t.held.items += core.Store.Items
+		t.held.bytes += core.Store.ItemBytes + core.Store.IndexBytes
+		if i == 0 {
 			first = core
 		}
 	}
@@ -216,7 +231,8 @@ func posted(out map[string]uint64) verbs.Count {
 
 func (t *ours) describe(row *Row) {
 	row.Fabric, row.Engine, row.Cores = t.info.Fabric, t.info.Engine, t.info.Cores
-	row.ServerVersion, row.Client, row.Prefetch, row.Items = t.info.Version, clientSession, t.prefetch, &t.items
+	row.ServerVersion, row.Client, row.Prefetch = t.info.Version, clientSession, t.prefetch
+	t.held.describe(row)
 	if t.window != 0 && t.window < row.Window {
 		row.Window = t.window
 		t.report.Warn(fmt.Sprintf("the server grants a window of %d frames: rows say that instead of a larger --window", t.window))

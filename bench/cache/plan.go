@@ -5,8 +5,8 @@ import (
 	"slices"
 
 	"github.com/remora-kv/remora/bench/internal/foreign"
-	"github.com/remora-kv/remora/bench/internal/workload"
 	"github.com/remora-kv/remora/fabric"
+	"github.com/remora-kv/remora/fabric/provider"
 	"github.com/remora-kv/remora/internal/command"
 	"github.com/remora-kv/remora/internal/knob"
 	"github.com/remora-kv/remora/rpc/wire"
@@ -20,13 +20,20 @@ type Case struct {
 	// The target. Of memcached and Redis the fabric is the network, and the engine
 	// the program.
 	Path, Fabric, Engine, Prefetch string
+	Protocol                       string // of memcached
 	// The load.
-	GetPct             float64
+	Trace              string // the file that operations come from; empty: they are made
+	Workload           string // of which the mix is, where it was not given
+	GetPct, RMWPct     float64
+	InsertPct          float64 // of puts, which are of new keys
 	Dist               string
 	Theta, ScanPct     float64
+	HotOps, HotKeys    float64
 	Fill               bool
 	Keys               int
-	KeySize, ValueSize int
+	KeySize, ValueSize int    // of distributions the means
+	KeyDist, ValueDist string // empty: all are of one size
+	Processes          int    // that have Clients each; 0: they are of this one
 	Clients            int
 	Goroutines         int
 	Window, Batch      int
@@ -36,6 +43,7 @@ type Case struct {
 	Links              int
 	Recency            string // of links
 	Memory             int64
+	Rate               float64 // operations a second of an open loop; 0: the loop is closed
 	Cache              float64 // percentage of the keys that the memory holds; 0: Memory says
 }
 
@@ -48,13 +56,25 @@ func (k *Case) Title() string {
 	case k.Path == PathText:
 		s += " " + k.Engine
 	}
+	if k.Protocol == ProtocolMeta {
+		s += " " + k.Protocol
+	}
 	if k.Prefetch == PrefetchOff {
 		s += " without prefetching"
 	}
 	if k.Links != 0 {
 		s += fmt.Sprintf(" with %d links %s", k.Links, k.Recency)
 	}
-	s += fmt.Sprintf(" %d B", k.ValueSize)
+	if k.Workload != "" {
+		s += " " + k.Workload
+	}
+	s += " " + valueText(k.ValueDist, k.ValueSize)
+	if k.Rate != 0 {
+		s += fmt.Sprintf(" %g/s", k.Rate)
+	}
+	if k.Processes != 0 {
+		s += fmt.Sprintf(" %d processes of", k.Processes)
+	}
 	if k.Goroutines != 0 {
 		return s + fmt.Sprintf(" %d goroutines", k.Clients*k.Goroutines)
 	}
@@ -73,18 +93,23 @@ type step struct {
 func (c *Config) plan() []Case {
 	cases := []Case{{
 		Keys: c.Keys, KeySize: c.KeySize, Cores: c.Cores, Poll: c.Poll, ScanPct: c.ScanPct, Fill: c.Fill,
+		HotOps: c.HotOps, HotKeys: c.HotKeys, KeyDist: c.KeyDist, Trace: c.Trace,
 		Retries: c.Retries, FetchSize: c.FetchSize, Memory: c.Memory,
 	}}
-	cases = multiply(cases, c.GetPcts, func(k *Case, v float64) { k.GetPct = v })
-	cases = multiply(cases, c.Dists, func(k *Case, v string) { k.Dist = v })
+	cases = c.mixes(cases)
 	cases = multiply(cases, c.Thetas, func(k *Case, v float64) { k.Theta = v })
-	cases = multiply(cases, c.ValueSizes, func(k *Case, v int) { k.ValueSize = v })
+	cases = slices.Concat(
+		multiply(cases, c.ValueSizes, func(k *Case, v int) { k.ValueSize = v }),
+		multiply(cases, c.ValueDists, func(k *Case, v string) { k.ValueDist = v }))
 	cases = multiply(cases, orZero(c.Caches), func(k *Case, v float64) { k.Cache = v })
+	cases = multiply(cases, orZero(c.Processes), func(k *Case, v int) { k.Processes = v })
 	cases = multiply(cases, c.Clients, func(k *Case, v int) { k.Clients = v })
 	cases = multiply(cases, c.Goroutines, func(k *Case, v int) { k.Goroutines = v })
+	cases = multiply(cases, orZero(c.Rates), func(k *Case, v float64) { k.Rate = v })
 	cases = multiply(cases, orZero(c.Windows), func(k *Case, v int) { k.Window = v })
 	cases = multiply(cases, orZero(c.Batches), func(k *Case, v int) { k.Batch = v })
 	cases = multiply(cases, c.Paths, func(k *Case, v string) { k.Path = v })
+	cases = multiply(cases, c.Protocols, func(k *Case, v string) { k.Protocol = v })
 	cases = multiply(cases, c.Fabrics, func(k *Case, v string) { k.Fabric = v })
 	cases = multiply(cases, c.Engines, func(k *Case, v string) { k.Engine = v })
 	cases = multiply(cases, c.Prefetches, func(k *Case, v string) { k.Prefetch = v })
@@ -120,12 +145,9 @@ func orZero[T int | float64](list []T) []T {
 
 // settle fills in what follows from the rest.
 func (k *Case) settle(c *Config) {
-	if k.Dist == DistUniform {
-		k.Theta = 0
-	}
-	if k.Dist != DistScanMixed {
-		k.ScanPct = 0
-	}
+	k.settleMix()
+	k.settleTrace()
+	k.settleSizes()
 	if k.Goroutines != 0 {
 		knob.Default(&k.Window, clientWindow)
 		knob.Default(&k.Batch, clientBatch)
@@ -134,6 +156,12 @@ func (k *Case) settle(c *Config) {
 	knob.Default(&k.Batch, 1)
 	if k.Cache == 0 {
 		knob.Default(&k.Memory, max(leastMemory, 2*k.dataset()))
+	}
+	if n := len(c.Agents); n != 0 {
+		k.Processes = n * max(k.Processes, 1)
+	}
+	if k.Path != PathMemcached {
+		k.Protocol = ""
 	}
 	if single(k.Path) {
 		k.Batch = 1
@@ -156,9 +184,13 @@ func (k *Case) settle(c *Config) {
 		}
 		return
 	}
-	if k.Prefetch = ""; k.Path == PathText {
+	k.Prefetch = ""
+	switch k.Path {
+	case PathText:
 		k.Fabric = foreign.TCP
-	} else {
+	case PathNull:
+		k.Fabric, k.Engine = provider.Shm, k.Path
+	default:
 		k.Fabric, k.Engine = c.Network, k.Path
 	}
 	k.Retries, k.FetchSize = 0, 0
@@ -176,10 +208,14 @@ func (k *Case) dataset() int64 {
 // wholeAnswer is the F that brings the answer of a full frame (C10); 0, the
 // default, for values that do not fit one.
 func (k *Case) wholeAnswer() int {
-	one := wire.EntryHeader + k.ValueSize + command.FoundSize
+	overhead := command.FoundSize
 	if k.Links != 0 {
-		one = wire.EntryHeader + k.ValueSize + command.PlacedSize
+		overhead = command.PlacedSize
 	}
+	if k.ValueDist != "" {
+		return k.usualAnswer(overhead)
+	}
+	one := wire.EntryHeader + k.ValueSize + overhead
 	if one > framePayload {
 		return 0
 	}
@@ -193,28 +229,23 @@ const framePayload = 2048
 func (k *Case) most() int { return k.Window * k.Batch }
 
 // callers is the number of threads or goroutines that work.
-func (k *Case) callers() int { return k.Clients * max(k.Goroutines, 1) }
+func (k *Case) callers() int { return max(k.Processes, 1) * k.Clients * max(k.Goroutines, 1) }
 
 // threads is how many threads are pinned.
 func (k *Case) threads() int {
 	if k.Goroutines != 0 {
-		return 1
+		return max(k.Processes, 1)
 	}
-	return k.Clients
-}
-
-// mix is the operations of a case.
-func (k *Case) mix(seed uint64) workload.Mix {
-	return workload.Mix{Keys: uint64(k.Keys), GetPct: k.GetPct, Theta: k.Theta, ScanPct: k.ScanPct, Seed: seed}
+	return max(k.Processes, 1) * k.Clients
 }
 
 // maxValue is the longest value that the server must take.
-func (k *Case) maxValue() int { return max(store.DefaultMaxValue, k.ValueSize) }
+func (k *Case) maxValue() int { return max(store.DefaultMaxValue, k.longestValue()) }
 
 // load is the case without its target.
 func (k Case) load() Case {
 	k.Path, k.Fabric, k.Engine, k.Prefetch, k.Retries, k.FetchSize, k.Window, k.Batch = "", "", "", "", 0, 0, 0, 0
-	k.Links, k.Recency = 0, ""
+	k.Links, k.Recency, k.Protocol = 0, "", ""
 	return k
 }
 

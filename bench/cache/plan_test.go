@@ -29,8 +29,8 @@ func TestPlan(t *testing.T) {
 		Windows: []int{1, 4}, Batches: []int{1, 16},
 	})
 	asks, searches := 4*2*2, 2*len(searchPaths())
-	targets, loads := asks+searches+2+2, 2*5*2*2*2*2 // text has engines
-	want := targets*loads - (2*2*2+searches)*loads/2 // herd and sendrecv have no batches, nor have searches
+	targets, loads := asks+searches+2+2+1, 2*8*2*2*2*2 // text has engines
+	want := targets*loads - (2*2*2+searches)*loads/2   // herd and sendrecv have no batches, nor have searches
 	if len(cases) != want {
 		t.Errorf("%d cases, want %d", len(cases), want)
 	}
@@ -117,6 +117,15 @@ func (l *fakeLane) drain(_ context.Context, d *driver) error {
 	return d.take(slot, value, err)
 }
 
+func (l *fakeLane) poll(d *driver) error {
+	for len(l.pending) != 0 {
+		if err := l.drain(context.Background(), d); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // drive runs a driver on a fake lane.
 func drive(t *testing.T, l *fakeLane, pct float64, answer func(d *driver, slot int) ([]byte, error)) (load.Tally, error) {
 	t.Helper()
@@ -194,6 +203,98 @@ func TestDriverFills(t *testing.T) {
 		if len(d.free)+len(d.owed) != c.most() {
 			t.Errorf("%d slots are free and %d owed, of %d", len(d.free), len(d.owed), c.most())
 		}
+	}
+}
+
+// C16: a read-modify-write is one operation of a get and then a put of its key, also where
+// the get misses and where the window is smaller than the driver believes.
+func TestDriverModifies(t *testing.T) {
+	for _, most := range []int{8, 3} {
+		l := &fakeLane{most: most}
+		c := Case{KeySize: 16, ValueSize: 32, Window: 4, Batch: 2}
+		mix := workload.Mix{Keys: 1e9, GetPct: 20, ModifyPct: 60, Seed: 1} // no key comes twice
+		d := newDriver(l, &c, mix.Stream(0))
+		var got, put, modified int
+		read := make(map[uint64]bool)
+		l.answer = func(slot int) ([]byte, error) {
+			s := &d.slots[slot]
+			switch {
+			case s.get && s.op == workload.Modify:
+				got++
+				if read[s.index] = true; s.index%3 == 0 {
+					return nil, errMiss
+				}
+			case s.op == workload.Modify:
+				if !read[s.index] {
+					t.Errorf("key %d was put before it was got", s.index)
+				}
+				delete(read, s.index)
+				modified++
+			case !s.get:
+				put++
+			}
+			return right(d, slot)
+		}
+		sum, err := load.Run(t.Context(), []load.Worker{d}, load.Budget{Ops: 1000, Every: 1}, cycles.Calibrate(), nil)
+		gets := 1000 - put - modified
+		if err != nil || sum.Ops != 1000 || got != modified || modified < 500 || put < 150 || len(read) != 0 ||
+			sum.Gets != uint64(gets+got) || sum.Misses == 0 || sum.Latencies(cycles.Calibrate()).Samples != 1000 {
+			t.Errorf("%+v, %v; %d gets, %d puts, %d and %d of modifies, %d left", sum, err, gets, put, got, modified, len(read))
+		}
+		if len(d.free) != c.most() {
+			t.Errorf("%d slots are free, of %d", len(d.free), c.most())
+		}
+	}
+}
+
+// Named workloads say the mix, unless it is given; others are as without one.
+func TestWorkloads(t *testing.T) {
+	for name, want := range map[string]Case{
+		YCSBA: {GetPct: 50, Dist: DistZipf, Theta: 0.99},
+		YCSBB: {GetPct: 95, Dist: DistZipf, Theta: 0.99},
+		YCSBC: {GetPct: 100, Dist: DistZipf, Theta: 0.99},
+		YCSBD: {GetPct: 95, InsertPct: 5, Dist: DistLatest, Theta: 0.99},
+		YCSBF: {GetPct: 50, RMWPct: 50, Dist: DistZipf, Theta: 0.99},
+		"":    {GetPct: 95, Dist: DistUniform},
+	} {
+		var names []string
+		if name != "" {
+			names = []string{name}
+		}
+		k := planOf(t, Config{Workloads: names})[0]
+		if got := (Case{GetPct: k.GetPct, RMWPct: k.RMWPct, InsertPct: k.InsertPct, Dist: k.Dist, Theta: k.Theta}); got != want || k.Workload != name {
+			t.Errorf("%s is %+v", name, got)
+		}
+	}
+	cases := planOf(t, Config{Workloads: Workloads(), GetPcts: []float64{30, 40}, Dists: []string{DistUniform}})
+	if len(cases) != 2*len(Workloads()) || cases[0].GetPct != 30 || cases[1].GetPct != 40 || cases[0].Dist != DistUniform || cases[9].RMWPct != 50 {
+		t.Errorf("%+v", cases)
+	}
+}
+
+// What is sized by values goes with their distribution.
+func TestRoomForSizes(t *testing.T) {
+	k := planOf(t, Config{ValueDists: []string{"weibo", "etc"}, Keys: 10_000_000, KeyDist: "etc"})
+	if len(k) != 2 || k[0].ValueSize != 43 || k[0].KeySize != 37 || k[0].longestValue() != 899 || k[1].ValueSize != 329 {
+		t.Fatalf("%+v", k)
+	}
+	if want := int64(2 * 10_000_000 * (37 + 43 + 80)); k[0].Memory != want {
+		t.Errorf("memory of %d, want %d", k[0].Memory, want)
+	}
+	big := Case{ValueDist: "uniform:1-3000000", KeySize: 16, Clients: 1}
+	if got := strings.Join(memcachedArgs(&big), " "); got != "-I 3m" || big.maxValue() != 3_000_000 {
+		t.Errorf("memcached is started with %q, and takes %d", got, big.maxValue())
+	}
+	f := func(dist string, batch int) int {
+		return planOf(t, Config{ValueDists: []string{dist}, Batches: []int{batch}})[0].FetchSize
+	}
+	// 95 % of the values of weibo are up to 128 bytes; of 16 together nearly all are below
+	// 16 times a bit more than the mean. What is longer than a frame has a frame.
+	if one, many, etc := f("weibo", 1), f("weibo", 16), f("etc", 16); one != 8+4+128+19 || many != 8+16*(4+65+19) || etc != 8+2048 {
+		t.Errorf("F is %d, %d and %d", one, many, etc)
+	}
+	if fixed, same := planOf(t, Config{}), f("uniform:32-32", 1); fixed[0].FetchSize != same {
+		t.Errorf("F of one size is %d, and as a distribution %d", fixed[0].FetchSize, same)
 	}
 }
 

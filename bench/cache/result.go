@@ -60,12 +60,29 @@ type Row struct {
 	Recency   string `json:"recency"` // how the server learns of what they lead to
 	// Cache is the percentage of the keys that was to fit, 0 where Memory was given.
 	// Memory is what the server may keep, 0 of one that was running, and Items how many it
-	// had in the end; nil of others than Remora.
+	// had in the end; nil of text.
 	Cache  float64 `json:"cache_pct"`
 	Memory int64   `json:"memory"`
 	Items  *int64  `json:"items"`
+	// Rate is how many operations a second began in an open loop, whether or not others
+	// had ended; 0: the loop was closed.
+	Rate float64 `json:"rate"`
 	// ScanPct is the percentage of operations that belong to scans.
 	ScanPct float64 `json:"scan_pct"`
+	// Workload is the name of the one that was asked for. RMWPct and InsertPct are the
+	// percentages of read-modify-writes and of puts of new keys, HotOps and HotKeys those
+	// of hotspot.
+	Workload  string  `json:"workload,omitempty"`
+	RMWPct    float64 `json:"rmw_pct,omitempty"`
+	InsertPct float64 `json:"insert_pct,omitempty"`
+	HotOps    float64 `json:"hot_ops_pct,omitempty"`
+	HotKeys   float64 `json:"hot_keys_pct,omitempty"`
+	// Trace is the file that the operations came from.
+	Trace string `json:"trace,omitempty"`
+	// KeyDist and ValueDist name the distributions of sizes, of which KeySize and
+	// ValueSize are the means.
+	KeyDist   string `json:"key_dist,omitempty"`
+	ValueDist string `json:"value_dist,omitempty"`
 	// Fill says whether every get that missed was followed by a put of its key. These
 	// puts are operations like others, so that gets may be fewer than GetPct.
 	Fill bool `json:"fill"`
@@ -82,6 +99,28 @@ type Row struct {
 	TimedEvery int     `json:"timed_every"`
 	ClockNanos float64 `json:"clock_ns"`
 	Samples    int64   `json:"samples"`
+	// Timeline is the throughput over the time of the trial, nil of a very short one, and
+	// Quantiles are the latencies, of ever larger shares. Both have about a hundred
+	// points at most, however long the trial.
+	Timeline  *load.Timeline  `json:"timeline,omitempty"`
+	Quantiles []load.Quantile `json:"quantiles,omitempty"`
+
+	// ErrorsByKind are the errors by their kind: of Remora's which it is, of others what the
+	// server said.
+	ErrorsByKind map[string]uint64 `json:"errors_by_kind,omitempty"`
+	// BytesPerItem is the server's memory for items and for finding them, divided by Items;
+	// nil where nobody knows.
+	BytesPerItem *float64 `json:"bytes_per_item,omitempty"`
+	// Processes is how many processes had so many Clients each; 0: they were of bench itself.
+	Processes int `json:"processes,omitempty"`
+	// Protocol is how memcached was asked, a name from Protocols; "" of others.
+	Protocol string `json:"protocol,omitempty"`
+
+	// Generator is how many operations a second a thread of the client does where server and
+	// way cost nothing (C14); 0: it was not measured.
+	Generator float64 `json:"generator_ops_per_sec,omitempty"`
+	// Warnings are what makes this row doubtful.
+	Warnings []string `json:"warnings,omitempty"`
 
 	index int   // of the case
 	why   error // of the first error
@@ -92,12 +131,15 @@ func rowOf(s *step, t *load.Tally, scale cycles.Scale) Row {
 	l := t.Latencies(scale)
 	return Row{
 		Path: s.Path, Engine: s.Engine, Fabric: s.Fabric, GetPct: s.GetPct, Dist: s.Dist, Theta: s.Theta,
-		Keys: s.Keys, KeySize: s.KeySize, ValueSize: s.ValueSize, Clients: s.Clients, Window: s.Window, Batch: s.Batch,
+		Keys: s.Keys, KeySize: s.KeySize, ValueSize: s.ValueSize, Clients: s.Clients, Window: s.Window, Batch: s.Batch, Rate: s.Rate,
 		Ops: t.Ops, Seconds: report.Round(t.Time(scale).Seconds(), 6), OpsPerSec: t.Rate(scale),
 		Mean: l.Mean, P50: l.P50, P95: l.P95, P99: l.P99, P999: l.P999, Errors: t.Errors, Misses: t.Misses,
 		Goroutines: s.Goroutines, Cores: s.Cores, Poll: s.Poll.String(), FetchSize: s.FetchSize, Retries: s.Retries, Links: s.Links, Recency: s.Recency,
-		Cache: s.Cache, Memory: s.Memory, ScanPct: s.ScanPct, Fill: s.Fill, Gets: t.Gets, HitRatio: hitRatio(t),
-		Trial: s.trial, Max: l.Max, Samples: l.Samples, index: s.index, why: t.Why,
+		Cache: s.Cache, Memory: s.Memory, ScanPct: s.ScanPct, Fill: s.Fill,
+		Trace: s.Trace, Workload: s.Workload, RMWPct: s.RMWPct, InsertPct: s.InsertPct, HotOps: s.HotOps, HotKeys: s.HotKeys, KeyDist: s.KeyDist, ValueDist: s.ValueDist,
+		Gets: t.Gets, HitRatio: hitRatio(t),
+		Trial: s.trial, Max: l.Max, Samples: l.Samples, Timeline: t.Timeline(scale), Quantiles: t.Quantiles(scale), index: s.index, why: t.Why,
+		Processes: s.Processes, Protocol: s.Protocol, ErrorsByKind: t.Kinds,
 	}
 }
 

@@ -27,7 +27,7 @@ func sampleRows() []Row {
 		Path: PathMemcached, Engine: PathMemcached, Fabric: "tcp", GetPct: 95, Dist: DistUniform, Keys: 1_000_000, KeySize: 16,
 		ValueSize: 32, Clients: 1, Window: 1, Batch: 1, Ops: 33_000, Seconds: 3, OpsPerSec: 11_000, Mean: 88, P50: 76, P95: 130,
 		P99: 220, P999: 3050, ServerCPU: ptr(60.0), ClientCPU: ptr(31.0), Client: clientPipeline, ServerVersion: "1.6.18", Cores: 1,
-		Poll: "adaptive", Seed: 1, Trial: 1, TimedEvery: 1, Samples: 33_000, index: 1,
+		Poll: "adaptive", Seed: 1, Trial: 1, TimedEvery: 1, Samples: 33_000, Protocol: ProtocolMeta, Items: ptr(int64(1_000_000)), BytesPerItem: ptr(104.39), index: 1,
 	}
 	again, memAgain := one, mem
 	again.Trial, again.OpsPerSec = 2, 1_100_000
@@ -37,7 +37,7 @@ func sampleRows() []Row {
 		{
 			Path: PathReply, Engine: "lru8", Fabric: "loop", GetPct: 99.5, Dist: DistZipf, Theta: 0.99, Keys: 256, KeySize: 16,
 			ValueSize: 1 << 20, Clients: 2, Goroutines: 1000, Window: 8, Batch: 32, Ops: 900, Seconds: 1, OpsPerSec: 900,
-			Mean: 1300, P50: 1234, P95: 2000, P99: 2_500_000, P999: 2_600_000, Errors: 3, Misses: 4, Gets: 895, HitRatio: ptr(0.995531), Verbs: verbs.PerOp{Write: 0.125, Send: 0.001},
+			Mean: 1300, P50: 1234, P95: 2000, P99: 2_500_000, P999: 2_600_000, Errors: 3, ErrorsByKind: map[string]uint64{"out of memory": 1, "too large": 2}, Misses: 4, Gets: 895, HitRatio: ptr(0.995531), Verbs: verbs.PerOp{Write: 0.125, Send: 0.001},
 			Client: clientRemora, Cores: 2, Poll: "busy", Seed: 7, Trial: 1, TimedEvery: 1, Samples: 900, index: 2,
 		},
 		{

@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"runtime"
 
+	"github.com/remora-kv/remora/bench/internal/clock"
 	"github.com/remora-kv/remora/bench/internal/cpus"
 	"github.com/remora-kv/remora/bench/internal/report"
+	"github.com/remora-kv/remora/bench/internal/speed"
 	"github.com/remora-kv/remora/bench/internal/suite"
 	"github.com/remora-kv/remora/fabric/provider"
 	"github.com/remora-kv/remora/internal/cycles"
@@ -19,6 +21,8 @@ type Env struct {
 	// Server is the command line of a process that calls Serve on its standard
 	// input and output, and ServerEnv what is added to its environment.
 	Server, ServerEnv []string
+	// Client is likewise that of one which calls Drive, for clients that are processes.
+	Client, ClientEnv []string
 	// Version is that of the program.
 	Version string
 	// Row, when not nil, is called with every row as soon as it is measured.
@@ -35,6 +39,10 @@ type Progress = suite.Progress
 type Report struct {
 	Rows []Row
 	report.Remarks
+	// Missing are cases of RunRounds that could not be measured.
+	Missing []Missing
+
+	cases []Case // by index of a row
 }
 
 // Run measures what cfg asks for. On an error it returns what was measured until
@@ -46,17 +54,8 @@ func Run(ctx context.Context, cfg Config, env Env) (*Report, error) {
 	if err := cfg.checkFabrics(env.Providers); err != nil {
 		return nil, err
 	}
-	r := &runner{
-		Teller: suite.Teller{To: env.Progress, Trials: cfg.Trials},
-		cfg:    cfg, env: env, report: &Report{}, cpus: cpus.All(), scale: cycles.Calibrate(),
-		loaded: make(map[Case]bool), fitted: make(map[Case]int64),
-	}
-	all := steps(cfg.plan(), cfg.Trials)
-	if err := suite.Run(ctx, &r.Teller, all, r.measure); err != nil {
-		return r.report, err
-	}
-	r.notes(&all[0].Case)
-	return r.report, nil
+	cases := cfg.plan()
+	return runCases(ctx, cfg, env, cases, steps(cases, cfg.Trials), false)
 }
 
 // checkFabrics refuses fabrics that are not there.
@@ -85,13 +84,28 @@ type runner struct {
 	report *Report
 	cpus   []int
 	scale  cycles.Scale
-	loaded map[Case]bool  // what a running server was given already
-	fitted map[Case]int64 // the memory that fit has found
+	loaded map[Case]bool    // what a running server was given already
+	fitted map[Case]int64   // the memory that fit has found
+	alone  map[Case]float64 // what the generator does for one thread of a load
+	// What bench distrusts: the clock, the speed of the client's CPU, and how often CPUs were
+	// throttled before the run; nil: nobody knows.
+	watch     clock.Watch
+	speeds    speed.Range
+	throttled *int64
+
+	// In a client process (C18): the number of its first worker, and how many clients all
+	// processes have. 0 where there is only this.
+	first, of int
+
+	runID string // names this run to agents
 }
 
 // place decides about CPUs.
 func (r *runner) place(c *Case) cpus.Placement {
-	if r.cfg.Server != "" {
+	if len(r.cfg.Agents) != 0 {
+		return cpus.Apart(r.cpus, 1) // the keys are stored from here
+	}
+	if r.cfg.Server != "" || c.Path == PathNull {
 		return cpus.Apart(r.cpus, c.threads())
 	}
 	return cpus.Split(r.cpus, c.threads(), c.Cores)
@@ -101,45 +115,52 @@ func (r *runner) place(c *Case) cpus.Placement {
 func (r *runner) measure(ctx context.Context, s *step) (err error) {
 	p := r.place(&s.Case)
 	r.report.Warn(p.Warning)
-	procs := s.Clients + 2
-	if s.Goroutines != 0 {
-		procs = max(len(p.Client), 1)
-	}
-	runtime.GOMAXPROCS(procs)
+	runtime.GOMAXPROCS(procs(&s.Case, p))
 	r.Tell(0)
 	if s.Cache != 0 {
 		if s.Memory, err = r.fit(ctx, &s.Case, p); err != nil {
 			return err
 		}
 	}
-	t := &trial{runner: r, step: s, place: p}
-	switch {
-	case isOurs(s.Path):
-		t.target = &ours{runner: r, c: &s.Case, place: p}
-	case s.Path == PathText:
-		t.target = &textual{runner: r, c: &s.Case, place: p}
-	default:
-		t.target = &other{runner: r, c: &s.Case, place: p}
+	alone, err := r.generator(ctx, &s.Case, p)
+	if err != nil {
+		return fmt.Errorf("the generator alone: %w", err)
 	}
+	t := &trial{runner: r, step: s, place: p}
+	t.target = r.targetOf(&s.Case, p)
 	defer func() {
 		if closed := t.target.close(); err == nil {
 			err = closed // after a failure it only repeats what that led to
 		}
 	}()
-	if err := t.target.open(ctx); err != nil {
+	if err := notReady(t.target.open(ctx), "%w"); err != nil {
 		return err
 	}
-	if err := t.load(ctx); err != nil {
-		return fmt.Errorf("storing the keys: %w", err)
+	if err := notReady(t.load(ctx), "storing the keys: %w"); err != nil {
+		return err
 	}
 	row, err := t.run(ctx)
 	if err != nil {
 		return err
 	}
+	row.Generator = alone
+	r.doubts(&row, s, p)
 	r.report.Rows = append(r.report.Rows, row)
-	r.doubts(&row)
 	if r.env.Row != nil {
 		return r.env.Row(row)
 	}
 	return nil
+}
+
+// targetOf makes the target of a case.
+func (r *runner) targetOf(c *Case, p cpus.Placement) target {
+	switch {
+	case isOurs(c.Path):
+		return &ours{runner: r, c: c, place: p}
+	case c.Path == PathText:
+		return &textual{runner: r, c: c, place: p}
+	case c.Path == PathNull:
+		return &null{runner: r, c: c, place: p}
+	}
+	return &other{runner: r, c: c, place: p}
 }

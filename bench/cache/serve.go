@@ -63,7 +63,7 @@ func (h *host) setup(cmd *order) (a answer, err error) {
 	}
 	h.server, err = server.Start(server.Config{
 		Listen: []string{listen}, Cores: c.Cores, CPUs: cmd.CPUs, Memory: c.Memory, Engine: c.Engine,
-		MaxValue: c.maxValue(), Policy: c.Poll, MaxClients: max(server.DefaultMaxClients, c.Clients+spareClients),
+		MaxValue: c.maxValue(), Policy: c.Poll, MaxClients: max(server.DefaultMaxClients, max(c.Processes, 1)*c.Clients+spareClients),
 		NoPrefetch: c.Prefetch == PrefetchOff, Links: c.Links != 0, Providers: h.providers, Log: h.log, Version: cmd.Version,
 	})
 	if err != nil {

@@ -16,7 +16,6 @@ import (
 // goroutines.
 type sharedClient interface {
 	client
-	name() string
 	close() error
 }
 
@@ -25,6 +24,7 @@ const (
 	clientSession  = "session"
 	clientRemora   = "client"
 	clientPipeline = "pipeline"
+	clientNull     = "null"
 	clientGoMem    = "gomemcache"
 	clientGoRedis  = "go-redis"
 )
@@ -46,10 +46,16 @@ func newSharedClient(s *foreign.Server, c *Case) sharedClient {
 	return goMemcache{m}
 }
 
+// sharedName is the name of the one for a case.
+func sharedName(c *Case) string {
+	if c.Path == PathRedis {
+		return clientGoRedis
+	}
+	return clientGoMem
+}
+
 // goMemcache is gomemcache.
 type goMemcache struct{ *memcache.Client }
-
-func (goMemcache) name() string { return clientGoMem }
 
 func (c goMemcache) get(_ context.Context, key, _ []byte) ([]byte, error) {
 	item, err := c.Get(string(key))
@@ -71,8 +77,6 @@ func (c goMemcache) close() error       { return c.Close() }
 
 // goRedis is go-redis.
 type goRedis struct{ *redis.Client }
-
-func (goRedis) name() string { return clientGoRedis }
 
 func (c goRedis) get(ctx context.Context, key, _ []byte) ([]byte, error) {
 	value, err := c.Get(ctx, string(key)).Bytes()

@@ -16,11 +16,18 @@ type target interface {
 	// open starts the server, where one is to be started, and connects to it.
 	open(ctx context.Context) error
 	// loader returns a worker that stores all keys, and closes what it needed for
-	// that.
+	// that; no worker where nothing needs to be stored.
 	loader(ctx context.Context) (w load.Worker, done func() error, err error)
 	// workers makes those that do the operations of the case.
 	workers(ctx context.Context) ([]load.Worker, error)
-	// look says what was used until now.
+	// address is where the server is, for other client processes, whose Config.Server it
+	// becomes.
+	address() string
+	// connected says that all other client processes are.
+	connected() error
+	// posted counts the verbs of this side.
+	posted() verbs.Count
+	// look says what was used until now, by this process and the server.
 	look(ctx context.Context) (glance, error)
 	// describe fills in what is known about the server.
 	describe(row *Row)
@@ -54,7 +61,7 @@ func glanceNow(place cpus.Placement) (g glance, err error) {
 // way, or a few large ones.
 func loadWindow(c *Case) (window, batch int) {
 	const large = 2 << 10
-	if c.ValueSize > large {
+	if c.longestValue() > large {
 		return 4, 1
 	}
 	return 8, 16

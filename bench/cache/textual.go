@@ -10,7 +10,7 @@ import (
 	"github.com/remora-kv/remora/bench/internal/cpus"
 	"github.com/remora-kv/remora/bench/internal/load"
 	"github.com/remora-kv/remora/bench/internal/pipeline"
-	"github.com/remora-kv/remora/fabric"
+	"github.com/remora-kv/remora/bench/internal/verbs"
 	"github.com/remora-kv/remora/server/text"
 )
 
@@ -29,6 +29,10 @@ type textual struct {
 const textListen = text.Scheme + "://127.0.0.1:0"
 
 func (t *textual) open(ctx context.Context) (err error) {
+	if t.cfg.Server != "" {
+		t.host = t.cfg.Server
+		return nil
+	}
 	if t.peer, err = child.Start[order, answer](ctx, t.env.Server, t.env.ServerEnv); err != nil {
 		return err
 	}
@@ -38,7 +42,7 @@ func (t *textual) open(ctx context.Context) (err error) {
 }
 
 func (t *textual) dial() (*pipeline.Conn, error) {
-	conn, err := pipeline.Dial("tcp", t.host, pipeline.Text{}, t.c.Poll == fabric.Busy)
+	conn, err := pipeline.Dial("tcp", t.host, t.c.protocol(), t.c.busy())
 	if err != nil {
 		return nil, t.blame(err)
 	}
@@ -57,17 +61,21 @@ func (t *textual) loader(context.Context) (load.Worker, func() error, error) {
 }
 
 func (t *textual) workers(context.Context) (out []load.Worker, err error) {
-	mix := t.c.mix(t.cfg.Seed)
+	mix := t.mixOf(t.c)
 	for range t.c.Clients {
 		conn, err := t.dial()
 		if err != nil {
 			return nil, fmt.Errorf("connection %d of %d: %w", len(t.conns)+1, t.c.Clients, err)
 		}
 		t.conns = append(t.conns, conn)
-		out = append(out, newDriver(newPipelineLane(conn, t.c.most()), t.c, mix.Stream(len(out))))
+		out = append(out, t.newPaced(newPipelineLane(conn, t.c.most()), t.c, mix.Stream(t.number(len(out))), len(out)))
 	}
 	return out, nil
 }
+
+func (t *textual) address() string   { return t.host }
+func (*textual) connected() error    { return nil }
+func (*textual) posted() verbs.Count { return verbs.Count{} }
 
 func (t *textual) look(context.Context) (glance, error) {
 	g, err := glanceNow(t.place)

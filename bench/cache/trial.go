@@ -2,6 +2,7 @@ package cache
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime"
 	"time"
@@ -23,16 +24,21 @@ type trial struct {
 
 // load stores all keys, unless the server has them.
 func (t *trial) load(ctx context.Context) error {
-	if t.cfg.NoLoad {
+	if t.cfg.NoLoad || t.step.Trace != "" {
 		return nil
 	}
-	set := Case{Keys: t.step.Keys, KeySize: t.step.KeySize, ValueSize: t.step.ValueSize}
+	set := Case{
+		Keys: t.step.Keys, KeySize: t.step.KeySize, ValueSize: t.step.ValueSize, KeyDist: t.step.KeyDist, ValueDist: t.step.ValueDist,
+	}
 	if t.cfg.Server != "" && t.loaded[set] {
 		return nil
 	}
 	w, done, err := t.target.loader(ctx)
 	if err != nil {
 		return err
+	}
+	if w == nil {
+		return done()
 	}
 	budget := load.Budget{Ops: uint64(t.step.Keys), Every: load.SampleEvery}
 	sum, err := load.Run(ctx, []load.Worker{w}, budget, t.scale, load.PinInTurn(t.place.Client))
@@ -57,40 +63,66 @@ func (t *trial) explain(ctx context.Context, err error) error {
 }
 
 // run warms up and measures.
-func (t *trial) run(ctx context.Context) (Row, error) {
-	workers, err := t.target.workers(ctx)
+func (t *trial) run(ctx context.Context) (row Row, err error) {
+	h, err := t.hire(ctx)
 	if err != nil {
 		return Row{}, err
 	}
-	runtime.GC()
+	defer func() {
+		if closed := h.close(); err == nil {
+			err = closed
+		}
+	}()
 	every := 1
 	if budget, ok := t.warmup(); ok {
-		warm, err := t.work(ctx, workers, budget)
+		warm, err := h.warm(ctx, budget)
 		if err != nil {
 			return Row{}, err
 		}
 		every = warm.TimeEvery(t.threads(), timedAll, t.scale)
 	}
 	t.Tell(t.step.trial)
-	before, err := t.target.look(ctx)
+	before, err := t.look(ctx, h)
 	if err != nil {
 		return Row{}, err
 	}
-	sum, err := t.work(ctx, workers, load.Budget{Ops: uint64(t.cfg.Ops), Time: t.cfg.Duration, Every: every})
+	sum, used, err := h.measure(ctx, t.budget(every))
 	if err != nil {
 		return Row{}, err
 	}
-	after, err := t.target.look(ctx)
+	if sum.Ops == 0 {
+		return Row{}, fmt.Errorf("%w: the trace has no operations, or none was left by the warm-up", ErrUsage)
+	}
+	after, err := t.look(ctx, h)
 	if err != nil {
 		return Row{}, err
 	}
-	row := rowOf(t.step, &sum, t.scale)
+	row = rowOf(t.step, &sum, t.scale)
 	row.TimedEvery, row.ClockNanos, row.Seed = every, report.Round(t.scale.Overhead(), 2), t.cfg.Seed
-	row.Verbs = after.verbs.Minus(before.verbs).Per(sum.Ops)
+	row.Verbs = after.verbs.Minus(before.verbs).Plus(used.verbs).Per(used.ops)
 	t.charge(&row, &sum, before, after)
-	t.report.Warn(disturbance(before, after))
+	t.doubt(&row, disturbance(before, after))
 	t.target.describe(&row)
 	return row, nil
+}
+
+// budget is that of a trial.
+func (t *trial) budget(every int) load.Budget {
+	if t.cfg.once() {
+		return load.Budget{Ops: toTheEnd, Every: every}
+	}
+	return load.Budget{Ops: uint64(t.cfg.Ops), Time: t.cfg.Duration, Every: every}
+}
+
+// closeAll ends the reading of traces.
+func closeAll(workers []load.Worker) error {
+	var errs []error
+	for _, w := range workers {
+		if d, ok := w.(*driver); ok {
+			errs = append(errs, d.close())
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // warmup is what is done before a trial; false: nothing.
@@ -107,7 +139,7 @@ func (t *trial) threads() int {
 	if t.step.Goroutines != 0 {
 		return runtime.GOMAXPROCS(0)
 	}
-	return t.step.Clients
+	return t.step.threads()
 }
 
 // work lets all workers work until their budget is used up.
@@ -127,7 +159,7 @@ func (t *trial) work(ctx context.Context, workers []load.Worker, b load.Budget) 
 func (t *trial) charge(row *Row, sum *load.Tally, before, after glance) {
 	elapsed := after.time.Sub(before.time)
 	process := after.client - before.client
-	drivers := cputime.PerThread && t.step.Goroutines == 0
+	drivers := t.step.Processes != 0 || cputime.PerThread && t.step.Goroutines == 0
 	loop := t.step.Fabric == provider.Loop
 	if drivers {
 		row.ClientCPU = report.Percent(sum.CPU, sum.Time(t.scale), 1)

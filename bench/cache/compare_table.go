@@ -1,0 +1,208 @@
+package cache
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/remora-kv/remora/bench/internal/report"
+	"github.com/remora-kv/remora/bench/internal/stats"
+)
+
+// section is the targets that bear one load.
+type section struct {
+	title string
+	lines []compared
+}
+
+// compared is one target under one load.
+type compared struct {
+	Summary
+	// group is the fabric, of others than Remora on one how they are reached.
+	group string
+	// ratio is to the baseline, from the trials of the same round; N is 0 where there is
+	// none.
+	ratio stats.Estimate
+	// best is the share of the fastest.
+	best float64
+}
+
+// sections puts the summaries of a report together by load, and holds them against the
+// baseline.
+func (c *Compared) sections() []section {
+	var out []section
+	for _, s := range c.Summaries() {
+		k := &c.cases[s.Median.index]
+		title := loadTitle(k)
+		i := slices.IndexFunc(out, func(x section) bool { return x.title == title })
+		if i < 0 {
+			i, out = len(out), append(out, section{title: title})
+		}
+		group := k.Fabric
+		if !isOurs(k.Path) {
+			group = "sockets"
+		}
+		out[i].lines = append(out[i].lines, compared{Summary: s, group: group})
+	}
+	for i := range out {
+		c.hold(&out[i])
+	}
+	return out
+}
+
+// hold fills in ratios, and sorts by group and rate.
+func (c *Compared) hold(s *section) {
+	base := c.findBaseline(s.lines)
+	top := 0.0
+	for i := range s.lines {
+		top = max(top, s.lines[i].Median.OpsPerSec)
+	}
+	for i := range s.lines {
+		l := &s.lines[i]
+		l.best = l.Median.OpsPerSec / top
+		if base >= 0 {
+			l.ratio = c.ratio(l.Median.index, base)
+		}
+	}
+	var groups []string
+	for i := range s.lines {
+		groups = append(groups, s.lines[i].group)
+	}
+	slices.SortStableFunc(s.lines, func(a, b compared) int {
+		return cmp.Or(cmp.Compare(slices.Index(groups, a.group), slices.Index(groups, b.group)), cmp.Compare(b.Median.OpsPerSec, a.Median.OpsPerSec))
+	})
+}
+
+// findBaseline returns the index of the baseline's case, -1 without one.
+func (c *Compared) findBaseline(lines []compared) int {
+	wanted := []string{c.baseline}
+	if c.baseline == "" {
+		wanted = []string{PathMemcached, PathText}
+	}
+	for _, want := range wanted {
+		path, fabric, given := strings.Cut(want, "/")
+		for i := range lines {
+			if m := &lines[i].Median; m.Path == path && (!given || m.Fabric == fabric) {
+				return m.index
+			}
+		}
+	}
+	return -1
+}
+
+// ratio compares two cases round by round: what a round did to both is not in it.
+func (c *Compared) ratio(index, base int) stats.Estimate {
+	rates := map[int]float64{} // of the baseline, by round
+	for i := range c.Rows {
+		if r := &c.Rows[i]; r.index == base {
+			rates[r.Trial] = r.OpsPerSec
+		}
+	}
+	var xs []float64
+	for i := range c.Rows {
+		if r := &c.Rows[i]; r.index == index && rates[r.Trial] > 0 {
+			xs = append(xs, r.OpsPerSec/rates[r.Trial])
+		}
+	}
+	return stats.Of(xs)
+}
+
+// loadTitle says for people what a target had to do.
+func loadTitle(k *Case) string {
+	title := "one operation at a time"
+	switch {
+	case k.Goroutines != 0:
+		title = fmt.Sprintf("%d goroutines share a client", k.Goroutines)
+	case k.Rate != 0:
+		title = report.SI(k.Rate) + " operations a second"
+	case k.most() != 1:
+		title = fmt.Sprintf("%d operations on their way", k.most())
+	}
+	if k.Clients != 1 {
+		title += fmt.Sprintf(", %d clients", k.Clients)
+	}
+	keys := dist(&median{Median: report.Median[Row]{Row: Row{Keys: k.Keys, Dist: k.Dist, Theta: k.Theta, ScanPct: k.ScanPct}}})
+	return title + fmt.Sprintf(" (%g %% gets, %s keys, %s values)", k.GetPct, keys, report.Bytes(k.ValueSize))
+}
+
+// WriteTable writes the comparison for people: a table for each load, grouped by fabric, the
+// fastest first.
+func (c *Compared) WriteTable(w io.Writer) error {
+	var b strings.Builder
+	for _, s := range c.Warnings {
+		fmt.Fprintf(&b, "WARNING: %s\n", s)
+	}
+	for _, s := range c.sections() {
+		if b.Len() > 0 {
+			b.WriteByte('\n')
+		}
+		fmt.Fprintf(&b, "%s\n", s.title)
+		if err := report.WriteTable(&b, &report.Remarks{}, s.lines, c.columns(s.lines)); err != nil {
+			return err
+		}
+	}
+	b.WriteByte('\n')
+	for i, m := range c.Missing {
+		if !slices.ContainsFunc(c.Missing[:i], func(o Missing) bool { return o.Case.Path == m.Case.Path && o.Case.Fabric == m.Case.Fabric }) {
+			fmt.Fprintf(&b, "  not measured: %s over %s: %v\n", m.Case.Path, m.Case.Fabric, m.Reason)
+		}
+	}
+	for _, s := range c.Notes {
+		fmt.Fprintf(&b, "  %s\n", s)
+	}
+	fmt.Fprintf(&b, "  ± is the 95 %% confidence interval of the mean of %d rounds; ops/s, p50 and p99 are those of the median round\n", c.rounds())
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// rounds is how many there were.
+func (c *Compared) rounds() (n int) {
+	for i := range c.Rows {
+		n = max(n, c.Rows[i].Trial)
+	}
+	return n
+}
+
+func (c *Compared) columns(lines []compared) []report.Column[compared] {
+	name := "baseline"
+	if i := c.findBaseline(lines); i >= 0 {
+		name = c.cases[i].Path
+		if isOurs(name) {
+			name += "/" + c.cases[i].Fabric
+		}
+	}
+	top := 0.0
+	for i := range lines {
+		top = max(top, lines[i].Median.OpsPerSec)
+	}
+	return []report.Column[compared]{
+		report.Left("  fabric", func(l *compared) string { return "  " + l.group }),
+		report.Left("target", func(l *compared) string { return l.Median.Path }),
+		report.Right("ops/s", func(l *compared) string { return report.SI(l.Median.OpsPerSec) }),
+		report.Left("", func(l *compared) string { return plusMinus(l.Rate) }),
+		report.Right("p50", func(l *compared) string { return report.Micros(l.Median.P50) }),
+		report.Right("p99", func(l *compared) string { return report.Micros(l.Median.P99) }),
+		report.Right("server CPU", func(l *compared) string { return report.PercentText(l.Median.ServerCPU, 0) }),
+		report.Right("x "+name, func(l *compared) string { return times(l.ratio) }),
+		report.Right("of the best", func(l *compared) string { return fmt.Sprintf("%.0f %%", 100*l.best) }),
+		report.Left("", func(l *compared) string { return report.Bar(l.Median.OpsPerSec, top, barWidth) }),
+	}
+}
+
+// plusMinus is the interval of an estimate, as a share of its mean.
+func plusMinus(e stats.Estimate) string {
+	if e.N < 2 || e.Mean == 0 {
+		return ""
+	}
+	return fmt.Sprintf("± %.0f %%", 100*e.CI95/e.Mean)
+}
+
+// times writes a ratio.
+func times(e stats.Estimate) string {
+	if e.N == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%.3g", e.Mean)
+}

@@ -1,0 +1,268 @@
+package cache
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/remora-kv/remora/bench/internal/child"
+	"github.com/remora-kv/remora/bench/internal/cpus"
+	"github.com/remora-kv/remora/bench/internal/load"
+	"github.com/remora-kv/remora/bench/internal/process"
+	"github.com/remora-kv/remora/bench/internal/usage"
+	"github.com/remora-kv/remora/bench/internal/verbs"
+	"github.com/remora-kv/remora/bench/internal/workload"
+	"github.com/remora-kv/remora/fabric/provider"
+)
+
+// crew is the client processes of a trial (C18), here or on other machines.
+type crew struct {
+	*trial
+	members []*crewMember
+}
+
+// crewMember is one of them, as this process sees it.
+type crewMember struct {
+	*child.Server[task, deed]
+	name string
+	away bool // on another machine
+	once sync.Once
+	left error // of its end
+}
+
+// muster starts the client processes, and connects them all with the server.
+func (t *trial) muster(ctx context.Context) (*crew, error) {
+	c := &crew{trial: t}
+	n := t.step.Processes
+	for i := range n {
+		m, err := t.recruit(ctx, i, n)
+		if err != nil {
+			return nil, errors.Join(err, c.close())
+		}
+		c.members = append(c.members, m)
+	}
+	if err := c.join(ctx); err != nil {
+		_ = c.close() // that it failed is known
+		return nil, err
+	}
+	return c, nil
+}
+
+// recruit starts client process i of n, here or by an agent.
+func (t *trial) recruit(ctx context.Context, i, n int) (*crewMember, error) {
+	if len(t.cfg.Agents) != 0 {
+		return t.dialAgent(ctx, i)
+	}
+	p, err := child.Start[task, deed](ctx, t.env.Client, t.env.ClientEnv)
+	if err != nil {
+		return nil, err
+	}
+	return &crewMember{Server: p, name: fmt.Sprintf("client process %d of %d", i+1, n)}, nil
+}
+
+// join connects them all.
+func (c *crew) join(ctx context.Context) error {
+	one := c.step.Case
+	one.Processes = 0
+	deeds, err := c.tell(ctx, func(i int) task {
+		return task{
+			Do: doJoin, Version: c.env.Version, Case: &one, Server: c.target.address(), Seed: c.cfg.Seed, CPUs: c.cpusOf(i),
+			Skip: c.away(i), First: i * one.callers(), Of: len(c.members) * one.Clients,
+		}
+	})
+	if err != nil {
+		return err
+	}
+	for i := range deeds {
+		if w := deeds[i].Warning; w != "" {
+			c.report.Warn(c.members[i].name + ": " + w)
+		}
+	}
+	return c.target.connected()
+}
+
+// cpusOf are those of process i: one for each of its threads, in turn; with goroutines all of
+// the client's, which they share.
+func (c *crew) cpusOf(i int) []int {
+	all := c.place.Client
+	if len(c.cfg.Agents) != 0 {
+		return nil
+	}
+	if len(all) == 0 || c.step.Goroutines != 0 {
+		return all
+	}
+	var out []int
+	for k := range c.step.Clients {
+		out = append(out, all[(i*c.step.Clients+k)%len(all)])
+	}
+	return out
+}
+
+// tell gives every process a command and waits for all answers. When one fails, all are
+// ended, so that none is waited for in vain.
+func (c *crew) tell(ctx context.Context, cmd func(i int) task) ([]deed, error) {
+	type answer struct {
+		i    int
+		deed deed
+		err  error
+	}
+	answers := make(chan answer, len(c.members))
+	for i, m := range c.members {
+		go func() {
+			d, err := m.ask(cmd(i))
+			answers <- answer{i, d, err}
+		}()
+	}
+	deeds := make([]deed, len(c.members))
+	var first error
+	for range c.members {
+		a := <-answers
+		deeds[a.i] = a.deed
+		if a.err != nil && first == nil {
+			first = a.err
+			go func() { _ = c.close() }()
+		}
+	}
+	switch {
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case first != nil:
+		return nil, c.explain(ctx, first)
+	}
+	return deeds, nil
+}
+
+// same is a command that is the same for all.
+func same(cmd task) func(int) task { return func(int) task { return cmd } }
+
+// ask gives one process a command, and says whose failure it is.
+func (m *crewMember) ask(cmd task) (deed, error) {
+	d, err := m.Server.Ask(cmd)
+	var no child.Refusal
+	switch {
+	case err == nil:
+		return d, nil
+	case errors.As(err, &no):
+		return d, fmt.Errorf("%s: %s", m.name, no.Text)
+	case errors.Is(err, process.ErrGone) && m.away:
+		return d, fmt.Errorf("%s has gone: its connection ended while it was told to %s", m.name, cmd.Do)
+	case errors.Is(err, process.ErrGone):
+		return d, fmt.Errorf("%s ended before it was told to: %w", m.name, err)
+	}
+	return d, fmt.Errorf("%s: %w", m.name, err)
+}
+
+// warm works before the measurement.
+func (c *crew) warm(ctx context.Context, b load.Budget) (load.Tally, error) {
+	deeds, err := c.tell(ctx, same(task{Do: doWarm, Budget: &b}))
+	if err != nil {
+		return load.Tally{}, err
+	}
+	return c.merge(deeds, false)
+}
+
+// measure lets all work, and measures while they do; with a number of operations each does
+// just those.
+func (c *crew) measure(ctx context.Context, b load.Budget) (sum load.Tally, used effort, err error) {
+	together := b.Ops == 0
+	if together {
+		if _, err := c.tell(ctx, same(task{Do: doLead, Budget: &b})); err != nil {
+			return sum, used, err
+		}
+	}
+	deeds, err := c.tell(ctx, same(task{Do: doMeasure, Budget: &b}))
+	if err != nil {
+		return sum, used, err
+	}
+	rests, err := c.tell(ctx, same(task{Do: doRest}))
+	if err != nil {
+		return sum, used, err
+	}
+	for i := range rests {
+		used.ops += rests[i].Ops
+		used.verbs = used.verbs.Plus(rests[i].Verbs)
+	}
+	sum, err = c.merge(deeds, together)
+	return sum, used, err
+}
+
+func (c *crew) merge(deeds []deed, together bool) (load.Tally, error) {
+	reports := make([]*load.Report, len(deeds))
+	for i := range deeds {
+		if reports[i] = deeds[i].Report; reports[i] == nil {
+			return load.Tally{}, fmt.Errorf("%s reports nothing", c.members[i].name)
+		}
+	}
+	return load.Merge(reports, together, c.scale)
+}
+
+// cpu is what the processes have used until now; those of other machines count nothing here.
+func (c *crew) cpu() (sum time.Duration, err error) {
+	for _, m := range c.members {
+		if m.Pid() == 0 {
+			continue
+		}
+		used, err := m.CPU()
+		if err != nil {
+			return 0, err
+		}
+		sum += used
+	}
+	return sum, nil
+}
+
+func (c *crew) close() error {
+	var wait sync.WaitGroup
+	for _, m := range c.members {
+		wait.Go(func() { m.once.Do(func() { m.left = m.Close() }) })
+	}
+	wait.Wait()
+	var errs []error
+	for _, m := range c.members {
+		if m.left != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", m.name, m.left))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// number is that of a worker among those of all processes.
+func (r *runner) number(i int) int { return r.first + i }
+
+// clients is how many threads or clients all processes have, of whom this one has so many.
+func (r *runner) clients(here int) int { return max(r.of, here) }
+
+// effort is what a measurement took beside what was counted: all operations in its time, and
+// the verbs that other processes have posted for them.
+type effort struct {
+	ops   uint64
+	verbs verbs.Count
+}
+
+// procs is how many threads of a client process run Go code at the same time.
+func procs(c *Case, place cpus.Placement) int {
+	if c.Goroutines != 0 {
+		return max(len(place.Client), 1)
+	}
+	return c.Clients + 2
+}
+
+func (c *Config) checkProcesses(errs *usage.Faults) {
+	for _, n := range c.Processes {
+		errs.Between("--processes", n, 0, maxProcesses)
+	}
+	some := slices.ContainsFunc(c.Processes, func(n int) bool { return n != 0 })
+	if some && c.Server == "" && slices.Contains(c.Fabrics, provider.Loop) && slices.ContainsFunc(c.Paths, isOurs) {
+		errs.Add("--processes cannot reach a server on %s, which is inside this process: use another --fabric", provider.Loop)
+	}
+}
+
+// mixOf is the operations of a case, among those of all processes.
+func (r *runner) mixOf(c *Case) workload.Mix {
+	m := c.mix(r.cfg.Seed)
+	m.Workers = max(m.Workers, r.of*max(c.Goroutines, 1))
+	return m
+}

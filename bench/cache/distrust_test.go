@@ -1,0 +1,135 @@
+package cache
+
+import (
+	"net"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/remora-kv/remora/bench/internal/cpus"
+	"github.com/remora-kv/remora/bench/internal/load"
+	"github.com/remora-kv/remora/fabric"
+	"github.com/remora-kv/remora/internal/cycles"
+)
+
+// fine is a row that nobody has doubts about.
+func fine() Row {
+	half := 50.0
+	return Row{
+		Path: PathMemcached, OpsPerSec: 1e6, Samples: tailSamples, Generator: 2e7, ClientCPU: &half, ServerCPU: &half, Cores: 1,
+		Timeline: &load.Timeline{EveryMillis: 10, Ops: []uint64{10, 10, 10, 10, 10, 10, 10, 10, 10, 10}},
+	}
+}
+
+// D5, D6, D7, D11, D12: each doubt is provoked, alone, and a row without any stays silent.
+func TestDoubts(t *testing.T) {
+	all := 99.0
+	for _, tc := range []struct {
+		want   string
+		change func(*Row, *step)
+	}{
+		{"", func(*Row, *step) {}},
+		{"fewer than 10000", func(r *Row, _ *step) { r.Samples-- }},
+		{"the generator was the bottleneck", func(r *Row, _ *step) { r.OpsPerSec = 1.1e7 }},
+		{"", func(r *Row, s *step) { r.OpsPerSec, s.Clients = 1.9e7, 2 }}, // two threads
+		{"", func(r *Row, _ *step) { r.OpsPerSec, r.Generator = 1.9e7, 0 }},
+		{"the client was the bottleneck", func(r *Row, _ *step) { r.ClientCPU = &all }},
+		{"", func(r *Row, _ *step) { r.ClientCPU, r.ServerCPU = &all, &all }},
+		{"", func(r *Row, s *step) { r.ClientCPU, s.Poll = &all, fabric.Busy }},
+		{"", func(r *Row, s *step) { r.ClientCPU, s.Path = &all, PathRFP }},
+		{"", func(r *Row, s *step) { r.ClientCPU, s.Clients = &all, 2 }},
+		{"the warm-up was too short", func(r *Row, _ *step) { r.Timeline.Ops[0], r.Timeline.Ops[1] = 7, 8 }},
+		{"", func(r *Row, _ *step) { r.Timeline.Ops[0], r.Timeline.Ops[9] = 9, 8 }},
+		{"", func(r *Row, _ *step) { r.Timeline.Ops[0], r.Timeline.Ops[4] = 1, 1 }}, // up and down
+		{"", func(r *Row, _ *step) { r.Timeline.Ops = []uint64{1, 10, 10} }},
+		{"", func(r *Row, _ *step) { r.Timeline = nil }},
+		{"refused", func(r *Row, _ *step) { r.Errors = 1 }},
+		{"missed", func(r *Row, _ *step) { r.Misses = 1 }},
+		{"", func(r *Row, _ *step) { r.Misses, r.Fill = 1, true }},
+	} {
+		r := &runner{report: &Report{}, scale: cycles.Calibrate()}
+		row, s := fine(), &step{Case: Case{Path: PathMemcached, Clients: 1}}
+		tc.change(&row, s)
+		r.doubts(&row, s, cpus.Placement{Client: []int{0, 0}})
+		if !slices.Equal(row.Warnings, r.report.Warnings) {
+			t.Errorf("the row says %q, the report %q", row.Warnings, r.report.Warnings)
+		}
+		if text := strings.Join(row.Warnings, "|"); (tc.want == "") != (text == "") || !strings.Contains(text, tc.want) || len(row.Warnings) > 1 {
+			t.Errorf("%q instead of %q for %+v", text, tc.want, row)
+		}
+	}
+}
+
+// D10: the case that differs most is named.
+func TestTrialsThatDiffer(t *testing.T) {
+	report := Report{Rows: []Row{
+		{Path: PathRFP, OpsPerSec: 100, index: 0},
+		{Path: PathRedis, OpsPerSec: 100, index: 1},
+		{Path: PathHerd, OpsPerSec: 1, index: 2},
+		{Path: PathRFP, OpsPerSec: 105, index: 0},
+		{Path: PathRedis, OpsPerSec: 130, index: 1},
+	}}
+	if got := unlike(report.Summaries()); !strings.Contains(got, PathRedis) {
+		t.Errorf("of trials that differ: %q", got)
+	}
+	report.Rows[4].OpsPerSec = 102
+	if got := unlike(report.Summaries()); got != "" {
+		t.Errorf("of trials that do not: %q", got)
+	}
+}
+
+// D3: a server on this host is known by its address.
+func TestNeighbour(t *testing.T) {
+	for server, near := range map[string]bool{
+		"": false, "shm:/run/x": true, "tcp://127.0.0.1:7700": true, "tcp://localhost:7700": true, "tcp://[::1]:7700": true,
+		"tcp://192.0.2.7:7700": false, "rdma://other.example:7700": false,
+	} {
+		if got := neighbour(server); (got != "") != near {
+			t.Errorf("%q: %q", server, got)
+		}
+	}
+	own, err := net.InterfaceAddrs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, a := range own {
+		if n, ok := a.(*net.IPNet); ok && !ownAddress(net.JoinHostPort(n.IP.String(), "1")) {
+			t.Errorf("%v is not known", n.IP)
+		}
+	}
+}
+
+// D9: what was counted before does not count.
+func TestHeat(t *testing.T) {
+	before := int64(5)
+	if heat(nil, 5) != "" || heat(&before, 5) != "" || !strings.Contains(heat(&before, 8), "3 times") {
+		t.Errorf("%q, %q, %q", heat(nil, 5), heat(&before, 5), heat(&before, 8))
+	}
+}
+
+// D6: the generator is measured once for a load, whatever the target, and not where nobody
+// wants it.
+func TestGeneratorIsMeasuredOnce(t *testing.T) {
+	r := &runner{report: &Report{}, scale: cycles.Calibrate(), alone: make(map[Case]float64)}
+	r.cfg.Seed = 1
+	base := *nullCase(1, 16)
+	base.Path, base.Dist = PathRFP, DistUniform
+	other := base
+	other.Path, other.Clients, other.Rate, other.Memory = PathRedis, 3, 1e5, 1<<30
+	first, err := r.generator(t.Context(), &base, cpus.Placement{})
+	if err != nil || first <= 0 {
+		t.Fatalf("%v, %v", first, err)
+	}
+	if again, err := r.generator(t.Context(), &other, cpus.Placement{}); err != nil || again != first || len(r.alone) != 1 {
+		t.Errorf("the same load of another target: %v after %v, %d loads, %v", again, first, len(r.alone), err)
+	}
+	shared := base
+	shared.Goroutines = 100
+	if x, err := r.generator(t.Context(), &shared, cpus.Placement{}); err != nil || x <= 0 || len(r.alone) != 2 {
+		t.Errorf("goroutines: %v, %d loads, %v", x, len(r.alone), err)
+	}
+	r.cfg.NoGenerator = true
+	if x, err := r.generator(t.Context(), &base, cpus.Placement{}); err != nil || x != 0 {
+		t.Errorf("nobody wanted it: %v, %v", x, err)
+	}
+}

@@ -1,0 +1,70 @@
+package cache
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/remora-kv/remora/bench/internal/cpus"
+	"github.com/remora-kv/remora/bench/internal/load"
+	"github.com/remora-kv/remora/bench/internal/verbs"
+)
+
+// null is the server whose answers cost nothing (C14): what is measured is the generator.
+type null struct {
+	*runner
+	c     *Case
+	place cpus.Placement
+	lanes []*nullLane
+}
+
+func (t *null) open(context.Context) error { return nil }
+
+// loader has nothing to do: the null server has every key.
+func (t *null) loader(context.Context) (load.Worker, func() error, error) {
+	return nil, func() error { return nil }, nil
+}
+
+func (t *null) workers(context.Context) (out []load.Worker, err error) {
+	mix := t.mixOf(t.c)
+	if t.c.Goroutines != 0 {
+		for range t.c.callers() {
+			out = append(out, newNullCaller(t.c, mix.Stream(t.number(len(out)))))
+		}
+		return out, nil
+	}
+	for range t.c.Clients {
+		l, err := newNullLane(t.c)
+		if err != nil {
+			return nil, err
+		}
+		t.lanes = append(t.lanes, l)
+		out = append(out, t.newPaced(l, t.c, mix.Stream(t.number(len(out))), len(out)))
+	}
+	return out, nil
+}
+
+func (*null) address() string     { return "" }
+func (*null) connected() error    { return nil }
+func (*null) posted() verbs.Count { return verbs.Count{} }
+
+func (t *null) look(context.Context) (glance, error) {
+	g, err := glanceNow(t.place)
+	none := time.Duration(0)
+	g.server = &none
+	return g, err
+}
+
+func (t *null) describe(row *Row) {
+	row.ServerVersion, row.Client, row.Cores, row.Memory = t.env.Version, clientNull, 0, 0
+}
+
+func (t *null) blame(err error) error { return err }
+
+func (t *null) close() error {
+	var errs []error
+	for _, l := range t.lanes {
+		errs = append(errs, l.memory.Free())
+	}
+	return errors.Join(errs...)
+}

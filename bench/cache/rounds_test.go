@@ -1,0 +1,153 @@
+package cache
+
+import (
+	"bytes"
+	"errors"
+	"slices"
+	"testing"
+
+	"github.com/remora-kv/remora/bench/internal/benchtest"
+	"github.com/remora-kv/remora/bench/internal/report"
+	"github.com/remora-kv/remora/fabric/provider"
+)
+
+// A round has every case once, no two rounds need the same order, and the seed decides.
+func TestRounds(t *testing.T) {
+	cfg := Config{Paths: []string{PathRFP, PathReply, PathText, PathMemcached}, ValueSizes: []int{8, 64}}
+	if err := cfg.normalize(); err != nil {
+		t.Fatal(err)
+	}
+	cases := cfg.plan()
+	all := rounds(cases, 3, 7)
+	if len(all) != 3*len(cases) {
+		t.Fatalf("%d steps of %d cases", len(all), len(cases))
+	}
+	var orders [][]int
+	for round := range 3 {
+		var order []int
+		for _, s := range all[round*len(cases) : (round+1)*len(cases)] {
+			if s.trial != round+1 || s.Case != cases[s.index] {
+				t.Errorf("round %d has %+v", round+1, s)
+			}
+			order = append(order, s.index)
+		}
+		orders = append(orders, slices.Clone(order))
+		slices.Sort(order)
+		if !slices.Equal(order, []int{0, 1, 2, 3, 4, 5, 6, 7}) {
+			t.Errorf("round %d has %v", round+1, order)
+		}
+	}
+	if slices.Equal(orders[0], orders[1]) && slices.Equal(orders[1], orders[2]) {
+		t.Errorf("all rounds have the order %v", orders[0])
+	}
+	if !slices.Equal(rounds(cases, 3, 7), all) || slices.Equal(rounds(cases, 3, 8), all) {
+		t.Error("the order does not follow from the seed")
+	}
+}
+
+// Every target has as many operations on their way, with or without batches.
+func TestComparisonIsFair(t *testing.T) {
+	providers := provider.New()
+	c := Comparison{}
+	cfgs, _, err := c.plan(providers)
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[string]map[int]int{}
+	for _, cfg := range cfgs {
+		cfg.Fabrics = []string{provider.Shm}
+		if err := cfg.normalize(); err != nil {
+			t.Fatal(err)
+		}
+		for _, k := range cfg.plan() {
+			if seen[k.Path] == nil {
+				seen[k.Path] = map[int]int{}
+			}
+			seen[k.Path][k.most()]++
+		}
+	}
+	for _, p := range Paths() {
+		want := 1
+		if p == PathNull {
+			want = 0
+		}
+		if got := seen[p]; got[1] != want || got[16] != want || len(got) != 2*want {
+			t.Errorf("%s has on its way: %v", p, got)
+		}
+	}
+	for _, wrong := range []Comparison{
+		{Baseline: "nobody"},
+		{Baseline: PathRedis, Base: Config{Paths: []string{PathRFP}}},
+		{Base: Config{Server: "tcp://somewhere:1"}},
+	} {
+		if _, _, err := wrong.plan(providers); !errors.Is(err, ErrUsage) {
+			t.Errorf("%+v gives %v", wrong, err)
+		}
+	}
+	one := Comparison{Base: Config{Windows: []int{2}, Paths: []string{PathHerd, PathRFP}}}
+	if cfgs, _, err := one.plan(providers); err != nil || len(cfgs) != 2 || !slices.Equal(cfgs[1].Windows, []int{2}) {
+		t.Errorf("%v, %+v", err, cfgs)
+	}
+}
+
+// sampleCompared is a comparison of four targets, of which one is missing.
+func sampleCompared() *Compared {
+	cases := []Case{
+		{Path: PathRFP, Fabric: "shm", Engine: "mica", GetPct: 95, Dist: DistUniform, Keys: 1000, ValueSize: 32, Clients: 1, Window: 1, Batch: 1},
+		{Path: PathRFP, Fabric: "tcp", Engine: "mica", GetPct: 95, Dist: DistUniform, Keys: 1000, ValueSize: 32, Clients: 1, Window: 1, Batch: 1},
+		{Path: PathMemcached, Fabric: "tcp", Engine: PathMemcached, GetPct: 95, Dist: DistUniform, Keys: 1000, ValueSize: 32, Clients: 1, Window: 1, Batch: 1},
+		{Path: PathRFP, Fabric: "shm", Engine: "mica", GetPct: 95, Dist: DistUniform, Keys: 1000, ValueSize: 32, Clients: 1, Window: 4, Batch: 4},
+		{Path: PathRedis, Fabric: "tcp", Engine: PathRedis, GetPct: 95, Dist: DistUniform, Keys: 1000, ValueSize: 32, Clients: 1, Window: 1, Batch: 1},
+	}
+	r := &Report{cases: cases, Remarks: report.Remarks{Notes: []string{"CPUs: client 0, server 1"}, Warnings: []string{"noisy"}}}
+	for trial, rates := range [][]float64{{1e6, 5e4, 1e4, 4e6}, {2e6, 6e4, 2e4, 4e6}, {3e6, 7e4, 3e4, 4e6}} {
+		for i, x := range rates {
+			k := &cases[i]
+			r.Rows = append(r.Rows, Row{
+				Path: k.Path, Fabric: k.Fabric, Engine: k.Engine, OpsPerSec: x, P50: 1e6 / x, P99: 3e6 / x, Trial: trial + 1, index: i, ServerCPU: ptr(50.0),
+			})
+		}
+	}
+	r.Missing = []Missing{{cases[4], errors.New("redis-server is not installed")}}
+	return &Compared{Report: r}
+}
+
+func TestCompareTable(t *testing.T) {
+	var b bytes.Buffer
+	if err := sampleCompared().WriteTable(&b); err != nil {
+		t.Fatal(err)
+	}
+	benchtest.Golden(t, "compare.txt", b.Bytes())
+}
+
+// Ratios are those of the same round: what a round did to both is not in them.
+func TestRatiosAreOfRounds(t *testing.T) {
+	c := sampleCompared()
+	if e := c.ratio(0, 2); e.N != 3 || e.Mean != 100 || e.CI95 != 0 {
+		t.Errorf("%+v: every round has 100 times the baseline", e)
+	}
+	c.baseline = "rfp/tcp"
+	if i := c.findBaseline(c.sections()[0].lines); i != 1 {
+		t.Errorf("the baseline is case %d", i)
+	}
+}
+
+func sampleSwept() *Swept {
+	s := &Swept{Report: &Report{Remarks: report.Remarks{Notes: []string{"CPUs: client 0, server 1"}}}, axes: []string{"window", "batch"}}
+	for _, batch := range []string{"1", "16"} {
+		for i, x := range []float64{1e6, 1.9e6, 2e6, 2.05e6} {
+			row := Row{Path: PathRFP, Fabric: "shm", Engine: "mica", OpsPerSec: x, Mean: 1, P50: 1, P99: 2, Trial: 1}
+			s.points = append(s.points, sweptPoint{Summary: summaryOf([]Row{row}), values: []string{[]string{"1", "2", "4", "8"}[i], batch}})
+		}
+	}
+	s.findKnees()
+	return s
+}
+
+func TestSweepTable(t *testing.T) {
+	var b bytes.Buffer
+	if err := sampleSwept().WriteTable(&b); err != nil {
+		t.Fatal(err)
+	}
+	benchtest.Golden(t, "sweep.txt", b.Bytes())
+}

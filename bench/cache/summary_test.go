@@ -1,0 +1,76 @@
+package cache
+
+import (
+	"bytes"
+	"encoding/json"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/remora-kv/remora/bench/internal/benchtest"
+)
+
+// Trials of a case are found wherever they were measured, and say what the textbook says.
+func TestSummaries(t *testing.T) {
+	row := func(index, trial int, rate, p50 float64) Row {
+		return Row{Path: PathRFP, Trial: trial, OpsPerSec: rate, P50: p50, P99: 2 * p50, index: index}
+	}
+	r := Report{Rows: []Row{
+		row(1, 1, 30, 7), row(0, 1, 1, 1), row(1, 2, 10, 7), row(0, 2, 2, 2), row(0, 3, 5, 3), row(0, 4, 4, 4), row(0, 5, 3, 5),
+	}}
+	got := r.Summaries()
+	if len(got) != 2 || got[0].Trials != 5 || got[1].Trials != 2 {
+		t.Fatalf("%+v", got)
+	}
+	// Of 1 to 5: mean 3, deviation sqrt(2.5), t of 4 degrees of freedom 2.776.
+	if s := got[0]; s.Rate.Mean != 3 || math.Abs(s.Rate.SD-1.581) > 1e-9 || math.Abs(s.Rate.CI95-1.963) > 1e-9 || s.P50 != s.Rate || s.P99.Mean != 6 {
+		t.Errorf("five trials: %+v", s)
+	}
+	if s := got[0]; s.Median.OpsPerSec != 3 || s.Median.Trial != 5 || math.Abs(s.spread-4.0/3) > 1e-9 {
+		t.Errorf("the median is %+v, spread %v", s.Median, s.spread)
+	}
+	if s := got[1]; s.Rate.Mean != 20 || s.P50.SD != 0 || s.P50.CI95 != 0 || s.Median.OpsPerSec != 30 {
+		t.Errorf("two trials: %+v", s)
+	}
+	if none := (&Report{}).Summaries(); none != nil {
+		t.Errorf("of nothing: %+v", none)
+	}
+}
+
+// A summary is a line of JSON that cannot be taken for a row.
+func TestSummaryJSON(t *testing.T) {
+	r := Report{Rows: sampleRows()}
+	var b bytes.Buffer
+	for _, s := range r.Summaries() {
+		if err := s.WriteJSON(&b); err != nil {
+			t.Fatal(err)
+		}
+	}
+	lines := strings.Split(strings.TrimSpace(b.String()), "\n")
+	if len(lines) != 4 {
+		t.Errorf("%d lines of 4 cases", len(lines))
+	}
+	for _, l := range lines {
+		var v map[string]any
+		if err := json.Unmarshal([]byte(l), &v); err != nil || v["kind"] != KindSummary || v["path"] != nil || v["median"] == nil {
+			t.Errorf("%v: %s", err, l)
+		}
+	}
+}
+
+// Columns that scripts rely on stay where they are; see promised.
+func TestCSV(t *testing.T) {
+	var b bytes.Buffer
+	w := NewCSV(&b)
+	for _, r := range sampleRows() {
+		if err := w.Write(r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	benchtest.Golden(t, "rows.csv", b.Bytes())
+	head, _, _ := strings.Cut(b.String(), "\n")
+	want := strings.Replace(strings.Join(promised, ","), "verbs_per_op", "verbs_per_op_write,verbs_per_op_read,verbs_per_op_send,verbs_per_op_atomic", 1)
+	if !strings.HasPrefix(head, want+",") {
+		t.Errorf("the columns are\n%s\nand not first\n%s", head, want)
+	}
+}

@@ -1,0 +1,159 @@
+package cache
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	"github.com/remora-kv/remora/bench/internal/report"
+	"github.com/remora-kv/remora/bench/internal/usage"
+)
+
+// SweepPoint is a configuration, and the values that it has on the axes of a sweep.
+type SweepPoint struct {
+	Values []string
+	Config Config
+}
+
+// Sweep says what is measured along which axes. The first is the horizontal one.
+type Sweep struct {
+	Axes   []string
+	Points []SweepPoint
+}
+
+// Swept is the outcome of a sweep.
+type Swept struct {
+	*Report
+	axes   []string
+	points []sweptPoint
+}
+
+// sweptPoint is one line of the outcome.
+type sweptPoint struct {
+	Summary
+	values []string
+	knee   bool
+}
+
+// RunSweep measures all points in rounds (RunRounds). row, when not nil, is called with every
+// row and its values on the axes.
+func RunSweep(ctx context.Context, s Sweep, env Env, row func(Row, []string) error) (*Swept, error) {
+	var cfgs []Config
+	for i := range s.Points {
+		p := &s.Points[i]
+		if err := p.check(); err != nil {
+			return nil, err
+		}
+		cfgs = append(cfgs, p.Config)
+	}
+	of, err := origins(cfgs)
+	if err != nil {
+		return nil, err
+	}
+	if row != nil {
+		env.Row = func(r Row) error { return row(r, s.Points[of[r.index]].Values) }
+	}
+	r, _, err := RunRounds(ctx, cfgs, env)
+	if r == nil {
+		return nil, err
+	}
+	out := &Swept{Report: r, axes: s.Axes}
+	for _, sum := range r.Summaries() {
+		out.points = append(out.points, sweptPoint{Summary: sum, values: s.Points[of[sum.Median.index]].Values})
+	}
+	out.findKnees()
+	return out, err
+}
+
+// check refuses points of several rows that the axes do not tell apart.
+func (p *SweepPoint) check() error {
+	c := p.Config
+	if err := c.normalize(); err != nil {
+		return err
+	}
+	seen := map[[3]string]bool{}
+	for _, k := range c.plan() {
+		target := [3]string{k.Path, k.Fabric, k.Engine}
+		if seen[target] {
+			return usage.Join(fmt.Errorf("%s would be several rows of one point: give lists to --over, but those of --path, --fabric and --engine", k.Title()))
+		}
+		seen[target] = true
+	}
+	return nil
+}
+
+// origins says of each case of RunRounds which point it is.
+func origins(cfgs []Config) ([]int, error) {
+	var of []int
+	seen := map[Case]bool{}
+	for i := range cfgs {
+		c := cfgs[i]
+		if err := c.normalize(); err != nil {
+			return nil, err
+		}
+		for _, k := range c.plan() {
+			if seen[k] {
+				continue // to this path the points are the same: it is one row
+			}
+			seen[k] = true
+			of = append(of, i)
+		}
+	}
+	return of, nil
+}
+
+// series names what a point belongs to: all but its place on the first axis.
+func (s *Swept) series(p *sweptPoint) string {
+	name := p.Median.Path + " " + p.Median.Fabric
+	if e := p.Median.Engine; e != p.Median.Path {
+		name += " " + e
+	}
+	for i, v := range p.values[1:] {
+		switch axis := s.axes[i+1]; axis {
+		case "path", "fabric", "engine":
+		default:
+			name += " " + axis + " " + v
+		}
+	}
+	return name
+}
+
+// bySeries groups points, in order.
+func (s *Swept) bySeries() (names []string, points map[string][]*sweptPoint) {
+	points = map[string][]*sweptPoint{}
+	for i := range s.points {
+		p := &s.points[i]
+		name := s.series(p)
+		if points[name] == nil {
+			names = append(names, name)
+		}
+		points[name] = append(points[name], p)
+	}
+	return names, points
+}
+
+// findKnees marks the point of each series from which on more brings little: of rates offered
+// (an open loop) the last before p99 rises.
+func (s *Swept) findKnees() {
+	names, points := s.bySeries()
+	for _, name := range names {
+		var xs, ys []float64
+		for _, p := range points[name] {
+			x, err := strconv.ParseFloat(p.values[0], 64)
+			if err != nil {
+				break // an axis of names has no knee
+			}
+			y := p.Median.OpsPerSec
+			if s.axes[0] == "rate" {
+				y = p.Median.P99
+			}
+			xs, ys = append(xs, x), append(ys, y)
+		}
+		if len(xs) != len(points[name]) {
+			continue
+		}
+		if i := report.Knee(xs, ys, s.axes[0] == "rate"); i >= 0 {
+			points[name][i].knee = true
+		}
+	}
+}

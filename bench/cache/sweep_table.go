@@ -1,0 +1,100 @@
+package cache
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/remora-kv/remora/bench/internal/report"
+)
+
+// WriteTable writes the sweep for people: a line for each point, and a small chart of each
+// series with its knee.
+func (s *Swept) WriteTable(w io.Writer) error {
+	var b strings.Builder
+	for _, t := range s.Warnings {
+		fmt.Fprintf(&b, "WARNING: %s\n", t)
+	}
+	if len(s.Warnings) > 0 {
+		b.WriteByte('\n')
+	}
+	if err := report.WriteTable(&b, &report.Remarks{}, s.points, s.columns()); err != nil {
+		return err
+	}
+	s.charts(&b)
+	b.WriteByte('\n')
+	for _, m := range s.Missing {
+		fmt.Fprintf(&b, "  not measured: %s: %v\n", m.Case.Title(), m.Reason)
+	}
+	for _, t := range s.Notes {
+		fmt.Fprintf(&b, "  %s\n", t)
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func (s *Swept) columns() []report.Column[sweptPoint] {
+	top := 0.0
+	for i := range s.points {
+		top = max(top, s.points[i].Median.OpsPerSec)
+	}
+	var cols []report.Column[sweptPoint]
+	named := map[string]bool{}
+	for i, axis := range s.axes {
+		named[axis] = true
+		cols = append(cols, report.Right(axis, func(p *sweptPoint) string { return p.values[i] }))
+	}
+	for _, c := range []struct {
+		axis string
+		of   func(r *Row) string
+	}{
+		{"path", func(r *Row) string { return r.Path }},
+		{"fabric", func(r *Row) string { return r.Fabric }},
+		{"engine", func(r *Row) string { return report.Unless(r.Engine == r.Path, r.Engine) }},
+	} {
+		if !named[c.axis] {
+			cols = append(cols, report.Left(c.axis, func(p *sweptPoint) string { return c.of(&p.Median) }))
+		}
+	}
+	return append(cols,
+		report.Right("ops/s", func(p *sweptPoint) string { return report.SI(p.Median.OpsPerSec) }),
+		report.Left("", func(p *sweptPoint) string { return plusMinus(p.Rate) }),
+		report.Right("mean", func(p *sweptPoint) string { return report.Micros(p.Median.Mean) }),
+		report.Right("p50", func(p *sweptPoint) string { return report.Micros(p.Median.P50) }),
+		report.Right("p99", func(p *sweptPoint) string { return report.Micros(p.Median.P99) }),
+		report.Right("client CPU", func(p *sweptPoint) string { return report.PercentText(p.Median.ClientCPU, 0) }),
+		report.Right("server CPU", func(p *sweptPoint) string { return report.PercentText(p.Median.ServerCPU, 0) }),
+		report.Right("hits", func(p *sweptPoint) string {
+			return hits(&median{Median: report.Median[Row]{Row: p.Median}})
+		}),
+		report.Right("errors", func(p *sweptPoint) string { return report.Unless(p.Median.Errors == 0, fmt.Sprint(p.Median.Errors)) }),
+		report.Left("", func(p *sweptPoint) string {
+			return report.Bar(p.Median.OpsPerSec, top, barWidth) + report.Unless(!p.knee, " < knee")
+		}),
+	)
+}
+
+// charts draws each series that has several points as one line.
+func (s *Swept) charts(b *strings.Builder) {
+	names, points := s.bySeries()
+	begun := false
+	for _, name := range names {
+		list := points[name]
+		if len(list) < 2 {
+			continue
+		}
+		if !begun {
+			fmt.Fprintf(b, "\nops/s over %s\n", s.axes[0])
+			begun = true
+		}
+		var ys []float64
+		knee := ""
+		for _, p := range list {
+			ys = append(ys, p.Median.OpsPerSec)
+			if p.knee {
+				knee = fmt.Sprintf(", knee at %s", p.values[0])
+			}
+		}
+		fmt.Fprintf(b, "  %s  %s (%s to %s)%s\n", report.Sparks(ys), name, list[0].values[0], list[len(list)-1].values[0], knee)
+	}
+}

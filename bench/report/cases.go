@@ -1,0 +1,138 @@
+package report
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/remora-kv/remora/bench/cache"
+)
+
+// measured is a case with what its trials found.
+type measured struct {
+	rows   []cache.Row
+	median *cache.Row // of the rows, by throughput
+	ops    estimate   // of operations in a second
+
+	values []string // of all dimensions, in turn
+	label  string
+	target int      // index of what was measured
+	load   string   // the part of the label that is not the target
+	facets []int    // of each facet, the index of its value
+	parts  []string // the values of the facets
+}
+
+// facet is a dimension in which cases differ, with its values.
+type facet struct {
+	Name   string   `json:"name"`
+	Values []string `json:"values"`
+	dim    *dimension
+	index  int // of the dimension
+}
+
+// results are all cases, and what tells them apart.
+type results struct {
+	cases   []*measured
+	facets  []facet
+	targets []string
+	shared  []string // what all cases have in common: "value 32 B"
+}
+
+// study groups rows by case, in the order in which these were measured first.
+func study(rows []cache.Row) *results {
+	s := &results{}
+	byKey := make(map[string]*measured)
+	for i := range rows {
+		var values []string
+		for k := range dimensions {
+			values = append(values, dimensions[k].of(&rows[i]))
+		}
+		key := strings.Join(values, "\x00")
+		m := byKey[key]
+		if m == nil {
+			m = &measured{values: values}
+			byKey[key] = m
+			s.cases = append(s.cases, m)
+		}
+		m.rows = append(m.rows, rows[i])
+	}
+	for _, m := range s.cases {
+		m.settle()
+	}
+	s.findFacets()
+	s.name()
+	return s
+}
+
+// settle finds the median trial and the mean (W5).
+func (m *measured) settle() {
+	var rates []float64
+	order := make([]*cache.Row, len(m.rows))
+	for i := range m.rows {
+		order[i] = &m.rows[i]
+		rates = append(rates, m.rows[i].OpsPerSec)
+	}
+	slices.SortStableFunc(order, func(a, b *cache.Row) int { return cmp.Compare(a.OpsPerSec, b.OpsPerSec) })
+	m.median = order[len(order)/2]
+	m.ops = estimateOf(rates)
+}
+
+// findFacets chooses the dimensions that labels need: each tells cases apart that those
+// before it do not. The path is always one.
+func (s *results) findFacets() {
+	sofar := make([]string, len(s.cases))
+	for k := range dimensions {
+		first := make(map[string]string) // the value of the first case with the same label so far
+		differ, vary := k == 0, false
+		for i, m := range s.cases {
+			v, seen := first[sofar[i]]
+			if !seen {
+				first[sofar[i]] = m.values[k]
+			}
+			differ = differ || seen && v != m.values[k]
+			vary = vary || m.values[k] != s.cases[0].values[k]
+		}
+		if !differ {
+			if d := &dimensions[k]; !vary && len(s.cases) > 0 && s.cases[0].values[k] != "" {
+				s.shared = append(s.shared, d.name+" "+s.cases[0].values[k])
+			}
+			continue
+		}
+		f := facet{Name: dimensions[k].name, dim: &dimensions[k], index: k}
+		for i, m := range s.cases {
+			at := slices.Index(f.Values, m.values[k])
+			if at < 0 {
+				at, f.Values = len(f.Values), append(f.Values, m.values[k])
+			}
+			m.facets = append(m.facets, at)
+			sofar[i] += "\x00" + m.values[k]
+		}
+		s.facets = append(s.facets, f)
+	}
+}
+
+// name makes the labels and finds the targets.
+func (s *results) name() {
+	for _, m := range s.cases {
+		var target, load []string
+		for i := range s.facets {
+			f := &s.facets[i]
+			value := m.values[f.index]
+			m.parts = append(m.parts, value)
+			part := f.dim.part(value)
+			switch {
+			case part == "":
+			case f.dim.target:
+				target = append(target, part)
+			default:
+				load = append(load, part)
+			}
+		}
+		name := strings.Join(target, " · ")
+		if m.target = slices.Index(s.targets, name); m.target < 0 {
+			m.target, s.targets = len(s.targets), append(s.targets, name)
+		}
+		m.load = strings.Join(load, " · ")
+		m.label = strings.Join(append(target, load...), " · ")
+	}
+}

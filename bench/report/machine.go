@@ -1,0 +1,63 @@
+package report
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"strconv"
+	"strings"
+
+	text "github.com/remora-kv/remora/bench/internal/report"
+)
+
+// Fact is something to know about where it was measured.
+type Fact struct{ Name, Value string }
+
+// Machine returns what can be known of this one. Its name is not among that: reports
+// are given away.
+func Machine() []Fact {
+	read := func(name string) string {
+		b, err := os.ReadFile(name)
+		if err != nil {
+			return ""
+		}
+		return string(b)
+	}
+	return machine(read, runtime.NumCPU())
+}
+
+func machine(read func(string) string, cpus int) []Fact {
+	var out []Fact
+	add := func(name, value string) {
+		if value = strings.TrimSpace(value); value != "" {
+			out = append(out, Fact{name, value})
+		}
+	}
+	info := read("/proc/cpuinfo")
+	processor := entry(info, "model name")
+	if processor == "" {
+		processor = runtime.GOARCH
+	}
+	add("processor", fmt.Sprintf("%s, %d CPUs for this process", processor, cpus))
+	add("governor", read("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"))
+	if strings.Contains(" "+entry(info, "flags")+" ", " hypervisor ") {
+		add("virtual", "yes: a hypervisor may take CPUs away")
+	}
+	if kib, err := strconv.ParseFloat(strings.TrimSuffix(entry(read("/proc/meminfo"), "MemTotal"), " kB"), 64); err == nil {
+		add("memory", text.SI(kib*1024)+"B")
+	}
+	add("system", strings.Trim(entry(strings.ReplaceAll(read("/etc/os-release"), "=", ":"), "PRETTY_NAME"), `"`))
+	add("kernel", runtime.GOOS+" "+read("/proc/sys/kernel/osrelease"))
+	add("Go", runtime.Version()+" "+runtime.GOARCH)
+	return out
+}
+
+// entry finds the first line "name : value".
+func entry(lines, name string) string {
+	for line := range strings.Lines(lines) {
+		if k, v, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(k) == name {
+			return strings.TrimSpace(v)
+		}
+	}
+	return ""
+}

@@ -1,0 +1,168 @@
+package report
+
+import (
+	"crypto/sha256"
+	_ "embed" // programs and styles of the page
+	"encoding/base64"
+	"encoding/json"
+	"html/template"
+	"io"
+	"strconv"
+	"strings"
+
+	text "github.com/remora-kv/remora/bench/internal/report"
+)
+
+var (
+	//go:embed assets/page.html
+	pageHTML string
+	//go:embed assets/page.css
+	pageCSS string
+	//go:embed assets/page.js
+	pageJS string
+	//go:embed assets/charts.js
+	chartsJS string
+	//go:embed assets/uplot/uPlot.iife.min.js
+	uplotJS string
+	//go:embed assets/uplot/uPlot.min.css
+	uplotCSS string
+	//go:embed assets/uplot/LICENSE
+	uplotLicence string
+)
+
+var pageTemplate = template.Must(template.New("page").Parse(pageHTML))
+
+// page is what the template needs. What is of a type of package template is ours or was
+// made safe here; everything else is escaped (W2).
+type page struct {
+	Policy                 string
+	Title                  string
+	When                   string
+	Counts                 string
+	Failure                string
+	Warnings, Notes        []string
+	Machine                []Fact
+	Shared                 []string
+	Command                string
+	Cards                  []card
+	Facets                 []facet
+	Figures                []pageFigure
+	Table                  table
+	RowsCSV                template.URL
+	Data                   template.JS
+	Style                  template.CSS
+	UPlot, Charts, Program template.JS
+	Licence                string
+}
+
+// card is a number at the top.
+type card struct{ Name, Value, Unit, Of string }
+
+// pageFigure is a figure with its table and file.
+type pageFigure struct {
+	*figure
+	Head []string
+	Rows [][]string
+	CSV  template.URL
+	SVG  string
+	PNG  string
+}
+
+func (r *Report) page(s *results, d *data, figures []*figure) (*page, error) {
+	js, err := json.Marshal(d) // escapes what could end its element
+	if err != nil {
+		return nil, err
+	}
+	var rows strings.Builder
+	if err := rowsCSV(&rows, r.Rows); err != nil {
+		return nil, err
+	}
+	style := uplotCSS + "\n" + paletteCSS() + pageCSS
+	p := &page{
+		Policy: policy([]string{uplotJS, chartsJS, pageJS}, style),
+		Title:  r.Title, When: r.When.UTC().Format("2 January 2006, 15:04 UTC"), Failure: r.Failure,
+		Counts:   counts(s, len(r.Rows)),
+		Warnings: r.Warnings, Notes: r.Notes, Machine: r.Machine, Shared: s.shared, Command: CommandLine(r.Command),
+		Cards: s.cards(), Table: s.table(), RowsCSV: link(rows.String()),
+		Data: template.JS(js), Style: template.CSS(style), Licence: uplotLicence,
+		UPlot: template.JS(uplotJS), Charts: template.JS(chartsJS), Program: template.JS(pageJS),
+	}
+	if r.Version != "" {
+		p.Machine = append([]Fact{{"remora", r.Version}}, p.Machine...)
+	}
+	if p.Title == "" {
+		p.Title = "remora bench"
+	}
+	for _, f := range s.facets {
+		if len(f.Values) > 1 {
+			p.Facets = append(p.Facets, f)
+		}
+	}
+	for _, f := range figures {
+		p.Figures = append(p.Figures, pageFigure{
+			figure: f, Head: f.table.head, Rows: f.table.rows, CSV: link(f.data.String()), SVG: f.name("svg"), PNG: f.name("png"),
+		})
+	}
+	return p, nil
+}
+
+func (p *page) write(w io.Writer) error { return pageTemplate.Execute(w, p) }
+
+// policy is the content security policy (W1).
+func policy(scripts []string, style string) string {
+	var hashes []string
+	for _, s := range scripts {
+		hashes = append(hashes, hash(s))
+	}
+	return "default-src 'none'; script-src " + strings.Join(hashes, " ") + "; style-src " + hash(style) +
+		"; img-src data:; base-uri 'none'; form-action 'none'"
+}
+
+func hash(s string) string {
+	sum := sha256.Sum256([]byte(s))
+	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
+}
+
+// link is a file within the page.
+func link(csv string) template.URL {
+	return template.URL("data:text/csv;charset=utf-8;base64," + base64.StdEncoding.EncodeToString([]byte(csv)))
+}
+
+// counts says how much there is.
+func counts(s *results, trials int) string {
+	return several(len(s.cases), "case") + ", " + several(trials, "trial")
+}
+
+func several(n int, thing string) string {
+	if n != 1 {
+		thing += "s"
+	}
+	return strconv.Itoa(n) + " " + thing
+}
+
+// cards are the best of all cases.
+func (s *results) cards() []card {
+	fast, short, tail := s.cases[0], s.cases[0], s.cases[0]
+	for _, m := range s.cases {
+		if m.ops.Mean > fast.ops.Mean {
+			fast = m
+		}
+		if m.median.P50 < short.median.P50 {
+			short = m
+		}
+		if m.median.P99 < tail.median.P99 {
+			tail = m
+		}
+	}
+	value := func(name, s, of string) card {
+		number, unit, _ := strings.Cut(s, " ")
+		return card{name, number, unit, of}
+	}
+	top := value("Highest throughput", text.SI(fast.ops.Mean), fast.label)
+	top.Unit += " ops/s"
+	return []card{
+		top,
+		value("Lowest median latency", micro(short.median.P50), short.label),
+		value("Lowest 99th percentile", micro(tail.median.P99), tail.label),
+	}
+}

@@ -1,0 +1,210 @@
+package report
+
+import (
+	"encoding/json"
+	"errors"
+	"image/png"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/remora-kv/remora/bench/cache"
+	"github.com/remora-kv/remora/bench/internal/load"
+)
+
+func TestWriteMakesAllFiles(t *testing.T) {
+	dir := write(t, sampleReport())
+	for _, name := range []string{"throughput", "latency", "cdf", "timeline"} {
+		svg, err := os.ReadFile(filepath.Join(dir, "fig-"+name+".svg"))
+		if err != nil || !strings.Contains(string(svg), "memcached") {
+			t.Errorf("%s: %v, or nothing of memcached", name, err)
+		}
+		f, err := os.Open(filepath.Join(dir, "fig-"+name+".png"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := png.DecodeConfig(f); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		_ = f.Close()
+	}
+	rows, err := os.ReadFile(filepath.Join(dir, "rows.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(strings.TrimSpace(string(rows)), "\n")
+	var first cache.Row
+	if err := json.Unmarshal([]byte(lines[0]), &first); err != nil || len(lines) != 27 || len(first.Timeline.Ops) != 100 || len(first.Quantiles) != 41 {
+		t.Errorf("%v: %d lines, the first is %+v", err, len(lines), first)
+	}
+	if text, err := os.ReadFile(filepath.Join(dir, "rows.csv")); err != nil || strings.Count(string(text), "\n") != 28 {
+		t.Errorf("rows.csv: %v, %d lines", err, strings.Count(string(text), "\n"))
+	}
+	if err := (&Report{}).Write(dir); !errors.Is(err, ErrEmpty) {
+		t.Errorf("no rows: %v", err)
+	}
+}
+
+// W4.
+func TestOnlyReportsAreOverwritten(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "new", "report")
+	r := sampleReport()
+	if err := r.Write(dir); err != nil {
+		t.Fatal(err)
+	}
+	stale := filepath.Join(dir, "fig-old.svg")
+	if err := os.WriteFile(stale, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Write(dir); err != nil {
+		t.Errorf("again: %v", err)
+	}
+	if _, err := os.Stat(stale); err == nil {
+		t.Error("a figure of an older report stays")
+	}
+	for name, text := range map[string]string{"index.html": "<!DOCTYPE html><title>Mine</title>", "thesis.tex": "precious"} {
+		other := t.TempDir()
+		file := filepath.Join(other, name)
+		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if err := r.Write(other); !errors.Is(err, cache.ErrUsage) || !strings.Contains(err.Error(), "choose another") {
+			t.Errorf("%s: %v", name, err)
+		}
+		if got, _ := os.ReadFile(file); string(got) != text {
+			t.Errorf("%s has become %q", name, got)
+		}
+		if err := Prepare(file); !errors.Is(err, cache.ErrUsage) {
+			t.Errorf("a file as a directory: %v", err)
+		}
+	}
+}
+
+// Labels say what tells cases apart, and no more.
+func TestLabels(t *testing.T) {
+	label := func(rows ...cache.Row) (out []string) {
+		for _, m := range study(rows).cases {
+			out = append(out, m.label)
+		}
+		return out
+	}
+	rfp, mem := sampleRow("rfp", 1, 1, 10, 1), sampleRow("memcached", 1, 1, 5, 2)
+	mem.Fabric, mem.Engine, mem.Client = "tcp", "memcached", "pipeline"
+	if got := label(rfp, mem, rfp); !slices.Equal(got, []string{"rfp", "memcached"}) {
+		t.Errorf("%q", got)
+	}
+	tcp, big := rfp, rfp
+	tcp.Fabric, big.ValueSize, big.Batch = "tcp", 1024, 16
+	if got := label(rfp, tcp, mem, big); !slices.Equal(got, []string{"rfp · shm · value 32 B", "rfp · tcp · value 32 B", "memcached · tcp · value 32 B", "rfp · shm · value 1 KiB"}) {
+		t.Errorf("%q", got)
+	}
+	s := study([]cache.Row{rfp, tcp, mem})
+	if !slices.Contains(s.shared, "value 32 B") || slices.ContainsFunc(s.shared, func(x string) bool { return strings.HasPrefix(x, "fabric") }) {
+		t.Errorf("in common: %q", s.shared)
+	}
+}
+
+// Every parameter that rows have today can tell cases apart.
+func TestDimensionsAreFields(t *testing.T) {
+	for _, d := range dimensions {
+		if _, ok := fields[d.field]; ok {
+			delete(missing, d.field)
+		} else if !missing[d.field] {
+			t.Errorf("no row has a field %q", d.field)
+		}
+	}
+}
+
+// missing are fields that rows are to have.
+var missing = map[string]bool{
+	"workload": true, "value_dist": true, "key_dist": true, "trace": true, "rmw_pct": true, "insert_pct": true, "processes": true, "preset": true,
+}
+
+// Time lines with intervals of different lengths are shown over the same times.
+func TestTimelinesOfDifferentIntervals(t *testing.T) {
+	a, b := sampleRow("rfp", 1, 1, 1000, 1), sampleRow("redis", 1, 1, 1000, 1)
+	a.Timeline = &load.Timeline{EveryMillis: 10, Ops: []uint64{10, 10, 10, 20, 20, 20, 5}}
+	b.Timeline = &load.Timeline{EveryMillis: 30, Ops: []uint64{60, 90}}
+	d := study([]cache.Row{a, b}).data()
+	if !slices.Equal(d.Times, []float64{0.015, 0.045}) {
+		t.Fatalf("times %v", d.Times)
+	}
+	for i, want := range [][]float64{{1000, 2000}, {2000, 3000}} {
+		for k, rate := range want {
+			if got := d.Cases[i].Line[k]; got == nil || math.Abs(*got-rate) > 1 {
+				t.Errorf("case %d at %v: %v, want %v", i, d.Times[k], got, rate)
+			}
+		}
+	}
+}
+
+// Graphics need a contrast of 3 to 1 with what is behind them (WCAG 1.4.11).
+func TestPaletteCanBeSeen(t *testing.T) {
+	for i, c := range palette {
+		for k, page := range []string{lightPage, darkPage} {
+			if got := contrast(t, c[k], page); got < 3 {
+				t.Errorf("colour %d, %s on %s: %.2f to 1", i, c[k], page, got)
+			}
+		}
+	}
+}
+
+func contrast(t *testing.T, a, b string) float64 {
+	t.Helper()
+	light := func(s string) float64 {
+		sum := 0.0
+		for i, weight := range []float64{0.2126, 0.7152, 0.0722} {
+			n, err := strconv.ParseUint(s[1+2*i:3+2*i], 16, 8)
+			if err != nil {
+				t.Fatal(err)
+			}
+			x := float64(n) / 255
+			if x <= 0.03928 {
+				x /= 12.92
+			} else {
+				x = math.Pow((x+0.055)/1.055, 2.4)
+			}
+			sum += weight * x
+		}
+		return sum
+	}
+	x, y := light(a), light(b)
+	return (max(x, y) + 0.05) / (min(x, y) + 0.05)
+}
+
+func TestCommandLineIsForAShell(t *testing.T) {
+	got := CommandLine([]string{"remora", "bench", "--path", "rfp,redis", "--cache", "10%", "", "it's", "$(rm)", "a b"})
+	if want := `remora bench --path rfp,redis --cache 10% '' 'it'\''s' '$(rm)' 'a b'`; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}
+
+// A spreadsheet must not compute what a server calls itself.
+func TestCSVHasNoFormulas(t *testing.T) {
+	s := &sheet{head: []string{"case"}}
+	s.add("=HYPERLINK(1)")
+	s.add(-1.5)
+	if got := s.String(); got != "case\n'=HYPERLINK(1)\n-1.5\n" {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestMachine(t *testing.T) {
+	var all []string
+	for _, f := range machine(sampleFiles, 2) {
+		all = append(all, f.Name+": "+f.Value)
+	}
+	got := strings.Join(all, "\n")
+	for _, want := range []string{"Fast CPU @ 3.00GHz, 2 CPUs", "virtual: yes", "16.8 GB", "Debian GNU/Linux 12", "6.1.0-18-amd64"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no %q in\n%s", want, got)
+		}
+	}
+	if nothing := machine(func(string) string { return "" }, 1); len(nothing) == 0 {
+		t.Error("of a machine without files nothing is known")
+	}
+}
