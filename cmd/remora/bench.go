@@ -21,6 +21,9 @@ type benchFlags struct {
 	poll   string
 	memory size
 	caches []string
+	output benchOutput
+	sizes  benchSizes
+	preset presetFlags
 }
 
 func newBenchCmd(a *app) *cobra.Command {
@@ -42,17 +45,20 @@ loaded with all keys. Paths:
              use by an atomic
   pilaf      gets by READs of the client, in the engine cuckoo
   farm       likewise in hopscotch, and farm-var in hopscotch-var
-  memcached  memcached itself, over loopback TCP or a unix socket (--network)
+  memcached  memcached itself, over loopback TCP or a unix socket (--network), by its text
+             or its meta protocol (--protocol)
   redis      redis-server itself, likewise
+  null       nothing: answers come at once, and what is measured is bench itself
 
 A client is a thread that keeps window x batch operations on their way; with
 --goroutines it is a remora.Client that so many goroutines share (of memcached and
 Redis the clients that Go programs use: gomemcache and go-redis). Every value that
-is got is checked.
+is got is checked. With --processes the clients are of so many processes instead of one;
+with --agents these are on other machines.
 
-A list for --path, --fabric, --engine, --prefetch, --links, --get-pct, --dist, --theta,
---value-size, --clients, --goroutines, --window or --batch makes a row for every
-combination.
+A list for --path, --fabric, --engine, --protocol, --prefetch, --links, --workload,
+--get-pct, --rmw-pct, --dist, --theta, --value-size, --processes, --clients, --goroutines, --window or
+--batch makes a row for every combination.
 Trials of rows that bear the same load are interleaved.
 
 With --server nothing is started: the keys are stored in a server that runs, among
@@ -62,6 +68,10 @@ what it has, and stay there.`,
   remora bench --path text,memcached --batch 1,16         the same protocol family over plain TCP
   remora bench --window 4 --batch 1,4,16                  what batches bring
   remora bench --dist zipf --theta 0.99 --get-pct 50,95   popular keys, and more puts
+  remora bench --workload ycsb-a,ycsb-b,ycsb-d            mixes of YCSB
+  remora bench --value-size weibo,etc --key-size etc      sizes as services have them
+  remora bench --trace requests.csv.gz --fill --memory 1GiB
+  remora bench --processes 1,2,4 --window 4               clients that are processes
   remora bench --goroutines 1,1000 --path rfp,memcached   goroutines that share a client
   remora bench --value-size 1024,1048576 --keys 256       large values
   remora bench --engine mica,lru8,shared-lru --keys 10000000 --memory 4GiB
@@ -70,14 +80,20 @@ what it has, and stay there.`,
   remora bench --links 0,65536 --dist zipf                 hot items read without the server
   remora bench --cache 1%,10% --fill --dist zipf           a cache that is too small for the keys
   remora bench --server tcp://node2:7700 --clients 4      a server that runs
-  remora bench --json --trials 5
+  remora bench --server tcp://node1:7700 --agents node2:7790,node3:7790   clients on two machines
+  remora bench --trials 5 --csv rows.csv                   all that was measured, for a spreadsheet
+  remora bench --trials 5 --report out                    a page with charts, and figures as files
+  remora bench --json --trials 5 --summary                 with mean, deviation and confidence behind the rows
+  remora bench --preset rfp-fig4                          a figure of a paper (remora bench presets)
   remora bench rpc                                        calls without a cache`,
 		Args:                       unknownCommand,
 		RunE:                       func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context(), cmd, a) },
 		SuggestionsMinimumDistance: 2,
 	}
 	f.register(cmd)
-	cmd.AddCommand(newBenchRPCCmd(a), newBenchKVLCmd(a), newBenchServerCmd(a), newBenchCacheServerCmd(a), newBenchKVLServerCmd(a))
+	f.output.register(cmd)
+	f.preset.register(cmd)
+	cmd.AddCommand(newBenchCompareCmd(a), newBenchSweepCmd(a), newBenchPresetsCmd(a), newBenchRPCCmd(a), newBenchKVLCmd(a), newBenchAgentCmd(a), newBenchServerCmd(a), newBenchCacheServerCmd(a), newBenchCacheClientCmd(a), newBenchKVLServerCmd(a))
 	return cmd
 }
 
@@ -88,14 +104,22 @@ func (f *benchFlags) register(cmd *cobra.Command) {
 	fl.StringSliceVar(&c.Engines, "engine", []string{server.DefaultEngine}, "engines of rfp and reply, a `LIST`: "+strings.Join(server.Engines(), ", "))
 	fl.StringSliceVar(&c.Prefetches, "prefetch", []string{cache.PrefetchOn}, "whether items are loaded ahead, a `LIST`: "+strings.Join(cache.Prefetches(), ", "))
 	fl.StringVar(&c.Network, "network", "tcp", "`NAME` of the network to memcached and Redis: "+strings.Join(cache.Networks(), ", "))
-	fl.Float64SliceVar(&c.GetPcts, "get-pct", []float64{cache.DefaultGetPct}, "`PERCENTAGE` of gets, a list; the rest are puts")
-	fl.StringSliceVar(&c.Dists, "dist", []string{cache.DistUniform}, "popularity of keys, a `LIST`: "+strings.Join(cache.Dists(), ", "))
-	fl.Float64SliceVar(&c.Thetas, "theta", []float64{cache.DefaultTheta}, "skew of zipf and scan-mixed, a `LIST`")
+	fl.StringSliceVar(&c.Protocols, "protocol", []string{cache.ProtocolText}, "how memcached is asked, a `LIST`: "+strings.Join(cache.Protocols(), ", "))
+	fl.StringVar(&c.Trace, "trace", "", "`FILE` of operations to replay instead: lines of op,key,size,ttl with get, set or del; also .gz")
+	fl.StringSliceVar(&c.Workloads, "workload", nil, "mix of operations by name, a `LIST`: "+strings.Join(cache.Workloads(), ", ")+"; flags given beside it count more")
+	fl.Float64SliceVar(&c.GetPcts, "get-pct", nil, "`PERCENTAGE` of gets, a list; the rest are puts (default 95)")
+	fl.Float64SliceVar(&c.RMWPcts, "rmw-pct", nil, "`PERCENTAGE` of read-modify-writes, a list: a get, then a put of its key, as one operation (default 0)")
+	fl.StringSliceVar(&c.Dists, "dist", nil, "popularity of keys, a `LIST`: "+strings.Join(cache.Dists(), ", ")+" (default uniform)")
+	fl.Float64SliceVar(&c.Thetas, "theta", []float64{cache.DefaultTheta}, "skew of zipf, scan-mixed and latest, a `LIST`")
+	fl.Float64Var(&c.HotOps, "hot-ops", cache.DefaultHotOps, "`PERCENTAGE` of the operations of hotspot that go to hot keys")
+	fl.Float64Var(&c.HotKeys, "hot-keys", cache.DefaultHotKeys, "`PERCENTAGE` of the keys of hotspot that are hot")
 	fl.Float64Var(&c.ScanPct, "scan-pct", cache.DefaultScanPct, "`PERCENTAGE` of the operations of scan-mixed that belong to scans over all keys")
 	fl.BoolVar(&c.Fill, "fill", false, "follow every get that misses by a put of its key, as applications do")
 	fl.IntVar(&c.Keys, "keys", cache.DefaultKeys, "`NUMBER` of keys")
-	fl.IntVar(&c.KeySize, "key-size", cache.DefaultKeySize, "`BYTES` of a key")
-	fl.IntSliceVar(&c.ValueSizes, "value-size", []int{cache.DefaultValueSize}, "`BYTES` of a value, a list")
+	f.sizes.register(fl)
+	fl.IntSliceVar(&c.Processes, "processes", nil, "processes that have so many --clients each, a `LIST`; 0 is bench itself (default 0)")
+	fl.StringSliceVar(&c.Agents, "agents", nil, "`ADDRESSES` of agents on other machines that have the client processes, with --server (see bench agent)")
+	fl.StringVar(&c.Token, "token", "", "`TEXT` that the agents want to know (default: that of REMORA_BENCH_TOKEN)")
 	fl.IntSliceVar(&c.Clients, "clients", []int{1}, "threads with connections of their own, a `LIST`")
 	fl.IntSliceVar(&c.Goroutines, "goroutines", nil, "so many goroutines share each client instead, a `LIST` (default: none)")
 	fl.IntSliceVar(&c.Windows, "window", nil, "frames on their way on each connection, a `LIST` (default 1; with --goroutines 8)")
@@ -108,6 +132,7 @@ func (f *benchFlags) register(cmd *cobra.Command) {
 	fl.StringSliceVar(&c.Recencies, "recency", []string{string(remora.RecencyBatched)}, "how the server learns of what is read by links, a `LIST`: "+strings.Join(cache.Recencies(), ", "))
 	fl.Var(&f.memory, "memory", "`SIZE` of what the server keeps (default: twice what the keys take, at least 1GiB)")
 	fl.StringSliceVar(&f.caches, "cache", nil, "the `SHARE` of the keys that the server has memory for, as 10%, a list; how much that is bench finds out")
+	fl.Float64SliceVar(&c.Rates, "rate", nil, "operations a second that begin whether or not others have ended, a `LIST`; 0 waits for them (default 0)")
 	fl.DurationVar(&c.Duration, "duration", cache.DefaultDuration, "length of a trial")
 	fl.IntVar(&c.Ops, "ops", 0, "end a trial after so many operations of each client or goroutine, instead of by time")
 	fl.DurationVar(&c.Warmup, "warmup", cache.DefaultWarmup, "time before each trial that does not count")
@@ -115,6 +140,7 @@ func (f *benchFlags) register(cmd *cobra.Command) {
 	fl.IntVar(&c.Trials, "trials", 1, "how often to measure each row; the table shows the median")
 	fl.Uint64Var(&c.Seed, "seed", cache.DefaultSeed, "makes the operations: the same `NUMBER` makes the same ones")
 	fl.StringVar(&c.Server, "server", "", "`URL` of a server that runs, to be measured instead of one of its own")
+	fl.BoolVar(&c.NoGenerator, "no-generator", false, "do not measure first what bench does without a server")
 	fl.BoolVar(&c.NoLoad, "no-load", false, "do not store the keys: the server has them")
 	f.complete(cmd)
 }
@@ -127,11 +153,13 @@ func (f *benchFlags) complete(cmd *cobra.Command) {
 	completeFrom(cmd, "engine", server.Engines()...)
 	completeFrom(cmd, "prefetch", cache.Prefetches()...)
 	completeFrom(cmd, "network", cache.Networks()...)
+	completeFrom(cmd, "protocol", cache.Protocols()...)
 	completeFrom(cmd, "dist", cache.Dists()...)
+	completeFrom(cmd, "workload", cache.Workloads()...)
 	completeFrom(cmd, "poll", "adaptive", "busy")
 	completeFrom(cmd, "recency", cache.Recencies()...)
 	for _, name := range []string{
-		"get-pct", "theta", "scan-pct", "keys", "key-size", "value-size", "clients", "goroutines", "window", "batch", "cores",
+		"get-pct", "rmw-pct", "theta", "scan-pct", "hot-ops", "hot-keys", "keys", "key-size", "value-size", "processes", "agents", "token", "clients", "goroutines", "window", "batch", "rate", "cores",
 		"retries", "fetch-size", "links", "memory", "cache", "duration", "ops", "warmup", "warmup-ops", "trials", "seed", "server",
 	} {
 		completeFrom(cmd, name)
@@ -142,7 +170,7 @@ func (f *benchFlags) complete(cmd *cobra.Command) {
 // default; from a user it is a mistake.
 func (f *benchFlags) config(cmd *cobra.Command) (cache.Config, error) {
 	cfg := f.cfg
-	for name, v := range map[string]int{"keys": cfg.Keys, "key-size": cfg.KeySize, "cores": cfg.Cores, "trials": cfg.Trials} {
+	for name, v := range map[string]int{"keys": cfg.Keys, "cores": cfg.Cores, "trials": cfg.Trials} {
 		if v < 1 {
 			return cfg, misuse("--%s %d must be at least 1", name, v)
 		}
@@ -152,6 +180,9 @@ func (f *benchFlags) config(cmd *cobra.Command) (cache.Config, error) {
 	}
 	if cfg.ScanPct == 0 {
 		return cfg, misuse("--scan-pct 0 is --dist zipf")
+	}
+	if cfg.HotOps == 0 {
+		return cfg, misuse("--hot-ops 0 leaves the hot keys cold: use --dist uniform")
 	}
 	if cfg.Seed == 0 {
 		return cfg, misuse("--seed 0 makes nothing: use another number")
@@ -163,8 +194,14 @@ func (f *benchFlags) config(cmd *cobra.Command) (cache.Config, error) {
 			}
 		}
 	}
-	cfg.Memory = int64(f.memory)
-	var err error
+	if cfg.Trace != "" {
+		playOnce(cmd, &cfg)
+	}
+	cfg.Memory, cfg.Token = int64(f.memory), agentToken(cfg.Token)
+	err := f.sizes.into(&cfg)
+	if err != nil {
+		return cfg, err
+	}
 	if cfg.Caches, err = shares(f.caches); err != nil {
 		return cfg, err
 	}
@@ -172,6 +209,16 @@ func (f *benchFlags) config(cmd *cobra.Command) (cache.Config, error) {
 		return cfg, misuse("--poll %q is unknown: use adaptive or busy", f.poll)
 	}
 	return cfg, nil
+}
+
+// playOnce has a trace replayed once, and all of it count, unless flags ask for another end.
+func playOnce(cmd *cobra.Command, cfg *cache.Config) {
+	if !cmd.Flags().Changed("duration") {
+		cfg.Duration = 0
+	}
+	if !cmd.Flags().Changed("warmup") {
+		cfg.Warmup = 0
+	}
 }
 
 // shares reads percentages, which may be written with their sign.
@@ -187,24 +234,22 @@ func shares(texts []string) (out []float64, err error) {
 }
 
 func (f *benchFlags) run(ctx context.Context, cmd *cobra.Command, a *app) error {
+	if f.preset.name != "" {
+		return f.runPreset(ctx, cmd, a)
+	}
 	cfg, err := f.config(cmd)
 	if err != nil {
 		return err
 	}
-	argv, err := serverArgv("", "bench", cacheServer)
+	env, sink, bar, err := f.prepare(a)
 	if err != nil {
 		return err
 	}
-	env := cache.Env{Providers: provider.New(), Server: argv, Version: programVersion()}
-	if a.json {
-		env.Row = func(r cache.Row) error { return r.WriteJSON(a.out) }
-	}
-	bar := newProgress(a.err)
-	env.Progress = bar.show
+	env.Row = func(r cache.Row) error { return sink.row(r) }
 	report, err := cache.Run(ctx, cfg, env)
 	bar.clear()
 	if report == nil {
 		report = &cache.Report{}
 	}
-	return a.finish(ctx, err, outcome{rows: len(report.Rows), warnings: report.Warnings, writeTable: report.WriteTable})
+	return sink.finish(ctx, err, report, report.WriteTable)
 }

@@ -1,8 +1,11 @@
 package main
 
 import (
+	"bufio"
+	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"maps"
 	"os"
 	"path/filepath"
@@ -16,7 +19,7 @@ import (
 // The test binary is also the server processes that bench and bench rpc start,
 // which are os.Executable with two arguments. TestMain knows that of perf.
 func init() {
-	if len(os.Args) > 2 && os.Args[1] == "bench" && (os.Args[2] == benchServer || os.Args[2] == cacheServer || os.Args[2] == kvlServer) {
+	if len(os.Args) > 2 && os.Args[1] == "bench" && (os.Args[2] == benchServer || os.Args[2] == cacheServer || os.Args[2] == cacheClient || os.Args[2] == kvlServer) {
 		os.Exit(start())
 	}
 }
@@ -41,10 +44,23 @@ func TestBenchPrintsATable(t *testing.T) {
 	}
 }
 
+// With --strict a warning is a failure, after everything was written.
+func TestBenchIsStrict(t *testing.T) {
+	for _, tc := range []struct {
+		args string
+		code int
+	}{{"", exitOK}, {"--strict", exitFailure}} {
+		code, out, errOut := runCmd(t, smallBench("--fabric loop "+tc.args)...)
+		if code != tc.code || !strings.Contains(out, "ops/s") || strings.Contains(errOut, "--strict: there are warnings") != (tc.code != exitOK) {
+			t.Errorf("%q: exit code %d, %q and %q", tc.args, code, out, errOut)
+		}
+	}
+}
+
 // benchKeys are the keys of a line, as DESIGN has them, and those that follow.
-const benchKeys = "batch cache_pct client client_cpu_pct clients clock_ns cores dist engine errors fabric fetch_size fill get_pct gets goroutines " +
-	"hit_ratio items key_size keys links max_us mean_us memory misses ops ops_per_sec p50_us p95_us p999_us p99_us path poll prefetch recency retries samples scan_pct seconds seed " +
-	"server_cpu_pct server_version theta timed_every trial value_size verbs_per_op window"
+const benchKeys = "batch bytes_per_item cache_pct client client_cpu_pct clients clock_ns cores dist engine errors fabric fetch_size fill generator_ops_per_sec get_pct gets goroutines " +
+	"hit_ratio items key_size keys links max_us mean_us memory misses ops ops_per_sec p50_us p95_us p999_us p99_us path poll prefetch quantiles rate recency retries samples scan_pct seconds seed " +
+	"server_cpu_pct server_version theta timed_every trial value_size verbs_per_op warnings window"
 
 func TestBenchPrintsNothingButJSON(t *testing.T) {
 	for _, fabric := range []string{"loop", "shm", "tcp"} {
@@ -64,6 +80,7 @@ func TestBenchPrintsNothingButJSON(t *testing.T) {
 			if row["path"] != "rfp" || row["fabric"] != fabric || row["ops"] != 300.0 || row["misses"] != 0.0 {
 				t.Errorf("%s: %s", fabric, line)
 			}
+			delete(row, "timeline") // of a trial that took long enough
 			if keys := strings.Join(slices.Sorted(maps.Keys(row)), " "); keys != benchKeys {
 				t.Errorf("%s: the keys of a line are\n%s, want\n%s", fabric, keys, benchKeys)
 			}
@@ -86,6 +103,14 @@ func TestBenchFlags(t *testing.T) {
 		"--dist scan-mixed":              `"dist":"scan-mixed","theta":0.99`,
 		"--dist scan-mixed --scan-pct 5": `"scan_pct":5,`,
 		"--dist zipf --scan-pct 5":       `"scan_pct":0,`,
+		"--dist hotspot --hot-ops 90":    `"hot_ops_pct":90,"hot_keys_pct":20`,
+		"--dist latest --get-pct 90":     `"insert_pct":10`,
+		"--workload ycsb-f":              `"workload":"ycsb-f","rmw_pct":50`,
+		"--workload ycsb-a --get-pct 70": `"get_pct":70,"dist":"zipf","theta":0.99`,
+		"--workload ycsb-d,ycsb-c":       `"get_pct":100,"dist":"zipf","theta":0.99`,
+		"--value-size 9,weibo":           `"key_size":16,"value_size":43`,
+		"--key-size etc":                 `"key_size":37,"value_size":32`,
+		"--key-size uniform:8-64":        `"key_dist":"uniform:8-64"`,
 		"--fill":                         `"fill":true`,
 		"--get-pct 0":                    `"gets":0,"hit_ratio":null`,
 		"--get-pct 100 --warmup-ops 20":  `"gets":300,"hit_ratio":1`,
@@ -101,6 +126,57 @@ func TestBenchFlags(t *testing.T) {
 		if code, out, errOut := runCmd(t, all...); code != exitOK || !strings.Contains(out, want) {
 			t.Errorf("%s: exit code %d, %q, want %q in\n%s", args, code, errOut, want, out)
 		}
+	}
+}
+
+// Clients that are processes are this program again.
+func TestBenchOfProcesses(t *testing.T) {
+	code, out, errOut := runCmd(t, smallBench("--json --processes 2 --clients 2")...)
+	if want := `"clients":2,"window":1,"batch":1,"ops":1200`; code != exitOK || !strings.Contains(out, want) || !strings.Contains(out, `"processes":2`) {
+		t.Errorf("exit code %d, %q, want %q in\n%s", code, errOut, want, out)
+	}
+}
+
+// An agent is this program, and so are the processes that it starts for another one.
+func TestBenchOfAgents(t *testing.T) {
+	t.Setenv(tokenVar, "the token of this test")
+	s, err := server.Start(server.Config{Listen: []string{"tcp://127.0.0.1:0"}, Memory: 64 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	ctx, cancel := context.WithCancel(t.Context())
+	said, says := io.Pipe()
+	ended := make(chan int)
+	go func() {
+		ended <- run(ctx, []string{"bench", "agent", "--listen", "127.0.0.1:0"}, strings.NewReader(""), io.Discard, says)
+	}()
+	lines := bufio.NewScanner(said)
+	if !lines.Scan() {
+		t.Fatal(lines.Err())
+	}
+	address := strings.TrimPrefix(lines.Text(), "agent: listening at ")
+	go func() {
+		for lines.Scan() {
+		}
+	}()
+	args := []string{"bench", "--json", "--keys", "200", "--ops", "300", "--agents", address, "--server", s.Addrs()[0].String()}
+	if code, out, errOut := runCmd(t, args...); code != exitOK || !strings.Contains(out, `"ops":300`) || !strings.Contains(out, `"processes":1`) {
+		t.Errorf("exit code %d, %q\n%s", code, errOut, out)
+	}
+	t.Setenv(tokenVar, "")
+	if code, _, errOut := runCmd(t, args...); code == exitOK || !strings.Contains(errOut, "token") {
+		t.Errorf("without the token: exit code %d, %q", code, errOut)
+	}
+	for args, want := range map[string]string{"--listen 0.0.0.0:0": tokenVar, "--listen 127.0.0.1:0 --token short": "characters at least"} {
+		code, _, errOut := runCmd(t, append([]string{"bench", "agent"}, strings.Fields(args)...)...)
+		if code != exitUsage || !strings.Contains(errOut, want) {
+			t.Errorf("%s: exit code %d, %q", args, code, errOut)
+		}
+	}
+	cancel()
+	if code := <-ended; code != exitOK {
+		t.Errorf("the agent ended with %d", code)
 	}
 }
 
@@ -134,6 +210,17 @@ func TestMistakesInBenchGetExitCode2AndAdvice(t *testing.T) {
 		{"bench --memory lots", "no size"},
 		{"bench --theta 0", "--dist uniform"},
 		{"bench --scan-pct 0", "--dist zipf"},
+		{"bench --trace /nowhere/a.csv", "/nowhere/a.csv"},
+		{"bench --hot-ops 0", "--dist uniform"},
+		{"bench --hot-keys 101", "--hot-keys"},
+		{"bench --workload ycsb-e", "scans ranges of keys"},
+		{"bench --workload tpc-c", "use ycsb-a, ycsb-b, ycsb-c, ycsb-d, ycsb-f"},
+		{"bench --rmw-pct 50", "more than 100"},
+		{"bench --value-size huge", "weibo"},
+		{"bench --value-size uniform:9-3", "no sizes"},
+		{"bench --key-size weibo", "no sizes"},
+		{"bench --key-size 0", "at least 1"},
+		{"bench --dist latest --key-size 5", "new keys"},
 		{"bench --scan-pct 101", "at most 100"},
 		{"bench --warmup-ops -1", "--warmup-ops"},
 		{"bench --cache half", "write 10% for a tenth"},
@@ -144,6 +231,13 @@ func TestMistakesInBenchGetExitCode2AndAdvice(t *testing.T) {
 		{"bench --server tcp://x:1 --cores 2", "has its own"},
 		{"bench --server tcp://x:1 --prefetch off", "has its own"},
 		{"bench --prefetch never", "on, off"},
+		{"bench --protocol binary", "text, meta"},
+		{"bench --processes 2 --fabric loop", "use another --fabric"},
+		{"bench --processes -1", "--processes"},
+		{"bench --agents node2:7790", "--server"},
+		{"bench --agents node2 --server tcp://x:1", "host:port"},
+		{"bench agent now", "takes no arguments"},
+		{"bench agent --listen here", "host:port"},
 		{"bench --recency never", "batched, faa, sampled, none"},
 		{"bench --links -1", "--links"},
 	} {
@@ -180,6 +274,18 @@ func TestBenchOfASmallCache(t *testing.T) {
 	}
 }
 
+// A trace is replayed to its end, all of it.
+func TestBenchOfATrace(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.csv")
+	if err := os.WriteFile(path, []byte("op,key,size,ttl\nset,a,100\nget,a\nget,b,7\ndel,a\nget,a\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	code, out, errOut := runCmd(t, "bench", "--json", "--fabric", "loop", "--trace", path)
+	if code != exitOK || !strings.Contains(out, `"ops":5,`) || !strings.Contains(out, `"misses":2,`) || !strings.Contains(out, `"trace":"`+path) {
+		t.Errorf("exit code %d, %q, %s", code, errOut, out)
+	}
+}
+
 func TestBenchOfAServerThatRuns(t *testing.T) {
 	url := "shm:" + filepath.Join(t.TempDir(), "s")
 	code, _, errOut := runCmd(t, "bench", "--server", url)
@@ -202,7 +308,7 @@ func TestBenchOfAServerThatRuns(t *testing.T) {
 
 func TestBenchCompletion(t *testing.T) {
 	for flag, want := range map[string]string{
-		"--path": "memcached", "--fabric": "shm", "--engine": "mica", "--dist": "zipf", "--network": "unix", "--poll": "busy",
+		"--path": "memcached", "--fabric": "shm", "--engine": "mica", "--dist": "zipf", "--protocol": "meta", "--network": "unix", "--poll": "busy",
 	} {
 		if code, out, _ := runCmd(t, "__complete", "bench", flag, ""); code != exitOK || !strings.Contains(out, want) {
 			t.Errorf("%s: exit code %d, %q is not offered in %q", flag, code, want, out)

@@ -54,11 +54,8 @@ func (f *itemFlags) run(ctx context.Context, a *app, key string) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, f.timeout)
 	defer cancel()
-	c, err := keli.Dial(ctx, f.server)
+	c, err := f.dialKVL(ctx)
 	if err != nil {
-		if errors.Is(err, keli.ErrUnavailable) {
-			return fmt.Errorf("%w\nIs a server running there? Start one with: remora serve --kvl SOURCE --listen %s", err, f.server)
-		}
 		return err
 	}
 	defer func() { _ = c.Close() }()

@@ -15,17 +15,18 @@ type outcome struct {
 	rows       int
 	warnings   []string
 	writeTable func(io.Writer) error
+	noTable    bool // standard output has something else
 }
 
 // finish writes what was measured, also when it ended early, and says what err is
 // to the user.
 func (a *app) finish(ctx context.Context, err error, o outcome) error {
-	if a.json {
+	if a.json || o.noTable {
 		for _, w := range o.warnings {
 			_, _ = fmt.Fprintf(a.err, "remora: warning: %s\n", w)
 		}
 	}
-	if !a.json && o.rows > 0 {
+	if !a.json && !o.noTable && o.rows > 0 {
 		if werr := o.writeTable(a.out); werr != nil {
 			return werr
 		}

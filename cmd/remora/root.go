@@ -22,7 +22,8 @@ const (
 type app struct {
 	in       io.Reader
 	out, err io.Writer
-	json     bool // one JSON object per line on out, and nothing else
+	json     bool     // one JSON object per line on out, and nothing else
+	args     []string // of the command line, without the name of the program
 }
 
 // usageError is a mistake on the command line.
@@ -36,7 +37,7 @@ func misuse(format string, args ...any) error { return usageError{fmt.Errorf(for
 
 // run is the program: it returns the exit code.
 func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer) int {
-	a := &app{in: in, out: out, err: errOut}
+	a := &app{in: in, out: out, err: errOut, args: args}
 	root := newRootCmd(a) //nolint:contextcheck // commands get the context from cobra, below
 	root.SetArgs(args)
 	root.SetIn(in)
@@ -96,6 +97,7 @@ commands that talk to a server stand in their help.`,
 		newIncrCmd(a),
 		newTouchCmd(a),
 		newItemCmd(a),
+		newReloadCmd(a),
 		newStatsCmd(a),
 		newPingCmd(a),
 		newPerfCmd(a),

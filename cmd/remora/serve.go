@@ -65,7 +65,7 @@ other settings have changed and wait for a restart.
 
 With --kvl it serves a database in place of a cache: rows as items, references as links
 that clients follow by themselves (see remora load). SIGHUP loads it again, and so do
---kvl-reload and --kvl-notify; what was loaded before is served until that is done, and
+--kvl-reload, --kvl-notify and, with --kvl-command, remora reload; what was loaded before is served until that is done, and
 stays if it fails.
 
 Every flag can stand in the environment (--max-value is REMORA_MAX_VALUE) and in a

@@ -26,13 +26,15 @@ type kvlOptions struct {
 	notify   string
 	reload   time.Duration
 	lease    time.Duration
+	command  bool
 }
 
 func (o *kvlOptions) define(f *pflag.FlagSet) {
 	f.StringVar(&o.source, "kvl", "", "serve items with links in place of a cache, loaded from this `SOURCE`: see remora load")
 	f.StringVar(&o.mapping, "kvl-mapping", "", "`FILE` that says what becomes of its tables and columns")
 	f.StringVar(&o.dangling, "kvl-dangling", kvl.Fail.String(), "what becomes of references to rows that are not there: fail, drop or null")
-	f.DurationVar(&o.reload, "kvl-reload", 0, "load the source again as often as that (default: on SIGHUP alone)")
+	f.DurationVar(&o.reload, "kvl-reload", 0, "load the source again as often as that (default: not by itself, but on SIGHUP)")
+	f.BoolVar(&o.command, "kvl-command", false, "load it again whenever a client says so, by remora reload")
 	f.StringVar(&o.notify, "kvl-notify", "", "load it again when PostgreSQL sends a notification on this `CHANNEL`")
 	f.DurationVar(&o.lease, "kvl-lease", 10*time.Second, "how long clients may go on with what was loaded before")
 }
@@ -52,9 +54,13 @@ func (a *app) serveKVL(ctx context.Context, o *serveOptions, log *slog.Logger, h
 		return err
 	}
 	defer h.close()
+	var reload func()
+	if o.kvl.command {
+		reload = func() { p.want("command") }
+	}
 	p.server, err = keli.NewServer(keli.Config{
 		Device: h.devices[0], Others: h.devices[1:], Cores: cfg.Cores, CPUs: cfg.CPUs, Policy: cfg.Policy,
-		Lease: o.kvl.lease, MaxClients: cfg.MaxClients, Log: log,
+		Lease: o.kvl.lease, MaxClients: cfg.MaxClients, Reload: reload, Log: log,
 	})
 	if err != nil {
 		return asUsage(err)

@@ -88,6 +88,30 @@ func TestServeKVLAtIntervals(t *testing.T) {
 	s.end()
 }
 
+// It is loaded again by a command, where that is allowed, which says what became of it.
+func TestReload(t *testing.T) {
+	bare(t)
+	file := universityFile(t, "")
+	s := serve(t, 1, nil, "--kvl", file, "--listen", "tcp://127.0.0.1:0", "--kvl-command")
+	var before, after struct{ Generation uint64 }
+	decode(t, s.ok("reload", "--json"), &before)
+	execSQL(t, file, `UPDATE student SET name = 'NEW' WHERE id = 'stu001'`)
+	decode(t, s.ok("reload", "--json"), &after)
+	if out := s.ok("item", "student/stu001"); !strings.Contains(out, "name: NEW") || after.Generation <= before.Generation {
+		t.Errorf("generation %d after %d, and\n%s", after.Generation, before.Generation, out)
+	}
+	execSQL(t, file, `PRAGMA foreign_keys = off; INSERT INTO student (id, name, supervisor) VALUES ('stu003', 'GHI', 'prof999')`)
+	s.fails(exitFailure, "prof999", "reload")
+	s.ok("item", "student/stu001")
+	s.end()
+
+	s = serve(t, 1, nil, "--kvl", file, "--listen", shmURL(t), "--kvl-dangling", "drop")
+	s.fails(exitFailure, "--kvl-command", "reload")
+	s.end()
+	r := command(t, nil, nil, "reload", "--server", shmURL(t), "--timeout", "200ms")
+	r.check(t, exitUnavailable, "remora serve --kvl", nil)
+}
+
 func TestServeKVLMistakes(t *testing.T) {
 	bare(t)
 	file := universityFile(t, "")

@@ -23,8 +23,8 @@ func newStatsCmd(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "stats",
 		Short: "Show what a server holds and does",
-		Long: `Show what a server holds and does: the fabrics in use with their verbs, clients,
-operations, hits, evictions, and memory by purpose. With --json there is a line for
+		Long: `Show what a server holds and does: the fabrics in use with their verbs, clients, those
+that read without a core, operations, hits, evictions, and memory by purpose. With --json there is a line for
 each core; what belongs to the whole server is told by core 0.
 ` + clientExitCodes,
 		Example: `  remora stats
@@ -74,6 +74,9 @@ func writeStats(out io.Writer, cores []server.Stats, clients bool) error {
 	for i := range s.Fabrics {
 		f := &s.Fabrics[i]
 		row(w, "fabric "+f.Fabric, fmt.Sprintf("%s; by clients: %s; by the server: %s; %d errors", f.Device, verbs(f.In), verbs(f.Out), f.Errors))
+	}
+	if r := s.Readers; r != nil {
+		row(w, "readers", fmt.Sprintf("without a core: %d now, %d since the start; %s, %s", r.Clients, r.Connects, verbs(r.Verbs), bytesText(int64(r.Bytes))))
 	}
 	for _, m := range s.Memory {
 		row(w, "memory", bytesText(m.Bytes)+" "+m.Purpose)

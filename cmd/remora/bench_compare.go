@@ -1,0 +1,133 @@
+package main
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/remora-kv/remora/bench/cache"
+	"github.com/remora-kv/remora/fabric/provider"
+)
+
+// compareFlags are those of bench, and some of its own.
+type compareFlags struct {
+	benchFlags
+	quick    bool
+	baseline string
+}
+
+func newBenchCompareCmd(a *app) *cobra.Command {
+	var f compareFlags
+	cmd := &cobra.Command{
+		Use:   "compare",
+		Short: "Compare all paths on all fabrics, memcached and Redis in one run",
+		Long: `Compare all paths of Remora on all fabrics with each other, and with memcached and
+Redis where they are installed, in one run.
+
+It is measured in rounds: every target once, in an order that --seed shuffles for each
+round, then every target again. What disturbs the machine for a while so hits all alike.
+Every target has as many operations on their way: paths without batches have a larger
+window instead. The table has a section for each load, in it the targets of each fabric,
+the fastest first, with the 95 % confidence interval of the mean, and how many times
+what the baseline does; ratios are of the same round.
+
+Without --window and --batch there are two loads: one operation at a time, and 16.
+What cannot be measured here is named with the reason.`,
+		Example: `  remora bench compare --quick                        a first look, in half a minute
+  remora bench compare                                some minutes
+  remora bench compare --paths rfp,herd,memcached --fabrics shm
+  remora bench compare --baseline rfp/shm --value-size 1024 --dist zipf
+  remora bench compare --csv rows.csv --trials 10     every trial, for a spreadsheet`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context(), cmd, a) },
+	}
+	f.register(cmd)
+	f.output.register(cmd)
+	fl := cmd.Flags()
+	fl.BoolVar(&f.quick, "quick", false, "few keys and short trials: half a minute in all")
+	fl.StringVar(&f.baseline, "baseline", "", "`TARGET` that others are held against, as memcached or rfp/shm (default memcached, else text)")
+	completeFrom(cmd, "baseline", cache.Paths()...)
+	fl.SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
+		switch name {
+		case "paths", "fabrics":
+			name = name[:len(name)-1]
+		}
+		return pflag.NormalizedName(name)
+	})
+	fl.Lookup("path").DefValue = "[all]"
+	fl.Lookup("fabric").DefValue = "[shm,tcp, and rdma where there is a device]"
+	f.cfg.Keys, f.cfg.Duration, f.cfg.Trials = cache.CompareKeys, cache.CompareDuration, cache.CompareTrials
+	for _, name := range []string{"keys", "duration", "trials"} {
+		fl.Lookup(name).DefValue = fl.Lookup(name).Value.String()
+	}
+	return cmd
+}
+
+// comparison turns flags into what is to be measured.
+func (f *compareFlags) comparison(cmd *cobra.Command) (cache.Comparison, error) {
+	cfg, err := f.config(cmd)
+	changed := cmd.Flags().Changed
+	if !changed("path") {
+		cfg.Paths = nil
+	}
+	if !changed("fabric") {
+		cfg.Fabrics = nil
+	}
+	if f.quick {
+		if !changed("keys") {
+			cfg.Keys = cache.QuickKeys
+		}
+		if !changed("duration") {
+			cfg.Duration = cache.QuickDuration
+		}
+		if !changed("warmup") {
+			cfg.Warmup = cache.QuickWarmup
+		}
+		if !changed("trials") {
+			cfg.Trials = cache.QuickTrials
+		}
+		if !changed("keys") && !changed("value-size") && !changed("memory") && !changed("cache") {
+			cfg.Memory = cache.QuickMemory * int64(cfg.Cores)
+		}
+	}
+	return cache.Comparison{Base: cfg, Baseline: f.baseline}, err
+}
+
+func (f *compareFlags) run(ctx context.Context, cmd *cobra.Command, a *app) error {
+	c, err := f.comparison(cmd)
+	if err != nil {
+		return err
+	}
+	env, sink, bar, err := f.prepare(a)
+	if err != nil {
+		return err
+	}
+	env.Row = func(r cache.Row) error { return sink.row(r) }
+	report, err := cache.Compare(ctx, c, env)
+	bar.clear()
+	if report == nil {
+		report = &cache.Compared{Report: &cache.Report{}}
+	}
+	return sink.finish(ctx, err, report.Report, report.WriteTable)
+}
+
+// prepare makes what a run of bench needs around it. first are columns of the CSV before
+// those of a row.
+func (f *benchFlags) prepare(a *app, first ...string) (cache.Env, *rowSink, *progress, error) {
+	argv, err := serverArgv("", "bench", cacheServer)
+	if err != nil {
+		return cache.Env{}, nil, nil, err
+	}
+	client, err := serverArgv("", "bench", cacheClient)
+	if err != nil {
+		return cache.Env{}, nil, nil, err
+	}
+	sink, err := f.output.open(a, first...)
+	if err != nil {
+		return cache.Env{}, nil, nil, err
+	}
+	bar := newProgress(a.err)
+	env := cache.Env{Providers: provider.New(), Server: argv, Client: client, Version: programVersion(), Progress: bar.show}
+	return env, sink, bar, nil
+}

@@ -1,0 +1,106 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/remora-kv/remora/bench/cache"
+)
+
+// benchOutput is where rows of bench go, besides the table: as JSON, as CSV, summed up, and
+// as a page.
+type benchOutput struct {
+	csv     string
+	summary bool
+	strict  bool // warnings are a failure
+	report  reportFlag
+}
+
+func (o *benchOutput) register(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&o.csv, "csv", "", "write all rows as CSV to `FILE`; - is standard output, instead of the table")
+	cmd.Flags().BoolVar(&o.summary, "summary", false, "with --json: a line for each case behind the rows, with mean, standard deviation and 95 % confidence")
+	cmd.Flags().BoolVar(&o.strict, "strict", false, "fail when there are warnings, after all is measured and written")
+	completeFrom(cmd, "summary")
+	o.report.register(cmd)
+}
+
+// stdout is the name of standard output where a file is expected.
+const stdout = "-"
+
+// rowSink takes rows as they are measured.
+type rowSink struct {
+	app  *app
+	out  *benchOutput
+	csv  *cache.CSV // nil: none
+	file io.Closer
+}
+
+// open refuses what cannot be written, before anything is measured. first are columns of
+// the CSV before those of a row.
+func (o *benchOutput) open(a *app, first ...string) (*rowSink, error) {
+	s := &rowSink{app: a, out: o}
+	if err := o.report.prepare(); err != nil {
+		return nil, err
+	}
+	switch {
+	case o.summary && !a.json:
+		return nil, misuse("--summary is for --json: the table shows it with --trials")
+	case o.csv == stdout && a.json:
+		return nil, misuse("--json and --csv - both want standard output: give --csv a file")
+	case o.csv == stdout:
+		s.csv = cache.NewCSV(a.out, first...)
+	case o.csv != "":
+		f, err := os.Create(o.csv)
+		if err != nil {
+			return nil, fmt.Errorf("--csv: %w", err)
+		}
+		s.csv, s.file = cache.NewCSV(f, first...), f
+	}
+	return s, nil
+}
+
+// row takes one; first are the cells of the sink's own columns.
+func (s *rowSink) row(r cache.Row, first ...string) error {
+	if s.csv != nil {
+		if err := s.csv.Write(r, first...); err != nil {
+			return fmt.Errorf("writing CSV: %w", err)
+		}
+	}
+	if s.app.json {
+		return r.WriteJSON(s.app.out)
+	}
+	return nil
+}
+
+// finish writes what comes behind the rows, and says what err is to the user.
+func (s *rowSink) finish(ctx context.Context, err error, report *cache.Report, table func(io.Writer) error) error {
+	if s.file != nil {
+		if closed := s.file.Close(); err == nil {
+			err = closed
+		}
+	}
+	if s.out.summary {
+		for _, sum := range report.Summaries() {
+			if werr := sum.WriteJSON(s.app.out); werr != nil {
+				return werr
+			}
+		}
+	}
+	told := s.app.finish(ctx, err, outcome{
+		rows: len(report.Rows), warnings: report.Warnings, writeTable: table, noTable: s.out.csv == stdout,
+	})
+	werr := s.out.report.write(s.app, report, err)
+	switch {
+	case told != nil:
+		return told
+	case werr != nil:
+		return werr
+	case s.out.strict && len(report.Warnings) != 0:
+		return fmt.Errorf("--strict: there are warnings (%d), the first: %s", len(report.Warnings), report.Warnings[0])
+	}
+	return nil
+}
