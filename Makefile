@@ -23,8 +23,8 @@ ROCEVM = $(GO) run ./internal/rocevm/cmd/rocevm
 .PHONY: test-rdma
 test-rdma: ## Run verbs and the paths on real kernel verbs: Soft-RoCE in one guest and in two
 	script/rdma-deps
-	$(ROCEVM) test -timeout 20m ./fabric/verbs ./rpc/rfp ./rpc/herd ./rpc/sendrecv ./rpc/onesided
-	$(ROCEVM) test -timeout 10m -run History ./server
+	$(ROCEVM) test -timeout 20m ./fabric/verbs ./rpc/rfp ./rpc/herd ./rpc/sendrecv ./rpc/onesided ./kvl/keli
+	$(ROCEVM) test -timeout 10m -run 'History|Hammer' ./server
 	$(ROCEVM) test -guests 2 -timeout 10m -tags rdma,wire -run TestWire ./fabric/verbs ./rpc/rfp ./rpc/herd ./rpc/sendrecv
 	REMORA_ROCEVM=1 $(GO) test -count=1 -timeout 20m -v -run 'Guest|Cancelled' ./internal/rocevm
 
