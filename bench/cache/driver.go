@@ -96,6 +96,9 @@ func (d *driver) work(ctx context.Context, m *load.Meter) error {
 // fill starts operations until the window is full or the run is at its end.
 func (d *driver) fill(end uint64) error {
 	for {
+		if d.held < 0 && len(d.halves)+len(d.owed) == 0 && d.replay == nil {
+			return d.fillNew(end)
+		}
 		i := d.next(d.sent < end)
 		if i < 0 {
 			return nil
@@ -107,6 +110,38 @@ func (d *driver) fill(end uint64) error {
 			return err
 		}
 	}
+}
+
+// fillNew is fill where only new operations of the stream are to be started. Next, start and
+// send would do the same: here they are one, because every operation pays for it.
+func (d *driver) fillNew(end uint64) error {
+	for d.sent < end && len(d.free) != 0 {
+		last := len(d.free) - 1
+		i := d.free[last]
+		d.free = d.free[:last]
+		s := &d.slots[i]
+		s.index, s.op, s.stamp = d.stream.Next()
+		s.get, s.tick = s.op.Reads(), 0
+		if d.sent == d.timed {
+			s.tick = cycles.Now()
+		}
+		var err error
+		if key := d.keys.Fill(d.key, s.index); s.get {
+			err = d.lane.get(i, key)
+		} else {
+			err = d.lane.put(i, key, d.values.Fill(d.value, s.index, s.stamp))
+		}
+		if err != nil {
+			if d.held = i; errors.Is(err, errFull) {
+				return nil
+			}
+			return err
+		}
+		if d.sent++; s.tick != 0 {
+			d.timed += d.meter.Gap()
+		}
+	}
+	return nil
 }
 
 // next puts the next operation into a slot: what found no room before, then second halves,

@@ -20,13 +20,14 @@ import (
 //	+------+------+-----+-------+
 type nullLane struct {
 	memory *arena.Block
-	frames [][]byte // the ring
-	filled []int    // how many operations are in each
+	ring   []byte // the frames
+	size   int    // of one
+	frames int
 	batch  int
 	first  int // the frame that is answered next
 	used   int // frames with operations
-	open   int // the frame that is being filled; -1: none
-	at     int // where its next entry begins
+	left   int // how many more the last of them takes
+	at     int // where the next entry begins
 	answer []byte
 }
 
@@ -49,10 +50,7 @@ func newNullLane(c *Case) (*nullLane, error) {
 	if err != nil {
 		return nil, fmt.Errorf("frames of the null server: %w", err)
 	}
-	l := &nullLane{memory: memory, batch: c.Batch, filled: make([]int, c.Window), open: -1}
-	for b := memory.Bytes(); len(b) > 0; b = b[entry*c.Batch:] {
-		l.frames = append(l.frames, b[:entry*c.Batch])
-	}
+	l := &nullLane{memory: memory, ring: memory.Bytes(), size: entry * c.Batch, frames: c.Window, batch: c.Batch}
 	values := workload.ValuesOf(c.valueSizes())
 	l.answer = values.Buffer()
 	return l, nil
@@ -83,26 +81,24 @@ func (l *nullLane) put(slot int, key, value []byte) error {
 // entry puts an entry of so many bytes into the open frame, except for its key and value;
 // nil: all frames are on their way.
 func (l *nullLane) entry(slot, size int) []byte {
-	if l.open < 0 && !l.next() {
+	if l.left == 0 && !l.open() {
 		return nil
 	}
-	b := l.frames[l.open][l.at : l.at+size]
+	b := l.ring[l.at : l.at+size]
 	l.at += size
+	l.left--
 	binary.LittleEndian.PutUint64(b, uint64(slot)|uint64(size)<<32)
-	if l.filled[l.open]++; l.filled[l.open] == l.batch {
-		l.open = -1
-	}
 	return b
 }
 
-// next takes the next frame; false: all are on their way.
-func (l *nullLane) next() bool {
-	if l.used == len(l.frames) {
+// open takes the next frame; false: all are on their way.
+func (l *nullLane) open() bool {
+	if l.used == l.frames {
 		return false
 	}
-	l.open = (l.first + l.used) % len(l.frames)
+	l.at = (l.first + l.used) % l.frames * l.size
 	l.used++
-	l.at = 0
+	l.left = l.batch
 	return true
 }
 
@@ -113,17 +109,17 @@ func (l *nullLane) poll(d *driver) error {
 	if l.used == 0 {
 		return nil
 	}
-	f := l.first
-	if f == l.open {
-		l.open = -1
+	n := l.batch
+	if l.used == 1 {
+		n -= l.left
+		l.left = 0
 	}
-	n := l.filled[f]
-	l.filled[f] = 0
+	frame := l.ring[l.first*l.size:][:l.size]
 	l.used--
-	if l.first++; l.first == len(l.frames) {
+	if l.first++; l.first == l.frames {
 		l.first = 0
 	}
-	return l.serve(d, l.frames[f], n)
+	return l.serve(d, frame, n)
 }
 
 // serve is the null server: it reads the frame and answers. What a get is to find it knows
