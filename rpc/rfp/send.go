@@ -18,7 +18,13 @@ import (
 //
 // A message longer than a frame is sent in parts. Those for which there is no
 // room yet follow while results are taken, before any other message.
-func (c *Conn) Send(class uint8, msg []byte) error { return c.SendGather(class, msg, nil) }
+func (c *Conn) Send(class uint8, msg []byte) error {
+	if !c.joins(class, len(msg)) {
+		return c.SendGather(class, msg, nil)
+	}
+	copy(c.join(len(msg)), msg)
+	return c.Commit()
+}
 
 // SendGather is Send of the message that is head and, behind it, body: so that
 // nobody need copy a long body to put a few bytes before it.
@@ -39,20 +45,31 @@ func (c *Conn) SendGather(class uint8, head, body []byte) error {
 // a frame. It is one step where Reserve and Commit are two.
 func (c *Conn) SendArg(class uint8, proc uint16, arg string) error {
 	n := rpc.ProcSize + len(arg)
-	if c.fill == 0 || class != c.class || n > c.rings.payload-c.fill-wire.EntryHeader || n > c.MaxMessage() || c.err != nil {
-		b, err := c.Reserve(class, n)
-		if err != nil {
-			return err
-		}
-		putArg(b, proc, arg)
+	if c.joins(class, n) {
+		putArg(c.join(n), proc, arg)
 		return c.Commit()
 	}
-	// A frame that was begun has its slot.
+	b, err := c.Reserve(class, n)
+	if err != nil {
+		return err
+	}
+	putArg(b, proc, arg)
+	return c.Commit()
+}
+
+// joins reports whether a message of n bytes can be put into the frame being filled, which
+// has its slot, behind others.
+func (c *Conn) joins(class uint8, n int) bool {
+	return c.fill != 0 && class == c.class && n <= c.rings.payload-c.fill-wire.EntryHeader && n <= c.MaxMessage() && c.err == nil
+}
+
+// join is Reserve where joins says so: most messages of a batch are put there, and this is a
+// fraction of the work.
+func (c *Conn) join(n int) []byte {
 	b := c.frame[c.fill : c.fill+wire.EntryHeader+n]
 	wire.PutEntry(b, n, 0)
-	putArg(b[wire.EntryHeader:], proc, arg)
 	c.fill += len(b)
-	return c.Commit()
+	return b[wire.EntryHeader:]
 }
 
 func putArg(b []byte, proc uint16, arg string) {
