@@ -14,7 +14,7 @@ func (c *coreConn) looking() bool {
 
 // reserveSeen is reserve of a connection that can see.
 func (c *coreConn) reserveSeen(op command.Proc, hash uint64, n int) (b []byte, err error) {
-	if c.seen = c.sight.takes(op, hash, n); c.seen {
+	if c.seen = c.sees(op, hash, n); c.seen {
 		if c.rfp.Outstanding() != 0 || c.sight.full() {
 			return nil, rpc.ErrWindowFull
 		}
@@ -33,6 +33,16 @@ func (c *coreConn) reserveSeen(op command.Proc, hash uint64, n int) (b []byte, e
 		return nil, err
 	}
 	return c.room[:n:n], nil
+}
+
+// sees reports whether a get of n bytes with its procedure is looked for. While the server is
+// being asked, who follows a link would have to wait for the answers (R6): to ask for one more
+// takes less.
+func (c *coreConn) sees(op command.Proc, hash uint64, n int) bool {
+	if c.sight.links != nil && c.rfp.Outstanding() != 0 {
+		return false
+	}
+	return c.sight.takes(op, hash, n)
 }
 
 // commitSeen is commit of a connection that can see.
@@ -75,7 +85,7 @@ func (c *coreConn) sendSeen(m *driver.Message) error {
 	if op == opChase {
 		return c.chase(m)
 	}
-	if c.sight.takes(op, m.Hint, rpc.ProcSize+len(m.Head)+len(m.Body)) {
+	if c.sees(op, m.Hint, rpc.ProcSize+len(m.Head)+len(m.Body)) {
 		if c.rfp.Outstanding() != 0 || c.sight.full() {
 			return rpc.ErrWindowFull
 		}

@@ -50,6 +50,12 @@ func openDevice(addr fabric.Addr, cfg *config) (fabric.Device, error) {
 	return dev, nil
 }
 
+// near reports whether the memory of a server is that of this host, where a READ takes less
+// than to ask.
+func near(dev fabric.Device) bool {
+	return dev.Fabric() == provider.Shm || dev.Fabric() == provider.Loop
+}
+
 // dialer makes connections to one server.
 type dialer struct {
 	addr   fabric.Addr
@@ -73,8 +79,11 @@ func (d *dialer) connect(ctx context.Context, cfg *config, core int) (*coreConn,
 	case err != nil:
 	case cfg.path.short():
 		err = d.addShort(ctx, cfg, conn, w)
-	case cfg.path.searches(), cfg.links != 0 && w.Links:
+	case cfg.path.searches(), cfg.linkKeys() != 0 && w.Links:
 		err = conn.dialSight(ctx, d, cfg, w, asked)
+		if err != nil && !errors.Is(err, errMoved) && !cfg.path.searches() && !cfg.linksSaid {
+			err = nil // nobody has asked for links, and all else is there without
+		}
 	}
 	if err != nil {
 		_ = conn.Close()

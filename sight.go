@@ -87,7 +87,7 @@ func (c *coreConn) dialSight(ctx context.Context, d *dialer, cfg *config, w *com
 		result: make([]byte, 0, sightBuffer+command.FoundSize),
 	}
 	if !cfg.path.searches() {
-		c.sight.links = newLinkCache(cfg.links)
+		c.sight.links = newLinkCache(cfg.linkKeys())
 		if cfg.recency == RecencyBatched {
 			c.sight.uses = newUses(d.clock)
 		}

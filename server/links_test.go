@@ -104,6 +104,78 @@ func TestLinks(t *testing.T) {
 	})
 }
 
+// Who says nothing about links has them where the memory of the server is that of this host,
+// and who wants none has none.
+func TestLinksByDefault(t *testing.T) {
+	eachSeen(t, func(t *testing.T, r *rig) {
+		r.start(r.linked())
+		ctx := testContext(t)
+		seen := func(opts ...remora.Option) bool {
+			c := r.dial(opts...)
+			if _, err := c.Set(ctx, "k", []byte("v"), 0); err != nil {
+				t.Fatal(err)
+			}
+			for range 3 {
+				if v, err := c.Get(ctx, "k"); err != nil || string(v) != "v" {
+					t.Fatalf("%q, %v", v, err)
+				}
+			}
+			return c.Counters().Seen != 0
+		}
+		near := r.fabric == provider.Shm || r.fabric == provider.Loop
+		if got := seen(); got != near {
+			t.Errorf("on %s, by default: read without the server: %v", r.fabric, got)
+		}
+		if seen(remora.WithLinks(0)) {
+			t.Error("read without the server by who did not want to")
+		}
+		if seen(remora.WithPath(remora.PathHerd)) {
+			t.Error("read without the server on path herd")
+		}
+	})
+}
+
+// While the server is being asked, a get whose item could be read waits for nobody: it is
+// asked for, too.
+func TestLinksDoNotHoldUpABatch(t *testing.T) {
+	eachSeen(t, func(t *testing.T, r *rig) {
+		cfg := r.linked()
+		cfg.Cores = 1
+		r.start(cfg)
+		ctx := testContext(t)
+		s := session(t, r.dial(remora.WithLinks(100)), remora.WithBatch(4))
+		if _, err := s.Set(ctx, "k", []byte("v"), 0); err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			if _, err := s.Get(ctx, "k"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		before := s.Counters().Seen
+		if before == 0 {
+			t.Fatal("no link was followed")
+		}
+		if err := s.StartPut(1, "other", remora.Entry{Value: []byte("x")}, remora.Always()); err != nil {
+			t.Fatal(err)
+		}
+		for tag := range uint64(3) {
+			if err := s.StartGet(2+tag, "k"); err != nil {
+				t.Fatalf("get %d behind a put: %v", tag, err)
+			}
+		}
+		for tag := range uint64(4) {
+			res, err := s.Next(ctx)
+			if err != nil || res.Err != nil || res.Tag != 1+tag || tag > 0 && string(res.Item.Value) != "v" {
+				t.Errorf("result %d: %+v, %v", tag, res, err)
+			}
+		}
+		if after := s.Counters().Seen; after != before {
+			t.Errorf("%d links were followed in the batch", after-before)
+		}
+	})
+}
+
 // A link that a program keeps leads to the item, or says that it is another.
 func TestChase(t *testing.T) {
 	eachSeen(t, func(t *testing.T, r *rig) {

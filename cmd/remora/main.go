@@ -14,5 +14,6 @@ func main() { os.Exit(start()) }
 func start() int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	defer profiled()()
 	return run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
 }
