@@ -11,12 +11,12 @@ help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: build
-build: ## Build bin/remora, a static binary without C
-	CGO_ENABLED=0 $(GO) build -trimpath -o bin/remora ./cmd/remora
+build: ## Build bin/remora, a static binary without C, optimized by a profile (script/pgo)
+	CGO_ENABLED=0 $(GO) build -pgo=cmd/remora/remora.pgo -trimpath -o bin/remora ./cmd/remora
 
 .PHONY: rdma
 rdma: ## Build bin/remora with the verbs provider (needs script/rdma-deps)
-	CGO_ENABLED=1 $(GO) build -tags rdma -trimpath -o bin/remora ./cmd/remora
+	CGO_ENABLED=1 $(GO) build -tags rdma -pgo=cmd/remora/remora.pgo -trimpath -o bin/remora ./cmd/remora
 
 ROCEVM = $(GO) run ./internal/rocevm/cmd/rocevm
 
