@@ -280,7 +280,7 @@ func TestBenchOfATrace(t *testing.T) {
 	if err := os.WriteFile(path, []byte("op,key,size,ttl\nset,a,100\nget,a\nget,b,7\ndel,a\nget,a\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	code, out, errOut := runCmd(t, "bench", "--json", "--fabric", "loop", "--trace", path)
+	code, out, errOut := runCmd(t, "bench", "--json", "--fabric", "loop", "--memory", "64MiB", "--trace", path)
 	if code != exitOK || !strings.Contains(out, `"ops":5,`) || !strings.Contains(out, `"misses":2,`) || !strings.Contains(out, `"trace":"`+path) {
 		t.Errorf("exit code %d, %q, %s", code, errOut, out)
 	}

@@ -24,9 +24,6 @@ func allocPrivate(size int) ([]byte, error) {
 }
 
 func freePrivate(mem []byte) error {
-	fill(mem, Poison)
-	for i := 0; i < len(mem); i += heapAlign {
-		mem[i] = Poison // shows the race detector a user of each page
-	}
+	poisonResident(mem)
 	return nil
 }

@@ -25,7 +25,7 @@ type Process struct {
 }
 
 // endTimeout is how long a process may take to end after it was told to.
-const endTimeout = 5 * time.Second
+const endTimeout = 30 * time.Second
 
 // ErrGone is wrapped by errors that come from the end of a process.
 var ErrGone = errors.New("the server process ended")
