@@ -18,6 +18,7 @@ type core struct {
 	ports  []*port // by device
 	dozing bool    // the queues of all but the first are handed over
 	guests party
+	alone  int // looks at the guests since they had work
 	stop   atomic.Bool
 	done   chan struct{}
 
@@ -197,8 +198,10 @@ func (c *core) step() bool {
 			i-- // it was dropped, another took its place
 		}
 	}
-	if len(c.guests) != 0 && c.guests.step() {
-		worked = true
+	if len(c.guests) != 0 && (c.alone < aloneAfter || c.sweep%lookEvery == 0) {
+		if c.alone++; c.guests.step() {
+			c.alone, worked = 0, true
+		}
 	}
 	if c.sweep++; c.sweep%tickEvery == 0 {
 		c.tick()
@@ -217,6 +220,9 @@ func (c *core) step() bool {
 
 // lookEvery is in how many sweeps there is one look at what is not requests.
 const lookEvery = 8
+
+// aloneAfter is after how many looks in vain the guests are looked at as seldom.
+const aloneAfter = 256
 
 // tickEvery is in how many sweeps there is one look at the clock.
 const tickEvery = 32
