@@ -28,3 +28,9 @@ TEXT ·ExpectRead(SB), NOSPLIT, $0-8
 	MOVQ  p+0(FP), AX
 	PREFETCHT0 (AX)
 	RET
+
+// func ExpectOnce(p *byte)
+TEXT ·ExpectOnce(SB), NOSPLIT, $0-8
+	MOVQ  p+0(FP), AX
+	PREFETCHNTA (AX)
+	RET

@@ -28,3 +28,9 @@ TEXT ·ExpectRead(SB), NOSPLIT, $0-8
 	MOVD  p+0(FP), R0
 	PRFM  (R0), PLDL1KEEP
 	RET
+
+// func ExpectOnce(p *byte)
+TEXT ·ExpectOnce(SB), NOSPLIT, $0-8
+	MOVD  p+0(FP), R0
+	PRFM  (R0), PLDL1STRM
+	RET

@@ -23,3 +23,9 @@ func ExpectWrite(p *byte)
 //
 //go:noescape
 func ExpectRead(p *byte)
+
+// ExpectOnce is ExpectRead of what is read once and soon, and is to push out little of what
+// else is in the caches: PREFETCHNTA on amd64, PRFM PLDL1STRM on arm64.
+//
+//go:noescape
+func ExpectOnce(p *byte)

@@ -15,3 +15,6 @@ func ExpectWrite(p *byte) {}
 // ExpectRead starts to fetch the line of p for reading. There is no such hint
 // here.
 func ExpectRead(p *byte) {}
+
+// ExpectOnce is ExpectRead of what is read once and soon. There is no such hint here.
+func ExpectOnce(p *byte) {}

@@ -83,7 +83,7 @@ func (q *QP) expectReads(wrs []fabric.WR) {
 			continue
 		}
 		for at := uint64(0); at < min(size, loadedAhead); at += lineSize {
-			fence.ExpectRead(&win.Mem[off+at])
+			fence.ExpectOnce(&win.Mem[off+at])
 		}
 	}
 }
