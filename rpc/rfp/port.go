@@ -105,6 +105,7 @@ func (p *port) close() {
 
 // doze is called before the core sleeps; a last look at all sessions follows.
 func (c *core) doze() {
+	c.alone = 0 // the last look is one at the guests, too
 	c.parkAll()
 	c.guests.doze()
 	for _, p := range c.ports[1:] {
