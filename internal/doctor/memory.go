@@ -52,25 +52,18 @@ func size(n uint64) string {
 	return fmt.Sprintf("%d %s", n, units[i])
 }
 
-// probeHugepages looks at large pages, which are optional.
+// probeHugepages looks at huge pages, which the kernel gives to large memory by itself if it
+// may. Pages that are reserved nobody here uses: a peer could take one away.
 func probeHugepages(p *patient) {
-	number := func(name string) uint64 {
-		n, _ := strconv.ParseUint(strings.TrimSuffix(p.field("proc/meminfo", name), " kB"), 10, 64)
-		return n
-	}
-	total, free, kib := number("HugePages_Total"), number("HugePages_Free"), number("Hugepagesize")
-	thp := p.chosen("sys/kernel/mm/transparent_hugepage/enabled")
-	v := map[string]any{
-		"total": total, "free": free, "page_bytes": kib * 1024, "transparent": thp,
-		"transparent_shmem": p.chosen("sys/kernel/mm/transparent_hugepage/shmem_enabled"),
-	}
-	found := fmt.Sprintf("%d of %d free, %s each; transparent: %s", free, total, size(kib*1024), or(thp, "not available"))
+	const at = "/sys/kernel/mm/transparent_hugepage/"
+	private, shared := p.chosen(at[1:]+"enabled"), p.chosen(at[1:]+"shmem_enabled")
+	v := map[string]any{"transparent": private, "transparent_shmem": shared}
+	found := fmt.Sprintf("transparent: %s; for shared memory: %s", or(private, "not available"), or(shared, "not available"))
 	switch {
-	case total == 0 && thp == "never":
-		p.warn("hugepages", found, "large stores miss the TLB; echo madvise > /sys/kernel/mm/transparent_hugepage/enabled, "+
-			"or reserve some: sysctl vm.nr_hugepages=512", v)
-	case total == 0:
-		p.advise("hugepages", found, "optional for large stores: sysctl vm.nr_hugepages=512", v)
+	case private == "never":
+		p.warn("hugepages", found, "large stores miss the TLB: echo madvise > "+at+"enabled", v)
+	case shared == "never" || shared == "deny":
+		p.advise("hugepages", found, "optional, for links into large stores: echo advise > "+at+"shmem_enabled", v)
 	default:
 		p.ok("hugepages", found, v)
 	}
