@@ -60,7 +60,7 @@ func Dial(ctx context.Context, url string, opts ...Option) (*Client, error) {
 	if cfg.device == nil {
 		c.holders.device = dev
 	}
-	conns, w, err := c.connectAll(ctx, &cfg, nil, nil)
+	conns, w, err := c.connectFirst(ctx, &c.cfg)
 	if err != nil {
 		_ = c.holders.leave()
 		return nil, c.dialError(err)

@@ -110,8 +110,8 @@ func TestLinksByDefault(t *testing.T) {
 	eachSeen(t, func(t *testing.T, r *rig) {
 		r.start(r.linked())
 		ctx := testContext(t)
-		seen := func(opts ...remora.Option) bool {
-			c := r.dial(opts...)
+		seen := func(c *remora.Client) bool {
+			t.Helper()
 			if _, err := c.Set(ctx, "k", []byte("v"), 0); err != nil {
 				t.Fatal(err)
 			}
@@ -123,16 +123,47 @@ func TestLinksByDefault(t *testing.T) {
 			return c.Counters().Seen != 0
 		}
 		near := r.fabric == provider.Shm || r.fabric == provider.Loop
-		if got := seen(); got != near {
+		if got := seen(r.dial()); got != near {
 			t.Errorf("on %s, by default: read without the server: %v", r.fabric, got)
 		}
-		if seen(remora.WithLinks(0)) {
+		if seen(r.dial(remora.WithLinks(0))) {
 			t.Error("read without the server by who did not want to")
 		}
-		if seen(remora.WithPath(remora.PathHerd)) {
+		if seen(r.dial(remora.WithPath(remora.PathHerd))) {
 			t.Error("read without the server on path herd")
 		}
 	})
+}
+
+// Who says nothing about links is served where they cannot be had, and who wants them is told.
+func TestLinksThatCannotBeHad(t *testing.T) {
+	r := newRig(t, provider.Shm)
+	cfg := r.linked()
+	cfg.Listen = []string{"tcp://127.0.0.1:0", cfg.Listen[0]} // the memory is that of the first
+	r.url = r.start(cfg).Addrs()[1].String()
+	ctx := testContext(t)
+	c := r.dial()
+	if _, err := c.Set(ctx, "k", []byte("v"), 0); err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		if v, err := c.Get(ctx, "k"); err != nil || string(v) != "v" {
+			t.Fatalf("%q, %v", v, err)
+		}
+	}
+	if n := c.Counters().Seen; n != 0 {
+		t.Errorf("%d items were read where they are not", n)
+	}
+	if _, l, err := c.GetLink(ctx, "k"); err == nil {
+		if _, err := c.Chase(ctx, l); !errors.Is(err, remora.ErrUnsupported) {
+			t.Errorf("a link was chased: %v", err)
+		}
+	} else if !errors.Is(err, remora.ErrUnsupported) {
+		t.Error(err)
+	}
+	if _, err := remora.Dial(ctx, r.url, remora.WithLinks(10)); err == nil {
+		t.Error("links were wanted and cannot be had, and yet there is a client")
+	}
 }
 
 // While the server is being asked, a get whose item could be read waits for nobody: it is
