@@ -262,7 +262,7 @@ func TestChase(t *testing.T) {
 			}
 		}
 		l := link("c", "three", 0)
-		if _, err := r.dial().Chase(ctx, l); !errors.Is(err, remora.ErrUnsupported) {
+		if _, err := r.dial(remora.WithLinks(0)).Chase(ctx, l); !errors.Is(err, remora.ErrUnsupported) {
 			t.Errorf("without links: %v", err)
 		}
 		if _, _, err := client.GetLink(ctx, "nothing"); !errors.Is(err, remora.ErrNotFound) {
