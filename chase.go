@@ -71,7 +71,7 @@ func placeIn(result []byte) (store.Link, bool) {
 // Chase gets the item that a link leads to by one READ, without the server's CPU. It is
 // ErrChanged when that item is not there any more, whatever became of it: it was changed,
 // moved, deleted or evicted, it has expired or is about to, or the server is another one.
-// The client must have been made WithLinks, else it is ErrUnsupported.
+// Without links (WithLinks, Info.Links) it is ErrUnsupported.
 func (c *Client) Chase(ctx context.Context, l Link) (Item, error) {
 	w := c.link.Load().welcome
 	if err := l.check(&c.cfg, w); err != nil {
@@ -146,7 +146,7 @@ func (l *Link) check(cfg *config, w *command.Welcome) error {
 	case l.IsZero():
 		return fmt.Errorf("%w: a link that leads nowhere: take it from GetLink", ErrInvalid)
 	case cfg.linkKeys() == 0 || !w.Links:
-		return fmt.Errorf("%w: links need WithLinks, and a server that has them", ErrUnsupported)
+		return fmt.Errorf("%w: there are no links: they need WithLinks, and a server that has them there", ErrUnsupported)
 	case l.instance != w.Instance:
 		return ErrChanged
 	}

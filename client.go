@@ -60,7 +60,7 @@ func Dial(ctx context.Context, url string, opts ...Option) (*Client, error) {
 	if cfg.device == nil {
 		c.holders.device = dev
 	}
-	conns, w, err := c.connectFirst(ctx, &c.cfg)
+	conns, w, err := c.connectAll(ctx, &cfg, nil, nil)
 	if err != nil {
 		_ = c.holders.leave()
 		return nil, c.dialError(err)
@@ -176,7 +176,8 @@ type Info struct {
 	MaxValue int
 	// Engine keeps the items, and Mode says what happens when memory is full.
 	Engine, Mode string
-	// Links says that items can be read where they are (WithLinks).
+	// Links says that items can be read where they are (WithLinks), by who comes to the first
+	// of the server's addresses.
 	Links bool
 }
 

@@ -79,13 +79,13 @@ func (c *coreConn) commit(op command.Proc, hash uint64) error {
 }
 
 // sendLong sends a message that fits no frame.
-func (c *coreConn) sendLong(head, body []byte) error {
-	if c.lane != nil && c.lane.Outstanding() != 0 || c.looking() {
+func (c *coreConn) sendLong(op command.Proc, hash uint64, head, body []byte) error {
+	if c.lane != nil && c.lane.Outstanding() != 0 || c.sight != nil && c.sight.conn.Outstanding() != 0 {
 		return rpc.ErrWindowFull
 	}
 	err := c.rfp.SendGather(class, head, body)
 	if err == nil && c.sight != nil {
-		c.asked.push(query{})
+		c.noteAsked(op, hash, false)
 	}
 	return err
 }
@@ -94,6 +94,9 @@ func (c *coreConn) sendLong(head, body []byte) error {
 func (c *coreConn) Send(m *driver.Message) error {
 	if c.sight != nil {
 		return c.sendSeen(m)
+	}
+	if command.Proc(m.Proc) == opChase {
+		return &rpc.Error{Code: rpc.CodeNoProcedure, Text: "this connection has no links"}
 	}
 	n := rpc.ProcSize + len(m.Head) + len(m.Body)
 	if c.lane == nil || n > c.short.MaxMessage() {

@@ -101,7 +101,9 @@ func (c *coreConn) sendSeen(m *driver.Message) error {
 	if teaches {
 		link := *m
 		link.Proc, link.Body = uint16(command.Link), c.sight.uses.appendTo(c.sight.message[:0])
-		err = c.rfp.Send(&link)
+		if err = c.rfp.Send(&link); err != nil {
+			c.sight.uses.giveBack()
+		}
 	} else {
 		err = c.rfp.Send(m)
 	}

@@ -80,8 +80,9 @@ func (d *dialer) connect(ctx context.Context, cfg *config, core int) (*coreConn,
 	case cfg.path.short():
 		err = d.addShort(ctx, cfg, conn, w)
 	case cfg.path.searches(), cfg.linkKeys() != 0 && w.Links:
-		if err = conn.dialSight(ctx, d, cfg, w, asked); err != nil && !errors.Is(err, errMoved) {
-			err = fmt.Errorf("%w: %w", errUnseen, err)
+		err = conn.dialSight(ctx, d, cfg, w, asked)
+		if err != nil && !cfg.path.searches() && !errors.Is(err, errMoved) && (rejected(err) || !cfg.linksSaid) {
+			w.Links, err = false, nil // not here, and all else is there without
 		}
 	}
 	if err != nil {
@@ -170,21 +171,6 @@ var errMoved = errors.New("the server was restarted meanwhile")
 // one map.
 func sameServer(a, b *command.Welcome) bool {
 	return a.Instance == b.Instance && a.Seed == b.Seed && a.Cores == b.Cores
-}
-
-// errUnseen is that of connections that have no way to the memory of the server, where
-// there should be one.
-var errUnseen = errors.New("its memory cannot be read")
-
-// connectFirst is connectAll of a new client. Where nobody has asked for links, and yet there
-// would be some, it goes without if they cannot be had.
-func (d *dialer) connectFirst(ctx context.Context, cfg *config) ([]*coreConn, *command.Welcome, error) {
-	conns, w, err := d.connectAll(ctx, cfg, nil, nil)
-	if errors.Is(err, errUnseen) && !cfg.path.searches() && !cfg.linksSaid {
-		cfg.links, cfg.linksSaid = 0, true
-		conns, w, err = d.connectAll(ctx, cfg, nil, nil)
-	}
-	return conns, w, err
 }
 
 // connectAll makes connections with all cores. first is one that there is

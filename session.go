@@ -36,11 +36,12 @@ var ErrIdle = errors.New("remora: nothing was started")
 //
 // Operations on one key happen in the order of the starts, so a get sees every change
 // that the session started before it and none that it started after. So do operations
-// on different keys of one core, with one exception on PathHerd and PathSendRecv: a get of
+// on different keys of one core, with two exceptions. On PathHerd and PathSendRecv a get of
 // a value too long for them is repeated by rfp, when operations on other keys that were started
-// after it may have happened. There a change of a key whose get has no result yet, and
-// an operation that takes another way than those before it, is refused with
-// ErrWindowFull.
+// after it may have happened. And a get by a link that leads nowhere any more is asked for
+// when gets of other keys by links, started after it, have been read. A change of a key
+// whose get has no result yet, on PathHerd and PathSendRecv, and an operation that takes another
+// way than those before it is refused with ErrWindowFull.
 //
 // A session belongs to one goroutine at a time, Close included.
 type Session struct {
@@ -229,7 +230,7 @@ func (s *Session) commit(ln *sessionLane, op command.Proc, b, body []byte, flat 
 	if !flat {
 		return ln.conn.commit(op, s.hash)
 	}
-	err := ln.conn.sendLong(b, body)
+	err := ln.conn.sendLong(op, s.hash, b, body)
 	if s.scratch = b; cap(b) > keepRequest {
 		s.scratch = nil
 	}

@@ -40,6 +40,9 @@ type sight struct {
 // better way.
 const sightBuffer = 16 << 10
 
+// leastSpan is what an item takes at least.
+const leastSpan = 32
+
 // sightKey is the longest key that is looked for.
 const sightKey = 1 << 10
 
@@ -72,7 +75,7 @@ func (c *coreConn) dialSight(ctx context.Context, d *dialer, cfg *config, w *com
 		return fmt.Errorf("%w: this client cannot read items of engine %s", ErrUnsupported, w.Engine)
 	}
 	conn, err := onesided.Dial(ctx, d.addr, onesided.ConnConfig{
-		Device: d.device, Table: w.Core, NewFinder: newFinder, Window: max(cfg.window, 1), Buffer: sightBuffer,
+		Device: d.device, Table: w.Core, NewFinder: newFinder, Window: c.rfp.Window(), Buffer: sightBuffer,
 		TouchEvery: cfg.touchEvery(), Policy: cfg.policy,
 	})
 	if err != nil {
@@ -87,7 +90,7 @@ func (c *coreConn) dialSight(ctx context.Context, d *dialer, cfg *config, w *com
 		result: make([]byte, 0, sightBuffer+command.FoundSize),
 	}
 	if !cfg.path.searches() {
-		c.sight.links = newLinkCache(cfg.linkKeys())
+		c.sight.links = newLinkCache(int(min(int64(cfg.linkKeys()), max(conn.Exported()/leastSpan, 1))))
 		if cfg.recency == RecencyBatched {
 			c.sight.uses = newUses(d.clock)
 		}

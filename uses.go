@@ -24,7 +24,9 @@ type uses struct {
 	again   uint16 // after how many the use of an item is noted again
 	reads   uint32 // uses of links
 	told    int64  // when the server was told last
+	overdue bool   // it is to be told with the next get
 	taken   [command.MaxUses]uint64
+	took    int // how many of them were appended last
 }
 
 const (
@@ -90,12 +92,15 @@ func (u *uses) note(hash uint64) {
 // due reports whether the server is to be told now, although it is not asked for anything.
 // Then all that is used from now on is told again.
 func (u *uses) due() bool {
-	if u == nil || u.reads%usesLook != usesLook-1 || u.clock.Now()-u.told <= int64(usesWait) {
+	if u == nil {
 		return false
 	}
-	u.reads++ // so that it is not due at once again
-	u.age += u.again
-	return u.pending != 0
+	if !u.overdue && u.reads%usesLook == usesLook-1 && u.clock.Now()-u.told > int64(usesWait) {
+		u.reads++ // so that it is not due at once again
+		u.age += u.again
+		u.overdue = u.pending != 0
+	}
+	return u.overdue
 }
 
 // appendTo appends some of the uses to a link request, and forgets them.
@@ -114,12 +119,22 @@ func (u *uses) appendTo(b []byte) []byte {
 				u.pending--
 			}
 		}
+		u.overdue, u.took = false, n
 		if u.age++; n != 0 {
 			u.told = u.clock.Now()
 		}
 		return command.AppendUses(b, u.taken[:n])
 	}
 	return command.AppendUses(b, nil)
+}
+
+// giveBack remembers again what was appended last: it was not sent.
+func (u *uses) giveBack() {
+	if u != nil {
+		for _, hash := range u.taken[:u.took] {
+			u.note(hash)
+		}
+	}
 }
 
 // size is what appendTo will append.

@@ -46,6 +46,33 @@ func TestUses(t *testing.T) {
 	}
 }
 
+// What could not be sent is told later, and what is due stays so until it is told.
+func TestUsesThatWereNotTold(t *testing.T) {
+	clock := new(handClock)
+	u := newUses(clock)
+	age := -u.again
+	u.used(7, &age)
+	u.appendTo(nil)
+	if u.giveBack(); u.pending != 1 {
+		t.Fatalf("%d uses to tell after one was given back", u.pending)
+	}
+	*clock = handClock(2 * usesWait)
+	for range usesLook {
+		u.used(7, &age)
+		if u.due() {
+			break
+		}
+	}
+	for range 3 {
+		if !u.due() {
+			t.Fatal("it is not due any more, and nobody was told")
+		}
+	}
+	if u.appendTo(nil); u.due() || u.pending != 0 {
+		t.Errorf("due after it was told: %v, with %d to tell", u.due(), u.pending)
+	}
+}
+
 // The use of an item is noted once, and again after as many requests as are a part of a
 // turn of the log.
 func TestUsesAgain(t *testing.T) {

@@ -135,35 +135,117 @@ func TestLinksByDefault(t *testing.T) {
 	})
 }
 
-// Who says nothing about links is served where they cannot be had, and who wants them is told.
+// The memory of a server is that of its first address. Who comes by another one is served
+// without links, whatever was asked for, also by sessions and after a new connection.
 func TestLinksThatCannotBeHad(t *testing.T) {
-	r := newRig(t, provider.Shm)
-	cfg := r.linked()
-	cfg.Listen = []string{"tcp://127.0.0.1:0", cfg.Listen[0]} // the memory is that of the first
-	r.url = r.start(cfg).Addrs()[1].String()
-	ctx := testContext(t)
-	c := r.dial()
-	if _, err := c.Set(ctx, "k", []byte("v"), 0); err != nil {
-		t.Fatal(err)
-	}
-	for range 3 {
-		if v, err := c.Get(ctx, "k"); err != nil || string(v) != "v" {
-			t.Fatalf("%q, %v", v, err)
+	for _, name := range []string{provider.Shm, provider.TCP} {
+		for what, opts := range map[string][]remora.Option{"default": nil, "wanted": {remora.WithLinks(10)}} {
+			t.Run(name+"/"+what, func(t *testing.T) {
+				r := newRig(t, name)
+				other := map[string]string{provider.Shm: provider.TCP, provider.TCP: provider.Shm}[name]
+				cfg := r.linked()
+				cfg.Listen = []string{listenURL(t, other), cfg.Listen[0]}
+				r.url = r.start(cfg).Addrs()[1].String()
+				c := r.dial(opts...)
+				if tried := name == provider.Shm || opts != nil; tried && c.Info().Links {
+					t.Error("there are no links here, and the client does not know")
+				}
+				unseen(t, c)
+			})
 		}
 	}
-	if n := c.Counters().Seen; n != 0 {
+}
+
+// unseen gets items through a client, and a session of it, that cannot read them.
+func unseen(t *testing.T, c *remora.Client) {
+	t.Helper()
+	ctx := testContext(t)
+	s := session(t, c)
+	for name, o := range map[string]operations{"client": c, "session": s} {
+		if _, err := o.Put(ctx, "k", remora.Entry{Value: []byte("v")}, remora.Always()); err != nil {
+			t.Fatal(err)
+		}
+		for range 3 {
+			if item, err := o.GetItem(ctx, "k"); err != nil || string(item.Value) != "v" {
+				t.Fatalf("%s: %q, %v", name, item.Value, err)
+			}
+		}
+	}
+	if n := c.Counters().Seen + s.Counters().Seen; n != 0 {
 		t.Errorf("%d items were read where they are not", n)
 	}
-	if _, l, err := c.GetLink(ctx, "k"); err == nil {
-		if _, err := c.Chase(ctx, l); !errors.Is(err, remora.ErrUnsupported) {
-			t.Errorf("a link was chased: %v", err)
+	_, l, err := c.GetLink(ctx, "k")
+	if err == nil {
+		_, err = c.Chase(ctx, l)
+	}
+	if !errors.Is(err, remora.ErrUnsupported) {
+		t.Errorf("a link was chased: %v", err)
+	}
+}
+
+// A long put waits for gets by links that were started before it, also while the server is asked
+// for the first of them: results are in the order of the operations.
+func TestLongPutBehindLinksThatLeadNowhere(t *testing.T) {
+	eachSeen(t, func(t *testing.T, r *rig) {
+		cfg := r.linked()
+		cfg.Cores = 1
+		r.start(cfg)
+		ctx := testContext(t)
+		s, other := session(t, r.dial(remora.WithLinks(100)), remora.WithWindow(4)), r.dial(remora.WithLinks(0))
+		long := bytes.Repeat([]byte("long "), 4000)
+		for round := range 20 {
+			for _, key := range []string{"a", "b"} {
+				value := fmt.Sprintf("%s of round %d", key, round)
+				if _, err := other.Set(ctx, key, []byte(value), 0); err != nil {
+					t.Fatal(err)
+				}
+				for range 2 {
+					if v, err := s.Get(ctx, key); err != nil || string(v) != value {
+						t.Fatalf("%q, %v", v, err)
+					}
+				}
+				if _, err := other.Set(ctx, key, []byte(value+", changed"), 0); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for i, key := range []string{"a", "b"} {
+				if err := s.StartGet(uint64(i), key); err != nil {
+					t.Fatal(err)
+				}
+			}
+			results := map[uint64]string{}
+			note := func(res remora.Result) {
+				if res.Err != nil {
+					t.Fatal(res.Err)
+				}
+				results[res.Tag] = string(res.Item.Value)
+			}
+			for started := false; len(results) < 3; {
+				if !started {
+					if res, ok := s.Poll(); ok { // asks for the first, which is mostly not there yet
+						note(res)
+					}
+					err := s.StartPut(2, "c", remora.Entry{Value: long}, remora.Always())
+					if err != nil && !errors.Is(err, remora.ErrWindowFull) {
+						t.Fatal(err)
+					}
+					if started = err == nil; started {
+						continue
+					}
+				}
+				res, err := s.Next(ctx)
+				if err != nil {
+					t.Fatal(err)
+				}
+				note(res)
+			}
+			for i, key := range []string{"a", "b"} {
+				if want := fmt.Sprintf("%s of round %d, changed", key, round); results[uint64(i)] != want {
+					t.Fatalf("get of %s: %.40q, want %q", key, results[uint64(i)], want)
+				}
+			}
 		}
-	} else if !errors.Is(err, remora.ErrUnsupported) {
-		t.Error(err)
-	}
-	if _, err := remora.Dial(ctx, r.url, remora.WithLinks(10)); err == nil {
-		t.Error("links were wanted and cannot be had, and yet there is a client")
-	}
+	})
 }
 
 // While the server is being asked, a get whose item could be read waits for nobody: it is

@@ -170,6 +170,9 @@ func (c *Core) Step() bool {
 	return worked
 }
 
+// Empty reports whether there are no clients.
+func (c *Core) Empty() bool { return len(c.chunks) == 0 && len(c.retired) == 0 && !c.attention.Load() }
+
 // look takes what others have left for the core.
 func (c *Core) look() {
 	c.attention.Store(false)

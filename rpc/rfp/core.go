@@ -201,6 +201,8 @@ func (c *core) step() bool {
 	if len(c.guests) != 0 && (c.alone < aloneAfter || c.sweep%lookEvery == 0) {
 		if c.alone++; c.guests.step() {
 			c.alone, worked = 0, true
+		} else if c.alone == aloneAfter && !c.guests.empty() {
+			c.alone = 0
 		}
 	}
 	if c.sweep++; c.sweep%tickEvery == 0 {
@@ -221,7 +223,7 @@ func (c *core) step() bool {
 // lookEvery is in how many sweeps there is one look at what is not requests.
 const lookEvery = 8
 
-// aloneAfter is after how many looks in vain the guests are looked at as seldom.
+// aloneAfter is after how many looks in vain guests without clients are looked at as seldom.
 const aloneAfter = 256
 
 // tickEvery is in how many sweeps there is one look at the clock.

@@ -12,6 +12,8 @@ import (
 type Guest interface {
 	// Step looks at everything once, and reports whether there was work.
 	Step() bool
+	// Empty reports whether it has no clients, nor work: then it is looked at seldom.
+	Empty() bool
 	// Doze is called before the core sleeps. Pending, which does nothing itself,
 	// reports whether there is something to do after all. Undoze is called after the
 	// sleep, which Server.Wake ends.
@@ -37,6 +39,16 @@ func (p party) step() bool {
 		worked = g.Step() || worked
 	}
 	return worked
+}
+
+// empty reports whether all are.
+func (p party) empty() bool {
+	for _, g := range p {
+		if !g.Empty() {
+			return false
+		}
+	}
+	return true
 }
 
 func (p party) doze() {

@@ -18,11 +18,13 @@ func (g *busyGuest) Doze()      {}
 // idleGuest never has.
 type idleGuest struct {
 	Guest
-	looks int
+	looks   int
+	clients bool
 }
 
-func (g *idleGuest) Step() bool { g.looks++; return false }
-func (g *idleGuest) Doze()      {}
+func (g *idleGuest) Step() bool  { g.looks++; return false }
+func (g *idleGuest) Empty() bool { return !g.clients }
+func (g *idleGuest) Doze()       {}
 
 // guestCore is a core without sessions.
 func guestCore(t *testing.T, g Guest) *core {
@@ -40,7 +42,7 @@ func guestCore(t *testing.T, g Guest) *core {
 	return &core{guests: party{g}, clock: dev.Clock(), ports: []*port{{dev: dev, cq: cq}}, server: &Server{}}
 }
 
-// Guests who had no work for long are looked at seldom, and still when a core is about to
+// Guests without clients who had no work for long are looked at seldom, and still when a core is about to
 // sleep: what they were given meanwhile wakes nobody.
 func TestGuestsAreLookedAtBeforeSleep(t *testing.T) {
 	g := &idleGuest{}
@@ -61,6 +63,18 @@ func TestGuestsAreLookedAtBeforeSleep(t *testing.T) {
 		for range aloneAfter + 1 {
 			c.step()
 		}
+	}
+}
+
+// A guest with clients is looked at in every sweep, whether or not they ask for something.
+func TestGuestsWithClientsAreLookedAt(t *testing.T) {
+	g := &idleGuest{clients: true}
+	c := guestCore(t, g)
+	for range 10 * aloneAfter {
+		c.step()
+	}
+	if g.looks != 10*aloneAfter {
+		t.Errorf("%d looks in %d sweeps", g.looks, 10*aloneAfter)
 	}
 }
 

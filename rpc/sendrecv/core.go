@@ -223,6 +223,9 @@ func (c *Core) Step() bool {
 	return worked
 }
 
+// Empty reports whether there are no clients.
+func (c *Core) Empty() bool { return c.live == 0 && !c.attention.Load() }
+
 // attend takes new sessions.
 func (c *Core) attend() {
 	c.attention.Store(false)

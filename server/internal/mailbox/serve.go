@@ -68,6 +68,9 @@ func (b *Box) Doze() { b.asleep.Store(true) }
 // Pending reports whether there is a request.
 func (b *Box) Pending() bool { return b.posted.Load() != b.done }
 
+// Empty reports whether there is none.
+func (b *Box) Empty() bool { return !b.Pending() }
+
 // Undoze says that the core does not sleep any more.
 func (b *Box) Undoze() { b.asleep.Store(false) }
 
