@@ -145,7 +145,7 @@ func (l *Link) check(cfg *config, w *command.Welcome) error {
 	switch {
 	case l.IsZero():
 		return fmt.Errorf("%w: a link that leads nowhere: take it from GetLink", ErrInvalid)
-	case cfg.linkKeys() == 0 || !w.Links:
+	case cfg.links == 0 || !w.Links:
 		return fmt.Errorf("%w: there are no links: they need WithLinks, and a server that has them there", ErrUnsupported)
 	case l.instance != w.Instance:
 		return ErrChanged

@@ -51,7 +51,6 @@ func Dial(ctx context.Context, url string, opts ...Option) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	cfg.near = near(dev)
 	c := &Client{
 		dialer: dialer{addr: addr, name: addr.String(), device: dev, clock: dev.Clock()},
 		cfg:    cfg, log: cfg.log, replacing: make(chan struct{}, 1),

@@ -50,12 +50,6 @@ func openDevice(addr fabric.Addr, cfg *config) (fabric.Device, error) {
 	return dev, nil
 }
 
-// near reports whether the memory of a server is that of this host, where a READ takes less
-// than to ask.
-func near(dev fabric.Device) bool {
-	return dev.Fabric() == provider.Shm || dev.Fabric() == provider.Loop
-}
-
 // dialer makes connections to one server.
 type dialer struct {
 	addr   fabric.Addr
@@ -79,10 +73,10 @@ func (d *dialer) connect(ctx context.Context, cfg *config, core int) (*coreConn,
 	case err != nil:
 	case cfg.path.short():
 		err = d.addShort(ctx, cfg, conn, w)
-	case cfg.path.searches(), cfg.linkKeys() != 0 && w.Links:
+	case cfg.path.searches(), cfg.links != 0 && w.Links:
 		err = conn.dialSight(ctx, d, cfg, w, asked)
-		if err != nil && !cfg.path.searches() && !errors.Is(err, errMoved) && (rejected(err) || !cfg.linksSaid) {
-			w.Links, err = false, nil // not here, and all else is there without
+		if err != nil && !cfg.path.searches() && rejected(err) {
+			w.Links, err = false, nil // it has them on another address, and all else here
 		}
 	}
 	if err != nil {

@@ -65,8 +65,6 @@ type config struct {
 	fetchSize     int
 	retries       int
 	links         int
-	linksSaid     bool // by WithLinks
-	near          bool // a READ takes less than to ask
 	recency       Recency
 	log           *slog.Logger
 	firstPause    time.Duration
@@ -84,7 +82,6 @@ const (
 	defaultDialTimeout  = 5 * time.Second
 	defaultWait         = time.Second
 	defaultBatch        = 32
-	defaultLinks        = 1 << 16
 )
 
 func defaults() config {
@@ -126,17 +123,10 @@ func WithFetch(size, retries int) Option {
 // the server, if it allows that (Info.Links): for so many keys on each core the place is
 // remembered, which takes 32 bytes. An item that was changed, deleted, has expired or is not
 // there any more is found out, and the server is asked; so it is for a get that would have to
-// wait for others on their way. 0 remembers none. The default is 65536 on shared memory,
-// where that is faster, and elsewhere 0. It is for PathRFP, PathFetch and PathReply.
-func WithLinks(keys int) Option { return func(c *config) { c.links, c.linksSaid = keys, true } }
-
-// linkKeys is for how many keys links are remembered.
-func (c *config) linkKeys() int {
-	if !c.linksSaid && c.near && !c.path.short() && !c.path.searches() {
-		return defaultLinks
-	}
-	return c.links
-}
+// wait for others on their way. 0, the default, remembers none: it is worth while on shared
+// memory, for one get at a time of keys that are not all as popular. It is for PathRFP,
+// PathFetch and PathReply.
+func WithLinks(keys int) Option { return func(c *config) { c.links = keys } }
 
 // Recency says how a server learns that items are in use which are read without it, so
 // that it does not evict those.
@@ -164,9 +154,9 @@ const sampledEvery = 16
 // touchEvery is one in how many uses is counted by an atomic, 0 for none.
 func (c *config) touchEvery() int {
 	switch {
-	case c.path == PathOneSidedFAA, c.linkKeys() != 0 && c.recency == RecencyAtomic:
+	case c.path == PathOneSidedFAA, c.links != 0 && c.recency == RecencyAtomic:
 		return 1
-	case c.linkKeys() != 0 && c.recency == RecencySampled:
+	case c.links != 0 && c.recency == RecencySampled:
 		return sampledEvery
 	}
 	return 0
@@ -253,7 +243,7 @@ func (c *config) validate() error {
 }
 
 // hashes reports whether a connection has to be told the hashes of keys.
-func (c *config) hashes() bool { return c.path.short() || c.path.searches() || c.linkKeys() != 0 }
+func (c *config) hashes() bool { return c.path.short() || c.path.searches() || c.links != 0 }
 
 // connConfig is the configuration of a connection.
 func (c *config) connConfig(device fabric.Device, core int) rfp.ConnConfig {

@@ -90,7 +90,7 @@ func (c *coreConn) dialSight(ctx context.Context, d *dialer, cfg *config, w *com
 		result: make([]byte, 0, sightBuffer+command.FoundSize),
 	}
 	if !cfg.path.searches() {
-		c.sight.links = newLinkCache(int(min(int64(cfg.linkKeys()), max(conn.Exported()/leastSpan, 1))))
+		c.sight.links = newLinkCache(int(min(int64(cfg.links), max(conn.Exported()/leastSpan, 1))))
 		if cfg.recency == RecencyBatched {
 			c.sight.uses = newUses(d.clock)
 		}

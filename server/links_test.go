@@ -104,55 +104,22 @@ func TestLinks(t *testing.T) {
 	})
 }
 
-// Who says nothing about links has them where the memory of the server is that of this host,
-// and who wants none has none.
-func TestLinksByDefault(t *testing.T) {
-	eachSeen(t, func(t *testing.T, r *rig) {
-		r.start(r.linked())
-		ctx := testContext(t)
-		seen := func(c *remora.Client) bool {
-			t.Helper()
-			if _, err := c.Set(ctx, "k", []byte("v"), 0); err != nil {
-				t.Fatal(err)
-			}
-			for range 3 {
-				if v, err := c.Get(ctx, "k"); err != nil || string(v) != "v" {
-					t.Fatalf("%q, %v", v, err)
-				}
-			}
-			return c.Counters().Seen != 0
-		}
-		near := r.fabric == provider.Shm || r.fabric == provider.Loop
-		if got := seen(r.dial()); got != near {
-			t.Errorf("on %s, by default: read without the server: %v", r.fabric, got)
-		}
-		if seen(r.dial(remora.WithLinks(0))) {
-			t.Error("read without the server by who did not want to")
-		}
-		if seen(r.dial(remora.WithPath(remora.PathHerd))) {
-			t.Error("read without the server on path herd")
-		}
-	})
-}
-
 // The memory of a server is that of its first address. Who comes by another one is served
-// without links, whatever was asked for, also by sessions and after a new connection.
+// without links, though they were asked for; so are sessions.
 func TestLinksThatCannotBeHad(t *testing.T) {
 	for _, name := range []string{provider.Shm, provider.TCP} {
-		for what, opts := range map[string][]remora.Option{"default": nil, "wanted": {remora.WithLinks(10)}} {
-			t.Run(name+"/"+what, func(t *testing.T) {
-				r := newRig(t, name)
-				other := map[string]string{provider.Shm: provider.TCP, provider.TCP: provider.Shm}[name]
-				cfg := r.linked()
-				cfg.Listen = []string{listenURL(t, other), cfg.Listen[0]}
-				r.url = r.start(cfg).Addrs()[1].String()
-				c := r.dial(opts...)
-				if tried := name == provider.Shm || opts != nil; tried && c.Info().Links {
-					t.Error("there are no links here, and the client does not know")
-				}
-				unseen(t, c)
-			})
-		}
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t, name)
+			other := map[string]string{provider.Shm: provider.TCP, provider.TCP: provider.Shm}[name]
+			cfg := r.linked()
+			cfg.Listen = []string{listenURL(t, other), cfg.Listen[0]}
+			r.url = r.start(cfg).Addrs()[1].String()
+			c := r.dial(remora.WithLinks(10))
+			if c.Info().Links {
+				t.Error("there are no links here, and the client does not know")
+			}
+			unseen(t, c)
+		})
 	}
 }
 
@@ -191,7 +158,7 @@ func TestLongPutBehindLinksThatLeadNowhere(t *testing.T) {
 		cfg.Cores = 1
 		r.start(cfg)
 		ctx := testContext(t)
-		s, other := session(t, r.dial(remora.WithLinks(100)), remora.WithWindow(4)), r.dial(remora.WithLinks(0))
+		s, other := session(t, r.dial(remora.WithLinks(100)), remora.WithWindow(4)), r.dial()
 		long := bytes.Repeat([]byte("long "), 4000)
 		for round := range 20 {
 			for _, key := range []string{"a", "b"} {
@@ -344,7 +311,7 @@ func TestChase(t *testing.T) {
 			}
 		}
 		l := link("c", "three", 0)
-		if _, err := r.dial(remora.WithLinks(0)).Chase(ctx, l); !errors.Is(err, remora.ErrUnsupported) {
+		if _, err := r.dial().Chase(ctx, l); !errors.Is(err, remora.ErrUnsupported) {
 			t.Errorf("without links: %v", err)
 		}
 		if _, _, err := client.GetLink(ctx, "nothing"); !errors.Is(err, remora.ErrNotFound) {

@@ -87,7 +87,7 @@ the environment, and that before the file.`,
 	completeFrom(cmd, "eviction", "second-chance", "fifo")
 	completeFrom(cmd, "poll", "adaptive", "busy")
 	completeFrom(cmd, "prefetch", "on", "off")
-	completeFrom(cmd, "links", "auto", "on", "off")
+	completeFrom(cmd, "links", "on", "off")
 	completeFrom(cmd, "log-level", "debug", "info", "warn", "error")
 	completeFrom(cmd, "log-format", "text", "json")
 	completeFrom(cmd, "kvl-dangling", "fail", "drop", "null")
@@ -107,7 +107,7 @@ func (o *serveOptions) define(f *pflag.FlagSet) {
 	f.IntVar(&o.maxClients, "max-clients", server.DefaultMaxClients, "clients that each core takes")
 	f.StringVar(&o.poll, "poll", "adaptive", "how idle cores wait: adaptive sleeps, busy does not")
 	f.StringVar(&o.prefetch, "prefetch", "on", "off has items loaded when they are needed and not ahead, to measure what that brings")
-	f.StringVar(&o.links, "links", "auto", "on lets clients read items where they are, without a core: all memory of the cache, on the first --listen; auto does where that is shm, for the owner of its socket alone")
+	f.StringVar(&o.links, "links", "off", "on lets clients read items where they are, without a core: all memory of the cache, on the first --listen")
 	f.StringVar(&o.socketMode, "socket-mode", "0600", "file `MODE` of shm sockets: who may connect")
 	f.StringVar(&o.logLevel, "log-level", "info", "debug, info, warn or error")
 	f.StringVar(&o.logFormat, "log-format", "text", "text or json")
@@ -164,7 +164,7 @@ func (o *serveOptions) serverConfig(log *slog.Logger) (server.Config, error) {
 	if _, err := fmt.Sscanf(o.socketMode, "%o", &cfg.SocketMode); err != nil || cfg.SocketMode > 0o777 {
 		faults = append(faults, fmt.Errorf("socket-mode %q is no file mode: write it as 0600 or 0660", o.socketMode))
 	}
-	if cfg.Links, err = oneOf("links", o.links, map[string]bool{"on": true, "off": false, "auto": linksPay(&cfg)}); err != nil {
+	if cfg.Links, err = oneOf("links", o.links, map[string]bool{"on": true, "off": false}); err != nil {
 		faults = append(faults, err)
 	}
 	if len(faults) != 0 {
@@ -280,12 +280,4 @@ func (o *serveOptions) end(s *server.Server, log *slog.Logger) error {
 	err := s.Drain(ctx)
 	log.Info("ended", "uptime", s.Uptime().Round(time.Millisecond).String())
 	return err
-}
-
-// linksPay reports whether links are worth their memory, and give nothing away: on shared
-// memory that only the owner of the socket can reach.
-func linksPay(cfg *server.Config) bool {
-	const others = 0o077
-	return len(cfg.Listen) != 0 && strings.HasPrefix(cfg.Listen[0], provider.Shm+":") &&
-		cfg.Engine == server.DefaultEngine && cfg.SocketMode&others == 0
 }

@@ -15,9 +15,8 @@ func TestStatsOfReaders(t *testing.T) {
 		args []string
 		opts []remora.Option
 	}{
-		"links":   {[]string{"--links", "on", "--socket-mode", "0666"}, []remora.Option{remora.WithLinks(8)}},
-		"default": {},
-		"pilaf":   {[]string{"--engine", "cuckoo"}, []remora.Option{remora.WithPath(remora.PathPilaf)}},
+		"links": {[]string{"--links", "on"}, []remora.Option{remora.WithLinks(8)}},
+		"pilaf": {[]string{"--engine", "cuckoo"}, []remora.Option{remora.WithPath(remora.PathPilaf)}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := serve(t, 1, nil, append(c.args, "--listen", shmURL(t))...)
@@ -51,7 +50,7 @@ func TestStatsOfReaders(t *testing.T) {
 			s.end()
 		})
 	}
-	for _, args := range [][]string{{"--links", "off"}, {"--socket-mode", "0660"}, {"--engine", "lru8"}} {
+	for _, args := range [][]string{{"--links", "off"}, {}, {"--engine", "lru8"}} {
 		s := serve(t, 1, nil, append(args, "--listen", shmURL(t))...)
 		if st := s.stats()[0].Readers; st != nil {
 			t.Errorf("with %v nobody can read, and yet: %+v", args, st)
