@@ -153,6 +153,9 @@ func (o *serveOptions) serverConfig(log *slog.Logger) (server.Config, error) {
 	if cfg.NoPrefetch, err = oneOf("prefetch", o.prefetch, map[string]bool{"on": false, "off": true}); err != nil {
 		faults = append(faults, err)
 	}
+	if cfg.Links, err = oneOf("links", o.links, map[string]bool{"on": true, "off": false}); err != nil {
+		faults = append(faults, err)
+	}
 	if cfg.Mode, err = oneOf("mode", o.mode, map[string]store.Mode{"cache": store.Cache, "store": store.Store}); err != nil {
 		faults = append(faults, err)
 	}
@@ -163,9 +166,6 @@ func (o *serveOptions) serverConfig(log *slog.Logger) (server.Config, error) {
 	}
 	if _, err := fmt.Sscanf(o.socketMode, "%o", &cfg.SocketMode); err != nil || cfg.SocketMode > 0o777 {
 		faults = append(faults, fmt.Errorf("socket-mode %q is no file mode: write it as 0600 or 0660", o.socketMode))
-	}
-	if cfg.Links, err = oneOf("links", o.links, map[string]bool{"on": true, "off": false}); err != nil {
-		faults = append(faults, err)
 	}
 	if len(faults) != 0 {
 		return cfg, usageError{errors.Join(faults...)}

@@ -46,6 +46,7 @@
 //	bytes out of memory that a peer writes meanwhile     CopyIn
 //	nothing to do, be kind to the sibling thread         Pause, PauseN
 //	a line will be needed soon                           ExpectRead, ExpectWrite
+//	a line will be needed soon, once                     ExpectOnce
 //	a word in the middle of shared memory                Word
 //
 // # Invariants

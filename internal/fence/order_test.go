@@ -263,9 +263,11 @@ func TestExpect(t *testing.T) {
 	fillBytes(line, 7)
 	for i := range line {
 		ExpectRead(&line[i])
+		ExpectOnce(&line[i])
 		ExpectWrite(&line[i])
 	}
 	ExpectRead(nil)
+	ExpectOnce(nil)
 	ExpectWrite(nil)
 	for i, b := range line {
 		if b != 7 {

@@ -43,12 +43,7 @@ func (p party) step() bool {
 
 // empty reports whether all are.
 func (p party) empty() bool {
-	for _, g := range p {
-		if !g.Empty() {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(p, func(g Guest) bool { return !g.Empty() })
 }
 
 func (p party) doze() {
