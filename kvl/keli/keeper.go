@@ -65,8 +65,11 @@ type leaver struct {
 }
 
 // sweep gives the memory of generations back that nobody can use any more, and returns
-// how many are left that are old.
+// how many are left that are old. One sweep waits for another, so that what is not left has
+// been given back: whoever builds the next image may need that memory.
 func (s *Server) sweep() int {
+	s.sweeping.Lock()
+	defer s.sweeping.Unlock()
 	gone, left := s.expired()
 	for _, g := range gone {
 		if err := g.close(); err != nil {

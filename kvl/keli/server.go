@@ -36,6 +36,8 @@ type Server struct {
 	stats  publishStats
 
 	leaving []leaver // whose lease is over, until no core has them
+
+	sweeping sync.Mutex // held while memory is given back, and taken before mu
 }
 
 // NewServer starts a server without a generation. Call Publish and Listen, and Close at
