@@ -29,7 +29,11 @@ const (
 	PathRFPOne       = PathRFP + one
 	PathMemcachedOne = PathMemcached + one
 
+	// Of a search, with a worker on the client's CPU and one on the server's.
+	PathLinksTwo = PathLinks + two
+
 	one = "-one"
+	two = "-two"
 )
 
 // Apps returns all applications, Paths all paths.
@@ -38,7 +42,7 @@ func Apps() []string { return []string{AppItem, AppMatch, AppPage, AppSearch} }
 // Paths returns all paths.
 func Paths() []string {
 	return []string{
-		PathLinks, PathLinksOne, PathLookup, PathRFP, PathRFPOne, PathBatch, PathMemcached, PathMemcachedOne,
+		PathLinks, PathLinksOne, PathLinksTwo, PathLookup, PathRFP, PathRFPOne, PathBatch, PathMemcached, PathMemcachedOne,
 	}
 }
 
@@ -125,14 +129,17 @@ type Case struct {
 // Title names the case.
 func (c *Case) Title() string { return fmt.Sprintf("%s by %s on %s", c.App, c.Path, c.Fabric) }
 
-// by reports whether the case goes by a path, with one read at a time or with many.
-func (c *Case) by(path string) bool { return c.Path == path || c.Path == path+one }
+// by reports whether the case goes by a path, however many reads and workers it has.
+func (c *Case) by(path string) bool {
+	return c.Path == path || c.Path == path+one || c.Path == path+two
+}
 
 // plan returns the cases of an application.
 func (c *Config) plan(name string) (cases []Case) {
 	for _, path := range c.Paths {
 		alone := strings.HasSuffix(path, one)
-		if path == PathLookup && name != AppItem || path == PathBatch && name == AppItem || alone && name != AppSearch {
+		ofSearch := alone || path == PathLinksTwo
+		if path == PathLookup && name != AppItem || path == PathBatch && name == AppItem || ofSearch && name != AppSearch {
 			continue
 		}
 		k := Case{App: name, Path: path, Fabric: c.Fabric, Window: c.Window, Ops: c.Ops, Users: c.Users}

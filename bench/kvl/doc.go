@@ -9,7 +9,8 @@
 //     alone; of application item), rfp (keys, through the cache), batch (the same, with half a
 //     window in each frame; not of item), memcached (keys, over a socket). Of search there are
 //     links-one, rfp-one and memcached-one, too: the same with one read at a time, as the
-//     paper has it.
+//     paper has it; and links-two, by two workers, of whom one is on the server's CPU: by keys
+//     a search has both.
 //   - An operation is one item, one position, one page, or one search; of a search, the
 //     latency is that of one user, the time of it all divided by how many were visited.
 //

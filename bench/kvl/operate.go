@@ -63,13 +63,19 @@ func (u *run) match(ctx context.Context, i int) (err error) {
 	return err
 }
 
+// workers are those of a search by links-two.
+const workers = 2
+
 // search visits users from the first one on.
 func (u *run) search(ctx context.Context, row *Row) (took []time.Duration, err error) {
 	var r app.Reach
 	began := time.Now()
-	if u.c.by(PathLinks) {
+	switch {
+	case u.c.Path == PathLinksTwo:
+		r, err = u.c.Graph.SearchTogether(ctx, u.client, 0, u.c.Users, workers)
+	case u.c.by(PathLinks):
 		r, err = u.c.Graph.SearchByLinks(ctx, u.session, 0, u.c.Users)
-	} else {
+	default:
 		r, err = u.c.Graph.SearchByKeys(ctx, u.store, 0, u.c.Users)
 	}
 	u.users, row.Edges = r.Users, r.Edges
@@ -148,5 +154,8 @@ func (u *run) dialKeli(ctx context.Context, url string) (err error) {
 		return err
 	}
 	u.placeName, _ = u.session.Schema().Number(app.PlaceName)
-	return nil
+	if u.c.Path == PathLinksTwo { // so that both workers are connected
+		_, err = u.c.Graph.SearchTogether(ctx, u.client, 0, 1, workers)
+	}
+	return err
 }

@@ -48,8 +48,11 @@ func (u *run) add(result []byte) { u.sum = u.sum*31 + maphash.Bytes(sumSeed, res
 
 // comparable names those whose results must be the same.
 func (u *run) comparable() string {
-	if u.c.App == AppSearch && u.c.by(PathMemcached) {
+	switch {
+	case u.c.App == AppSearch && u.c.by(PathMemcached):
 		return PathMemcached
+	case u.c.Path == PathLinksTwo && u.c.Users != 0: // which of them come first is not told
+		return PathLinksTwo
 	}
 	return ""
 }

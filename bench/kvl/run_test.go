@@ -33,7 +33,7 @@ func TestRun(t *testing.T) {
 		t.Run(fabric, func(t *testing.T) {
 			cfg := Config{Fabric: fabric, Scale: 0.001, Ops: 30, Trials: 2, MemcachedUsers: 100, Window: 5}
 			if fabric != provider.Shm {
-				cfg.Paths = []string{PathLinks, PathLinksOne, PathLookup, PathRFP, PathRFPOne, PathBatch}
+				cfg.Paths = []string{PathLinks, PathLinksOne, PathLinksTwo, PathLookup, PathRFP, PathRFPOne, PathBatch}
 			}
 			env := envOf()
 			var lines bytes.Buffer
@@ -42,9 +42,9 @@ func TestRun(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			paths, alone := 5, 3 // alone are those of a search with one read at a time
+			paths, alone := 5, 4 // alone are those of a search only
 			if cfg.Paths != nil {
-				paths, alone = 4, 2
+				paths, alone = 4, 3
 			}
 			if want := 2 * (4*(paths-1) + alone); len(r.Rows) != want {
 				t.Errorf("%d rows, want %d", len(r.Rows), want)

@@ -51,7 +51,8 @@ behind its links, without the server) and with keys in their place. Applications
 Paths: links; lookup (the same server, by key); rfp (keys, through the cache);
 batch (the same, with half a window in each frame); memcached (keys, over a socket;
 Debian's package). A search goes by links-one, rfp-one and memcached-one, too: with one
-read at a time, as in the paper. Each has a server process of its own, and all are
+read at a time, as in the paper; and by links-two: two workers, one of them on the server's
+CPU, which has nothing else to do. Each has a server process of its own, and all are
 measured in turn. Their results are compared.`,
 		Example: `  remora bench kvl                                     all, as large as in the paper
   remora bench kvl --scale 0.02                        a first look

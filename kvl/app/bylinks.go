@@ -12,16 +12,45 @@ import (
 // SearchByLinks is SearchByKeys with links.
 func (g *Graph) SearchByLinks(ctx context.Context, s *keli.Session, root, most int) (r Reach, err error) {
 	var followers uint16
-	w, err := s.Walk(ctx, keli.WalkConfig{
-		Keys: [][]byte{UserKey(nil, root)}, Attrs: []string{attrNames[followersAttr]}, MaxItems: most,
-		Schema: func(names *kvl.Schema) { followers = namesOf(names)[followersAttr] },
-	}, func(item kvl.Item, _ int) (bool, error) {
+	w, err := s.Walk(ctx, g.walk(root, most, &followers), func(item kvl.Item, _ int) (bool, error) {
 		list, _ := item.List(followers)
 		r.Edges += list.Len()
 		return true, nil
 	})
 	r.Users, r.Depth = w.Items, w.Depth
 	return r, err
+}
+
+// SearchTogether is SearchByLinks by several workers.
+func (g *Graph) SearchTogether(ctx context.Context, c *keli.Client, root, most, workers int) (r Reach, err error) {
+	var followers uint16
+	edges := make([]struct {
+		n int
+		_ [7]int // each is in a cache line of its own
+	}, workers)
+	visits := make([]keli.Visit, workers)
+	for i := range visits {
+		mine := &edges[i].n
+		visits[i] = func(item kvl.Item, _ int) (bool, error) {
+			list, _ := item.List(followers)
+			*mine += list.Len()
+			return true, nil
+		}
+	}
+	w, err := c.WalkTogether(ctx, g.walk(root, most, &followers), visits...)
+	for i := range edges {
+		r.Edges += edges[i].n
+	}
+	r.Users, r.Depth = w.Items, w.Depth
+	return r, err
+}
+
+// walk is the way of a search, which tells the number of the attribute.
+func (g *Graph) walk(root, most int, followers *uint16) keli.WalkConfig {
+	return keli.WalkConfig{
+		Keys: [][]byte{UserKey(nil, root)}, Attrs: []string{attrNames[followersAttr]}, MaxItems: most,
+		Schema: func(names *kvl.Schema) { *followers = namesOf(names)[followersAttr] },
+	}
 }
 
 // PageByLinks is PageByKeys with links.

@@ -14,6 +14,13 @@ import (
 // served returns a session with a server of items.
 func served(t *testing.T, links func(*kvl.Builder) error) *keli.Session {
 	t.Helper()
+	s, _ := servedAll(t, links)
+	return s
+}
+
+// servedAll returns the client, too.
+func servedAll(t *testing.T, links func(*kvl.Builder) error) (*keli.Session, *keli.Client) {
+	t.Helper()
 	set := provider.New()
 	dev, err := set.Open(provider.Loop)
 	if err != nil {
@@ -46,16 +53,19 @@ func served(t *testing.T, links func(*kvl.Builder) error) *keli.Session {
 			}
 		}
 	})
-	return session
+	return session, c
 }
 
 func TestSearchByLinks(t *testing.T) {
 	g := Graph{Nodes: 3000, Edges: 40_000, Seed: 5}
-	s := served(t, g.Links)
+	s, c := servedAll(t, g.Links)
 	for _, root := range []int{0, 17, 2999} {
-		got, err := g.SearchByLinks(context.Background(), s, root, 0)
-		if want := g.reach(root); err != nil || got != want {
+		want := g.reach(root)
+		if got, err := g.SearchByLinks(context.Background(), s, root, 0); err != nil || got != want {
 			t.Errorf("from %d: %+v, %v; want %+v", root, got, err, want)
+		}
+		if got, err := g.SearchTogether(context.Background(), c, root, 0, 3); err != nil || got != want {
+			t.Errorf("from %d, together: %+v, %v; want %+v", root, got, err, want)
 		}
 	}
 	if got, err := g.SearchByLinks(context.Background(), s, 17, 1000); err != nil || got.Users != 1000 {

@@ -242,16 +242,41 @@ func (c *Client) ChaseList(ctx context.Context, list kvl.List, visit func(kvl.It
 // Walk visits items and those behind their links. See Session.Walk; visit may call the
 // client.
 func (c *Client) Walk(ctx context.Context, cfg WalkConfig, visit Visit) (Walked, error) {
-	var first kvl.Link
-	if len(cfg.Links) != 0 {
-		first = cfg.Links[0]
-	}
-	s, err := c.behind(ctx, first)
+	s, err := c.startOf(ctx, &cfg)
 	if err != nil {
 		return Walked{}, err
 	}
 	defer c.give(s)
 	return s.Walk(ctx, cfg, visit)
+}
+
+// startOf takes a session that works in the generation of a walk's roots.
+func (c *Client) startOf(ctx context.Context, cfg *WalkConfig) (*Session, error) {
+	var first kvl.Link
+	if len(cfg.Links) != 0 {
+		first = cfg.Links[0]
+	}
+	return c.behind(ctx, first)
+}
+
+// spare returns a session for who can do without, nil if the client has none to spare: it
+// leaves one for others.
+func (c *Client) spare() *Session {
+	c.mu.Lock()
+	left := len(c.idle) + c.opts.sessions - c.made
+	c.mu.Unlock()
+	if left < 2 || c.closed.Load() {
+		return nil
+	}
+	select {
+	case s := <-c.idle:
+		return s
+	default:
+	}
+	if c.mayMake() {
+		return c.session()
+	}
+	return nil
 }
 
 // SchemaOf returns the names of an item's generation, nil if that was over a while ago: names

@@ -68,8 +68,12 @@ func (f *flight) start(i int) {
 	f.errs[i] = err
 }
 
-// next waits for the oldest record and takes it.
+// next waits for the oldest record and takes it. It looks at its context once in a window:
+// where no READ has to be waited for, nobody else does.
 func (f *flight) next(ctx context.Context) (*record, error) {
+	if f.first == 0 && ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
 	for {
 		err := f.oldest(ctx)
 		if err == nil {

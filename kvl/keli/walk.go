@@ -54,11 +54,10 @@ func (s *Session) Walk(ctx context.Context, cfg WalkConfig, visit Visit) (Walked
 	if err := s.enter(); err != nil {
 		return Walked{}, err
 	}
-	if cfg.MaxDepth < 0 || cfg.MaxItems < 0 {
-		return Walked{}, fmt.Errorf("%w: a walk of depth %d with %d items", ErrInvalid, cfg.MaxDepth, cfg.MaxItems)
+	if err := cfg.validate(); err != nil {
+		return Walked{}, err
 	}
-	w := walk{s: s, cfg: &cfg, visit: visit}
-	w.now.pool, w.chunks.pool, w.later.pool = &w.pool, &w.pool, &w.pool
+	w := newWalk(s, &cfg, visit)
 	if cfg.Mixed {
 		w.memory = &memory{seen: map[string]struct{}{}}
 	}
@@ -67,7 +66,14 @@ func (s *Session) Walk(ctx context.Context, cfg WalkConfig, visit Visit) (Walked
 	return w.did, err
 }
 
-// walk is a walk under way.
+func (cfg *WalkConfig) validate() error {
+	if cfg.MaxDepth < 0 || cfg.MaxItems < 0 {
+		return fmt.Errorf("%w: a walk of depth %d with %d items", ErrInvalid, cfg.MaxDepth, cfg.MaxItems)
+	}
+	return nil
+}
+
+// walk is a walk under way, or what one worker does of it.
 type walk struct {
 	s      *Session
 	cfg    *WalkConfig
@@ -83,7 +89,14 @@ type walk struct {
 	chunks queue   // of lists of items of this level, likewise
 	later  queue   // items of the next level
 	memory *memory // of a mixed walk
+	worker *worker // of a walk with several
 	did    Walked
+}
+
+func newWalk(s *Session, cfg *WalkConfig, visit Visit) *walk {
+	w := &walk{s: s, cfg: cfg, visit: visit}
+	w.now.pool, w.chunks.pool, w.later.pool = &w.pool, &w.pool, &w.pool
+	return w
 }
 
 // errCut ends a walk that has visited all that it may.
@@ -183,9 +196,10 @@ func (w *walk) push(to *queue, l kvl.Link) {
 }
 
 // most returns how many of n new items are queued. A mixed walk may find that some of its
-// items are not new, so it counts when it visits.
+// items are not new, so it counts when it visits; a worker does not know what others have
+// found, so its team counts.
 func (w *walk) most(n int) int {
-	if w.memory != nil || w.cfg.MaxItems == 0 || n <= w.cfg.MaxItems-w.queued {
+	if w.memory != nil || w.worker != nil || w.cfg.MaxItems == 0 || n <= w.cfg.MaxItems-w.queued {
 		return n
 	}
 	w.did.Cut = true
@@ -212,6 +226,9 @@ func (w *walk) runLevel(ctx context.Context) error {
 	f.begin()
 	defer f.end(ctx)
 	for {
+		if w.worker != nil && w.worker.team.halted.Load() {
+			return errHalted
+		}
 		if f.hungry() {
 			w.ask(f)
 		}

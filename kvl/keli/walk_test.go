@@ -1,7 +1,9 @@
 package keli_test
 
 import (
+	"context"
 	"errors"
+	"slices"
 	"testing"
 
 	"github.com/remora-kv/remora/kvl"
@@ -122,4 +124,45 @@ func TestWalkLimits(t *testing.T) {
 	if !errors.Is(err, enough) || did.Items != 2 {
 		t.Errorf("%+v, %v", did, err)
 	}
+}
+
+// A walk and a list end soon after their context, also where READs never wait.
+func TestCancelled(t *testing.T) {
+	eachFabric(t, func(t *testing.T, r *rig) {
+		g := web()
+		r.serve(keli.Config{}, g.build)
+		s := r.session()
+		item, link, err := s.Find(r.ctx(), key(11))
+		if err != nil {
+			t.Fatal(err)
+		}
+		list, _ := item.Clone().List(nameOf(t, s.Schema(), "to"))
+		enough := errors.New("enough")
+		for what, f := range map[string]func(ctx context.Context, visit func()) error{
+			"walk": func(ctx context.Context, visit func()) error {
+				_, err := s.Walk(ctx, keli.WalkConfig{Keys: [][]byte{key(5)}}, func(kvl.Item, int) (bool, error) { visit(); return true, nil })
+				return err
+			},
+			"list": func(ctx context.Context, visit func()) error {
+				return s.ChaseList(ctx, list, func(kvl.Item) error { visit(); return nil })
+			},
+			"all": func(ctx context.Context, visit func()) error {
+				return s.ChaseAll(ctx, slices.Repeat([]kvl.Link{link}, 100), func(int, kvl.Item) error { visit(); return nil })
+			},
+		} {
+			ctx, cancel := context.WithCancelCause(r.ctx())
+			n := 0
+			err := f(ctx, func() {
+				if n++; n == 10 {
+					cancel(enough)
+				}
+			})
+			if !errors.Is(err, enough) || n > 10+16 {
+				t.Errorf("%s: %d items, %v", what, n, err)
+			}
+		}
+		if item, err := s.Lookup(r.ctx(), key(3)); err != nil || number(t, item) != 3 {
+			t.Errorf("then: %v", err)
+		}
+	})
 }
