@@ -36,6 +36,10 @@ func (t *Table) write(at int, d *draft) {
 	t.publishMeta(at, d.meta)
 	keyAt := at + headerSize + d.meta.extra()
 	copy(t.mem[keyAt:], d.key)
+	if t.isLong(d) {
+		t.fillLong(at, d)
+		return
+	}
 	copy(t.mem[keyAt+len(d.key):], d.value)
 	t.seal(at, d)
 }
@@ -69,6 +73,10 @@ func (t *Table) writeValueFirst(at int, d *draft, key []byte) {
 // which may be part of the value that is replaced.
 func (t *Table) overwrite(at int, d *draft) {
 	t.publishMeta(at, d.meta)
+	if t.isLong(d) {
+		t.fillLong(at, d)
+		return
+	}
 	copy(t.mem[at+headerSize+d.meta.extra()+len(d.key):], d.value)
 	t.seal(at, d)
 }
@@ -76,6 +84,13 @@ func (t *Table) overwrite(at int, d *draft) {
 // seal writes what comes with key and value, and at last the meta word that
 // makes the item live.
 func (t *Table) seal(at int, d *draft) {
+	t.front(at, d)
+	binary.LittleEndian.PutUint32(t.mem[at+checksumAt:], crc32.Checksum(t.mem[at+versionAt:at+d.size], castagnoli))
+	t.publishMeta(at, d.meta|metaLive|d.used)
+}
+
+// front writes what comes with key and value, but for checksum and meta word.
+func (t *Table) front(at int, d *draft) {
 	m := d.meta
 	clear(t.mem[at+m.length() : at+d.size])
 	if m&metaHasFlags != 0 {
@@ -85,8 +100,6 @@ func (t *Table) seal(at int, d *draft) {
 		binary.LittleEndian.PutUint64(t.mem[expiryAt(at, m):], uint64(d.expires))
 	}
 	binary.LittleEndian.PutUint32(t.mem[at+versionAt:], uint32(d.version))
-	binary.LittleEndian.PutUint32(t.mem[at+checksumAt:], crc32.Checksum(t.mem[at+versionAt:at+d.size], castagnoli))
-	t.publishMeta(at, m|metaLive|d.used)
 }
 
 // setExpiry changes the expiry of an item that has room for one.
