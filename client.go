@@ -47,6 +47,7 @@ func Dial(ctx context.Context, url string, opts ...Option) (*Client, error) {
 	if err = errors.Join(err, cfg.validate()); err != nil {
 		return nil, err
 	}
+	cfg.settle(addr.Fabric)
 	dev, err := openDevice(addr, &cfg)
 	if err != nil {
 		return nil, err

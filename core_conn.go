@@ -29,18 +29,25 @@ type coreConn struct {
 	gets  *gets // of lane, nil for callers who do not care for their order
 
 	sight *sight  // nil where nothing is read
+	plain bool    // what was reserved goes by rfp as if there were no sight
 	seen  bool    // what was reserved is looked for by sight
 	room  []byte  // what was reserved
 	asked queries // what rfp has on its way beside sight
 }
 
-// bare reports whether there is nothing beside rfp.
-func (c *coreConn) bare() bool { return c.lane == nil && c.sight == nil }
+// bare reports whether the next operation goes by rfp as if there were nothing beside it.
+func (c *coreConn) bare() bool { return c.lane == nil && !c.heeds() }
+
+// unnoted reports whether the next result is one of rfp about which nothing was noted.
+func (c *coreConn) unnoted() bool {
+	s := c.sight
+	return c.lane == nil && (s == nil || s.habit != nil && c.asked.count == 0 && !c.again && (s.gone || s.conn.Outstanding() == 0))
+}
 
 // reserve returns room for n bytes of a message, which commit sends. hash is that of
 // the key.
 func (c *coreConn) reserve(op command.Proc, hash uint64, n int) ([]byte, error) {
-	if c.sight != nil {
+	if c.plain = !c.heeds(); !c.plain {
 		return c.reserveSeen(op, hash, n)
 	}
 	if c.lane == nil {
@@ -65,7 +72,7 @@ func (c *coreConn) reserve(op command.Proc, hash uint64, n int) ([]byte, error) 
 
 // commit sends the message that was reserved.
 func (c *coreConn) commit(op command.Proc, hash uint64) error {
-	if c.sight != nil {
+	if !c.plain {
 		return c.commitSeen(op, hash)
 	}
 	if c.lane == nil || c.long {
@@ -80,11 +87,17 @@ func (c *coreConn) commit(op command.Proc, hash uint64) error {
 
 // sendLong sends a message that fits no frame.
 func (c *coreConn) sendLong(op command.Proc, hash uint64, head, body []byte) error {
-	if c.lane != nil && c.lane.Outstanding() != 0 || c.sight != nil && c.sight.conn.Outstanding() != 0 {
+	if c.lane != nil && c.lane.Outstanding() != 0 {
+		return rpc.ErrWindowFull
+	}
+	if !c.heeds() {
+		return c.rfp.SendGather(class, head, body)
+	}
+	if c.sight.conn.Outstanding() != 0 {
 		return rpc.ErrWindowFull
 	}
 	err := c.rfp.SendGather(class, head, body)
-	if err == nil && c.sight != nil {
+	if err == nil {
 		c.noteAsked(op, hash, false)
 	}
 	return err
@@ -92,10 +105,11 @@ func (c *coreConn) sendLong(op command.Proc, hash uint64, head, body []byte) err
 
 // Send implements driver.Conn.
 func (c *coreConn) Send(m *driver.Message) error {
-	if c.sight != nil {
+	isChase := command.Proc(m.Proc) == opChase
+	if isChase && c.sight != nil && !c.sight.gone || !isChase && c.heeds() {
 		return c.sendSeen(m)
 	}
-	if command.Proc(m.Proc) == opChase {
+	if isChase {
 		return &rpc.Error{Code: rpc.CodeNoProcedure, Text: "this connection has no links"}
 	}
 	n := rpc.ProcSize + len(m.Head) + len(m.Body)
@@ -222,7 +236,7 @@ func (c *coreConn) Err() error {
 	if err == nil && c.short != nil {
 		err = c.short.Err()
 	}
-	if err == nil && c.sight != nil {
+	if err == nil && c.sight != nil && c.sight.habit == nil {
 		err = c.sight.conn.Err()
 	}
 	return err

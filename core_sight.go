@@ -1,6 +1,8 @@
 package remora
 
 import (
+	"errors"
+
 	"github.com/remora-kv/remora/internal/command"
 	"github.com/remora-kv/remora/rpc"
 	"github.com/remora-kv/remora/rpc/driver"
@@ -9,7 +11,24 @@ import (
 
 // looking reports whether the next result comes from sight.
 func (c *coreConn) looking() bool {
-	return c.sight != nil && !c.again && c.sight.conn.Outstanding() != 0
+	return c.sight != nil && !c.again && !c.sight.gone && c.sight.conn.Outstanding() != 0
+}
+
+// heeds reports whether links, or searches, matter for the next operation. Where they do not
+// it goes by rfp, and nothing is noted about it: when it is answered, everything that was noted
+// before it has been taken, and until then nothing is noted.
+func (c *coreConn) heeds() bool {
+	s := c.sight
+	switch {
+	case s == nil || s.gone:
+		return false
+	case s.habit == nil:
+		return true
+	case s.conn.Outstanding() != 0: // it waits for the outcome
+		s.habit.follows(true)
+		return true
+	}
+	return s.habit.follows(c.rfp.Outstanding() != 0)
 }
 
 // reserveSeen is reserve of a connection that can see.
@@ -48,7 +67,7 @@ func (c *coreConn) sees(op command.Proc, hash uint64, n int) bool {
 // commitSeen is commit of a connection that can see.
 func (c *coreConn) commitSeen(op command.Proc, hash uint64) error {
 	if c.seen {
-		return c.sight.start(hash, len(c.room))
+		return c.look(hash, len(c.room))
 	}
 	teaches := c.teaches(op)
 	if teaches {
@@ -91,7 +110,8 @@ func (c *coreConn) sendSeen(m *driver.Message) error {
 		}
 		b := c.sight.message[:rpc.ProcSize]
 		n := len(append(append(b, m.Head...), m.Body...))
-		return c.sight.start(m.Hint, n)
+		b[0], b[1] = byte(op), byte(op>>8)
+		return c.look(m.Hint, n)
 	}
 	if c.sight.conn.Outstanding() != 0 {
 		return rpc.ErrWindowFull
@@ -135,11 +155,17 @@ func (c *coreConn) chase(m *driver.Message) error {
 func (c *coreConn) nextSeen() (result []byte, err error, ok bool) { //nolint:revive // as in driver.Conn
 	if c.looking() {
 		result, ask, ok := c.sight.next()
-		if !ask || !ok {
+		switch {
+		case !ok && c.sight.lost():
+			if result, err := c.forsake(); result != nil || err != nil {
+				return result, err, true
+			}
+		case !ask || !ok:
 			return result, nil, ok
-		}
-		if err := c.askInstead(); err != nil {
-			return nil, err, true
+		default:
+			if err := c.askInstead(); err != nil {
+				return nil, err, true
+			}
 		}
 	}
 	result, err, ok = c.rfp.Next()
@@ -150,6 +176,32 @@ func (c *coreConn) nextSeen() (result []byte, err error, ok bool) { //nolint:rev
 		}
 	}
 	return result, err, ok
+}
+
+// look begins to look for the key of sight's message of n bytes. A connection that can do
+// without sight loses that, and asks the server.
+func (c *coreConn) look(hash uint64, n int) error {
+	err := c.sight.start(hash, n)
+	if err == nil || c.sight.habit == nil || errors.Is(err, rpc.ErrWindowFull) {
+		return err
+	}
+	c.sight.gone = true
+	return c.rfp.Conn.Send(class, c.sight.message[:n])
+}
+
+// forsake goes on without sight: what was looked for the server is asked for, but for a
+// chase, whose result it returns. Where there are habits one search is on its way at most.
+func (c *coreConn) forsake() (result []byte, err error) {
+	s := c.sight
+	s.gone = true
+	if s.begun.pop().op == opChase {
+		return command.AppendStatus(s.result[:0], command.Changed), nil
+	}
+	c.again = true
+	if err := c.rfp.Conn.Send(class, s.message[:s.length]); err != nil {
+		return nil, err
+	}
+	return nil, c.flush()
 }
 
 // askInstead asks the server for what was looked for in vain.

@@ -75,8 +75,8 @@ func (d *dialer) connect(ctx context.Context, cfg *config, core int) (*coreConn,
 		err = d.addShort(ctx, cfg, conn, w)
 	case cfg.path.searches(), cfg.links != 0 && w.Links:
 		err = conn.dialSight(ctx, d, cfg, w, asked)
-		if err != nil && !cfg.path.searches() && rejected(err) {
-			w.Links, err = false, nil // it has them on another address, and all else here
+		if err != nil && cfg.doesWithout(err) {
+			w.Links, err = false, nil
 		}
 	}
 	if err != nil {
@@ -84,6 +84,13 @@ func (d *dialer) connect(ctx context.Context, cfg *config, core int) (*coreConn,
 		return nil, nil, fmt.Errorf("hello to core %d: %w", first.Core(), err)
 	}
 	return conn, w, nil
+}
+
+// doesWithout reports whether a connection that cannot read the server's memory is of use
+// nevertheless: a server has links on one of its addresses, and all else on every one; and
+// nobody may have asked for links.
+func (c *config) doesWithout(err error) bool {
+	return !c.path.searches() && (rejected(err) || c.habitual && !errors.Is(err, errMoved))
 }
 
 // addShort adds what is short to a connection whose server is known. Who answers may be

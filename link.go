@@ -59,7 +59,7 @@ func (o *outage) failed(err error) {
 
 // newLink makes a link of connections with all cores.
 func (c *Client) newLink(w *command.Welcome, conns []*coreConn) *link {
-	l := &link{welcome: w, seed: store.Seed(w.Seed), lanes: make([]lane, len(conns)), hints: c.cfg.hashes()}
+	l := &link{welcome: w, seed: store.Seed(w.Seed), lanes: make([]lane, len(conns)), hints: c.cfg.hashes(w)}
 	for core, conn := range conns {
 		ln := &l.lanes[core]
 		ln.core, ln.since, ln.backoff = core, c.clock.Now(), c.cfg.backoff()

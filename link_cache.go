@@ -9,6 +9,7 @@ import "github.com/remora-kv/remora/store"
 type linkCache struct {
 	sets []linkSet
 	mask uint64
+	most int // how many links it can have when it has grown
 }
 
 const linkWays = 4
@@ -25,13 +26,36 @@ type linkEntry struct {
 	age     uint16 // of the use that the server knows of (uses)
 }
 
-// newLinkCache makes a cache for at least n links.
-func newLinkCache(n int) *linkCache {
+// newLinkCache makes a cache for at least n links, which can grow until there is room for
+// most.
+func newLinkCache(n, most int) *linkCache {
 	sets := 1
 	for sets*linkWays < n {
 		sets *= 2
 	}
-	return &linkCache{sets: make([]linkSet, sets), mask: uint64(sets - 1)}
+	return &linkCache{sets: make([]linkSet, sets), mask: uint64(sets - 1), most: most}
+}
+
+// room is for how many links there is room.
+func (c *linkCache) room() int { return linkWays * len(c.sets) }
+
+// grow makes room for twice as many links. It is false where there is enough.
+func (c *linkCache) grow() bool {
+	if c.room() >= c.most {
+		return false
+	}
+	old := c.sets
+	*c = *newLinkCache(2*c.room(), c.most)
+	for i := range old {
+		for j := linkWays - 1; j >= 0; j-- { // the one that was used last is put in last
+			if e := old[i][j]; e.hash != 0 {
+				s := c.set(e.hash)
+				copy(s[1:], s[:])
+				s[0] = e
+			}
+		}
+	}
+	return true
 }
 
 // keyed is a hash that is not 0.

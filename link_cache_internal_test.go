@@ -17,7 +17,7 @@ func found(c *linkCache, hash uint64, l *store.Link) bool {
 
 // What a cache finds is what was added last for that hash; what is used stays.
 func TestLinkCache(t *testing.T) {
-	c := newLinkCache(1000)
+	c := newLinkCache(1000, 1000)
 	if n := len(c.sets) * linkWays; n < 1000 || n > 2*1000 {
 		t.Errorf("room for %d links", n)
 	}
@@ -55,7 +55,7 @@ func TestLinkCache(t *testing.T) {
 
 // A version of 0 is not found, until it is known again.
 func TestLinkCacheRenew(t *testing.T) {
-	c := newLinkCache(1)
+	c := newLinkCache(1, 1)
 	var l store.Link
 	c.renew(5, 1)
 	if found(c, 5, &l) {

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/remora-kv/remora/fabric"
+	"github.com/remora-kv/remora/fabric/provider"
+	"github.com/remora-kv/remora/internal/command"
 	"github.com/remora-kv/remora/rpc/rfp"
 )
 
@@ -65,6 +67,7 @@ type config struct {
 	fetchSize     int
 	retries       int
 	links         int
+	habitual      bool // links are used as habits say
 	recency       Recency
 	log           *slog.Logger
 	firstPause    time.Duration
@@ -87,6 +90,7 @@ const (
 func defaults() config {
 	return config{
 		log: slog.New(slog.DiscardHandler), batch: defaultBatch, path: PathRFP, recency: RecencyBatched,
+		links: habitLinks, habitual: true,
 		firstPause: defaultFirstPause, longestPause: defaultLongestPause,
 		dialTimeout: defaultDialTimeout, wait: defaultWait,
 	}
@@ -123,10 +127,14 @@ func WithFetch(size, retries int) Option {
 // the server, if it allows that (Info.Links): for so many keys on each core the place is
 // remembered, which takes 32 bytes. An item that was changed, deleted, has expired or is not
 // there any more is found out, and the server is asked; so it is for a get that would have to
-// wait for others on their way. 0, the default, remembers none: it is worth while on shared
-// memory, for one get at a time of keys that are not all as popular. It is for PathRFP,
-// PathFetch and PathReply.
-func WithLinks(keys int) Option { return func(c *config) { c.links = keys } }
+// wait for others on their way. 0 remembers none. It is for PathRFP, PathFetch and PathReply.
+//
+// Without this option the client finds out for itself where links are worth while: on shared
+// memory, for operations that come one at a time, and for as long as a quarter of the gets and
+// more are of keys that were got before. Then it remembers up to 65536 places on each core.
+func WithLinks(keys int) Option {
+	return func(c *config) { c.links, c.habitual = keys, false }
+}
 
 // Recency says how a server learns that items are in use which are read without it, so
 // that it does not evict those.
@@ -210,6 +218,17 @@ func (c config) apply(opts []Option) (config, error) {
 	return c, c.validate()
 }
 
+// settle decides whether there are links, when nobody has. Their worth was measured on shared
+// memory.
+func (c *config) settle(fabric string) {
+	if !c.habitual {
+		return
+	}
+	if c.links = 0; fabric == provider.Shm && c.path == PathRFP {
+		c.links = habitLinks
+	}
+}
+
 func (c *config) validate() error {
 	var faults []error
 	bad := func(wrong bool, format string, args ...any) {
@@ -229,7 +248,7 @@ func (c *config) validate() error {
 	bad(!slices.Contains(recencies, c.recency), "recency %q is unknown: use one of %v", c.recency, recencies)
 	const mostLinks = 1 << 28
 	bad(c.links < 0 || c.links > mostLinks, "%d links: use 0 to %d", c.links, mostLinks)
-	bad(c.links != 0 && (c.path.short() || c.path.searches()), "links on path %s: use them with %s", c.path, PathRFP)
+	bad(c.links != 0 && !c.habitual && (c.path.short() || c.path.searches()), "links on path %s: use them with %s", c.path, PathRFP)
 	bad(!slices.Contains(paths, c.path), "path %q is unknown: use one of %v", c.path, paths)
 	bad(c.fetchSize < 0 || c.retries < 0, "fetch size %d and retries %d must not be negative", c.fetchSize, c.retries)
 	bad(c.firstPause <= 0 || c.longestPause < c.firstPause,
@@ -242,8 +261,10 @@ func (c *config) validate() error {
 	return fmt.Errorf("%w: %w", ErrInvalid, errors.Join(faults...))
 }
 
-// hashes reports whether a connection has to be told the hashes of keys.
-func (c *config) hashes() bool { return c.path.short() || c.path.searches() || c.links != 0 }
+// hashes reports whether connections with a server have to be told the hashes of keys.
+func (c *config) hashes(w *command.Welcome) bool {
+	return c.path.short() || c.path.searches() || c.links != 0 && w.Links
+}
 
 // connConfig is the configuration of a connection.
 func (c *config) connConfig(device fabric.Device, core int) rfp.ConnConfig {

@@ -100,6 +100,9 @@ func (c *Client) Session(ctx context.Context, opts ...Option) (*Session, error) 
 	if cfg.path.short() {
 		cfg.batch = 1 // each operation is a request of its own
 	}
+	if cfg.settle(c.addr.Fabric); cfg.habitual && cfg.batch > 1 {
+		cfg.links = 0 // operations do not come one at a time
+	}
 	if cfg.clientOnly != "" {
 		return nil, fmt.Errorf("%w: %s is an option of clients", ErrInvalid, cfg.clientOnly)
 	}
@@ -111,7 +114,7 @@ func (c *Client) Session(ctx context.Context, opts ...Option) (*Session, error) 
 	c.holders.join()
 	c.mu.Unlock()
 	s := &Session{
-		dialer: c.dialer, client: c, cfg: cfg, hashes: cfg.hashes(), direct: defaultDirect, since: c.clock.Now(), backoff: cfg.backoff(),
+		dialer: c.dialer, client: c, cfg: cfg, direct: defaultDirect, since: c.clock.Now(), backoff: cfg.backoff(),
 	}
 	if err := s.connectLanes(ctx, nil, nil); err != nil {
 		_ = c.holders.leave()
@@ -127,6 +130,7 @@ func (s *Session) connectLanes(ctx context.Context, first *coreConn, w *command.
 		return err
 	}
 	s.dropAll()
+	s.hashes = s.cfg.hashes(w)
 	s.welcome, s.seed, s.at, s.lanes = w, store.Seed(w.Seed), 0, make([]sessionLane, len(conns))
 	for i, conn := range conns {
 		s.lanes[i].conn = conn

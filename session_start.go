@@ -220,7 +220,7 @@ func (s *Session) PollInto(r *Result) bool {
 // take takes the next result of a lane that waits for some. r is zero, and stays
 // so when there is none.
 func (s *Session) take(ln *sessionLane, r *Result) bool {
-	if conn := ln.conn; conn.bare() && ln.stale == 0 {
+	if conn := ln.conn; conn.unnoted() && ln.stale == 0 {
 		if data, ok := conn.rfp.NextShort(); ok {
 			s.took(ln, r, data, nil)
 			return true

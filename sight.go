@@ -25,11 +25,14 @@ type sight struct {
 	conn  *onesided.Conn
 	links *linkCache // nil on paths that search
 	uses  *uses      // nil where the server is not told
+	habit *habit     // nil where links are always used
+	gone  bool       // it was lost, and the connection goes on without
 	clock fabric.Clock
 	// The server's time was now milliseconds, at since on the clock or later.
 	now, since int64
 
 	message []byte // of the get that was reserved
+	length  int    // of the message of the search that was begun last
 	link    store.Link
 	result  []byte  // what came of the search that was taken last
 	begun   queries // searches without an outcome
@@ -90,12 +93,22 @@ func (c *coreConn) dialSight(ctx context.Context, d *dialer, cfg *config, w *com
 		result: make([]byte, 0, sightBuffer+command.FoundSize),
 	}
 	if !cfg.path.searches() {
-		c.sight.links = newLinkCache(int(min(int64(cfg.links), max(conn.Exported()/leastSpan, 1))))
+		c.sight.remember(int(min(int64(cfg.links), max(conn.Exported()/leastSpan, 1))), cfg.habitual)
 		if cfg.recency == RecencyBatched {
 			c.sight.uses = newUses(d.clock)
 		}
 	}
 	return nil
+}
+
+// remember makes room for so many links; where that is up to the habits of who uses them,
+// for few at first.
+func (s *sight) remember(links int, habitual bool) {
+	first := links
+	if habitual {
+		s.habit, first = new(habit), min(links, habitFirst)
+	}
+	s.links = newLinkCache(first, links)
 }
 
 // takes reports whether a get of n bytes with its procedure is tried here.
@@ -107,15 +120,23 @@ func (s *sight) takes(op command.Proc, hash uint64, n int) bool {
 		return true
 	}
 	age := s.links.find(hash, &s.link)
-	if age == nil {
-		return false
+	known := age != nil
+	if known {
+		s.uses.used(hash, age)
 	}
-	s.uses.used(hash, age)
-	return !s.uses.due()
+	s.habit.looked(known, s.links)
+	return known && !s.uses.due()
 }
 
-// full reports whether nothing can be looked for until an outcome was taken.
-func (s *sight) full() bool { return s.conn.Outstanding() == s.conn.Window() }
+// full reports whether nothing can be looked for until an outcome was taken. Where there are
+// habits that is so for each.
+func (s *sight) full() bool {
+	n := s.conn.Outstanding()
+	return n == s.conn.Window() || s.habit != nil && n != 0
+}
+
+// lost reports whether nothing can be read any more, where that is no loss of the connection.
+func (s *sight) lost() bool { return s.habit != nil && s.conn.Err() != nil }
 
 // start begins to look for the key of the message that was reserved.
 func (s *sight) start(hash uint64, n int) error {
@@ -128,6 +149,7 @@ func (s *sight) start(hash uint64, n int) error {
 	}
 	if err == nil {
 		s.begun.push(query{hash, command.Get})
+		s.length = n
 	}
 	return err
 }
@@ -160,6 +182,7 @@ func (s *sight) next() (result []byte, ask, ok bool) {
 		fence.Count(&s.seen, 1)
 		return command.AppendStatus(s.result[:0], command.NotFound), false, true
 	}
+	s.habit.vain()
 	return nil, true, true
 }
 

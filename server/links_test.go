@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/remora-kv/remora"
+	"github.com/remora-kv/remora/fabric/faults"
 	"github.com/remora-kv/remora/fabric/provider"
 	"github.com/remora-kv/remora/internal/cachetest"
 	"github.com/remora-kv/remora/server"
@@ -256,6 +257,124 @@ func TestLinksDoNotHoldUpABatch(t *testing.T) {
 	})
 }
 
+// A client that was told nothing about links follows them on shared memory when operations
+// come one by one, and not when several are on their way.
+func TestLinksByHabit(t *testing.T) {
+	eachSeen(t, func(t *testing.T, r *rig) {
+		cfg := r.linked()
+		cfg.Cores = 1
+		r.start(cfg)
+		ctx := testContext(t)
+		client := r.dial()
+		one, batches, off := session(t, client), session(t, client, remora.WithBatch(4)), session(t, client, remora.WithLinks(0))
+		set := func(i, n int) {
+			t.Helper()
+			if _, err := r.dial().Set(ctx, fmt.Sprint("key ", i), fmt.Appendf(nil, "%d of %d", n, i), 0); err != nil {
+				t.Fatal(err)
+			}
+		}
+		const keys = 5
+		for i := range keys {
+			set(i, 0)
+		}
+		for name, c := range map[string]interface {
+			operations
+			Counters() remora.Counters
+		}{"client": client, "one": one, "batches": batches, "off": off} {
+			get := func(i, n int) {
+				t.Helper()
+				if item, err := c.GetItem(ctx, fmt.Sprint("key ", i)); err != nil || string(item.Value) != fmt.Sprintf("%d of %d", n, i) {
+					t.Fatalf("%s: %q, %v", name, item.Value, err)
+				}
+			}
+			for n := range 1000 {
+				get(n%keys, 0)
+			}
+			set(3, 1)
+			get(3, 1)
+			set(3, 0)
+			get(3, 0)
+			if seen, want := c.Counters().Seen, r.fabric == provider.Shm && (name == "client" || name == "one"); (seen > 500) != want || !want && seen != 0 {
+				t.Errorf("%s: %d gets of 1000 by links", name, seen)
+			}
+		}
+		before := one.Counters().Seen
+		ahead(t, one, 1000, 4, func(n int) string { return fmt.Sprint("key ", n%keys) })
+		if n := one.Counters().Seen - before; n > 100 {
+			t.Errorf("%d gets by links, when several were on their way", n)
+		}
+	})
+}
+
+// Who follows links by habit and cannot do so any more goes on without, and loses nothing.
+func TestHabitLosesSight(t *testing.T) {
+	for name, faulty := range map[string]string{
+		"read": "rc.break=access@qp=1,op=100; rc.break=access@qp=3,op=0", "lost": "rc.break=lost@qp=1,op=50; rc.break=lost@qp=3,op=50",
+		"dial": "dial.refuse@op=1; dial.refuse@op=3",
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t, provider.Shm)
+			cfg := r.linked()
+			cfg.Cores = 1
+			r.start(cfg)
+			plan, err := faults.ParsePlan(faulty)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ctx := testContext(t)
+			client := dialOn(t, r.url, faults.Wrap(r.device(), plan))
+			s := session(t, client) // its queue pairs are 2 and 3
+			for name, c := range map[string]interface {
+				operations
+				Counters() remora.Counters
+			}{"client": client, "session": s} {
+				if _, err := c.Put(ctx, "k", remora.Entry{Value: []byte("v")}, remora.Always()); err != nil {
+					t.Fatal(err)
+				}
+				for n := range 500 {
+					if item, err := c.GetItem(ctx, "k"); err != nil || string(item.Value) != "v" {
+						t.Fatalf("%s: get %d: %q, %v", name, n, item.Value, err)
+					}
+				}
+				if n := c.Counters(); n.Reconnects != 0 || n.Seen > 150 {
+					t.Errorf("%s: %+v", name, n)
+				}
+			}
+		})
+	}
+}
+
+// ahead starts gets with so many on their way, and checks that they come in order.
+func ahead(t *testing.T, s *remora.Session, gets, window int, key func(n int) string) {
+	t.Helper()
+	ctx := testContext(t)
+	taken := 0
+	take := func() {
+		t.Helper()
+		r, err := s.Next(ctx)
+		if err != nil || r.Err != nil {
+			t.Fatalf("%v, %v", err, r.Err)
+		}
+		taken++
+	}
+	for n := range gets {
+		for s.Pending() >= window {
+			take()
+		}
+		err := s.StartGet(uint64(n), key(n))
+		for errors.Is(err, remora.ErrWindowFull) {
+			take()
+			err = s.StartGet(uint64(n), key(n))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for taken < gets {
+		take()
+	}
+}
+
 // A link that a program keeps leads to the item, or says that it is another.
 func TestChase(t *testing.T) {
 	eachSeen(t, func(t *testing.T, r *rig) {
@@ -311,7 +430,7 @@ func TestChase(t *testing.T) {
 			}
 		}
 		l := link("c", "three", 0)
-		if _, err := r.dial().Chase(ctx, l); !errors.Is(err, remora.ErrUnsupported) {
+		if _, err := r.dial(remora.WithLinks(0)).Chase(ctx, l); !errors.Is(err, remora.ErrUnsupported) {
 			t.Errorf("without links: %v", err)
 		}
 		if _, _, err := client.GetLink(ctx, "nothing"); !errors.Is(err, remora.ErrNotFound) {
@@ -471,6 +590,12 @@ func TestHammerLinks(t *testing.T) {
 	eachSeen(t, func(t *testing.T, r *rig) {
 		r.hammer(r.linked(), remora.WithLinks(16))
 	})
+}
+
+// The same for those who follow links by habit.
+func TestHammerHabit(t *testing.T) {
+	r := newRig(t, provider.Shm)
+	r.hammer(r.linked())
 }
 
 // hammer has readers with these options read values that a writer changes.

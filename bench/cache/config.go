@@ -154,7 +154,7 @@ type Config struct {
 	// C10 of the package doc.
 	Retries, FetchSize int
 	// Links are for how many keys a client remembers where their items are, and reads
-	// them there; default 0. It is of rfp and reply.
+	// them there; default 0. It is of rfp and reply. LinksByHabit leaves it to the client.
 	Links []int
 	// Recencies are names from Recencies: how the server learns of what is read by
 	// links; default batched.
@@ -293,7 +293,7 @@ func (c *Config) normalize() error {
 		errs.Between("--batch", n, 1, maxBatch)
 	}
 	for _, n := range c.Links {
-		errs.Between("--links", n, 0, maxLinks)
+		errs.Between("--links", n, LinksByHabit, maxLinks)
 	}
 	errs.Between("--cores", c.Cores, 1, maxClients)
 	errs.Between("--retries", c.Retries, 0, 1<<20)

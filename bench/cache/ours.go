@@ -86,9 +86,12 @@ func (t *ours) options(window, batch int, more ...remora.Option) []remora.Option
 	if t.c.Links != 0 {
 		more = append(more, remora.WithRecency(remora.Recency(t.c.Recency)))
 	}
+	if t.c.Links != LinksByHabit {
+		more = append(more, remora.WithLinks(t.c.Links))
+	}
 	return append([]remora.Option{
 		remora.WithPath(remora.Path(t.c.Path)), remora.WithPolicy(t.c.Poll), remora.WithWindow(window), remora.WithBatch(batch),
-		remora.WithFetch(t.c.FetchSize, t.c.Retries), remora.WithPatience(0), remora.WithLinks(t.c.Links),
+		remora.WithFetch(t.c.FetchSize, t.c.Retries), remora.WithPatience(0),
 	}, more...)
 }
 

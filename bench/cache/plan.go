@@ -3,6 +3,7 @@ package cache
 import (
 	"fmt"
 	"slices"
+	"strconv"
 
 	"github.com/remora-kv/remora/bench/internal/foreign"
 	"github.com/remora-kv/remora/fabric"
@@ -63,7 +64,7 @@ func (k *Case) Title() string {
 		s += " without prefetching"
 	}
 	if k.Links != 0 {
-		s += fmt.Sprintf(" with %d links %s", k.Links, k.Recency)
+		s += fmt.Sprintf(" with %s links %s", linksText(k.Links), k.Recency)
 	}
 	if k.Workload != "" {
 		s += " " + k.Workload
@@ -166,7 +167,7 @@ func (k *Case) settle(c *Config) {
 	if single(k.Path) {
 		k.Batch = 1
 	}
-	if k.Path != PathRFP && k.Path != PathReply {
+	if k.Path != PathRFP && (k.Path != PathReply || k.Links == LinksByHabit) {
 		k.Links = 0
 	}
 	if k.Links == 0 {
@@ -197,6 +198,18 @@ func (k *Case) settle(c *Config) {
 	if k.Goroutines != 0 {
 		k.Window, k.Batch = 1, 1 // of each goroutine
 	}
+}
+
+// LinksByHabit has clients find out for themselves whether links are worth while, as they do
+// when they are told nothing.
+const LinksByHabit = -1
+
+// linksText says how many links there are.
+func linksText(n int) string {
+	if n == LinksByHabit {
+		return "habitual"
+	}
+	return strconv.Itoa(n)
 }
 
 // dataset is about what the keys take.

@@ -56,7 +56,7 @@ type Row struct {
 	Prefetch  string `json:"prefetch"`
 	FetchSize int    `json:"fetch_size"`
 	Retries   int    `json:"retries"`
-	Links     int    `json:"links"`   // that each connection remembers
+	Links     int    `json:"links"`   // that each connection remembers; -1 as it finds worth while
 	Recency   string `json:"recency"` // how the server learns of what they lead to
 	// Cache is the percentage of the keys that was to fit, 0 where Memory was given.
 	// Memory is what the server may keep, 0 of one that was running, and Items how many it

@@ -77,7 +77,7 @@ func caseColumns(lines []median) []report.Column[median] {
 		report.Left("fabric", func(m *median) string { return m.Row.Fabric }),
 		report.Left("protocol", func(m *median) string { return report.Unless(!meta, m.Row.Protocol) }),
 		report.Left("prefetch", func(m *median) string { return report.Unless(m.Row.Prefetch != PrefetchOff, m.Row.Prefetch) }),
-		report.Right("links", func(m *median) string { return report.Unless(m.Row.Links == 0, count(m.Row.Links)) }),
+		report.Right("links", func(m *median) string { return report.Unless(m.Row.Links == 0, linksText(m.Row.Links)) }),
 		report.Left("recency", func(m *median) string { return m.Row.Recency }),
 		report.Left("client", func(m *median) string { return m.Row.Client }),
 		report.Left("workload", func(m *median) string { return m.Row.Workload }),

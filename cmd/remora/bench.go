@@ -128,7 +128,7 @@ func (f *benchFlags) register(cmd *cobra.Command) {
 	fl.StringVar(&f.poll, "poll", fabric.Adaptive.String(), "how threads wait when nothing comes: busy or adaptive")
 	fl.IntVar(&c.Retries, "retries", 0, "R: failed READs that make an answer slow (default: that of rfp, 5)")
 	fl.IntVar(&c.FetchSize, "fetch-size", 0, "F: `BYTES` of the first READ (default: what brings the whole answer)")
-	fl.IntSliceVar(&c.Links, "links", nil, "so many keys whose items are read where they are, without the server, a `LIST` (default 0)")
+	fl.IntSliceVar(&c.Links, "links", nil, "so many keys whose items are read where they are, without the server, a `LIST` (default 0; -1: as clients find worth while)")
 	fl.StringSliceVar(&c.Recencies, "recency", []string{string(remora.RecencyBatched)}, "how the server learns of what is read by links, a `LIST`: "+strings.Join(cache.Recencies(), ", "))
 	fl.Var(&f.memory, "memory", "`SIZE` of what the server keeps (default: twice what the keys take, at least 1GiB)")
 	fl.StringSliceVar(&f.caches, "cache", nil, "the `SHARE` of the keys that the server has memory for, as 10%, a list; how much that is bench finds out")

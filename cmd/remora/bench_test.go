@@ -97,6 +97,7 @@ func TestBenchFlags(t *testing.T) {
 		"--path herd,rfp --prefetch off": `"prefetch":"off"`,
 		"--prefetch off,on":              `"prefetch":"on"`,
 		"--links 100 --recency faa":      `"links":100,"recency":"faa"`,
+		"--links -1":                     `"links":-1,"recency":"batched"`,
 		"--path herd --links 100":        `"links":0,"recency":""`,
 		"--get-pct 99.5":                 `"get_pct":99.5`,
 		"--dist zipf --theta 0.5":        `"dist":"zipf","theta":0.5`,
@@ -239,7 +240,7 @@ func TestMistakesInBenchGetExitCode2AndAdvice(t *testing.T) {
 		{"bench agent now", "takes no arguments"},
 		{"bench agent --listen here", "host:port"},
 		{"bench --recency never", "batched, faa, sampled, none"},
-		{"bench --links -1", "--links"},
+		{"bench --links -2", "--links"},
 	} {
 		code, out, errOut := runCmd(t, strings.Fields(tc.args)...)
 		if code != exitUsage || out != "" || !strings.Contains(errOut, tc.want) || !strings.Contains(errOut, "--help'") {

@@ -37,7 +37,7 @@ func (o *clientOptions) with(cmd *cobra.Command, f func(ctx context.Context, c *
 	}
 	ctx, cancel := context.WithTimeout(cmd.Context(), o.timeout)
 	defer cancel()
-	c, err := remora.Dial(ctx, o.server)
+	c, err := remora.Dial(ctx, o.server, remora.WithLinks(0)) // one operation, mostly
 	if err != nil {
 		if errors.Is(err, remora.ErrUnavailable) {
 			return fmt.Errorf("%w\nIs a server running there? Start one with: remora serve --listen %s", err, o.server)

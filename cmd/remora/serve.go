@@ -87,7 +87,7 @@ the environment, and that before the file.`,
 	completeFrom(cmd, "eviction", "second-chance", "fifo")
 	completeFrom(cmd, "poll", "adaptive", "busy")
 	completeFrom(cmd, "prefetch", "on", "off")
-	completeFrom(cmd, "links", "on", "off")
+	completeFrom(cmd, "links", "auto", "on", "off")
 	completeFrom(cmd, "log-level", "debug", "info", "warn", "error")
 	completeFrom(cmd, "log-format", "text", "json")
 	completeFrom(cmd, "kvl-dangling", "fail", "drop", "null")
@@ -107,7 +107,7 @@ func (o *serveOptions) define(f *pflag.FlagSet) {
 	f.IntVar(&o.maxClients, "max-clients", server.DefaultMaxClients, "clients that each core takes")
 	f.StringVar(&o.poll, "poll", "adaptive", "how idle cores wait: adaptive sleeps, busy does not")
 	f.StringVar(&o.prefetch, "prefetch", "on", "off has items loaded when they are needed and not ahead, to measure what that brings")
-	f.StringVar(&o.links, "links", "off", "on lets clients read items where they are, without a core: all memory of the cache, on the first --listen")
+	f.StringVar(&o.links, "links", "auto", "on lets clients read items where they are, without a core: all memory of the cache, on the first --listen; auto where that is shm and shared memory has huge pages")
 	f.StringVar(&o.socketMode, "socket-mode", "0600", "file `MODE` of shm sockets: who may connect")
 	f.StringVar(&o.logLevel, "log-level", "info", "debug, info, warn or error")
 	f.StringVar(&o.logFormat, "log-format", "text", "text or json")
@@ -153,7 +153,8 @@ func (o *serveOptions) serverConfig(log *slog.Logger) (server.Config, error) {
 	if cfg.NoPrefetch, err = oneOf("prefetch", o.prefetch, map[string]bool{"on": false, "off": true}); err != nil {
 		faults = append(faults, err)
 	}
-	if cfg.Links, err = oneOf("links", o.links, map[string]bool{"on": true, "off": false}); err != nil {
+	auto := linksPay(o.listen, o.engine, sharedHugePages)
+	if cfg.Links, err = oneOf("links", o.links, map[string]bool{"on": true, "off": false, "auto": auto}); err != nil {
 		faults = append(faults, err)
 	}
 	if cfg.Mode, err = oneOf("mode", o.mode, map[string]store.Mode{"cache": store.Cache, "store": store.Store}); err != nil {
@@ -234,7 +235,7 @@ func (a *app) serve(cmd *cobra.Command, o *serveOptions) error {
 	}
 	cfg = s.Config()
 	log.Info("serving", "version", cfg.Version, "cores", cfg.Cores, "memory", bytesText(cfg.Memory),
-		"engine", cfg.Engine, "mode", o.mode, "poll", o.poll, "pid", os.Getpid())
+		"engine", cfg.Engine, "mode", o.mode, "poll", o.poll, "links", cfg.Links, "pid", os.Getpid())
 	if err := a.announce(s); err != nil {
 		_ = s.Close()
 		return err

@@ -1,0 +1,87 @@
+package remora
+
+// habit decides for a connection whether its gets go by links, when nobody has said so
+// (WithLinks). Links were measured to be worth while for one operation at a time, and for keys
+// of which enough are got again. With several on their way a frame carries more for less. So
+// links are followed when operations come one by one, for as long as enough of them are found.
+// A nil *habit always follows them.
+type habit struct {
+	lone  int // operations in a row before which nothing was on its way
+	looks int // gets of this period, and hits those of them by links
+	hits  int
+	poor  int // periods in a row with too few hits
+	rest  int // operations until links are tried again
+}
+
+const (
+	// habitLone is how many operations come one by one before links are used.
+	habitLone = 64
+	// habitFirst is for how many links there is room at first. A period has as many gets as
+	// there are links, and where one found fewer than habitRich, there is room for twice as
+	// many in the next, up to habitLinks: of 32 bytes each.
+	habitFirst = 1 << 10
+	habitLinks = 1 << 16
+	// Of habitPoor periods in a row in which fewer gets than habitWorth went by links, a
+	// rest of habitRest periods follows.
+	habitPoor = 4
+	habitRest = 64
+)
+
+// rich and worth say whether so many hits are nearly all, and enough.
+func rich(hits, looks int) bool { return 8*hits >= 7*looks }
+
+func worth(hits, looks int) bool { return 4*hits >= looks }
+
+// follows is told of each operation whether others are on their way, and reports whether
+// it may use links.
+func (h *habit) follows(busy bool) bool {
+	switch {
+	case h == nil:
+		return true
+	case busy:
+		h.lone = 0
+	case h.lone < habitLone:
+		h.lone++
+	case h.rest > 0:
+		h.rest--
+	default:
+		return true
+	}
+	return false
+}
+
+// looked is told of each get whether there is a link for its key.
+func (h *habit) looked(hit bool, links *linkCache) {
+	if h == nil {
+		return
+	}
+	if h.looks++; hit {
+		h.hits++
+	}
+	if h.looks >= links.room() {
+		h.judge(links)
+	}
+}
+
+// vain is told that a link led nowhere.
+func (h *habit) vain() {
+	if h != nil && h.hits > 0 {
+		h.hits--
+	}
+}
+
+// judge ends a period.
+func (h *habit) judge(links *linkCache) {
+	hits, looks := h.hits, h.looks
+	h.hits, h.looks = 0, 0
+	switch {
+	case !rich(hits, looks) && links.grow():
+		h.poor = 0
+	case worth(hits, looks):
+		h.poor = 0
+	default:
+		if h.poor++; h.poor == habitPoor {
+			h.poor, h.rest = 0, habitRest*looks
+		}
+	}
+}
