@@ -53,9 +53,9 @@
 //
 // # Links
 //
-// A client that was made WithLinks remembers where items are that it has got, if the
-// server allows that (Info.Links), and reads them there by one READ: the server's CPU
-// takes no part. What it has read counts only if key, version and checksum fit, so an
+// A client remembers where items are that it has got, if the server allows that (Info.Links),
+// and reads them there by one READ: the server's CPU takes no part. It does so where that
+// pays, on shared memory for one get at a time, or always if it was made WithLinks. What it has read counts only if key, version and checksum fit, so an
 // item that was changed, deleted or evicted since, or whose time is over, is asked for
 // as usual. GetLink and Chase are for programs that keep links themselves.
 //

@@ -47,8 +47,7 @@
 //	E9  Memory is bounded at both ends: a server has at most Generations images (else
 //	    Publish fails), a session Window+2 slots and, while it has a record that is longer, its
 //	    buffer. The queues of a walk are what MaxItems allows and the links of its items,
-//	    beside a bit for each 32 bytes of the areas that it has come to; of a walk together,
-//	    for each worker.
+//	    beside a bit for each 32 bytes of the areas that it has come to.
 //	E10 Chase, on a session whose view lasts, allocates nothing.
 //	E11 What fails because a connection is lost is tried again on a new one: reading twice
 //	    does no harm.
@@ -102,8 +101,8 @@
 // A Server and a Client are for any goroutine, a Session for one at a time. The cores of
 // the server are those of rfp; a goroutine, the keeper, gives memory back. Publish
 // builds in the goroutine of its caller, one at a time. The workers of a walk together are
-// goroutines that live as long as it; each works on memory of its own, but for the part of
-// a level in which it reads what the others have found, when those do not write. Everything waits in waiters of the
+// goroutines that live as long as it. They share the bits that say what was visited, by atomics,
+// and divide what is next between two levels, when only one of them runs. Everything waits in waiters of the
 // fabric, but for the pauses between attempts to connect, and goes by the clock of its device.
 //
 // # Why not otherwise
@@ -115,9 +114,9 @@
 // Sessions could follow the board with every READ, by another one beside it. It would double
 // the READs for what a look at the clock proves as well.
 //
-// The workers of a walk could share the bits that say what was visited. Then most of their
-// loads would be of lines that the other has just written; and setting a bit would be a locked
-// instruction for each link, where now it is for each 256 a loop without branches.
+// The workers of a walk could each have bits of their own, and tell owners of places what they have
+// found. That was tried: the loads of bits hit the cache more often, but each place is looked for
+// by every worker and then by its owner, and in the end it was not faster.
 //
 // The READs could go through the queue pair of rfp. Then images would be in the domain of
 // request memory, which is one for each session.

@@ -16,6 +16,7 @@ type reader struct {
 	instance uint64
 	local    *fabric.Region
 	slotSize int
+	stride   int // from one slot to the next
 	piece    int // the longest READ
 	slots    []slot
 	free     int                  // places in the send queue
@@ -45,6 +46,9 @@ type slot struct {
 const (
 	// chainMost is how many READs are posted together at most.
 	chainMost = 16
+	// slotGap lies between two slots. Slots at multiples of a power of two would all be in the
+	// same few sets of a cache, which has fewer ways than there are slots.
+	slotGap = 1088
 	// maxPiece is the longest READ of what is read in pieces.
 	maxPiece = 1 << 20
 	// nap bounds how long a session waits without a look at its context.
@@ -80,11 +84,12 @@ func (r *reader) prepare() error {
 		return err
 	}
 	r.board, r.instance = w.board, w.instance
-	if r.local, err = r.line.Domain.Alloc("keli client", len(r.slots)*r.slotSize, 0); err != nil {
+	r.stride = r.slotSize + slotGap
+	if r.local, err = r.line.Domain.Alloc("keli client", len(r.slots)*r.stride, 0); err != nil {
 		return err
 	}
 	for i := range r.slots {
-		r.slots[i].at = i * r.slotSize
+		r.slots[i].at = i * r.stride
 	}
 	r.pollf = r.landed
 	return nil
@@ -180,7 +185,7 @@ func (r *reader) poll() {
 			return
 		}
 		r.free++
-		s := &r.slots[int(c.ID)/r.slotSize]
+		s := &r.slots[int(c.ID)/r.stride]
 		s.flying--
 		s.reading = s.flying > 0 || s.posted < s.n
 	}

@@ -4,15 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-
-	"github.com/remora-kv/remora/kvl"
 )
 
 // WalkTogether is Walk by several workers, one for each function of visits: a function is
 // called by its own worker only, one item after the other, so that it may keep what it
 // learns without locks. Items of a level are visited in any order and at the same
 // time, and those of the next one when all of them have been. The first worker is the
-// caller's goroutine.
+// caller's goroutine, and does levels alone in which there is little.
 //
 // Each worker has a session. Where the client has none to spare (WithSessions), or a server
 // takes no more connections, there are fewer workers, and the last functions are not called.
@@ -37,6 +35,7 @@ func (c *Client) WalkTogether(ctx context.Context, cfg WalkConfig, visits ...Vis
 	t.join(newWalk(s, &cfg, visits[0]), nil)
 	err = t.walks[0].begin(ctx)
 	if err == nil {
+		t.walks[0].places.shared = true
 		err = t.recruit(ctx, c, visits[1:])
 	}
 	if err == nil {
@@ -45,11 +44,9 @@ func (c *Client) WalkTogether(ctx context.Context, cfg WalkConfig, visits ...Vis
 	return t.did(), err
 }
 
-// team is the workers of a walk. Each has a session, queues and bits of its own. A place of
-// the image has an owner among them, who knows whether it was visited; the others know
-// whether they have told the owner of it. At the end of a level everybody tells the owners
-// what was found, and those look what of it is new. So workers share nothing, but between
-// the parts of a level, when one looks at what another has written.
+// team is the workers of a walk. Each has a session and queues of its own, and they share the
+// bits that say which places were visited: who sets one reads the item in the next level.
+// Between two levels what they have found is divided among them.
 type team struct {
 	cfg      *WalkConfig
 	walks    []*walk // the first is the caller's
@@ -62,8 +59,7 @@ type team struct {
 type worker struct {
 	team *team
 	rank int
-	mail []queue // by rank: what this worker tells others
-	err  error   // of its part of a level
+	err  error // of its part of a level
 }
 
 // errHalted ends the part of a worker when another one has failed.
@@ -92,15 +88,8 @@ func (t *team) recruit(ctx context.Context, c *Client, visits []Visit) error {
 			break
 		}
 		w := newWalk(s, t.cfg, visit)
-		w.attrs = lead.attrs
-		w.places.reset(s.view.areas)
+		w.attrs, w.places = lead.attrs, lead.places
 		t.join(w, func() { c.give(s) })
-	}
-	for _, w := range t.walks {
-		w.worker.mail = make([]queue, len(t.walks))
-		for i := range w.worker.mail {
-			w.worker.mail[i].pool = &w.pool
-		}
 	}
 	return t.muster(c.device, c.opts.policy)
 }
@@ -112,110 +101,31 @@ const aloneItems = 32
 func (t *team) run(ctx context.Context) error {
 	lead := t.walks[0]
 	lead.now, lead.later = lead.later, lead.now
-	lead.tell()
-	t.hear()
 	for n := t.descend(); n != 0; n = t.descend() {
-		level := t.jointly
 		if n < aloneItems*len(t.walks) {
-			level = t.alone
+			t.divide(n, 1)
+			lead.readPart(ctx)
+		} else {
+			t.divide(n, len(t.walks))
+			t.all(func(w *walk) { w.readPart(ctx) })
 		}
-		if err := level(ctx); err != nil {
+		if err := t.verdict(); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// jointly has all workers do a level.
-func (t *team) jointly(ctx context.Context) error {
-	t.all(func(w *walk) { w.readPart(ctx) })
-	if err := t.verdict(); err != nil {
-		return err
-	}
-	t.all((*walk).hear)
-	return nil
-}
-
-// readPart visits the items of a level that a worker owns, and tells what it has found.
+// readPart visits the items of a level that are a worker's.
 func (w *walk) readPart(ctx context.Context) {
 	if w.worker.err = w.runLevel(ctx); w.worker.err != nil {
 		w.worker.team.halted.Store(true)
-		return
-	}
-	w.tell()
-}
-
-// alone has the first worker do a level in which there is little, while the others wait.
-func (t *team) alone(ctx context.Context) error {
-	lead := t.walks[0]
-	for _, w := range t.walks[1:] {
-		for w.now.count != 0 {
-			lead.now.push(w.now.pop())
-		}
-	}
-	if lead.readPart(ctx); lead.worker.err != nil {
-		return lead.worker.err
-	}
-	t.hear()
-	return nil
-}
-
-// hear has all workers hear, one after the other.
-func (t *team) hear() {
-	for _, w := range t.walks {
-		w.hear()
-	}
-}
-
-// tell sorts what a level has found by owner.
-func (w *walk) tell() {
-	found := w.later
-	w.later = queue{pool: &w.pool}
-	for found.count != 0 {
-		l := found.pop()
-		if owner := w.owner(l); owner == w.worker.rank {
-			w.later.push(l)
-		} else {
-			w.worker.mail[owner].push(l)
-		}
-	}
-	found.clear()
-}
-
-// ownedShift makes 16 KiB of an area have one owner: those are a cache line of bits.
-const ownedShift = 9
-
-// owner returns the rank of the owner of a place. One that has no number is of who found
-// it, who will be told that it is not there.
-func (w *walk) owner(l kvl.Link) int {
-	n, ok := w.places.number(l)
-	if !ok {
-		return w.worker.rank
-	}
-	mixed := n >> ownedShift * 0x9e3779b97f4a7c15 >> 32
-	return int(mixed * uint64(len(w.worker.mail)) >> 32)
-}
-
-// hear queues what is new of what others have told. It leaves their memory as it is: they
-// take it back themselves.
-func (w *walk) hear() {
-	for _, other := range w.worker.team.walks {
-		for b := other.worker.mail[w.worker.rank].first; b != nil; b = b.next {
-			for links := b.links[:b.used]; len(links) != 0; {
-				part := links[:min(len(links), sieveLinks)]
-				w.siftPart(&w.later, part)
-				links = links[len(part):]
-			}
-		}
 	}
 }
 
 // descend goes on with the next level, and returns how many items it has.
 func (t *team) descend() (items int) {
 	for _, w := range t.walks {
-		for i := range w.worker.mail {
-			w.worker.mail[i].clear()
-		}
 		w.descend()
 		if left := t.cfg.MaxItems - t.admitted; t.cfg.MaxItems != 0 && w.now.count > left {
 			w.now.count, t.cut = left, true
@@ -224,6 +134,29 @@ func (t *team) descend() (items int) {
 		items += w.now.count
 	}
 	return items
+}
+
+// divide has the first workers share the items of a level, of which each has the same number or one
+// more; the others have none.
+func (t *team) divide(items, workers int) {
+	share := func(i int) int {
+		if i >= workers {
+			return 0
+		}
+		return (items + workers - 1 - i) / workers
+	}
+	for poor, rich := 0, 0; ; {
+		for poor < len(t.walks) && t.walks[poor].now.count >= share(poor) {
+			poor++
+		}
+		for rich < len(t.walks) && t.walks[rich].now.count <= share(rich) {
+			rich++
+		}
+		if poor == len(t.walks) || rich == len(t.walks) {
+			return
+		}
+		t.walks[poor].now.push(t.walks[rich].now.pop())
+	}
 }
 
 // verdict returns why the walk cannot go on.

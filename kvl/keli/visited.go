@@ -1,15 +1,21 @@
 package keli
 
-import "github.com/remora-kv/remora/kvl"
+import (
+	"sync/atomic"
+
+	"github.com/remora-kv/remora/kvl"
+)
 
 // visited knows the places of an image that a walk has been at. A place is 32 bytes of an
 // area: no record is shorter, so at most one begins in each. The places of all areas are
 // numbered through, and there is a bit for each, in pages that are made when they are
 // needed, because a directory may say that areas are as long as it likes.
+//
+// All workers of a walk share one: who sets a bit is who has found the place.
 type visited struct {
-	areas []span
-	pages []*visitedPage
-	sink  uint64 // so that the loads of touch are not left out
+	areas  []span
+	pages  []atomic.Pointer[visitedPage]
+	shared bool // by several workers
 }
 
 // span is the places of an area.
@@ -26,16 +32,17 @@ const (
 	maxPages = 1 << 16
 )
 
-// reset forgets everything, for the areas of an image.
-func (v *visited) reset(areas []area) {
-	v.areas = make([]span, len(areas))
+// newVisited returns one for the areas of an image.
+func newVisited(areas []area) *visited {
+	v := &visited{areas: make([]span, len(areas))}
 	const most = uint64(maxPages) << pageShift
 	next := uint64(0)
 	for i := range areas {
 		v.areas[i] = span{next, min(uint64(max(areas[i].size, 0))>>placeShift+1, most-next)}
 		next += v.areas[i].count
 	}
-	v.pages = make([]*visitedPage, next>>pageShift+1)
+	v.pages = make([]atomic.Pointer[visitedPage], next>>pageShift+1)
+	return v
 }
 
 // number returns the number of a place. It is false of one outside of the areas: who reads
@@ -50,53 +57,70 @@ func (v *visited) number(l kvl.Link) (uint64, bool) {
 
 // page returns the page of a place that has a number.
 func (v *visited) page(n uint64) *visitedPage {
-	p := v.pages[n>>pageShift]
+	p := v.pages[n>>pageShift].Load()
 	if p == nil {
-		p = new(visitedPage)
-		v.pages[n>>pageShift] = p
+		p = v.makePage(n >> pageShift)
 	}
 	return p
 }
 
-// add notes a place, and reports whether it is new. What has no number is.
-func (v *visited) add(l kvl.Link) bool {
-	n, ok := v.number(l)
-	if !ok {
-		return true
+func (v *visited) makePage(i uint64) *visitedPage {
+	p := new(visitedPage)
+	if v.pages[i].CompareAndSwap(nil, p) {
+		return p
 	}
+	return v.pages[i].Load() // another worker was first
+}
+
+// claim notes the place of a number, and reports whether it is new.
+func (v *visited) claim(n uint64) bool {
 	p := v.page(n)
 	word, bit := &p[n>>6%uint64(len(p))], uint64(1)<<(n%64)
+	if v.shared {
+		return atomic.OrUint64(word, bit)&bit == 0
+	}
 	was := *word
 	*word = was | bit
 	return was&bit == 0
 }
 
+// add notes a place, and reports whether it is new. What has no number is.
+func (v *visited) add(l kvl.Link) bool {
+	n, ok := v.number(l)
+	return !ok || v.claim(n)
+}
+
 // touch finds the numbers of places, and loads the bits of all: whether a place is new is
-// hard to predict, and until that is known nothing behind it would be loaded. It is false if
-// one of the links has no number or leads nowhere.
-func (v *visited) touch(links []kvl.Link, numbers *[sieveLinks]uint64) bool {
-	sum := v.sink
+// hard to predict, and until that is known nothing behind it would be loaded. It returns what
+// is of no use, so that the loads are not left out. It is false if one of the links has no
+// number or leads nowhere.
+func (v *visited) touch(links []kvl.Link, numbers *[sieveLinks]uint64) (sum uint64, ok bool) {
 	for i, l := range links[:min(len(links), len(numbers))] {
 		n, ok := v.number(l)
 		if !ok || l.IsZero() {
-			return false
+			return 0, false
 		}
-		p := v.page(n)
-		sum += p[n>>6%uint64(len(p))]
+		p := v.pages[n>>pageShift].Load()
+		if p == nil {
+			p = v.makePage(n >> pageShift)
+		}
+		sum += atomic.LoadUint64(&p[n>>6%uint64(len(p))])
 		numbers[i] = n
 	}
-	v.sink = sum
-	return true
+	return sum, true
 }
 
 // sift notes places that touch has numbered, writes those that are new to the beginning of
 // fresh, and returns how many these are. It branches nowhere on what it finds: fresh must
 // have room for all.
 func (v *visited) sift(links []kvl.Link, numbers *[sieveLinks]uint64, fresh []kvl.Link) int {
+	if v.shared {
+		return v.siftShared(links, numbers, fresh)
+	}
 	k := 0
 	for i, l := range links[:min(len(links), len(numbers))] {
 		n := numbers[i]
-		p := v.page(n)
+		p := v.pages[n>>pageShift].Load() // touch has seen to it
 		word := &p[n>>6%uint64(len(p))]
 		was := *word
 		fresh[k] = l
@@ -104,4 +128,24 @@ func (v *visited) sift(links []kvl.Link, numbers *[sieveLinks]uint64, fresh []kv
 		*word = was | 1<<(n%64)
 	}
 	return k
+}
+
+// siftShared is sift among others. It looks at all places first, without writing, because most
+// of a walk were visited before, and then claims those that seem to be new.
+func (v *visited) siftShared(links []kvl.Link, numbers *[sieveLinks]uint64, fresh []kvl.Link) int {
+	k := 0
+	for i, l := range links[:min(len(links), len(numbers))] {
+		n := numbers[i]
+		p := v.pages[n>>pageShift].Load() // touch has seen to it
+		fresh[k], numbers[k] = l, n
+		k += int(^atomic.LoadUint64(&p[n>>6%uint64(len(p))]) >> (n % 64) & 1)
+	}
+	m := 0
+	for i, n := range numbers[:k] {
+		if v.claim(n) {
+			fresh[m] = fresh[i]
+			m++
+		}
+	}
+	return m
 }

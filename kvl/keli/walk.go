@@ -79,7 +79,7 @@ type walk struct {
 	cfg    *WalkConfig
 	visit  Visit
 	attrs  []uint16 // to follow, by rising number; nil all
-	places visited
+	places *visited
 	sieve  sieve
 	queued int // items that were noted in places
 
@@ -132,7 +132,7 @@ func (w *walk) begin(ctx context.Context) error {
 		return err
 	}
 	w.learnNames()
-	w.places.reset(w.s.view.areas)
+	w.places = newVisited(w.s.view.areas)
 	for _, l := range w.cfg.Links {
 		w.push(&w.now, l)
 	}

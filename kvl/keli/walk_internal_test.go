@@ -3,14 +3,21 @@ package keli
 import (
 	"math/rand/v2"
 	"slices"
+	"sync"
 	"testing"
 
 	"github.com/remora-kv/remora/kvl"
 )
 
 func TestVisited(t *testing.T) {
-	var v visited
-	v.reset([]area{{size: 1 << 30}, {size: 4096}, {size: kvl.MaxArea}})
+	for _, shared := range []bool{false, true} {
+		testVisited(t, shared)
+	}
+}
+
+func testVisited(t *testing.T, shared bool) {
+	v := newVisited([]area{{size: 1 << 30}, {size: 4096}, {size: kvl.MaxArea}})
+	v.shared = shared
 	places := []kvl.Link{
 		kvl.NewLink(0, 0, 8, 1), kvl.NewLink(0, 32, 8, 1), kvl.NewLink(1, 0, 8, 1), kvl.NewLink(0, 1<<21, 8, 1),
 		kvl.NewLink(0, 1<<30-32, 8, 1), kvl.NewLink(0, 512, 8, 1), kvl.NewLink(2, 1<<35, 8, 1), kvl.NewLink(1, 4064, 8, 1),
@@ -18,31 +25,101 @@ func TestVisited(t *testing.T) {
 	// What is outside is found to be so by who reads it.
 	outside := []kvl.Link{kvl.NewLink(kvl.MaxAreas-1, kvl.MaxArea-8, 8, 1), kvl.NewLink(1, 1<<22, 8, 1), kvl.NewLink(2, kvl.MaxArea-8, 8, 1)}
 	var numbers [sieveLinks]uint64
+	fresh := make([]kvl.Link, sieveLinks)
 	for round := range 2 {
-		if !v.touch(places, &numbers) {
-			t.Error("places without numbers")
+		for _, l := range outside {
+			if _, ok := v.touch([]kvl.Link{places[0], l}, &numbers); ok || !v.add(l) {
+				t.Errorf("round %d: %v was visited", round, l)
+			}
 		}
 		for _, l := range places {
 			if v.add(l) != (round == 0) {
 				t.Errorf("round %d: %v", round, l)
 			}
 		}
-		for _, l := range outside {
-			if v.touch([]kvl.Link{places[0], l}, &numbers) || !v.add(l) {
-				t.Errorf("round %d: %v was visited", round, l)
-			}
+		_, ok := v.touch(places, &numbers)
+		if n := v.sift(places, &numbers, fresh); n != 0 || !ok {
+			t.Errorf("round %d: %d places are new, %v", round, n, ok)
 		}
 	}
-	if v.touch([]kvl.Link{{}}, &numbers) {
+	if _, ok := v.touch([]kvl.Link{{}}, &numbers); ok {
 		t.Error("nowhere has a number")
+	}
+}
+
+// Of workers that find the same places at the same time, one has each.
+func TestVisitedByMany(t *testing.T) {
+	const places, workers = 100_000, 4
+	v := newVisited([]area{{size: 32 * places}, {size: 1 << 30}})
+	v.shared = true
+	found := make([][]kvl.Link, workers)
+	var wg sync.WaitGroup
+	for i := range found {
+		wg.Go(func() {
+			rng := rand.New(rand.NewPCG(uint64(i), 9))
+			var numbers [sieveLinks]uint64
+			fresh, links := make([]kvl.Link, sieveLinks), make([]kvl.Link, sieveLinks)
+			for range 8 * places / sieveLinks {
+				for j := range links {
+					links[j] = kvl.NewLink(rng.IntN(2), 32*rng.Int64N(places), 32, 1)
+				}
+				v.touch(links, &numbers)
+				n := v.sift(links, &numbers, fresh)
+				found[i] = append(found[i], fresh[:n]...)
+			}
+		})
+	}
+	wg.Wait()
+	seen := map[kvl.Link]int{}
+	for _, l := range slices.Concat(found...) {
+		if seen[l]++; seen[l] != 1 {
+			t.Fatalf("%v was found %d times", l, seen[l])
+		}
+	}
+	if len(seen) < places {
+		t.Errorf("%d places were found", len(seen))
+	}
+}
+
+// However many items workers have, all have their share then, and nothing is lost.
+func TestDivide(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 8))
+	for range 200 {
+		team := &team{cfg: &WalkConfig{}}
+		items := map[kvl.Link]bool{}
+		for range 1 + rng.IntN(5) {
+			w := newWalk(nil, team.cfg, nil)
+			for range rng.IntN(3000) * rng.IntN(2) {
+				l := kvl.NewLink(0, 32*int64(len(items)+1), 32, 1)
+				items[l] = true
+				w.now.push(l)
+			}
+			team.join(w, nil)
+		}
+		workers, all := 1+rng.IntN(len(team.walks)), len(items)
+		team.divide(all, workers)
+		for i, w := range team.walks {
+			if n := w.now.count; i < workers && (n < all/workers || n > all/workers+1) || i >= workers && n != 0 {
+				t.Fatalf("worker %d of %d has %d of %d items", i, workers, n, all)
+			}
+			for w.now.count != 0 {
+				l := w.now.pop()
+				if !items[l] {
+					t.Fatalf("%v is not there, or twice", l)
+				}
+				delete(items, l)
+			}
+		}
+		if len(items) != 0 {
+			t.Fatalf("%d items are lost", len(items))
+		}
 	}
 }
 
 // Wherever records of 32 bytes and more are, each has a bit of its own.
 func TestVisitedTellsNeighboursApart(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
-	var v visited
-	v.reset([]area{{size: 1 << 20}, {size: 1 << 20}})
+	v := newVisited([]area{{size: 1 << 20}, {size: 1 << 20}})
 	for area := range 2 {
 		for at := int64(0); at < 1<<20-64; at += 32 + 8*int64(rng.IntN(4)) {
 			if l := kvl.NewLink(area, at, 32, 1); !v.add(l) || v.add(l) {
@@ -54,10 +131,17 @@ func TestVisitedTellsNeighboursApart(t *testing.T) {
 
 // The sieve lets through what a map would, once, in order, however links come.
 func TestSieve(t *testing.T) {
+	for _, shared := range []bool{false, true} {
+		testSieve(t, shared)
+	}
+}
+
+func testSieve(t *testing.T, shared bool) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	w := walk{cfg: &WalkConfig{}}
 	w.later.pool = &w.pool
-	w.places.reset([]area{{size: 1 << 16}, {size: 1 << 24}})
+	w.places = newVisited([]area{{size: 1 << 16}, {size: 1 << 24}})
+	w.places.shared = shared
 	seen := map[kvl.Link]bool{}
 	var want []kvl.Link
 	for range 400 {

@@ -41,7 +41,7 @@ func (w *walk) moveOn(ctx context.Context) error {
 		return err
 	}
 	w.learnNames()
-	w.places.reset(w.s.view.areas)
+	w.places = newVisited(w.s.view.areas)
 	w.now.clear()
 	w.chunks.clear()
 	w.later.clear()
