@@ -31,6 +31,15 @@ func (c *coreConn) heeds() bool {
 	return s.habit.follows(c.rfp.Outstanding() != 0)
 }
 
+// wantsHash reports whether the hash of the next operation's key is of use, where there is
+// more than rfp.
+func (c *coreConn) wantsHash() bool {
+	if c == nil || c.sight == nil || c.sight.habit == nil {
+		return true
+	}
+	return c.sight.habit.lone >= habitLone || c.sight.conn.Outstanding() != 0
+}
+
 // reserveSeen is reserve of a connection that can see.
 func (c *coreConn) reserveSeen(op command.Proc, hash uint64, n int) (b []byte, err error) {
 	if c.seen = c.sees(op, hash, n); c.seen {

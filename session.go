@@ -187,7 +187,7 @@ func (s *Session) Counters() Counters {
 // laneOf returns the connection with the core that has the key, and notes its hash
 // where that is of use.
 func (s *Session) laneOf(key string) *sessionLane {
-	if len(s.lanes) == 1 && !s.hashes {
+	if len(s.lanes) == 1 && (!s.hashes || !s.lanes[0].conn.wantsHash()) {
 		return &s.lanes[0]
 	}
 	s.hash = s.seed.HashString(key)
