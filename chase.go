@@ -71,7 +71,8 @@ func placeIn(result []byte) (store.Link, bool) {
 // Chase gets the item that a link leads to by one READ, without the server's CPU. It is
 // ErrChanged when that item is not there any more, whatever became of it: it was changed,
 // moved, deleted or evicted, it has expired or is about to, or the server is another one.
-// Without links (WithLinks, Info.Links) it is ErrUnsupported.
+// Without links (Info.Links; and on other fabrics than shared memory, WithLinks) it is
+// ErrUnsupported.
 func (c *Client) Chase(ctx context.Context, l Link) (Item, error) {
 	w := c.link.Load().welcome
 	if err := l.check(&c.cfg, w); err != nil {
@@ -112,10 +113,14 @@ func (s *Session) Chase(ctx context.Context, l Link) (Item, error) {
 }
 
 func (s *Session) startChase(ln *sessionLane, l *Link) error {
+	s.hash = s.seed.HashString(l.key)
 	s.scratch = l.appendTo(s.scratch[:0])
 	err := ln.conn.Send(&driver.Message{Proc: uint16(opChase), Hint: s.hash, Head: s.scratch})
 	return s.started(ln, opChase, 0, err)
 }
+
+// errNoLinks says that links cannot be followed here.
+var errNoLinks = fmt.Errorf("%w: there are no links: they need a server that has them on this address (--links on), and shared memory or WithLinks", ErrUnsupported)
 
 // opChase is a search for an item where a link leads to. It is never sent: its message is
 // the place, the version and the key.
@@ -146,7 +151,7 @@ func (l *Link) check(cfg *config, w *command.Welcome) error {
 	case l.IsZero():
 		return fmt.Errorf("%w: a link that leads nowhere: take it from GetLink", ErrInvalid)
 	case cfg.links == 0 || !w.Links:
-		return fmt.Errorf("%w: there are no links: they need WithLinks, and a server that has them there", ErrUnsupported)
+		return errNoLinks
 	case l.instance != w.Instance:
 		return ErrChanged
 	}

@@ -177,7 +177,7 @@ type Info struct {
 	// Engine keeps the items, and Mode says what happens when memory is full.
 	Engine, Mode string
 	// Links says that items can be read where they are (WithLinks), by who comes to the first
-	// of the server's addresses.
+	// of the server's addresses. It is false, too, when this client's way to them was refused.
 	Links bool
 }
 

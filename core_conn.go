@@ -36,18 +36,20 @@ type coreConn struct {
 }
 
 // bare reports whether the next operation goes by rfp as if there were nothing beside it.
-func (c *coreConn) bare() bool { return c.lane == nil && !c.heeds() }
+func (c *coreConn) bare() bool { return c.lane == nil && (c.sight == nil || !c.heeds()) }
 
 // unnoted reports whether the next result is one of rfp about which nothing was noted.
-func (c *coreConn) unnoted() bool {
+func (c *coreConn) unnoted() bool { return c.lane == nil && (c.sight == nil || c.nothingNoted()) }
+
+func (c *coreConn) nothingNoted() bool {
 	s := c.sight
-	return c.lane == nil && (s == nil || s.habit != nil && c.asked.count == 0 && !c.again && (s.gone || s.conn.Outstanding() == 0))
+	return s.habit != nil && c.asked.count == 0 && !c.again && (s.gone || s.conn.Outstanding() == 0)
 }
 
 // reserve returns room for n bytes of a message, which commit sends. hash is that of
 // the key.
 func (c *coreConn) reserve(op command.Proc, hash uint64, n int) ([]byte, error) {
-	if c.plain = !c.heeds(); !c.plain {
+	if c.plain = c.sight == nil || !c.heeds(); !c.plain {
 		return c.reserveSeen(op, hash, n)
 	}
 	if c.lane == nil {

@@ -31,17 +31,15 @@ func (c *coreConn) heeds() bool {
 	return s.habit.follows(c.rfp.Outstanding() != 0)
 }
 
-// wantsHash reports whether the hash of the next operation's key is of use, where there is
-// more than rfp.
-func (c *coreConn) wantsHash() bool {
-	if c == nil || c.sight == nil || c.sight.habit == nil {
-		return true
-	}
-	return c.sight.habit.lone >= habitLone || c.sight.conn.Outstanding() != 0
-}
+// wantsHash reports whether links may be used for the next operation, so that the hash of its
+// key has to be known.
+func (c *coreConn) wantsHash() bool { return c != nil && c.sight != nil && c.sight.wantsHash() }
 
 // reserveSeen is reserve of a connection that can see.
 func (c *coreConn) reserveSeen(op command.Proc, hash uint64, n int) (b []byte, err error) {
+	if c.sight.mustTake() {
+		return nil, rpc.ErrWindowFull
+	}
 	if c.seen = c.sees(op, hash, n); c.seen {
 		if c.rfp.Outstanding() != 0 || c.sight.full() {
 			return nil, rpc.ErrWindowFull
@@ -112,6 +110,9 @@ func (c *coreConn) sendSeen(m *driver.Message) error {
 	op := command.Proc(m.Proc)
 	if op == opChase {
 		return c.chase(m)
+	}
+	if c.sight.mustTake() {
+		return rpc.ErrWindowFull
 	}
 	if c.sees(op, m.Hint, rpc.ProcSize+len(m.Head)+len(m.Body)) {
 		if c.rfp.Outstanding() != 0 || c.sight.full() {

@@ -19,7 +19,7 @@ type link struct {
 	welcome *command.Welcome
 	seed    store.Seed
 	lanes   []lane
-	hints   bool // the server is told the hashes of keys
+	hints   bool // connections are told the hashes of keys, whether they have links or not
 }
 
 // lane is the way to one core. While conn is nil a goroutine is making a new one,
@@ -59,7 +59,7 @@ func (o *outage) failed(err error) {
 
 // newLink makes a link of connections with all cores.
 func (c *Client) newLink(w *command.Welcome, conns []*coreConn) *link {
-	l := &link{welcome: w, seed: store.Seed(w.Seed), lanes: make([]lane, len(conns)), hints: c.cfg.hashes(w)}
+	l := &link{welcome: w, seed: store.Seed(w.Seed), lanes: make([]lane, len(conns)), hints: c.cfg.hashes()}
 	for core, conn := range conns {
 		ln := &l.lanes[core]
 		ln.core, ln.since, ln.backoff = core, c.clock.Now(), c.cfg.backoff()
@@ -72,7 +72,9 @@ func (c *Client) newLink(w *command.Welcome, conns []*coreConn) *link {
 // that is of use.
 func (l *link) laneOf(key string) (*lane, uint64) {
 	if len(l.lanes) == 1 && !l.hints {
-		return &l.lanes[0], 0
+		if conn := l.lanes[0].conn.Load(); conn == nil || conn.conn.sight == nil {
+			return &l.lanes[0], 0
+		}
 	}
 	hash := l.seed.HashString(key)
 	return &l.lanes[store.PartitionOf(hash, len(l.lanes))], hash

@@ -7,8 +7,9 @@ package remora
 // A nil *habit always follows them.
 type habit struct {
 	lone  int // operations in a row before which nothing was on its way
-	looks int // gets of this period, and hits those of them by links
-	hits  int
+	looks int // gets of this period
+	found int // those of them for which there was a link, and
+	hits  int // whose link led to the item
 	poor  int // periods in a row with too few hits
 	rest  int // operations until links are tried again
 }
@@ -17,18 +18,19 @@ const (
 	// habitLone is how many operations come one by one before links are used.
 	habitLone = 64
 	// habitFirst is for how many links there is room at first. A period has as many gets as
-	// there are links, and where one found fewer than habitRich, there is room for twice as
-	// many in the next, up to habitLinks: of 32 bytes each.
+	// there is room for links, and where in one there were too few links (rich), there is room
+	// for twice as many in the next, up to habitLinks: of 32 bytes each.
 	habitFirst = 1 << 10
 	habitLinks = 1 << 16
-	// Of habitPoor periods in a row in which fewer gets than habitWorth went by links, a
-	// rest of habitRest periods follows.
+	// After habitPoor periods in a row in which too few gets went by links (worth) comes a
+	// rest of habitRest periods.
 	habitPoor = 4
 	habitRest = 64
 )
 
-// rich and worth say whether so many hits are nearly all, and enough.
-func rich(hits, looks int) bool { return 8*hits >= 7*looks }
+// rich says whether there were links for nearly all gets, and worth whether enough of them led
+// to an item.
+func rich(found, looks int) bool { return 8*found >= 7*looks }
 
 func worth(hits, looks int) bool { return 4*hits >= looks }
 
@@ -51,11 +53,12 @@ func (h *habit) follows(busy bool) bool {
 }
 
 // looked is told of each get whether there is a link for its key.
-func (h *habit) looked(hit bool, links *linkCache) {
+func (h *habit) looked(found bool, links *linkCache) {
 	if h == nil {
 		return
 	}
-	if h.looks++; hit {
+	if h.looks++; found {
+		h.found++
 		h.hits++
 	}
 	if h.looks >= links.room() {
@@ -72,10 +75,10 @@ func (h *habit) vain() {
 
 // judge ends a period.
 func (h *habit) judge(links *linkCache) {
-	hits, looks := h.hits, h.looks
-	h.hits, h.looks = 0, 0
+	hits, found, looks := h.hits, h.found, h.looks
+	h.hits, h.found, h.looks = 0, 0, 0
 	switch {
-	case !rich(hits, looks) && links.grow():
+	case !rich(found, looks) && links.grow():
 		h.poor = 0
 	case worth(hits, looks):
 		h.poor = 0

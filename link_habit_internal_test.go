@@ -108,7 +108,7 @@ func TestHabitOfVainLinks(t *testing.T) {
 	}
 }
 
-// A cache that grows forgets nothing, and keeps the order of use.
+// A cache that grows forgets nothing.
 func TestLinkCacheGrows(t *testing.T) {
 	c := newLinkCache(64, 1024)
 	for i := uint64(1); i < 65; i++ {

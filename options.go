@@ -9,7 +9,6 @@ import (
 
 	"github.com/remora-kv/remora/fabric"
 	"github.com/remora-kv/remora/fabric/provider"
-	"github.com/remora-kv/remora/internal/command"
 	"github.com/remora-kv/remora/rpc/rfp"
 )
 
@@ -131,7 +130,9 @@ func WithFetch(size, retries int) Option {
 //
 // Without this option the client finds out for itself where links are worth while: on shared
 // memory, for operations that come one at a time, and for as long as a quarter of the gets and
-// more are of keys that were got before. Then it remembers up to 65536 places on each core.
+// more are of keys that were got before. Then it remembers up to 65536 places on each core. While
+// a session that has done so has a get by a link on its way it starts nothing else
+// (ErrWindowFull): the result is there at once.
 func WithLinks(keys int) Option {
 	return func(c *config) { c.links, c.habitual = keys, false }
 }
@@ -261,10 +262,9 @@ func (c *config) validate() error {
 	return fmt.Errorf("%w: %w", ErrInvalid, errors.Join(faults...))
 }
 
-// hashes reports whether connections with a server have to be told the hashes of keys.
-func (c *config) hashes(w *command.Welcome) bool {
-	return c.path.short() || c.path.searches() || c.links != 0 && w.Links
-}
+// hashes reports whether connections are always told the hashes of keys; those with links say
+// themselves whether they want them.
+func (c *config) hashes() bool { return c.path.short() || c.path.searches() }
 
 // connConfig is the configuration of a connection.
 func (c *config) connConfig(device fabric.Device, core int) rfp.ConnConfig {

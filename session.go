@@ -114,7 +114,7 @@ func (c *Client) Session(ctx context.Context, opts ...Option) (*Session, error) 
 	c.holders.join()
 	c.mu.Unlock()
 	s := &Session{
-		dialer: c.dialer, client: c, cfg: cfg, direct: defaultDirect, since: c.clock.Now(), backoff: cfg.backoff(),
+		dialer: c.dialer, client: c, cfg: cfg, hashes: cfg.hashes(), direct: defaultDirect, since: c.clock.Now(), backoff: cfg.backoff(),
 	}
 	if err := s.connectLanes(ctx, nil, nil); err != nil {
 		_ = c.holders.leave()
@@ -130,7 +130,6 @@ func (s *Session) connectLanes(ctx context.Context, first *coreConn, w *command.
 		return err
 	}
 	s.dropAll()
-	s.hashes = s.cfg.hashes(w)
 	s.welcome, s.seed, s.at, s.lanes = w, store.Seed(w.Seed), 0, make([]sessionLane, len(conns))
 	for i, conn := range conns {
 		s.lanes[i].conn = conn
@@ -187,7 +186,7 @@ func (s *Session) Counters() Counters {
 // laneOf returns the connection with the core that has the key, and notes its hash
 // where that is of use.
 func (s *Session) laneOf(key string) *sessionLane {
-	if len(s.lanes) == 1 && (!s.hashes || !s.lanes[0].conn.wantsHash()) {
+	if len(s.lanes) == 1 && !s.hashes && !s.lanes[0].conn.wantsHash() {
 		return &s.lanes[0]
 	}
 	s.hash = s.seed.HashString(key)
@@ -248,6 +247,9 @@ func (s *Session) sendError(ln *sessionLane, op command.Proc, err error) error {
 		return ErrWindowFull
 	case errors.Is(err, rpc.ErrTooLarge):
 		return fmt.Errorf("%w: %w", ErrTooLarge, err)
+	}
+	if e, ok := callFailed(err); ok {
+		return failure(op, e) // a chase, where there are no links
 	}
 	if s.fault = faultUnsent; ln.count == 0 {
 		s.broken(ln, err)

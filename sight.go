@@ -128,11 +128,17 @@ func (s *sight) takes(op command.Proc, hash uint64, n int) bool {
 	return known && !s.uses.due()
 }
 
-// full reports whether nothing can be looked for until an outcome was taken. Where there are
-// habits that is so for each.
-func (s *sight) full() bool {
-	n := s.conn.Outstanding()
-	return n == s.conn.Window() || s.habit != nil && n != 0
+// full reports whether nothing can be looked for until an outcome was taken.
+func (s *sight) full() bool { return s.conn.Outstanding() == s.conn.Window() || s.mustTake() }
+
+// mustTake reports whether an outcome has to be taken before anything else is begun: where there
+// are habits one search is on its way at most.
+func (s *sight) mustTake() bool { return s.habit != nil && s.conn.Outstanding() != 0 }
+
+// wantsHash reports whether the next operation may use a link, or has to wait for one.
+func (s *sight) wantsHash() bool {
+	h := s.habit
+	return h == nil || !s.gone && (h.lone >= habitLone && h.rest == 0 || s.conn.Outstanding() != 0)
 }
 
 // lost reports whether nothing can be read any more, where that is no loss of the connection.

@@ -173,7 +173,7 @@ func (r *runner) notes() {
 	r.report.Note("CPUs: client %s, server %s", cpus.List(r.place.Client), cpus.List(r.place.Server))
 	r.report.Note("data: %g of the sizes of the paper, seed %d; results of all paths were compared", r.cfg.Scale, r.cfg.Seed)
 	r.report.Note("reads that do not depend on each other: up to %d on their way; by paths that end with -one, 1", r.cfg.Window)
-	r.report.Note("by links-two: a worker on the client's CPU and one on the server's, each with as many reads")
+	r.report.Note("by links-two: two workers, each with as many reads, on the client's CPU and where else there is one")
 	r.report.Note("search: an operation is a user who was visited; through memcached %d of them stand for all", r.cfg.MemcachedUsers)
 	r.report.Note("%s %s/%s", runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }

@@ -107,7 +107,7 @@ func (o *serveOptions) define(f *pflag.FlagSet) {
 	f.IntVar(&o.maxClients, "max-clients", server.DefaultMaxClients, "clients that each core takes")
 	f.StringVar(&o.poll, "poll", "adaptive", "how idle cores wait: adaptive sleeps, busy does not")
 	f.StringVar(&o.prefetch, "prefetch", "on", "off has items loaded when they are needed and not ahead, to measure what that brings")
-	f.StringVar(&o.links, "links", "auto", "on lets clients read items where they are, without a core: all memory of the cache, on the first --listen; auto where that is shm and shared memory has huge pages")
+	f.StringVar(&o.links, "links", "auto", "on lets clients read items where they are, without a core: all memory of the cache, on the first --listen; auto where that is shm for one user, and shared memory has huge pages")
 	f.StringVar(&o.socketMode, "socket-mode", "0600", "file `MODE` of shm sockets: who may connect")
 	f.StringVar(&o.logLevel, "log-level", "info", "debug, info, warn or error")
 	f.StringVar(&o.logFormat, "log-format", "text", "text or json")
@@ -153,10 +153,6 @@ func (o *serveOptions) serverConfig(log *slog.Logger) (server.Config, error) {
 	if cfg.NoPrefetch, err = oneOf("prefetch", o.prefetch, map[string]bool{"on": false, "off": true}); err != nil {
 		faults = append(faults, err)
 	}
-	auto := linksPay(o.listen, o.engine, sharedHugePages)
-	if cfg.Links, err = oneOf("links", o.links, map[string]bool{"on": true, "off": false, "auto": auto}); err != nil {
-		faults = append(faults, err)
-	}
 	if cfg.Mode, err = oneOf("mode", o.mode, map[string]store.Mode{"cache": store.Cache, "store": store.Store}); err != nil {
 		faults = append(faults, err)
 	}
@@ -167,6 +163,10 @@ func (o *serveOptions) serverConfig(log *slog.Logger) (server.Config, error) {
 	}
 	if _, err := fmt.Sscanf(o.socketMode, "%o", &cfg.SocketMode); err != nil || cfg.SocketMode > 0o777 {
 		faults = append(faults, fmt.Errorf("socket-mode %q is no file mode: write it as 0600 or 0660", o.socketMode))
+	}
+	auto := linksPay(o.listen, o.engine, os.FileMode(cfg.SocketMode), sharedHugePages)
+	if cfg.Links, err = oneOf("links", o.links, map[string]bool{"on": true, "off": false, "auto": auto}); err != nil {
+		faults = append(faults, err)
 	}
 	if len(faults) != 0 {
 		return cfg, usageError{errors.Join(faults...)}

@@ -20,18 +20,21 @@ func TestLinksPay(t *testing.T) {
 	for _, c := range []struct {
 		listen       []string
 		engine, file string
+		mode         os.FileMode
 		want         bool
 	}{
-		{shm, "mica", advise, true},
-		{shm, "mica", file("[always] within_size advise never deny force\n"), true},
-		{shm, "mica", never, false},
-		{shm, "mica", file("always within_size advise never [deny] force\n"), false},
-		{shm, "mica", "/nowhere", false},
-		{shm, "lru8", advise, false},
-		{tcp, "mica", advise, false},
-		{nil, "mica", advise, false},
+		{shm, "mica", advise, 0o600, true},
+		{shm, "mica", file("[always] within_size advise never deny force\n"), 0o600, true},
+		{shm, "mica", never, 0o600, false},
+		{shm, "mica", file("always within_size advise never [deny] force\n"), 0o600, false},
+		{shm, "mica", "/nowhere", 0o600, false},
+		{shm, "lru8", advise, 0o600, false},
+		{shm, "mica", advise, 0o660, false},
+		{shm, "mica", advise, 0o604, false},
+		{tcp, "mica", advise, 0o600, false},
+		{nil, "mica", advise, 0o600, false},
 	} {
-		if got := linksPay(c.listen, c.engine, c.file); got != c.want {
+		if got := linksPay(c.listen, c.engine, c.mode, c.file); got != c.want {
 			t.Errorf("%+v: %v", c, got)
 		}
 	}

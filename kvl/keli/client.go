@@ -263,9 +263,8 @@ func (c *Client) startOf(ctx context.Context, cfg *WalkConfig) (*Session, error)
 // leaves one for others.
 func (c *Client) spare() *Session {
 	c.mu.Lock()
-	left := len(c.idle) + c.opts.sessions - c.made
-	c.mu.Unlock()
-	if left < 2 || c.closed.Load() {
+	defer c.mu.Unlock()
+	if len(c.idle)+c.opts.sessions-c.made < 2 || c.closed.Load() {
 		return nil
 	}
 	select {
@@ -273,10 +272,12 @@ func (c *Client) spare() *Session {
 		return s
 	default:
 	}
-	if c.mayMake() {
-		return c.session()
+	if c.made == c.opts.sessions {
+		return nil
 	}
-	return nil
+	c.made++
+	c.held++
+	return newSession(c)
 }
 
 // SchemaOf returns the names of an item's generation, nil if that was over a while ago: names

@@ -14,7 +14,7 @@ import (
 //
 // Each worker has a session. Where the client has none to spare (WithSessions), or a server
 // takes no more connections, there are fewer workers, and the last functions are not called.
-// A walk that is Mixed has one worker.
+// A Mixed walk has one worker: more are ErrInvalid.
 func (c *Client) WalkTogether(ctx context.Context, cfg WalkConfig, visits ...Visit) (Walked, error) {
 	if err := cfg.validate(); err != nil {
 		return Walked{}, err
