@@ -31,10 +31,6 @@ func (c *coreConn) heeds() bool {
 	return s.habit.follows(c.rfp.Outstanding() != 0)
 }
 
-// wantsHash reports whether links may be used for the next operation, so that the hash of its
-// key has to be known.
-func (c *coreConn) wantsHash() bool { return c != nil && c.sight != nil && c.sight.wantsHash() }
-
 // reserveSeen is reserve of a connection that can see.
 func (c *coreConn) reserveSeen(op command.Proc, hash uint64, n int) (b []byte, err error) {
 	if c.sight.mustTake() {

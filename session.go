@@ -186,8 +186,10 @@ func (s *Session) Counters() Counters {
 // laneOf returns the connection with the core that has the key, and notes its hash
 // where that is of use.
 func (s *Session) laneOf(key string) *sessionLane {
-	if len(s.lanes) == 1 && !s.hashes && !s.lanes[0].conn.wantsHash() {
-		return &s.lanes[0]
+	if len(s.lanes) == 1 && !s.hashes {
+		if conn := s.lanes[0].conn; conn == nil || conn.sight == nil || !conn.sight.wantsHash() {
+			return &s.lanes[0]
+		}
 	}
 	s.hash = s.seed.HashString(key)
 	return &s.lanes[store.PartitionOf(s.hash, len(s.lanes))]

@@ -265,11 +265,11 @@ func TestLinksByHabit(t *testing.T) {
 		cfg.Cores = 1
 		r.start(cfg)
 		ctx := testContext(t)
-		client := r.dial()
+		client, writer := r.dial(), r.dial()
 		one, batches, off := session(t, client), session(t, client, remora.WithBatch(4)), session(t, client, remora.WithLinks(0))
 		set := func(i, n int) {
 			t.Helper()
-			if _, err := r.dial().Set(ctx, fmt.Sprint("key ", i), fmt.Appendf(nil, "%d of %d", n, i), 0); err != nil {
+			if _, err := writer.Set(ctx, fmt.Sprint("key ", i), fmt.Appendf(nil, "%d of %d", n, i), 0); err != nil {
 				t.Fatal(err)
 			}
 		}

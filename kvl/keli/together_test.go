@@ -25,14 +25,15 @@ func crowd(items, tail int) *graph {
 				return []int{min(i+1, items+tail-1)}
 			}
 			rng := rand.New(rand.NewPCG(7, uint64(i)))
-			all := make([]int, rng.IntN(12))
+			all := []int{i, min(items, items+tail-1)}
+			n := rng.IntN(12)
 			if i%500 == 0 {
-				all = make([]int, 300)
+				n = 300
 			}
-			for j := range all {
-				all[j] = rng.IntN(items)
+			for range n {
+				all = append(all, rng.IntN(items))
 			}
-			return append(all, i, min(items, items+tail-1))
+			return all
 		},
 	}
 }
