@@ -3,6 +3,7 @@ package keli
 import (
 	"sync/atomic"
 
+	"github.com/remora-kv/remora/internal/fence"
 	"github.com/remora-kv/remora/kvl"
 )
 
@@ -22,7 +23,7 @@ type visited struct {
 type span struct{ first, count uint64 }
 
 // visitedPage is the bits of 16 MiB.
-type visitedPage [1 << (pageShift - 6)]uint64
+type visitedPage [1 << (pageShift - 6)]atomic.Uint64
 
 const (
 	placeShift = 5  // of an offset
@@ -77,10 +78,10 @@ func (v *visited) claim(n uint64) bool {
 	p := v.page(n)
 	word, bit := &p[n>>6%uint64(len(p))], uint64(1)<<(n%64)
 	if v.shared {
-		return atomic.OrUint64(word, bit)&bit == 0
+		return word.Or(bit)&bit == 0
 	}
-	was := *word
-	*word = was | bit
+	was := word.Load()
+	fence.Publish64(word, was|bit)
 	return was&bit == 0
 }
 
@@ -104,7 +105,7 @@ func (v *visited) touch(links []kvl.Link, numbers *[sieveLinks]uint64) (sum uint
 		if p == nil {
 			p = v.makePage(n >> pageShift)
 		}
-		sum += atomic.LoadUint64(&p[n>>6%uint64(len(p))])
+		sum += p[n>>6%uint64(len(p))].Load()
 		numbers[i] = n
 	}
 	return sum, true
@@ -122,10 +123,10 @@ func (v *visited) sift(links []kvl.Link, numbers *[sieveLinks]uint64, fresh []kv
 		n := numbers[i]
 		p := v.pages[n>>pageShift].Load() // touch has seen to it
 		word := &p[n>>6%uint64(len(p))]
-		was := *word
+		was := word.Load()
 		fresh[k] = l
 		k += int(^was >> (n % 64) & 1)
-		*word = was | 1<<(n%64)
+		fence.Publish64(word, was|1<<(n%64))
 	}
 	return k
 }
@@ -138,7 +139,7 @@ func (v *visited) siftShared(links []kvl.Link, numbers *[sieveLinks]uint64, fres
 		n := numbers[i]
 		p := v.pages[n>>pageShift].Load() // touch has seen to it
 		fresh[k], numbers[k] = l, n
-		k += int(^atomic.LoadUint64(&p[n>>6%uint64(len(p))]) >> (n % 64) & 1)
+		k += int(^p[n>>6%uint64(len(p))].Load() >> (n % 64) & 1)
 	}
 	m := 0
 	for i, n := range numbers[:k] {
