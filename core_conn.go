@@ -11,8 +11,9 @@ import (
 	"github.com/remora-kv/remora/rpc/rfp"
 )
 
-// coreConn is the connection with one core: that of rfp, and on PathHerd and PathSendRecv
-// one of that path beside it, which takes all that is short. It belongs to one goroutine at
+// coreConn is the connection with one core: that of rfp; on PathHerd, PathSendRecv and PathPilaf
+// one of herd or sendrecv beside it, which takes all that is short; and where items are found
+// by READs, one for these. It belongs to one goroutine at
 // a time, but for Wake and Disconnect.
 //
 // Operations are answered in the order in which they were sent, whatever way they
@@ -52,6 +53,11 @@ func (c *coreConn) reserve(op command.Proc, hash uint64, n int) ([]byte, error) 
 	if c.plain = c.sight == nil || !c.heeds(); !c.plain {
 		return c.reserveSeen(op, hash, n)
 	}
+	return c.reserveAsked(op, hash, n)
+}
+
+// reserveAsked is reserve for what the server is asked.
+func (c *coreConn) reserveAsked(op command.Proc, hash uint64, n int) ([]byte, error) {
 	if c.lane == nil {
 		return c.rfp.Reserve(class, n)
 	}
@@ -99,7 +105,7 @@ func (c *coreConn) sendLong(op command.Proc, hash uint64, head, body []byte) err
 		return rpc.ErrWindowFull
 	}
 	err := c.rfp.SendGather(class, head, body)
-	if err == nil {
+	if err == nil && c.sight.links != nil {
 		c.noteAsked(op, hash, false)
 	}
 	return err
@@ -111,6 +117,11 @@ func (c *coreConn) Send(m *driver.Message) error {
 	if isChase && c.sight != nil && !c.sight.gone || !isChase && c.heeds() {
 		return c.sendSeen(m)
 	}
+	return c.sendAsked(m, isChase)
+}
+
+// sendAsked is Send for what the server is asked.
+func (c *coreConn) sendAsked(m *driver.Message, isChase bool) error {
 	if isChase {
 		return &rpc.Error{Code: rpc.CodeNoProcedure, Text: "this connection has no links"}
 	}
@@ -121,7 +132,8 @@ func (c *coreConn) Send(m *driver.Message) error {
 		}
 		return c.rfp.Send(m)
 	}
-	b, err := c.reserve(command.Proc(m.Proc), m.Hint, n)
+	c.plain = true
+	b, err := c.reserveAsked(command.Proc(m.Proc), m.Hint, n)
 	if err != nil {
 		return err
 	}
@@ -146,6 +158,11 @@ func (c *coreConn) Next() (result []byte, err error, ok bool) { //nolint:revive 
 	if c.sight != nil {
 		return c.nextSeen()
 	}
+	return c.nextAsked()
+}
+
+// nextAsked is Next for what the server was asked.
+func (c *coreConn) nextAsked() (result []byte, err error, ok bool) { //nolint:revive // as in driver.Conn
 	if c.byRFP() {
 		result, err, ok = c.rfp.Next()
 		c.again = c.again && !ok
@@ -182,7 +199,7 @@ func (c *coreConn) repeat() (result []byte, err error, ok bool) { //nolint:reviv
 	}
 	c.Flush()
 	c.again = true
-	return c.Next()
+	return c.nextAsked()
 }
 
 // Poll implements driver.Conn.

@@ -37,7 +37,7 @@ func (c *coreConn) reserveSeen(op command.Proc, hash uint64, n int) (b []byte, e
 		return nil, rpc.ErrWindowFull
 	}
 	if c.seen = c.sees(op, hash, n); c.seen {
-		if c.rfp.Outstanding() != 0 || c.sight.full() {
+		if c.asking() || c.sight.full() {
 			return nil, rpc.ErrWindowFull
 		}
 		c.room = c.sight.message[:n]
@@ -45,6 +45,10 @@ func (c *coreConn) reserveSeen(op command.Proc, hash uint64, n int) (b []byte, e
 	}
 	if c.sight.conn.Outstanding() != 0 {
 		return nil, rpc.ErrWindowFull
+	}
+	if c.sight.links == nil {
+		c.plain = true
+		return c.reserveAsked(op, hash, n)
 	}
 	more := 0
 	if c.teaches(op) {
@@ -55,6 +59,11 @@ func (c *coreConn) reserveSeen(op command.Proc, hash uint64, n int) (b []byte, e
 		return nil, err
 	}
 	return c.room[:n:n], nil
+}
+
+// asking reports whether the server is being asked for something.
+func (c *coreConn) asking() bool {
+	return c.rfp.Outstanding() != 0 || c.lane != nil && c.lane.Outstanding() != 0
 }
 
 // sees reports whether a get of n bytes with its procedure is looked for. While the server is
@@ -111,7 +120,7 @@ func (c *coreConn) sendSeen(m *driver.Message) error {
 		return rpc.ErrWindowFull
 	}
 	if c.sees(op, m.Hint, rpc.ProcSize+len(m.Head)+len(m.Body)) {
-		if c.rfp.Outstanding() != 0 || c.sight.full() {
+		if c.asking() || c.sight.full() {
 			return rpc.ErrWindowFull
 		}
 		b := c.sight.message[:rpc.ProcSize]
@@ -121,6 +130,9 @@ func (c *coreConn) sendSeen(m *driver.Message) error {
 	}
 	if c.sight.conn.Outstanding() != 0 {
 		return rpc.ErrWindowFull
+	}
+	if c.sight.links == nil {
+		return c.sendAsked(m, false)
 	}
 	teaches := c.teaches(op)
 	var err error
@@ -146,7 +158,7 @@ func (c *coreConn) teaches(op command.Proc) bool {
 
 // chase begins to look for an item where a caller says that it is.
 func (c *coreConn) chase(m *driver.Message) error {
-	if c.rfp.Outstanding() != 0 || c.sight.full() {
+	if c.asking() || c.sight.full() {
 		return rpc.ErrWindowFull
 	}
 	at, key := chaseOf(m.Head)
@@ -174,9 +186,8 @@ func (c *coreConn) nextSeen() (result []byte, err error, ok bool) { //nolint:rev
 			}
 		}
 	}
-	result, err, ok = c.rfp.Next()
-	if ok {
-		c.again = false
+	result, err, ok = c.nextAsked()
+	if ok && c.sight.links != nil {
 		if q := c.asked.pop(); err == nil {
 			c.sight.learn(q, result)
 		}
@@ -216,7 +227,9 @@ func (c *coreConn) askInstead() error {
 		return err
 	}
 	c.rfp.Flush()
-	c.asked.push(query{c.sight.conn.Key().Hash, c.sight.proc()})
+	if c.sight.links != nil {
+		c.asked.push(query{c.sight.conn.Key().Hash, c.sight.proc()})
+	}
 	c.again = true
 	return nil
 }

@@ -69,11 +69,10 @@ func (d *dialer) connect(ctx context.Context, cfg *config, core int) (*coreConn,
 	conn := &coreConn{rfp: first.Driven()}
 	asked := d.clock.Now()
 	w, err := greet(ctx, conn, cfg.path)
-	switch {
-	case err != nil:
-	case cfg.path.short():
+	if err == nil && cfg.path.short() {
 		err = d.addShort(ctx, cfg, conn, w)
-	case cfg.path.searches(), cfg.links != 0 && w.Links:
+	}
+	if err == nil && (cfg.path.searches() || cfg.links != 0 && w.Links) {
 		err = conn.dialSight(ctx, d, cfg, w, asked)
 		if err != nil && cfg.doesWithout(err) {
 			w.Links, err = false, nil

@@ -55,12 +55,14 @@
 //
 // A client remembers where items are that it has got, if the server allows that (Info.Links),
 // and reads them there by one READ: the server's CPU takes no part. It does so where that
-// pays, on shared memory for one get at a time, or always if it was made WithLinks. What it has read counts only if key, version and checksum fit, so an
-// item that was changed, deleted or evicted since, or whose time is over, is asked for
-// as usual. GetLink and Chase are for programs that keep links themselves.
+// pays, on shared memory for one get at a time, or always if it was made WithLinks. What it
+// has read counts only if key, version and checksum fit, so an item that was changed, deleted
+// or evicted since, or whose time is over, is asked for as usual. GetLink and Chase are for
+// programs that keep links themselves.
 //
 // On PathPilaf, PathFarm, PathFarmVar and PathOneSided clients find every item so, in a
-// server whose engine is made for that; changes travel as on PathReply.
+// server whose engine is made for that. Changes travel as on PathReply, those of PathPilaf as
+// on PathSendRecv.
 //
 // # Errors
 //

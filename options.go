@@ -35,7 +35,8 @@ const (
 	// each use of one by an atomic.
 	PathOneSided    Path = "onesided"
 	PathOneSidedFAA Path = "onesided-faa"
-	// PathPilaf finds items of the engine cuckoo by READs.
+	// PathPilaf finds items of the engine cuckoo by READs, and changes them as PathSendRecv
+	// does.
 	PathPilaf Path = "pilaf"
 	// PathFarm and PathFarmVar find items of the engines hopscotch and hopscotch-var by
 	// READs.

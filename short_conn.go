@@ -37,14 +37,14 @@ type shortLane interface {
 }
 
 // short reports whether on a path what is short takes another connection than rfp.
-func (p Path) short() bool { return p == PathHerd || p == PathSendRecv }
+func (p Path) short() bool { return p == PathHerd || p == PathSendRecv || p == PathPilaf }
 
 // dialShort connects with the core of c by the path of what is short, too.
 func (c *coreConn) dialShort(ctx context.Context, d *dialer, cfg *config) error {
-	if cfg.path == PathSendRecv {
-		return c.dialSendRecv(ctx, d, cfg)
+	if cfg.path == PathHerd {
+		return c.dialHerd(ctx, d, cfg)
 	}
-	return c.dialHerd(ctx, d, cfg)
+	return c.dialSendRecv(ctx, d, cfg)
 }
 
 // dialHerd connects with the core of c by herd, too.

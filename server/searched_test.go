@@ -1,10 +1,12 @@
 package server_test
 
 import (
+	"bytes"
 	"math/rand/v2"
 	"testing"
 
 	"github.com/remora-kv/remora"
+	"github.com/remora-kv/remora/fabric"
 	"github.com/remora-kv/remora/internal/cachetest"
 	"github.com/remora-kv/remora/server"
 )
@@ -44,6 +46,71 @@ func TestSameOutcomesOfSearches(t *testing.T) {
 		for _, how := range []string{"client", "session", "batches", "window"} {
 			w := way{r.fabric, cfg.Engine, "cache", path, how}
 			got, err := cachetest.Renumber(program, w.run(t, program, nil))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if d := cachetest.Difference(asked, got); d != "" {
+				t.Errorf("%s, seed %d: %s", how, seed, d)
+			}
+		}
+	})
+}
+
+// On pilaf changes travel by SEND, and gets by READ; what is too long for a SEND by rfp.
+func TestPilafSendsChanges(t *testing.T) {
+	eachSeen(t, func(t *testing.T, r *rig) {
+		cfg := r.config()
+		cfg.Engine, cfg.Cores = server.Engine(string(remora.PathPilaf)), 1
+		r.start(cfg)
+		ctx := testContext(t)
+		client := r.dial(remora.WithPath(remora.PathPilaf))
+		for name, c := range map[string]interface {
+			operations
+			Counters() remora.Counters
+		}{"client": client, "session": session(t, client)} {
+			before := c.Counters()
+			const n = 20
+			for i := range n {
+				value := bytes.Repeat([]byte{byte(i)}, 30+i)
+				if _, err := c.Put(ctx, "k", remora.Entry{Value: value}, remora.Always()); err != nil {
+					t.Fatal(err)
+				}
+				if item, err := c.GetItem(ctx, "k"); err != nil || !bytes.Equal(item.Value, value) {
+					t.Fatalf("%s: %q, %v", name, item.Value, err)
+				}
+			}
+			if err := c.Delete(ctx, "k"); err != nil {
+				t.Fatal(err)
+			}
+			now := c.Counters()
+			sends, writes := now.Verbs.Out[fabric.OpSend]-before.Verbs.Out[fabric.OpSend], now.Verbs.Out[fabric.OpWrite]-before.Verbs.Out[fabric.OpWrite]
+			if sends < n+1 || writes != 0 || now.Seen-before.Seen != n {
+				t.Errorf("%s: %d SENDs and %d WRITEs for %d changes, %d of %d gets by READs", name, sends, writes, n+1, now.Seen-before.Seen, n)
+			}
+			long := bytes.Repeat([]byte("long "), 5000)
+			for range 3 {
+				if _, err := c.Put(ctx, "k", remora.Entry{Value: long}, remora.Always()); err != nil {
+					t.Fatal(err)
+				}
+				if item, err := c.GetItem(ctx, "k"); err != nil || !bytes.Equal(item.Value, long) {
+					t.Fatalf("%s: %d bytes, %v", name, len(item.Value), err)
+				}
+			}
+		}
+	})
+}
+
+// What travels by three ways, short changes, long ones and gets, keeps its order.
+func TestSameOutcomesOfPilafWithLongValues(t *testing.T) {
+	seed := rand.Uint64()
+	program := cachetest.Program(seed, scaled(300), 1<<14)
+	asked, err := cachetest.Renumber(program, way{fabrics[0], "mica", "cache", remora.PathRFP, "session"}.run(t, program))
+	if err != nil {
+		t.Fatal(err)
+	}
+	eachSeen(t, func(t *testing.T, r *rig) {
+		for _, how := range []string{"client", "session", "window"} {
+			got, err := cachetest.Renumber(program, way{r.fabric, "cuckoo", "cache", remora.PathPilaf, how}.run(t, program, nil))
 			if err != nil {
 				t.Fatal(err)
 			}
