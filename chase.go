@@ -71,8 +71,9 @@ func placeIn(result []byte) (store.Link, bool) {
 // Chase gets the item that a link leads to by one READ, without the server's CPU. It is
 // ErrChanged when that item is not there any more, whatever became of it: it was changed,
 // moved, deleted or evicted, it has expired or is about to, or the server is another one.
-// Without links (Info.Links; and on other fabrics than shared memory, WithLinks) it is
-// ErrUnsupported.
+// Without links it is ErrUnsupported: the server has to have them (Info.Links), and the client
+// as well (WithLinks; on shared memory clients by PathRFP do, and their sessions without
+// batches).
 func (c *Client) Chase(ctx context.Context, l Link) (Item, error) {
 	w := c.link.Load().welcome
 	if err := l.check(&c.cfg, w); err != nil {
@@ -120,7 +121,7 @@ func (s *Session) startChase(ln *sessionLane, l *Link) error {
 }
 
 // errNoLinks says that links cannot be followed here.
-var errNoLinks = fmt.Errorf("%w: there are no links: they need a server that has them on this address (--links on), and shared memory or WithLinks", ErrUnsupported)
+var errNoLinks = fmt.Errorf("%w: there are no links: they need a server that has them on this address (--links on), and WithLinks, unless operations on shared memory go one at a time by PathRFP", ErrUnsupported)
 
 // opChase is a search for an item where a link leads to. It is never sent: its message is
 // the place, the version and the key.

@@ -30,10 +30,10 @@ type coreConn struct {
 	gets  *gets // of lane, nil for callers who do not care for their order
 
 	sight *sight  // nil where nothing is read
-	plain bool    // what was reserved goes by rfp as if there were no sight
+	plain bool    // what was reserved is asked for as if there were no sight
 	seen  bool    // what was reserved is looked for by sight
 	room  []byte  // what was reserved
-	asked queries // what rfp has on its way beside sight
+	asked queries // what rfp has on its way beside links
 }
 
 // bare reports whether the next operation goes by rfp as if there were nothing beside it.
@@ -184,7 +184,7 @@ func (c *coreConn) nextAsked() (result []byte, err error, ok bool) { //nolint:re
 // byRFP reports whether the next result comes by rfp.
 func (c *coreConn) byRFP() bool { return c.lane == nil || c.again || c.lane.Outstanding() == 0 }
 
-// tooLong reports whether the result of the last call by herd did not fit, and the call
+// tooLong reports whether the result of the last call by lane did not fit, and the call
 // can be repeated.
 func (c *coreConn) tooLong(err error) bool {
 	e, ok := callFailed(err)

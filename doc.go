@@ -107,11 +107,12 @@
 //	    the server's own word (WrongCore, Draining) says that it has not happened.
 //	R5  After Close no goroutine of the client runs. The device, unless it came by
 //	    WithDevice, is closed with the last of client and sessions.
-//	R6  What is sent on a core by another way (herd, sendrecv, rfp, a link) than what came before
+//	R6  What is sent on a core by another way (herd, sendrecv, rfp, a search, a link) than what came before
 //	    it is sent when that has its results; a get that a link would be followed for is asked
 //	    for by rfp instead while that has others on their way. A get that is repeated by rfp because its
-//	    result does not fit herd keeps its place among the results, nothing is sent
-//	    until it has its own, and no change of its key was sent after it.
+//	    result does not fit herd keeps its place among the results, nothing is sent by
+//	    another way than rfp until it has its own, and no change of its key was sent before
+//	    it was repeated.
 //
 // # Why not otherwise
 //

@@ -45,7 +45,7 @@ const (
 )
 
 // searches reports whether items are found by READs on a path. Everything else, and what
-// cannot be found so, takes the way of PathReply.
+// cannot be found so, takes the way of PathReply; short changes of PathPilaf that of PathSendRecv.
 func (p Path) searches() bool {
 	switch p {
 	case PathOneSided, PathOneSidedFAA, PathPilaf, PathFarm, PathFarmVar:
@@ -97,7 +97,7 @@ func defaults() config {
 }
 
 // WithWindow sets how many frames can be on their way to each core; default 8, on
-// PathHerd and PathSendRecv 4 operations. The server may allow less, and then less it is (of
+// PathHerd and PathSendRecv 4 operations, and as many changes on PathPilaf. The server may allow less, and then less it is (of
 // these 16 unless the program that serves was built otherwise, of herd never more than 64):
 // a session that starts more gets ErrWindowFull, a client waits.
 func WithWindow(frames int) Option { return func(c *config) { c.window = frames } }
@@ -105,7 +105,7 @@ func WithWindow(frames int) Option { return func(c *config) { c.window = frames 
 // WithBatch sets how many operations make a frame at most. In a client (default
 // 32) operations do not wait for one another: those that come while a frame
 // cannot be sent share the next. In a session (default 1) a frame waits to be
-// full or for Flush; on PathHerd and PathSendRecv there are no frames.
+// full or for Flush; on PathHerd, PathSendRecv and PathPilaf there are no frames.
 func WithBatch(operations int) Option { return func(c *config) { c.batch = operations } }
 
 // WithPolicy says whether goroutines that wait for long may sleep (adaptive, the

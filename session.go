@@ -39,7 +39,8 @@ var ErrIdle = errors.New("remora: nothing was started")
 // on different keys of one core, with two exceptions. On PathHerd and PathSendRecv a get of
 // a value too long for them is repeated by rfp, when operations on other keys that were started
 // after it may have happened. And a get by a link that leads nowhere any more is asked for
-// when gets of other keys by links, started after it, have been read. A change of a key
+// when gets of other keys by links, started after it, have been read; so is a get on the paths
+// that search whose item could not be proven, after gets of any key. A change of a key
 // whose get has no result yet, on PathHerd and PathSendRecv, and an operation that takes another
 // way than those before it is refused with ErrWindowFull.
 //
