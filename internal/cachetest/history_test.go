@@ -190,12 +190,19 @@ func TestFlawsAreNoticed(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			for seed := range uint64(5) {
+			// Whether a history shows a flaw is a matter of who comes when: what was put in vain
+			// may be written over before anybody looks. So most of them have to.
+			const seeds = 9
+			noticed := 0
+			for seed := range uint64(seeds) {
 				m := newMapCache()
 				m.flaw = flaw
-				if cachetest.Check(work(seed, m).Operations()) == nil {
-					t.Errorf("seed %d: not noticed", seed)
+				if cachetest.Check(work(seed, m).Operations()) != nil {
+					noticed++
 				}
+			}
+			if noticed <= seeds/2 {
+				t.Errorf("noticed in %d of %d histories", noticed, seeds)
 			}
 		})
 	}
