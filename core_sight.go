@@ -93,18 +93,18 @@ func (c *coreConn) commitSeen(op command.Proc, hash uint64) error {
 	return err
 }
 
-// noteAsked notes what was sent by rfp. From now on the link of a key that is changed
+// noteAsked notes what was sent by rfp where there are links. From now on the link of a key that is changed
 // leads nowhere, until the new version is known.
 func (c *coreConn) noteAsked(op command.Proc, hash uint64, teaches bool) {
 	switch {
 	case teaches:
 		c.asked.push(query{hash, command.Link})
-	case c.sight.links != nil && op == command.Put:
+	case op == command.Put:
 		c.sight.links.renew(hash, 0)
 		c.asked.push(query{hash, op})
 	default:
 		c.asked.push(query{})
-		if c.sight.links != nil && !idempotent(op) {
+		if !idempotent(op) {
 			c.sight.links.drop(hash)
 		}
 	}
@@ -151,10 +151,9 @@ func (c *coreConn) sendSeen(m *driver.Message) error {
 	return err
 }
 
-// teaches reports whether the answer to an operation says where an item is.
-func (c *coreConn) teaches(op command.Proc) bool {
-	return c.sight.links != nil && (op == command.Get || op == command.Link)
-}
+// teaches reports whether the answer to an operation says where an item is, where there are
+// links.
+func (c *coreConn) teaches(op command.Proc) bool { return op == command.Get || op == command.Link }
 
 // chase begins to look for an item where a caller says that it is.
 func (c *coreConn) chase(m *driver.Message) error {
