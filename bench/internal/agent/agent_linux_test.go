@@ -176,6 +176,29 @@ func TestAProcessThatDies(t *testing.T) {
 	}
 }
 
+// A2: the controller hears it also when it had more to say.
+func TestAProcessThatDiesAmongCommands(t *testing.T) {
+	address := start(t, roleBurst, nil)
+	for range 20 {
+		conn := dial(t, address, Caller{Version: "v1", Run: "r"})
+		talked := make(chan struct{})
+		go func() {
+			defer close(talked)
+			for {
+				if _, err := io.WriteString(conn, "go\n"); err != nil {
+					return
+				}
+			}
+		}()
+		text, err := bufio.NewReader(conn).ReadString('\n')
+		if err != nil || !strings.Contains(text, "no such luck") {
+			t.Errorf("%q, %v", text, err)
+		}
+		_ = conn.Close()
+		<-talked
+	}
+}
+
 // A3: whatever comes instead of a handshake or a command ends that connection and no more.
 func TestHostileControllers(t *testing.T) {
 	address := start(t, roleEcho, nil)

@@ -16,6 +16,9 @@ import (
 // writeTimeout is how long a controller may take nothing.
 const writeTimeout = 30 * time.Second
 
+// hearTimeout is how long a controller may take to hang up after the last line.
+const hearTimeout = 5 * time.Second
+
 // patient is a connection whose peer must read.
 type patient struct{ net.Conn }
 
@@ -51,6 +54,7 @@ func (a *agent) carry(ctx context.Context, conn net.Conn, in io.Reader) error {
 		defer close(gone)
 		_, _ = io.Copy(stdin, in)
 		_ = stdin.Close()
+		_, _ = io.Copy(io.Discard, in) // the process may have gone first: the controller is to hear of it
 	}()
 	if _, err := io.Copy(patient{conn}, stdout); err != nil && !errors.Is(err, os.ErrClosed) {
 		_ = conn.Close() // who does not read is gone
@@ -66,7 +70,19 @@ func (a *agent) carry(ctx context.Context, conn net.Conn, in io.Reader) error {
 	if how == nil {
 		how = process.ErrGone
 	}
-	return a.tell(conn, fmt.Errorf("its client process ended: %w%s", how, p.Said()))
+	err = a.tell(conn, fmt.Errorf("its client process ended: %w%s", how, p.Said()))
+	hear(conn, gone)
+	return err
+}
+
+// hear lets a controller read the last line: to close a connection while commands of it are
+// unread would take that line back. A controller that has read it hangs up.
+func hear(conn net.Conn, gone <-chan struct{}) {
+	if tcp, ok := conn.(*net.TCPConn); ok {
+		_ = tcp.CloseWrite()
+	}
+	_ = conn.SetReadDeadline(time.Now().Add(hearTimeout))
+	<-gone
 }
 
 // tell lets the controller know why there are no more answers: it waits for one.
