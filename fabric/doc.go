@@ -102,6 +102,11 @@
 //	G19 Immediate. The 32 bits of WRITE_IMM arrive in the completion of the
 //	    receive it consumed, with HasImm set and Bytes the length written; the
 //	    memory of that receive is not touched.
+//	G20 Views. Some queue pairs of type RC are Viewers. What View returns is
+//	    what a READ brings, under the same rights, and is counted like one. No
+//	    break and no completion comes of a View that says no. A region that is
+//	    closed meanwhile is not taken away from under a view, and no other
+//	    takes its place: its bytes stay as they were last.
 //
 // # Threads
 //

@@ -27,6 +27,7 @@ type flaw struct {
 	err      func(qp fabric.QP) error
 	config   func(cfg *fabric.QPConfig)
 	closeQP  func(qp fabric.QP) error
+	view     func(v fabric.Viewer, from fabric.Remote, n int) ([]byte, bool)
 	limits   func(l *fabric.Limits)
 	roomy    bool // completion queues are deeper than they say
 }
@@ -208,6 +209,18 @@ func (q *flawedQP) Close() error {
 		return q.f.closeQP(q.QP)
 	}
 	return q.QP.Close()
+}
+
+// View makes a Viewer of every queue pair, one that says no if the one below is none.
+func (q *flawedQP) View(from fabric.Remote, n int) ([]byte, bool) {
+	v, ok := q.QP.(fabric.Viewer)
+	switch {
+	case !ok:
+		return nil, false
+	case q.f.view != nil:
+		return q.f.view(v, from, n)
+	}
+	return v.View(from, n)
 }
 
 func (c *flawedCQ) Poll(out []fabric.Completion) int {

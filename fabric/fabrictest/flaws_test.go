@@ -364,6 +364,45 @@ var flaws = []*flaw{
 			}
 		},
 	},
+	{
+		name:  "views-one-byte-beside",
+		cases: []string{"G20/same-as-read"},
+		view: func(v fabric.Viewer, from fabric.Remote, n int) ([]byte, bool) {
+			if b, ok := v.View(from.At(1), n); ok {
+				return b, true
+			}
+			return v.View(from, n)
+		},
+	},
+	{
+		// It asks once, and believes ever after what it was told then.
+		name:  "views-remembered",
+		cases: []string{"G20/closed-region", "G20/not-ready", "G20/counted"},
+		view: func() func(v fabric.Viewer, from fabric.Remote, n int) ([]byte, bool) {
+			var last fabric.Remote
+			var had []byte
+			return func(v fabric.Viewer, from fabric.Remote, n int) ([]byte, bool) {
+				if from == last && n > 0 && n <= len(had) {
+					return had[:n], true
+				}
+				b, ok := v.View(from, n)
+				if ok {
+					last, had = from, b
+				}
+				return b, ok
+			}
+		}(),
+	},
+	{
+		name:  "views-without-rights",
+		cases: []string{"G20/rights"},
+		view: func(v fabric.Viewer, from fabric.Remote, n int) ([]byte, bool) {
+			if b, ok := v.View(from, n); ok || n <= 0 {
+				return b, ok
+			}
+			return make([]byte, min(n, 64)), true
+		},
+	},
 }
 
 // leak is where leaked goroutines wait until the test is over.

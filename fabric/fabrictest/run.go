@@ -99,7 +99,7 @@ func allCases() []*testCase {
 		orderCases, visibilityCases, wordCases, atomicCases, accessCases, revokeCases,
 		receiveCases, overlongCases, deathCases, connectCases, backlogCases,
 		closeCases, teardownCases, threadCases, datagramCases, waitCases, sleepCases,
-		counterCases, streamCases, allocCases,
+		counterCases, viewCases, streamCases, allocCases,
 	} {
 		all = append(all, group()...)
 	}
