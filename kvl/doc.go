@@ -27,6 +27,8 @@
 //	K2  Whatever the bytes are, decoding them ends, allocates nothing, and reads nothing
 //	    outside of them. What is wrong is ErrCorrupt, and is noticed by Parse: views of
 //	    an item that was parsed cannot fail. (An error is allocated, and so is a schema.)
+//	    Records may be decoded where they are, in memory of a server that must not change them
+//	    and might: then views say something else, and still read nothing outside.
 //	K3  Links that a Builder wrote lead to items of the same image, or nowhere. It says how
 //	    many led to keys that are not there (dangling), and which.
 //	K4  The bytes of an image do not depend on where its areas are: the same input, in the

@@ -3,6 +3,7 @@ package kvl
 import (
 	"encoding/binary"
 	"errors"
+	"math/rand/v2"
 	"slices"
 	"testing"
 )
@@ -160,10 +161,66 @@ func readAll(it Item) int {
 			seen += len(b)
 		}
 	}
-	if !slices.IsSorted(names) {
-		panic("names do not rise")
-	}
 	return seen
+}
+
+// mustRise checks what a parsed item promises.
+func mustRise(t *testing.T, it Item) {
+	t.Helper()
+	last := -1
+	for a := range it.Attrs() {
+		if int(a.Name) <= last {
+			t.Errorf("attribute %d comes after %d", a.Name, last)
+		}
+		last = int(a.Name)
+	}
+}
+
+// K2: bytes that change after they were checked, because they lie in memory of a server, make
+// views say something else, and no more: links and lists stay as long as they are said to be.
+func TestViewsOfBytesThatChange(t *testing.T) {
+	forged := forgedItem([]entry{newEntry(1, KindBytes, 3), newEntry(2, KindLink, 16), newEntry(3, KindList, 56), newEntry(7, KindList, 24)},
+		[]byte("abc"), make([]byte, 16), listOf(2, Link{}, 2), listOf(0, Link{}, 0))
+	whole, err := forged.parse()
+	if err != nil {
+		t.Fatal(err)
+	}
+	rng := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // draws changes
+	for round := range 200_000 {
+		it := whole.Clone()
+		for range 1 + rng.IntN(4) {
+			at := rng.IntN(len(it.b))
+			if it.b[at] = byte(rng.Uint32()); rng.IntN(2) == 0 {
+				it.b[at] = 0xFF
+			}
+		}
+		lookAt(t, round, it)
+	}
+}
+
+// lookAt uses all views of an item whose bytes may be anything.
+func lookAt(t *testing.T, round int, it Item) {
+	t.Helper()
+	defer func() {
+		if r := recover(); r != nil {
+			t.Fatalf("round %d: %v of % x", round, r, it.b)
+		}
+	}()
+	_ = readAll(it)
+	for i := range it.Len() {
+		switch a := it.Attr(i); a.Kind {
+		case KindLink:
+			_ = a.Link()
+		case KindList:
+			l := a.List()
+			if l.Len() < 0 || LinkSize*len(l.Append(nil)) > len(it.b) {
+				t.Fatalf("round %d: a list of %d links, %d of them in an item of %d bytes", round, l.Len(), l.N(), len(it.b))
+			}
+			_ = l.Next()
+		default:
+			_ = a.Bytes()
+		}
+	}
 }
 
 func FuzzParseItem(f *testing.F) {
@@ -183,6 +240,7 @@ func FuzzParseItem(f *testing.F) {
 			}
 			return
 		}
+		mustRise(t, it)
 		if readAll(it) < headerSize {
 			t.Error("an item shorter than its header")
 		}

@@ -18,9 +18,17 @@ const (
 )
 
 // Item is a view of the bytes of an item that has been checked: it is valid as long as
-// they stay as they are, and its methods cannot fail (K2). The zero Item is none: only
-// IsZero may be called on it.
-type Item struct{ b []byte }
+// they stay as they are, and its methods cannot fail even if they do not (K2). The zero Item
+// is none: only IsZero may be called on it.
+type Item struct {
+	b             []byte
+	keyLen, count uint16 // as they were when they were checked
+}
+
+// itemOf is a view of bytes that begin with the header of an item.
+func itemOf(b []byte) Item {
+	return Item{b, binary.LittleEndian.Uint16(b[offKeyLen:]), binary.LittleEndian.Uint16(b[offCount:])}
+}
 
 // ParseItem checks bytes that were read by a link, in a generation, and returns a view of
 // them. There must be as many as the link says. Whatever they are, it allocates nothing
@@ -29,33 +37,41 @@ func ParseItem(b []byte, l Link, generation uint64) (Item, error) {
 	if err := checkRecord(b, l, generation, itemRecord); err != nil {
 		return Item{}, err
 	}
-	if !wellFormed(b) {
+	it := itemOf(b)
+	if !it.wellFormed() {
 		return Item{}, fmt.Errorf("%w: the attributes of the item at link %v do not fit it", ErrCorrupt, l)
 	}
-	return Item{b}, nil
+	return it, nil
 }
 
 // wellFormed reports whether entries, key and payloads of an item are what views of it
 // rely on: they fill the record exactly, names rise, links and lists have their lengths.
-func wellFormed(b []byte) bool {
-	it := Item{b}
+func (it Item) wellFormed() bool {
 	at := it.payloads()
-	if at > uint64(len(b)) || it.keyLen() == 0 {
+	if at > uint64(len(it.b)) || it.keyLen == 0 {
 		return false
 	}
 	last := -1
 	for i := range it.Len() {
 		e := it.entry(i)
-		if int(e.name()) <= last || at+e.length() > uint64(len(b)) {
+		if int(e.name()) <= last || at+e.length() > uint64(len(it.b)) {
 			return false
 		}
-		if !validPayload(e.kind(), b[at:at+e.length()]) {
+		if !validPayload(e.kind(), it.cut(at, e.length())) {
 			return false
 		}
 		last = int(e.name())
 		at += pad8(e.length())
 	}
-	return at == uint64(len(b))
+	return at == uint64(len(it.b))
+}
+
+// cut returns bytes of the item, nil where it has none: it had when it was checked.
+func (it Item) cut(at, n uint64) []byte {
+	if size := uint64(len(it.b)); at > size || n > size-at {
+		return nil
+	}
+	return it.b[at : at+n : at+n]
 }
 
 func validPayload(kind Kind, p []byte) bool {
@@ -84,10 +100,8 @@ func (it Item) entry(i int) entry {
 	return entry(binary.LittleEndian.Uint64(it.b[it.entries()+entrySize*i:]))
 }
 
-func (it Item) keyLen() int { return int(binary.LittleEndian.Uint16(it.b[offKeyLen:])) }
-
 // entries is where the first entry begins, payloads where the first payload does.
-func (it Item) entries() int     { return headerSize + pad8(it.keyLen()) }
+func (it Item) entries() int     { return headerSize + pad8(int(it.keyLen)) }
 func (it Item) payloads() uint64 { return uint64(it.entries() + entrySize*it.Len()) }
 
 // IsZero reports whether this is the zero Item.
@@ -101,7 +115,7 @@ func (it Item) Generation() uint64 { return binary.LittleEndian.Uint64(it.b[offG
 
 // Key returns the key, a view of the item's bytes.
 func (it Item) Key() []byte {
-	end := headerSize + it.keyLen()
+	end := headerSize + int(it.keyLen)
 	return it.b[headerSize:end:end]
 }
 
@@ -109,10 +123,10 @@ func (it Item) Key() []byte {
 func (it Item) Record() []byte { return it.b }
 
 // Clone returns an item that shares no memory with this one.
-func (it Item) Clone() Item { return Item{bytes.Clone(it.b)} }
+func (it Item) Clone() Item { return Item{bytes.Clone(it.b), it.keyLen, it.count} }
 
 // Len returns how many attributes the item has.
-func (it Item) Len() int { return int(binary.LittleEndian.Uint16(it.b[offCount:])) }
+func (it Item) Len() int { return int(it.count) }
 
 // Attr returns an attribute. Those of an item are in the order of their names' numbers.
 // An index that is not in [0, Len) panics.
@@ -142,8 +156,7 @@ func (it Item) Attrs() iter.Seq[Attr] {
 }
 
 func (it Item) attr(e entry, at uint64) Attr {
-	end := at + e.length()
-	return Attr{Name: e.name(), Kind: e.kind(), payload: it.b[at:end:end]}
+	return Attr{Name: e.name(), Kind: e.kind(), payload: it.cut(at, e.length())}
 }
 
 // payload returns the bytes of an attribute of a kind.
@@ -155,8 +168,7 @@ func (it Item) payload(name uint16, kind Kind) ([]byte, bool) {
 			if e.name() > name || e.kind() != kind {
 				return nil, false
 			}
-			end := at + e.length()
-			return it.b[at:end:end], true
+			return it.cut(at, e.length()), true
 		}
 		at += pad8(e.length())
 	}
@@ -174,14 +186,14 @@ func (it Item) Link(name uint16) (Link, bool) {
 	if !ok {
 		return Link{}, false
 	}
-	return ParseLink(p), true
+	return asLink(p), true
 }
 
 // List returns the value of an attribute that is a list of links, a view of the item's
 // bytes. It is false if the item has no such attribute, or it is not a list.
 func (it Item) List(name uint16) (List, bool) {
 	p, ok := it.payload(name, KindList)
-	return List{p}, ok
+	return asList(p), ok
 }
 
 // Attr is an attribute of an item, a view of its bytes.
@@ -197,17 +209,25 @@ func (a Attr) Bytes() []byte { return a.payload }
 // Link returns the value of a link. An attribute of another kind panics.
 func (a Attr) Link() Link {
 	a.must(KindLink)
-	return ParseLink(a.payload)
+	return asLink(a.payload)
 }
 
 // List returns the value of a list of links. An attribute of another kind panics.
 func (a Attr) List() List {
 	a.must(KindList)
-	return List{a.payload}
+	return asList(a.payload)
 }
 
 func (a Attr) must(kind Kind) {
 	if a.Kind != kind {
 		panic(fmt.Sprintf("kvl: attribute %d is of kind %d, not %d", a.Name, a.Kind, kind))
 	}
+}
+
+// asLink is the link of a payload, the zero Link of one that is none any more.
+func asLink(p []byte) Link {
+	if len(p) != LinkSize {
+		return Link{}
+	}
+	return ParseLink(p)
 }

@@ -13,11 +13,22 @@ type List struct{ b []byte }
 // validList reports whether a payload is a list: whole links, not more than there are in
 // all, and a chunk to go on with exactly if there are more.
 func validList(p []byte) bool {
-	if len(p) < listHead || (len(p)-listHead)%LinkSize != 0 {
+	if !hasLinks(p) {
 		return false
 	}
 	total, here := binary.LittleEndian.Uint64(p), uint64(len(p)-listHead)/LinkSize
 	return total >= here && total <= math.MaxInt && (total > here) != ParseLink(p[8:]).IsZero()
+}
+
+// hasLinks reports whether a payload has the length of a list.
+func hasLinks(p []byte) bool { return len(p) >= listHead && (len(p)-listHead)%LinkSize == 0 }
+
+// asList is the list of a payload, the zero List of one that is none any more.
+func asList(p []byte) List {
+	if !hasLinks(p) {
+		return List{}
+	}
+	return List{p}
 }
 
 // Len returns how many links the list has in all, as its Builder counted them.
@@ -25,7 +36,7 @@ func (l List) Len() int {
 	if l.b == nil {
 		return 0
 	}
-	return int(binary.LittleEndian.Uint64(l.b))
+	return int(binary.LittleEndian.Uint64(l.b) & math.MaxInt)
 }
 
 // N returns how many of its links are in the item itself.
