@@ -43,16 +43,17 @@ func (s *Session) chaseOnce(ctx context.Context, l kvl.Link) (kvl.Item, error) {
 	}
 	slot := &r.slots[0]
 	s.stats.Reads++
-	if err := r.start(slot, from, l.Len()); err != nil {
+	if err := r.look(slot, from, l.Len()); err != nil {
 		return kvl.Item{}, err
 	}
-	if err := r.await(ctx, slot); err != nil {
+	b, err := r.take(ctx, slot)
+	if err != nil {
 		return kvl.Item{}, err
 	}
 	if !v.lasts(s.clock.Now()) {
 		return kvl.Item{}, errLate
 	}
-	return kvl.ParseItem(r.bytes(slot), l, v.generation)
+	return kvl.ParseItem(b, l, v.generation)
 }
 
 // Lookup returns the item with a key in the current generation, to which the session moves

@@ -28,6 +28,9 @@
 //	    gives the memory of g back Lease and a quarter later: clocks may differ in speed by
 //	    less than that, and where they began does not matter. So nobody is told, and
 //	    a client that was paused throws away what it has read.
+//	    Where the fabric lets it, a client decodes records where they are (fabric.Viewer)
+//	    instead: they stay what they are under a view, so it looks at the clock after it has
+//	    looked where they are. The board is always READ.
 //	E3  A session renews its lease when half of it is over, beside its other READs. When
 //	    the board says another generation then, the view lasts as long as the lease that it
 //	    has.

@@ -18,3 +18,6 @@ func (s *Server) AreaBytes() (all [][]byte) {
 
 // DirectoryBytes is the memory of the current directory of the first device.
 func (s *Server) DirectoryBytes() []byte { return (*s.lineup.Load())[0].stands[0].directory.Bytes() }
+
+// InPlace reports whether the item that was chased last is where the server has it.
+func (s *Session) InPlace() bool { return s.reader.slots[0].view != nil }

@@ -57,13 +57,16 @@ func (f *flight) ask(w wanted) {
 	f.start(i)
 }
 
-// start READs a record into the slot of its place.
+// start READs a record into the slot of its place, or starts to load it where it is.
 func (f *flight) start(i int) {
 	s := f.s
 	from, err := s.view.find(f.ring[i].link)
 	if err == nil {
 		s.stats.Reads++
-		err = s.reader.start(&s.reader.slots[i], from, f.ring[i].link.Len())
+		slot := &s.reader.slots[i]
+		if err = s.reader.look(slot, from, f.ring[i].link.Len()); slot.view != nil {
+			slot.expect()
+		}
 	}
 	f.errs[i] = err
 }
@@ -100,8 +103,8 @@ func (f *flight) oldest(ctx context.Context) (err error) {
 	if err := f.errs[f.first]; err != nil {
 		return err
 	}
-	slot := &r.slots[f.first]
-	if err := r.await(ctx, slot); err != nil {
+	b, err := r.take(ctx, &r.slots[f.first])
+	if err != nil {
 		return err
 	}
 	now := r.landing
@@ -110,9 +113,9 @@ func (f *flight) oldest(ctx context.Context) (err error) {
 	}
 	s.renew(now)
 	if f.rec.chunk = w.chunk; w.chunk {
-		f.rec.links, err = kvl.ParseChunk(r.bytes(slot), w.link, v.generation)
+		f.rec.links, err = kvl.ParseChunk(b, w.link, v.generation)
 	} else {
-		f.rec.item, err = kvl.ParseItem(r.bytes(slot), w.link, v.generation)
+		f.rec.item, err = kvl.ParseItem(b, w.link, v.generation)
 	}
 	return err
 }

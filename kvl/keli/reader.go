@@ -9,9 +9,13 @@ import (
 	"github.com/remora-kv/remora/rpc/visit"
 )
 
-// reader READs memory of a server into slots. It belongs to one goroutine.
+// reader READs memory of a server into slots, or looks at it where it is. It belongs to one
+// goroutine.
 type reader struct {
 	line     *visit.Line
+	viewer   fabric.Viewer // nil: everything is READ
+	looked   bool          // since landing
+	turn     uint64        // rises whenever views end
 	board    fabric.Remote
 	instance uint64
 	local    *fabric.Region
@@ -20,10 +24,11 @@ type reader struct {
 	piece    int // the longest READ
 	slots    []slot
 	free     int                  // places in the send queue
+	places   int                  // of them in all
 	starving bool                 // some slot has pieces that wait for a place
 	chain    [chainMost]fabric.WR // READs to be posted
 	chained  int
-	landing  int64 // when completions were taken last
+	landing  int64 // when completions were taken last, or after memory was looked at
 	clock    fabric.Clock
 	comps    [16]fabric.Completion
 	awaited  *slot
@@ -36,6 +41,8 @@ type reader struct {
 type slot struct {
 	at      int            // in the reader's memory
 	own     *fabric.Region // in place of that, for what is longer
+	view    []byte         // in place of both: the memory of the server
+	turn    uint64         // in which that was looked at
 	from    fabric.Remote
 	n       int // bytes wanted
 	posted  int // of them
@@ -65,7 +72,8 @@ const (
 // dialReader connects with the visitors of a server.
 func dialReader(ctx context.Context, addr fabric.Addr, dev fabric.Device, o *options) (*reader, error) {
 	r := &reader{slotSize: o.slot, piece: min(maxPiece, dev.Limits().MaxMessage), slots: make([]slot, o.window+extraSlots), clock: dev.Clock()}
-	r.free = min(len(r.slots), dev.Limits().MaxDepth)
+	r.places = min(len(r.slots), dev.Limits().MaxDepth)
+	r.free = r.places
 	var err error
 	r.line, err = visit.Dial(ctx, addr, visit.LineConfig{Device: dev, Depth: r.free, Policy: o.policy, Hello: helloBytes()})
 	if err != nil {
@@ -92,6 +100,7 @@ func (r *reader) prepare() error {
 		r.slots[i].at = i * r.stride
 	}
 	r.pollf = r.landed
+	r.viewer, _ = r.line.QP.(fabric.Viewer)
 	return nil
 }
 
@@ -106,7 +115,7 @@ func (r *reader) start(s *slot, from fabric.Remote, n int) error {
 	if err := r.makeRoom(s, n); err != nil {
 		return err
 	}
-	s.from, s.n, s.posted, s.reading = from, n, 0, true
+	s.from, s.n, s.posted, s.reading, s.view = from, n, 0, true, nil
 	r.post(s)
 	return r.err
 }
@@ -158,6 +167,7 @@ func (r *reader) flush() {
 	if r.chained = 0; r.err != nil || n == 0 {
 		return
 	}
+	r.turn++
 	if _, err := r.line.QP.Post(r.chain[:n]); err != nil {
 		r.fail(err)
 	}
@@ -173,6 +183,7 @@ func (r *reader) bytes(s *slot) []byte {
 
 // poll makes progress without waiting.
 func (r *reader) poll() {
+	r.turn++
 	n := r.line.CQ.Poll(r.comps[:])
 	if n != 0 {
 		r.landing = r.clock.Now()

@@ -12,7 +12,7 @@ import (
 )
 
 // Session reads items, for one goroutine at a time. Items and lists that its methods return
-// or show are views of its memory, valid until the next call of any of them.
+// or show are views of its memory or the server's, valid until the next call of any of them.
 type Session struct {
 	client *Client
 	opts   *options
