@@ -209,8 +209,10 @@ func (c *coreConn) Poll() bool {
 		return c.sight.conn.Poll()
 	case c.lane == nil:
 		return c.rfp.Poll()
-	case !c.byRFP() || c.rfp.Outstanding() == 0:
+	case !c.byRFP():
 		return c.short.Poll()
+	case c.rfp.Outstanding() == 0: // nothing is on its way: either of them may be over
+		return c.short.Poll() || c.rfp.Poll()
 	}
 	// Requests of herd may have to be sent again meanwhile.
 	return c.rfp.Poll() || c.short.Poll() && c.short.Err() != nil

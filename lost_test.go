@@ -183,6 +183,21 @@ func TestServerGone(t *testing.T) {
 	})
 }
 
+// The same where what is long has a connection of its own, and that one is over.
+func TestIdleLossOfTheLongWay(t *testing.T) {
+	eachPath(t, func(t *testing.T, via remora.Option) {
+		r := newRig(t, "loop")
+		r.serve(cores(2))
+		ss, ctx := session(t, r.dial(append(quick, via)...)), testContext(t)
+		for i := range 10 {
+			remora.EndLongWay(ss)
+			if _, err := ss.Set(ctx, fmt.Sprint(i), make([]byte, 100_000), 0); err != nil {
+				t.Errorf("Set: %v", err)
+			}
+		}
+	})
+}
+
 // A session finds out that an idle connection is over before it sends anything.
 func TestIdleLoss(t *testing.T) {
 	eachPath(t, func(t *testing.T, via remora.Option) {
