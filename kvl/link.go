@@ -39,8 +39,11 @@ func (l Link) IsZero() bool { return l.length == 0 }
 // Area returns the number of the area.
 func (l Link) Area() int { return int(l.where >> areaShift) }
 
+// Word returns the offset in words of 8 bytes.
+func (l Link) Word() uint64 { return l.where & (1<<areaShift - 1) }
+
 // Offset returns where in the area the record begins.
-func (l Link) Offset() int64 { return int64(l.where&(1<<areaShift-1)) * 8 }
+func (l Link) Offset() int64 { return int64(l.Word()) * 8 }
 
 // Len returns the length of the record.
 func (l Link) Len() int { return int(l.length) }

@@ -50,7 +50,7 @@ func newVisited(areas []area) *visited {
 // it is told.
 func (v *visited) number(l kvl.Link) (uint64, bool) {
 	if a := l.Area(); a < len(v.areas) {
-		n := uint64(l.Offset()) >> placeShift
+		n := l.Word() >> (placeShift - 3)
 		return v.areas[a].first + n, n < v.areas[a].count
 	}
 	return 0, false
@@ -96,17 +96,23 @@ func (v *visited) add(l kvl.Link) bool {
 // is of no use, so that the loads are not left out. It is false if one of the links has no
 // number or leads nowhere.
 func (v *visited) touch(links []kvl.Link, numbers *[sieveLinks]uint64) (sum uint64, ok bool) {
-	for i, l := range links[:min(len(links), len(numbers))] {
-		n, ok := v.number(l)
-		if !ok || l.IsZero() {
+	links = links[:min(len(links), len(numbers))]
+	areas := v.areas
+	for i := range links {
+		l := &links[i]
+		a, n := l.Area(), l.Word()>>(placeShift-3)
+		if a >= len(areas) || n >= areas[a].count || l.IsZero() {
 			return 0, false
 		}
-		p := v.pages[n>>pageShift].Load()
+		numbers[i] = areas[a].first + n
+	}
+	pages := v.pages
+	for _, n := range numbers[:len(links)] {
+		p := pages[n>>pageShift].Load()
 		if p == nil {
 			p = v.makePage(n >> pageShift)
 		}
 		sum += p[n>>6%uint64(len(p))].Load()
-		numbers[i] = n
 	}
 	return sum, true
 }
