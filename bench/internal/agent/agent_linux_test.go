@@ -20,6 +20,7 @@ import (
 const (
 	roleEcho  = "echo"  // answers every line with itself, until there are no more
 	roleBurst = "burst" // dies at the first line
+	roleDeaf  = "deaf"  // does not end by itself
 	testToken = "a token of the tests"
 )
 
@@ -33,6 +34,7 @@ func TestMain(m *testing.M) {
 			_, _ = bufio.NewReader(os.Stdin).ReadString('\n')
 			return errors.New("no such luck")
 		},
+		roleDeaf: func() error { select {} },
 	})
 }
 
@@ -197,6 +199,19 @@ func TestAProcessThatDiesAmongCommands(t *testing.T) {
 		_ = conn.Close()
 		<-talked
 	}
+}
+
+// A5: a process that does not listen is killed when its controller is gone, and so is free for others.
+func TestADeafProcess(t *testing.T) {
+	address := start(t, roleDeaf, func(c *Config) { c.Grace = 100 * time.Millisecond })
+	_ = dial(t, address, Caller{Version: "v1", Run: "first"}).Close()
+	cachetest.Await(t, "the agent to be free", func() bool {
+		conn, err := Dial(t.Context(), address, Caller{Version: "v1", Run: "other"})
+		if err == nil {
+			_ = conn.Close()
+		}
+		return err == nil
+	})
 }
 
 // A3: whatever comes instead of a handshake or a command ends that connection and no more.

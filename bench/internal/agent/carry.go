@@ -46,15 +46,19 @@ func (a *agent) carry(ctx context.Context, conn net.Conn, in io.Reader) error {
 		return err
 	}
 	p, err := process.Start(cmd, stdin.Close, nil)
+	gone := follow(stdin, in)
 	if err != nil {
-		return a.tell(conn, fmt.Errorf("it cannot start a client process: %w", err))
+		err = a.tell(conn, fmt.Errorf("it cannot start a client process: %w", err))
+		hear(conn, gone)
+		return err
 	}
-	gone := make(chan struct{}) // the controller is
 	go func() {
-		defer close(gone)
-		_, _ = io.Copy(stdin, in)
-		_ = stdin.Close()
-		_, _ = io.Copy(io.Discard, in) // the process may have gone first: the controller is to hear of it
+		<-gone
+		select {
+		case <-p.Done():
+		case <-time.After(a.Grace):
+			_ = cmd.Process.Kill() // it does not listen (A5)
+		}
 	}()
 	if _, err := io.Copy(patient{conn}, stdout); err != nil && !errors.Is(err, os.ErrClosed) {
 		_ = conn.Close() // who does not read is gone
@@ -73,6 +77,19 @@ func (a *agent) carry(ctx context.Context, conn net.Conn, in io.Reader) error {
 	err = a.tell(conn, fmt.Errorf("its client process ended: %w%s", how, p.Said()))
 	hear(conn, gone)
 	return err
+}
+
+// follow gives commands to a process as they come, and closes what it returns when there are no
+// more: the controller is gone. Without a process, or when it is gone first, they go nowhere.
+func follow(stdin io.WriteCloser, in io.Reader) <-chan struct{} {
+	gone := make(chan struct{})
+	go func() {
+		defer close(gone)
+		_, _ = io.Copy(stdin, in)
+		_ = stdin.Close()
+		_, _ = io.Copy(io.Discard, in)
+	}()
+	return gone
 }
 
 // hear lets a controller read the last line: to close a connection while commands of it are

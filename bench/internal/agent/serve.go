@@ -11,6 +11,8 @@ import (
 	"net"
 	"sync"
 	"time"
+
+	"github.com/remora-kv/remora/internal/knob"
 )
 
 // Config says what an agent is.
@@ -21,6 +23,8 @@ type Config struct {
 	// Command is the command line of a client process, and Env what is added to its
 	// environment.
 	Command, Env []string
+	// Grace is how long a client process may take to end when its controller is gone; default 30 s.
+	Grace time.Duration
 	// Log, when not nil, is told what happens.
 	Log func(text string)
 }
@@ -41,6 +45,7 @@ func Serve(ctx context.Context, l net.Listener, cfg Config) error {
 	if err := cfg.check(l.Addr()); err != nil {
 		return err
 	}
+	knob.Default(&cfg.Grace, 30*time.Second)
 	if cfg.Log == nil {
 		cfg.Log = func(string) {}
 	}
