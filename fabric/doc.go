@@ -112,7 +112,7 @@
 //
 //	T1  A queue pair, the completion queues that it uses and a waiter over
 //	    them belong to one goroutine at a time (the owner): Post, PostRecv,
-//	    Poll, Wait and Close are called by it alone. There are no locks on
+//	    View, Poll, Wait and Close are called by it alone. There are no locks on
 //	    this path. Passing ownership on takes a synchronisation by the caller.
 //	T2  From any goroutine at any time: everything on Device, Domain, Listener
 //	    and ConnRequest; QP.Disconnect, State, Err, Done, Counters and the
@@ -132,7 +132,8 @@
 // looks at them. The program reads them through internal/fence (ObserveByte,
 // Observe64, CopyIn) once, checks what it copied, and writes what a peer may
 // be reading through CopyOut and Publish64. Plain access is right only when a
-// completion or an observed flag has ordered it.
+// completion or an observed flag has ordered it, or in a view of what its owner
+// has promised not to change (G20).
 //
 // # Why not otherwise
 //

@@ -129,7 +129,8 @@ func (it Item) Clone() Item { return Item{bytes.Clone(it.b), it.keyLen, it.count
 func (it Item) Len() int { return int(it.count) }
 
 // Attr returns an attribute. Those of an item are in the order of their names' numbers.
-// An index that is not in [0, Len) panics.
+// An index that is not in [0, Len) panics. Take it once: if the bytes change (K2), a second one
+// may be of another kind.
 func (it Item) Attr(i int) Attr {
 	if i < 0 || i >= it.Len() {
 		panic(fmt.Sprintf("kvl: attribute %d of an item that has %d", i, it.Len()))

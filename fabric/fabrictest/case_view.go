@@ -42,8 +42,8 @@ func viewed(do func(p *pair, v fabric.Viewer, far *mem)) func(t *trial) {
 func (p *pair) mustView(v fabric.Viewer, from fabric.Remote, n int) []byte {
 	p.t.Helper()
 	b, ok := v.View(from, n)
-	if !ok || len(b) != n {
-		p.t.Fatalf("View of %d bytes returned %d, %t", n, len(b), ok)
+	if !ok || len(b) != n || cap(b) != n {
+		p.t.Fatalf("View of %d bytes returned %d with a capacity of %d, %t", n, len(b), cap(b), ok)
 	}
 	return b
 }

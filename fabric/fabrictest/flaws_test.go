@@ -375,6 +375,14 @@ var flaws = []*flaw{
 		},
 	},
 	{
+		name:  "views-that-can-grow",
+		cases: []string{"G20/same-as-read"},
+		view: func(v fabric.Viewer, from fabric.Remote, n int) ([]byte, bool) {
+			b, ok := v.View(from, n)
+			return append(make([]byte, 0, n+1), b...), ok
+		},
+	},
+	{
 		// It asks once, and believes ever after what it was told then.
 		name:  "views-remembered",
 		cases: []string{"G20/closed-region", "G20/not-ready", "G20/counted"},

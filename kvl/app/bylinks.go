@@ -64,7 +64,7 @@ func (s *Shop) PageByLinks(ctx context.Context, in *keli.Session, product int, p
 	description, _ := item.Bytes(n[textAttr])
 	beginPage(page, name, description)
 	reviews, _ := item.List(n[reviewsAttr])
-	texts, buyers := make([]reviewText, 0, reviews.Len()), make([]kvl.Link, 0, reviews.Len())
+	texts, buyers := make([]reviewText, 0, roomFor(reviews)), make([]kvl.Link, 0, roomFor(reviews))
 	err = in.ChaseList(ctx, reviews, func(review kvl.Item) error {
 		stars, _ := review.Bytes(n[starsAttr])
 		text, _ := review.Bytes(n[textAttr])
@@ -85,6 +85,9 @@ func (s *Shop) PageByLinks(ctx context.Context, in *keli.Session, product int, p
 	return err
 }
 
+// roomFor is how many items of a list are made room for: how long it says that it is need not be true.
+func roomFor(l kvl.List) int { return min(l.Len(), 1<<12) }
+
 // MatchByLinks is MatchByKeys with links.
 func (c *City) MatchByLinks(ctx context.Context, s *keli.Session, p Point) (Match, error) {
 	cell, err := s.Lookup(ctx, CellKey(nil, c.CellOf(p)))
@@ -93,7 +96,7 @@ func (c *City) MatchByLinks(ctx context.Context, s *keli.Session, p Point) (Matc
 	}
 	n := namesOf(s.Schema())
 	segments, _ := cell.List(n[segmentsAttr])
-	ends, streets := make([]kvl.Link, 0, 2*segments.Len()), make([]kvl.Link, 0, segments.Len())
+	ends, streets := make([]kvl.Link, 0, 2*roomFor(segments)), make([]kvl.Link, 0, roomFor(segments))
 	err = s.ChaseList(ctx, segments, func(segment kvl.Item) error {
 		from, _ := segment.Link(n[fromAttr])
 		to, _ := segment.Link(n[toAttr])

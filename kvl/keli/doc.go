@@ -45,6 +45,8 @@
 //	E7  What is read is checked before it is used: the board by its checksum and by the
 //	    generation at both its ends, the directory by its checksum, a record by kvl.ParseItem,
 //	    and a link against the areas of the directory. What stays wrong is kvl.ErrCorrupt.
+//	    A record that is decoded in place could be changed after that, by a server that breaks
+//	    E1: then it says something else, and does no harm (K2).
 //	E8  A visitor can READ the areas and directories of images, and the board; it can name
 //	    no other memory.
 //	E9  Memory is bounded at both ends: a server has at most Generations images (else

@@ -21,3 +21,13 @@ func (s *Server) DirectoryBytes() []byte { return (*s.lineup.Load())[0].stands[0
 
 // InPlace reports whether the item that was chased last is where the server has it.
 func (s *Session) InPlace() bool { return s.reader.slots[0].view != nil }
+
+// OwnBytes is how much memory slots have for records that are longer than a slot.
+func (s *Session) OwnBytes() (n int) {
+	for i := range s.reader.slots {
+		if own := s.reader.slots[i].own; own != nil {
+			n += own.Len()
+		}
+	}
+	return n
+}

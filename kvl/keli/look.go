@@ -13,6 +13,9 @@ import (
 func (r *reader) look(s *slot, from fabric.Remote, n int) error {
 	if r.viewer != nil && r.err == nil {
 		if b, ok := r.viewer.View(from, n); ok {
+			if s.own != nil {
+				s.disown()
+			}
 			s.from, s.n, s.view, s.turn = from, n, b, r.turn
 			r.looked = true
 			return nil
@@ -42,6 +45,7 @@ func (r *reader) take(ctx context.Context, s *slot) ([]byte, error) {
 		if err := r.look(s, s.from, s.n); err != nil {
 			return nil, err
 		}
+		r.landing = r.clock.Now()
 	}
 	if s.view != nil {
 		return s.view, nil
@@ -52,11 +56,15 @@ func (r *reader) take(ctx context.Context, s *slot) ([]byte, error) {
 	return r.bytes(s), nil
 }
 
+// pollEvery is in how many glances the fabric is polled at least: so it learns of memory that is
+// not there any more, and gives it back.
+const pollEvery = 1 << 10
+
 // glance looks at the clock, after memory was looked at, and for READs that are on their way:
 // nobody waits for any.
 func (r *reader) glance() {
 	r.looked = false
-	if r.free != r.places {
+	if r.glances++; r.free != r.places || r.glances%pollEvery == 0 {
 		r.flush()
 		r.poll()
 	}

@@ -70,3 +70,29 @@ func TestVisitsOutliveTheirGeneration(t *testing.T) {
 		}
 	})
 }
+
+// E9: a session has memory for a long record while it has the record, and no longer.
+func TestLongRecordsAreGivenBack(t *testing.T) {
+	eachFabric(t, func(t *testing.T, r *rig) {
+		g := ring(10)
+		g.fill = func(i int) int { return 1 << 20 * (i % 2) }
+		r.serve(keli.Config{}, g.build)
+		s, ctx := r.session(), r.ctx()
+		for _, i := range []int{1, 2, 3, 4} {
+			_, link, err := s.Find(ctx, key(i))
+			if err != nil {
+				t.Fatal(err)
+			}
+			item, err := s.Chase(ctx, link)
+			if err != nil || number(t, item) != i {
+				t.Fatalf("item %d: %v", i, err)
+			}
+			if cap(item.Record()) != len(item.Record()) {
+				t.Errorf("behind the %d bytes of an item are others", len(item.Record()))
+			}
+			if n := s.OwnBytes(); i%2 == 0 && n != 0 {
+				t.Errorf("%d bytes for long records, after a short one", n)
+			}
+		}
+	})
+}

@@ -15,6 +15,7 @@ type reader struct {
 	line     *visit.Line
 	viewer   fabric.Viewer // nil: everything is READ
 	looked   bool          // since landing
+	glances  uint          // how often landing was taken for that
 	turn     uint64        // rises whenever views end
 	board    fabric.Remote
 	instance uint64
@@ -123,8 +124,7 @@ func (r *reader) start(s *slot, from fabric.Remote, n int) error {
 // makeRoom gives a slot memory of its own if it needs that, and takes it away if not.
 func (r *reader) makeRoom(s *slot, n int) error {
 	if s.own != nil && (n <= r.slotSize || s.own.Len() < n) {
-		_ = s.own.Close()
-		s.own = nil
+		s.disown()
 	}
 	if n <= r.slotSize || s.own != nil {
 		return nil
@@ -135,6 +135,12 @@ func (r *reader) makeRoom(s *slot, n int) error {
 	}
 	s.own = own
 	return nil
+}
+
+// disown takes its own memory away from a slot that nothing is on its way to.
+func (s *slot) disown() {
+	_ = s.own.Close()
+	s.own = nil
 }
 
 // post chains what the send queue has places for.

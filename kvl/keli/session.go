@@ -12,7 +12,8 @@ import (
 )
 
 // Session reads items, for one goroutine at a time. Items and lists that its methods return
-// or show are views of its memory or the server's, valid until the next call of any of them.
+// or show are views of its memory or the server's, valid until the next call of any of them: that may
+// take the memory away, and to look at it then may end the program. Clone what is to stay.
 type Session struct {
 	client *Client
 	opts   *options

@@ -19,8 +19,9 @@ func (q *QP) View(from fabric.Remote, n int) ([]byte, bool) {
 		q.window = win
 	}
 	mem, ok := win.reach(fabric.OpRead, from.Addr, n)
-	if ok {
-		q.oneSided(fabric.OpRead, 1, n)
+	if !ok {
+		return nil, false
 	}
-	return mem, ok
+	q.oneSided(fabric.OpRead, 1, n)
+	return mem[:n:n], true // who appends to it must not write behind it
 }
