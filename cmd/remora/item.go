@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -59,20 +60,35 @@ func (f *itemFlags) run(ctx context.Context, a *app, key string) error {
 		return err
 	}
 	defer func() { _ = c.Close() }()
-	p := itemPrinter{app: a, keys: map[kvl.Link]string{}}
-	if p.schema, err = c.Schema(ctx); err != nil {
-		return err
+	for {
+		text, err := f.read(ctx, a, c, key)
+		switch {
+		case err == nil:
+			_, err = a.out.Write(text)
+			return err
+		case !errors.Is(err, keli.ErrGenerationOver) && !errors.Is(err, keli.ErrGeneration) || ctx.Err() != nil:
+			return err
+		}
 	}
-	walk := keli.WalkConfig{Keys: [][]byte{[]byte(key)}, MaxDepth: f.depth, MaxItems: f.items}
-	if _, err := c.Walk(ctx, walk, p.collect(f.depth)); err != nil {
-		return err
+}
+
+// read returns what is printed: all of one generation. If that ends meanwhile there is none.
+func (f *itemFlags) read(ctx context.Context, a *app, c *keli.Client, key string) ([]byte, error) {
+	p := itemPrinter{json: a.json, keys: map[kvl.Link]string{}}
+	_, err := c.Walk(ctx, keli.WalkConfig{
+		Keys: [][]byte{[]byte(key)}, MaxDepth: f.depth, MaxItems: f.items,
+		Schema: func(s *kvl.Schema) { p.schema = s },
+	}, p.collect(f.depth))
+	if err == nil {
+		err = p.print(ctx, c)
 	}
-	return p.print(ctx, c)
+	return p.out.Bytes(), err
 }
 
 // itemPrinter prints items with the keys of what their links lead to.
 type itemPrinter struct {
-	*app
+	out    bytes.Buffer
+	json   bool
 	schema *kvl.Schema
 	items  []kvl.Item
 	keys   map[kvl.Link]string
@@ -164,8 +180,8 @@ func (p *itemPrinter) printText(ctx context.Context, c *keli.Client, item kvl.It
 			fmt.Fprintf(&b, "  %s: %s\n", name, printable(at.Bytes()))
 		}
 	}
-	_, err := p.out.Write([]byte(b.String()))
-	return err
+	p.out.WriteString(b.String())
+	return nil
 }
 
 // printable is a value for people.
@@ -217,5 +233,5 @@ func (p *itemPrinter) printJSON(ctx context.Context, c *keli.Client, item kvl.It
 			}
 		}
 	}
-	return json.NewEncoder(p.out).Encode(line)
+	return json.NewEncoder(&p.out).Encode(line)
 }

@@ -88,6 +88,19 @@ func TestServeKVLAtIntervals(t *testing.T) {
 	s.end()
 }
 
+// Who asks for an item gets it, however often its generation ends meanwhile.
+func TestItemWhileReloading(t *testing.T) {
+	bare(t)
+	s := serve(t, 1, nil, "--kvl", universityFile(t, ""), "--listen", shmURL(t), "--kvl-reload", "5ms", "--kvl-lease", "15ms")
+	want := s.ok("item", "student/stu001", "--depth", "3")
+	for range 30 {
+		if got := s.ok("item", "student/stu001", "--depth", "3"); got != want {
+			t.Fatalf("%s\nwas\n%s", got, want)
+		}
+	}
+	s.end()
+}
+
 // It is loaded again by a command, where that is allowed, which says what became of it.
 func TestReload(t *testing.T) {
 	bare(t)
