@@ -36,7 +36,7 @@ func TestCopyEveryLengthAndAlignment(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		copy func(dst, src []byte)
-	}{{"CopyOut", CopyOut}, {"CopyIn", CopyIn}} {
+	}{{"CopyOut", CopyOut}, {"CopyIn", CopyIn}, {"CopyPast", CopyPast}} {
 		t.Run(c.name, func(t *testing.T) {
 			want := make([]byte, maxLen+2*maxAlign)
 			eachLayout(func(dstBuf, srcBuf []byte, dstOff, srcOff, n int) {
@@ -55,7 +55,7 @@ func TestCopyEveryLengthAndAlignment(t *testing.T) {
 }
 
 func TestCopyPanicsOnShortDestination(t *testing.T) {
-	for name, f := range map[string]func(dst, src []byte){"CopyOut": CopyOut, "CopyIn": CopyIn} {
+	for name, f := range map[string]func(dst, src []byte){"CopyOut": CopyOut, "CopyIn": CopyIn, "CopyPast": CopyPast} {
 		func() {
 			defer func() {
 				want := fmt.Sprintf("fence.%s: destination of 2 bytes for a source of 3", name)
@@ -71,12 +71,13 @@ func TestCopyPanicsOnShortDestination(t *testing.T) {
 func TestCopyOfNothing(t *testing.T) {
 	CopyOut(nil, nil)
 	CopyIn(nil, nil)
+	CopyPast(nil, nil)
 	CopyOut(make([]byte, 1), nil)
 }
 
 func TestCopyDoesNotAllocate(t *testing.T) {
 	dst, src := make([]byte, 256), make([]byte, 256)
-	if n := testing.AllocsPerRun(100, func() { CopyOut(dst, src); CopyIn(src, dst) }); n != 0 {
+	if n := testing.AllocsPerRun(100, func() { CopyOut(dst, src); CopyIn(src, dst); CopyPast(dst, src); Drain() }); n != 0 {
 		t.Errorf("%v allocations a run, want none", n)
 	}
 }

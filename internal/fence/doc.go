@@ -44,6 +44,7 @@
 //	a statistic with one writer                          Count, read with Load
 //	bytes into memory that a peer reads meanwhile        CopyOut
 //	bytes out of memory that a peer writes meanwhile     CopyIn
+//	bytes into memory that nobody reads soon             CopyPast, then Drain
 //	nothing to do, be kind to the sibling thread         Pause, PauseN
 //	a line will be needed soon                           ExpectRead, ExpectWrite
 //	a line will be needed soon, once                     ExpectOnce
@@ -67,6 +68,9 @@
 //	    slice. Race builds are the exception: there the containing aligned
 //	    4-byte word is read, or compared and swapped, so its other bytes must
 //	    belong to shared memory as well.
+//	F6  CopyPast makes bytes visible in any order, and is not ordered against what
+//	    follows. All that it copied before Drain is visible to a thread that has
+//	    seen what was published after Drain.
 //
 // F4 looks weaker than F3 and is not meant to be used alone: a record that can
 // change while it is read carries a version or a checksum.

@@ -3,12 +3,21 @@ package mica
 import (
 	"encoding/binary"
 	"hash/crc32"
+
+	"github.com/remora-kv/remora/internal/fence"
 )
 
 // fusedPart is how much of a long value is copied before its checksum is taken: so much as
-// is still in the first cache then. The copy of a megabyte at once goes past all caches, and
-// the checksum would load it from memory.
-const fusedPart = 16 << 10
+// is still in the first cache then.
+const fusedPart = 4 << 10
+
+// longValue is how long values are that fillLong takes.
+const longValue = 32 << 10
+
+// pastCaches is how long values are that go past the caches on their way into the log: they would
+// push everything else out, and to fetch the lines that they are written to takes longer
+// than to write them.
+const pastCaches = 256 << 10
 
 // fillLong copies a long value behind the key of its item, which is there, and seals the item.
 // The value is not in the log.
@@ -16,10 +25,19 @@ func (t *Table) fillLong(at int, d *draft) {
 	t.front(at, d)
 	to := at + headerSize + d.meta.extra() + len(d.key)
 	sum := crc32.Checksum(t.mem[at+versionAt:to], castagnoli)
+	past := len(d.value) >= pastCaches
 	for value := d.value; len(value) != 0; {
-		n := copy(t.mem[to:to+min(len(value), fusedPart)], value)
-		sum = crc32.Update(sum, castagnoli, t.mem[to:to+n])
-		value, to = value[n:], to+n
+		part := value[:min(len(value), fusedPart-to%lineSize)] // the others begin with a line
+		if past {
+			fence.CopyPast(t.mem[to:], part)
+		} else {
+			copy(t.mem[to:], part)
+		}
+		sum = crc32.Update(sum, castagnoli, part) // of what is near: the log may not be
+		value, to = value[len(part):], to+len(part)
+	}
+	if past {
+		fence.Drain()
 	}
 	sum = crc32.Update(sum, castagnoli, t.mem[to:at+d.size])
 	binary.LittleEndian.PutUint32(t.mem[at+checksumAt:], sum)
@@ -28,5 +46,5 @@ func (t *Table) fillLong(at int, d *draft) {
 
 // isLong reports whether a draft is written by fillLong.
 func (t *Table) isLong(d *draft) bool {
-	return len(d.value) > 2*fusedPart && offsetIn(t.mem, d.value) == 0
+	return len(d.value) >= longValue && offsetIn(t.mem, d.value) == 0
 }
