@@ -15,6 +15,7 @@ type Limits struct {
 	MaxRegion  int // bytes of one region
 	UC, UD     bool
 	Atomics    bool
+	Pinned     bool // regions take their memory at once; else it costs nothing until it is touched
 }
 
 // GRHSize is the length of the header in front of a received datagram (G16).

@@ -107,12 +107,15 @@
 //	    break and no completion comes of a View that says no. A region that is
 //	    closed meanwhile is not taken away from under a view, and no other
 //	    takes its place: its bytes stay as they were last.
+//	G21 Places. Some queue pairs of type RC are Placers. Place does what a
+//	    WRITE does, under the same rights, and is counted like one. No break and
+//	    no completion comes of a Place that says no, and nothing is written.
 //
 // # Threads
 //
 //	T1  A queue pair, the completion queues that it uses and a waiter over
 //	    them belong to one goroutine at a time (the owner): Post, PostRecv,
-//	    View, Poll, Wait and Close are called by it alone. There are no locks on
+//	    View, Place, Poll, Wait and Close are called by it alone. There are no locks on
 //	    this path. Passing ownership on takes a synchronisation by the caller.
 //	T2  From any goroutine at any time: everything on Device, Domain, Listener
 //	    and ConnRequest; QP.Disconnect, State, Err, Done, Counters and the

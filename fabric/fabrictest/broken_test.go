@@ -28,6 +28,7 @@ type flaw struct {
 	config   func(cfg *fabric.QPConfig)
 	closeQP  func(qp fabric.QP) error
 	view     func(v fabric.Viewer, from fabric.Remote, n int) ([]byte, bool)
+	place    func(p fabric.Placer, to fabric.Remote, b []byte) bool
 	limits   func(l *fabric.Limits)
 	roomy    bool // completion queues are deeper than they say
 }
@@ -221,6 +222,18 @@ func (q *flawedQP) View(from fabric.Remote, n int) ([]byte, bool) {
 		return q.f.view(v, from, n)
 	}
 	return v.View(from, n)
+}
+
+// Place makes a Placer of every queue pair, one that says no if the one below is none.
+func (q *flawedQP) Place(to fabric.Remote, b []byte) bool {
+	p, ok := q.QP.(fabric.Placer)
+	switch {
+	case !ok:
+		return false
+	case q.f.place != nil:
+		return q.f.place(p, to, b)
+	}
+	return p.Place(to, b)
 }
 
 func (c *flawedCQ) Poll(out []fabric.Completion) int {

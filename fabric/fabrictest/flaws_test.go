@@ -411,6 +411,41 @@ var flaws = []*flaw{
 			return make([]byte, min(n, 64)), true
 		},
 	},
+	{
+		name:  "places-one-byte-beside",
+		cases: []string{"G21/same-as-write"},
+		place: func(p fabric.Placer, to fabric.Remote, b []byte) bool {
+			return p.Place(to.At(1), b) || p.Place(to, b)
+		},
+	},
+	{
+		name:  "places-in-two-operations",
+		cases: []string{"G21/counted"},
+		place: func(p fabric.Placer, to fabric.Remote, b []byte) bool {
+			half := len(b) / 2
+			return half != 0 && p.Place(to.At(half), b[half:]) && p.Place(to, b[:half])
+		},
+	},
+	{
+		name:  "places-what-fits",
+		cases: []string{"G21/rights"},
+		place: func(p fabric.Placer, to fabric.Remote, b []byte) bool {
+			return p.Place(to, b) || p.Place(to, b[:min(len(b), 4096)])
+		},
+	},
+	{
+		name:  "places-said-but-not-done",
+		cases: []string{"G21/rights", "G21/closed-region", "G21/not-ready"},
+		place: func(p fabric.Placer, to fabric.Remote, b []byte) bool {
+			_ = p.Place(to, b)
+			return true
+		},
+	},
+	{
+		name:  "places-forgotten-behind-requests",
+		cases: []string{"G21/behind-requests"},
+		place: func(p fabric.Placer, to fabric.Remote, b []byte) bool { return p.Place(to, b) || len(b) == 32 },
+	},
 }
 
 // leak is where leaked goroutines wait until the test is over.

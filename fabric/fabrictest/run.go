@@ -99,7 +99,7 @@ func allCases() []*testCase {
 		orderCases, visibilityCases, wordCases, atomicCases, accessCases, revokeCases,
 		receiveCases, overlongCases, deathCases, connectCases, backlogCases,
 		closeCases, teardownCases, threadCases, datagramCases, waitCases, sleepCases,
-		counterCases, viewCases, streamCases, allocCases,
+		counterCases, viewCases, placeCases, streamCases, allocCases,
 	} {
 		all = append(all, group()...)
 	}

@@ -13,8 +13,9 @@ type area struct {
 	head, tail uint64 // of what is used
 }
 
-// take finds n bytes, and returns where they are.
+// take finds n bytes, and returns where they are: where a line begins.
 func (a *area) take(n int) (at int, ok bool) {
+	n = roundUp(n, lineSize)
 	at = int(a.head % uint64(a.size))
 	skip := 0
 	if at+n > a.size {
@@ -25,6 +26,15 @@ func (a *area) take(n int) (at int, ok bool) {
 	}
 	a.head += uint64(skip + n)
 	return at, true
+}
+
+// rewind begins at the beginning again, if nothing is taken and that is so far away: who needs
+// little touches little.
+func (a *area) rewind(far int) {
+	if at := a.head % uint64(a.size); a.head == a.tail && at >= uint64(far) {
+		a.head += uint64(a.size) - at
+		a.tail = a.head
+	}
 }
 
 // free gives back all that was taken before the head was at end.

@@ -36,9 +36,9 @@ type ConnConfig struct {
 	// it begins with; AutoTune lets it choose Retries and FetchSize.
 	AutoBatch *AutoBatch
 	AutoTune  *AutoTune
-	// Bulk is how many bytes the connection would like for pieces of long messages,
-	// in each direction; default 256 KiB, negative is none. The server may allow
-	// less. The client's own part is made when it is first needed.
+	// Bulk is how many bytes the connection would like for pieces of long requests; default
+	// 256 KiB, negative is none. The server may allow less, and has up to eight times as many
+	// for pieces of long results. The client's own part is made when it is first needed.
 	Bulk int
 	// Policy says whether a client that expects a reply may sleep; the default
 	// does.
@@ -189,10 +189,11 @@ func (c *Conn) dial(ctx context.Context, addr fabric.Addr) (err error) {
 // prepare makes everything that depends on what the server allows.
 func (c *Conn) prepare(want *rings) (err error) {
 	w := &c.welcome
-	c.rings = rings{window: int(w.Window), results: int(w.Results), payload: int(w.Payload), bulk: int(w.Bulk)}
+	c.rings = rings{window: int(w.Window), results: int(w.Results), payload: int(w.Payload), bulk: int(w.Bulk), resultBulk: int(w.ResultBulk)}
 	r := &c.rings
 	if r.window < 1 || r.window > want.window || r.results < 2*r.window || r.results > want.results ||
-		r.payload < minPayload || r.payload > want.payload || r.bulk < 0 || r.bulk > max(c.cfg.Bulk, 0) || r.bulk%(lineSize*piecesInArea) != 0 || w.MaxMessage < minMessage || w.MaxMessage > maxMessage {
+		r.payload < minPayload || r.payload > want.payload || r.bulk < 0 || r.bulk > max(c.cfg.Bulk, 0) || r.bulk%(lineSize*piecesInArea) != 0 ||
+		r.resultBulk < r.bulk || r.resultBulk > resultAreas*r.bulk || w.MaxMessage < minMessage || w.MaxMessage > maxMessage {
 		return fmt.Errorf("the server allows window %d, results %d, payload %d, messages of %d bytes: %w",
 			r.window, r.results, r.payload, w.MaxMessage, rpc.ErrProtocol)
 	}

@@ -40,7 +40,8 @@
 //	of the client
 //	  replies    | slot 0 | slot 1 | ...                                            WRITE
 //	  local      | request slots | landing slots, one for each answer slot | words
-//	  stage      | bulk, from which pieces are written       when first needed
+//	  stage      | bulk, from which pieces are written       when first needed, where
+//	                                                       no Placer (G21) does without
 //	  landing    | a long result, read piece by piece        likewise
 //
 // Request frame n lies in slot (n-1) mod Window, result frame n in slot (n-1)
@@ -76,8 +77,8 @@
 //	    assembled, at most MaxMessage + one frame of results that wait for room, and
 //	    what is left of one request frame, whose messages are handled when there is
 //	    room.
-//	I9  A piece of a request is free again when the frame that names it was
-//	    answered, a piece of a result when its frame was taken (I2). The message is
+//	I9  A piece begins with a line. A piece of a request is free again when the frame
+//	    that names it was answered, a piece of a result when its frame was taken (I2). The message is
 //	    exactly as long as its pieces together, which each of them says. A client
 //	    writes pieces before there is a slot for the frame that will name them.
 //	I10 A core waits for a client to take pieces for some ten microseconds at most; the
@@ -88,17 +89,25 @@
 //
 // A long result is copied twice, at the same time: by the server from where the
 // handler left it into the bulk area, by the client from there into its memory. On
-// the machines at hand one copy of a megabyte that is in no cache takes 90 us, and
-// both together 120 to 150: the second one costs what two CPUs need to exchange
-// lines. Neither the instructions that copy (32 bytes at a time in order, string
-// instructions, stores past the cache) nor pieces of 8 to 128 KiB change that by
-// more than a tenth, so copies keep address order as all others do. A client that
-// READ the log itself would copy once, but every session would have to share one
-// protection domain with the log, and huge pages, which save a third of the time of that
-// copy, are not to be had for shared memory where the kernel says shmem_enabled=never.
+// the machines at hand one copy of a megabyte that is in no cache takes 55 to 85 us, and
+// both together 100: the rest is what two CPUs need to exchange lines. Neither the
+// instructions that copy (32 bytes at a time in order or from four places at once, string
+// instructions, stores past the caches, CLDEMOTE behind them) nor how far ahead lines are fetched nor
+// pieces of 8 to 128 KiB change that by more than a twentieth, so copies keep address order as all others do.
+// What does is the length of the area. A line that the client has read last has to be taken from
+// its cache before it can be written; with an area of 2 MiB that is mostly over by then, and a
+// get takes a tenth less than with one of 256 KiB. Requests gain nothing by that, because they are
+// copied elsewhere by both ends anyhow. A client that
+// READ the log itself would copy once, in 85 us, but every session would have to share one
+// protection domain with the log, and huge pages, without which all short gets are slower,
+// are not to be had for shared memory where the kernel says shmem_enabled=never.
 //
-// So what counts is that nobody stops. The client takes every piece for news and
-// does not sleep before several thousand looks have brought none; it writes the next
+// A long request is copied by the client from where it is into the area of the server, if the queue
+// pair is a Placer, otherwise by way of the stage; then by the server into the message.
+//
+// Beside that it counts that nobody stops. The client takes every piece for news and
+// does not sleep before several thousand looks have brought none; the last pieces are shorter,
+// because one end waits while the other copies the last; it writes the next
 // pieces of a request while the server has those before, whatever its window; and
 // the time that copies take says nothing about a procedure, whose mode does not
 // depend on it.

@@ -45,7 +45,7 @@ func FuzzRequestMemory(f *testing.F) {
 	f.Add([]byte{0, 255, 255, 200, 0, 0, 0, 0, 0, 0, 0, 0, 0, 4, 6, 1, 1, 7, 4})
 	r := newRig(f, provider.Loop)
 	handleBlow(r)
-	s := r.serve(rfp.ServerConfig{MaxMessage: 8192})
+	s := r.serve(rfp.ServerConfig{MaxMessage: 8192, Bulk: 32 << 10})
 	w := r.witness()
 	f.Fuzz(func(t *testing.T, input []byte) {
 		r.t, w.r.t = t, t

@@ -17,7 +17,7 @@ type parts struct {
 	out        area   // for pieces of requests
 
 	// Pieces that were written and that no frame has named yet, for want of a slot.
-	named [piecesInArea]wire.Piece
+	named [2 * piecesInArea]wire.Piece // the last ones are short
 	names int
 }
 
@@ -52,9 +52,6 @@ func (c *Conn) sendLarge(class uint8, msg message) error {
 	}
 	if c.full() {
 		return rpc.ErrWindowFull
-	}
-	if err := c.needStage(); err != nil {
-		return err
 	}
 	c.counted()
 	c.largeClass, c.largeTotal = class, msg.len()

@@ -20,7 +20,8 @@ const lineSize = 64
 type rings struct {
 	window, results int // slots
 	payload         int // bytes of a frame's payload
-	bulk            int // bytes of the area for pieces of long messages, in each direction
+	bulk            int // bytes of the area for pieces of long requests, 0 when there are none
+	resultBulk      int // bytes of that for pieces of long results
 }
 
 func roundUp(n, to int) int { return (n + to - 1) / to * to }
@@ -38,13 +39,39 @@ func (r *rings) requestBulkAt() int { return slotsAt + r.window*r.requestStride(
 
 // answerBytes is the memory for answers: the slots, and behind them the area for
 // pieces.
-func (r *rings) answerBytes() int { return r.resultBytes() + r.bulk }
+func (r *rings) answerBytes() int { return r.resultBytes() + r.resultBulk }
 
 // pieceSize is the longest piece: several fit the area, so that one is copied out
 // while the next is copied in.
 func (r *rings) pieceSize() int { return r.bulk / piecesInArea }
 
 const piecesInArea = 4
+
+// nextPiece is how long the next piece of a message is of which so much is left. The last ones
+// become shorter, because the other end still copies when the last is there.
+func (r *rings) nextPiece(left int) int {
+	most := r.pieceSize()
+	least := most / piecesInArea
+	switch {
+	case left >= 2*most:
+		return most
+	case left <= least+least/2:
+		return left
+	}
+	return min(left, max(min(left/2, most)&^(lineSize-1), least, lineSize))
+}
+
+// resultBulkOf is how long the area for results is where that for requests has so many bytes. A
+// server writes it over and over, and a line that it comes back to so late that the client has
+// lost it is had sooner. Where memory that is not touched costs something, that is not worth it.
+func resultBulkOf(bulk int, lim fabric.Limits) int {
+	if lim.Pinned {
+		return bulk
+	}
+	return resultAreas * bulk
+}
+
+const resultAreas = 8
 
 func (r *rings) resultBytes() int { return r.results * r.resultStride() }
 

@@ -156,7 +156,7 @@ func TestPiecesAreWrittenAhead(t *testing.T) {
 	eachFabric(t, func(t *testing.T, r *rig) {
 		s := r.rawServer()
 		w := s.goodWelcome()
-		w.Window, w.Bulk = 1, area
+		w.Window, w.Bulk, w.ResultBulk = 1, area, area
 		s.greet(w.Append(nil))
 		r.addr = s.addr
 		c := r.dial(rfp.ConnConfig{Window: 1, Bulk: area})
@@ -179,7 +179,13 @@ func TestPiecesAreWrittenAhead(t *testing.T) {
 			got = append(got, pieces...)
 			s.frame(n, nil, n == 1)
 		}
-		if len(got) != 4 || got[3].More || got[3].Size != size-3*area/4 {
+		sum := uint32(0)
+		for i, p := range got {
+			if sum += p.Size; p.At%64 != 0 || p.Size > area/4 || p.Total != size || p.More != (i < len(got)-1) {
+				t.Errorf("piece %d of %d: %+v", i, len(got), p)
+			}
+		}
+		if sum != size || len(got) != 6 || got[5].Size > area/8 {
 			t.Errorf("pieces %+v", got)
 		}
 	})

@@ -24,7 +24,7 @@ type bulk struct {
 
 // needStage makes sure of memory from which pieces are written.
 func (c *Conn) needStage() (err error) {
-	if c.rings.bulk != 0 && c.bulk.stage == nil {
+	if c.bulk.stage == nil {
 		c.bulk.stage, err = c.domain.Alloc("rfp pieces", c.rings.bulk, 0)
 	}
 	return err
@@ -70,21 +70,42 @@ func (b *bulk) close() {
 // named by a frame. It returns the length of the piece, 0 when there is no room.
 // The frame follows on the same queue pair, so the piece is there before it.
 func (c *Conn) writePiece(msg message) (n int, err error) {
-	n = min(msg.len(), c.rings.pieceSize())
+	n = c.rings.nextPiece(msg.len())
 	at, ok := c.out.take(n)
 	if !ok {
 		return 0, nil
 	}
-	msg.copyTo(c.bulk.stage.Bytes()[at : at+n])
-	if err := c.postWrite(fabric.WR{
-		ID: kindWrite, Op: fabric.OpWrite,
-		Local: c.bulk.stage.Seg(at, n), Remote: c.reqs.At(c.rings.requestBulkAt() + at),
-	}); err != nil {
-		return 0, err
+	if !c.placePiece(msg, n, at) {
+		if err := c.postPiece(msg, n, at); err != nil {
+			return 0, err
+		}
 	}
 	c.named[c.names] = pieceAt(at, n, c.largeTotal, n < msg.len())
 	c.names++
 	return n, nil
+}
+
+// pieceTo is the place in the area for requests.
+func (c *Conn) pieceTo(at int) fabric.Remote { return c.reqs.At(c.rings.requestBulkAt() + at) }
+
+// placePiece writes a piece from where its message is, and reports whether it could.
+func (c *Conn) placePiece(msg message, n, at int) bool {
+	p, ok := c.qp.(fabric.Placer)
+	if !ok {
+		return false
+	}
+	k := min(n, len(msg.head))
+	return (k == 0 || p.Place(c.pieceTo(at), msg.head[:k])) && (k == n || p.Place(c.pieceTo(at+k), msg.body[:n-k]))
+}
+
+// postPiece writes a piece by way of memory that the fabric knows.
+func (c *Conn) postPiece(msg message, n, at int) error {
+	if err := c.needStage(); err != nil {
+		c.fail(fmt.Errorf("no memory for a message of %d bytes: %w", c.largeTotal, err))
+		return c.err
+	}
+	msg.copyTo(c.bulk.stage.Bytes()[at : at+n])
+	return c.postWrite(fabric.WR{ID: kindWrite, Op: fabric.OpWrite, Local: c.bulk.stage.Seg(at, n), Remote: c.pieceTo(at)})
 }
 
 // pieceEntry is the length of an entry that names a piece.
@@ -112,7 +133,7 @@ func (c *Conn) fetchPiece(entry []byte) bool {
 	case b.flying:
 		return false
 	}
-	p, ok := wire.ParsePiece(entry, c.rings.bulk)
+	p, ok := wire.ParsePiece(entry, c.rings.resultBulk)
 	if !ok || !fits(&p, b.arrived, c.MaxMessage()) || len(c.partial) != 0 || b.arrived != 0 && p.Total != b.piece.Total {
 		c.senseless()
 		return false
@@ -196,8 +217,12 @@ func (c *core) stream(s *session, class uint8, res, after []byte) {
 	}
 	c.pushAll = c.pushAll || len(res) > c.server.cfg.PushAbove
 	c.start = 0 // how long copies take says nothing about the procedure
-	for total := len(res) + len(after); !s.gone; {
-		n := min(len(res)+len(after), s.rings.pieceSize())
+	total := len(res) + len(after)
+	if s.told() && total <= s.rings.bulk {
+		s.out.rewind(s.rings.bulk)
+	}
+	for !s.gone {
+		n := s.rings.nextPiece(len(res) + len(after))
 		at, ok := c.awaitArea(s, n)
 		if !ok {
 			c.postpone(s, class, total, res, after)
@@ -284,7 +309,7 @@ func (c *core) postpone(s *session, class uint8, total int, res, after []byte) {
 // It reports whether all of it is there.
 func (c *core) pour(s *session, f *waitingFrame) bool {
 	for !s.gone && s.room() {
-		n := min(len(f.rest), s.rings.pieceSize())
+		n := s.rings.nextPiece(len(f.rest))
 		at, ok := s.out.take(n)
 		if !ok {
 			return false

@@ -65,9 +65,10 @@ type ServerConfig struct {
 	Window, Results, Payload int
 	// MaxMessage is the longest request or result; default 1 MiB.
 	MaxMessage int
-	// Bulk is how many bytes a session has for pieces of long messages, in each
-	// direction; default 256 KiB, and negative is none: then they travel in parts of
-	// a frame's length. A client may ask for less.
+	// Bulk is how many bytes a session has for pieces of long requests; default 256 KiB, and
+	// negative is none: then long messages travel in parts of a frame's length. A client may
+	// ask for less. For pieces of long results there are as many where memory is pinned, and
+	// elsewhere eight times as many, most of which only results longer than Bulk touch.
 	Bulk int
 	// MaxClients is how many sessions there can be on a core; default 1024.
 	MaxClients int

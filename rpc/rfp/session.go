@@ -96,6 +96,7 @@ func newSession(c *core, dev fabric.Device, h *wire.Hello) (*session, error) {
 		payload: min(int(h.Payload), cfg.Payload),
 		bulk:    min(int(h.Bulk), cfg.bulk()) &^ (lineSize*piecesInArea - 1),
 	}
+	s.rings.resultBulk = resultBulkOf(s.rings.bulk, dev.Limits())
 	dom, err := dev.NewDomain()
 	if err != nil {
 		return nil, err
@@ -115,7 +116,7 @@ func newSession(c *core, dev fabric.Device, h *wire.Hello) (*session, error) {
 	}
 	slots := s.rings.resultBytes()
 	s.answerMem, s.bulkOut, s.answerStride = s.answers.Bytes()[:slots], s.answers.Bytes()[slots:], s.rings.resultStride()
-	s.bulkIn, s.out.size, s.ends = mem[s.rings.requestBulkAt():], s.rings.bulk, make([]uint64, s.rings.results)
+	s.bulkIn, s.out.size, s.ends = mem[s.rings.requestBulkAt():], s.rings.resultBulk, make([]uint64, s.rings.results)
 	s.inline = dev.Limits().MaxInline
 	return s, nil
 }
@@ -131,7 +132,8 @@ func (s *session) accept(ctx context.Context, req fabric.ConnRequest) error {
 		Core: uint16(s.core.index), Cores: uint16(cfg.Cores),
 		Window: uint16(s.rings.window), Results: uint16(s.rings.results),
 		Payload: uint32(s.rings.payload), MaxMessage: uint32(cfg.MaxMessage),
-		Requests: placeOf(s.reqs.Remote()), Answers: placeOf(s.answers.Remote()), Bulk: uint32(s.rings.bulk),
+		Requests: placeOf(s.reqs.Remote()), Answers: placeOf(s.answers.Remote()),
+		Bulk: uint32(s.rings.bulk), ResultBulk: uint32(s.rings.resultBulk),
 	}
 	qp, err := req.Accept(ctx, fabric.QPConfig{
 		Transport: fabric.RC, Domain: s.domain, SendCQ: s.port.cq, RecvCQ: s.port.cq,

@@ -7,7 +7,7 @@ import (
 
 // Version is the version of frames and handshake. Ends of different versions
 // refuse each other.
-const Version = 2
+const Version = 3
 
 const helloMagic = 0x5246 // "FR"
 
@@ -15,7 +15,7 @@ const helloMagic = 0x5246 // "FR"
 // fabric carries 56 bytes.
 const (
 	HelloSize   = 30
-	WelcomeSize = 48
+	WelcomeSize = 52
 )
 
 // AnyCore in a Hello leaves the choice of the core to the server.
@@ -34,7 +34,7 @@ type Hello struct {
 	Results uint16 // result frames that its memory for replies holds
 	Payload uint32 // of the largest frame that it takes
 	Replies Place  // where results can be written
-	Bulk    uint32 // bytes for pieces of long messages that it would like, in each direction
+	Bulk    uint32 // bytes for pieces of long messages that it would like
 }
 
 // Welcome is what the server answers.
@@ -46,7 +46,8 @@ type Welcome struct {
 	MaxMessage  uint32 // longest message
 	Requests    Place
 	Answers     Place
-	Bulk        uint32 // bytes for pieces, behind the slots of Requests and of Answers
+	Bulk        uint32 // bytes for pieces of requests, behind the slots of Requests
+	ResultBulk  uint32 // bytes for pieces of results, behind the slots of Answers
 }
 
 // Append appends the encoded hello.
@@ -85,7 +86,8 @@ func (w *Welcome) Append(b []byte) []byte {
 	b = le.AppendUint32(b, w.Payload)
 	b = le.AppendUint32(b, w.MaxMessage)
 	b = appendPlace(b, w.Requests)
-	return le.AppendUint32(appendPlace(b, w.Answers), w.Bulk)
+	b = le.AppendUint32(appendPlace(b, w.Answers), w.Bulk)
+	return le.AppendUint32(b, w.ResultBulk)
 }
 
 // ParseWelcome decodes what a server said.
@@ -98,7 +100,8 @@ func ParseWelcome(b []byte) (w Welcome, err error) {
 		Core: le.Uint16(b[4:]), Cores: le.Uint16(b[6:]), Window: le.Uint16(b[8:]), Results: le.Uint16(b[10:]),
 		Payload: le.Uint32(b[12:]), MaxMessage: le.Uint32(b[16:]),
 	}
-	w.Requests, w.Answers, w.Bulk = placeAt(b[20:]), placeAt(b[32:]), le.Uint32(b[44:])
+	w.Requests, w.Answers = placeAt(b[20:]), placeAt(b[32:])
+	w.Bulk, w.ResultBulk = le.Uint32(b[44:]), le.Uint32(b[48:])
 	return w, nil
 }
 

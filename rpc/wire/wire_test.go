@@ -20,7 +20,7 @@ func TestGoldenBytes(t *testing.T) {
 	welcome := Welcome{
 		Core: 0x0102, Cores: 0x0304, Window: 0x0506, Results: 0x0708, Payload: 0x090A0B0C, MaxMessage: 0x0D0E0F10,
 		Requests: Place{Addr: 0x1112131415161718, Key: 0x191A1B1C}, Answers: Place{Addr: 0x2122232425262728, Key: 0x292A2B2C},
-		Bulk: 0x31323334,
+		Bulk: 0x31323334, ResultBulk: 0x35363738,
 	}
 	var piece [PieceSize]byte
 	Piece{At: 0x01020304, Size: 0x05060708, Total: 0x090A0B0C, More: true}.Put(piece[:])
@@ -38,13 +38,13 @@ func TestGoldenBytes(t *testing.T) {
 		{"parked", word(uint64(ParkedWord0(3))), []byte{0x02, 0, 0, 0, 0, 0, 3, 0}},
 		{"failure", AppendFailure(nil, 0x0102, "no"), []byte{2, 1, 'n', 'o'}},
 		{"hello", hello.Append(nil), []byte{
-			0x46, 0x52, 2, 0, 2, 1, 4, 3, 6, 5, 0x0A, 9, 8, 7,
+			0x46, 0x52, 3, 0, 2, 1, 4, 3, 6, 5, 0x0A, 9, 8, 7,
 			0x18, 0x17, 0x16, 0x15, 0x14, 0x13, 0x12, 0x11, 0x1C, 0x1B, 0x1A, 0x19, 0x34, 0x33, 0x32, 0x31,
 		}},
 		{"welcome", welcome.Append(nil), []byte{
-			0x46, 0x52, 2, 0, 2, 1, 4, 3, 6, 5, 8, 7, 0x0C, 0x0B, 0x0A, 9, 0x10, 0x0F, 0x0E, 0x0D,
+			0x46, 0x52, 3, 0, 2, 1, 4, 3, 6, 5, 8, 7, 0x0C, 0x0B, 0x0A, 9, 0x10, 0x0F, 0x0E, 0x0D,
 			0x18, 0x17, 0x16, 0x15, 0x14, 0x13, 0x12, 0x11, 0x1C, 0x1B, 0x1A, 0x19,
-			0x28, 0x27, 0x26, 0x25, 0x24, 0x23, 0x22, 0x21, 0x2C, 0x2B, 0x2A, 0x29, 0x34, 0x33, 0x32, 0x31,
+			0x28, 0x27, 0x26, 0x25, 0x24, 0x23, 0x22, 0x21, 0x2C, 0x2B, 0x2A, 0x29, 0x34, 0x33, 0x32, 0x31, 0x38, 0x37, 0x36, 0x35,
 		}},
 		{"piece", piece[:], []byte{4, 3, 2, 1, 8, 7, 6, 5, 0x0C, 0x0B, 0x0A, 9, 1, 0, 0, 0}},
 	} {
@@ -62,7 +62,7 @@ func TestGreetingsRoundTripAndFitTheHandshake(t *testing.T) {
 	if got, err := ParseHello(b); err != nil || got != hello || len(b) != HelloSize {
 		t.Errorf("hello of %d bytes: %+v, %v", len(b), got, err)
 	}
-	welcome := Welcome{Core: 1, Cores: 2, Window: 3, Results: 6, Payload: 256, MaxMessage: 1 << 20, Requests: Place{1, 2}, Answers: Place{3, 4}, Bulk: 5}
+	welcome := Welcome{Core: 1, Cores: 2, Window: 3, Results: 6, Payload: 256, MaxMessage: 1 << 20, Requests: Place{1, 2}, Answers: Place{3, 4}, Bulk: 5, ResultBulk: 6}
 	b = welcome.Append(nil)
 	if got, err := ParseWelcome(b); err != nil || got != welcome || len(b) != WelcomeSize {
 		t.Errorf("welcome of %d bytes: %+v, %v", len(b), got, err)
@@ -83,8 +83,8 @@ func TestGreetingsOfStrangersAreRefused(t *testing.T) {
 		{nil, "does not speak this protocol"},
 		{[]byte("GET / HTTP/1.1 and some more bytes"), "does not speak this protocol"},
 		{hello[:2], "does not speak this protocol"},
-		{newer, "speaks version 3 of the protocol, this one 2"},
-		{newer[:3], "speaks version 3"},
+		{newer, "speaks version 4 of the protocol, this one 3"},
+		{newer[:3], "speaks version 4"},
 		{hello[:HelloSize-1], "greeting of 29 bytes instead of"},
 	} {
 		for name, parse := range map[string]func([]byte) error{
