@@ -3,7 +3,8 @@ package kvl
 import (
 	"encoding/binary"
 	"fmt"
-	"hash/crc32"
+
+	"github.com/remora-kv/remora/internal/crc32c"
 )
 
 // Where the parts of a record are.
@@ -38,8 +39,6 @@ const ChunkLinks = 100
 // MaxRecord is the length of the longest record.
 const MaxRecord = 1<<32 - 8
 
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
-
 // pad8 rounds up to a multiple of 8.
 func pad8[T int | int64 | uint64](n T) T { return (n + 7) &^ 7 }
 
@@ -56,7 +55,7 @@ func putHeader(b []byte, generation uint64, kind recordKind, typ uint16, count, 
 
 // closeRecord writes the checksum of a record that has everything else (K1).
 func closeRecord(b []byte) {
-	binary.LittleEndian.PutUint32(b[offChecksum:], crc32.Checksum(b[offLength:], castagnoli))
+	binary.LittleEndian.PutUint32(b[offChecksum:], crc32c.Checksum(b[offLength:]))
 }
 
 // checkRecord reports what is wrong with the header and the checksum of a record that
@@ -74,7 +73,7 @@ func checkRecord(b []byte, l Link, generation uint64, kind recordKind) error {
 	case b[offFormat] != recordFormat || recordKind(b[offKind]) != kind:
 		return fmt.Errorf("%w: a record of kind %d, format %d was read by link %v, want kind %d, format %d",
 			ErrCorrupt, b[offKind], b[offFormat], l, kind, recordFormat)
-	case binary.LittleEndian.Uint32(b[offChecksum:]) != crc32.Checksum(b[offLength:], castagnoli):
+	case binary.LittleEndian.Uint32(b[offChecksum:]) != crc32c.Checksum(b[offLength:]):
 		return fmt.Errorf("%w: the checksum of the record at link %v is wrong", ErrCorrupt, l)
 	}
 	return nil

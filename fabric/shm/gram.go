@@ -7,7 +7,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"net"
 	"os"
 	"sync"
@@ -16,6 +15,7 @@ import (
 	"github.com/remora-kv/remora/fabric"
 	"github.com/remora-kv/remora/fabric/internal/direct"
 	"github.com/remora-kv/remora/internal/arena"
+	"github.com/remora-kv/remora/internal/crc32c"
 )
 
 // An address is "shm" 1, queue pair u32, secret u64, path of the socket, and a
@@ -24,8 +24,6 @@ const (
 	gramAddressHead = "shm\x01"
 	gramAddressSum  = 4
 )
-
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // maxGramLanes is how many senders a device lets in for datagrams.
 const maxGramLanes = 1 << 14
@@ -79,7 +77,7 @@ func (d *Device) GramAddress(q *direct.QP) ([]byte, error) {
 	addr := binary.LittleEndian.AppendUint32([]byte(gramAddressHead), q.Num())
 	addr = append(addr, secret[:]...)
 	addr = append(addr, g.file.path...)
-	addr = binary.LittleEndian.AppendUint32(addr, crc32.Checksum(addr, castagnoli))
+	addr = binary.LittleEndian.AppendUint32(addr, crc32c.Checksum(addr))
 	if len(addr) > 128 {
 		return nil, fmt.Errorf("fabric: the path %s is too long for a datagram address; set RuntimeDir: %w",
 			g.file.path, fabric.ErrInvalid)
@@ -211,7 +209,7 @@ func (g *gramDoor) close() {
 func (d *Device) GramOpen(ctx context.Context, addr []byte) (*direct.GramPath, error) {
 	n, end := len(gramAddressHead), len(addr)-gramAddressSum
 	if end <= n+12 || len(addr) > 128 || string(addr[:n]) != gramAddressHead ||
-		binary.LittleEndian.Uint32(addr[end:]) != crc32.Checksum(addr[:end], castagnoli) {
+		binary.LittleEndian.Uint32(addr[end:]) != crc32c.Checksum(addr[:end]) {
 		return nil, fmt.Errorf("fabric: %x is not the address of a shared-memory datagram queue pair: %w", addr, fabric.ErrInvalid)
 	}
 	m := gram{qpn: binary.LittleEndian.Uint32(addr[n:]), secret: binary.LittleEndian.Uint64(addr[n+4:])}

@@ -4,12 +4,12 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
-	"hash/crc32"
 	"io"
 	"net/netip"
 	"time"
 
 	"github.com/remora-kv/remora/fabric"
+	"github.com/remora-kv/remora/internal/crc32c"
 )
 
 const (
@@ -209,8 +209,6 @@ type gramAddress struct {
 	gid       [16]byte
 }
 
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
-
 func (a *gramAddress) encode() []byte {
 	b := make([]byte, 0, gramBytes)
 	b = binary.LittleEndian.AppendUint32(b, gramMagic)
@@ -220,13 +218,13 @@ func (a *gramAddress) encode() []byte {
 	b = binary.LittleEndian.AppendUint32(b, a.qkey)
 	b = binary.LittleEndian.AppendUint16(b, a.tally)
 	b = append(b, a.gid[:]...)
-	return binary.LittleEndian.AppendUint32(b, crc32.Checksum(b, castagnoli))
+	return binary.LittleEndian.AppendUint32(b, crc32c.Checksum(b))
 }
 
 func decodeGramAddress(b []byte) (gramAddress, error) {
 	var a gramAddress
 	if len(b) != gramBytes || binary.LittleEndian.Uint32(b) != gramMagic || b[4] != wireVersion || b[5] > 1 ||
-		binary.LittleEndian.Uint32(b[gramBytes-4:]) != crc32.Checksum(b[:gramBytes-4], castagnoli) {
+		binary.LittleEndian.Uint32(b[gramBytes-4:]) != crc32c.Checksum(b[:gramBytes-4]) {
 		return a, fmt.Errorf("fabric: verbs: %d bytes are not the address of a datagram queue pair: %w",
 			len(b), fabric.ErrInvalid)
 	}

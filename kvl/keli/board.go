@@ -4,10 +4,10 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"time"
 
 	"github.com/remora-kv/remora/fabric"
+	"github.com/remora-kv/remora/internal/crc32c"
 	"github.com/remora-kv/remora/internal/fence"
 	"github.com/remora-kv/remora/kvl"
 )
@@ -19,8 +19,6 @@ const (
 	minLease = time.Millisecond
 	maxLease = 24 * time.Hour
 )
-
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // board is what the board says.
 type board struct {
@@ -40,7 +38,7 @@ func (b *board) put(p *[boardSize]byte) {
 	le.PutUint64(p[24:], uint64(b.lease))
 	le.PutUint64(p[32:], b.instance)
 	le.PutUint64(p[40:], 0)
-	le.PutUint64(p[boardSum:], uint64(crc32.Checksum(p[:boardSum], castagnoli)))
+	le.PutUint64(p[boardSum:], uint64(crc32c.Checksum(p[:boardSum])))
 	le.PutUint64(p[56:], b.generation)
 }
 
@@ -72,7 +70,7 @@ func parseBoard(p []byte) (b board, err error) {
 	switch {
 	case b.generation != le.Uint64(p[56:]):
 		return b, errChanging
-	case le.Uint64(p[boardSum:]) != uint64(crc32.Checksum(p[:boardSum], castagnoli)):
+	case le.Uint64(p[boardSum:]) != uint64(crc32c.Checksum(p[:boardSum])):
 		return b, fmt.Errorf("keli: the board has a wrong checksum: %w", kvl.ErrCorrupt)
 	case b.generation == 0:
 		return b, ErrEmpty

@@ -3,9 +3,9 @@ package keli
 import (
 	"encoding/binary"
 	"fmt"
-	"hash/crc32"
 
 	"github.com/remora-kv/remora/fabric"
+	"github.com/remora-kv/remora/internal/crc32c"
 	"github.com/remora-kv/remora/kvl"
 )
 
@@ -51,14 +51,14 @@ func (d *directory) bytes() []byte {
 		b = le.AppendUint64(b, uint64(d.areas[i].remote.Key))
 	}
 	b = append(b, d.schema...)
-	le.PutUint32(b, crc32.Checksum(b[4:], castagnoli))
+	le.PutUint32(b, crc32c.Checksum(b[4:]))
 	return b
 }
 
 // parseDirectory reads what was READ (E7). The schema is a part of b.
 func parseDirectory(b []byte, generation uint64) (*directory, error) {
 	le := binary.LittleEndian
-	if len(b) < directoryHead || le.Uint32(b[4:]) != directoryMagic || le.Uint32(b) != crc32.Checksum(b[4:], castagnoli) {
+	if len(b) < directoryHead || le.Uint32(b[4:]) != directoryMagic || le.Uint32(b) != crc32c.Checksum(b[4:]) {
 		return nil, fmt.Errorf("keli: what should be a directory is none: %w", kvl.ErrCorrupt)
 	}
 	d := &directory{generation: le.Uint64(b[8:])}

@@ -4,11 +4,11 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
-	"hash/crc32"
 	"testing"
 	"time"
 
 	"github.com/remora-kv/remora/fabric"
+	"github.com/remora-kv/remora/internal/crc32c"
 	"github.com/remora-kv/remora/kvl"
 )
 
@@ -48,7 +48,7 @@ func FuzzParseBoard(f *testing.F) {
 	f.Fuzz(func(t *testing.T, mem []byte, sum bool) {
 		if len(mem) == boardSize && sum { // so that more than the checksum is tried
 			copy(mem[56:], mem[:8])
-			binary.LittleEndian.PutUint64(mem[boardSum:], uint64(crc32.Checksum(mem[:boardSum], castagnoli)))
+			binary.LittleEndian.PutUint64(mem[boardSum:], uint64(crc32c.Checksum(mem[:boardSum])))
 		}
 		b, err := parseBoard(mem)
 		if err != nil {
@@ -67,7 +67,7 @@ func FuzzParseDirectory(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte, sum bool) {
 		if len(b) >= directoryHead && sum {
 			binary.LittleEndian.PutUint32(b[4:], directoryMagic)
-			binary.LittleEndian.PutUint32(b, crc32.Checksum(b[4:], castagnoli))
+			binary.LittleEndian.PutUint32(b, crc32c.Checksum(b[4:]))
 		}
 		d, err := parseDirectory(b, 7)
 		if err != nil {

@@ -3,8 +3,8 @@ package lru8
 import (
 	"bytes"
 	"encoding/binary"
-	"hash/crc32"
 
+	"github.com/remora-kv/remora/internal/crc32c"
 	"github.com/remora-kv/remora/internal/extent"
 	"github.com/remora-kv/remora/store"
 )
@@ -20,8 +20,6 @@ const (
 	atValueSize = 44
 	atKey       = 48
 )
-
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // blockSize returns the length of the block of an item.
 func blockSize(keySize, valueSize int) uint64 {
@@ -98,11 +96,11 @@ func (t *Table) seal(off uint64) {
 
 // headSum covers the rest of the header, the checksum of the body included.
 func (t *Table) headSum(off uint64) uint32 {
-	return crc32.Checksum(t.items[off+atBodySum:off+atKey], castagnoli)
+	return crc32c.Checksum(t.items[off+atBodySum : off+atKey])
 }
 
 // bodySum covers key and value.
 func (t *Table) bodySum(off uint64) uint32 {
 	from := off + atKey
-	return crc32.Checksum(t.items[from:from+t.keySize(off)+t.valueSize(off)], castagnoli)
+	return crc32c.Checksum(t.items[from : from+t.keySize(off)+t.valueSize(off)])
 }

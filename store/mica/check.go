@@ -4,9 +4,9 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"slices"
 
+	"github.com/remora-kv/remora/internal/crc32c"
 	"github.com/remora-kv/remora/store"
 )
 
@@ -94,7 +94,7 @@ func (c *checker) intact(at, size int) bool {
 	// The sum is over an item that is neither used nor live (M4).
 	copy(c.front[:], c.mem[at+versionAt:])
 	c.front[stateAt-versionAt] &^= stateUsed | stateLive
-	sum := crc32.Update(crc32.Checksum(c.front[:], castagnoli), castagnoli, c.mem[at+headerSize:at+size])
+	sum := crc32c.Update(crc32c.Checksum(c.front[:]), c.mem[at+headerSize:at+size])
 	return sum == binary.LittleEndian.Uint32(c.mem[at+checksumAt:])
 }
 

@@ -4,8 +4,8 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
-	"hash/crc32"
 
+	"github.com/remora-kv/remora/internal/crc32c"
 	"github.com/remora-kv/remora/store"
 )
 
@@ -55,7 +55,7 @@ func (f *Finder) Look(b []byte) (store.Span, store.Outcome) {
 		return store.Span{}, store.Ask
 	}
 	b[stateAt] &^= stateUsed | stateLive
-	if crc32.Checksum(b[versionAt:], castagnoli) != binary.LittleEndian.Uint32(b) {
+	if crc32c.Checksum(b[versionAt:]) != binary.LittleEndian.Uint32(b) {
 		return store.Span{}, store.Ask
 	}
 	f.item.Version, f.item.Flags, f.item.Expires = version, 0, 0

@@ -2,8 +2,8 @@ package mica
 
 import (
 	"encoding/binary"
-	"hash/crc32"
 
+	"github.com/remora-kv/remora/internal/crc32c"
 	"github.com/remora-kv/remora/internal/fence"
 )
 
@@ -24,7 +24,7 @@ const pastCaches = 256 << 10
 func (t *Table) fillLong(at int, d *draft) {
 	t.front(at, d)
 	to := at + headerSize + d.meta.extra() + len(d.key)
-	sum := crc32.Checksum(t.mem[at+versionAt:to], castagnoli)
+	sum := crc32c.Checksum(t.mem[at+versionAt : to])
 	past := len(d.value) >= pastCaches
 	for value := d.value; len(value) != 0; {
 		part := value[:min(len(value), fusedPart-to%lineSize)] // the others begin with a line
@@ -33,13 +33,13 @@ func (t *Table) fillLong(at int, d *draft) {
 		} else {
 			copy(t.mem[to:], part)
 		}
-		sum = crc32.Update(sum, castagnoli, part) // of what is near: the log may not be
+		sum = crc32c.Update(sum, part) // of what is near: the log may not be
 		value, to = value[len(part):], to+len(part)
 	}
 	if past {
 		fence.Drain()
 	}
-	sum = crc32.Update(sum, castagnoli, t.mem[to:at+d.size])
+	sum = crc32c.Update(sum, t.mem[to:at+d.size])
 	binary.LittleEndian.PutUint32(t.mem[at+checksumAt:], sum)
 	t.publishMeta(at, d.meta|metaLive|d.used)
 }

@@ -2,12 +2,10 @@ package mica
 
 import (
 	"encoding/binary"
-	"hash/crc32"
 
+	"github.com/remora-kv/remora/internal/crc32c"
 	"github.com/remora-kv/remora/store"
 )
-
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // draft is an item that is to be written.
 type draft struct {
@@ -85,7 +83,7 @@ func (t *Table) overwrite(at int, d *draft) {
 // makes the item live.
 func (t *Table) seal(at int, d *draft) {
 	t.front(at, d)
-	binary.LittleEndian.PutUint32(t.mem[at+checksumAt:], crc32.Checksum(t.mem[at+versionAt:at+d.size], castagnoli))
+	binary.LittleEndian.PutUint32(t.mem[at+checksumAt:], crc32c.Checksum(t.mem[at+versionAt:at+d.size]))
 	t.publishMeta(at, d.meta|metaLive|d.used)
 }
 
@@ -106,7 +104,7 @@ func (t *Table) front(at int, d *draft) {
 func (t *Table) setExpiry(at int, m meta, expires int64, used meta) {
 	t.publishMeta(at, m&^metaState)
 	binary.LittleEndian.PutUint64(t.mem[expiryAt(at, m):], uint64(expires))
-	sum := crc32.Checksum(t.mem[at+versionAt:at+t.sizeOf(m)], castagnoli)
+	sum := crc32c.Checksum(t.mem[at+versionAt : at+t.sizeOf(m)])
 	binary.LittleEndian.PutUint32(t.mem[at+checksumAt:], sum)
 	t.publishMeta(at, m|used)
 }

@@ -1,12 +1,9 @@
 package sharedlru
 
 import (
-	"hash/crc32"
-
+	"github.com/remora-kv/remora/internal/crc32c"
 	"github.com/remora-kv/remora/store"
 )
-
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 func (t *Table) keySize(at ref) int    { return int(t.chunks.long(at, atVersion) >> 48) }
 func (t *Table) version(at ref) uint64 { return t.chunks.long(at, atVersion) & store.MaxVersion }
@@ -49,7 +46,7 @@ func (t *Table) fill(at ref, k store.Key, e store.Entry, version uint64) {
 	c.setLong(at, atHash, k.Hash)
 	c.setWord(at, atFlags, e.Flags)
 	c.setWord(at, atValueSize, uint32(len(e.Value)))
-	c.setWord(at, atBodySum, crc32.Update(crc32.Checksum(k.Bytes, castagnoli), castagnoli, e.Value))
+	c.setWord(at, atBodySum, crc32c.Update(crc32c.Checksum(k.Bytes), e.Value))
 	t.seal(at)
 }
 
@@ -87,7 +84,7 @@ func (t *Table) seal(at ref) { t.chunks.setWord(at, atHeadSum, t.headSum(at)) }
 // headSum covers the rest of the header, the checksum of the body included.
 func (t *Table) headSum(at ref) uint32 {
 	from := uint64(at) * chunkSize
-	return crc32.Checksum(t.chunks.mem[from+atBodySum:from+atNewer], castagnoli)
+	return crc32c.Checksum(t.chunks.mem[from+atBodySum : from+atNewer])
 }
 
 // bodySum covers key and value.
@@ -96,7 +93,7 @@ func (t *Table) bodySum(at ref) uint32 {
 	sum := uint32(0)
 	for left := t.keySize(at) + t.valueSize(at); left > 0; {
 		p := t.chunks.piece(&cur, left)
-		sum = crc32.Update(sum, castagnoli, p)
+		sum = crc32c.Update(sum, p)
 		left -= len(p)
 	}
 	return sum
