@@ -3,6 +3,7 @@ package fence
 import (
 	"bytes"
 	"fmt"
+	"math/rand/v2"
 	"testing"
 )
 
@@ -36,7 +37,7 @@ func TestCopyEveryLengthAndAlignment(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		copy func(dst, src []byte)
-	}{{"CopyOut", CopyOut}, {"CopyIn", CopyIn}, {"CopyPast", CopyPast}} {
+	}{{"CopyOut", CopyOut}, {"CopyIn", CopyIn}, {"CopyPast", CopyPast}, {"CopyAcross", CopyAcross}} {
 		t.Run(c.name, func(t *testing.T) {
 			want := make([]byte, maxLen+2*maxAlign)
 			eachLayout(func(dstBuf, srcBuf []byte, dstOff, srcOff, n int) {
@@ -54,8 +55,34 @@ func TestCopyEveryLengthAndAlignment(t *testing.T) {
 	}
 }
 
+// Long copies take other turns than short ones.
+func TestLongCopies(t *testing.T) {
+	const most = 70_000
+	rng := rand.New(rand.NewPCG(7, 7))
+	dstBuf, srcBuf, want := alignedBuffer(most+128), alignedBuffer(most+128), make([]byte, most+128)
+	for i := range srcBuf {
+		srcBuf[i] = byte(rng.Uint32())
+	}
+	for name, f := range map[string]func(dst, src []byte){"CopyOut": CopyOut, "CopyIn": CopyIn, "CopyPast": CopyPast, "CopyAcross": CopyAcross} {
+		for i := range 200 {
+			n, dstOff, srcOff := 4090+i%12, rng.IntN(64), rng.IntN(64)
+			if i >= 24 {
+				n = 4000 + rng.IntN(most-4000)
+			}
+			for i := range dstBuf {
+				dstBuf[i], want[i] = guard, guard
+			}
+			copy(want[dstOff:], srcBuf[srcOff:srcOff+n])
+			f(dstBuf[dstOff:], srcBuf[srcOff:srcOff+n])
+			if !bytes.Equal(dstBuf, want) {
+				t.Fatalf("%s of %d bytes from alignment %d to %d is wrong", name, n, srcOff, dstOff)
+			}
+		}
+	}
+}
+
 func TestCopyPanicsOnShortDestination(t *testing.T) {
-	for name, f := range map[string]func(dst, src []byte){"CopyOut": CopyOut, "CopyIn": CopyIn, "CopyPast": CopyPast} {
+	for name, f := range map[string]func(dst, src []byte){"CopyOut": CopyOut, "CopyIn": CopyIn, "CopyPast": CopyPast, "CopyAcross": CopyAcross} {
 		func() {
 			defer func() {
 				want := fmt.Sprintf("fence.%s: destination of 2 bytes for a source of 3", name)
@@ -72,12 +99,13 @@ func TestCopyOfNothing(t *testing.T) {
 	CopyOut(nil, nil)
 	CopyIn(nil, nil)
 	CopyPast(nil, nil)
+	CopyAcross(nil, nil)
 	CopyOut(make([]byte, 1), nil)
 }
 
 func TestCopyDoesNotAllocate(t *testing.T) {
 	dst, src := make([]byte, 256), make([]byte, 256)
-	if n := testing.AllocsPerRun(100, func() { CopyOut(dst, src); CopyIn(src, dst); CopyPast(dst, src); Drain() }); n != 0 {
+	if n := testing.AllocsPerRun(100, func() { CopyOut(dst, src); CopyIn(src, dst); CopyPast(dst, src); CopyAcross(dst, src); Drain() }); n != 0 {
 		t.Errorf("%v allocations a run, want none", n)
 	}
 }

@@ -44,6 +44,7 @@
 //	a statistic with one writer                          Count, read with Load
 //	bytes into memory that a peer reads meanwhile        CopyOut
 //	bytes out of memory that a peer writes meanwhile     CopyIn
+//	many bytes of which nobody reads one yet             CopyAcross, then Publish
 //	bytes into memory that nobody reads soon             CopyPast, then Drain
 //	nothing to do, be kind to the sibling thread         Pause, PauseN
 //	a line will be needed soon                           ExpectRead, ExpectWrite
@@ -71,6 +72,8 @@
 //	F6  CopyPast makes bytes visible in any order, and is not ordered against what
 //	    follows. All that it copied before Drain is visible to a thread that has
 //	    seen what was published after Drain.
+//	F7  CopyAcross makes bytes visible in any order. All of them are visible to a
+//	    thread that has seen what was published afterwards (F1).
 //
 // F4 looks weaker than F3 and is not meant to be used alone: a record that can
 // change while it is read carries a version or a checksum.

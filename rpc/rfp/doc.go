@@ -90,17 +90,15 @@
 // A long result is copied twice, at the same time: by the server from where the
 // handler left it into the bulk area, by the client from there into its memory. On
 // the machines at hand one copy of a megabyte that is in no cache takes 55 to 85 us, and
-// both together 100: the rest is what two CPUs need to exchange lines. Neither the
-// instructions that copy (32 bytes at a time in order or from four places at once, string
-// instructions, stores past the caches, CLDEMOTE behind them) nor how far ahead lines are fetched nor
-// pieces of 8 to 128 KiB change that by more than a twentieth, so copies keep address order as all others do.
-// What does is the length of the area. A line that the client has read last has to be taken from
-// its cache before it can be written; with an area of 2 MiB that is mostly over by then, and a
-// get takes a tenth less than with one of 256 KiB. Requests gain nothing by that, because they are
-// copied elsewhere by both ends anyhow. A client that
-// READ the log itself would copy once, in 85 us, but every session would have to share one
-// protection domain with the log, and huge pages, without which all short gets are slower,
-// are not to be had for shared memory where the kernel says shmem_enabled=never.
+// both together 100: the rest is what two CPUs need to exchange lines. Other
+// instructions (string instructions, stores past the caches, CLDEMOTE behind them), lines that are fetched
+// earlier or later and pieces of 8 to 128 KiB change nothing; that the server copies from four places of a
+// piece at once saves a twentieth. What counts more is the length of the area. A line that the
+// client has read last has to be taken from its cache before it can be written; with an area of
+// 2 MiB that is mostly over by then, and a get takes a tenth less than with one of 256 KiB. Requests
+// take longer with such an area. A client that looks at the log itself (fabric.Viewer) and
+// takes the checksum of what it copies is as fast as that, and spares the server's CPU, but
+// not faster.
 //
 // A long request is copied by the client from where it is into the area of the server, if the queue
 // pair is a Placer, otherwise by way of the stage; then by the server into the message.

@@ -229,7 +229,7 @@ func (c *core) stream(s *session, class uint8, res, after []byte) {
 			return
 		}
 		k := min(n, len(res))
-		fence.CopyOut(s.bulkOut[at:], res[:k])
+		fence.CopyAcross(s.bulkOut[at:], res[:k])
 		fence.CopyOut(s.bulkOut[at+k:], after[:n-k])
 		res, after = res[k:], after[n-k:]
 		more := len(res)+len(after) != 0
@@ -314,7 +314,7 @@ func (c *core) pour(s *session, f *waitingFrame) bool {
 		if !ok {
 			return false
 		}
-		fence.CopyOut(s.bulkOut[at:], f.rest[:n])
+		fence.CopyAcross(s.bulkOut[at:], f.rest[:n])
 		f.rest = f.rest[n:]
 		more := len(f.rest) != 0
 		putPiece(c.entry[:], pieceAt(at, n, f.total, more))
