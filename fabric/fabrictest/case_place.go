@@ -11,34 +11,17 @@ const rulePlacer = "Place does what a WRITE does, under the same rights, and is 
 // placeCases are of providers whose queue pairs are Placers; of others they ask nothing.
 func placeCases() []*testCase {
 	return join(
-		one("G21/same-as-write", rulePlacer, placing(placeSame)),
-		one("G21/rights", rulePlacer+" No break and no completion comes of a Place that says no, and nothing is written.", placing(placeRights)),
-		one("G21/counted", rulePlacer, placing(placeCounted)),
-		one("G21/behind-requests", rulePlacer, placing(placeBehind)),
-		one("G21/before-requests", rulePlacer, placing(placeBefore)),
+		one("G21/same-as-write", rulePlacer, near(placeSame)),
+		one("G21/rights", rulePlacer+" No break and no completion comes of a Place that says no, and nothing is written.", near(placeRights)),
+		one("G21/counted", rulePlacer, near(placeCounted)),
+		one("G21/behind-requests", rulePlacer, near(placeBehind)),
+		one("G21/before-requests", rulePlacer, near(placeBefore)),
 		one("G21/closed-region", "It is false, and has written nothing, if only a WRITE can do that: to memory that was not written or read before, "+
-			"that may not be written, on a queue pair that is not ready, or has requests that were not executed yet.", placing(placeClosed)),
+			"that may not be written, on a queue pair that is not ready, or has requests that were not executed yet.", near(placeClosed)),
 		one("G21/not-ready", "It is false, and has written nothing, if only a WRITE can do that: to memory that was not written or read before, "+
-			"that may not be written, on a queue pair that is not ready, or has requests that were not executed yet.", placing(placeNotReady)),
+			"that may not be written, on a queue pair that is not ready, or has requests that were not executed yet.", near(placeNotReady)),
 		each("G21/transport", "Some queue pairs of type RC are Placers.", placeTransport, fabric.UC, fabric.UD),
 	)
-}
-
-// placing gives a case a pair, the end that writes, and the memory that it has written before.
-func placing(do func(p *pair, v fabric.Placer, far *mem)) func(t *trial) {
-	return func(t *trial) {
-		p := t.pair(pairConfig{size: 8192})
-		v, ok := p.b.qp.(fabric.Placer)
-		if !ok {
-			return
-		}
-		far := t.mem(p.a.dom, 4096, everything)
-		far.write(0, p.next(), 4096)
-		p.b.mem.write(0, p.next(), 64)
-		p.do(p.b, p.b.writeTo(far.Remote(), 0, 64))
-		far.expectBytes(0, p.b.mem.want[:64])
-		do(p, v, far)
-	}
 }
 
 // fresh returns bytes that nobody has had before, in memory of the program's own.

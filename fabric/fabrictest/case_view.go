@@ -11,23 +11,24 @@ const ruleView = "What View returns is what a READ brings, under the same rights
 // viewCases are of providers whose queue pairs are Viewers; of others they ask nothing.
 func viewCases() []*testCase {
 	return join(
-		one("G20/same-as-read", ruleView, viewed(viewSame)),
-		one("G20/rights", ruleView, viewed(viewRights)),
-		one("G20/counted", ruleView, viewed(viewCounted)),
-		one("G20/behind-requests", ruleView, viewed(viewBehind)),
+		one("G20/same-as-read", ruleView, near(viewSame)),
+		one("G20/rights", ruleView, near(viewRights)),
+		one("G20/counted", ruleView, near(viewCounted)),
+		one("G20/behind-requests", ruleView, near(viewBehind)),
 		one("G20/closed-region", "A region that is closed meanwhile is not taken away from under a view, "+
-			"and no other takes its place: its bytes stay as they were last.", viewed(viewClosed)),
+			"and no other takes its place: its bytes stay as they were last.", near(viewClosed)),
 		one("G20/not-ready", "It is false if only a READ can tell: of memory that was not read before, that may not be read, "+
-			"on a queue pair that is not ready, or has requests that were not executed yet.", viewed(viewNotReady)),
+			"on a queue pair that is not ready, or has requests that were not executed yet.", near(viewNotReady)),
 		each("G20/transport", "Some queue pairs of type RC are Viewers.", viewTransport, fabric.UC, fabric.UD),
 	)
 }
 
-// viewed gives a case a pair, the end that looks, and the memory that it has read before.
-func viewed(do func(p *pair, v fabric.Viewer, far *mem)) func(t *trial) {
+// near gives a case a pair, the end that reaches the memory of the other without requests, and memory
+// that it has READ before. Of a queue pair that is no T it asks nothing.
+func near[T any](do func(p *pair, v T, far *mem)) func(t *trial) {
 	return func(t *trial) {
 		p := t.pair(pairConfig{size: 8192})
-		v, ok := p.b.qp.(fabric.Viewer)
+		v, ok := p.b.qp.(T)
 		if !ok {
 			return
 		}
