@@ -15,7 +15,7 @@ type Limits struct {
 	MaxRegion  int // bytes of one region
 	UC, UD     bool
 	Atomics    bool
-	Pinned     bool // regions take their memory at once; else it costs nothing until it is touched
+	Mapped     bool // peers reach regions by loads and stores, in pages that take no memory before they are touched
 }
 
 // GRHSize is the length of the header in front of a received datagram (G16).

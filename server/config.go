@@ -44,7 +44,8 @@ type Config struct {
 	// Policy says whether idle cores sleep; the default does.
 	Policy fabric.Policy
 	// MaxClients is how many clients a core takes; default 1024. Each takes
-	// about 150 KiB, and up to MaxValue more while it sends or gets a large value.
+	// about 150 KiB, up to 2 MiB once it has got large values, and up to MaxValue more while it
+	// sends one or is slow to take one.
 	MaxClients int
 	// Mode of the socket of shm: who may connect. 0 is the owner alone.
 	SocketMode uint32

@@ -43,7 +43,7 @@ func (n *Network) NewDevice(name string) (*Device, error) {
 	d := &Device{
 		net: n, links: map[*link]struct{}{}, listeners: map[*listener]struct{}{}, addresses: map[uint32]uint64{},
 	}
-	d.Core = direct.NewCore("loop", name, d)
+	d.Core = direct.NewCore("loop", name, direct.DefaultLimits(), d)
 	return d, nil
 }
 

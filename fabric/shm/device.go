@@ -54,7 +54,9 @@ func New(cfg Config) (*Device, error) {
 		cfg: cfg, arena: arena.New(), opening: map[socket]struct{}{},
 		links: map[*link]struct{}{}, listeners: map[*listener]struct{}{},
 	}
-	d.Core = direct.NewCore("shm", cfg.Name, d)
+	limits := direct.DefaultLimits()
+	limits.Mapped = true
+	d.Core = direct.NewCore("shm", cfg.Name, limits, d)
 	return d, nil
 }
 

@@ -23,7 +23,6 @@ const (
 // tells: how much inline data it takes, and whether there is such a transport.
 func (a *adapter) limits() (fabric.Limits, error) {
 	lim := fabric.Limits{
-		Pinned:    true,
 		MaxInline: wantInline, MaxSegs: min(a.caps.segs, wantSegs), MaxDepth: min(a.caps.depth, wantDepth),
 		MaxCQDepth: min(a.caps.cqDepth, wantQueue), MaxMessage: int(min(a.port.maxMessage, 1<<31-1)), MTU: a.port.mtu,
 		MaxReads:   min(a.caps.readsAnswered, a.caps.readsStarted, wantReads),

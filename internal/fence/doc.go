@@ -10,7 +10,8 @@
 // the business of the provider that rings it; what an adapter has written is
 // read here like what another CPU has written.
 //
-//   - x86 is TSO: a CPU's stores become visible in program order, its loads
+//   - x86 is TSO: a CPU's stores become visible in program order (but for those of
+//     CopyPast), its loads
 //     happen in program order, and a load is never ordered before an earlier
 //     load. The one thing the hardware reorders is a store with a *later load*
 //     of another address: the store may still sit in the store buffer. So a
@@ -69,9 +70,10 @@
 //	    slice. Race builds are the exception: there the containing aligned
 //	    4-byte word is read, or compared and swapped, so its other bytes must
 //	    belong to shared memory as well.
-//	F6  CopyPast makes bytes visible in any order, and is not ordered against what
-//	    follows. All that it copied before Drain is visible to a thread that has
-//	    seen what was published after Drain.
+//	F6  CopyPast makes bytes visible in any order, and is ordered neither against what
+//	    was before nor against what follows, unless Drain is between: all that was
+//	    stored before Drain is visible to a thread that has seen what was stored
+//	    after it.
 //	F7  CopyAcross makes bytes visible in any order. All of them are visible to a
 //	    thread that has seen what was published afterwards (F1).
 //

@@ -11,30 +11,28 @@ package rfp
 type area struct {
 	size       int
 	head, tail uint64 // of what is used
+	touched    int    // how much of it was used ever
 }
 
-// take finds n bytes, and returns where they are: where a line begins.
-func (a *area) take(n int) (at int, ok bool) {
+// take finds n bytes in the first part of the area, which is so long, and returns where they are: where
+// a line begins. So who needs little touches little.
+func (a *area) take(n, part int) (at int, ok bool) {
 	n = roundUp(n, lineSize)
 	at = int(a.head % uint64(a.size))
 	skip := 0
-	if at+n > a.size {
+	if at+n > part {
 		skip, at = a.size-at, 0
+	}
+	if a.head == a.tail { // what is skipped is in nobody's way
+		a.head += uint64(skip)
+		a.tail, skip = a.head, 0
 	}
 	if a.head+uint64(skip+n)-a.tail > uint64(a.size) {
 		return 0, false
 	}
 	a.head += uint64(skip + n)
+	a.touched = max(a.touched, at+n)
 	return at, true
-}
-
-// rewind begins at the beginning again, if nothing is taken and that is so far away: who needs
-// little touches little.
-func (a *area) rewind(far int) {
-	if at := a.head % uint64(a.size); a.head == a.tail && at >= uint64(far) {
-		a.head += uint64(a.size) - at
-		a.tail = a.head
-	}
 }
 
 // free gives back all that was taken before the head was at end.

@@ -37,7 +37,7 @@ type ConnConfig struct {
 	AutoBatch *AutoBatch
 	AutoTune  *AutoTune
 	// Bulk is how many bytes the connection would like for pieces of long requests; default
-	// 256 KiB, negative is none. The server may allow less, and has up to eight times as many
+	// 256 KiB, negative is none. The server may allow less, and has up to seven times as many
 	// for pieces of long results. The client's own part is made when it is first needed.
 	Bulk int
 	// Policy says whether a client that expects a reply may sleep; the default
@@ -180,6 +180,7 @@ func (c *Conn) dial(ctx context.Context, addr fabric.Addr) (err error) {
 		return err
 	}
 	c.qp = qp
+	c.bulk.placer, _ = qp.(fabric.Placer)
 	if c.welcome, err = wire.ParseWelcome(qp.PeerPrivate()); err != nil {
 		return err
 	}
@@ -193,9 +194,9 @@ func (c *Conn) prepare(want *rings) (err error) {
 	r := &c.rings
 	if r.window < 1 || r.window > want.window || r.results < 2*r.window || r.results > want.results ||
 		r.payload < minPayload || r.payload > want.payload || r.bulk < 0 || r.bulk > max(c.cfg.Bulk, 0) || r.bulk%(lineSize*piecesInArea) != 0 ||
-		r.resultBulk < r.bulk || r.resultBulk > resultAreas*r.bulk || w.MaxMessage < minMessage || w.MaxMessage > maxMessage {
-		return fmt.Errorf("the server allows window %d, results %d, payload %d, messages of %d bytes: %w",
-			r.window, r.results, r.payload, w.MaxMessage, rpc.ErrProtocol)
+		r.resultBulk < r.bulk || r.resultBulk > resultAreas*r.bulk || r.resultBulk%lineSize != 0 || w.MaxMessage < minMessage || w.MaxMessage > maxMessage {
+		return fmt.Errorf("the server allows window %d, results %d, payload %d, areas of %d and %d bytes, messages of %d bytes: %w",
+			r.window, r.results, r.payload, w.Bulk, w.ResultBulk, w.MaxMessage, rpc.ErrProtocol)
 	}
 	c.reqs, c.answers = remoteOf(w.Requests), remoteOf(w.Answers)
 	landing := r.window * r.requestStride()

@@ -36,6 +36,7 @@ type core struct {
 	lingerf    func() bool
 	lingerFor  *session
 	lingerSize int
+	lingerPart int
 
 	in      []byte // the request frame being served: a copy
 	batch   [ExpectMost][]byte

@@ -40,9 +40,9 @@
 //	of the client
 //	  replies    | slot 0 | slot 1 | ...                                            WRITE
 //	  local      | request slots | landing slots, one for each answer slot | words
-//	  stage      | bulk, from which pieces are written       when first needed, where
-//	                                                       no Placer (G21) does without
-//	  landing    | a long result, read piece by piece        likewise
+//	  landing    | a long result, read piece by piece        when first needed
+//	  stage      | bulk, from which pieces are written       likewise, where no Placer
+//	                                                       (G21) does without
 //
 // Request frame n lies in slot (n-1) mod Window, result frame n in slot (n-1)
 // mod Results, in all three places.

@@ -170,6 +170,14 @@ func TestHostileWelcomes(t *testing.T) {
 			"no payload":            func(w *wire.Welcome) { w.Payload = 0 },
 			"no message":            func(w *wire.Welcome) { w.MaxMessage = 0 },
 			"messages of gigabytes": func(w *wire.Welcome) { w.MaxMessage = 1<<32 - 1 },
+
+			"area larger":             func(w *wire.Welcome) { w.Bulk, w.ResultBulk = 1<<20, 1<<20 },
+			"area of half a line":     func(w *wire.Welcome) { w.Bulk, w.ResultBulk = 100, 100 },
+			"area for results alone":  func(w *wire.Welcome) { w.ResultBulk = 256 },
+			"area for requests alone": func(w *wire.Welcome) { w.Bulk = 256 },
+			"area for results larger": func(w *wire.Welcome) { w.Bulk, w.ResultBulk = 256, 8*256 },
+			"area of gigabytes":       func(w *wire.Welcome) { w.Bulk, w.ResultBulk = 256, 1<<32-1 },
+			"area for results uneven": func(w *wire.Welcome) { w.Bulk, w.ResultBulk = 256, 300 },
 		} {
 			w := s.goodWelcome()
 			change(&w)

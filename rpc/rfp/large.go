@@ -53,6 +53,9 @@ func (c *Conn) sendLarge(class uint8, msg message) error {
 	if c.full() {
 		return rpc.ErrWindowFull
 	}
+	if err := c.needStage(); err != nil {
+		return err
+	}
 	c.counted()
 	c.largeClass, c.largeTotal = class, msg.len()
 	msg, err := c.sendMost(msg)

@@ -51,7 +51,7 @@ const piecesInArea = 4
 // become shorter, because the other end still copies when the last is there.
 func (r *rings) nextPiece(left int) int {
 	most := r.pieceSize()
-	least := most / piecesInArea
+	least := most / piecesInArea &^ (lineSize - 1)
 	switch {
 	case left >= 2*most:
 		return most
@@ -61,17 +61,27 @@ func (r *rings) nextPiece(left int) int {
 	return min(left, max(min(left/2, most)&^(lineSize-1), least, lineSize))
 }
 
-// resultBulkOf is how long the area for results is where that for requests has so many bytes. A
-// server writes it over and over, and a line that it comes back to so late that the client has
-// lost it is had sooner. Where memory that is not touched costs something, that is not worth it.
-func resultBulkOf(bulk int, lim fabric.Limits) int {
-	if lim.Pinned {
-		return bulk
+// resultPart is the part of the area for results that pieces of a message of so many bytes go to.
+func (r *rings) resultPart(total int) int {
+	if total <= r.bulk {
+		return r.bulk
 	}
-	return resultAreas * bulk
+	return r.resultBulk
 }
 
-const resultAreas = 8
+// resultBulkOf is how long the area for results is where that for requests has so many bytes. A
+// server writes it over and over, and a line that it comes back to so late that the client has
+// lost it is had sooner. That counts where CPUs exchange lines, and where memory that is not touched
+// costs nothing.
+func resultBulkOf(bulk int, lim fabric.Limits) int {
+	if lim.Mapped {
+		return resultAreas * bulk
+	}
+	return bulk
+}
+
+// resultAreas is so many that with the slots it is less than a huge page, which would be there whole.
+const resultAreas = 7
 
 func (r *rings) resultBytes() int { return r.results * r.resultStride() }
 

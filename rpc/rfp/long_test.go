@@ -7,6 +7,7 @@ import (
 
 	"github.com/remora-kv/remora/fabric"
 	"github.com/remora-kv/remora/fabric/provider"
+	"github.com/remora-kv/remora/internal/arena"
 	"github.com/remora-kv/remora/rpc"
 	"github.com/remora-kv/remora/rpc/rfp"
 	"github.com/remora-kv/remora/rpc/wire"
@@ -189,6 +190,72 @@ func TestPiecesAreWrittenAhead(t *testing.T) {
 			t.Errorf("pieces %+v", got)
 		}
 	})
+}
+
+// Whoever gets results that the area for requests could hold, some of them at a time, has little memory
+// for them; whoever gets longer ones has more where that is shared.
+func TestShortResultsTouchLittle(t *testing.T) {
+	const area, inFlight = 256 << 10, 3
+	eachFabric(t, func(t *testing.T, r *rig) {
+		long := longPattern(1<<20, 3)
+		size := 0
+		r.mux.Handle(procSpin, func(*rpc.Call, []byte) ([]byte, error) { return long[:size], nil })
+		s := r.serve(rfp.ServerConfig{})
+		c := r.dial(rfp.ConnConfig{Window: inFlight})
+		had := s.Stats().Memory
+		get := func(n, count int) int {
+			size = n
+			for sent, taken := 0, 0; taken < count; taken++ {
+				for ; sent < count && sent < taken+inFlight; sent++ {
+					if err := c.Send(uint8(procSpin), request(procSpin, nil)); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if !c.Wait(0) {
+					t.Fatal(c.Err())
+				}
+				if got, err, ok := c.Next(); !ok || err != nil || !bytes.Equal(got, long[:n]) {
+					t.Fatalf("result %d of %d bytes: %d came, %v", taken, n, len(got), err)
+				}
+			}
+			return s.Stats().Memory - had
+		}
+		if grown := get(40<<10, scaled(100)); grown > 64<<10 {
+			t.Errorf("results of 40 KiB take %d bytes", grown)
+		}
+		switch grown := get(1<<20, 8); {
+		case r.fabric == provider.Shm && grown <= area:
+			t.Errorf("results of 1 MiB take %d bytes more than the usual", grown)
+		case r.fabric != provider.Shm && grown > 64<<10:
+			t.Errorf("results of 1 MiB take %d bytes more than the usual", grown)
+		}
+	})
+}
+
+// A long request on shared memory goes from where it is into the memory of the server: no memory is made
+// for it at the client.
+func TestLongRequestsArePlaced(t *testing.T) {
+	r := newRig(t, provider.Shm)
+	r.serve(rfp.ServerConfig{})
+	dev := r.device()
+	c := r.dial(rfp.ConnConfig{Device: dev})
+	long := longPattern(1<<20-16, 5)
+	for _, msg := range [][]byte{request(procEcho, []byte("short")), request(procEcho, long), request(procEcho, long)} {
+		if err := c.Send(1, msg); err != nil {
+			t.Fatal(err)
+		}
+		if !c.Wait(0) {
+			t.Fatal(c.Err())
+		}
+		if got, err, ok := c.Next(); !ok || err != nil || !bytes.Equal(got, msg[rpc.ProcSize:]) {
+			t.Fatalf("%d bytes: %d came, %v", len(msg), len(got), err)
+		}
+	}
+	for _, u := range dev.(interface{ Memory() []arena.Usage }).Memory() {
+		if u.Purpose == "rfp pieces" && u.Bytes != 0 {
+			t.Errorf("%d bytes for pieces", u.Bytes)
+		}
+	}
 }
 
 // Results that are longer than the area follow each other without a pause, and every

@@ -14,6 +14,7 @@ import (
 // bulk is the part of a Conn that moves pieces. Its memory is made when it is
 // first needed.
 type bulk struct {
+	placer  fabric.Placer  // the queue pair, if it is one
 	stage   *fabric.Region // an area from which pieces are written to the server
 	landing *fabric.Region // a long result, read piece by piece
 	arrived int            // bytes of it that are there
@@ -22,8 +23,15 @@ type bulk struct {
 	here    bool           // it was read
 }
 
-// needStage makes sure of memory from which pieces are written.
-func (c *Conn) needStage() (err error) {
+// needStage makes sure of memory from which pieces are written, where they always are.
+func (c *Conn) needStage() error {
+	if c.rings.bulk == 0 || c.bulk.placer != nil {
+		return nil
+	}
+	return c.makeStage()
+}
+
+func (c *Conn) makeStage() (err error) {
 	if c.bulk.stage == nil {
 		c.bulk.stage, err = c.domain.Alloc("rfp pieces", c.rings.bulk, 0)
 	}
@@ -71,7 +79,7 @@ func (b *bulk) close() {
 // The frame follows on the same queue pair, so the piece is there before it.
 func (c *Conn) writePiece(msg message) (n int, err error) {
 	n = c.rings.nextPiece(msg.len())
-	at, ok := c.out.take(n)
+	at, ok := c.out.take(n, c.out.size)
 	if !ok {
 		return 0, nil
 	}
@@ -90,17 +98,13 @@ func (c *Conn) pieceTo(at int) fabric.Remote { return c.reqs.At(c.rings.requestB
 
 // placePiece writes a piece from where its message is, and reports whether it could.
 func (c *Conn) placePiece(msg message, n, at int) bool {
-	p, ok := c.qp.(fabric.Placer)
-	if !ok {
-		return false
-	}
-	k := min(n, len(msg.head))
-	return (k == 0 || p.Place(c.pieceTo(at), msg.head[:k])) && (k == n || p.Place(c.pieceTo(at+k), msg.body[:n-k]))
+	p, k := c.bulk.placer, min(n, len(msg.head))
+	return p != nil && (k == 0 || p.Place(c.pieceTo(at), msg.head[:k])) && (k == n || p.Place(c.pieceTo(at+k), msg.body[:n-k]))
 }
 
 // postPiece writes a piece by way of memory that the fabric knows.
 func (c *Conn) postPiece(msg message, n, at int) error {
-	if err := c.needStage(); err != nil {
+	if err := c.makeStage(); err != nil {
 		c.fail(fmt.Errorf("no memory for a message of %d bytes: %w", c.largeTotal, err))
 		return c.err
 	}
@@ -218,12 +222,9 @@ func (c *core) stream(s *session, class uint8, res, after []byte) {
 	c.pushAll = c.pushAll || len(res) > c.server.cfg.PushAbove
 	c.start = 0 // how long copies take says nothing about the procedure
 	total := len(res) + len(after)
-	if s.told() && total <= s.rings.bulk {
-		s.out.rewind(s.rings.bulk)
-	}
-	for !s.gone {
+	for part := s.rings.resultPart(total); !s.gone; {
 		n := s.rings.nextPiece(len(res) + len(after))
-		at, ok := c.awaitArea(s, n)
+		at, ok := c.awaitArea(s, n, part)
 		if !ok {
 			c.postpone(s, class, total, res, after)
 			return
@@ -247,12 +248,12 @@ func (c *core) stream(s *session, class uint8, res, after []byte) {
 const lingerTime = 50 * time.Microsecond
 
 // awaitArea waits for room for a piece and its frame.
-func (c *core) awaitArea(s *session, n int) (at int, ok bool) {
+func (c *core) awaitArea(s *session, n, part int) (at int, ok bool) {
 	if len(s.backlog) != 0 {
 		return 0, false
 	}
 	if s.told() && s.room() {
-		if at, ok = s.out.take(n); ok {
+		if at, ok = s.out.take(n, part); ok {
 			return at, true
 		}
 	}
@@ -260,13 +261,13 @@ func (c *core) awaitArea(s *session, n int) (at int, ok bool) {
 		s.hasty-- // it did not take pieces in time before
 		return 0, false
 	}
-	c.lingerFor, c.lingerSize = s, n
+	c.lingerFor, c.lingerSize, c.lingerPart = s, n, part
 	if !c.linger.Wait(c.lingerf, lingerTime) {
 		s.waitedInVain()
 		return 0, false
 	}
 	s.mistrust = 0
-	return s.out.take(n)
+	return s.out.take(n, part)
 }
 
 // maxMistrust bounds for how many results a client that let a core wait in vain is
@@ -284,13 +285,13 @@ func (s *session) waitedInVain() {
 func (c *core) roomCame() bool {
 	s := c.lingerFor
 	probe := s.out
-	_, ok := probe.take(c.lingerSize)
+	_, ok := probe.take(c.lingerSize, c.lingerPart)
 	if !ok || !s.room() {
 		if !s.told() {
 			return false
 		}
 		probe = s.out
-		_, ok = probe.take(c.lingerSize)
+		_, ok = probe.take(c.lingerSize, c.lingerPart)
 	}
 	return ok && s.room()
 }
@@ -310,7 +311,7 @@ func (c *core) postpone(s *session, class uint8, total int, res, after []byte) {
 func (c *core) pour(s *session, f *waitingFrame) bool {
 	for !s.gone && s.room() {
 		n := s.rings.nextPiece(len(f.rest))
-		at, ok := s.out.take(n)
+		at, ok := s.out.take(n, s.rings.resultPart(f.total))
 		if !ok {
 			return false
 		}

@@ -67,8 +67,8 @@ type ServerConfig struct {
 	MaxMessage int
 	// Bulk is how many bytes a session has for pieces of long requests; default 256 KiB, and
 	// negative is none: then long messages travel in parts of a frame's length. A client may
-	// ask for less. For pieces of long results there are as many where memory is pinned, and
-	// elsewhere eight times as many, most of which only results longer than Bulk touch.
+	// ask for less. For pieces of long results there are as many, on shared memory seven times:
+	// of that results no longer than Bulk use as much as they would otherwise.
 	Bulk int
 	// MaxClients is how many sessions there can be on a core; default 1024.
 	MaxClients int
@@ -209,7 +209,7 @@ func (s *Server) runCore(c *core) {
 	c.run()
 }
 
-// bulk is the length of the areas for pieces, 0 when there is none.
+// bulk is the length of the area for pieces of requests, 0 when there is none.
 func (c *ServerConfig) bulk() int { return max(c.Bulk, 0) }
 
 // devices returns all devices.

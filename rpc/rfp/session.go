@@ -158,7 +158,7 @@ func (s *session) free() {
 
 // memory is what the session takes beside its queue pair.
 func (s *session) memory() int {
-	return s.rings.requestBytes() + s.rings.answerBytes() + s.waiting + cap(s.partial) + cap(s.unserved)
+	return s.rings.requestBytes() + s.rings.resultBytes() + max(s.rings.bulk, s.out.touched) + s.waiting + cap(s.partial) + cap(s.unserved)
 }
 
 // mode says in which mode the client wants answers of a class.

@@ -32,7 +32,7 @@ type ServerStats struct {
 	Lost        uint64 `json:"lost"` // clients that vanished
 	Clients     int    `json:"clients"`
 	Hot         int    `json:"hot"`    // of them whose memory is being polled
-	Memory      int    `json:"memory"` // bytes of their rings, and of messages and results that wait
+	Memory      int    `json:"memory"` // bytes of their rings, of the area for results beyond the usual what was used, and of messages and results that wait
 }
 
 // SessionStats describes one client of a core.

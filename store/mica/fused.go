@@ -26,6 +26,9 @@ func (t *Table) fillLong(at int, d *draft) {
 	to := at + headerSize + d.meta.extra() + len(d.key)
 	sum := crc32c.Checksum(t.mem[at+versionAt : to])
 	past := len(d.value) >= pastCaches
+	if past {
+		fence.Drain() // what was said of the place before is seen before what is written there
+	}
 	for value := d.value; len(value) != 0; {
 		part := value[:min(len(value), fusedPart-to%lineSize)] // the others begin with a line
 		if past {

@@ -75,9 +75,9 @@ func DefaultLimits() fabric.Limits {
 }
 
 // NewCore makes the common part of a device.
-func NewCore(fabricName, name string, p Provider) *Core {
+func NewCore(fabricName, name string, limits fabric.Limits, p Provider) *Core {
 	return &Core{
-		fabric: fabricName, name: name, limits: DefaultLimits(), clock: fabric.NewClock(),
+		fabric: fabricName, name: name, limits: limits, clock: fabric.NewClock(),
 		provider: p, qps: map[uint32]*QP{},
 	}
 }

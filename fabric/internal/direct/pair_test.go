@@ -59,7 +59,7 @@ type end struct {
 
 func newEnd(t testing.TB, cfg fabric.QPConfig) *end {
 	t.Helper()
-	e := &end{core: NewCore("test", "test", heapProvider{})}
+	e := &end{core: NewCore("test", "test", DefaultLimits(), heapProvider{})}
 	dom, err := e.core.NewDomain()
 	if err != nil {
 		t.Fatal(err)
