@@ -23,7 +23,7 @@ func TestNextPiece(t *testing.T) {
 			if limit := total/most + 5; count > limit {
 				t.Errorf("area of %d: %d pieces for %d bytes", bulk, count, total)
 			}
-			if total >= 2*most && most >= 16*lineSize && last > most*3/8+lineSize {
+			if total >= 2*most && most >= 16*lineSize && last > most*3/4 {
 				t.Errorf("area of %d: the last piece of %d bytes has %d", bulk, total, last)
 			}
 		}

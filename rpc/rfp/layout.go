@@ -51,7 +51,7 @@ const piecesInArea = 4
 // become shorter, because the other end still copies when the last is there.
 func (r *rings) nextPiece(left int) int {
 	most := r.pieceSize()
-	least := most / piecesInArea &^ (lineSize - 1)
+	least := most / 2 &^ (lineSize - 1)
 	switch {
 	case left >= 2*most:
 		return most
