@@ -252,7 +252,11 @@ func TestLongRequestsArePlaced(t *testing.T) {
 			t.Fatalf("%d bytes: %d came, %v", len(msg), len(got), err)
 		}
 	}
-	for _, u := range dev.(interface{ Memory() []arena.Usage }).Memory() {
+	memory, ok := dev.(interface{ Memory() []arena.Usage })
+	if !ok {
+		t.Fatal("a device that does not tell what memory it has")
+	}
+	for _, u := range memory.Memory() {
 		if u.Purpose == "rfp pieces" && u.Bytes != 0 {
 			t.Errorf("%d bytes for pieces", u.Bytes)
 		}
