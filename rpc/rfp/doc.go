@@ -95,7 +95,7 @@
 // earlier or later and pieces of 8 to 128 KiB change nothing; that the server copies from four places of a
 // piece at once saves a twentieth. What counts more is the length of the area. A line that the
 // client has read last has to be taken from its cache before it can be written; with an area of
-// 2 MiB that is mostly over by then, and a get takes a tenth less than with one of 256 KiB. Requests
+// 1.75 MiB that is mostly over by then, and a get takes a tenth less than with one of 256 KiB. Requests
 // take longer with such an area. A client that looks at the log itself (fabric.Viewer) and
 // takes the checksum of what it copies is as fast as that, and spares the server's CPU, but
 // not faster.

@@ -197,18 +197,16 @@ func TestPiecesAreWrittenAhead(t *testing.T) {
 func TestShortResultsTouchLittle(t *testing.T) {
 	const area, inFlight = 256 << 10, 3
 	eachFabric(t, func(t *testing.T, r *rig) {
-		long := longPattern(1<<20, 3)
-		size := 0
-		r.mux.Handle(procSpin, func(*rpc.Call, []byte) ([]byte, error) { return long[:size], nil })
+		long := pattern(1<<20, 5) // as that of blow
+		handleBlow(r)
 		s := r.serve(rfp.ServerConfig{})
 		c := r.dial(rfp.ConnConfig{Window: inFlight})
 		await(t, "the session", func() bool { return s.Stats().Clients == 1 })
 		had := s.Stats().Memory
 		get := func(n, count int) int {
-			size = n
 			for sent, taken := 0, 0; taken < count; taken++ {
 				for ; sent < count && sent < taken+inFlight; sent++ {
-					if err := c.Send(uint8(procSpin), request(procSpin, nil)); err != nil {
+					if err := c.Send(uint8(procBlow), blow(n)); err != nil {
 						t.Fatal(err)
 					}
 				}
