@@ -41,7 +41,10 @@ done
 
 # ROCEVM_BARE asks only whether the machine gets this far.
 if [ -z "$ROCEVM_BARE" ]; then
-	for module in virtio_net veth crc32_generic ib_uverbs rdma_rxe rdma_ucm; do
+	# Packets of Soft-RoCE are the adapter's as soon as they are sent. If they waited for an interrupt, one
+	# that a link down has held up would outlive its queue pair, and this kernel with it.
+	modprobe virtio_net napi_tx=0 || fail "modprobe virtio_net failed"
+	for module in veth crc32_generic ib_uverbs rdma_rxe rdma_ucm; do
 		modprobe "$module" || fail "modprobe $module failed"
 	done
 	ip link set lo up
