@@ -6,7 +6,11 @@ import (
 	"github.com/remora-kv/remora/fabric"
 )
 
-const rulePlacer = "Place does what a WRITE does, under the same rights, and is counted like one."
+const (
+	rulePlacer  = "Place does what a WRITE does, under the same rights, and is counted like one."
+	ruleNoPlace = "It is false, and has written nothing, if only a WRITE can do that: to memory that was not written or read before, " +
+		"that may not be written, on a queue pair that is not ready, or has requests that were not executed yet."
+)
 
 // placeCases are of providers whose queue pairs are Placers; of others they ask nothing.
 func placeCases() []*testCase {
@@ -16,10 +20,8 @@ func placeCases() []*testCase {
 		one("G21/counted", rulePlacer, near(placeCounted)),
 		one("G21/behind-requests", rulePlacer, near(placeBehind)),
 		one("G21/before-requests", rulePlacer, near(placeBefore)),
-		one("G21/closed-region", "It is false, and has written nothing, if only a WRITE can do that: to memory that was not written or read before, "+
-			"that may not be written, on a queue pair that is not ready, or has requests that were not executed yet.", near(placeClosed)),
-		one("G21/not-ready", "It is false, and has written nothing, if only a WRITE can do that: to memory that was not written or read before, "+
-			"that may not be written, on a queue pair that is not ready, or has requests that were not executed yet.", near(placeNotReady)),
+		one("G21/closed-region", ruleNoPlace, near(placeClosed)),
+		one("G21/not-ready", ruleNoPlace, near(placeNotReady)),
 		each("G21/transport", "Some queue pairs of type RC are Placers.", placeTransport, fabric.UC, fabric.UD),
 	)
 }
