@@ -149,10 +149,16 @@ func (m *crewMember) ask(cmd task) (deed, error) {
 		return d, fmt.Errorf("%s: %s", m.name, no.Text)
 	case errors.Is(err, process.ErrGone) && m.away:
 		return d, fmt.Errorf("%s has gone: its connection ended while it was told to %s", m.name, cmd.Do)
-	case errors.Is(err, process.ErrGone):
-		return d, fmt.Errorf("%s ended before it was told to: %w", m.name, err)
 	}
-	return d, fmt.Errorf("%s: %w", m.name, err)
+	return d, m.fault(err)
+}
+
+// fault says whose an error is, and whether its end was the cause.
+func (m *crewMember) fault(err error) error {
+	if errors.Is(err, process.ErrGone) {
+		return fmt.Errorf("%s ended before it was told to: %w", m.name, err)
+	}
+	return fmt.Errorf("%s: %w", m.name, err)
 }
 
 // warm works before the measurement.
@@ -207,7 +213,7 @@ func (c *crew) cpu() (sum time.Duration, err error) {
 		}
 		used, err := m.CPU()
 		if err != nil {
-			return 0, err
+			return 0, m.fault(m.Blame(err))
 		}
 		sum += used
 	}

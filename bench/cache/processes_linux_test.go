@@ -79,13 +79,35 @@ func TestProcessesDoTheSame(t *testing.T) {
 func TestAClientProcessThatDies(t *testing.T) {
 	env := envOf(benchtest.Server)
 	whenMeasuring(&env, killMember)
-	start := time.Now()
-	_, err := cache.Run(t.Context(), cache.Config{Processes: []int{3}, Keys: 100, Memory: testMemory, Duration: time.Hour}, env)
-	if err == nil || !strings.Contains(err.Error(), "client process ") || !strings.Contains(err.Error(), "killed") {
-		t.Errorf("after %v: %v", time.Since(start), err)
-	}
+	tellsOfTheEnd(t, env)
 	if left := benchtest.Children(os.Getpid(), roleMember); len(left) != 0 {
 		t.Errorf("processes %v are left", left)
+	}
+}
+
+// So does one that dies before anybody asks it to measure.
+func TestAClientProcessThatDiesEarly(t *testing.T) {
+	env := envOf(benchtest.Server)
+	env.Progress = func(p cache.Progress) {
+		if p.Trial == 1 {
+			killMember()
+			for len(benchtest.Children(os.Getpid(), roleMember)) == 3 {
+				time.Sleep(time.Millisecond)
+			}
+		}
+	}
+	tellsOfTheEnd(t, env)
+}
+
+// tellsOfTheEnd runs three client processes, of which env kills one.
+func tellsOfTheEnd(t *testing.T, env cache.Env) {
+	t.Helper()
+	start := time.Now()
+	_, err := cache.Run(t.Context(), cache.Config{Processes: []int{3}, Keys: 100, Memory: testMemory, Duration: time.Hour}, env)
+	for _, want := range []string{"client process ", "ended before it was told to", "killed"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("after %v: %v, without %q", time.Since(start), err, want)
+		}
 	}
 }
 
