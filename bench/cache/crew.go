@@ -213,7 +213,7 @@ func (c *crew) cpu() (sum time.Duration, err error) {
 		}
 		used, err := m.CPU()
 		if err != nil {
-			return 0, m.fault(m.Blame(err))
+			return 0, m.fault(err)
 		}
 		sum += used
 	}

@@ -114,7 +114,7 @@ func (t *other) look(ctx context.Context) (glance, error) {
 	}
 	cpu, err := t.server.CPU()
 	if err != nil {
-		return g, t.blame(err)
+		return g, err
 	}
 	g.server = &cpu
 	return g, nil

@@ -199,7 +199,7 @@ func (t *ours) look(ctx context.Context) (g glance, err error) {
 	if t.peer != nil && t.peer.Pid() != 0 {
 		cpu, err := t.peer.CPU()
 		if err != nil {
-			return g, t.blame(err)
+			return g, err
 		}
 		g.server = &cpu
 	}

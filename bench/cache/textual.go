@@ -84,7 +84,7 @@ func (t *textual) look(context.Context) (glance, error) {
 	}
 	cpu, err := t.peer.CPU()
 	if err != nil {
-		return g, t.blame(err)
+		return g, err
 	}
 	g.server = &cpu
 	return g, nil

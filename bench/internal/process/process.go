@@ -111,8 +111,14 @@ func (p *Process) Wait() error {
 }
 
 // CPU returns what the process has used of all CPUs until now, as the kernel counts
-// it, in steps of 10 ms.
-func (p *Process) CPU() (time.Duration, error) { return cputime.Of(p.pid) }
+// it, in steps of 10 ms. Of one that has ended nobody knows: the error says how it did.
+func (p *Process) CPU() (time.Duration, error) {
+	used, err := cputime.Of(p.pid)
+	if err != nil {
+		return 0, p.Blame(err)
+	}
+	return used, nil
+}
 
 // Close tells the process to end and waits for it.
 func (p *Process) Close() error {

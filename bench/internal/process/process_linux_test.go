@@ -43,8 +43,8 @@ func TestCloseEndsAProcess(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if _, err := p.CPU(); err == nil {
-		t.Error("a process that ended uses CPUs")
+	if _, err := p.CPU(); !errors.Is(err, ErrGone) {
+		t.Errorf("the CPU time of a process that ended: %v", err)
 	}
 }
 
