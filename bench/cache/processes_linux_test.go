@@ -2,6 +2,7 @@ package cache_test
 
 import (
 	"os"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -92,7 +93,7 @@ func TestAClientProcessThatDiesEarly(t *testing.T) {
 		if p.Trial == 1 {
 			killMember()
 			for len(benchtest.Children(os.Getpid(), roleMember)) == 3 {
-				time.Sleep(time.Millisecond)
+				runtime.Gosched()
 			}
 		}
 	}
