@@ -202,6 +202,12 @@ func (c *coreConn) repeat() (result []byte, err error, ok bool) { //nolint:reviv
 	return c.nextAsked()
 }
 
+// Land implements driver.Lander: what is long comes by rfp.
+func (c *coreConn) Land(room func(n int) []byte) { c.rfp.Land(room) }
+
+// Leave implements driver.Lander.
+func (c *coreConn) Leave() { c.rfp.Leave() }
+
 // Poll implements driver.Conn.
 func (c *coreConn) Poll() bool {
 	switch {

@@ -29,8 +29,10 @@ type Client struct {
 	sent    []*Pending // ring: without a result, in order
 	first   int
 	count   int
-	woken   int // callers whose calls have ended since the driver yielded
-	heeded  int // of sent and waiting, how many were looked at by heed
+	woken   int      // callers whose calls have ended since the driver yielded
+	heeded  int      // of sent and waiting, how many were looked at by heed
+	lander  Lander   // the connection, if it is one
+	landing *Pending // whose result is coming to where its caller wants it; nil: nobody's
 	more    func() bool
 }
 
@@ -41,22 +43,26 @@ type Client struct {
 type Pending struct {
 	client *Client
 	state  atomic.Uint32
-	parked atomic.Bool     // the caller waits for the signal
-	heeded bool            // the driver looks after end
-	signal chan struct{}   // done, or: drive
-	end    <-chan struct{} // of the caller's context
-	out    []byte
-	err    error
+	parked atomic.Bool // the caller waits for the signal
+	heeded bool        // the driver looks after end
+	// unwanted says that the caller gives up, while its result is landing.
+	unwanted atomic.Bool
+	signal   chan struct{}   // done, or: drive
+	end      <-chan struct{} // of the caller's context
+	out      []byte
+	err      error
 
 	message Message
 }
 
 // The states of a call. While it is busy the driver reads its argument or writes
-// its result, and the caller waits that moment before it gives up.
+// its result, and the caller waits that moment before it gives up. While it is landing
+// the connection writes its result, which takes longer: the caller has it stop.
 const (
 	stateQueued uint32 = iota
 	stateBusy
 	stateSent
+	stateLanding
 	stateAbandoned
 	stateDone
 )
@@ -65,12 +71,17 @@ const (
 func New(conn Conn) *Client {
 	c := &Client{conn: conn, sent: make([]*Pending, 64)}
 	c.more = func() bool { return c.conn.Poll() || c.news.Load() }
+	if l, ok := conn.(Lander); ok {
+		c.lander = l
+		l.Land(c.room)
+	}
 	return c
 }
 
 var pendings = sync.Pool{New: func() any { return &Pending{signal: make(chan struct{}, 1)} }}
 
 // Call makes a call and appends its result to out, which it returns, as append does.
+// What is behind the length of out may be overwritten with an error too.
 // The message may be used again when Call returns. The error is an *rpc.Error when the
 // handler failed; that of ctx when its time is over; otherwise the connection is over.
 // Unless the error is rpc.ErrNotSent too, the call may have been served or not.
@@ -85,13 +96,16 @@ func (c *Client) Call(ctx context.Context, m *Message, out []byte) ([]byte, erro
 	out = p.out
 	if p.state.Load() == stateDone {
 		p.out, p.end = nil, nil
+		if p.unwanted.Load() {
+			p.unwanted.Store(false)
+		}
 		pendings.Put(p)
 	}
 	return out, err
 }
 
 // Go starts a call and returns at once. The result is had from Wait, which must
-// be called. The message must stay as it is until Wait returns.
+// be called. The message must stay as it is until Wait returns, and out be left alone.
 func (c *Client) Go(m *Message, out []byte) *Pending {
 	p := &Pending{client: c, message: *m, out: out, signal: make(chan struct{}, 1)}
 	c.submit(p)
@@ -203,6 +217,8 @@ func (p *Pending) abandon(queued *bool) bool {
 			return false
 		case stateBusy:
 			runtime.Gosched() // for the time of a copy
+		case stateLanding:
+			p.quit()
 		default:
 			if p.state.CompareAndSwap(s, stateAbandoned) {
 				p.out, *queued = nil, s == stateQueued
@@ -248,6 +264,7 @@ func (c *Client) yield() bool {
 
 // advance sends what can be sent and takes the results that are there.
 func (c *Client) advance() {
+	c.heedLanding()
 	if c.news.Load() {
 		c.mu.Lock()
 		c.waiting = append(c.waiting, c.intake...)
@@ -331,7 +348,11 @@ func (c *Client) takeResults() {
 
 // end ends a call that was sent, unless it was given up.
 func (c *Client) end(p *Pending, data []byte, err error) {
-	if p.claim(stateSent) {
+	if c.landing != nil && c.landed(p, data) {
+		p.out, data = p.out[:len(p.out)+len(data)], nil
+		p.finish(nil, err)
+		c.woken++
+	} else if p.claim(stateSent) {
 		p.finish(data, err)
 		c.woken++
 	}
@@ -379,7 +400,7 @@ func (c *Client) release() {
 // heir returns a call whose caller can drive.
 func (c *Client) heir() *Pending {
 	for i := range c.count {
-		if p := c.sent[(c.first+i)%len(c.sent)]; p.parked.Load() && p.state.Load() == stateSent {
+		if p := c.sent[(c.first+i)%len(c.sent)]; p.parked.Load() && p.state.Load() != stateAbandoned {
 			return p
 		}
 	}

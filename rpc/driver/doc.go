@@ -28,6 +28,9 @@
 //	    is rpc.ErrNotSent exactly if it never was put into the connection.
 //	D6  A caller of Call that is parked waits for its signal alone; whoever drives looks at
 //	    the contexts of such callers, in turn.
+//	D7  A long result is written where its caller wants it as it comes, if the connection can
+//	    (Lander). Its call is landing until the result is whole or the memory was given back;
+//	    the caller returns after that.
 //
 // # Why not otherwise
 //

@@ -43,7 +43,8 @@ func NewClient(conn *Conn) *Client {
 func (c *Client) Conn() *Conn { return c.conn }
 
 // Call calls a procedure and appends its result to out, which it returns, as
-// append does. arg may be used again when Call returns. The error is an
+// append does; what is behind the length of out may be overwritten with an error
+// too. arg may be used again when Call returns. The error is an
 // *rpc.Error when the handler failed; that of ctx when its time is over;
 // otherwise the connection is over. Unless the error is rpc.ErrNotSent too, the
 // call may have been served or not.
@@ -57,7 +58,7 @@ func (c *Client) CallGather(ctx context.Context, proc uint16, head, body, out []
 }
 
 // Go starts a call and returns at once. The result is had from Wait, which must
-// be called. arg must stay as it is until Wait returns.
+// be called. arg must stay as it is until Wait returns, and out be left alone.
 func (c *Client) Go(proc uint16, arg, out []byte) *Pending {
 	return c.client.Go(&driver.Message{Proc: proc, Class: uint8(proc), Head: arg}, out)
 }
@@ -112,3 +113,9 @@ func (d *Driven) Wake() {
 
 // Disconnect implements driver.Conn.
 func (d *Driven) Disconnect() { _ = d.qp.Disconnect() }
+
+// Land implements driver.Lander.
+func (d *Driven) Land(room func(n int) []byte) { d.bulk.room = room }
+
+// Leave implements driver.Lander.
+func (d *Driven) Leave() { d.bulk.leave() }

@@ -6,11 +6,15 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/remora-kv/remora/fabric/provider"
 	"github.com/remora-kv/remora/rpc"
+	"github.com/remora-kv/remora/rpc/driver"
 	"github.com/remora-kv/remora/rpc/rfp"
 )
 
@@ -129,6 +133,121 @@ func TestAsynchronousCalls(t *testing.T) {
 			if want := fmt.Sprint("call ", i); err != nil || string(out) != want {
 				t.Fatalf("%q, %v instead of %q", out, err, want)
 			}
+		}
+	})
+}
+
+// A long result on shared memory comes to where its caller wants it: no memory is made for it on the way.
+func TestLongResultsLand(t *testing.T) {
+	r := newRig(t, provider.Shm)
+	r.serve(rfp.ServerConfig{})
+	dev := r.device()
+	d := r.dial(rfp.ConnConfig{Device: dev}).Driven()
+	long, buf := longPattern(1<<20-16, 6), make([]byte, 1<<20)
+	asked := 0
+	d.Land(func(n int) []byte {
+		asked++
+		return buf[:n]
+	})
+	for i := range 3 {
+		got := echoed(t, d, long)
+		if !bytes.Equal(got, long) || &got[0] != &buf[0] || asked != i+1 {
+			t.Fatalf("%d bytes came, of which %d are in memory that was asked for %d times", len(got), len(long), asked)
+		}
+	}
+	d.Land(func(int) []byte { return nil })
+	if got := echoed(t, d, long); !bytes.Equal(got, long) || &got[0] == &buf[0] {
+		t.Errorf("%d bytes came", len(got))
+	}
+	if n := memoryFor(t, dev, "rfp long result"); n != 0 {
+		t.Errorf("%d bytes for long results", n)
+	}
+}
+
+// When the server's memory cannot be looked at any more, the rest of a result is READ.
+func TestLongResultsThatCannotBeLookedAt(t *testing.T) {
+	r := newRig(t, provider.Shm)
+	r.serve(rfp.ServerConfig{})
+	conn := r.dial(rfp.ConnConfig{})
+	d := conn.Driven()
+	buf := make([]byte, 1<<20)
+	d.Land(func(n int) []byte { return buf[:n] })
+	for looks := range 12 {
+		long := longPattern(1<<20-16, looks)
+		conn.LookOnly(looks)
+		if got := echoed(t, d, long); !bytes.Equal(got, long) || &got[0] == &buf[0] {
+			t.Fatalf("after %d pieces: %d bytes came", looks, len(got))
+		}
+	}
+}
+
+// echoed is the answer to one call.
+func echoed(t *testing.T, d *rfp.Driven, arg []byte) []byte {
+	t.Helper()
+	if err := d.Send(&driver.Message{Proc: procEcho, Head: arg}); err != nil {
+		t.Fatal(err)
+	}
+	d.Flush()
+	if !d.Wait(0) {
+		t.Fatal(d.Err())
+	}
+	got, err, ok := d.Next()
+	if err != nil || !ok {
+		t.Fatal(err, d.Err())
+	}
+	return got
+}
+
+// Callers give up while long results come to their memory, which is theirs again then; others get theirs whole.
+func TestGivingUpLongResults(t *testing.T) {
+	const longest, caller, procCancels = 400 << 10, 4, 51
+	all, zeros := longPattern(longest+256, 7), make([]byte, longest)
+	eachFabric(t, func(t *testing.T, r *rig) {
+		var cancels sync.Map // by the call
+		r.mux.Handle(procCancels, func(c *rpc.Call, out []byte) ([]byte, error) {
+			if cancel, ok := cancels.Load(binary.LittleEndian.Uint32(c.Request)); ok {
+				cancel.(context.CancelFunc)() //nolint:forcetypeassert,errcheck // nothing else is in there
+			}
+			n, salt := binary.LittleEndian.Uint32(c.Request[4:]), c.Request[8]
+			return append(out, all[salt:][:n]...), nil
+		})
+		r.serve(rfp.ServerConfig{})
+		c := r.client(rfp.ConnConfig{})
+		var wg sync.WaitGroup
+		var gaveUp atomic.Int64
+		for g := range caller {
+			wg.Go(func() {
+				rng := rand.New(rand.NewPCG(5, uint64(g)))
+				bufs := [2][]byte{make([]byte, 0, longest), make([]byte, 0, longest)}
+				var left []byte // memory that was given back
+				for i := range scaled(60) {
+					n, salt, id := 32<<10+rng.IntN(longest-32<<10), rng.IntN(256), uint32(g)<<16|uint32(i)
+					ctx, cancel := context.WithCancel(context.Background())
+					if rng.IntN(2) == 0 {
+						cancels.Store(id, cancel)
+					}
+					req := binary.LittleEndian.AppendUint32(binary.LittleEndian.AppendUint32(nil, id), uint32(n))
+					buf := bufs[i%2]
+					out, err := c.Call(ctx, procCancels, append(req, byte(salt)), buf)
+					cancel()
+					if !bytes.Equal(left, zeros[:len(left)]) {
+						t.Errorf("call %d of %d: memory was written that had been given back", i, g)
+					}
+					left = nil
+					switch {
+					case errors.Is(err, context.Canceled):
+						gaveUp.Add(1)
+						left = buf[:cap(buf)]
+						clear(left)
+					case err != nil || !bytes.Equal(out, all[salt:][:n]):
+						t.Errorf("call %d of %d: %d bytes of %d, %v", i, g, len(out), n, err)
+					}
+				}
+			})
+		}
+		wg.Wait()
+		if t.Logf("%d calls were given up", gaveUp.Load()); gaveUp.Load() == 0 {
+			t.Error("no call was given up")
 		}
 	})
 }

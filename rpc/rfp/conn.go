@@ -181,6 +181,7 @@ func (c *Conn) dial(ctx context.Context, addr fabric.Addr) (err error) {
 	}
 	c.qp = qp
 	c.bulk.placer, _ = qp.(fabric.Placer)
+	c.bulk.viewer, _ = qp.(fabric.Viewer)
 	if c.welcome, err = wire.ParseWelcome(qp.PeerPrivate()); err != nil {
 		return err
 	}

@@ -40,7 +40,8 @@
 //	of the client
 //	  replies    | slot 0 | slot 1 | ...                                            WRITE
 //	  local      | request slots | landing slots, one for each answer slot | words
-//	  landing    | a long result, read piece by piece        when first needed
+//	  landing    | a long result, READ piece by piece        when first needed, where no
+//	                                                       Viewer (G20) does without
 //	  stage      | bulk, from which pieces are written       likewise, where no Placer
 //	                                                       (G21) does without
 //
@@ -99,6 +100,11 @@
 // take longer with such an area. A client that looks at the log itself (fabric.Viewer) and
 // takes the checksum of what it copies is as fast as that, and spares the server's CPU, but
 // not faster.
+//
+// A client that can look at the area (fabric.Viewer) copies pieces from there to where the result is wanted:
+// into the memory of whoever called by a Client, which then has no copy more than a Conn. READs
+// need memory that the fabric knows. When looking is not possible any more, what has come
+// is copied there and the rest READ.
 //
 // A long request is copied by the client from where it is into the area of the server, if the queue
 // pair is a Placer, otherwise by way of the stage; then by the server into the message.

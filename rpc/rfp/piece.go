@@ -16,7 +16,12 @@ import (
 type bulk struct {
 	placer  fabric.Placer  // the queue pair, if it is one
 	stage   *fabric.Region // an area from which pieces are written to the server
-	landing *fabric.Region // a long result, read piece by piece
+	viewer  fabric.Viewer  // the queue pair, if it is one
+	room    func(int) []byte
+	own     []byte         // memory for results that are looked at, and wanted nowhere else
+	target  []byte         // where the result is copied to: what room returned, or own; nil: it is READ
+	lent    bool           // target is what room returned
+	landing *fabric.Region // a long result, READ piece by piece
 	arrived int            // bytes of it that are there
 	piece   wire.Piece     // that is being fetched, or was
 	flying  bool           // its READ is on its way
@@ -61,9 +66,13 @@ func (c *Conn) needLanding(total int) (err error) {
 
 // longResult is the result that has come in pieces, until the next one comes.
 func (c *Conn) longResult() []byte {
-	n := c.bulk.arrived
-	c.bulk.arrived, c.bulk.here, c.pieced = 0, false, true
-	return c.bulk.landing.Bytes()[:n:n]
+	b := &c.bulk
+	n, all := b.arrived, b.target
+	b.arrived, b.here, c.pieced = 0, false, true
+	if b.target, b.lent = nil, false; all == nil {
+		all = b.landing.Bytes()
+	}
+	return all[:n:n]
 }
 
 func (b *bulk) close() {
@@ -142,18 +151,87 @@ func (c *Conn) fetchPiece(entry []byte) bool {
 		c.senseless()
 		return false
 	}
-	if err := c.needLanding(int(p.Total)); err != nil {
+	if b.arrived == 0 {
+		b.aim(int(p.Total))
+	}
+	b.piece = p
+	if b.target != nil && c.lookAtPiece() {
+		return true
+	}
+	if err := c.aimLanding(int(p.Total)); err != nil {
 		c.fail(fmt.Errorf("no memory for a result of %d bytes: %w", p.Total, err))
 		return false
 	}
-	b.piece, b.flying = p, true
+	b.flying = true
 	_ = c.postOne(fabric.WR{
 		ID: kindPiece, Op: fabric.OpRead, Flags: fabric.FlagSignaled,
 		Local:  b.landing.Seg(b.arrived, int(p.Size)),
-		Remote: c.answers.At(c.rings.resultBytes() + int(p.At)),
+		Remote: c.pieceFrom(&p),
 	})
 	c.reap()
 	return b.here
+}
+
+// aim says where a result of n bytes is to be, if pieces can be looked at.
+func (b *bulk) aim(n int) {
+	b.target, b.lent = nil, false
+	if b.viewer == nil {
+		return
+	}
+	if b.room != nil {
+		b.target = b.room(n)
+	}
+	if b.lent = b.target != nil; !b.lent {
+		b.target = b.ownRoom(n)
+	}
+}
+
+// ownRoom is memory for n bytes of a result. That of one that was very long is not kept.
+func (b *bulk) ownRoom(n int) []byte {
+	if cap(b.own) > max(n, keepLarge) {
+		b.own = nil
+	}
+	b.own = grow(b.own, n)
+	return b.own[:n]
+}
+
+// aimLanding has the result go on where READs can bring it.
+func (c *Conn) aimLanding(total int) error {
+	if err := c.needLanding(total); err != nil {
+		return err
+	}
+	b := &c.bulk
+	if b.target != nil {
+		copy(b.landing.Bytes(), b.target[:b.arrived])
+	}
+	b.target, b.lent = nil, false
+	return nil
+}
+
+// leave gives back what room returned, if anything: the result goes on in memory of its own.
+func (b *bulk) leave() {
+	if !b.lent {
+		return
+	}
+	to := b.ownRoom(len(b.target))
+	copy(to, b.target[:b.arrived])
+	b.target, b.lent = to, false
+}
+
+// lookAtPiece copies a piece from where it is to where it is to be, and reports whether it could.
+func (c *Conn) lookAtPiece() bool {
+	b := &c.bulk
+	from, ok := b.viewer.View(c.pieceFrom(&b.piece), int(b.piece.Size))
+	if ok {
+		fence.CopyIn(b.target[b.arrived:b.arrived+len(from)], from)
+		c.pieceCame()
+	}
+	return ok
+}
+
+// pieceFrom is the place of a piece in the area for results.
+func (c *Conn) pieceFrom(p *wire.Piece) fabric.Remote {
+	return c.answers.At(c.rings.resultBytes() + int(p.At))
 }
 
 // absorbPiece takes a piece after which the result goes on. It reports whether it
