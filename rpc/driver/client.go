@@ -146,7 +146,7 @@ func (c *Client) submit(p *Pending) {
 // claim makes a call busy; false when it was given up.
 func (p *Pending) claim(from uint32) bool { return p.state.CompareAndSwap(from, stateBusy) }
 
-// finish ends a busy call. data is copied.
+// finish ends a call that is busy or landing. data is copied.
 func (p *Pending) finish(data []byte, err error) {
 	p.out, p.err = append(p.out, data...), err
 	p.state.Store(stateDone)

@@ -14,7 +14,8 @@ type Lander interface {
 	// called. It calls room in its own methods only.
 	Land(room func(n int) []byte)
 	// Leave gives back what room returned, at once; what is there of the result is kept
-	// elsewhere. Without anything to give back it does nothing.
+	// elsewhere, and what Next has returned stays valid. Without anything to give back it does
+	// nothing.
 	Leave()
 }
 

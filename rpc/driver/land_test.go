@@ -18,13 +18,13 @@ import (
 type lander struct {
 	echo
 	room   func(n int) []byte
-	stride int          // bytes that come with a poll
-	stop   int          // how many come before permit; 0: all
-	permit atomic.Bool  // all may come
+	stride int         // bytes that come with a poll
+	stop   int         // how many come before permit; 0: all
+	permit atomic.Bool // all may come
 	// spoil may have the caller of a result that is landing give up; then no more of it comes
 	// before Leave.
 	spoil func(arg []byte) bool
-	came   atomic.Int64 // of the result that comes
+	came  atomic.Int64 // of the result that comes
 
 	asked  bool
 	spoilt bool

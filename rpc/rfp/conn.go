@@ -315,7 +315,7 @@ type ConnStats struct {
 	Misses        uint64 // of them that found nothing
 	Rests         uint64 // READs of what the first one did not bring
 	Replies       uint64 // answers that were pushed
-	Pieces        uint64 // READs of pieces of long results
+	Pieces        uint64 // of long results, that were taken
 	Rings         uint64 // wake-ups of the server
 	Switches      uint64 // changes of mode
 }

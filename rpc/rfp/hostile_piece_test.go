@@ -1,8 +1,12 @@
 package rfp_test
 
 import (
+	"context"
+	"errors"
 	"testing"
 
+	"github.com/remora-kv/remora/fabric"
+	"github.com/remora-kv/remora/rpc"
 	"github.com/remora-kv/remora/rpc/rfp"
 	"github.com/remora-kv/remora/rpc/wire"
 )
@@ -62,4 +66,53 @@ var pieceAttacks = []attack{
 
 func TestHostilePieces(t *testing.T) {
 	eachFabric(t, func(t *testing.T, r *rig) { r.suffer(t, pieceAttacks, rfp.ServerConfig{}) })
+}
+
+// pieceLies are frames of a server whose pieces make no sense. The last one of each ends the answer.
+var pieceLies = map[string][][]byte{
+	"beyond the area":      {pieceEntry(wire.Piece{At: rawArea - 9, Size: 10, Total: 10})},
+	"that wraps":           {pieceEntry(wire.Piece{At: 1<<32 - 1, Size: 10, Total: 10})},
+	"empty":                {pieceEntry(wire.Piece{})},
+	"longer than messages": {pieceEntry(wire.Piece{Size: 10, Total: 10_001, More: true})},
+	"last of more":         {pieceEntry(wire.Piece{Size: 10, Total: 100})},
+	"total that changes":   {firstPiece, pieceEntry(wire.Piece{At: 64, Size: 64, Total: 192})},
+	"more than the total":  {firstPiece, firstPiece, firstPiece},
+	"and a short result":   {append(firstPiece, entries([]byte("short"))...)},
+	"a short result later": {firstPiece, entries([]byte("short"))},
+	"and a failure":        {firstPiece, entry([]byte("\x05failed"), wire.Failure)},
+	"and a part":           {firstPiece, entry([]byte("part"), wire.More), entries([]byte("end"))},
+	"without an end":       {firstPiece},
+}
+
+// firstPiece is a piece of 64 bytes of 128.
+var firstPiece = pieceEntry(wire.Piece{Size: 64, Total: 128, More: true})
+
+// A server whose pieces make no sense is given up, and the memory of the caller is left alone from then on.
+func TestHostilePiecesOfAServer(t *testing.T) {
+	eachFabric(t, func(t *testing.T, r *rig) {
+		s := r.rawServer()
+		w := s.goodWelcome()
+		w.Bulk, w.ResultBulk = rawArea, rawArea
+		s.greet(w.Append(nil))
+		r.addr = s.addr
+		for name, frames := range pieceLies {
+			s.clear()
+			c := r.client(rfp.ConnConfig{Params: rfp.Params{Pinned: true, Mode: rfp.Fetch}})
+			qp := <-s.accepted
+			if _, err := qp.PostRecv(make([]fabric.RecvWR, 64)); err != nil {
+				t.Fatal(err)
+			}
+			p := c.Go(procEcho, []byte("x"), make([]byte, 0, 256))
+			for i, payload := range frames {
+				s.frame(uint64(i+1), payload, i == len(frames)-1)
+			}
+			ctx, cancel := context.WithTimeout(context.Background(), patience)
+			if out, err := p.Wait(ctx); !errors.Is(err, rpc.ErrProtocol) {
+				t.Errorf("a piece %s: %q, %v", name, out, err)
+			}
+			cancel()
+			_ = c.Close()
+			_ = qp.Close()
+		}
+	})
 }

@@ -25,7 +25,7 @@ type bulk struct {
 	arrived int            // bytes of it that are there
 	piece   wire.Piece     // that is being fetched, or was
 	flying  bool           // its READ is on its way
-	here    bool           // it was read
+	here    bool           // it has come
 }
 
 // needStage makes sure of memory from which pieces are written, where they always are.
@@ -258,7 +258,7 @@ func (c *Conn) pieceHere() bool {
 	return true
 }
 
-// pieceCame is called when the READ of a piece is done.
+// pieceCame is called when a piece was READ, or copied.
 func (c *Conn) pieceCame() {
 	b := &c.bulk
 	b.flying, b.here = false, true

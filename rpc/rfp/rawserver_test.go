@@ -45,7 +45,7 @@ func (r *rig) rawServer() *rawServer {
 		s.requests, err = s.dom.Alloc("raw requests", rawSlots+rawWindow*1024, fabric.RemoteWrite)
 	}
 	if err == nil {
-		s.answers, err = s.dom.Alloc("raw answers", rawResults*rawStride, fabric.RemoteRead)
+		s.answers, err = s.dom.Alloc("raw answers", rawResults*rawStride+rawArea, fabric.RemoteRead)
 	}
 	if err == nil {
 		s.cq, err = s.dev.NewCQ(4096)

@@ -283,10 +283,10 @@ func (c *Conn) absorb() {
 			c.cur = rest
 			continue
 		}
-		if err == nil && marks&wire.More == 0 {
+		if err == nil && marks&wire.More == 0 && c.bulk.arrived == 0 {
 			return
 		}
-		if err != nil || len(c.partial)+len(entry) > c.MaxMessage() {
+		if err != nil || c.bulk.arrived != 0 || len(c.partial)+len(entry) > c.MaxMessage() {
 			c.senseless()
 			return
 		}
