@@ -146,7 +146,7 @@ func (c *Client) submit(p *Pending) {
 // claim makes a call busy; false when it was given up.
 func (p *Pending) claim(from uint32) bool { return p.state.CompareAndSwap(from, stateBusy) }
 
-// finish ends a call that is busy or landing. data is copied.
+// finish ends a busy call. data is copied.
 func (p *Pending) finish(data []byte, err error) {
 	p.out, p.err = append(p.out, data...), err
 	p.state.Store(stateDone)
@@ -348,11 +348,10 @@ func (c *Client) takeResults() {
 
 // end ends a call that was sent, unless it was given up.
 func (c *Client) end(p *Pending, data []byte, err error) {
-	if c.landing != nil && c.landed(p, data) {
-		p.out, data = p.out[:len(p.out)+len(data)], nil
-		p.finish(nil, err)
-		c.woken++
-	} else if p.claim(stateSent) {
+	if c.landing != nil {
+		data = c.landed(p, data)
+	}
+	if p.claim(stateSent) {
 		p.finish(data, err)
 		c.woken++
 	}

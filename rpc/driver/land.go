@@ -47,15 +47,17 @@ func (c *Client) heedLanding() {
 	}
 }
 
-// landed ends the landing, if any, of call p, whose result is data; it reports whether data is
-// where the caller wants it.
-func (c *Client) landed(p *Pending, data []byte) bool {
-	if c.landing == p && len(data) != 0 && &data[0] == &p.out[:cap(p.out)][len(p.out)] {
-		c.landing = nil
-		return true
+// landed ends the landing when data is the result of call p, and returns what is not yet where the
+// caller wants it.
+func (c *Client) landed(p *Pending, data []byte) []byte {
+	if c.landing != p || len(data) == 0 || &data[0] != &p.out[:cap(p.out)][len(p.out)] {
+		c.leave() // it was another result that came, or none
+		return data
 	}
-	c.leave() // it was another result that came, or none
-	return false
+	p.out = p.out[:len(p.out)+len(data)]
+	p.state.Store(stateSent)
+	c.landing = nil
+	return nil
 }
 
 // quit has whoever drives, or else the caller itself, take back the memory of a call that is
