@@ -75,7 +75,7 @@ func (l *lander) Poll() bool {
 
 func (l *lander) Next() ([]byte, error, bool) {
 	if !l.Poll() || l.err != nil {
-		return nil, nil, false
+		return nil, nil, false //nolint:nilerr // the reason is in Err
 	}
 	l.queue = l.queue[1:]
 	if l.lent {
