@@ -1,6 +1,8 @@
 package keli_test
 
 import (
+	"bytes"
+	"context"
 	"errors"
 	"testing"
 	"time"
@@ -172,4 +174,31 @@ func TestCorruptBoardAndDirectory(t *testing.T) {
 			_ = s.Close()
 		}
 	}
+}
+
+// A server that is stopped while it writes the board is waited for, unless the caller gives up.
+func TestABoardThatIsHalfWritten(t *testing.T) {
+	eachFabric(t, func(t *testing.T, r *rig) {
+		server := r.serve(keli.Config{}, ring(10).build)
+		s := r.session()
+		end := server.BoardBytes()[56:64]
+		was := bytes.Clone(end)
+		fence.CopyOut(end, []byte("changing"))
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+		defer cancel()
+		if err := s.Refresh(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("while it changes: %v", err)
+		}
+		done := make(chan error, 1)
+		go func() { done <- s.Refresh(t.Context()) }()
+		select {
+		case err := <-done:
+			t.Errorf("it was not waited for: %v", err)
+		case <-time.After(50 * time.Millisecond):
+			fence.CopyOut(end, was)
+			if err := <-done; err != nil {
+				t.Errorf("when it is whole: %v", err)
+			}
+		}
+	})
 }

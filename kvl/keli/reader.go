@@ -247,6 +247,15 @@ func (r *reader) await(ctx context.Context, s *slot) error {
 	return nil
 }
 
+// rest waits a moment in which nothing is expected, unless the caller gives up.
+func (r *reader) rest(ctx context.Context) error {
+	r.line.Waiter.Wait(func() bool { r.landed(); return r.err != nil }, nap)
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return r.err
+}
+
 // settle waits until nothing is on its way.
 func (r *reader) settle(ctx context.Context) error {
 	for i := range r.slots {

@@ -59,14 +59,24 @@ func (s *Session) look(ctx context.Context) (*view, error) {
 	return s.readDirectory(ctx, &b, t0)
 }
 
-// maxChanging bounds how often the board is read while it changes.
-const maxChanging = 1000
+// maxChanging bounds how often the board is read while it changes. It takes some nanoseconds to
+// write it; but a server may be stopped in the middle, by others who want its CPU, and then it takes
+// milliseconds. So after the first looks there are naps between them.
+const (
+	quickLooks  = 100
+	maxChanging = quickLooks + 400
+)
 
 // readBoard READs the board, and returns when that was posted.
 func (s *Session) readBoard(ctx context.Context) (b board, t0 int64, err error) {
 	r := s.reader
 	slot := r.extra(boardSlot)
-	for range maxChanging {
+	for n := range maxChanging {
+		if n > quickLooks {
+			if err := r.rest(ctx); err != nil {
+				return b, t0, err
+			}
+		}
 		t0 = s.clock.Now()
 		if err := r.start(slot, r.board, boardSize); err != nil {
 			return b, t0, err
