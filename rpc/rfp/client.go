@@ -113,9 +113,3 @@ func (d *Driven) Wake() {
 
 // Disconnect implements driver.Conn.
 func (d *Driven) Disconnect() { _ = d.qp.Disconnect() }
-
-// Land implements driver.Lander.
-func (d *Driven) Land(room func(n int) []byte) { d.bulk.room = room }
-
-// Leave implements driver.Lander.
-func (d *Driven) Leave() { d.bulk.leave() }

@@ -14,18 +14,18 @@ import (
 // bulk is the part of a Conn that moves pieces. Its memory is made when it is
 // first needed.
 type bulk struct {
-	placer  fabric.Placer  // the queue pair, if it is one
-	stage   *fabric.Region // an area from which pieces are written to the server
-	viewer  fabric.Viewer  // the queue pair, if it is one
-	room    func(int) []byte
-	own     []byte         // memory for results that are looked at, and wanted nowhere else
-	target  []byte         // where the result is copied to: what room returned, or own; nil: it is READ
-	lent    bool           // target is what room returned
-	landing *fabric.Region // a long result, READ piece by piece
-	arrived int            // bytes of it that are there
-	piece   wire.Piece     // that is being fetched, or was
-	flying  bool           // its READ is on its way
-	here    bool           // it has come
+	placer  fabric.Placer    // the queue pair, if it is one
+	stage   *fabric.Region   // an area from which pieces are written to the server
+	viewer  fabric.Viewer    // the queue pair, if it is one
+	room    func(int) []byte // asks where a long result is wanted; nil: nobody says
+	own     []byte           // memory for results that are looked at, and wanted nowhere else
+	target  []byte           // where the result is copied to: what room returned, or own; nil: it is READ
+	lent    bool             // target is what room returned
+	landing *fabric.Region   // a long result, READ piece by piece
+	arrived int              // bytes of it that are there
+	piece   wire.Piece       // that is being fetched, or was
+	flying  bool             // its READ is on its way
+	here    bool             // it has come
 }
 
 // needStage makes sure of memory from which pieces are written, where they always are.
@@ -170,63 +170,6 @@ func (c *Conn) fetchPiece(entry []byte) bool {
 	})
 	c.reap()
 	return b.here
-}
-
-// aim says where a result of n bytes is to be, if pieces can be looked at.
-func (b *bulk) aim(n int) {
-	b.target, b.lent = nil, false
-	if b.viewer == nil {
-		return
-	}
-	if b.room != nil {
-		b.target = b.room(n)
-	}
-	if b.lent = b.target != nil; !b.lent {
-		b.target = b.ownRoom(n)
-	}
-}
-
-// ownRoom is memory for n bytes of a result. That of one that was very long is not kept.
-func (b *bulk) ownRoom(n int) []byte {
-	if cap(b.own) > max(n, keepLarge) {
-		b.own = nil
-	}
-	b.own = grow(b.own, n)
-	return b.own[:n]
-}
-
-// aimLanding has the result go on where READs can bring it.
-func (c *Conn) aimLanding(total int) error {
-	if err := c.needLanding(total); err != nil {
-		return err
-	}
-	b := &c.bulk
-	if b.target != nil {
-		copy(b.landing.Bytes(), b.target[:b.arrived])
-	}
-	b.target, b.lent = nil, false
-	return nil
-}
-
-// leave gives back what room returned, if anything: the result goes on in memory of its own.
-func (b *bulk) leave() {
-	if !b.lent {
-		return
-	}
-	to := b.ownRoom(len(b.target))
-	copy(to, b.target[:b.arrived])
-	b.target, b.lent = to, false
-}
-
-// lookAtPiece copies a piece from where it is to where it is to be, and reports whether it could.
-func (c *Conn) lookAtPiece() bool {
-	b := &c.bulk
-	from, ok := b.viewer.View(c.pieceFrom(&b.piece), int(b.piece.Size))
-	if ok {
-		fence.CopyIn(b.target[b.arrived:b.arrived+len(from)], from)
-		c.pieceCame()
-	}
-	return ok
 }
 
 // pieceFrom is the place of a piece in the area for results.
