@@ -41,7 +41,8 @@
 //	    in turn, because a software NIC may need both owners to poll.
 //	S5  Transports that may drop (UC, UD) are given several attempts at each
 //	    message. A message that arrives altered, in part or at the wrong place
-//	    is a failure at the first attempt.
+//	    is a failure at the first attempt. A receiver in another goroutine may
+//	    be slow rather than without a message, and then gets it twice.
 //	S6  Random choices come from the seed in the log of a failed case.
 //
 // # Two sides

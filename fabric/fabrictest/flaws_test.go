@@ -152,6 +152,27 @@ var flaws = []*flaw{
 		}(),
 	},
 	{
+		// The WRITE that a message followed is done when the next one is
+		// posted. On UC it is taken for dropped at first.
+		name: "write-a-message-late",
+		cases: []string{
+			"G3/write-then-send/rc", "G3/write-then-send/uc",
+			"G3/write-then-write-imm/rc", "G3/write-then-write-imm/uc",
+		},
+		post: func() func(qp fabric.QP, wrs []fabric.WR) (int, error) {
+			held := map[fabric.QP][]fabric.WR{}
+			return func(qp fabric.QP, wrs []fabric.WR) (int, error) {
+				if wrs[0].Op != fabric.OpWrite {
+					return qp.Post(wrs)
+				}
+				late := held[qp]
+				held[qp] = slices.Clone(wrs)
+				_, _ = qp.Post(late)
+				return len(wrs), nil
+			}
+		}(),
+	},
+	{
 		name:  "write-overtakes-read",
 		cases: []string{"G4/write-after-read/rc", "G4/overlap/rc"},
 		post: func(qp fabric.QP, wrs []fabric.WR) (int, error) {

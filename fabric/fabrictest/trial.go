@@ -206,6 +206,20 @@ func (t *trial) settle(cond func() bool, owners ...*owner) bool {
 	return t.within(150*time.Millisecond, cond, owners...)
 }
 
+// insist calls do, which sends something, and drives the owners until cond says
+// that it arrived. What may be dropped is sent again and again; it may then
+// arrive more than once, for a receiver can be slower than any time to wait.
+func (t *trial) insist(what string, tr fabric.Transport, do func(), cond func() bool, owners ...*owner) {
+	t.Helper()
+	deadline := time.Now().Add(t.patience())
+	for do(); tr != fabric.RC && !t.settle(cond, owners...); do() {
+		if time.Now().After(deadline) {
+			t.Fatalf("%s: sent again and again, and none arrived", what)
+		}
+	}
+	t.await(what, cond, owners...)
+}
+
 func (t *trial) within(limit time.Duration, cond func() bool, owners ...*owner) bool {
 	deadline := time.Now().Add(limit)
 	for i := 1; !cond(); i++ {
