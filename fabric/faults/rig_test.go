@@ -60,12 +60,18 @@ type rig struct {
 
 func newSide(t *testing.T, net *loop.Network, name, plan string) *side {
 	t.Helper()
+	return newSideOn(t, net, name, plan, func(c *clocked) fabric.Device { return c })
+}
+
+// newSideOn does it with a device that was changed.
+func newSideOn(t *testing.T, net *loop.Network, name, plan string, change func(*clocked) fabric.Device) *side {
+	t.Helper()
 	p, err := faults.ParsePlan(plan)
 	must(t, err)
 	inner, err := net.NewDevice(name)
 	must(t, err)
 	c := &clocked{Device: inner}
-	s := &side{t: t, time: c, dev: faults.Wrap(c, p)}
+	s := &side{t: t, time: c, dev: faults.Wrap(change(c), p)}
 	s.dom, err = s.dev.NewDomain()
 	must(t, err)
 	s.cq, err = s.dev.NewCQ(2 * inbox)
@@ -89,8 +95,14 @@ func (s *side) config() fabric.QPConfig {
 
 func newRig(t *testing.T, tr fabric.Transport, plan string) *rig {
 	t.Helper()
+	return newRigOn(t, tr, plan, func(c *clocked) fabric.Device { return c })
+}
+
+// newRigOn does it with a device of the sender that was changed.
+func newRigOn(t *testing.T, tr fabric.Transport, plan string, change func(*clocked) fabric.Device) *rig {
+	t.Helper()
 	net := loop.NewNetwork()
-	g := &rig{t: t, net: net, s: newSide(t, net, "s", plan), r: newSide(t, net, "r", "")}
+	g := &rig{t: t, net: net, s: newSideOn(t, net, "s", plan, change), r: newSide(t, net, "r", "")}
 	g.s.tr, g.r.tr = tr, tr
 	g.s.peer, g.r.peer = g.r, g.s
 	g.connect()
