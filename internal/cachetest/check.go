@@ -14,9 +14,8 @@ import (
 	"github.com/anishathalye/porcupine"
 )
 
-// checkTime bounds the check of one key. A check that needs more is a failure: the
-// test has to make shorter histories.
-const checkTime = 2 * time.Minute
+// pictureTime bounds the search whose steps the picture of a violation shows.
+const pictureTime = 20 * time.Second
 
 // Violation is a history that no order of its operations explains.
 type Violation struct {
@@ -25,7 +24,7 @@ type Violation struct {
 	// Operations are those of the key, by their start.
 	Operations []Operation
 
-	info porcupine.LinearizationInfo
+	longest []int // the longest order that explains its operations
 }
 
 // shown is how many operations of a violation are written out on either side of where
@@ -36,13 +35,13 @@ const shown = 40
 func (v *Violation) Error() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "key %s: %s", v.Key, v.Why)
-	order := v.longest()
+	order := v.longest
 	if from := len(order) - shown; from > 0 {
 		fmt.Fprintf(&b, "\n  (%d operations, in an order that explains them)", from)
 		order = order[from:]
 	}
-	for _, o := range order {
-		fmt.Fprintf(&b, "\n  %v", o)
+	for _, i := range order {
+		fmt.Fprintf(&b, "\n  %v", &v.Operations[i])
 	}
 	left := v.left()
 	fmt.Fprintf(&b, "\n  after which none of these %d can come next:", len(left))
@@ -53,33 +52,16 @@ func (v *Violation) Error() string {
 	return b.String()
 }
 
-// longest returns operations in the longest order that was found to explain them.
-func (v *Violation) longest() []*Operation {
-	var order []*Operation
-	for _, partition := range v.info.PartialLinearizations() {
-		for _, part := range partition {
-			if len(part) <= len(order) {
-				continue
-			}
-			order = order[:0]
-			for _, i := range part {
-				order = append(order, &v.Operations[i])
-			}
-		}
-	}
-	return order
-}
-
 // left returns the operations that are not in the longest order, by their start.
 func (v *Violation) left() []*Operation {
-	done := map[*Operation]bool{}
-	for _, o := range v.longest() {
-		done[o] = true
+	done := make([]bool, len(v.Operations))
+	for _, i := range v.longest {
+		done[i] = true
 	}
 	var left []*Operation
 	for i := range v.Operations {
-		if o := &v.Operations[i]; !done[o] {
-			left = append(left, o)
+		if !done[i] {
+			left = append(left, &v.Operations[i])
 		}
 	}
 	return left
@@ -113,6 +95,16 @@ func Check(ops []Operation) error {
 
 // checkKey checks the history of one key.
 func checkKey(key string, part []Operation) *Violation {
+	s := newSearch(part)
+	if s.run() {
+		return nil
+	}
+	return &Violation{Key: key, Why: "no order of these operations explains their results", Operations: part, longest: s.longest}
+}
+
+// byPorcupine checks the history of one key by the search of Porcupine, which knows
+// nothing of this model and so takes longer, and whose steps can be drawn.
+func byPorcupine(part []Operation, limit time.Duration) (porcupine.CheckResult, porcupine.LinearizationInfo) {
 	history := make([]porcupine.Operation, len(part))
 	versions := told(part)
 	for i := range part {
@@ -121,15 +113,7 @@ func checkKey(key string, part []Operation) *Violation {
 			ClientId: o.Client, Input: placed(o, versions), Output: &o.Outcome, Call: o.Start, Return: o.End,
 		}
 	}
-	result, info := porcupine.CheckOperationsVerbose(model(), history, checkTime)
-	switch result {
-	case porcupine.Ok:
-		return nil
-	case porcupine.Unknown:
-		return &Violation{Key: key, Why: fmt.Sprintf("no order was found within %v", checkTime), Operations: part, info: info}
-	case porcupine.Illegal:
-	}
-	return &Violation{Key: key, Why: "no order of these operations explains their results", Operations: part, info: info}
+	return porcupine.CheckOperationsVerbose(model(), history, limit)
 }
 
 // Linearizable fails the test unless the history is linearizable, and leaves a page
@@ -152,7 +136,8 @@ func Linearizable(t testing.TB, ops []Operation) {
 		return
 	}
 	defer func() { _ = file.Close() }()
-	if err := porcupine.Visualize(model(), v.info, file); err != nil {
+	_, info := byPorcupine(v.Operations, pictureTime)
+	if err := porcupine.Visualize(model(), info, file); err != nil {
 		t.Log(err)
 	}
 }

@@ -12,6 +12,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	_ "github.com/remora-kv/remora/test/crash" // the processes of a test that hangs say where
 )
 
 // roleVar is the variable that makes a test binary another process of its test.
@@ -21,7 +23,7 @@ const roleVar = "REMORA_CACHE_TEST_ROLE"
 func Role() string { return os.Getenv(roleVar) }
 
 // Process is a process that a test has started, and ends at its end. What it
-// writes to its standard error is kept in Said.
+// writes to its standard error is kept in Said, and printed if the test fails.
 type Process struct {
 	Said Log
 	// In is its standard input, and Out reads what it writes.
@@ -74,6 +76,9 @@ func Start(t testing.TB, env []string, args ...string) *Process {
 	t.Cleanup(func() {
 		p.Kill()
 		_ = r.Close()
+		if t.Failed() {
+			t.Logf("process %d (%s) ended with %v and said:\n%s", p.Pid(), strings.Join(append(env, args...), " "), p.err, &p.Said)
+		}
 	})
 	return p
 }
