@@ -12,6 +12,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	_ "github.com/remora-kv/remora/test/crash" // the processes of a test that hangs say where
 )
 
 // RunBoth runs both sides of the two-sided suite in this process, as far apart
@@ -104,6 +106,8 @@ func startServer(t *testing.T) (control io.ReadWriter, end func()) {
 		defer timer.Stop()
 		if err := cmd.Wait(); err != nil {
 			t.Errorf("the process of the server: %v\n%s", err, &output)
+		} else if t.Failed() {
+			t.Logf("the process of the server passed:\n%s", &output)
 		}
 		_ = r.Close()
 	}

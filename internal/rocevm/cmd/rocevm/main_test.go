@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/remora-kv/remora/internal/rocevm"
+	"github.com/remora-kv/remora/test/gotest"
 )
 
 // TestCommandLineErrors checks that a wrong command line is refused before
@@ -82,7 +83,7 @@ func TestParseFaults(t *testing.T) {
 
 func TestSummary(t *testing.T) {
 	var out bytes.Buffer
-	summarize(&out, "guest", "example.com/x", rocevm.Tally{Passed: []string{"A", "B"}, Failed: []string{"C"}, Unfinished: []string{"D"}, Elapsed: 1.5})
+	summarize(&out, "guest", "example.com/x", gotest.Tally{Passed: []string{"A", "B"}, Failed: []string{"C"}, Unfinished: []string{"D"}, Elapsed: 1.5})
 	for _, want := range []string{"FAIL example.com/x in guest: 2 passed, 1 failed, 0 skipped, 1.5 s", "failed: C", "never ended: D"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("no %q in:\n%s", want, out.String())

@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"github.com/remora-kv/remora/internal/rocevm"
+	"github.com/remora-kv/remora/test/gotest"
 )
 
 // testFlags are those of test alone; the names are those of go test.
@@ -187,12 +188,12 @@ func (t *testFlags) runBinary(ctx context.Context, cluster *rocevm.Cluster, b *r
 }
 
 func (t *testFlags) runIn(ctx context.Context, g *rocevm.Guest, b *rocevm.TestBinary, stdout, jsonLog io.Writer) error {
-	events, err := rocevm.NewTestLog(context.WithoutCancel(ctx), b.Package, jsonLog)
+	events, err := gotest.NewLog(context.WithoutCancel(ctx), b.Package, jsonLog)
 	if err != nil {
 		return err
 	}
 	human := rocevm.NewPrefixWriter(stdout, g.Name)
-	human.Edit = rocevm.HumanTestLine
+	human.Edit = gotest.HumanLine
 	command := b.Command(t.options, t.timeout)
 	command.Env = t.env
 	command.Output = io.MultiWriter(human, events)
@@ -212,7 +213,7 @@ func (t *testFlags) runIn(ctx context.Context, g *rocevm.Guest, b *rocevm.TestBi
 	return nil
 }
 
-func summarize(w io.Writer, guest, pkg string, tally rocevm.Tally) {
+func summarize(w io.Writer, guest, pkg string, tally gotest.Tally) {
 	verdict := "ok  "
 	if !tally.OK {
 		verdict = "FAIL"
