@@ -6,10 +6,11 @@ import (
 	"testing"
 
 	"github.com/remora-kv/remora"
+	"github.com/remora-kv/remora/test/scale"
 )
 
 func TestAllocations(t *testing.T) {
-	if raceEnabled {
+	if scale.Race {
 		t.Skip("the race detector allocates")
 	}
 	for _, name := range fabrics {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/remora-kv/remora"
 	"github.com/remora-kv/remora/fabric/provider"
+	"github.com/remora-kv/remora/test/scale"
 )
 
 // describe makes a value that tells whose it is: key, number, filling, checksum.
@@ -107,7 +108,7 @@ func TestManyGoroutines(t *testing.T) {
 	const workers, sessions = 24, 4
 	for _, name := range fabrics {
 		steps := 200
-		if name == provider.TCP || raceEnabled {
+		if name == provider.TCP || scale.Race {
 			steps = 50
 		}
 		t.Run(name, func(t *testing.T) {

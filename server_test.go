@@ -14,6 +14,7 @@ import (
 	"github.com/remora-kv/remora/server"
 	"github.com/remora-kv/remora/store"
 	"github.com/remora-kv/remora/store/slots"
+	"github.com/remora-kv/remora/test/scale"
 )
 
 // start starts a real server at the rig's address.
@@ -184,7 +185,7 @@ func TestServerDrain(t *testing.T) {
 
 // Nothing is allocated on the way to the server, nor by it.
 func TestServerAllocations(t *testing.T) {
-	if raceEnabled {
+	if scale.Race {
 		t.Skip("the race detector allocates")
 	}
 	r := newRig(t, "shm")

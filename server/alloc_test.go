@@ -9,12 +9,13 @@ import (
 
 	"github.com/remora-kv/remora"
 	"github.com/remora-kv/remora/fabric/provider"
+	"github.com/remora-kv/remora/test/scale"
 )
 
 // A value that travels in pieces is copied into buffers that are kept, by client and
 // server: what both allocate for one is a small part of it.
 func TestLargeValuesAreNotAllocated(t *testing.T) {
-	if raceBuild {
+	if scale.Race {
 		t.Skip("the race detector allocates")
 	}
 	for _, name := range []string{provider.Loop, provider.Shm} {

@@ -23,6 +23,7 @@ import (
 	"github.com/remora-kv/remora/internal/cachetest"
 	"github.com/remora-kv/remora/internal/fence"
 	"github.com/remora-kv/remora/server"
+	"github.com/remora-kv/remora/test/scale"
 )
 
 func init() {
@@ -165,7 +166,7 @@ func numberOf(value []byte, key int) (uint64, bool) {
 // that is torn, of another key, or older than one whose change was answered before.
 // REMORA_READS says how often each reader reads.
 func TestReadersApart(t *testing.T) {
-	reads := scaled(20_000)
+	reads := scale.Times(20_000)
 	if text := os.Getenv("REMORA_READS"); text != "" {
 		var err error
 		if reads, err = strconv.Atoi(text); err != nil {

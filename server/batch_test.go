@@ -8,6 +8,7 @@ import (
 
 	"github.com/remora-kv/remora"
 	"github.com/remora-kv/remora/fabric/provider"
+	"github.com/remora-kv/remora/test/scale"
 )
 
 // Operations on the same keys stand in one frame, more of them than are announced,
@@ -21,7 +22,7 @@ func TestBatchOfChangesAndGets(t *testing.T) {
 			cfg.Engine = engine
 			r.start(cfg)
 			s := session(t, r.dial(), remora.WithBatch(256), remora.WithWindow(4))
-			for round := range scaled(30) {
+			for round := range scale.Times(30) {
 				b := &batch{t: t, s: s}
 				for i := range 60 {
 					key := fmt.Sprint("k", i%7, round%3)

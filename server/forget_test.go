@@ -8,6 +8,7 @@ import (
 	"github.com/remora-kv/remora/fabric"
 	"github.com/remora-kv/remora/internal/cachetest"
 	"github.com/remora-kv/remora/rpc/rfp"
+	"github.com/remora-kv/remora/test/scale"
 )
 
 // Connections that are over take no memory on the heap: neither at the server nor
@@ -40,7 +41,7 @@ func TestConnectionsAreForgotten(t *testing.T) {
 			runtime.ReadMemStats(&m)
 			return m.HeapAlloc
 		}
-		n := scaled(300)
+		n := scale.Times(300)
 		connect(n)
 		before := heap()
 		connect(n)

@@ -13,6 +13,7 @@ import (
 	"github.com/remora-kv/remora/internal/command"
 	"github.com/remora-kv/remora/server"
 	"github.com/remora-kv/remora/store"
+	"github.com/remora-kv/remora/test/scale"
 )
 
 // Keys of every length and values up to the longest, by herd and sendrecv as the address
@@ -99,7 +100,7 @@ func testKeysOfOneHash(t *testing.T, r *rig, s *server.Server) {
 	keys := collidingKeys(t, s.Seed(), 6) // a bucket of lru8 has room for them
 	c := r.dial(remora.WithPath(remora.PathHerd))
 	ss := session(t, c, remora.WithWindow(16))
-	for round := range scaled(20) {
+	for round := range scale.Times(20) {
 		b := &batch{t: t, s: ss}
 		for i, key := range keys {
 			size := []int{1, 40, 500, 1500}[(round+i)%4]
@@ -147,7 +148,7 @@ func testWindowOfTheServer(t *testing.T, path remora.Path, window int) {
 		cfg.Cores = 1
 		r.start(cfg)
 		ss := session(t, r.dial(remora.WithPath(path)), remora.WithWindow(1000))
-		for range scaled(10) {
+		for range scale.Times(10) {
 			n := 0
 			for ss.StartGet(uint64(n), "nothing") == nil {
 				n++

@@ -17,6 +17,7 @@ import (
 	"github.com/remora-kv/remora/internal/cachetest"
 	"github.com/remora-kv/remora/internal/command"
 	"github.com/remora-kv/remora/rpc/herd"
+	"github.com/remora-kv/remora/test/scale"
 )
 
 func init() { roles["herd"] = herdRole }
@@ -99,11 +100,11 @@ func (g *guest) use(rounds int) error {
 // the server, whose cores have one datagram queue pair each, keeps nothing of them.
 func TestKilledHerdClients(t *testing.T) {
 	rounds, crowd := 6, 40
-	if testing.Short() || raceBuild {
+	if testing.Short() || scale.Race {
 		rounds, crowd = 3, 12
 	}
 	for _, name := range across {
-		t.Run(name, func(t *testing.T) { testKilledHerdClients(t, name, scaled(rounds), scaled(crowd)) })
+		t.Run(name, func(t *testing.T) { testKilledHerdClients(t, name, scale.Times(rounds), scale.Times(crowd)) })
 	}
 }
 

@@ -22,6 +22,7 @@ import (
 	"github.com/remora-kv/remora/rpc/herd"
 	"github.com/remora-kv/remora/server"
 	"github.com/remora-kv/remora/store"
+	"github.com/remora-kv/remora/test/scale"
 )
 
 // herdClient calls the cache through herd.
@@ -93,7 +94,7 @@ func TestHerdServesTheSameItems(t *testing.T) {
 		s := r.start(r.config())
 		c, h := r.dial(), r.dialHerd(r.device())
 		ctx := testContext(t)
-		for i := range scaled(300) {
+		for i := range scale.Times(300) {
 			key, value := fmt.Sprint(i, strings.Repeat("k", i%200)), []byte(fmt.Sprint("value of ", i))
 			if i%2 == 0 {
 				if _, err := c.Set(ctx, key, value, 0); err != nil {
@@ -169,7 +170,7 @@ func TestHerdCountsOnceUnderLoss(t *testing.T) {
 			t.Fatal(err)
 		}
 		const clients = 3
-		each := scaled(200)
+		each := scale.Times(200)
 		var wg sync.WaitGroup
 		for range clients {
 			h := r.dialHerd(bad(r.device()))
@@ -215,7 +216,7 @@ func TestHerdChangesOnceUnderLoss(t *testing.T) {
 			}
 		}
 		members := []operations{c, c, c, session(t, c), session(t, c)}
-		each := scaled(100)
+		each := scale.Times(100)
 		var wg sync.WaitGroup
 		for i, o := range members {
 			wg.Go(func() {

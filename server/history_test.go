@@ -15,6 +15,7 @@ import (
 	"github.com/remora-kv/remora/fabric/faults"
 	"github.com/remora-kv/remora/fabric/provider"
 	"github.com/remora-kv/remora/internal/cachetest"
+	"github.com/remora-kv/remora/test/scale"
 )
 
 // crowd is clients of all kinds that work on a server and write down what they do.
@@ -116,7 +117,7 @@ func TestHistory(t *testing.T) {
 				cfg := r.config()
 				cfg.Engine = engine
 				r.start(cfg)
-				c := newCrowd(t, 4, scaled(100))
+				c := newCrowd(t, 4, scale.Times(100))
 				c.joinAll(r.dial)
 				c.start()
 				c.check(r.dial)
@@ -136,7 +137,7 @@ func TestHistoryOfLargeValues(t *testing.T) {
 					cfg := r.config()
 					cfg.Engine, cfg.Mode = engine, mode
 					r.start(cfg)
-					c := newCrowd(t, 2, scaled(60))
+					c := newCrowd(t, 2, scale.Times(60))
 					c.large = true
 					c.joinAll(r.dial)
 					c.start()
@@ -156,10 +157,10 @@ func TestHistoryOfBrokenConnections(t *testing.T) {
 				r := newRig(t, r.fabric)
 				cfg := r.config()
 				cfg.Engine = engine
-				c := newCrowd(t, 5, scaled(100))
+				c := newCrowd(t, 5, scale.Times(100))
 				n := uint64(0)
 				// Where there are fewer operations, more of them fail.
-				often := fmt.Sprintf("rc.break=%d.%d%%; rc.lose=%[1]d.%[2]d%%; uc.break=%[1]d.%[2]d%%", slowness/10, slowness%10)
+				often := fmt.Sprintf("rc.break=%.1[1]f%%; rc.lose=%.1[1]f%%; uc.break=%.1[1]f%%", 10/float64(scale.Times(100)))
 				plan := func(text string) *faults.Plan {
 					n++
 					p, err := faults.ParsePlan(fmt.Sprintf("seed=%d; %s; %s", c.seed+n, often, text))
@@ -174,7 +175,7 @@ func TestHistoryOfBrokenConnections(t *testing.T) {
 				r.start(cfg)
 				var clients []*remora.Client
 				c.joinAll(func(opts ...remora.Option) *remora.Client {
-					dev := faults.Wrap(r.device(), plan(fmt.Sprintf("rc.lose@op=%d; dial.refuse=10%%", scaled(400))))
+					dev := faults.Wrap(r.device(), plan(fmt.Sprintf("rc.lose@op=%d; dial.refuse=10%%", scale.Times(400))))
 					clients = append(clients, dialPatiently(t, r.url, dev, opts...))
 					return clients[len(clients)-1]
 				})
@@ -208,7 +209,7 @@ func TestHistoryUnderLoss(t *testing.T) {
 		} {
 			t.Run(name, func(t *testing.T) {
 				r := newRig(t, r.fabric)
-				c := newCrowd(t, 4, scaled(100))
+				c := newCrowd(t, 4, scale.Times(100))
 				var devices []*faults.Device
 				bad := func(d fabric.Device) fabric.Device {
 					plan, err := faults.ParsePlan(fmt.Sprintf("seed=%d; ud.drop@op=10..14; %s", c.seed+uint64(len(devices)), text))
@@ -295,7 +296,7 @@ func (h hasty) Do(ctx context.Context, c *cachetest.Call) cachetest.Outcome {
 func TestHistoryOfHastyCallers(t *testing.T) {
 	eachFabric(t, func(t *testing.T, r *rig) {
 		r.start(r.config())
-		c := newCrowd(t, 6, scaled(120))
+		c := newCrowd(t, 6, scale.Times(120))
 		shared := r.dial(patient()...)
 		reply := r.dial(append(patient(), remora.WithPath(remora.PathReply))...)
 		narrow := r.dial(append(patient(), remora.WithWindow(1), remora.WithBatch(1))...)
@@ -314,7 +315,7 @@ func TestHistoryOfHastyCallers(t *testing.T) {
 func TestHistoryOfCutLinks(t *testing.T) {
 	eachFabric(t, func(t *testing.T, r *rig) {
 		r.start(r.config())
-		c := newCrowd(t, 5, scaled(120))
+		c := newCrowd(t, 5, scale.Times(120))
 		var devices []*faults.Device
 		c.joinAll(func(opts ...remora.Option) *remora.Client {
 			dev := faults.Wrap(r.device(), nil)
@@ -359,7 +360,7 @@ func TestHistoryOfKilledClients(t *testing.T) {
 }
 
 func testKilledClients(t *testing.T, r *rig) {
-	c := newCrowd(t, 6, scaled(100))
+	c := newCrowd(t, 6, scale.Times(100))
 	const processes = 4
 	var wg sync.WaitGroup
 	for i := range processes {

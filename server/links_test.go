@@ -16,6 +16,7 @@ import (
 	"github.com/remora-kv/remora/fabric/provider"
 	"github.com/remora-kv/remora/internal/cachetest"
 	"github.com/remora-kv/remora/server"
+	"github.com/remora-kv/remora/test/scale"
 )
 
 // eachSeen runs a test on every fabric on which clients read the memory of a server. The
@@ -23,7 +24,7 @@ import (
 // judged by its checksum.
 func eachSeen(t *testing.T, f func(t *testing.T, r *rig)) {
 	eachFabric(t, func(t *testing.T, r *rig) {
-		if !raceBuild || r.fabric == provider.Shm {
+		if !scale.Race || r.fabric == provider.Shm {
 			f(t, r)
 		}
 	})
@@ -471,7 +472,7 @@ func TestLinksOfEvicted(t *testing.T) {
 		c := session(t, r.dial(remora.WithLinks(10_000)))
 		value := func(i, round int) []byte { return bytes.Repeat(fmt.Appendf(nil, "%d of %d,", i, round), 10) }
 		const keys = 3000
-		rounds := scaled(6)
+		rounds := scale.Times(6)
 		if r.fabric == provider.TCP {
 			rounds = 2 // both ends are in one process, and spin
 		}
@@ -556,7 +557,7 @@ func TestLinksKeepWhatIsRead(t *testing.T) {
 func TestHistoryOfLinks(t *testing.T) {
 	eachSeen(t, func(t *testing.T, r *rig) {
 		r.start(r.linked())
-		c := newCrowd(t, 3, scaled(150))
+		c := newCrowd(t, 3, scale.Times(150))
 		links := func(opts ...remora.Option) *remora.Client {
 			return r.dial(append(append(patient(), remora.WithLinks(8)), opts...)...)
 		}
@@ -575,7 +576,7 @@ func TestHistoryOfLinks(t *testing.T) {
 // The same operations have the same outcomes with links as without.
 func TestSameOutcomesOfLinks(t *testing.T) {
 	seed := rand.Uint64()
-	program := cachetest.Program(seed, scaled(160), 1<<16)
+	program := cachetest.Program(seed, scale.Times(160), 1<<16)
 	want, err := cachetest.Renumber(program, way{fabrics[0], "mica", "cache", remora.PathRFP, "session"}.run(t, program))
 	if err != nil {
 		t.Fatal(err)
@@ -646,7 +647,7 @@ func (r *rig) hammer(cfg server.Config, opts ...remora.Option) {
 			current[i].Store(n)
 		}
 	})
-	reads := scaled(20_000)
+	reads := scale.Times(20_000)
 	if r.fabric == provider.TCP {
 		reads /= 20 // both ends are in one process, and spin
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/remora-kv/remora/fabric/provider"
 	"github.com/remora-kv/remora/internal/cachetest"
 	"github.com/remora-kv/remora/server"
+	"github.com/remora-kv/remora/test/scale"
 )
 
 // manyURLs are addresses on all fabrics, two on each.
@@ -101,7 +102,7 @@ func TestHistoryOverSeveralFabrics(t *testing.T) {
 	var wg sync.WaitGroup
 	for i, c := range dialAll(t, r.set, s) {
 		wg.Go(func() {
-			cachetest.Work(testContext(t), adapter{operations: c}, h, cachetest.NewSource(seed, i, cachetest.Keys(3)), scaled(120))
+			cachetest.Work(testContext(t), adapter{operations: c}, h, cachetest.NewSource(seed, i, cachetest.Keys(3)), scale.Times(120))
 		})
 	}
 	wg.Wait()

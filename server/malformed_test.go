@@ -10,6 +10,7 @@ import (
 	"github.com/remora-kv/remora/internal/command"
 	"github.com/remora-kv/remora/rpc"
 	"github.com/remora-kv/remora/rpc/rfp"
+	"github.com/remora-kv/remora/test/scale"
 )
 
 // guarded is a server whose items must not change.
@@ -142,7 +143,7 @@ func TestRandomRequests(t *testing.T) {
 		seed := rand.Uint64()
 		t.Logf("seed %d", seed)
 		rng := rand.New(rand.NewPCG(seed, 0))
-		for range scaled(4000) {
+		for range scale.Times(4000) {
 			msg := make([]byte, rng.IntN(60))
 			for i := range msg {
 				msg[i] = byte(rng.Uint32())

@@ -6,6 +6,7 @@ import (
 	"os"
 
 	"github.com/remora-kv/remora/fabric/provider"
+	"github.com/remora-kv/remora/test/scale"
 )
 
 // With the tag rdma, where an adapter is, the tests cross that alone. It belongs
@@ -15,5 +16,6 @@ func init() {
 		return
 	}
 	fabrics, across = []string{provider.RDMA}, []string{provider.RDMA}
-	slowness, stormDefault = 8, 60
+	scale.Divide(8)
+	stormDefault = 60
 }

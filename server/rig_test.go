@@ -13,6 +13,7 @@ import (
 	"github.com/remora-kv/remora/internal/cachetest"
 	"github.com/remora-kv/remora/server"
 	"github.com/remora-kv/remora/store"
+	"github.com/remora-kv/remora/test/scale"
 )
 
 // fabrics are those that the tests cross; across says over which of them tests go
@@ -22,21 +23,8 @@ var (
 	across  = []string{provider.Shm, provider.TCP}
 )
 
-// slowness is by how much counts are smaller where everything is slow, and
-// stormDefault how many connections the storm makes without a wish.
-var (
-	slowness     = 1
-	stormDefault = 10_000
-)
-
-func init() {
-	if raceBuild {
-		slowness, stormDefault = 3, 600
-	}
-}
-
-// scaled makes a count smaller where everything is slow.
-func scaled(n int) int { return max(n/slowness, min(n, 4)) }
+// stormDefault is how many connections the storm makes without a wish.
+var stormDefault = scale.Times(2000)
 
 var (
 	realEngines = []string{"mica", "lru8"}

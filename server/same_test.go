@@ -8,6 +8,7 @@ import (
 
 	"github.com/remora-kv/remora"
 	"github.com/remora-kv/remora/internal/cachetest"
+	"github.com/remora-kv/remora/test/scale"
 )
 
 // way is one way to run a program.
@@ -46,7 +47,7 @@ func ways() (all []way) {
 func TestSameOutcomes(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
-	program := cachetest.Program(seed, scaled(160), 1<<16)
+	program := cachetest.Program(seed, scale.Times(160), 1<<16)
 	var first []string
 	for _, w := range ways() {
 		t.Run(w.String(), func(t *testing.T) {

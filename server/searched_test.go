@@ -9,6 +9,7 @@ import (
 	"github.com/remora-kv/remora/fabric"
 	"github.com/remora-kv/remora/internal/cachetest"
 	"github.com/remora-kv/remora/server"
+	"github.com/remora-kv/remora/test/scale"
 )
 
 // searches are the paths on which clients find items by themselves.
@@ -34,7 +35,7 @@ func eachSearch(t *testing.T, f func(t *testing.T, r *rig, path remora.Path, cfg
 // The same operations have the same outcomes for those who search as for those who ask.
 func TestSameOutcomesOfSearches(t *testing.T) {
 	seed := rand.Uint64()
-	program := cachetest.Program(seed, scaled(160), 500)
+	program := cachetest.Program(seed, scale.Times(160), 500)
 	for i := range program { // slots take no longer ones
 		program[i].Call.Key = program[i].Call.Key[:min(len(program[i].Call.Key), 100)]
 	}
@@ -103,7 +104,7 @@ func TestPilafSendsChanges(t *testing.T) {
 // What travels by three ways, short changes, long ones and gets, keeps its order.
 func TestSameOutcomesOfPilafWithLongValues(t *testing.T) {
 	seed := rand.Uint64()
-	program := cachetest.Program(seed, scaled(300), 1<<14)
+	program := cachetest.Program(seed, scale.Times(300), 1<<14)
 	asked, err := cachetest.Renumber(program, way{fabrics[0], "mica", "cache", remora.PathRFP, "session"}.run(t, program))
 	if err != nil {
 		t.Fatal(err)
@@ -125,7 +126,7 @@ func TestSameOutcomesOfPilafWithLongValues(t *testing.T) {
 func TestHistoryOfSearches(t *testing.T) {
 	eachSearch(t, func(t *testing.T, r *rig, path remora.Path, cfg server.Config) {
 		r.start(cfg)
-		c := newCrowd(t, 3, scaled(150))
+		c := newCrowd(t, 3, scale.Times(150))
 		shared := r.dial(append(patient(), remora.WithPath(path))...)
 		c.join(shared)
 		c.join(shared)

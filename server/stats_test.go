@@ -11,6 +11,7 @@ import (
 	"github.com/remora-kv/remora/internal/cachetest"
 	"github.com/remora-kv/remora/internal/command"
 	"github.com/remora-kv/remora/server"
+	"github.com/remora-kv/remora/test/scale"
 )
 
 // All that clients did is counted once, by the core that did it.
@@ -207,12 +208,12 @@ func TestStatisticsUnderLoad(t *testing.T) {
 	for i := range 3 {
 		c := r.dial()
 		wg.Go(func() {
-			cachetest.Work(testContext(t), adapter{operations: c}, h, cachetest.NewSource(1, i, cachetest.Keys(4)), scaled(400))
+			cachetest.Work(testContext(t), adapter{operations: c}, h, cachetest.NewSource(1, i, cachetest.Keys(4)), scale.Times(400))
 		})
 	}
 	asker := r.dial()
 	last := uint64(0)
-	for range scaled(50) {
+	for range scale.Times(50) {
 		calls := uint64(0)
 		for _, st := range stats(t, asker) {
 			calls += st.RPC.Calls

@@ -19,6 +19,7 @@ import (
 	"github.com/remora-kv/remora/rpc"
 	"github.com/remora-kv/remora/rpc/herd"
 	"github.com/remora-kv/remora/rpc/rfp"
+	"github.com/remora-kv/remora/test/scale"
 )
 
 // stormVar is how many connections the storm makes in all; the default is what a
@@ -182,7 +183,7 @@ func TestConnectStorm(t *testing.T) {
 			storm(t, s, total)
 			after := awaitCalm(t, s, before)
 			t.Logf("%d connections: from %+v to %+v", total, before, after)
-			if limit := before.RSS + 16<<20 + int64(total)*1024; after.RSS > limit && !raceBuild {
+			if limit := before.RSS + 16<<20 + int64(total)*1024; after.RSS > limit && !scale.Race {
 				t.Errorf("resident memory grew from %d to %d", before.RSS, after.RSS)
 			}
 			if left, err := os.ReadDir(doors); err != nil || len(left) > 4 {

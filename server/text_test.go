@@ -17,6 +17,7 @@ import (
 	"github.com/remora-kv/remora/fabric/provider"
 	"github.com/remora-kv/remora/internal/cachetest"
 	"github.com/remora-kv/remora/server"
+	"github.com/remora-kv/remora/test/scale"
 )
 
 // textURL is a text door that is free.
@@ -103,7 +104,7 @@ func TestTextHistory(t *testing.T) {
 			cfg.Engine, cfg.Cores = engine, 2
 			cfg.Listen = append(cfg.Listen, textURL)
 			r.start(cfg)
-			c := newCrowd(t, 0, scaled(150))
+			c := newCrowd(t, 0, scale.Times(150))
 			// Lines tell no versions, and on a busy machine all that can be under way is: of
 			// many more clients, or fewer keys, an order is hard to find.
 			c.keys = []string{"one", "two", "three", "four", "five"}

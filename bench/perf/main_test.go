@@ -10,10 +10,14 @@ import (
 
 	"github.com/remora-kv/remora/bench/internal/benchtest"
 	"github.com/remora-kv/remora/bench/perf"
+	"github.com/remora-kv/remora/test/scale"
 	"github.com/remora-kv/remora/fabric/provider"
 )
 
 // The test binary is also the processes that the tests start.
+// testOps is how many operations a test runs.
+var testOps = scale.Times(800)
+
 func TestMain(m *testing.M) {
 	benchtest.Main(m, benchtest.Roles{
 		benchtest.Server: func() error { return perf.Serve(context.Background(), provider.New(), os.Stdin, os.Stdout) },

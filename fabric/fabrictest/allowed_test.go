@@ -89,7 +89,7 @@ func slowReceiver() *flaw {
 				for receives.Load() == stop {
 					runtime.Gosched()
 				}
-				time.Sleep(10 * time.Millisecond) // the receiver looks
+				time.Sleep(10 * time.Millisecond) // the receiver looks //lint:allow sleep the provider is slow on purpose
 			}
 			return n, err
 		},

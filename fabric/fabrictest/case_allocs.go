@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/remora-kv/remora/fabric"
+	"github.com/remora-kv/remora/test/scale"
 )
 
 const (
@@ -26,7 +27,7 @@ func allocCases() []*testCase {
 // wantNoAllocs runs f many times and counts allocations of the whole process.
 func (t *trial) wantNoAllocs(what string, f func()) {
 	t.Helper()
-	if raceBuild {
+	if scale.Race {
 		f()
 		return
 	}

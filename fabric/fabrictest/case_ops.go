@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/remora-kv/remora/fabric"
+	"github.com/remora-kv/remora/test/scale"
 )
 
 const (
@@ -292,7 +293,7 @@ func sizesRead(t *trial, tr fabric.Transport) {
 // more than the MTU, which Post refuses.
 func largest(t *trial, tr fabric.Transport) {
 	megabyte := 1 << 20
-	if raceBuild {
+	if scale.Race {
 		megabyte >>= 3 // shared memory is copied by small atomics there
 	}
 	if tr == fabric.UD {

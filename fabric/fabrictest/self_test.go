@@ -9,6 +9,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/remora-kv/remora/test/scale"
 )
 
 // contract returns all comments of package fabric as one text with single
@@ -141,7 +143,7 @@ func TestBroken(t *testing.T) {
 	}
 	for _, f := range flaws {
 		t.Run(f.name, func(t *testing.T) {
-			if f.raceOff && raceBuild {
+			if f.raceOff && scale.Race {
 				t.Skip("not checked in race builds")
 			}
 			for _, name := range f.cases {

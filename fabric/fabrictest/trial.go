@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/remora-kv/remora/fabric"
+	"github.com/remora-kv/remora/test/scale"
 )
 
 // defaultPatience is how long a condition may take. It is far above what
@@ -176,10 +177,7 @@ func (t *trial) wantErr(what string, err error, targets ...error) {
 
 // times scales the repetitions of a case that hammers.
 func (t *trial) times(n int) int {
-	if raceBuild {
-		n = max(n/4, min(n, 2))
-	}
-	return n * max(t.opt.Iterations, 1)
+	return scale.Times(n) * max(t.opt.Iterations, 1)
 }
 
 // random returns the generator number n of this case.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/remora-kv/remora/fabric"
+	"github.com/remora-kv/remora/test/scale"
 )
 
 const ruleImmediate = "The 32 bits of WRITE_IMM arrive in the completion of the receive it consumed, " +
@@ -201,7 +202,7 @@ func (l *link) wantQuiet() {
 // twoMegabyte does all operations with messages of many packets.
 func twoMegabyte(p *party, tr fabric.Transport) {
 	n := min(1<<20, p.both.MaxMessage)
-	if raceBuild {
+	if scale.Race {
 		n >>= 3 // shared memory is copied by small atomics there
 	}
 	var list []transfer

@@ -172,14 +172,6 @@ func (e *end) ok(n int, others ...*end) []fabric.Completion {
 	return cs
 }
 
-// scaled returns n, or less in race builds.
-func scaled(n, less int) int {
-	if raceBuild {
-		return less
-	}
-	return n
-}
-
 // await waits until cond holds.
 func await(tb testing.TB, what string, cond func() bool) {
 	tb.Helper()

@@ -13,6 +13,7 @@ import (
 
 	"github.com/remora-kv/remora/fabric"
 	"github.com/remora-kv/remora/internal/fence"
+	"github.com/remora-kv/remora/test/scale"
 )
 
 // TestReadWrite moves data of sizes around the limits of a frame, to and from
@@ -50,7 +51,7 @@ func TestReadWrite(t *testing.T) {
 func TestBothWays(t *testing.T) {
 	a, b := newPair(t, fabric.RC)
 	// Copies are slow in race builds, where each word is an atomic.
-	rounds, size := scaled(40, 4), 200_000
+	rounds, size := scale.Times(40), 200_000
 	var wg sync.WaitGroup
 	flood := func(e, peer *end) {
 		defer wg.Done()
@@ -162,7 +163,7 @@ func TestHundredsOfConnections(t *testing.T) {
 // Close, the memory is nobody's (in race builds the detector watches).
 func TestRegionCloseUnderFire(t *testing.T) {
 	const size = 200_000
-	for i := range scaled(20, 4) {
+	for i := range scale.Times(20) {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
 			a, b := newPair(t, fabric.RC)
 			r, err := a.dom.Alloc("victim", size, everything)
@@ -218,7 +219,7 @@ func TestAddressOrder(t *testing.T) {
 			}
 		}
 	}()
-	for g := range scaled(2000, 10) {
+	for g := range scale.Times(500) {
 		src := g % 2 * 300_000
 		for i := range words {
 			binary.NativeEndian.PutUint64(b.mem.Bytes()[src+8*i:], uint64(g))

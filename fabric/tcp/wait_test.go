@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/remora-kv/remora/fabric"
+	"github.com/remora-kv/remora/test/scale"
 )
 
 func (e *end) waiter(cfg fabric.WaitConfig) *waiter {
@@ -66,7 +67,7 @@ func TestBusyNeverSleeps(t *testing.T) {
 func TestNoWakeUpLost(t *testing.T) {
 	a, b := newPair(t, fabric.RC)
 	rounds := 3000
-	if raceBuild || testing.Short() {
+	if scale.Race || testing.Short() {
 		rounds = 500
 	}
 	var slept atomic.Uint64

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/remora-kv/remora/test/scale"
 )
 
 const (
@@ -21,7 +23,7 @@ func eachLayout(f func(dstBuf, srcBuf []byte, dstOff, srcOff, n int)) {
 		srcBuf[i] = byte(i*7 + 1)
 	}
 	step := 1
-	if raceEnabled {
+	if scale.Race {
 		step = 3 // other code, one word at a time: fewer lengths will do
 	}
 	for n := 0; n <= maxLen; n += step {

@@ -7,6 +7,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+
+	"github.com/remora-kv/remora/test/scale"
 )
 
 // The hammers below run a writer and a reader over one buffer. The writer fills
@@ -18,7 +20,7 @@ const maxLead = 100
 // rounds is the number of generations that one hammer writes. In race builds the
 // detector looks at the edges and a few are enough.
 func rounds() uint64 {
-	if raceEnabled {
+	if scale.Race {
 		return 2_000
 	}
 	return 100_000

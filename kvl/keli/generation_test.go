@@ -11,6 +11,7 @@ import (
 	"github.com/remora-kv/remora/fabric"
 	"github.com/remora-kv/remora/kvl"
 	"github.com/remora-kv/remora/kvl/keli"
+	"github.com/remora-kv/remora/test/scale"
 )
 
 // expected reports whether a reader may get an error while generations come and go.
@@ -36,7 +37,7 @@ func TestEveryWalkIsInOneGeneration(t *testing.T) {
 		}
 		g.single = nil
 		short, publishes := 150*time.Millisecond, 300
-		if raceEnabled { // everything is slow, and a walk should have a chance to end in its lease
+		if scale.Race { // everything is slow, and a walk should have a chance to end in its lease
 			short, publishes = time.Second, 60
 		}
 		if emulated {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/remora-kv/remora/rpc"
 	"github.com/remora-kv/remora/rpc/herd"
+	"github.com/remora-kv/remora/test/scale"
 )
 
 func TestEcho(t *testing.T) {
@@ -141,7 +142,7 @@ func TestWithoutOptimizations(t *testing.T) {
 	eachFabric(t, func(t *testing.T, r *rig) {
 		r.serve(herd.ServerConfig{Inline: -1})
 		c := r.dial(herd.ConnConfig{NoInline: true, SignalAll: true, Window: 2})
-		for i := range scaled(2000) {
+		for i := range scale.Times(2000) {
 			arg := binary.LittleEndian.AppendUint32(nil, uint32(i))
 			if got, err := call(c, 0, procEcho, arg); err != nil || !bytes.Equal(got, arg) {
 				t.Fatalf("call %d: %v, %v", i, got, err)

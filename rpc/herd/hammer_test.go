@@ -11,6 +11,7 @@ import (
 
 	"github.com/remora-kv/remora/rpc"
 	"github.com/remora-kv/remora/rpc/herd"
+	"github.com/remora-kv/remora/test/scale"
 )
 
 // procMake returns a value of the length and seed that its argument begins with;
@@ -46,8 +47,8 @@ func handleMake(r *rig) {
 // Every byte of every argument and every result, from many connections, with and
 // without pipeline, inline data and loss.
 func TestHammer(t *testing.T) {
-	calls := scaled(400)
-	if testing.Short() || raceBuild {
+	calls := scale.Times(400)
+	if testing.Short() || scale.Race {
 		calls = 80
 	}
 	for _, p := range []struct {

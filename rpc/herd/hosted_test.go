@@ -10,6 +10,7 @@ import (
 	"github.com/remora-kv/remora/fabric"
 	"github.com/remora-kv/remora/rpc/herd"
 	"github.com/remora-kv/remora/rpc/rfp"
+	"github.com/remora-kv/remora/test/scale"
 )
 
 var _ rfp.Guest = (*herd.Core)(nil)
@@ -50,8 +51,8 @@ func (r *rig) serveBoth(cores int, before ...fabric.Device) *rfp.Server {
 // Clients of both paths count with the same counters, which only the goroutine of their
 // core may touch: the race detector would see another.
 func TestTwoPathsOnOneCore(t *testing.T) {
-	calls := scaled(2000)
-	if testing.Short() || raceBuild {
+	calls := scale.Times(2000)
+	if testing.Short() || scale.Race {
 		calls = 300
 	}
 	eachFabric(t, func(t *testing.T, r *rig) {
@@ -147,7 +148,7 @@ func testSleepingHostSends(t *testing.T, r *rig, second bool) {
 	r.serveBoth(1, before...)
 	r.plan = ""
 	c := r.dial(herd.ConnConfig{RetryAfter: 2 * patience, GiveUp: 4 * patience})
-	for range scaled(20) {
+	for range scale.Times(20) {
 		if got, err := call(c, 0, procEcho, []byte("late")); err != nil || string(got) != "late" {
 			t.Fatalf("%q, %v; %+v", got, err, c.Stats())
 		}

@@ -15,13 +15,14 @@ import (
 	"github.com/remora-kv/remora/fabric"
 	"github.com/remora-kv/remora/rpc"
 	"github.com/remora-kv/remora/rpc/herd"
+	"github.com/remora-kv/remora/test/scale"
 )
 
 // Clients come and go, in order and abruptly, while others work; a newcomer gets
 // nothing of the dead (H7), and nothing is left behind.
 func TestComingAndGoing(t *testing.T) {
 	rounds := 10
-	if testing.Short() || raceBuild {
+	if testing.Short() || scale.Race {
 		rounds = 4
 	}
 	eachFabric(t, func(t *testing.T, r *rig) {

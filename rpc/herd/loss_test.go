@@ -10,6 +10,7 @@ import (
 
 	"github.com/remora-kv/remora/rpc"
 	"github.com/remora-kv/remora/rpc/herd"
+	"github.com/remora-kv/remora/test/scale"
 )
 
 // procCount adds one to the counter that the argument names, and returns what it was
@@ -86,8 +87,8 @@ var lossPlans = map[string]string{
 // Every call takes effect once, in order, and its own reply is taken for it (H2, H3,
 // H4), whatever is lost, doubled, late or in disorder.
 func TestLoss(t *testing.T) {
-	calls := scaled(300)
-	if testing.Short() || raceBuild {
+	calls := scale.Times(300)
+	if testing.Short() || scale.Race {
 		calls = 100
 	}
 	for name, plan := range lossPlans {

@@ -12,13 +12,14 @@ import (
 
 	"github.com/remora-kv/remora/fabric"
 	"github.com/remora-kv/remora/rpc/herd"
+	"github.com/remora-kv/remora/test/scale"
 )
 
 // An outlet that breaks is made anew, again and again, and its clients notice nothing
 // but time: every call takes effect once (H12).
 func TestBrokenOutletIsMadeAnew(t *testing.T) {
-	calls := scaled(400)
-	if testing.Short() || raceBuild {
+	calls := scale.Times(400)
+	if testing.Short() || scale.Race {
 		calls = 100
 	}
 	for name, inline := range map[string]int{"inline": 0, "referenced": -1} {
@@ -54,7 +55,7 @@ func TestBrokenOutletKeepsNobody(t *testing.T) {
 		handleCount(r)
 		s := r.serve(herd.ServerConfig{Inline: -1})
 		r.plan = ""
-		for i := range scaled(12) {
+		for i := range scale.Times(12) {
 			if err := visit(r, uint32(i), i%3); err != nil {
 				t.Fatal(err)
 			}

@@ -18,9 +18,6 @@ import (
 // fabrics are those that every test of the path runs on.
 var fabrics = []string{provider.Loop, provider.Shm, provider.TCP}
 
-// slowness is by how much counts are smaller where everything is slow.
-var slowness = 1
-
 // patience is how long tests wait for what must come.
 const patience = 2 * time.Minute
 

@@ -11,6 +11,7 @@ import (
 	"github.com/remora-kv/remora/rpc"
 	"github.com/remora-kv/remora/rpc/onesided"
 	"github.com/remora-kv/remora/store"
+	"github.com/remora-kv/remora/test/scale"
 )
 
 // Items are found in the table that they are in, and nowhere else.
@@ -139,8 +140,8 @@ func TestSpansOutside(t *testing.T) {
 func TestHammer(t *testing.T) {
 	eachFabric(t, func(t *testing.T, r *rig) {
 		const readers, hot = 3, 4
-		rounds := 30_000 / slowness
-		if raceBuild || testing.Short() {
+		rounds := scale.Times(30_000)
+		if scale.Race || testing.Short() {
 			rounds /= 10
 		}
 		r.serve(1, onesided.ServerConfig{})

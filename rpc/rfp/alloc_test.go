@@ -8,6 +8,7 @@ import (
 
 	"github.com/remora-kv/remora/fabric/provider"
 	"github.com/remora-kv/remora/rpc/rfp"
+	"github.com/remora-kv/remora/test/scale"
 )
 
 // allocsOf returns what the whole process allocates during many calls.
@@ -24,7 +25,7 @@ func allocsOf(calls int, f func()) uint64 {
 
 // A call in steady state allocates nothing, neither here nor at the server.
 func TestCallsDoNotAllocate(t *testing.T) {
-	if raceBuild {
+	if scale.Race {
 		t.Skip("the race detector allocates")
 	}
 	for _, name := range []string{provider.Loop, provider.Shm} {
@@ -84,7 +85,7 @@ func leastAllocs(calls int, f func()) uint64 {
 
 // Client.Call allocates nothing either, when its buffers are large enough.
 func TestClientCallsDoNotAllocate(t *testing.T) {
-	if raceBuild {
+	if scale.Race {
 		t.Skip("the race detector allocates")
 	}
 	for _, name := range []string{provider.Loop, provider.Shm} {

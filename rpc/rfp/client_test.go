@@ -16,6 +16,7 @@ import (
 	"github.com/remora-kv/remora/rpc"
 	"github.com/remora-kv/remora/rpc/driver"
 	"github.com/remora-kv/remora/rpc/rfp"
+	"github.com/remora-kv/remora/test/scale"
 )
 
 // client connects a client that is closed at the end.
@@ -220,7 +221,7 @@ func TestGivingUpLongResults(t *testing.T) {
 				rng := rand.New(rand.NewPCG(5, uint64(g)))
 				bufs := [2][]byte{make([]byte, 0, longest), make([]byte, 0, longest)}
 				var left []byte // memory that was given back
-				for i := range scaled(60) {
+				for i := range scale.Times(60) {
 					n, salt, id := 32<<10+rng.IntN(longest-32<<10), rng.IntN(256), uint32(g)<<16|uint32(i)
 					ctx, cancel := context.WithCancel(context.Background())
 					if rng.IntN(2) == 0 {

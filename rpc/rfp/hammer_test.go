@@ -11,6 +11,7 @@ import (
 
 	"github.com/remora-kv/remora/rpc"
 	"github.com/remora-kv/remora/rpc/rfp"
+	"github.com/remora-kv/remora/test/scale"
 )
 
 // procMake returns a value of the length and seed that its argument begins with;
@@ -66,7 +67,7 @@ var hammerModes = map[string]rfp.Params{
 // connections, in all modes and batches.
 func TestHammer(t *testing.T) {
 	calls := 6
-	if testing.Short() || raceBuild {
+	if testing.Short() || scale.Race {
 		calls = 2
 	}
 	for name, params := range hammerModes {

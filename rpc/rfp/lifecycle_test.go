@@ -18,6 +18,7 @@ import (
 	"github.com/remora-kv/remora/fabric/faults"
 	"github.com/remora-kv/remora/rpc"
 	"github.com/remora-kv/remora/rpc/rfp"
+	"github.com/remora-kv/remora/test/scale"
 )
 
 // tryDial connects on a device of its own.
@@ -111,7 +112,7 @@ func TestComingAndGoing(t *testing.T) {
 		w.check(t)
 		before := s.Stats()
 		const threads = 3
-		each := scaled(100)
+		each := scale.Times(100)
 		all := uint64(threads * each)
 		var wg sync.WaitGroup
 		for g := range threads {

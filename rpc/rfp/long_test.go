@@ -11,6 +11,7 @@ import (
 	"github.com/remora-kv/remora/rpc"
 	"github.com/remora-kv/remora/rpc/rfp"
 	"github.com/remora-kv/remora/rpc/wire"
+	"github.com/remora-kv/remora/test/scale"
 )
 
 // longPattern is a message that shows which bytes of it are where.
@@ -219,7 +220,7 @@ func TestShortResultsTouchLittle(t *testing.T) {
 			}
 			return s.Stats().Memory - had
 		}
-		if grown := get(40<<10, scaled(100)); grown > 64<<10 {
+		if grown := get(40<<10, scale.Times(100)); grown > 64<<10 {
 			t.Errorf("results of 40 KiB take %d bytes", grown)
 		}
 		switch grown := get(1<<20, 8); {
@@ -281,7 +282,7 @@ func TestLongResultsInARowArePushed(t *testing.T) {
 	s := r.serve(rfp.ServerConfig{})
 	c := r.dial(rfp.ConnConfig{Window: inFlight, Policy: fabric.Busy})
 	sent := 0
-	for taken := range scaled(128) {
+	for taken := range scale.Times(128) {
 		for ; sent < taken+inFlight; sent++ {
 			if err := c.Send(uint8(procSpin), request(procSpin, nil)); err != nil {
 				t.Fatal(err)

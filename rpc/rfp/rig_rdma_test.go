@@ -6,6 +6,7 @@ import (
 	"os"
 
 	"github.com/remora-kv/remora/fabric/provider"
+	"github.com/remora-kv/remora/test/scale"
 )
 
 // With the tag rdma, where an adapter is, the tests run on that alone. It belongs
@@ -14,5 +15,6 @@ func init() {
 	if os.Getenv("ROCEVM_DEVICE") == "" {
 		return
 	}
-	fabrics, slowness = []string{provider.RDMA}, 4
+	fabrics = []string{provider.RDMA}
+	scale.Divide(4)
 }

@@ -14,12 +14,6 @@ import (
 // fabrics are those that every test of the path runs on.
 var fabrics = []string{provider.Loop, provider.Shm, provider.TCP}
 
-// slowness is by how much counts are smaller where everything is slow.
-var slowness = 1
-
-// scaled makes a count smaller where everything is slow.
-func scaled(n int) int { return max(n/slowness, min(n, 4)) }
-
 // eachFabric runs f on every fabric.
 func eachFabric(t *testing.T, f func(t *testing.T, r *rig)) {
 	for _, name := range fabrics {

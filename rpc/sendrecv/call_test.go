@@ -11,6 +11,7 @@ import (
 	"github.com/remora-kv/remora/fabric"
 	"github.com/remora-kv/remora/rpc"
 	"github.com/remora-kv/remora/rpc/sendrecv"
+	"github.com/remora-kv/remora/test/scale"
 )
 
 func TestEcho(t *testing.T) {
@@ -188,7 +189,7 @@ func TestWithoutOptimizations(t *testing.T) {
 		r.serve(sendrecv.ServerConfig{Inline: -1})
 		for _, window := range []int{1, 2, 3} {
 			c := r.dial(sendrecv.ConnConfig{NoInline: true, SignalAll: true, Window: window})
-			for i := range scaled(1000) {
+			for i := range scale.Times(1000) {
 				arg := binary.LittleEndian.AppendUint32(nil, uint32(i))
 				if got, err := call(c, procEcho, arg); err != nil || !bytes.Equal(got, arg) {
 					t.Fatalf("call %d: %v, %v", i, got, err)

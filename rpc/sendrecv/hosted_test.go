@@ -11,6 +11,7 @@ import (
 	"github.com/remora-kv/remora/fabric"
 	"github.com/remora-kv/remora/rpc/rfp"
 	"github.com/remora-kv/remora/rpc/sendrecv"
+	"github.com/remora-kv/remora/test/scale"
 )
 
 // watched is a core whose naps are counted.
@@ -69,8 +70,8 @@ func (r *rig) serveBoth(cores int, before ...fabric.Device) (*rfp.Server, []*wat
 // core may touch: the race detector would see another. Both ask for RC: the greeting
 // tells them apart.
 func TestTwoPathsOnOneCore(t *testing.T) {
-	calls := scaled(500)
-	if testing.Short() || raceBuild {
+	calls := scale.Times(500)
+	if testing.Short() || scale.Race {
 		calls = 300
 	}
 	eachFabric(t, func(t *testing.T, r *rig) {
@@ -115,7 +116,7 @@ func TestSleepingHostIsWoken(t *testing.T) {
 				}
 				_, cores := r.serveBoth(2, before...)
 				conns := []*sendrecv.Conn{r.dial(sendrecv.ConnConfig{}), r.dial(sendrecv.ConnConfig{Core: 1})}
-				for range scaled(20) {
+				for range scale.Times(20) {
 					for core, c := range conns {
 						w := cores[core]
 						await(t, "the core to doze", func() bool { c.Poll(); return w.dozes.Load() > w.wakes.Load() })
@@ -134,7 +135,7 @@ func TestSleepingCoreIsWoken(t *testing.T) {
 	eachFabric(t, func(t *testing.T, r *rig) {
 		s := r.serve(sendrecv.ServerConfig{})
 		c := r.dial(sendrecv.ConnConfig{})
-		for n := range uint64(scaled(20)) {
+		for n := range uint64(scale.Times(20)) {
 			await(t, "the core to sleep", func() bool { c.Poll(); return s.Sleeps(0) > n })
 			if got, err := call(c, procEcho, []byte("up")); err != nil || string(got) != "up" {
 				t.Fatalf("%q, %v", got, err)

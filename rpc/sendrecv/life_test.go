@@ -13,13 +13,14 @@ import (
 	"github.com/remora-kv/remora/fabric"
 	"github.com/remora-kv/remora/rpc"
 	"github.com/remora-kv/remora/rpc/sendrecv"
+	"github.com/remora-kv/remora/test/scale"
 )
 
 // Clients come and go, in order and abruptly, while others work, and nothing is left
 // behind (S10).
 func TestComingAndGoing(t *testing.T) {
 	rounds := 12
-	if testing.Short() || raceBuild {
+	if testing.Short() || scale.Race {
 		rounds = 4
 	}
 	eachFabric(t, func(t *testing.T, r *rig) {
@@ -38,7 +39,7 @@ func TestComingAndGoing(t *testing.T) {
 				}
 			})
 		}
-		if _, _, err := countUp(witness, 1<<20, scaled(1000), 0); err != nil {
+		if _, _, err := countUp(witness, 1<<20, scale.Times(1000), 0); err != nil {
 			t.Error(err)
 		}
 		wg.Wait()

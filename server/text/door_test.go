@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/remora-kv/remora/internal/cachetest"
+	"github.com/remora-kv/remora/test/scale"
 )
 
 // conversation is everything once, with its answers.
@@ -404,7 +405,7 @@ func TestAddresses(t *testing.T) {
 
 // D1: nothing is allocated for a command.
 func TestNothingIsAllocated(t *testing.T) {
-	if raceBuild {
+	if scale.Race {
 		t.Skip("allocations are not counted in race builds")
 	}
 	r := open(t, 2, nil)

@@ -5,11 +5,12 @@ import (
 	"testing"
 
 	"github.com/remora-kv/remora/store"
+	"github.com/remora-kv/remora/test/scale"
 )
 
 // No call allocates, whatever it has to do (S6).
 func TestNoAllocations(t *testing.T) {
-	if raceBuild {
+	if scale.Race {
 		t.Skip("the race detector allocates")
 	}
 	eachMode(t, func(t *testing.T, with func(*store.Config)) {

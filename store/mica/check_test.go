@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/remora-kv/remora/store"
+	"github.com/remora-kv/remora/test/scale"
 )
 
 // checkRig has a few items of all kinds, a bucket that overflows, dead items,
@@ -46,7 +47,7 @@ func TestCheckNoticesFlips(t *testing.T) {
 			r.mem[at] ^= 1 << bit
 		}
 		step := 61
-		if raceBuild {
+		if scale.Race {
 			step = 997
 		}
 		for _, span := range r.ring.spans() {

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/remora-kv/remora/store"
+	"github.com/remora-kv/remora/test/scale"
 )
 
 // A FIFO cache always has exactly the items that were put last, whether they
@@ -56,7 +57,7 @@ func TestSecondChance(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t, memory(256<<10))
 			const hot = 100
-			n := max(scaled(40_000), 8000)
+			n := max(scale.Times(40_000), 8000)
 			for i := range hot {
 				r.put(numbered(1_000_000+i, 16), make([]byte, 32))
 			}

@@ -1,11 +1,15 @@
 package mica
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/remora-kv/remora/test/scale"
+)
 
 // The index grows and shrinks bucket by bucket, and loses nothing on the way.
 func TestIndexGrowsAndShrinks(t *testing.T) {
 	r := newRig(t, keeping, memory(4<<20))
-	n := scaled(20_000)
+	n := scale.Times(20_000)
 	most := uint64(0)
 	for i := range n {
 		before := r.buckets()
@@ -65,7 +69,7 @@ func TestIndexHasHysteresis(t *testing.T) {
 // that is not small.
 func TestOverhead(t *testing.T) {
 	n, size := 1_300_000, int64(128<<20)
-	if testing.Short() || raceBuild {
+	if testing.Short() || scale.Race {
 		n, size = 60_000, 8<<20
 	}
 	fillTo(newRig(t, keeping, memory(size)), n, 24)
@@ -101,7 +105,7 @@ func fillTo(r *rig, n int, most float64) {
 // more.
 func TestOverheadOfFullCache(t *testing.T) {
 	size := 8 << 20
-	if raceBuild {
+	if scale.Race {
 		size = 1 << 20
 	}
 	r := newRig(t, memory(int64(size)))

@@ -6,14 +6,15 @@ import (
 	"testing"
 
 	"github.com/remora-kv/remora/store"
+	"github.com/remora-kv/remora/test/scale"
 )
 
 // A store is full at the same number of items whatever happened to it before:
 // what was deleted is free again to the last byte (M8).
 func TestFullAtTheSameNumber(t *testing.T) {
 	for _, size := range []int{0, 32, 100, 1000, 10_000} {
-		fresh := newRig(t, keeping, memory(int64(scaled(1<<20)))).fill(0, 16, size)
-		r := newRig(t, keeping, memory(int64(scaled(1<<20))))
+		fresh := newRig(t, keeping, memory(int64(scale.Times(1<<20)))).fill(0, 16, size)
+		r := newRig(t, keeping, memory(int64(scale.Times(1<<20))))
 		random := seeded(t, 5)
 		if n := r.fill(0, 16, size); n != fresh {
 			t.Fatalf("values of %d bytes: %d items in one store, %d in another", size, fresh, n)
@@ -97,7 +98,7 @@ func TestKeepsAtRandom(t *testing.T) {
 		r := newRig(t, keeping, memory(store.MinMemory+int64(seed)*50_000), largest(30_000))
 		random := seeded(t, 100+seed)
 		model := map[int]int{} // size by number
-		for step := range scaled(8000) {
+		for step := range scale.Times(8000) {
 			i := random.IntN(400)
 			size := random.IntN(1 << random.IntN(15))
 			switch random.IntN(4) {
@@ -127,7 +128,7 @@ func TestKeepsAtRandom(t *testing.T) {
 				t.Fatalf("item %d of %d bytes is not there", i, size)
 			}
 		}
-		if r.stats.Refused == 0 && !raceBuild || r.stats.Evicted > 0 || len(model) != int(r.stats.Items) {
+		if r.stats.Refused == 0 && !scale.Race || r.stats.Evicted > 0 || len(model) != int(r.stats.Items) {
 			t.Errorf("%d items in the model: %+v", len(model), r.Stats())
 		}
 	}

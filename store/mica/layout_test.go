@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/remora-kv/remora/store"
+	"github.com/remora-kv/remora/test/scale"
 )
 
 func TestMetaHoldsAll(t *testing.T) {
@@ -102,7 +103,7 @@ func TestCoarseGranules(t *testing.T) {
 		r.shift, r.granule = 5, 32
 		random := seeded(t, 11)
 		sizes := map[int]int{}
-		for i := range scaled(8000) {
+		for i := range scale.Times(8000) {
 			n, size := random.IntN(500), random.IntN(1<<random.IntN(12))
 			switch random.IntN(5) {
 			case 0:

@@ -12,6 +12,7 @@ import (
 	"github.com/remora-kv/remora/internal/arena"
 	"github.com/remora-kv/remora/internal/fence"
 	"github.com/remora-kv/remora/store"
+	"github.com/remora-kv/remora/test/scale"
 )
 
 // told is a link, and what it was made for: change n of a key.
@@ -70,7 +71,7 @@ func TestLinksUnderFire(t *testing.T) {
 		readers.Go(func() { chasers[i].run(&stop) })
 	}
 	value := make([]byte, pastCaches+300<<10)
-	for n := uint64(1); n <= uint64(scaled(3000)) && !t.Failed(); n++ {
+	for n := uint64(1); n <= uint64(scale.Times(3000)) && !t.Failed(); n++ {
 		i := random.IntN(hammeredKeys)
 		size := []int{random.IntN(300), longValue + random.IntN(longValue), pastCaches + random.IntN(300<<10)}[random.IntN(3)]
 		hammerFill(value[:size], i, n)

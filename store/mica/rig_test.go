@@ -146,14 +146,6 @@ func (r *rig) overhead() float64 {
 	return float64(st.IndexBytes+st.ItemBytes-st.KeyBytes-st.ValueBytes) / float64(st.Items)
 }
 
-// scaled is fewer steps in race builds, which are slow.
-func scaled(n int) int {
-	if raceBuild {
-		return n / 8
-	}
-	return n
-}
-
 // seeded returns a generator whose seed is told if the test fails.
 func seeded(tb testing.TB, n uint64) *rand.Rand {
 	tb.Cleanup(func() {

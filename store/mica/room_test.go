@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/remora-kv/remora/store"
+	"github.com/remora-kv/remora/test/scale"
 )
 
 // Items of all sizes pass through a small cache many times; it stays whole and
@@ -23,7 +24,7 @@ func TestWrapsWithAllSizes(t *testing.T) {
 }
 
 func wrapWithAllSizes(r *rig, random *rand.Rand) {
-	steps, turns := scaled(10_000), 0
+	steps, turns := scale.Times(10_000), 0
 	for i := range steps {
 		size := random.IntN(1 << random.IntN(14))
 		if i%100 == 0 {
@@ -125,7 +126,7 @@ func TestSparingIsBounded(t *testing.T) {
 func TestSparesLargeItem(t *testing.T) {
 	r := newRig(t, largest(200<<10))
 	r.put([]byte("hot"), pattern(1, 200<<10))
-	for i := range scaled(100_000) {
+	for i := range scale.Times(100_000) {
 		r.put(numbered(i, 16), make([]byte, 32))
 		if _, err := r.Get(r.key([]byte("hot")), 1); err != nil {
 			t.Fatalf("after %d items the one that is used is gone: %+v", i, r.Stats())
@@ -138,7 +139,7 @@ func TestSparesLargeItem(t *testing.T) {
 func TestBorderMoves(t *testing.T) {
 	for name, with := range map[string]func(*store.Config){"fifo": fifo, "cache": func(*store.Config) {}} {
 		t.Run(name, func(t *testing.T) {
-			total := scaled(1 << 20)
+			total := scale.Times(1 << 20)
 			r := newRig(t, with, memory(int64(total)))
 			next := 0
 			for _, size := range []int{2000, 10, 2000, 10, 300, 20_000, 30} {

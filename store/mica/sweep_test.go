@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/remora-kv/remora/store"
+	"github.com/remora-kv/remora/test/scale"
 )
 
 // In a store that is full, Puts of another size than what they replace make
@@ -13,7 +14,7 @@ import (
 func TestWorkIsBounded(t *testing.T) {
 	for _, order := range []string{"random", "ascending", "one"} {
 		t.Run(order, func(t *testing.T) {
-			r := newRig(t, keeping, memory(int64(scaled(4<<20))))
+			r := newRig(t, keeping, memory(int64(scale.Times(4<<20))))
 			n := r.fill(0, 16, 100)
 			for i := n * 99 / 100; i < n; i++ {
 				r.remove(i, 16)
@@ -45,7 +46,7 @@ func TestWorkIsBounded(t *testing.T) {
 
 // A store that is half empty has little to do.
 func TestWorkIsLessWithRoom(t *testing.T) {
-	r := newRig(t, keeping, memory(int64(scaled(4<<20))))
+	r := newRig(t, keeping, memory(int64(scale.Times(4<<20))))
 	n := r.fill(0, 16, 100) / 2
 	for i := n; r.stats.Items > int64(n); i++ {
 		r.remove(i, 16)

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/remora-kv/remora/store"
+	"github.com/remora-kv/remora/test/scale"
 )
 
 const ruleAllocs = "No call allocates on the Go heap, asks a clock or takes a lock."
@@ -25,7 +26,7 @@ func (t *trial) noAllocs(what string, f func()) {
 
 // allocs makes every call in every way on a partition with room.
 func allocs(t *trial) {
-	if raceBuild {
+	if scale.Race {
 		t.skip("allocations are not counted in race builds")
 	}
 	tb := t.open()
@@ -77,7 +78,7 @@ func allocs(t *trial) {
 // allocsFull puts, gets and deletes in a partition without room: the Puts of a
 // cache evict, those of a store are refused.
 func allocsFull(t *trial) {
-	if raceBuild {
+	if scale.Race {
 		t.skip("allocations are not counted in race builds")
 	}
 	tb := t.open(memory(256 << 10))

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/remora-kv/remora/store"
+	"github.com/remora-kv/remora/test/scale"
 )
 
 const (
@@ -119,7 +120,7 @@ func besideFlood(t *trial) {
 // can make a moment look like that, but not one in each of several tries, while a
 // search of all keys is one every time.
 func boundedWork(t *trial) {
-	if raceBuild {
+	if scale.Race {
 		t.skip("times tell nothing in race builds, and were looked at without")
 	}
 	n := t.times(60_000)

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/remora-kv/remora/store"
+	"github.com/remora-kv/remora/test/scale"
 )
 
 func garbageCases() []*testCase {
@@ -221,7 +222,7 @@ func areas(t *trial) {
 
 // finderAllocs counts what a search allocates.
 func finderAllocs(t *trial) {
-	if raceBuild {
+	if scale.Race {
 		t.skip("allocations are not counted in race builds")
 	}
 	x := t.openExport()

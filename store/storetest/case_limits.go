@@ -6,6 +6,7 @@ import (
 
 	"github.com/remora-kv/remora/internal/arena"
 	"github.com/remora-kv/remora/store"
+	"github.com/remora-kv/remora/test/scale"
 )
 
 const (
@@ -93,7 +94,7 @@ func largestValue(t *trial) {
 		t.skip("the engine has limits of its own")
 	}
 	limit := store.MaxValueLimit
-	if raceBuild {
+	if scale.Race {
 		limit = 2 << 20 // to write all of the arena's memory takes a minute there
 	}
 	tb := t.open(memory(int64(limit)*5), maxValue(limit))

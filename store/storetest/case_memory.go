@@ -4,6 +4,7 @@ import (
 	"runtime"
 
 	"github.com/remora-kv/remora/store"
+	"github.com/remora-kv/remora/test/scale"
 )
 
 const ruleMemory = "The bytes that the engine uses, all purposes together, never exceed Config.Memory."
@@ -45,7 +46,7 @@ func memoryMixed(t *trial) {
 // memoryArena looks at what partitions of many sizes take from the arena.
 func memoryArena(t *trial) {
 	for _, size := range []int64{store.MinMemory, 65_537, 1 << 20, 12_345_678, 1 << 26, 100_000_001} {
-		if raceBuild && size > 1<<20 {
+		if scale.Race && size > 1<<20 {
 			break
 		}
 		tb := t.open(memory(size))
@@ -64,7 +65,7 @@ func memoryArena(t *trial) {
 // memoryHeap looks at what a large partition takes from the Go heap, which is
 // not in the arena's count: a struct, but no table.
 func memoryHeap(t *trial) {
-	if raceBuild {
+	if scale.Race {
 		t.skip("in race builds the arena is on the heap")
 	}
 	heap := func() int64 {

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/remora-kv/remora/test/scale"
 )
 
 // Options change how the suite runs. The zero value is what Run uses.
@@ -29,7 +31,7 @@ const DefaultWatchdog = 10 * time.Minute
 // the suite can be run with other choices.
 const (
 	SeedVar       = "REMORA_SEED"
-	IterationsVar = "REMORA_ITERATIONS"
+	IterationsVar = scale.Variable
 )
 
 // complete fills in what the options leave open.
@@ -39,7 +41,7 @@ func (o Options) complete(tb testing.TB) Options {
 		o.Seed = fromEnv(tb, SeedVar, 64)
 	}
 	if o.Iterations == 0 {
-		o.Iterations = max(1, int(fromEnv(tb, IterationsVar, 16)))
+		o.Iterations = scale.Iterations()
 	}
 	if o.Watchdog == 0 {
 		o.Watchdog = time.Duration(max(1, o.Iterations)) * DefaultWatchdog
@@ -65,7 +67,7 @@ func fromEnv(tb testing.TB, name string, bits int) uint64 {
 // Iterations are a part of it, since they decide which choices follow others.
 func (o Options) repeat(test string) string {
 	race := ""
-	if raceBuild {
+	if scale.Race {
 		race = "-race "
 	}
 	pattern := "^" + strings.ReplaceAll(test, "/", "$/^") + "$"

@@ -13,6 +13,7 @@ import (
 
 	"github.com/remora-kv/remora/store"
 	"github.com/remora-kv/remora/store/lru8"
+	"github.com/remora-kv/remora/test/scale"
 )
 
 // excused are the cases that the plain engine cannot pass.
@@ -153,7 +154,7 @@ func TestFlaws(t *testing.T) {
 	}
 	for _, f := range flaws {
 		t.Run(f.name, func(t *testing.T) {
-			if raceBuild {
+			if scale.Race {
 				t.Skip("cases are shorter in race builds; what they notice was shown without")
 			}
 			for _, name := range f.cases {
@@ -178,7 +179,7 @@ func TestFlaws(t *testing.T) {
 // twelfths of its keys into its third partition: a moment at which calls are slow is no
 // search of all keys.
 func TestDisturbed(t *testing.T) {
-	if raceBuild {
+	if scale.Race {
 		t.Skip("times are not looked at in race builds")
 	}
 	for _, c := range collisionCases() {
@@ -209,7 +210,7 @@ var sink []byte
 // TestAllocFlaws is TestFlaws for what the plain engine cannot pass itself: lru8
 // does, and does not with these flaws.
 func TestAllocFlaws(t *testing.T) {
-	if raceBuild {
+	if scale.Race {
 		t.Skip("allocations are not counted in race builds")
 	}
 	for _, f := range []struct {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/remora-kv/remora/internal/arena"
 	"github.com/remora-kv/remora/store"
+	"github.com/remora-kv/remora/test/scale"
 )
 
 // failer is how a table reports. Fatalf does not return.
@@ -86,7 +87,7 @@ func (t *trial) rescue() {
 
 // times scales the repetitions of a case that tries at random.
 func (t *trial) times(n int) int {
-	if raceBuild {
+	if scale.Race {
 		n = max(n/24, min(n, 2))
 	}
 	return n * t.opt.Iterations

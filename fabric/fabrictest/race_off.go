@@ -1,7 +1,0 @@
-//go:build !race
-
-package fabrictest
-
-// raceBuild says that the race detector is on: hammering cases do less, and
-// allocations are not counted.
-const raceBuild = false

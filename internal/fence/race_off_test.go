@@ -1,6 +1,0 @@
-//go:build !race
-
-package fence
-
-// raceEnabled says whether the race detector is built in.
-const raceEnabled = false

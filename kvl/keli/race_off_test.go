@@ -1,5 +1,0 @@
-//go:build !race
-
-package keli_test
-
-const raceEnabled = false

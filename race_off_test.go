@@ -1,5 +1,0 @@
-//go:build !race
-
-package remora_test
-
-const raceEnabled = false

@@ -1,5 +1,0 @@
-//go:build race
-
-package herd_test
-
-const raceBuild = true

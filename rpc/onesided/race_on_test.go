@@ -1,5 +1,0 @@
-//go:build race
-
-package onesided_test
-
-const raceBuild = true

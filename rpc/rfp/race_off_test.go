@@ -1,5 +1,0 @@
-//go:build !race
-
-package rfp_test
-
-const raceBuild = false

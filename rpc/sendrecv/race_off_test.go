@@ -1,5 +1,0 @@
-//go:build !race
-
-package sendrecv_test
-
-const raceBuild = false

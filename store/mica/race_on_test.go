@@ -1,6 +1,0 @@
-//go:build race
-
-package mica
-
-// raceBuild says whether the race detector is built in.
-const raceBuild = true

@@ -1,0 +1,15 @@
+package scale
+
+import "testing"
+
+func TestTimes(t *testing.T) {
+	defer func(f, d int) { factor, divisor = f, d }(factor, divisor)
+	for _, c := range []struct{ factor, divisor, n, want int }{
+		{1, 1, 100, 100}, {1, 4, 100, 25}, {1, 4, 3, 2}, {1, 4, 1, 1}, {10, 4, 100, 250}, {10, 1, 1, 10},
+	} {
+		factor, divisor = c.factor, c.divisor
+		if got := Times(c.n); got != c.want {
+			t.Errorf("factor %d, divisor %d: %d times became %d, want %d", c.factor, c.divisor, c.n, got, c.want)
+		}
+	}
+}
