@@ -10,8 +10,8 @@ import (
 
 	"github.com/remora-kv/remora/bench/internal/benchtest"
 	"github.com/remora-kv/remora/bench/perf"
-	"github.com/remora-kv/remora/test/scale"
 	"github.com/remora-kv/remora/fabric/provider"
+	"github.com/remora-kv/remora/test/scale"
 )
 
 // The test binary is also the processes that the tests start.
