@@ -52,7 +52,7 @@ func TestComingAndGoing(t *testing.T) {
 		_ = witness.Close()
 		_ = s.Close()
 		if r.fabric == "loop" {
-			goleak.VerifyNone(t, running)
+			nothingLeft(t, running)
 		}
 	})
 }

@@ -190,7 +190,7 @@ func TestRepliesThatNobodyReceives(t *testing.T) {
 // its good client are well, and nothing is left of the attacker.
 func (r *rig) suffer(t *testing.T, attacks []attack, cfg rfp.ServerConfig) {
 	running := goleak.IgnoreCurrent()
-	t.Cleanup(func() { goleak.VerifyNone(t, running) }) // behind the closing of devices
+	t.Cleanup(func() { nothingLeft(t, running) }) // behind the closing of devices
 	log := &logbook{}
 	cfg.Log = log.logger()
 	s := r.serve(cfg)

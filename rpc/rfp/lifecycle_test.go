@@ -106,7 +106,7 @@ func TestAdmissionLimitChanges(t *testing.T) {
 func TestComingAndGoing(t *testing.T) {
 	eachFabric(t, func(t *testing.T, r *rig) {
 		running := goleak.IgnoreCurrent()
-		t.Cleanup(func() { goleak.VerifyNone(t, running) })
+		t.Cleanup(func() { nothingLeft(t, running) })
 		s := r.serve(rfp.ServerConfig{Cores: 2})
 		w := r.witness()
 		w.check(t)
@@ -185,7 +185,7 @@ func (r *rig) comeAndGo(dev fabric.Device, i int) (fabric.Device, error) {
 func TestServerClosesWithCallsOutstanding(t *testing.T) {
 	eachFabric(t, func(t *testing.T, r *rig) {
 		running := goleak.IgnoreCurrent()
-		t.Cleanup(func() { goleak.VerifyNone(t, running) })
+		t.Cleanup(func() { nothingLeft(t, running) })
 		gate := make(chan struct{})
 		var entered atomic.Int32
 		r.mux.Handle(50, func(_ *rpc.Call, out []byte) ([]byte, error) {

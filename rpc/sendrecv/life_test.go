@@ -54,7 +54,7 @@ func TestComingAndGoing(t *testing.T) {
 			t.Errorf("left behind: %+v", st)
 		}
 		if r.fabric == "loop" {
-			goleak.VerifyNone(t, running)
+			nothingLeft(t, running)
 		}
 	})
 }

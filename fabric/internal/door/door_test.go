@@ -5,19 +5,29 @@ package door_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
+	"os"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"github.com/remora-kv/remora/fabric"
 	"github.com/remora-kv/remora/fabric/internal/door"
+	"github.com/remora-kv/remora/internal/cachetest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if code == 0 {
+		if err := cachetest.Leaked(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			code = 1
+		}
+	}
+	os.Exit(code)
+}
 
 // refused collects what was refused.
 type refused struct {
