@@ -151,9 +151,16 @@ func TestNoEndMarkerIsAFailure(t *testing.T) {
 
 func TestRunEndsAProgramThatHangs(t *testing.T) {
 	g, _ := fakeGuest(t)
+	p, err := g.Start(Shell("trap 'echo stacks; exit 2' QUIT; echo ready; while :; do sleep 0.01; done"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.Await(t.Context(), regexp.MustCompile("^ready$")); err != nil {
+		t.Fatal(err)
+	}
 	ctx, cancel := context.WithTimeoutCause(t.Context(), 50*time.Millisecond, errors.New("too slow"))
 	defer cancel()
-	r, err := g.Run(ctx, Shell("trap 'echo stacks; exit 2' QUIT; while :; do sleep 0.01; done"))
+	r, err := p.WaitOrQuit(ctx)
 	if err == nil || !strings.Contains(err.Error(), "too slow") {
 		t.Errorf("got %v", err)
 	}
