@@ -199,10 +199,15 @@ func (c *Conn) TryNext() (Answer, bool, error) {
 // returns 0 when there was nothing.
 func (c *Conn) read() (n int, err error) {
 	c.room()
-	err = retry(func() error {
-		n, err = unix.Read(c.fd, c.in[c.end:])
-		return err
-	})
+	// Each signal begins the socket's own wait anew: where they come often it has no end.
+	var over time.Time
+	for n, err = unix.Read(c.fd, c.in[c.end:]); errors.Is(err, unix.EINTR); n, err = unix.Read(c.fd, c.in[c.end:]) {
+		if now := time.Now(); over.IsZero() {
+			over = now.Add(patience)
+		} else if now.After(over) {
+			return 0, nil
+		}
+	}
 	switch {
 	case errors.Is(err, unix.EAGAIN):
 		return 0, nil
