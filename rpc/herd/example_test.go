@@ -47,7 +47,7 @@ func Example() {
 			return
 		}
 	}
-	for lane.Outstanding() != 0 && conn.Wait(10*time.Second) {
+	for lane.Outstanding() != 0 && conn.Wait(time.Minute) {
 		if result, err, ok := lane.Next(); ok {
 			fmt.Println(string(result), err)
 		}

@@ -46,7 +46,7 @@ func Example() {
 			return
 		}
 	}
-	for conn.Outstanding() != 0 && conn.Wait(10*time.Second) {
+	for conn.Outstanding() != 0 && conn.Wait(time.Minute) {
 		if result, err, ok := conn.Next(); ok {
 			fmt.Println(string(result), err)
 		}

@@ -73,7 +73,7 @@ func TestRunAddsUp(t *testing.T) {
 // By time a run has no limit but the clock.
 func TestRunByTime(t *testing.T) {
 	sum, err := Run(t.Context(), []Worker{work(func(_ context.Context, m *Meter) error {
-		for !m.Over() && m.Ops < m.Limit {
+		for m.Ops = 1; !m.Over() && m.Ops < m.Limit; { // one though it may be over before the first look
 			m.Ops++
 		}
 		m.End()
