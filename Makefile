@@ -2,7 +2,11 @@
 
 GO      ?= go
 TOOL     = $(GO) tool -modfile=tools/go.mod
-FUZZTIME ?= 10s
+FUZZTIME ?= 5000x
+
+# What has code for each kind of CPU, with what stands on it. What loads databases has
+# none, and takes minutes to compile.
+PORTABLE = . ./fabric/... ./internal/... ./kvl ./kvl/keli/... ./rpc/... ./server/... ./store/...
 
 .DEFAULT_GOAL := help
 
@@ -15,29 +19,42 @@ build: ## Build bin/remora, a static binary without C, optimized by a profile (s
 	CGO_ENABLED=0 $(GO) build -pgo=cmd/remora/remora.pgo -trimpath -o bin/remora ./cmd/remora
 
 .PHONY: rdma
-rdma: ## Build bin/remora with the verbs provider (needs script/rdma-deps)
+rdma: ## Build bin/remora with the verbs provider (needs script/deps rdma)
 	CGO_ENABLED=1 $(GO) build -tags rdma -pgo=cmd/remora/remora.pgo -trimpath -o bin/remora ./cmd/remora
 
 ROCEVM = $(GO) run ./internal/rocevm/cmd/rocevm
 
 .PHONY: test-rdma
 test-rdma: ## Run verbs and the paths on real kernel verbs: Soft-RoCE in one guest and in two
-	script/rdma-deps
+	script/deps rdma
 	$(ROCEVM) test -timeout 20m ./fabric/verbs ./rpc/rfp ./rpc/herd ./rpc/sendrecv ./rpc/onesided ./kvl/keli
 	$(ROCEVM) test -timeout 10m -run 'History|Hammer' ./server
 	$(ROCEVM) test -guests 2 -timeout 10m -tags rdma,wire -run TestWire ./fabric/verbs ./rpc/rfp ./rpc/herd ./rpc/sendrecv
 	REMORA_ROCEVM=1 $(GO) test -count=1 -timeout 20m -v -run 'Guest|Cancelled' ./internal/rocevm
 
 .PHONY: test
-test: ## Run all tests
-	$(GO) test -timeout 30m ./...
+test: ## Run all tests; failures are explained, and logs kept in bin/logs
+	script/test -slowest 30
 
 .PHONY: race
 race: ## Run all tests under the race detector (needs a C compiler)
-	CGO_ENABLED=1 $(GO) test -race -timeout 40m ./...
+	CGO_ENABLED=1 script/test -race -timeout 20m -slowest 30
+
+.PHONY: stress
+stress: ## Run all tests under pressure, 20 rounds of each (script/stress PKG for one package)
+	script/stress
+
+.PHONY: soak
+soak: ## Run the long forms: tests with 20 times the iterations, fuzz tests for a minute each
+	REMORA_ITERATIONS=20 script/test -timeout 4h
+	FUZZTIME=1m script/fuzz
+
+.PHONY: mutants
+mutants: ## Break the code on purpose, in a copy, and see the tests notice it
+	script/mutants
 
 .PHONY: fuzz
-fuzz: ## Run every fuzz test for FUZZTIME (10s) each
+fuzz: ## Run every fuzz test for FUZZTIME (5000 inputs) each
 	GO=$(GO) FUZZTIME=$(FUZZTIME) script/fuzz
 
 .PHONY: lint
@@ -47,10 +64,8 @@ lint: ## Check formatting, vet (also for arm64 and with the tag rdma), run golan
 		printf 'not formatted, run make format:\n%s\n' "$$unformatted" >&2; exit 1; \
 	fi
 	$(GO) vet ./...
-	GOOS=linux GOARCH=arm64 $(GO) vet ./...
-	CGO_ENABLED=1 $(GO) vet -tags rdma,wire ./...
-	$(TOOL) golangci-lint run ./...
-	CGO_ENABLED=1 $(TOOL) golangci-lint run --build-tags rdma,wire ./fabric/... ./rpc/rfp/... ./rpc/herd/... ./rpc/sendrecv/... ./rpc/onesided/... ./server/... ./internal/doctor/... ./cmd/...
+	GOOS=linux GOARCH=arm64 $(GO) vet $(PORTABLE)
+	CGO_ENABLED=1 $(TOOL) golangci-lint run --build-tags rdma,wire ./...
 
 .PHONY: format
 format: ## Format all Go files
@@ -61,8 +76,8 @@ deps: ## Install the Debian packages that build and tests need, if missing
 	script/deps
 
 .PHONY: check
-check: ## What CI runs: deps, lint, test, race, fuzz, test-rdma, each with its time
-	@script/stages deps lint test race fuzz test-rdma
+check: ## What CI runs, with the time of each stage; script/check installs make first
+	script/check
 
 .PHONY: clean
 clean: ## Remove what build made

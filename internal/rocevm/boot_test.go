@@ -14,7 +14,7 @@ import (
 )
 
 // bootSwitch turns on the tests that boot machines; they take some minutes
-// and need what script/rdma-deps installs.
+// and need what script/deps rdma installs.
 const bootSwitch = "REMORA_ROCEVM"
 
 // bootForTest boots guests with our tools in them and checks at the end that

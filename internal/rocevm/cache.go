@@ -121,7 +121,7 @@ func output(ctx context.Context, dir, program string, args ...string) (string, e
 	case err == nil:
 		return stdout.String(), nil
 	case errors.Is(err, exec.ErrNotFound):
-		return "", fmt.Errorf("rocevm: no %s in PATH; run script/rdma-deps", program)
+		return "", fmt.Errorf("rocevm: no %s in PATH; run script/deps rdma", program)
 	}
 	return stdout.String(), fmt.Errorf("rocevm: %s %s: %w\n%s", program, strings.Join(args, " "), err, tail(stderr.String(), 20))
 }

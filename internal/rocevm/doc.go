@@ -5,7 +5,7 @@
 //
 // # Use
 //
-//	script/rdma-deps        # once: QEMU, verbs libraries and tools, by apt-get
+//	script/deps rdma        # once: QEMU, verbs libraries and tools, by apt-get
 //	alias rocevm='go run ./internal/rocevm/cmd/rocevm'
 //
 //	rocevm test ./fabric/verbs                        # go test -c -tags rdma, run in a guest

@@ -105,7 +105,7 @@ func baseFiles(ctx context.Context, k *kernel) ([]File, error) {
 		return nil, err
 	}
 	if dynamic(busybox) {
-		return nil, fmt.Errorf("rocevm: %s is not static; run script/rdma-deps for busybox-static", busybox)
+		return nil, fmt.Errorf("rocevm: %s is not static; run script/deps rdma for busybox-static", busybox)
 	}
 	// The shell is not busybox's, which prefers its own ip and tc to the real ones.
 	shell, err := lookTool("dash")
@@ -124,7 +124,7 @@ func baseFiles(ctx context.Context, k *kernel) ([]File, error) {
 	}
 	plugins, err := filepath.Glob(filepath.Join(providerDir, "librxe-rdmav*.so"))
 	if err != nil || len(plugins) == 0 {
-		return nil, fmt.Errorf("rocevm: no librxe-rdmav*.so in %s; run script/rdma-deps for ibverbs-providers", providerDir)
+		return nil, fmt.Errorf("rocevm: no librxe-rdmav*.so in %s; run script/deps rdma for ibverbs-providers", providerDir)
 	}
 	for _, library := range extraLibraries {
 		plugins = append(plugins, filepath.Join(libraryDir, library))
@@ -159,7 +159,7 @@ func lookTool(name string) (string, error) {
 			return p, nil
 		}
 	}
-	return "", fmt.Errorf("rocevm: no %s on this host; run script/rdma-deps", name)
+	return "", fmt.Errorf("rocevm: no %s on this host; run script/deps rdma", name)
 }
 
 // below lists the regular files of a directory with their places in the guest.

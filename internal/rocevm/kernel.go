@@ -39,7 +39,7 @@ type kernelPackage struct {
 func parseKernelPackage(show string) (kernelPackage, error) {
 	m := kernelDepends.FindStringSubmatch(show)
 	if m == nil {
-		return kernelPackage{}, fmt.Errorf("rocevm: apt knows no kernel in %s; run apt-get update (script/rdma-deps does)", metaPackage)
+		return kernelPackage{}, fmt.Errorf("rocevm: apt knows no kernel in %s; run apt-get update (script/deps rdma does)", metaPackage)
 	}
 	return kernelPackage{name: m[1], release: m[2], version: m[3]}, nil
 }
@@ -97,7 +97,7 @@ func (c *cache) unpack(ctx context.Context, p kernelPackage, dir string) error {
 	}
 	defer os.RemoveAll(work)
 	if _, err := output(ctx, work, "apt-get", "download", "-q", p.name+"="+p.version); err != nil {
-		return fmt.Errorf("%w\nrun apt-get update as root (script/rdma-deps does) if the package lists are old", err)
+		return fmt.Errorf("%w\nrun apt-get update as root (script/deps rdma does) if the package lists are old", err)
 	}
 	debs, err := filepath.Glob(filepath.Join(work, "*.deb"))
 	if err != nil || len(debs) != 1 {

@@ -145,7 +145,7 @@ func startMachine(c machineConfig) (*machine, error) {
 	if err := <-started; err != nil {
 		monitor.Close()
 		if errors.Is(err, exec.ErrNotFound) {
-			return nil, fmt.Errorf("rocevm: no %s in PATH; run script/rdma-deps", qemuProgram)
+			return nil, fmt.Errorf("rocevm: no %s in PATH; run script/deps rdma", qemuProgram)
 		}
 		return nil, fmt.Errorf("rocevm: start %s: %w", qemuProgram, err)
 	}

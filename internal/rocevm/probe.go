@@ -88,7 +88,7 @@ func CompileTools(ctx context.Context, dir string) ([]File, error) {
 		cmd := exec.CommandContext(ctx, "gcc", "-std=c11", "-D_GNU_SOURCE", "-O2", "-Wall", "-Wextra",
 			"-o", program, filepath.Join(dir, "src", name+".c"), "-libverbs", "-lrdmacm")
 		if text, err := cmd.CombinedOutput(); err != nil {
-			return nil, fmt.Errorf("rocevm: compile %s.c: %w; run script/rdma-deps for gcc, libibverbs-dev and librdmacm-dev\n%s", name, err, text)
+			return nil, fmt.Errorf("rocevm: compile %s.c: %w; run script/deps rdma for gcc, libibverbs-dev and librdmacm-dev\n%s", name, err, text)
 		}
 		files = append(files, File{Host: program, Guest: guest})
 	}

@@ -29,7 +29,7 @@ func CompileRemora(ctx context.Context, dir string) ([]File, error) {
 	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-tags=rdma", "-o", program, remoraPackage)
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=1", "GOOS=linux", "GOARCH=amd64")
 	if text, err := cmd.CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("rocevm: go build -tags rdma cmd/remora: %w; run script/rdma-deps for libibverbs-dev\n%s", err, text)
+		return nil, fmt.Errorf("rocevm: go build -tags rdma cmd/remora: %w; run script/deps rdma for libibverbs-dev\n%s", err, text)
 	}
 	return []File{{Host: program, Guest: remoraPath}}, nil
 }

@@ -123,7 +123,7 @@ func boundedWork(t *trial) {
 	if scale.Race {
 		t.skip("times tell nothing in race builds, and were looked at without")
 	}
-	n := t.times(60_000)
+	n := t.times(workItems)
 	base := t.workAmong(n, func(i uint64) uint64 { return patternWord(i, 0) }, func(_, _ time.Duration) bool { return false })
 	for _, f := range floods[:5] {
 		for try := 1; t.growsWith(n, f.name, f.hash, base); try++ {
@@ -151,6 +151,9 @@ func (t *trial) growsWith(n int, kind string, hash func(i uint64) uint64, base t
 
 // workTries is in how many tries in a row calls must take too long to be a failure.
 const workTries = 4
+
+// workItems is among how many items calls are timed at the end.
+const workItems = 24_000
 
 // workCalls is how many Puts and Gets are timed at a time.
 const workCalls = 50

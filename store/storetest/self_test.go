@@ -193,7 +193,7 @@ func TestDisturbed(t *testing.T) {
 			if opened++; err != nil || opened != 3 {
 				return p, err
 			}
-			const from = 60_000 / 12 * 2
+			const from = workItems / 12 * 2
 			return &disturbed{wrapper{p}, from, from + workCalls}, nil
 		}
 		r := &recorder{TB: t}

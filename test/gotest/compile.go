@@ -49,7 +49,7 @@ func List(ctx context.Context, dir string, o Options, patterns ...string) ([]*Bi
 
 // Compile compiles the test of the package to File.
 func (b *Binary) Compile(ctx context.Context, o Options) error {
-	args := []string{"test", "-c", "-trimpath", "-tags=" + o.Tags, "-o", b.File}
+	args := []string{"test", "-c", "-tags=" + o.Tags, "-o", b.File}
 	if o.Race {
 		args = append(args, "-race")
 	}

@@ -24,8 +24,9 @@ type Process struct {
 	last tail
 }
 
-// endTimeout is how long a process may take to end after it was told to.
-const endTimeout = 30 * time.Second
+// endTimeout is how long a process may take to end after it was told to; tests are
+// less patient.
+var endTimeout = 30 * time.Second
 
 // ErrGone is wrapped by errors that come from the end of a process.
 var ErrGone = errors.New("the server process ended")

@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+	"time"
 )
 
 // shell starts a script that is told to end by SIGTERM.
@@ -49,6 +50,8 @@ func TestCloseEndsAProcess(t *testing.T) {
 }
 
 func TestAProcessThatDoesNotListenIsKilled(t *testing.T) {
+	defer func(d time.Duration) { endTimeout = d }(endTimeout)
+	endTimeout = 100 * time.Millisecond
 	cmd := exec.CommandContext(t.Context(), "/bin/sh", "-c", "trap '' TERM; echo ready; exec sleep 600")
 	out, err := cmd.StdoutPipe()
 	if err != nil {

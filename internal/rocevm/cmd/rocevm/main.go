@@ -22,7 +22,7 @@ const usage = `rocevm runs programs on kernel verbs (Soft-RoCE) in small virtual
   rocevm scenario [-guests 2] [flags] [name...]        perftest, faults between two guests, remora itself
   rocevm results [flags] [FILE.md]                     measure what docs/results shows of verbs
 
-rocevm COMMAND -h lists the flags. script/rdma-deps installs what the host needs.
+rocevm COMMAND -h lists the flags. script/deps rdma installs what the host needs.
 `
 
 // exitUsage is the status for a wrong command line, and for a harness that could
