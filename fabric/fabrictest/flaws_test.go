@@ -2,6 +2,7 @@ package fabrictest
 
 import (
 	"errors"
+	"runtime"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -52,8 +53,16 @@ func split(w fabric.WR, at int) (first, second fabric.WR) {
 // postEarly posts a part of a request, and lets others look.
 func postEarly(qp fabric.QP, w fabric.WR) {
 	_, _ = qp.Post([]fabric.WR{unsignaled(w)})
-	for range 2000 {
+	othersLook(2000)
+}
+
+// othersLook takes a while in which others look, also where there is but one processor.
+func othersLook(turns int) {
+	for i := range turns {
 		sink.Store(nil)
+		if i%100 == 0 {
+			runtime.Gosched()
+		}
 	}
 }
 
@@ -141,9 +150,7 @@ var flaws = []*flaw{
 					return len(wrs), nil
 				}
 				n, err := qp.Post(wrs)
-				for range 20000 { // the receiver looks
-					sink.Store(nil)
-				}
+				othersLook(20000)
 				late := held
 				held = nil
 				_, _ = qp.Post(late)
