@@ -32,8 +32,7 @@ type crowd struct {
 }
 
 func newCrowd(t *testing.T, keys, each int) *crowd {
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
+	seed := scale.Seed(t)
 	return &crowd{t: t, seed: seed, keys: cachetest.Keys(keys), each: each}
 }
 

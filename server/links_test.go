@@ -579,7 +579,7 @@ func TestHistoryOfLinks(t *testing.T) {
 
 // The same operations have the same outcomes with links as without.
 func TestSameOutcomesOfLinks(t *testing.T) {
-	seed := rand.Uint64()
+	seed := scale.Seed(t)
 	program := cachetest.Program(seed, scale.Times(160), 1<<16)
 	want, err := cachetest.Renumber(program, way{fabrics[0], "mica", "cache", remora.PathRFP, "session"}.run(t, program))
 	if err != nil {

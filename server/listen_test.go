@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"sync"
 	"testing"
 
@@ -96,8 +95,7 @@ func TestHistoryOverSeveralFabrics(t *testing.T) {
 	cfg := r.config()
 	cfg.Listen = manyURLs(t)
 	s := r.start(cfg)
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
+	seed := scale.Seed(t)
 	h := &cachetest.History{}
 	var wg sync.WaitGroup
 	for i, c := range dialAll(t, r.set, s) {

@@ -140,8 +140,7 @@ func TestDeleteOfVersionZero(t *testing.T) {
 func TestRandomRequests(t *testing.T) {
 	eachFabric(t, func(t *testing.T, r *rig) {
 		g := guard(t, r)
-		seed := rand.Uint64()
-		t.Logf("seed %d", seed)
+		seed := scale.Seed(t)
 		rng := rand.New(rand.NewPCG(seed, 0))
 		for range scale.Times(4000) {
 			msg := make([]byte, rng.IntN(60))

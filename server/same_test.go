@@ -2,7 +2,6 @@ package server_test
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"testing"
 	"time"
 
@@ -45,8 +44,7 @@ func ways() (all []way) {
 // path, by client, session and batches: values, errors, flags, times to live, and
 // versions but for their numbers.
 func TestSameOutcomes(t *testing.T) {
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
+	seed := scale.Seed(t)
 	program := cachetest.Program(seed, scale.Times(160), 1<<16)
 	var first []string
 	for _, w := range ways() {

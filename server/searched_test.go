@@ -2,7 +2,6 @@ package server_test
 
 import (
 	"bytes"
-	"math/rand/v2"
 	"testing"
 
 	"github.com/remora-kv/remora"
@@ -34,7 +33,7 @@ func eachSearch(t *testing.T, f func(t *testing.T, r *rig, path remora.Path, cfg
 
 // The same operations have the same outcomes for those who search as for those who ask.
 func TestSameOutcomesOfSearches(t *testing.T) {
-	seed := rand.Uint64()
+	seed := scale.Seed(t)
 	program := cachetest.Program(seed, scale.Times(160), 500)
 	for i := range program { // slots take no longer ones
 		program[i].Call.Key = program[i].Call.Key[:min(len(program[i].Call.Key), 100)]
@@ -103,7 +102,7 @@ func TestPilafSendsChanges(t *testing.T) {
 
 // What travels by three ways, short changes, long ones and gets, keeps its order.
 func TestSameOutcomesOfPilafWithLongValues(t *testing.T) {
-	seed := rand.Uint64()
+	seed := scale.Seed(t)
 	program := cachetest.Program(seed, scale.Times(300), 1<<14)
 	asked, err := cachetest.Renumber(program, way{fabrics[0], "mica", "cache", remora.PathRFP, "session"}.run(t, program))
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/remora-kv/remora/server"
+	"github.com/remora-kv/remora/test/scale"
 )
 
 // eachServe runs a test with a server over each fabric between processes.
@@ -126,8 +127,7 @@ func TestNumberAndTimeCommands(t *testing.T) {
 // Values are whatever bytes they are, from standard input and to standard output.
 func TestBinaryValues(t *testing.T) {
 	eachServe(t, func(t *testing.T, s *serving) {
-		seed := rand.Uint64()
-		t.Logf("seed %d", seed)
+		seed := scale.Seed(t)
 		rng := rand.New(rand.NewPCG(seed, 0))
 		value := make([]byte, 300_000)
 		for i := range value {

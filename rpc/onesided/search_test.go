@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"github.com/remora-kv/remora/fabric"
-	"github.com/remora-kv/remora/rpc"
 	"github.com/remora-kv/remora/fabric/provider"
+	"github.com/remora-kv/remora/rpc"
 	"github.com/remora-kv/remora/rpc/onesided"
 	"github.com/remora-kv/remora/store"
 	"github.com/remora-kv/remora/test/scale"

@@ -30,7 +30,7 @@ const DefaultWatchdog = 10 * time.Minute
 // Variables of the environment that fill in Options, so that any test that runs
 // the suite can be run with other choices.
 const (
-	SeedVar       = "REMORA_SEED"
+	SeedVar       = scale.SeedVariable
 	IterationsVar = scale.Variable
 )
 

@@ -1,4 +1,4 @@
-// Package scale says how much work a test does.
+// Package scale says how much work a test does, and by which choices.
 //
 // A test that tries something again and again, with other choices or under other
 // timing, has a count that is right for CI: it notices the defects that it was

@@ -8,6 +8,7 @@ import (
 
 	"github.com/remora-kv/remora/fabric"
 	"github.com/remora-kv/remora/internal/fence"
+	"github.com/remora-kv/remora/test/scale"
 )
 
 // TestNoLostWakeup plays ping-pong between two threads that fall asleep at
@@ -17,7 +18,7 @@ func TestNoLostWakeup(t *testing.T) {
 	const rounds = 4000
 	// On one processor each would yield to the other, and find that it is done.
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(max(4, runtime.GOMAXPROCS(0))))
-	seed := rand.Uint64()
+	seed := scale.Seed(t)
 	t.Logf("seed %#x", seed)
 	for _, solicited := range []bool{false, true} {
 		sleeps := uint64(0)
