@@ -467,19 +467,16 @@ func TestChase(t *testing.T) {
 func TestLinksOfEvicted(t *testing.T) {
 	eachSeen(t, func(t *testing.T, r *rig) {
 		cfg := r.linked()
-		cfg.Cores, cfg.Memory = 1, 1<<18
+		keys := 3000
+		if r.fabric == provider.TCP {
+			keys = 1500 // both ends are in one process, and spin
+		}
+		cfg.Cores, cfg.Memory = 1, int64(keys)<<6
 		r.start(cfg)
 		ctx := testContext(t)
 		c := session(t, r.dial(remora.WithLinks(10_000)))
 		value := func(i, round int) []byte { return bytes.Repeat(fmt.Appendf(nil, "%d of %d,", i, round), 10) }
-		keys := 3000
-		if r.fabric == provider.TCP {
-			keys = 1500
-		}
 		rounds := scale.Times(3)
-		if r.fabric == provider.TCP {
-			rounds = 2 // both ends are in one process, and spin
-		}
 		hits := 0
 		for round := range rounds {
 			for i := range keys {

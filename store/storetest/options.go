@@ -41,7 +41,7 @@ func (o Options) complete(tb testing.TB) Options {
 		o.Seed = fromEnv(tb, SeedVar, 64)
 	}
 	if o.Iterations == 0 {
-		o.Iterations = scale.Iterations()
+		o.Iterations = max(1, int(fromEnv(tb, IterationsVar, 16)))
 	}
 	if o.Watchdog == 0 {
 		o.Watchdog = time.Duration(max(1, o.Iterations)) * DefaultWatchdog

@@ -19,7 +19,7 @@ type pressure struct {
 	busy    bool
 	stopped bool
 	race    bool
-	slower  time.Duration // factor of the time that a package may take
+	slower  int // factor of the time that a package may take
 }
 
 var pressures = []pressure{

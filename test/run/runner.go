@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/remora-kv/remora/test/gotest"
 )
@@ -93,7 +94,7 @@ func (r *runner) under(ctx context.Context, p pressure) error {
 
 // one runs a job and reports it. Its logs are kept if it failed.
 func (r *runner) one(ctx context.Context, b *gotest.Binary, compile func() error, p pressure, round int) {
-	j := &job{binary: b, pressure: p, round: round + 1, args: r.args(), timeout: p.slower * r.config.timeout}
+	j := &job{binary: b, pressure: p, round: round + 1, args: r.args(), timeout: time.Duration(p.slower) * r.config.timeout}
 	r.mu.Lock()
 	r.number++
 	j.number = r.number
