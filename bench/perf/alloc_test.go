@@ -57,12 +57,12 @@ func TestNothingIsAllocatedOnTheDataPath(t *testing.T) {
 			}
 			passive.start(budget{Ops: unlimited})
 			allocs(64)
-			few, many := allocs(64), allocs(6400)
+			few, many := allocs(64), allocs(640)
 			if _, err := passive.stop(); err != nil {
 				t.Error(err)
 			}
 			if many > few+64 {
-				t.Errorf("%s window %d: %d allocations for 64 operations and %d for 6400", test, window, few, many)
+				t.Errorf("%s window %d: %d allocations for 64 operations and %d for 640", test, window, few, many)
 			}
 		}
 	}

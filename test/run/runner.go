@@ -41,12 +41,12 @@ func (r *runner) run(ctx context.Context) (failed bool, err error) {
 	}
 	r.config.logs = logs
 	for _, p := range r.config.pressures {
-		if err := r.under(ctx, p); err != nil {
-			return r.summary.failed(), err
+		if err = r.under(ctx, p); err != nil {
+			break // say what was found until then
 		}
 	}
 	r.summary.print(r.out, r.config)
-	return r.summary.failed(), nil
+	return r.summary.failed(), err
 }
 
 // under runs all rounds of one pressure.
