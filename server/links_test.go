@@ -648,9 +648,9 @@ func (r *rig) hammer(cfg server.Config, opts ...remora.Option) {
 			current[i].Store(n)
 		}
 	})
-	reads := scale.Times(20_000)
+	reads := scale.Times(8_000)
 	if r.fabric == provider.TCP {
-		reads /= 20 // both ends are in one process, and spin
+		reads /= 10 // both ends are in one process, and spin
 	}
 	var seen atomic.Uint64
 	for _, s := range sessions {

@@ -142,7 +142,7 @@ func TestRandomRequests(t *testing.T) {
 		g := guard(t, r)
 		seed := scale.Seed(t)
 		rng := rand.New(rand.NewPCG(seed, 0))
-		for range scale.Times(4000) {
+		for range scale.Times(800) {
 			msg := make([]byte, rng.IntN(60))
 			for i := range msg {
 				msg[i] = byte(rng.Uint32())

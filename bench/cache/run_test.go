@@ -215,7 +215,7 @@ func TestParameters(t *testing.T) {
 	} {
 		for _, fab := range []string{"loop", "shm"} {
 			if fab == "shm" && scale.Race {
-				continue // the detector sees one end of it at a time
+				continue // the detector sees one end at a time
 			}
 			cfg.Fabrics = []string{fab}
 			t.Run(name+"/"+fab, func(t *testing.T) { measure(t, cfg) })

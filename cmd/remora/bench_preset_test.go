@@ -20,7 +20,7 @@ var kindsOfPresets = []string{"rfp-fig4", "rfrpc-fig8", "herd-fig5", "herd-fig9"
 // this machine has not: one of each kind, and all of them in a soak test.
 func TestEveryPresetRuns(t *testing.T) {
 	for _, p := range preset.All() {
-		if scale.Iterations() == 1 && !slices.Contains(kindsOfPresets, p.Name) {
+		if !scale.Soak() && !slices.Contains(kindsOfPresets, p.Name) {
 			continue
 		}
 		t.Run(p.Name, func(t *testing.T) {

@@ -39,8 +39,9 @@ func fromEnvironment() int {
 	return n
 }
 
-// Iterations is the factor in REMORA_ITERATIONS, 1 without it.
-func Iterations() int { return factor }
+// Soak says whether REMORA_ITERATIONS asks for more than CI does: then tests also run
+// combinations whose parts CI tests one by one.
+func Soak() bool { return factor > 1 }
 
 // Divide makes counts smaller by another factor, for tests that run where everything
 // is slow. It is called before tests begin.
