@@ -4,8 +4,8 @@ GO      ?= go
 TOOL     = $(GO) tool -modfile=tools/go.mod
 FUZZTIME ?= 5000x
 
-# What has code for each kind of CPU, with what stands on it. What loads databases has
-# none, and takes minutes to compile.
+# Packages with code for a kind of CPU, and those that import them. The database loaders
+# are left out: they have none and take minutes to compile.
 PORTABLE = . ./fabric/... ./internal/... ./kvl ./kvl/keli/... ./rpc/... ./server/... ./store/...
 
 .DEFAULT_GOAL := help
@@ -41,7 +41,7 @@ race: ## Run all tests under the race detector (needs a C compiler)
 	CGO_ENABLED=1 script/test -race -timeout 20m -slowest 30
 
 .PHONY: stress
-stress: ## Run all tests under pressure, 20 rounds of each (script/stress PKG for one package)
+stress: ## Run all tests 20 times under each pressure (script/stress PKG for one package)
 	script/stress
 
 .PHONY: soak
@@ -50,7 +50,7 @@ soak: ## Run the long forms: tests with 20 times the iterations, fuzz tests for 
 	FUZZTIME=1m script/fuzz
 
 .PHONY: mutants
-mutants: ## Break the code on purpose, in a copy, and see the tests notice it
+mutants: ## Apply known defects to a copy of the code and check that the tests fail
 	script/mutants
 
 .PHONY: fuzz
@@ -58,7 +58,7 @@ fuzz: ## Run every fuzz test for FUZZTIME (5000 inputs) each
 	GO=$(GO) FUZZTIME=$(FUZZTIME) script/fuzz
 
 .PHONY: lint
-lint: ## Check formatting, vet (also for arm64 and with the tag rdma), run golangci-lint
+lint: ## Check formatting, run go vet (also for arm64) and golangci-lint (with the tags rdma and wire)
 	@unformatted=$$($(TOOL) gofumpt -l .) || exit 1; \
 	if [ -n "$$unformatted" ]; then \
 		printf 'not formatted, run make format:\n%s\n' "$$unformatted" >&2; exit 1; \
@@ -76,9 +76,9 @@ deps: ## Install the Debian packages that build and tests need, if missing
 	script/deps
 
 .PHONY: check
-check: ## What CI runs, with the time of each stage; script/check installs make first
+check: ## What CI runs: script/check, which does not need make to be installed
 	script/check
 
 .PHONY: clean
-clean: ## Remove what build made
+clean: ## Remove bin, with the logs of tests
 	rm -rf bin

@@ -2,47 +2,48 @@ package cachetest
 
 import "math"
 
-// search looks for an order of the operations on one key that keeps to their times
-// and explains their results.
+// search looks for a linearization of the operations on one key: an order that
+// respects real time and explains every result.
 //
-// An operation may come next if no other one that is left ended before it began. In
-// general all of these must be tried, and their number grows with the number of
-// clients that wait at the same time: on a busy machine, all of them. Two facts keep
-// the search short:
+// An operation is a candidate for the next place if no remaining operation ended before
+// it began. In general every candidate must be tried, and there can be as many as there
+// are clients with a call in flight; on a busy machine that is every client. Two facts
+// keep the search short:
 //
-//   - An operation that may come next, whose result fits and which changes nothing
-//     can be taken at once. For if there is an order of all that are left, taking
-//     this one out of it and putting it first gives another: it keeps to the times,
-//     and no other operation sees a difference. An operation of unknown result is the
-//     exception, since it might change something later.
-//   - Of the changes that were told their versions, only the next one can be next
-//     (see placed), and only when nothing is left that belongs before it.
+//   - A candidate whose result fits and which leaves the state unchanged can be taken at
+//     once: moving it to the front of any valid order gives another valid order. An
+//     operation with an unknown result is excluded, because it may take effect later.
+//   - Among the changes whose result contains a version, only the one with the lowest
+//     remaining version can come next (see placed), and only after every operation that
+//     must precede it.
 //
-// So what is tried is that change, deletions, and changes that were told nothing.
+// So the search branches only on that change, on deletions, and on changes without a known
+// version.
 type search struct {
 	ops    []Operation // by their start
-	places []*place
-	next   []int // of a list of those that are left; the last one is the head
-	prev   []int
-	left   int   // how many that are left have ended
-	before []int // how many that are left belong behind as many changes that were told a version
+	places []*place    // of each operation among the versioned changes
 
-	state   entry
-	order   []int // those taken, in their order
-	longest []int
-	taken   []byte // a bit for each
-	dead    map[dead]struct{}
+	// A circular list of the remaining operations; index len(ops) is its sentinel.
+	next, prev []int
+	left       int   // number of remaining operations that have ended
+	before     []int // before[k] counts the remaining operations that must follow exactly k versioned changes
+
+	state   entry  // after the operations taken so far
+	order   []int  // the operations taken so far
+	taken   []byte // a bitmap of order
+	longest []int  // the longest order that was reached
+	dead    map[deadEnd]struct{}
 }
 
-// dead is a point from which no order goes on.
-type dead struct {
+// deadEnd is a point of the search from which no valid order goes on.
+type deadEnd struct {
 	taken string
 	state entry
 }
 
 func newSearch(ops []Operation) *search {
 	n := len(ops)
-	s := &search{ops: ops, next: make([]int, n+1), prev: make([]int, n+1), taken: make([]byte, (n+7)/8), dead: make(map[dead]struct{})}
+	s := &search{ops: ops, next: make([]int, n+1), prev: make([]int, n+1), taken: make([]byte, (n+7)/8), dead: make(map[deadEnd]struct{})}
 	versions := told(ops)
 	s.before = make([]int, len(versions)+1)
 	for i := range n + 1 {
@@ -55,7 +56,7 @@ func newSearch(ops []Operation) *search {
 	return s
 }
 
-// run reports whether there is an order.
+// run reports whether all remaining operations that have ended can be ordered.
 func (s *search) run() bool {
 	from := len(s.order)
 	for s.takeReads() {
@@ -66,7 +67,7 @@ func (s *search) run() bool {
 	if s.left == 0 {
 		return true
 	}
-	here := dead{string(s.taken), s.state}
+	here := deadEnd{string(s.taken), s.state}
 	if _, known := s.dead[here]; !known {
 		for _, i := range s.candidates() {
 			state := s.state
@@ -86,8 +87,8 @@ func (s *search) run() bool {
 	return false
 }
 
-// takeReads takes what may come next and changes nothing, and reports whether there
-// was any: then more may have become possible.
+// takeReads takes every candidate that leaves the state unchanged, and reports whether
+// it took any; if so, others may have become candidates.
 func (s *search) takeReads() (some bool) {
 	s.each(func(i int) {
 		if s.ops[i].Outcome.Status == Unknown {
@@ -101,7 +102,7 @@ func (s *search) takeReads() (some bool) {
 	return some
 }
 
-// candidates returns what may come next and changes something.
+// candidates returns the candidates that change the state.
 func (s *search) candidates() []int {
 	var found []int
 	s.each(func(i int) {
@@ -112,24 +113,24 @@ func (s *search) candidates() []int {
 	return found
 }
 
-// each calls visit, which may take it, for every operation that may come next.
+// each calls visit for every candidate; visit may take it.
 func (s *search) each(visit func(i int)) {
 	head := len(s.ops)
-	first := int64(math.MaxInt64) // end of those seen
+	first := int64(math.MaxInt64) // earliest end so far
 	for i := s.next[head]; i != head && s.ops[i].Start <= first; i = s.next[i] {
 		first = min(first, s.ops[i].End)
 		visit(i)
 	}
 }
 
-// try returns the state behind an operation, and whether its result fits.
+// try returns the state after operation i, and whether its result fits.
 func (s *search) try(i int) (entry, bool) {
 	p := s.places[i]
 	if !p.fits(s.state.told) {
 		return s.state, false
 	}
 	if p.counts && s.before[p.before] > 1 {
-		return s.state, false // what belongs before it would have no place any more
+		return s.state, false // an operation that must come before i is still left
 	}
 	next, ok := step(s.state, p.Call, &s.ops[i].Outcome)
 	if p.counts {
@@ -138,7 +139,7 @@ func (s *search) try(i int) (entry, bool) {
 	return next, ok
 }
 
-// take takes an operation off the list; its links stay, for untake.
+// take removes operation i from the list; its links stay, for untake.
 func (s *search) take(i int) {
 	s.next[s.prev[i]], s.prev[s.next[i]] = s.next[i], s.prev[i]
 	s.taken[i/8] |= 1 << (i % 8)
@@ -146,7 +147,7 @@ func (s *search) take(i int) {
 	s.count(i, -1)
 }
 
-// untake puts the operation that was taken last back on the list.
+// untake puts the operation taken last back on the list.
 func (s *search) untake() {
 	i := s.order[len(s.order)-1]
 	s.order = s.order[:len(s.order)-1]
@@ -155,7 +156,8 @@ func (s *search) untake() {
 	s.count(i, 1)
 }
 
-// count counts an operation that is on the list from now on, or not any more.
+// count adjusts the counters for operation i: by is 1 when it joins the list, -1 when it
+// leaves.
 func (s *search) count(i, by int) {
 	if s.ops[i].End != math.MaxInt64 {
 		s.left += by

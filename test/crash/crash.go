@@ -1,8 +1,7 @@
-// Package crash keeps the last words of the processes of a test. A test binary or a
-// suite imports it for its effect where tests start that binary again as other
-// processes: when the variable REMORA_TEST_LOGS names a directory, as it does
-// under test/run, each process that panics or is sent SIGQUIT writes its goroutines
-// to a file there, besides its standard error, which only its parent can read.
+// Package crash saves the goroutine dumps of test processes. Import it for its side
+// effect in a test binary that executes itself again: if REMORA_TEST_LOGS names a
+// directory, as it does under test/run, a process that panics or receives SIGQUIT
+// writes its dump to a file there as well as to standard error.
 package crash
 
 import (
@@ -12,7 +11,7 @@ import (
 	"runtime/debug"
 )
 
-// Variable is the variable with the directory of the files.
+// Variable names the environment variable that holds the directory.
 const Variable = "REMORA_TEST_LOGS"
 
 func init() {
@@ -23,13 +22,14 @@ func init() {
 	name := fmt.Sprintf("crash-%s-%d", filepath.Base(os.Args[0]), os.Getpid())
 	f, err := os.Create(filepath.Join(dir, name))
 	if err != nil {
-		return // the directory is gone, and who asked for it with it
+		return // the run that made the directory has ended
 	}
-	_ = debug.SetCrashOutput(f, debug.CrashOptions{}) // it has standard error still
+	_ = debug.SetCrashOutput(f, debug.CrashOptions{}) // on error, the dump still goes to standard error
 	_ = f.Close()                                     // SetCrashOutput has a copy
 }
 
-// Files returns the files in a directory.
+// Files returns the names of the crash files in dir. That of a process that did not
+// crash is empty.
 func Files(dir string) []string {
 	names, _ := filepath.Glob(filepath.Join(dir, "crash-*"))
 	return names

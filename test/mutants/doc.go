@@ -1,13 +1,12 @@
-// Command mutants proves that the tests notice defects: it applies each of those in
-// list.txt to a copy of the repository, one at a time, and runs the tests that must
-// fail then.
+// Command mutants checks that the tests notice known defects: it applies each defect in
+// list.txt to a copy of the repository, one at a time, runs the tests of the packages
+// listed with it, and expects at least one to fail.
 //
 //	script/mutants             all defects of the list
 //	script/mutants NAME...     those whose name contains one of the words
-//	script/mutants -n 3 NAME   each three times: concurrent defects show by chance
+//	script/mutants -n 3 NAME   up to three runs for each; one failure is enough
 //
-// It is for those who change tests: whoever makes a test shorter, or takes one away,
-// runs it before and after.
+// Run it before and after you shorten or remove a test.
 //
 // # The list
 //

@@ -1,10 +1,9 @@
-// Package scale says how much work a test does, and by which choices.
+// Package scale sets how many iterations tests run, and seeds their random choices.
 //
-// A test that tries something again and again, with other choices or under other
-// timing, has a count that is right for CI: it notices the defects that it was
-// written for. Times makes that count smaller in race builds, where everything takes
-// ten times as long, and larger by the factor in REMORA_ITERATIONS, which make soak
-// sets, for the defects that nobody has thought of.
+// A test that repeats something, with other choices or under other timing, has a count
+// that is right for CI: large enough to notice the defects that it was written for.
+// Times makes that count smaller in race builds, which are slow, and larger by the
+// factor in REMORA_ITERATIONS, which make soak sets to look for unknown defects.
 package scale
 
 import (
@@ -13,17 +12,17 @@ import (
 	"strconv"
 )
 
-// Variable holds a factor for the counts of all tests.
+// Variable names the environment variable that multiplies all counts.
 const Variable = "REMORA_ITERATIONS"
 
-// slower is by how much counts are smaller in race builds.
-const slower = 4
+// raceDivisor is the factor by which counts are smaller in race builds.
+const raceDivisor = 4
 
 var factor, divisor = fromEnvironment(), 1
 
 func init() {
 	if Race {
-		divisor = slower
+		divisor = raceDivisor
 	}
 }
 
@@ -39,14 +38,14 @@ func fromEnvironment() int {
 	return n
 }
 
-// Soak says whether REMORA_ITERATIONS asks for more than CI does: then tests also run
-// combinations whose parts CI tests one by one.
+// Soak reports whether REMORA_ITERATIONS is greater than 1. Tests then also run
+// combinations that CI leaves out because it tests their parts one by one.
 func Soak() bool { return factor > 1 }
 
-// Divide makes counts smaller by another factor, for tests that run where everything
-// is slow. It is called before tests begin.
+// Divide divides all counts by a further factor, for slow environments. Call it before
+// any test starts.
 func Divide(by int) { divisor *= by }
 
-// Times returns how often a test that tries n times in CI tries here: at least twice,
-// if n is.
+// Times returns the number of iterations for a test that runs n iterations in CI. If n
+// is at least 2, so is the result.
 func Times(n int) int { return max(n/divisor, min(n, 2)) * factor }

@@ -7,11 +7,11 @@ import (
 	"testing"
 )
 
-// SeedVariable holds the seed of a test that is to be repeated.
+// SeedVariable names the environment variable that sets the seed.
 const SeedVariable = "REMORA_SEED"
 
-// Seed returns a seed for the choices of a test, another one in every run, and says in
-// the log of the test how to have the same again.
+// Seed returns the seed in REMORA_SEED or, if that is not set, a random one. It logs the
+// seed so that a run can be repeated.
 func Seed(t testing.TB) uint64 {
 	t.Helper()
 	seed := rand.Uint64()
