@@ -13,7 +13,7 @@ import (
 // All paths are compared on two fabrics; what is missing is named, and ends nothing.
 func TestCompare(t *testing.T) {
 	t.Setenv("PATH", "/nowhere") // neither memcached nor Redis
-	c := cache.Comparison{Base: cache.Config{Fabrics: []string{"shm", "tcp"}, Keys: testKeys, Memory: testMemory, Ops: testOps, Trials: 2}}
+	c := cache.Comparison{Base: cache.Config{Fabrics: []string{"shm", "tcp"}, Keys: testKeys, Memory: testMemory, Ops: testOps / 4, Trials: 2}}
 	r, err := cache.Compare(t.Context(), c, envOf(benchtest.Server))
 	if err != nil {
 		t.Fatal(err)
