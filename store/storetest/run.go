@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/remora-kv/remora/store"
+	"github.com/remora-kv/remora/test/scale"
 )
 
 // Engine is what an engine brings: how to make a partition, and answers to what
@@ -72,8 +73,14 @@ func Run(t *testing.T, engine Engine) {
 }
 
 // RunWith is Run with options. What they leave open comes from the environment.
+//
+// In race builds it runs in soak tests only: a partition is used by one goroutine, so the
+// race detector has nothing to see.
 func RunWith(t *testing.T, engine Engine, opt Options) {
 	t.Helper()
+	if scale.Race && !scale.Soak() {
+		t.Skip("one goroutine has no races; the suite runs without the detector")
+	}
 	opt = opt.complete(t)
 	for _, c := range allCases() {
 		if engine.has(c.mode) {
