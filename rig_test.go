@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"os"
 	"path/filepath"
 	"runtime"
 	"strconv"
@@ -29,16 +28,7 @@ import (
 	"github.com/remora-kv/remora/store"
 )
 
-func TestMain(m *testing.M) {
-	code := m.Run()
-	if code == 0 {
-		if err := cachetest.Leaked(); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			code = 1
-		}
-	}
-	os.Exit(code)
-}
+func TestMain(m *testing.M) { cachetest.Main(m) }
 
 // watchdog bounds what must happen; nothing is measured by it.
 const watchdog = cachetest.Watchdog

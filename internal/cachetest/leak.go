@@ -1,6 +1,9 @@
 package cachetest
 
 import (
+	"fmt"
+	"os"
+	"testing"
 	"time"
 
 	"go.uber.org/goleak"
@@ -16,4 +19,25 @@ func Leaked(options ...goleak.Option) error {
 			return err
 		}
 	}
+}
+
+// NoLeaks fails the test if goroutines are left, but for those that the options leave out.
+func NoLeaks(t testing.TB, options ...goleak.Option) {
+	t.Helper()
+	if err := Leaked(options...); err != nil {
+		t.Error(err)
+	}
+}
+
+// Main runs the tests of a package for TestMain. Goroutines that are left at the end are a
+// failure.
+func Main(m *testing.M) {
+	code := m.Run()
+	if code == 0 {
+		if err := Leaked(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			code = 1
+		}
+	}
+	os.Exit(code)
 }

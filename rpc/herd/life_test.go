@@ -13,6 +13,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/remora-kv/remora/fabric"
+	"github.com/remora-kv/remora/internal/cachetest"
 	"github.com/remora-kv/remora/rpc"
 	"github.com/remora-kv/remora/rpc/herd"
 	"github.com/remora-kv/remora/test/scale"
@@ -52,7 +53,7 @@ func TestComingAndGoing(t *testing.T) {
 		_ = witness.Close()
 		_ = s.Close()
 		if r.fabric == "loop" {
-			nothingLeft(t, running)
+			cachetest.NoLeaks(t, running)
 		}
 	})
 }

@@ -10,6 +10,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/remora-kv/remora/fabric"
+	"github.com/remora-kv/remora/internal/cachetest"
 	"github.com/remora-kv/remora/rpc/rfp"
 	"github.com/remora-kv/remora/rpc/wire"
 )
@@ -190,7 +191,7 @@ func TestRepliesThatNobodyReceives(t *testing.T) {
 // its good client are well, and nothing is left of the attacker.
 func (r *rig) suffer(t *testing.T, attacks []attack, cfg rfp.ServerConfig) {
 	running := goleak.IgnoreCurrent()
-	t.Cleanup(func() { nothingLeft(t, running) }) // behind the closing of devices
+	t.Cleanup(func() { cachetest.NoLeaks(t, running) }) // behind the closing of devices
 	log := &logbook{}
 	cfg.Log = log.logger()
 	s := r.serve(cfg)

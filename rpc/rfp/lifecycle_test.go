@@ -16,6 +16,7 @@ import (
 
 	"github.com/remora-kv/remora/fabric"
 	"github.com/remora-kv/remora/fabric/faults"
+	"github.com/remora-kv/remora/internal/cachetest"
 	"github.com/remora-kv/remora/rpc"
 	"github.com/remora-kv/remora/rpc/rfp"
 	"github.com/remora-kv/remora/test/scale"
@@ -106,7 +107,7 @@ func TestAdmissionLimitChanges(t *testing.T) {
 func TestComingAndGoing(t *testing.T) {
 	eachFabric(t, func(t *testing.T, r *rig) {
 		running := goleak.IgnoreCurrent()
-		t.Cleanup(func() { nothingLeft(t, running) })
+		t.Cleanup(func() { cachetest.NoLeaks(t, running) })
 		s := r.serve(rfp.ServerConfig{Cores: 2})
 		w := r.witness()
 		w.check(t)
@@ -185,7 +186,7 @@ func (r *rig) comeAndGo(dev fabric.Device, i int) (fabric.Device, error) {
 func TestServerClosesWithCallsOutstanding(t *testing.T) {
 	eachFabric(t, func(t *testing.T, r *rig) {
 		running := goleak.IgnoreCurrent()
-		t.Cleanup(func() { nothingLeft(t, running) })
+		t.Cleanup(func() { cachetest.NoLeaks(t, running) })
 		gate := make(chan struct{})
 		var entered atomic.Int32
 		r.mux.Handle(50, func(_ *rpc.Call, out []byte) ([]byte, error) {

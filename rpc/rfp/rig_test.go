@@ -5,11 +5,8 @@ import (
 	"path/filepath"
 	"testing"
 
-	"go.uber.org/goleak"
-
 	"github.com/remora-kv/remora/fabric"
 	"github.com/remora-kv/remora/fabric/provider"
-	"github.com/remora-kv/remora/internal/cachetest"
 	"github.com/remora-kv/remora/rpc"
 	"github.com/remora-kv/remora/rpc/rfp"
 )
@@ -129,12 +126,4 @@ func call(t *testing.T, c *rfp.Conn, proc uint16, arg []byte) ([]byte, error) {
 		t.Fatalf("Wait says that there is a result, Next has none: %v", c.Err())
 	}
 	return append([]byte(nil), data...), err
-}
-
-// nothingLeft fails the test if goroutines are left but for those that were running.
-func nothingLeft(t testing.TB, running goleak.Option) {
-	t.Helper()
-	if err := cachetest.Leaked(running); err != nil {
-		t.Error(err)
-	}
 }

@@ -11,6 +11,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/remora-kv/remora/fabric"
+	"github.com/remora-kv/remora/internal/cachetest"
 	"github.com/remora-kv/remora/rpc"
 	"github.com/remora-kv/remora/rpc/sendrecv"
 	"github.com/remora-kv/remora/test/scale"
@@ -54,7 +55,7 @@ func TestComingAndGoing(t *testing.T) {
 			t.Errorf("left behind: %+v", st)
 		}
 		if r.fabric == "loop" {
-			nothingLeft(t, running)
+			cachetest.NoLeaks(t, running)
 		}
 	})
 }

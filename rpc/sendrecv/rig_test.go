@@ -7,12 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"github.com/remora-kv/remora/fabric"
 	"github.com/remora-kv/remora/fabric/faults"
 	"github.com/remora-kv/remora/fabric/provider"
-	"github.com/remora-kv/remora/internal/cachetest"
 	"github.com/remora-kv/remora/rpc"
 	"github.com/remora-kv/remora/rpc/sendrecv"
 )
@@ -176,13 +173,5 @@ func await(t testing.TB, what string, f func() bool) {
 		case <-timeout:
 			t.Fatalf("still waiting for %s", what)
 		}
-	}
-}
-
-// nothingLeft fails the test if goroutines are left but for those that were running.
-func nothingLeft(t testing.TB, running goleak.Option) {
-	t.Helper()
-	if err := cachetest.Leaked(running); err != nil {
-		t.Error(err)
 	}
 }

@@ -5,9 +5,7 @@ package door_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net"
-	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -18,16 +16,7 @@ import (
 	"github.com/remora-kv/remora/internal/cachetest"
 )
 
-func TestMain(m *testing.M) {
-	code := m.Run()
-	if code == 0 {
-		if err := cachetest.Leaked(); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			code = 1
-		}
-	}
-	os.Exit(code)
-}
+func TestMain(m *testing.M) { cachetest.Main(m) }
 
 // refused collects what was refused.
 type refused struct {
