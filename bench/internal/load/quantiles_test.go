@@ -60,3 +60,25 @@ func TestQuantilesOfAFew(t *testing.T) {
 		t.Errorf("of 50 operations the quantile before the last is %v", last)
 	}
 }
+
+// Each of the latencies of a row is the one that its name says.
+func TestLatencies(t *testing.T) {
+	scale := cycles.Calibrate()
+	tally := Tally{hist: hdrhistogram.New(1, longest, 3)}
+	const n = 100_000
+	for i := int64(1); i <= n; i++ {
+		if err := tally.hist.RecordValue(i * 1000); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got := tally.Latencies(scale)
+	for share, us := range map[float64]float64{0.5: got.P50, 0.95: got.P95, 0.99: got.P99, 0.999: got.P999, 1: got.Max} {
+		want := share * n * 1000 * 1e6 / scale.PerSecond()
+		if math.Abs(us-want) > 0.002*want {
+			t.Errorf("the latency of the share %v is %v us, want %v", share, us, want)
+		}
+	}
+	if got.Samples != n {
+		t.Errorf("%d samples, want %d", got.Samples, n)
+	}
+}
