@@ -6,7 +6,6 @@ import (
 	"os"
 
 	"github.com/remora-kv/remora/fabric/provider"
-	"github.com/remora-kv/remora/test/scale"
 )
 
 // With the tag rdma, where an adapter is, the tests cross that alone. It belongs
@@ -16,6 +15,5 @@ func init() {
 		return
 	}
 	fabrics, across = []string{provider.RDMA}, []string{provider.RDMA}
-	scale.Divide(8)
 	stormDefault = 60
 }

@@ -6,7 +6,6 @@ import (
 	"os"
 
 	"github.com/remora-kv/remora/fabric/provider"
-	"github.com/remora-kv/remora/test/scale"
 )
 
 // With the tag rdma, where an adapter is, the tests run on that alone. It belongs
@@ -16,5 +15,4 @@ func init() {
 		return
 	}
 	fabrics = []string{provider.RDMA}
-	scale.Divide(4)
 }

@@ -120,7 +120,7 @@ func overwrite(t *trial) {
 	for i := range 20 {
 		tb.mustPut(numbered(i, 16), pattern(uint64(i), 100))
 	}
-	for i := range t.times(4000) {
+	for i := range t.times(1000) {
 		key := numbered(random.IntN(20), 16)
 		tb.mustPut(key, pattern(uint64(i), sizes[random.IntN(len(sizes))]))
 		tb.mustGet(key)
@@ -164,7 +164,7 @@ func deleteAndAgain(t *trial) {
 			t.Fatalf("Delete of nothing: %v", err)
 		}
 	}
-	for i := range t.times(1000) {
+	for i := range t.times(250) {
 		key := numbered(i%7, 8+i%20)
 		tb.mustPut(key, pattern(uint64(i), i%300))
 		if err := tb.del(key, store.Always()); err != nil {

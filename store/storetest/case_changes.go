@@ -149,7 +149,7 @@ func (x *exported) during(random *rand.Rand, at int, first mutation, later int, 
 func betweenStepsAtRandom(t *trial) {
 	x := t.openExport()
 	random := t.random(0)
-	for range t.times(4000) {
+	for range t.times(1000) {
 		key := exportKey(random.IntN(crowd))
 		s := x.start(key)
 		for often := random.IntN(4); ; {
@@ -171,7 +171,7 @@ func missesBetweenSteps(t *trial) {
 	random := t.random(0)
 	stays := []byte("the key that stays")
 	x.tryPut(stays, store.Entry{Value: pattern(1, 30)}, store.Always())
-	for range t.times(2000) {
+	for range t.times(500) {
 		s := x.start(stays)
 		for step := 0; ; step++ {
 			for i := 0; i < 3 && step < 4; i++ {

@@ -56,7 +56,7 @@ func flood(t *trial, hash func(i uint64) uint64) {
 	tb.refusable = true
 	random := t.random(0)
 	taken := 0
-	for i := range t.times(6000) {
+	for i := range t.times(1500) {
 		key := numbered(random.IntN(1000), 16)
 		switch random.IntN(8) {
 		case 0:

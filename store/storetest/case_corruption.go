@@ -143,7 +143,7 @@ func corruptAnywhere(t *trial) {
 	random := t.random(0)
 	key := func() []byte { return numbered(random.IntN(60), 16) }
 	noticed, unused := 0, 0
-	flips := t.times(3000)
+	flips := t.times(750)
 	for i := range flips {
 		for range 3 {
 			tb.tryPut(key(), store.Entry{Value: pattern(uint64(i), random.IntN(600))}, store.Always())

@@ -27,7 +27,7 @@ func readBack(t *trial) {
 	for _, size := range []int64{store.MinMemory, 300_000} {
 		tb := t.open(memory(size))
 		random := t.random(int(size))
-		for i := range t.times(10_000) {
+		for i := range t.times(2500) {
 			n := random.IntN(1 << random.IntN(14))
 			if i%500 == 0 {
 				n = int(size)/4 - 100
@@ -68,7 +68,7 @@ func (tb *table) churn(first, n, size int) {
 // cacheFill puts many times the memory: the cache stays full.
 func cacheFill(t *trial) {
 	tb := t.open()
-	tb.churn(0, t.times(24_000), 1000)
+	tb.churn(0, t.times(6000), 1000)
 	tb.sync()
 	t.Logf("items of 1 KiB take %.1f %% of the memory", 100*tb.payload())
 	if tb.payload() < t.engine.fill() {

@@ -150,7 +150,7 @@ func clockStandsStill(t *trial) {
 	tb := t.open(memory(128 << 10))
 	tb.now = day0
 	random := t.random(0)
-	for i := range t.times(10_000) {
+	for i := range t.times(2500) {
 		key := numbered(random.IntN(300), 12)
 		e := store.Entry{Value: pattern(uint64(i), random.IntN(500)), Expires: day0 - 1 + random.Int64N(3)}
 		tb.tryPut(key, e, store.Always())
@@ -164,7 +164,7 @@ func clockStandsStill(t *trial) {
 func clockStepsBack(t *trial) {
 	tb := t.open(memory(128 << 10))
 	random := t.random(0)
-	for i := range t.times(10_000) {
+	for i := range t.times(2500) {
 		switch random.IntN(10) {
 		case 0:
 			tb.now = day0 + random.Int64N(1000) - 500

@@ -68,7 +68,7 @@ func (tb *table) payload() float64 {
 func keeps(t *trial) {
 	tb := t.open()
 	random := t.random(0)
-	for i := range t.times(6000) {
+	for i := range t.times(1500) {
 		tb.tryPut(numbered(random.IntN(3000), 16), store.Entry{Value: pattern(uint64(i), random.IntN(600))}, store.Always())
 	}
 	tb.fillUp(10_000, 16, fixed(300))
@@ -170,7 +170,7 @@ func fullOverwrite(t *trial) {
 	tb := t.open()
 	tb.fillUp(0, 16, fixed(500))
 	random := t.random(0)
-	for i := range t.times(2000) {
+	for i := range t.times(500) {
 		key := numbered(random.IntN(tb.fitting(500)), 16)
 		if tb.model.items[string(key)] == nil {
 			continue

@@ -67,7 +67,7 @@ func garbage(t *trial) {
 		keys = append(keys, exportKey(i))
 		putOf(x, exportKey(i), random)
 	}
-	for range t.times(10_000) {
+	for range t.times(2500) {
 		s := x.start(keys[random.IntN(len(keys))])
 		s.loose = true
 		kind, always := random.IntN(len(fillers)), random.IntN(2) == 0
@@ -93,7 +93,7 @@ func neverProves(t *trial) {
 	for i := range crowd {
 		putOf(x, exportKey(i), random)
 	}
-	for range t.times(1000) {
+	for range t.times(250) {
 		s := x.start(exportKey(random.IntN(crowd)))
 		s.loose = true
 		var seen []store.Span
@@ -125,7 +125,7 @@ func anyLayout(t *trial) {
 	random := t.random(0)
 	putOf(x, exportKey(1), random)
 	made := 0
-	for range t.times(20_000) {
+	for range t.times(5000) {
 		f, err := t.engine.NewFinder(lie(x.ex.Layout, random))
 		if err != nil {
 			continue

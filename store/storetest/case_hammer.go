@@ -85,7 +85,7 @@ func hammer(t *trial, keys, spread int) {
 		counts[i] = hammerReader{t: t, x: x, f: x.newFinder(), keys: all, random: t.random(1 + i), want: make([]byte, longestSpan)}
 		readers.Go(func() { counts[i].run(&stop) })
 	}
-	for range t.times(30_000) {
+	for range t.times(7500) {
 		if w.change(); t.Failed() {
 			break
 		}

@@ -162,7 +162,7 @@ func smallMemory(t *trial) {
 		tb.mustPut([]byte("first"), pattern(1, int(size/8)))
 		tb.mustGet([]byte("first"))
 		random := t.random(int(size))
-		for i := range t.times(2000) {
+		for i := range t.times(500) {
 			key := numbered(random.IntN(500), 12)
 			_, err := tb.put(key, store.Entry{Value: pattern(uint64(i), random.IntN(400))}, store.Always())
 			if t.mode == store.Cache && err != nil {

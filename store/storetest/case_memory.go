@@ -22,7 +22,7 @@ func memoryCases() []*testCase {
 func memoryMixed(t *trial) {
 	tb := t.open(memory(100_000))
 	random := t.random(0)
-	for i := range t.times(20_000) {
+	for i := range t.times(5000) {
 		key := numbered(random.IntN(800), 8+random.IntN(3))
 		switch random.IntN(8) {
 		case 0:

@@ -51,7 +51,7 @@ func (x *exported) entry(random *rand.Rand) store.Entry {
 func afterEachCall(t *trial) {
 	x := t.openExport()
 	random := t.random(0)
-	for range t.times(4000) {
+	for range t.times(1000) {
 		key := exportKey(random.IntN(30))
 		x.change(random, key)
 		x.find(key)
@@ -65,7 +65,7 @@ func afterEachCall(t *trial) {
 func allItems(t *trial) {
 	x := t.openExport(memory(512 << 10))
 	random := t.random(0)
-	n := t.times(3000)
+	n := t.times(750)
 	for range n {
 		x.change(random, numbered(random.IntN(n/2), 16))
 	}
@@ -133,7 +133,7 @@ func oneHash(t *trial) {
 	x := t.openExport()
 	x.hash = func([]byte) uint64 { return 0x5eed5eed5eed5eed }
 	random := t.random(0)
-	for range t.times(2000) {
+	for range t.times(500) {
 		key := exportKey(random.IntN(20))
 		x.change(random, key)
 		x.find(key)

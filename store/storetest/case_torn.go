@@ -29,7 +29,7 @@ func (x *exported) snapshot() [][]byte {
 func torn(t *trial) {
 	x := t.openExport()
 	random := t.random(0)
-	for range t.times(1500) {
+	for range t.times(375) {
 		key := exportKey(random.IntN(crowd))
 		was := x.start(key).states[0]
 		before := x.snapshot()
@@ -88,7 +88,7 @@ func flips(t *trial) {
 	for i := range crowd {
 		x.tryPut(exportKey(i), store.Entry{Value: pattern(uint64(i), min(200, x.maxValue())), Flags: uint32(i), Expires: 1 << 40}, store.Always())
 	}
-	for range t.times(20_000) {
+	for range t.times(5000) {
 		s := x.start(exportKey(random.IntN(crowd)))
 		s.loose = true
 		for at, step := random.IntN(3), 0; ; step++ {
@@ -117,7 +117,7 @@ func foreign(t *trial) {
 		x.tryPut(keys[i], store.Entry{Value: pattern(uint64(i), min(100, x.maxValue()))}, store.Always())
 	}
 	others := x.newFinder()
-	for range t.times(4000) {
+	for range t.times(1000) {
 		s, o := x.start(keys[random.IntN(crowd)]), x.startBy(others, keys[random.IntN(crowd)])
 		s.loose, o.loose = true, true
 		for at, step, over := random.IntN(3), 0, false; ; step++ {

@@ -23,7 +23,7 @@ func versionCases() []*testCase {
 func versionsGrow(t *trial) {
 	tb := t.open()
 	random := t.random(0)
-	for i := range t.times(5000) {
+	for i := range t.times(1250) {
 		key := numbered(random.IntN(100), 16)
 		switch random.IntN(6) {
 		case 0:

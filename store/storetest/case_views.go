@@ -70,7 +70,7 @@ func viewOutlivesExpiry(t *trial) {
 // scribbled is the table's habit to overwrite inputs, on a crowded partition.
 func scribbled(t *trial) {
 	tb := t.open(memory(128 << 10))
-	for i := range t.times(3000) {
+	for i := range t.times(750) {
 		key := numbered(i%700, 16)
 		if _, err := tb.put(key, store.Entry{Value: pattern(uint64(i), i%300)}, store.Always()); err == nil {
 			tb.mustGet(key)
@@ -116,7 +116,7 @@ func aliasOtherKey(t *trial) {
 	for i := range 50 {
 		tb.mustPut(numbered(i, 16), pattern(uint64(i), 10+random.IntN(2000)))
 	}
-	for range t.times(3000) {
+	for range t.times(750) {
 		_, item := tb.viewOf(numbered(random.IntN(50), 16))
 		value := item.Value
 		if len(value) > 100 && random.IntN(3) == 0 {
@@ -189,7 +189,7 @@ func (tb *table) keyView(key []byte) store.Key {
 func aliasWhenFull(t *trial) {
 	tb := t.open(memory(store.MinMemory))
 	random := t.random(0)
-	for i := range t.times(4000) {
+	for i := range t.times(1000) {
 		size := random.IntN(1 << (4 + random.IntN(8)))
 		key := numbered(i, 16)
 		tb.tryPut(key, store.Entry{Value: pattern(uint64(i), size)}, store.Always())

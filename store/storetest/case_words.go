@@ -19,7 +19,7 @@ func wordCases() []*testCase {
 func touchWord(t *trial) {
 	x := t.openExport()
 	random := t.random(0)
-	for range t.times(3000) {
+	for range t.times(750) {
 		key := exportKey(random.IntN(crowd))
 		x.change(random, key)
 		s := x.start(key)
@@ -53,7 +53,7 @@ func scribbledAreas(t *trial) {
 		if !writable(a) {
 			continue
 		}
-		for range t.times(3000) {
+		for range t.times(750) {
 			for range random.IntN(20) {
 				fillers[random.IntN(len(fillers))](x, a.Bytes()[random.IntN(a.Size()/8)*8:][:8], random)
 			}

@@ -13,8 +13,8 @@ import (
 
 // Options change how the suite runs. The zero value is what Run uses.
 type Options struct {
-	// Iterations multiplies the repetitions of the cases that try at random. 0
-	// means what IterationsVar says, and 1 without it. A nightly run may say 50.
+	// Iterations multiplies the repetitions of the cases that try at random, in
+	// addition to IterationsVar. 0 means 1.
 	Iterations int
 	// Seed is mixed into the random choices of all cases. 0 means what SeedVar
 	// says, and without it the choices that are the same in every run.
@@ -38,38 +38,42 @@ const (
 func (o Options) complete(tb testing.TB) Options {
 	tb.Helper()
 	if o.Seed == 0 {
-		o.Seed = fromEnv(tb, SeedVar, 64)
+		o.Seed = seedFromEnv(tb)
 	}
 	if o.Iterations == 0 {
-		o.Iterations = max(1, int(fromEnv(tb, IterationsVar, 16)))
+		o.Iterations = 1
 	}
 	if o.Watchdog == 0 {
-		o.Watchdog = time.Duration(max(1, o.Iterations)) * DefaultWatchdog
+		o.Watchdog = time.Duration(scale.Times(1)*o.Iterations) * DefaultWatchdog
 	}
 	return o
 }
 
-// fromEnv returns the number in a variable, 0 if it is not set.
-func fromEnv(tb testing.TB, name string, bits int) uint64 {
+// seedFromEnv returns the number in SeedVar, 0 if it is not set.
+func seedFromEnv(tb testing.TB) uint64 {
 	tb.Helper()
-	text := os.Getenv(name)
+	text := os.Getenv(SeedVar)
 	if text == "" {
 		return 0
 	}
-	n, err := strconv.ParseUint(text, 0, bits)
+	n, err := strconv.ParseUint(text, 0, 64)
 	if err != nil {
-		tb.Fatalf("%s=%s: want a number of at most %d bits: %v", name, text, bits, err)
+		tb.Fatalf("%s=%s: want a number of at most 64 bits: %v", SeedVar, text, err)
 	}
 	return n
 }
 
 // repeat is the command that runs a test again, in the directory of its package.
-// Iterations are a part of it, since they decide which choices follow others.
+// The variables are a part of it: counts decide which choices follow others.
 func (o Options) repeat(test string) string {
 	race := ""
 	if scale.Race {
 		race = "-race "
 	}
 	pattern := "^" + strings.ReplaceAll(test, "/", "$/^") + "$"
-	return fmt.Sprintf("%s=%#x %s=%d go test -count=1 %s-run '%s' .", SeedVar, o.Seed, IterationsVar, o.Iterations, race, pattern)
+	iterations := ""
+	if text := os.Getenv(IterationsVar); text != "" {
+		iterations = IterationsVar + "=" + text + " "
+	}
+	return fmt.Sprintf("%s=%#x %sgo test -count=1 %s-run '%s' .", SeedVar, o.Seed, iterations, race, pattern)
 }

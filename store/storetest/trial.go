@@ -87,10 +87,7 @@ func (t *trial) rescue() {
 
 // times scales the repetitions of a case that tries at random.
 func (t *trial) times(n int) int {
-	if scale.Race {
-		n = max(n/24, min(n, 2))
-	}
-	return n * t.opt.Iterations
+	return scale.Times(n) * t.opt.Iterations
 }
 
 // random returns the generator number n of this case.

@@ -2,49 +2,66 @@
 //
 // A test that repeats something, with other choices or under other timing, has a count
 // that is right for CI: large enough to notice the defects that it was written for.
-// Times makes that count smaller in race builds, which are slow, and larger by the
-// factor in REMORA_ITERATIONS, which make soak sets to look for unknown defects.
+// Times makes that count smaller in race builds and in emulated machines, which are
+// slow, and multiplies it by REMORA_ITERATIONS: make soak sets that to a number to look
+// for unknown defects, script/stress to a fraction to repeat tests more often.
 package scale
 
 import (
 	"fmt"
 	"os"
 	"strconv"
+	"strings"
 )
 
-// Variable names the environment variable that multiplies all counts.
+// Variable names the environment variable that multiplies all counts: a number such as
+// 20, or a fraction such as 1/4.
 const Variable = "REMORA_ITERATIONS"
 
-// raceDivisor is the factor by which counts are smaller in race builds.
-const raceDivisor = 4
+// raceDivisor is the factor by which counts are smaller in race builds, guestDivisor
+// that in the guests of rocevm.
+const (
+	raceDivisor  = 16
+	guestDivisor = 8
+)
 
-var factor, divisor = fromEnvironment(), 1
+// factor and divisor are what Times multiplies and divides by.
+var factor, divisor = initial()
 
-func init() {
-	if Race {
-		divisor = raceDivisor
+func initial() (factor, divisor int) {
+	factor, divisor, err := parse(os.Getenv(Variable))
+	if err != nil {
+		panic(err)
 	}
+	if Race {
+		divisor *= raceDivisor
+	}
+	if os.Getenv("ROCEVM_GUEST") != "" {
+		divisor *= guestDivisor
+	}
+	return factor, divisor
 }
 
-func fromEnvironment() int {
-	text := os.Getenv(Variable)
+// parse reads the value of Variable.
+func parse(text string) (factor, divisor int, err error) {
 	if text == "" {
-		return 1
+		return 1, 1, nil
 	}
-	n, err := strconv.Atoi(text)
-	if err != nil || n < 1 {
-		panic(fmt.Sprintf("%s=%s: want a number, at least 1", Variable, text))
+	over, under, isFraction := strings.Cut(text, "/")
+	if !isFraction {
+		under = "1"
 	}
-	return n
+	factor, err1 := strconv.Atoi(over)
+	divisor, err2 := strconv.Atoi(under)
+	if err1 != nil || err2 != nil || factor < 1 || divisor < 1 {
+		return 0, 0, fmt.Errorf("%s=%s: want a number such as 20 or a fraction such as 1/4", Variable, text)
+	}
+	return factor, divisor, nil
 }
 
 // Soak reports whether REMORA_ITERATIONS is greater than 1. Tests then also run
 // combinations that CI leaves out because it tests their parts one by one.
 func Soak() bool { return factor > 1 }
-
-// Divide divides all counts by a further factor, for slow environments. Call it before
-// any test starts.
-func Divide(by int) { divisor *= by }
 
 // Times returns the number of iterations for a test that runs n iterations in CI. If n
 // is at least 2, so is the result.

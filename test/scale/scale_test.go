@@ -13,3 +13,17 @@ func TestTimes(t *testing.T) {
 		}
 	}
 }
+
+func TestParse(t *testing.T) {
+	for text, want := range map[string][2]int{"": {1, 1}, "20": {20, 1}, "1/4": {1, 4}} {
+		f, d, err := parse(text)
+		if err != nil || [2]int{f, d} != want {
+			t.Errorf("%q: %d/%d, %v, want %v", text, f, d, err, want)
+		}
+	}
+	for _, text := range []string{"0", "-1", "many", "1/0", "1/", "1/2/3"} {
+		if _, _, err := parse(text); err == nil {
+			t.Errorf("%q: no error", text)
+		}
+	}
+}
