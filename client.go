@@ -22,7 +22,7 @@ type Client struct {
 	replacing chan struct{} // held by who replaces the link
 	holders   *holders
 
-	ctx    context.Context //nolint:containedctx // ends attempts to connect at Close
+	ctx    context.Context
 	cancel context.CancelFunc
 	mu     sync.Mutex // guards the change of closed and, with it, starts of goroutines
 	closed atomic.Bool

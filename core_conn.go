@@ -154,7 +154,7 @@ func (c *coreConn) flush() error {
 func (c *coreConn) Flush() { _ = c.flush() }
 
 // Next implements driver.Conn.
-func (c *coreConn) Next() (result []byte, err error, ok bool) { //nolint:revive // as in driver.Conn
+func (c *coreConn) Next() (result []byte, err error, ok bool) {
 	if c.sight != nil {
 		return c.nextSeen()
 	}
@@ -162,7 +162,7 @@ func (c *coreConn) Next() (result []byte, err error, ok bool) { //nolint:revive 
 }
 
 // nextAsked is Next for what the server was asked.
-func (c *coreConn) nextAsked() (result []byte, err error, ok bool) { //nolint:revive // as in driver.Conn
+func (c *coreConn) nextAsked() (result []byte, err error, ok bool) {
 	if c.byRFP() {
 		result, err, ok = c.rfp.Next()
 		c.again = c.again && !ok
@@ -193,7 +193,7 @@ func (c *coreConn) tooLong(err error) bool {
 
 // repeat sends the call whose result was taken last by rfp, and returns its result if it
 // is there at once.
-func (c *coreConn) repeat() (result []byte, err error, ok bool) { //nolint:revive // as in driver.Conn
+func (c *coreConn) repeat() (result []byte, err error, ok bool) {
 	if err := c.rfp.Conn.Send(class, c.lane.Request()); err != nil {
 		return nil, err, true
 	}

@@ -169,7 +169,7 @@ func (c *coreConn) chase(m *driver.Message) error {
 }
 
 // nextSeen is Next of a connection that can see.
-func (c *coreConn) nextSeen() (result []byte, err error, ok bool) { //nolint:revive // as in driver.Conn
+func (c *coreConn) nextSeen() (result []byte, err error, ok bool) {
 	if c.looking() {
 		result, ask, ok := c.sight.next()
 		switch {

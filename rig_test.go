@@ -335,7 +335,7 @@ func (c *cache) change(core int, p *partition, op command.Proc, arg, out []byte)
 	default:
 		n, bad := strconv.ParseInt(string(item.Value), 10, 64)
 		if bad != nil {
-			return command.AppendStatus(out, command.NotNumber), nil //nolint:nilerr // it is an answer
+			return command.AppendStatus(out, command.NotNumber), nil // it is an answer
 		}
 		text := strconv.AppendInt(nil, n+delta, 10)
 		return command.AppendCounted(out, n+delta, p.put(key, text, item.Flags, item.TTL)), nil

@@ -185,7 +185,7 @@ func TestViewsOfBytesThatChange(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rng := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // draws changes
+	rng := rand.New(rand.NewPCG(1, 2))
 	for round := range 200_000 {
 		it := whole.Clone()
 		for range 1 + rng.IntN(4) {

@@ -331,7 +331,8 @@ func TestErrorsOfASession(t *testing.T) {
 			t.Errorf("%v is %v, want %v", err, got, want)
 		}
 	}
-	if started(remora.ErrWindowFull) != errFull || started(nil) != nil { //nolint:errorlint // it must be these very values
+	//lint:ignore errorlint it must be these very values
+	if started(remora.ErrWindowFull) != errFull || started(nil) != nil {
 		t.Error("a full window is not told")
 	}
 	l := newPipelineLane(nil, 1)

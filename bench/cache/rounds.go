@@ -49,7 +49,7 @@ func RunRounds(ctx context.Context, cfgs []Config, env Env) (r *Report, config [
 func rounds(cases []Case, trials int, seed uint64) []step {
 	var out []step
 	for trial := 1; trial <= trials; trial++ {
-		for _, i := range rand.New(rand.NewPCG(seed, uint64(trial))).Perm(len(cases)) { //nolint:gosec // an order, no secret
+		for _, i := range rand.New(rand.NewPCG(seed, uint64(trial))).Perm(len(cases)) {
 			out = append(out, step{cases[i], i, trial})
 		}
 	}

@@ -136,7 +136,7 @@ func (c *caller) Run(_ context.Context, m *load.Meter) error {
 		if m.Ops == timed {
 			start = cycles.Now()
 		}
-		out, err := c.client.Call(ctx, procedure, c.arg, c.out[:0]) //nolint:contextcheck // that of the run
+		out, err := c.client.Call(ctx, procedure, c.arg, c.out[:0])
 		if m.Ops == timed {
 			m.Record(cycles.Now() - start)
 			timed += m.Gap()

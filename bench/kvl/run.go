@@ -74,7 +74,7 @@ type runner struct {
 func (r *runner) measure(ctx context.Context, g *group) (err error) {
 	r.Tell(0)
 	var runs []*run
-	defer func() { //nolint:contextcheck // ending is not cancelled
+	defer func() {
 		for _, u := range runs {
 			err = errors.Join(err, u.close())
 		}

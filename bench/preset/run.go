@@ -67,7 +67,7 @@ func Run(ctx context.Context, p Preset, s Size, env Env) (*Report, error) {
 		r.place(points[i].Series, points[i].X)
 	}
 	for trial := 1; trial <= s.Trials; trial++ {
-		order := rand.New(rand.NewPCG(s.Seed, uint64(trial))).Perm(len(points)) //nolint:gosec // an order, no secret
+		order := rand.New(rand.NewPCG(s.Seed, uint64(trial))).Perm(len(points))
 		for n, i := range order {
 			pt := &points[i]
 			if env.Progress != nil {

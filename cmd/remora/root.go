@@ -38,7 +38,7 @@ func misuse(format string, args ...any) error { return usageError{fmt.Errorf(for
 // run is the program: it returns the exit code.
 func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer) int {
 	a := &app{in: in, out: out, err: errOut, args: args}
-	root := newRootCmd(a) //nolint:contextcheck // commands get the context from cobra, below
+	root := newRootCmd(a)
 	root.SetArgs(args)
 	root.SetIn(in)
 	root.SetOut(out)

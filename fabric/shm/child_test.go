@@ -127,7 +127,7 @@ func testBinary(t *testing.T) string {
 // to this one.
 func publicDir(t *testing.T) string {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "remora-test-") //nolint:usetesting // see above
+	dir, err := os.MkdirTemp("", "remora-test-")
 	if err != nil {
 		t.Fatal(err)
 	}

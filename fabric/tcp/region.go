@@ -146,7 +146,7 @@ func (m *domain) leave(r *region) {
 	d.regions.drop(uint16(r.key))
 	for _, q := range d.qps.all() {
 		q.mu.Lock()
-		q.mu.Unlock() //nolint:staticcheck // waiting for the holder is the point
+		q.mu.Unlock() //lint:ignore SA2001 waiting for the holder is the point
 	}
 	d.mu.Lock()
 	m.regions--

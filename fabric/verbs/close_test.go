@@ -113,7 +113,8 @@ func tcpPair(t *testing.T) (near, far *net.TCPConn) {
 		t.Fatal(err)
 	}
 	defer func() { _ = l.Close() }()
-	if near, err = net.DialTCP("tcp", nil, l.Addr().(*net.TCPAddr)); err != nil { //nolint:errcheck // it is one
+	//lint:ignore errcheck it is one
+	if near, err = net.DialTCP("tcp", nil, l.Addr().(*net.TCPAddr)); err != nil {
 		t.Fatal(err)
 	}
 	if far, err = l.AcceptTCP(); err != nil {

@@ -196,7 +196,7 @@ func (d *Device) connect(ctx context.Context, q *QP, addr fabric.Addr, private [
 	if err != nil {
 		return dialError(ctx, addr, err)
 	}
-	h, err := d.begin(c.(*net.TCPConn)) //nolint:errcheck // what network tcp gives
+	h, err := d.begin(c.(*net.TCPConn)) //lint:ignore errcheck what network tcp gives
 	if err != nil {
 		return err
 	}
@@ -283,7 +283,7 @@ func (d *Device) managerFor(t fabric.Transport) (*manager, error) {
 		return nil, fmt.Errorf("no connection manager: %w; or use cm=off", err)
 	}
 	if err != nil {
-		return nil, nil //nolint:nilerr // auto does without
+		return nil, nil // auto does without
 	}
 	return m, nil
 }

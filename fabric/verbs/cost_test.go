@@ -237,7 +237,7 @@ func newRig(b *testing.B, chain int) *rig {
 	must(<-accepted)
 	closers = append(closers, q.Close)
 	t := &rig{dev: d, out: make([]fabric.Completion, chain), wrs: make([]fabric.WR, chain)}
-	t.cq, t.q = near.SendCQ.(*CQ), q.(*QP) //nolint:errcheck // they are of this package
+	t.cq, t.q = near.SendCQ.(*CQ), q.(*QP) //lint:ignore errcheck they are of this package
 	for i := range t.wrs {
 		t.wrs[i] = fabric.WR{
 			ID: uint64(i), Op: fabric.OpWrite, Local: mem.Seg(64*i, 64), Remote: mem.Remote().At(1<<15 + 64*i),

@@ -82,7 +82,7 @@ func connect(t *testing.T, a, b *stand, l fabric.Listener) (qa, qb *QP) {
 	if got.err != nil {
 		t.Fatal(got.err)
 	}
-	return got.qp.(*QP), qp.(*QP) //nolint:errcheck // they are of this package
+	return got.qp.(*QP), qp.(*QP) //lint:ignore errcheck they are of this package
 }
 
 // TestHostileHello lets strangers knock at a listener, which goes on.

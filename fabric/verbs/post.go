@@ -162,7 +162,7 @@ func (d *desk) gather(i int, first *fabric.Seg, more []fabric.Seg) (n int32, tot
 }
 
 func (s *sge) set(seg *fabric.Seg) {
-	r := seg.Region.Provider().(*region) //nolint:errcheck // its domain is of this package
+	r := seg.Region.Provider().(*region) //lint:ignore errcheck its domain is of this package
 	// A receive may be longer than any message.
 	s.addr, s.len, s.lkey = r.addr+uint64(seg.Off), uint32(min(seg.Len, 1<<31-1)), r.lkey
 }

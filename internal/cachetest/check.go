@@ -125,7 +125,7 @@ func Linearizable(t testing.TB, ops []Operation) {
 		return
 	}
 	t.Error(err)
-	v, ok := err.(*Violation) //nolint:errorlint // it is never wrapped
+	v, ok := err.(*Violation) //lint:ignore errorlint it is never wrapped
 	if !ok || len(v.Operations) < 2 {
 		return
 	}

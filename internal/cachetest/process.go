@@ -51,7 +51,7 @@ func Start(t testing.TB, env []string, args ...string) *Process {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(exe, args...) //nolint:noctx // it ends by Kill or Wait, or with the test
+	cmd := exec.Command(exe, args...) //lint:ignore noctx it ends by Kill or Wait, or with the test
 	// A race build would wait a second before it exits.
 	cmd.Env = append(append(os.Environ(), "GORACE=atexit_sleep_ms=0 "+os.Getenv("GORACE")), env...)
 	cmd.SysProcAttr = attributes()

@@ -1,10 +1,14 @@
 package lint
 
-import "strings"
+import (
+	"go/ast"
+	"strings"
+)
 
 // rules are all rules, each declared beside its check.
 var rules = []rule{
 	packageDocs,
+	exportedDocs,
 	packageNames,
 	layers,
 	onlyUnsafeFiles,
@@ -52,6 +56,68 @@ func hasPackageDoc(f *source) bool {
 		return doc != ""
 	}
 	return strings.HasPrefix(doc, "Package "+name+" ")
+}
+
+var exportedDocs = rule{
+	name:    "exported docs",
+	instead: "say in a comment above it what it is or does, beginning with its name",
+	check: eachFile(func(f *source, report func(int, string, ...any)) {
+		if f.isTestFile() || f.ast.Name.Name == "main" {
+			return
+		}
+		for _, d := range f.ast.Decls {
+			if name := undocumented(d); name != "" {
+				report(f.line(d.Pos()), "no documentation of %s", name)
+			}
+		}
+	}),
+	bad: []sample{
+		{"a/a.go", "package a\n\nfunc F() {}\n"},
+		{"a/a.go", "package a\n\ntype T int\n"},
+		{"a/a.go", "package a\n\nvar V, w int\n"},
+		{"a/a.go", "package a\n\ntype (\n\tt int\n\tU int\n)\n"},
+	},
+	good: []sample{
+		{"a/a.go", "package a\n\n// F does it.\nfunc F() {}\n\nfunc g() {}\n"},
+		{"a/a.go", "package a\n\ntype (\n\t// T is one.\n\tT int\n\tU int // U is one\n)\n"},
+		{"a/a.go", "package a\n\n// Two of them.\nconst (\n\tA = 1\n\tB = 2\n)\n"},
+		{"a/a.go", "package a\n\ntype t int\n\nfunc (t) String() string { return \"\" }\n"},
+		{"cmd/a/a.go", "package main\n\nfunc F() {}\n"},
+	},
+}
+
+// undocumented returns the first exported name of d without a comment, "" if there is
+// none. Methods may be those of an interface, which documents them.
+func undocumented(d ast.Decl) string {
+	switch d := d.(type) {
+	case *ast.FuncDecl:
+		if d.Recv == nil && d.Doc == nil && d.Name.IsExported() {
+			return d.Name.Name
+		}
+	case *ast.GenDecl:
+		for _, spec := range d.Specs {
+			if name := undocumentedSpec(spec); d.Doc == nil && name != "" {
+				return name
+			}
+		}
+	}
+	return ""
+}
+
+func undocumentedSpec(spec ast.Spec) string {
+	switch s := spec.(type) {
+	case *ast.TypeSpec:
+		if s.Doc == nil && s.Comment == nil && s.Name.IsExported() {
+			return s.Name.Name
+		}
+	case *ast.ValueSpec:
+		for _, name := range s.Names {
+			if s.Doc == nil && s.Comment == nil && name.IsExported() {
+				return name.Name
+			}
+		}
+	}
+	return ""
 }
 
 var packageNames = rule{

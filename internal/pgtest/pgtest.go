@@ -148,7 +148,7 @@ func (s *Server) start(ctx context.Context) error {
 	if out, err := initdb.CombinedOutput(); err != nil {
 		return errors.Join(fmt.Errorf("initdb: %w: %s", err, out), os.RemoveAll(s.dir))
 	}
-	s.cmd = exec.Command(filepath.Join(bin, "postgres"), "-D", s.data(), "-k", s.dir, "-c", "listen_addresses=", "-c", "fsync=off", "-c", "shared_buffers=16MB") //nolint:noctx // it ends with Stop
+	s.cmd = exec.Command(filepath.Join(bin, "postgres"), "-D", s.data(), "-k", s.dir, "-c", "listen_addresses=", "-c", "fsync=off", "-c", "shared_buffers=16MB") //lint:ignore noctx it ends with Stop
 	s.cmd.Dir, s.cmd.SysProcAttr, s.cmd.Stderr, s.end = s.dir, attributes(as), &s.said, make(chan struct{})
 	if err := s.run(); err != nil {
 		return err

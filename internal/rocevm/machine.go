@@ -114,7 +114,7 @@ func startMachine(c machineConfig) (*machine, error) {
 		return nil, err
 	}
 	c.monitor = far
-	cmd := exec.Command(qemuProgram, c.args()...) //nolint:noctx // the machine ends by kill, which its owner defers
+	cmd := exec.Command(qemuProgram, c.args()...) //lint:ignore noctx the machine ends by kill, which its owner defers
 	m := &machine{console: &console{}, monitor: monitor, done: make(chan struct{})}
 	cmd.Stdout, cmd.Stderr = m.console, m.console
 	cmd.ExtraFiles = []*os.File{c.agent, c.monitor}

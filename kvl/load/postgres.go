@@ -87,7 +87,7 @@ func (s *postgresSnapshot) scan(ctx context.Context, q *query, row func(values [
 	}
 	if failed != nil {
 		// What is still to come is not waited for.
-		return errors.Join(failed, s.close()) //nolint:contextcheck // ctx may be over
+		return errors.Join(failed, s.close())
 	}
 	_, err := result.Close()
 	return err

@@ -99,7 +99,7 @@ func (w *watcher) listen(ctx context.Context) (listened bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	defer func() { err = errors.Join(err, (&postgresSnapshot{conn}).close()) }() //nolint:contextcheck // ctx may be over
+	defer func() { err = errors.Join(err, (&postgresSnapshot{conn}).close()) }()
 	if _, err := conn.Exec(ctx, "LISTEN "+quote(w.Channel)); err != nil {
 		return false, err
 	}

@@ -75,7 +75,7 @@ func (l *lander) Poll() bool {
 
 func (l *lander) Next() ([]byte, error, bool) {
 	if !l.Poll() || l.err != nil {
-		return nil, nil, false //nolint:nilerr // the reason is in Err
+		return nil, nil, false // the reason is in Err
 	}
 	l.queue = l.queue[1:]
 	if l.lent {
@@ -96,7 +96,7 @@ func TestLanding(t *testing.T) {
 		cancel, ok := cancels.Load(string(arg))
 		if ok {
 			spoilt++
-			cancel.(context.CancelFunc)() //nolint:forcetypeassert,errcheck // nothing else is in there
+			cancel.(context.CancelFunc)() //lint:ignore errcheck nothing else is in there
 		}
 		return ok
 	}

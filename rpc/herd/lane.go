@@ -147,7 +147,7 @@ func (l *Lane) Commit() error {
 
 // Next takes the next result; false when it is not there. err is an *rpc.Error when the
 // call failed. The result is valid until the next call of Next on this lane.
-func (l *Lane) Next() (result []byte, err error, ok bool) { //nolint:revive // the same as on other paths
+func (l *Lane) Next() (result []byte, err error, ok bool) {
 	c := l.conn
 	if c.domain == nil {
 		return nil, nil, false // closed: so is the memory

@@ -207,7 +207,7 @@ func TestGivingUpLongResults(t *testing.T) {
 		var cancels sync.Map // by the call
 		r.mux.Handle(procCancels, func(c *rpc.Call, out []byte) ([]byte, error) {
 			if cancel, ok := cancels.Load(binary.LittleEndian.Uint32(c.Request)); ok {
-				cancel.(context.CancelFunc)() //nolint:forcetypeassert,errcheck // nothing else is in there
+				cancel.(context.CancelFunc)() //lint:ignore errcheck nothing else is in there
 			}
 			n, salt := binary.LittleEndian.Uint32(c.Request[4:]), c.Request[8]
 			return append(out, all[salt:][:n]...), nil

@@ -338,7 +338,7 @@ func (c *Conn) finish() {
 // valid until the next call of Next, Poll, Send or Wait. err is an *rpc.Error
 // when the call failed at the server. ok is false when there is none: then Poll,
 // or Wait; or the connection is over, see Err.
-func (c *Conn) Next() (data []byte, err error, ok bool) { //nolint:revive // ok goes last, as in a map
+func (c *Conn) Next() (data []byte, err error, ok bool) {
 	if !c.open && (!c.Poll() || !c.open) {
 		return nil, nil, false
 	}
@@ -360,7 +360,7 @@ func (c *Conn) Next() (data []byte, err error, ok bool) { //nolint:revive // ok 
 	if f.results--; bad != nil || f.results < 0 {
 		c.fail(fmt.Errorf("more results than messages: %w", rpc.ErrProtocol))
 		c.open = false
-		return nil, nil, false //nolint:nilerr // the reason is in Err
+		return nil, nil, false // the reason is in Err
 	}
 	c.calls--
 	if c.batch != nil {

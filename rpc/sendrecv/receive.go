@@ -90,7 +90,7 @@ func (c *Conn) Ready() bool { return c.arrived != c.taken }
 
 // Next takes the next result; false when it is not there. err is an *rpc.Error when the
 // call failed. The result is valid until the next call of Next.
-func (c *Conn) Next() (result []byte, err error, ok bool) { //nolint:revive // the same as on other paths
+func (c *Conn) Next() (result []byte, err error, ok bool) {
 	if c.domain == nil {
 		return nil, nil, false // closed: so is the memory
 	}

@@ -37,7 +37,7 @@ const (
 // Hall is where the visitors of a server are. Its methods may be called from any goroutine.
 type Hall struct {
 	cfg    HallConfig
-	ctx    context.Context //nolint:containedctx // it ends with the hall
+	ctx    context.Context
 	cancel context.CancelFunc
 	wg     sync.WaitGroup // visitors
 

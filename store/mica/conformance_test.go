@@ -12,7 +12,7 @@ var engine = storetest.Engine{
 	New:         newForged,
 	KeepsUsed:   true,
 	TakesOldest: true,
-	Memory:      func(p store.Partition) [][]byte { return [][]byte{p.(*forged).mem} }, //nolint:errcheck // it made p
+	Memory:      func(p store.Partition) [][]byte { return [][]byte{p.(*forged).mem} }, //lint:ignore errcheck it made p
 	Fill:        0.85,
 	Refill:      0.8,
 }

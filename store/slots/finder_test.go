@@ -84,7 +84,8 @@ func TestWindow(t *testing.T) {
 		r.want(k, store.Found, i+1)
 	}
 	last := keys[storeWindow]
-	if _, err := r.Put(last, store.Entry{}, store.Always(), 0); err != store.ErrFull { //nolint:errorlint // as it is
+	//lint:ignore errorlint as it is
+	if _, err := r.Put(last, store.Entry{}, store.Always(), 0); err != store.ErrFull {
 		t.Fatalf("one more: %v", err)
 	}
 	r.want(last, store.Missing, storeWindow)
@@ -194,10 +195,12 @@ func TestBadLayouts(t *testing.T) {
 func TestTooLong(t *testing.T) {
 	r := open(t, store.Store, 100)
 	long := seed.Key(make([]byte, MaxKey+1))
-	if _, err := r.Put(long, store.Entry{}, store.Always(), 0); err != store.ErrTooLarge { //nolint:errorlint // as it is
+	//lint:ignore errorlint as it is
+	if _, err := r.Put(long, store.Entry{}, store.Always(), 0); err != store.ErrTooLarge {
 		t.Fatalf("Put: %v", err)
 	}
-	if _, err := r.Put(key(1), store.Entry{Value: make([]byte, MaxValue+1)}, store.Always(), 0); err != store.ErrTooLarge { //nolint:errorlint // as it is
+	//lint:ignore errorlint as it is
+	if _, err := r.Put(key(1), store.Entry{Value: make([]byte, MaxValue+1)}, store.Always(), 0); err != store.ErrTooLarge {
 		t.Fatalf("Put: %v", err)
 	}
 	for _, b := range r.slots {

@@ -26,7 +26,7 @@ func main() {
 	flag.Parse()
 	if err := run(ctx, *times, flag.Args()); err != nil {
 		fmt.Fprintln(os.Stderr, "mutants:", err)
-		os.Exit(1) //nolint:gocritic // nothing is left to clean up
+		os.Exit(1)
 	}
 }
 

@@ -72,7 +72,7 @@ func (j *job) try(ctx context.Context) error {
 // execute runs the binary in a session of its own.
 func (j *job) execute(ctx context.Context, out io.Writer) error {
 	argv := j.pressure.command(j.number, j.binary.File, append(gotest.Flags(0), j.args...))
-	cmd := exec.Command(argv[0], argv[1:]...) //nolint:noctx // it ends with its session
+	cmd := exec.Command(argv[0], argv[1:]...) //lint:ignore noctx it ends with its session
 	cmd.Dir = j.binary.Source
 	cmd.Env = append(append(os.Environ(), j.pressure.env()...), crash.Variable+"="+j.dir)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}

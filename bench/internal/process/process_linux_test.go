@@ -36,7 +36,8 @@ func TestWhatAProcessSaidIsKept(t *testing.T) {
 
 func TestCloseEndsAProcess(t *testing.T) {
 	p := shell(t, "exec sleep 600")
-	if err := p.Blame(io.EOF); err != io.EOF { //nolint:errorlint // it must be this very error
+	//lint:ignore errorlint it must be this very error
+	if err := p.Blame(io.EOF); err != io.EOF {
 		t.Errorf("a living process is blamed: %v", err)
 	}
 	for range 2 {

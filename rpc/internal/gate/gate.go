@@ -18,7 +18,7 @@ type Gate struct {
 	path   string // for errors
 	log    *slog.Logger
 	admit  func(dev fabric.Device, req fabric.ConnRequest)
-	ctx    context.Context //nolint:containedctx // it ends with the gate
+	ctx    context.Context
 	cancel context.CancelFunc
 	wg     sync.WaitGroup
 
