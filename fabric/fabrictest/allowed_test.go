@@ -25,7 +25,7 @@ func TestAllowed(t *testing.T) {
 			t.Run(a.name+"/"+name, func(t *testing.T) {
 				for _, c := range allCases() {
 					if c.name == name {
-						runCase(t, c, func(tb testing.TB) *World { return flawed(loopWorld(tb), a.device(), true) }, Options{}, true)
+						runCase(t, c, func(tb testing.TB) *World { return flawed(loopWorld(tb), a.device(), true) }, Options{exact: true}, true)
 						return
 					}
 				}

@@ -31,6 +31,9 @@ type Options struct {
 	Iterations int
 	// Watchdog ends a case that hangs. 0 means DefaultWatchdog.
 	Watchdog time.Duration
+	// exact makes the cases hammer as often as they say, whatever REMORA_ITERATIONS:
+	// the tests of the suite need that for flaws that show seldom.
+	exact bool
 	// patience is how long a condition may take; 0 means defaultPatience.
 	patience time.Duration
 }

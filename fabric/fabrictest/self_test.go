@@ -153,7 +153,7 @@ func TestBroken(t *testing.T) {
 				}
 				for _, broken := range []bool{false, true} {
 					r := &recorder{TB: t}
-					opt := Options{}
+					opt := Options{exact: true}
 					if broken {
 						opt.patience = time.Second
 					}

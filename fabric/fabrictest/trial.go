@@ -177,7 +177,10 @@ func (t *trial) wantErr(what string, err error, targets ...error) {
 
 // times scales the repetitions of a case that hammers.
 func (t *trial) times(n int) int {
-	return scale.Times(n) * max(t.opt.Iterations, 1)
+	if !t.opt.exact {
+		n = scale.Times(n)
+	}
+	return n * max(t.opt.Iterations, 1)
 }
 
 // random returns the generator number n of this case.

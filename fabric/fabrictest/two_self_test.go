@@ -252,7 +252,7 @@ func TestTwoBroken(t *testing.T) {
 					t.Fatalf("there is no case %s", name)
 				}
 				for _, broken := range []bool{false, true} {
-					opt, g := Options{}, &flaw{}
+					opt, g := Options{exact: true}, &flaw{}
 					if broken {
 						opt.patience, g = 300*time.Millisecond, f
 					}

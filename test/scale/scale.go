@@ -64,5 +64,5 @@ func parse(text string) (factor, divisor int, err error) {
 func Soak() bool { return factor > 1 }
 
 // Times returns the number of iterations for a test that runs n iterations in CI. If n
-// is at least 2, so is the result.
-func Times(n int) int { return max(n/divisor, min(n, 2)) * factor }
+// is at least 5, so is the result.
+func Times(n int) int { return max(n/divisor, min(n, 5)) * factor }

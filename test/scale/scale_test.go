@@ -5,7 +5,7 @@ import "testing"
 func TestTimes(t *testing.T) {
 	defer func(f, d int) { factor, divisor = f, d }(factor, divisor)
 	for _, c := range []struct{ factor, divisor, n, want int }{
-		{1, 1, 100, 100}, {1, 4, 100, 25}, {1, 4, 3, 2}, {1, 4, 1, 1}, {10, 4, 100, 250}, {10, 1, 1, 10},
+		{1, 1, 100, 100}, {1, 4, 100, 25}, {1, 4, 12, 5}, {1, 4, 3, 3}, {1, 4, 1, 1}, {10, 4, 100, 250}, {10, 1, 1, 10},
 	} {
 		factor, divisor = c.factor, c.divisor
 		if got := Times(c.n); got != c.want {
