@@ -30,15 +30,16 @@ test-rdma: ## Run verbs and the paths on real kernel verbs: Soft-RoCE in one gue
 	$(ROCEVM) test -timeout 20m ./fabric/verbs ./rpc/rfp ./rpc/herd ./rpc/sendrecv ./rpc/onesided ./kvl/keli
 	$(ROCEVM) test -timeout 10m -run 'History|Hammer' ./server
 	$(ROCEVM) test -guests 2 -timeout 10m -tags rdma,wire -run TestWire ./fabric/verbs ./rpc/rfp ./rpc/herd ./rpc/sendrecv
-	REMORA_ROCEVM=1 $(GO) test -count=1 -timeout 20m -v -run 'Guest|Cancelled' ./internal/rocevm
+	REMORA_ROCEVM=1 $(GO) test -count=1 -timeout 20m -v -run 'TwoGuests|Cancelled' ./internal/rocevm
 
 .PHONY: test
 test: ## Run all tests; failures are explained, and logs kept in bin/logs
 	script/test -slowest 30
 
-# Where goroutines share memory that the race detector sees: neither engines, which one
+# Where goroutines share memory that the race detector sees: not the engines, which one
 # goroutine uses, nor programs of several processes. make soak runs all packages.
-RACE = . ./fabric/... ./internal/arena ./internal/fence ./kvl ./kvl/keli ./rpc/... ./server/...
+RACE = . ./fabric/faults ./fabric/internal/... ./fabric/loop ./fabric/shm ./fabric/tcp \
+	./internal/arena ./internal/fence ./kvl ./kvl/keli ./rpc/... ./server/...
 
 .PHONY: race
 race: ## Run concurrent packages under the race detector (needs a C compiler)
@@ -53,6 +54,8 @@ soak: ## Run the long forms: tests with 20 times the iterations, fuzz tests for 
 	REMORA_ITERATIONS=20 script/test -timeout 4h
 	CGO_ENABLED=1 REMORA_ITERATIONS=5 script/test -race -timeout 4h
 	FUZZTIME=1m script/fuzz
+	script/deps rdma
+	REMORA_ROCEVM=1 $(GO) test -count=1 -timeout 1h -v -run 'OneGuest|CountingGuest' ./internal/rocevm
 
 .PHONY: mutants
 mutants: ## Apply known defects to a copy of the code and check that the tests fail

@@ -26,6 +26,7 @@ import (
 	"github.com/remora-kv/remora/rpc/rfp"
 	"github.com/remora-kv/remora/rpc/sendrecv"
 	"github.com/remora-kv/remora/store"
+	"github.com/remora-kv/remora/test/scale"
 )
 
 func TestMain(m *testing.M) { cachetest.Main(m) }
@@ -34,7 +35,7 @@ func TestMain(m *testing.M) { cachetest.Main(m) }
 const watchdog = cachetest.Watchdog
 
 // fabrics are those that need nothing installed.
-var fabrics = []string{provider.Loop, provider.Shm, provider.TCP}
+var fabrics = scale.Fabrics()
 
 // rig is a place for a server, and a network for clients.
 type rig struct {

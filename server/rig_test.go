@@ -19,7 +19,7 @@ import (
 // fabrics are those that the tests cross; across says over which of them tests go
 // that need other processes.
 var (
-	fabrics = []string{provider.Loop, provider.Shm, provider.TCP}
+	fabrics = scale.Fabrics()
 	across  = []string{provider.Shm, provider.TCP}
 )
 

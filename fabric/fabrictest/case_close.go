@@ -270,7 +270,7 @@ func disconnectWhilePosting(t *trial, tr fabric.Transport) {
 // disconnectStorm ends many busy connections at once, from both sides.
 func disconnectStorm(t *trial) {
 	const n = 12
-	for range t.times(4) {
+	for range t.times(2) {
 		c := t.crew()
 		var started atomic.Int64
 		var pairs []*pair

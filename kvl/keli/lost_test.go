@@ -159,8 +159,12 @@ func TestCorruptRecords(t *testing.T) {
 func TestCorruptBoardAndDirectory(t *testing.T) {
 	r := newRig(t, fabrics[0])
 	r.serve(keli.Config{}, ring(6).build)
+	step := 29
+	if emulated {
+		step = 293
+	}
 	for name, mem := range map[string][]byte{"board": r.server.BoardBytes(), "directory": r.server.DirectoryBytes()} {
-		for bit := 0; bit < 8*len(mem); bit += 29 {
+		for bit := 0; bit < 8*len(mem); bit += step {
 			s := r.session()
 			flip(mem, bit)
 			err := s.Refresh(r.ctx())

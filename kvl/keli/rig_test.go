@@ -14,10 +14,11 @@ import (
 	"github.com/remora-kv/remora/internal/arena"
 	"github.com/remora-kv/remora/kvl"
 	"github.com/remora-kv/remora/kvl/keli"
+	"github.com/remora-kv/remora/test/scale"
 )
 
 // fabrics are those that every test of the path runs on.
-var fabrics = []string{provider.Loop, provider.Shm, provider.TCP}
+var fabrics = scale.Fabrics()
 
 // emulated says that the machine is, so that everything is slow.
 var emulated = false

@@ -12,10 +12,11 @@ import (
 	"github.com/remora-kv/remora/fabric/provider"
 	"github.com/remora-kv/remora/rpc"
 	"github.com/remora-kv/remora/rpc/herd"
+	"github.com/remora-kv/remora/test/scale"
 )
 
 // fabrics are those that every test of the path runs on.
-var fabrics = []string{provider.Loop, provider.Shm, provider.TCP}
+var fabrics = scale.Fabrics()
 
 // patience is how long tests wait for what must come.
 const patience = 2 * time.Minute

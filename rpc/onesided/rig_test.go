@@ -13,10 +13,11 @@ import (
 	"github.com/remora-kv/remora/rpc/internal/gate"
 	"github.com/remora-kv/remora/rpc/onesided"
 	"github.com/remora-kv/remora/store"
+	"github.com/remora-kv/remora/test/scale"
 )
 
 // fabrics are those that every test of the path runs on.
-var fabrics = []string{provider.Loop, provider.Shm, provider.TCP}
+var fabrics = scale.Fabrics()
 
 // patience is how long tests wait for what must come.
 const patience = 2 * time.Minute

@@ -9,10 +9,11 @@ import (
 	"github.com/remora-kv/remora/fabric/provider"
 	"github.com/remora-kv/remora/rpc"
 	"github.com/remora-kv/remora/rpc/rfp"
+	"github.com/remora-kv/remora/test/scale"
 )
 
 // fabrics are those that every test of the path runs on.
-var fabrics = []string{provider.Loop, provider.Shm, provider.TCP}
+var fabrics = scale.Fabrics()
 
 // eachFabric runs f on every fabric.
 func eachFabric(t *testing.T, f func(t *testing.T, r *rig)) {

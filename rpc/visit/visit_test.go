@@ -14,9 +14,10 @@ import (
 	"github.com/remora-kv/remora/fabric"
 	"github.com/remora-kv/remora/fabric/provider"
 	"github.com/remora-kv/remora/rpc/visit"
+	"github.com/remora-kv/remora/test/scale"
 )
 
-var fabrics = []string{provider.Loop, provider.Shm, provider.TCP}
+var fabrics = scale.Fabrics()
 
 // patience is how long tests wait for what must come.
 const patience = time.Minute

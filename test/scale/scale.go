@@ -66,3 +66,13 @@ func Soak() bool { return factor > 1 }
 // Times returns the number of iterations for a test that runs n iterations in CI. If n
 // is at least 5, so is the result.
 func Times(n int) int { return max(n/divisor, min(n, 5)) * factor }
+
+// Fabrics returns the names of the fabrics that paths, clients and servers are tested
+// on. In race builds that is loop alone, where peers share memory that the race detector
+// sees; make soak has them all.
+func Fabrics() []string {
+	if Race && !Soak() {
+		return []string{"loop"}
+	}
+	return []string{"loop", "shm", "tcp"}
+}
