@@ -22,7 +22,7 @@ build: ## Build bin/remora, a static binary without C, optimized by a profile (s
 rdma: ## Build bin/remora with the verbs provider (needs script/deps rdma)
 	CGO_ENABLED=1 $(GO) build -tags rdma -pgo=cmd/remora/remora.pgo -trimpath -o bin/remora ./cmd/remora
 
-ROCEVM = $(GO) run ./internal/rocevm/cmd/rocevm
+ROCEVM = $(GO) run ./test/rocevm/cmd/rocevm
 
 .PHONY: test-rdma
 test-rdma: ## Run verbs and the paths on real kernel verbs: Soft-RoCE in one guest and in two
@@ -30,7 +30,7 @@ test-rdma: ## Run verbs and the paths on real kernel verbs: Soft-RoCE in one gue
 	$(ROCEVM) test -timeout 20m ./fabric/verbs ./rpc/rfp ./rpc/herd ./rpc/sendrecv ./rpc/onesided ./kvl/keli
 	$(ROCEVM) test -timeout 10m -run 'History|Hammer' ./server
 	$(ROCEVM) test -guests 2 -timeout 10m -tags rdma,wire -run TestWire ./fabric/verbs ./rpc/rfp ./rpc/herd ./rpc/sendrecv
-	REMORA_ROCEVM=1 $(GO) test -count=1 -timeout 20m -v -run 'TwoGuests|Cancelled' ./internal/rocevm
+	REMORA_ROCEVM=1 $(GO) test -count=1 -timeout 20m -v -run 'TwoGuests|Cancelled' ./test/rocevm
 
 .PHONY: test
 test: ## Run all tests; failures are explained, and logs kept in bin/logs
@@ -55,7 +55,7 @@ soak: ## Run the long forms: tests with 20 times the iterations, fuzz tests for 
 	CGO_ENABLED=1 REMORA_ITERATIONS=5 script/test -race -timeout 4h
 	FUZZTIME=1m script/fuzz
 	script/deps rdma
-	REMORA_ROCEVM=1 $(GO) test -count=1 -timeout 1h -v -run 'OneGuest|CountingGuest' ./internal/rocevm
+	REMORA_ROCEVM=1 $(GO) test -count=1 -timeout 1h -v -run 'OneGuest|CountingGuest' ./test/rocevm
 
 .PHONY: mutants
 mutants: ## Apply known defects to a copy of the code and check that the tests fail

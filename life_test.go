@@ -12,8 +12,8 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/remora-kv/remora"
-	"github.com/remora-kv/remora/internal/cachetest"
 	"github.com/remora-kv/remora/internal/command"
+	"github.com/remora-kv/remora/test/cachetest"
 )
 
 func TestContext(t *testing.T) {

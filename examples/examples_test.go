@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/remora-kv/remora/internal/cachetest"
+	"github.com/remora-kv/remora/test/cachetest"
 )
 
 // TestExamples builds every example, runs it as a server and calls it, as its

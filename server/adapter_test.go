@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/remora-kv/remora"
-	"github.com/remora-kv/remora/internal/cachetest"
+	"github.com/remora-kv/remora/test/cachetest"
 )
 
 // operations is what a client and a session have in common.

@@ -8,8 +8,8 @@ import (
 
 	"github.com/remora-kv/remora"
 	"github.com/remora-kv/remora/fabric"
-	"github.com/remora-kv/remora/internal/cachetest"
 	"github.com/remora-kv/remora/server"
+	"github.com/remora-kv/remora/test/cachetest"
 )
 
 // stillClock is a clock that stands still until it is told to go on.

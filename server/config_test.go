@@ -5,9 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/remora-kv/remora/internal/cachetest"
 	"github.com/remora-kv/remora/server"
 	"github.com/remora-kv/remora/store"
+	"github.com/remora-kv/remora/test/cachetest"
 )
 
 func TestDefaults(t *testing.T) {

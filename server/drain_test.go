@@ -11,11 +11,11 @@ import (
 	"testing"
 
 	"github.com/remora-kv/remora"
-	"github.com/remora-kv/remora/internal/cachetest"
 	"github.com/remora-kv/remora/internal/command"
 	"github.com/remora-kv/remora/rpc/rfp"
 	"github.com/remora-kv/remora/server"
 	"github.com/remora-kv/remora/store"
+	"github.com/remora-kv/remora/test/cachetest"
 )
 
 // stubborn is a client that sends without a pause, whatever it is told.

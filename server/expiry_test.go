@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/remora-kv/remora"
-	"github.com/remora-kv/remora/internal/cachetest"
 	"github.com/remora-kv/remora/server"
+	"github.com/remora-kv/remora/test/cachetest"
 )
 
 // An item is there up to its last millisecond and not a millisecond longer, for

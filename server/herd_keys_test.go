@@ -9,10 +9,10 @@ import (
 	"testing"
 
 	"github.com/remora-kv/remora"
-	"github.com/remora-kv/remora/internal/cachetest"
 	"github.com/remora-kv/remora/internal/command"
 	"github.com/remora-kv/remora/server"
 	"github.com/remora-kv/remora/store"
+	"github.com/remora-kv/remora/test/cachetest"
 	"github.com/remora-kv/remora/test/scale"
 )
 

@@ -16,12 +16,12 @@ import (
 	"github.com/remora-kv/remora"
 	"github.com/remora-kv/remora/fabric"
 	"github.com/remora-kv/remora/fabric/faults"
-	"github.com/remora-kv/remora/internal/cachetest"
 	"github.com/remora-kv/remora/internal/command"
 	"github.com/remora-kv/remora/rpc"
 	"github.com/remora-kv/remora/rpc/herd"
 	"github.com/remora-kv/remora/server"
 	"github.com/remora-kv/remora/store"
+	"github.com/remora-kv/remora/test/cachetest"
 	"github.com/remora-kv/remora/test/scale"
 )
 

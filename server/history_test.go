@@ -14,7 +14,7 @@ import (
 	"github.com/remora-kv/remora/fabric"
 	"github.com/remora-kv/remora/fabric/faults"
 	"github.com/remora-kv/remora/fabric/provider"
-	"github.com/remora-kv/remora/internal/cachetest"
+	"github.com/remora-kv/remora/test/cachetest"
 	"github.com/remora-kv/remora/test/scale"
 )
 

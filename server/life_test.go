@@ -10,8 +10,8 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/remora-kv/remora/fabric/provider"
-	"github.com/remora-kv/remora/internal/cachetest"
 	"github.com/remora-kv/remora/server"
+	"github.com/remora-kv/remora/test/cachetest"
 )
 
 // awaitClients waits until a server has so many clients, over all cores.

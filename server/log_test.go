@@ -11,9 +11,9 @@ import (
 
 	"github.com/remora-kv/remora"
 	"github.com/remora-kv/remora/fabric/faults"
-	"github.com/remora-kv/remora/internal/cachetest"
 	"github.com/remora-kv/remora/internal/command"
 	"github.com/remora-kv/remora/store"
+	"github.com/remora-kv/remora/test/cachetest"
 )
 
 // Neither keys nor values get into the logs of server or client at any level, by

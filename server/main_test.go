@@ -5,7 +5,7 @@ import (
 	"os"
 	"testing"
 
-	"github.com/remora-kv/remora/internal/cachetest"
+	"github.com/remora-kv/remora/test/cachetest"
 )
 
 // roles are what this binary can be beside the tests: processes that they start

@@ -9,10 +9,10 @@ import (
 	"time"
 
 	"github.com/remora-kv/remora"
-	"github.com/remora-kv/remora/internal/cachetest"
 	"github.com/remora-kv/remora/internal/command"
 	"github.com/remora-kv/remora/rpc"
 	"github.com/remora-kv/remora/server"
+	"github.com/remora-kv/remora/test/cachetest"
 )
 
 // eachServer runs a test on every fabric, engine and mode.

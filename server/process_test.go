@@ -18,8 +18,8 @@ import (
 	"github.com/remora-kv/remora/fabric/faults"
 	"github.com/remora-kv/remora/fabric/provider"
 	"github.com/remora-kv/remora/internal/arena"
-	"github.com/remora-kv/remora/internal/cachetest"
 	"github.com/remora-kv/remora/server"
+	"github.com/remora-kv/remora/test/cachetest"
 )
 
 // serverTask is what a server process is told.

@@ -7,10 +7,10 @@ import (
 	"testing"
 
 	"github.com/remora-kv/remora/fabric"
-	"github.com/remora-kv/remora/internal/cachetest"
 	"github.com/remora-kv/remora/internal/command"
 	"github.com/remora-kv/remora/rpc"
 	"github.com/remora-kv/remora/rpc/rfp"
+	"github.com/remora-kv/remora/test/cachetest"
 )
 
 // raw connects with a core without the client's manners.

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/remora-kv/remora"
-	"github.com/remora-kv/remora/internal/cachetest"
+	"github.com/remora-kv/remora/test/cachetest"
 	"github.com/remora-kv/remora/test/scale"
 )
 

@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/remora-kv/remora"
-	"github.com/remora-kv/remora/internal/cachetest"
 	"github.com/remora-kv/remora/server"
+	"github.com/remora-kv/remora/test/cachetest"
 )
 
 // The server offers sendrecv, says what it did, and counts it as traffic. Both ways show

@@ -8,9 +8,9 @@ import (
 
 	"github.com/remora-kv/remora"
 	"github.com/remora-kv/remora/fabric"
-	"github.com/remora-kv/remora/internal/cachetest"
 	"github.com/remora-kv/remora/internal/command"
 	"github.com/remora-kv/remora/server"
+	"github.com/remora-kv/remora/test/cachetest"
 	"github.com/remora-kv/remora/test/scale"
 )
 

@@ -9,8 +9,8 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/remora-kv/remora/internal/cachetest"
-	"github.com/remora-kv/remora/internal/pgtest"
+	"github.com/remora-kv/remora/test/cachetest"
+	"github.com/remora-kv/remora/test/pgtest"
 )
 
 // decode reads a line of JSON.

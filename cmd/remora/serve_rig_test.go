@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/remora-kv/remora/internal/cachetest"
 	"github.com/remora-kv/remora/server"
+	"github.com/remora-kv/remora/test/cachetest"
 )
 
 // programVar makes this binary the program itself, with its command line.

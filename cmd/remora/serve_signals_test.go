@@ -11,9 +11,9 @@ import (
 	"github.com/remora-kv/remora"
 	"github.com/remora-kv/remora/fabric"
 	"github.com/remora-kv/remora/fabric/provider"
-	"github.com/remora-kv/remora/internal/cachetest"
 	proto "github.com/remora-kv/remora/internal/command"
 	"github.com/remora-kv/remora/rpc/rfp"
+	"github.com/remora-kv/remora/test/cachetest"
 )
 
 // dial connects a client of this process to the server.

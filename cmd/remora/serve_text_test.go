@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/remora-kv/remora/internal/cachetest"
+	"github.com/remora-kv/remora/test/cachetest"
 )
 
 // A server says where its text door is, and what clients of either kind store the

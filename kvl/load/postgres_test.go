@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/remora-kv/remora/internal/pgtest"
 	"github.com/remora-kv/remora/kvl"
 	"github.com/remora-kv/remora/kvl/load"
+	"github.com/remora-kv/remora/test/pgtest"
 )
 
 func TestPostgresValues(t *testing.T) {

@@ -11,9 +11,9 @@ import (
 	"testing"
 
 	"github.com/remora-kv/remora/internal/arena"
-	"github.com/remora-kv/remora/internal/pgtest"
 	"github.com/remora-kv/remora/kvl"
 	"github.com/remora-kv/remora/kvl/load"
+	"github.com/remora-kv/remora/test/pgtest"
 )
 
 // server is PostgreSQL, for all tests that need it.

@@ -10,9 +10,9 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/remora-kv/remora/fabric"
-	"github.com/remora-kv/remora/internal/cachetest"
 	"github.com/remora-kv/remora/rpc/rfp"
 	"github.com/remora-kv/remora/rpc/wire"
+	"github.com/remora-kv/remora/test/cachetest"
 )
 
 // attack is what a hostile client does and what must come of it (I6).

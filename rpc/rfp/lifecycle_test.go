@@ -16,9 +16,9 @@ import (
 
 	"github.com/remora-kv/remora/fabric"
 	"github.com/remora-kv/remora/fabric/faults"
-	"github.com/remora-kv/remora/internal/cachetest"
 	"github.com/remora-kv/remora/rpc"
 	"github.com/remora-kv/remora/rpc/rfp"
+	"github.com/remora-kv/remora/test/cachetest"
 	"github.com/remora-kv/remora/test/scale"
 )
 

@@ -11,9 +11,9 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/remora-kv/remora/fabric"
-	"github.com/remora-kv/remora/internal/cachetest"
 	"github.com/remora-kv/remora/rpc"
 	"github.com/remora-kv/remora/rpc/sendrecv"
+	"github.com/remora-kv/remora/test/cachetest"
 	"github.com/remora-kv/remora/test/scale"
 )
 

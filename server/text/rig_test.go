@@ -13,10 +13,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/remora-kv/remora/internal/cachetest"
 	"github.com/remora-kv/remora/internal/command"
 	"github.com/remora-kv/remora/rpc"
 	"github.com/remora-kv/remora/rpc/rfp"
+	"github.com/remora-kv/remora/test/cachetest"
 )
 
 // wall is the clock of the machine.

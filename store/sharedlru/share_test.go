@@ -14,8 +14,8 @@ import (
 	"testing"
 
 	"github.com/remora-kv/remora/internal/arena"
-	"github.com/remora-kv/remora/internal/cachetest"
 	"github.com/remora-kv/remora/store"
+	"github.com/remora-kv/remora/test/cachetest"
 )
 
 // seed keys the hashes of tests.

@@ -1,6 +1,6 @@
 // Package gotest compiles the test binaries of Go packages and reads what they
 // print. It is what the runner of this repository's tests (test/run) and the
-// virtual machines that run tests (internal/rocevm) have in common. go test -exec would
+// virtual machines that run tests (test/rocevm) have in common. go test -exec would
 // not do: a binary is compiled once for many runs, and the runner must own its session
 // to stop it, and to examine all its processes when it hangs.
 //

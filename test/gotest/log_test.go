@@ -87,7 +87,7 @@ func TestHumanLine(t *testing.T) {
 }
 
 func TestListNeedsTests(t *testing.T) {
-	_, err := List(t.Context(), t.TempDir(), Options{}, "github.com/remora-kv/remora/internal/rocevm/cmd/agent")
+	_, err := List(t.Context(), t.TempDir(), Options{}, "github.com/remora-kv/remora/test/rocevm/cmd/agent")
 	if err == nil || !strings.Contains(err.Error(), "no tests") {
 		t.Errorf("got %v", err)
 	}

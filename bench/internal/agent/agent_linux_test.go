@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/remora-kv/remora/bench/internal/benchtest"
-	"github.com/remora-kv/remora/internal/cachetest"
+	"github.com/remora-kv/remora/test/cachetest"
 )
 
 // The client processes of the tests.

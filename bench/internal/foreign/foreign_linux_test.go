@@ -18,7 +18,7 @@ import (
 	"github.com/remora-kv/remora/bench/internal/benchtest"
 	"github.com/remora-kv/remora/bench/internal/cpus"
 	"github.com/remora-kv/remora/bench/internal/process"
-	"github.com/remora-kv/remora/internal/cachetest"
+	"github.com/remora-kv/remora/test/cachetest"
 )
 
 func programs() []Program { return []Program{Memcached(), Redis()} }

@@ -10,7 +10,7 @@ import (
 	"sync"
 	"syscall"
 
-	"github.com/remora-kv/remora/internal/rocevm/agent"
+	"github.com/remora-kv/remora/test/rocevm/agent"
 )
 
 // keptLines bounds the output of a program that is kept for Await and Result.

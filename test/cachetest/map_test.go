@@ -4,7 +4,7 @@ import (
 	"context"
 	"sync"
 
-	"github.com/remora-kv/remora/internal/cachetest"
+	"github.com/remora-kv/remora/test/cachetest"
 )
 
 // mapCache is a cache that is nothing but a map, for any number of goroutines. A

@@ -12,7 +12,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/remora-kv/remora/internal/rocevm/agent"
+	"github.com/remora-kv/remora/test/rocevm/agent"
 )
 
 const (

@@ -6,7 +6,7 @@
 // # Use
 //
 //	script/deps rdma        # once: QEMU, verbs libraries and tools, by apt-get
-//	alias rocevm='go run ./internal/rocevm/cmd/rocevm'
+//	alias rocevm='go run ./test/rocevm/cmd/rocevm'
 //
 //	rocevm test ./fabric/verbs                        # go test -c -tags rdma, run in a guest
 //	rocevm test ./fabric/verbs -run 'RC/' -json log.json -timeout 3m

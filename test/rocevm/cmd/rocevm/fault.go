@@ -9,7 +9,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/remora-kv/remora/internal/rocevm"
+	"github.com/remora-kv/remora/test/rocevm"
 )
 
 // fault is a command that runs in a guest when a program says something.

@@ -8,7 +8,7 @@ import (
 	"io"
 	"os"
 
-	"github.com/remora-kv/remora/internal/rocevm"
+	"github.com/remora-kv/remora/test/rocevm"
 )
 
 // probeVerb prints what the verbs of a guest can do. That something does not

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/remora-kv/remora/internal/rocevm"
+	"github.com/remora-kv/remora/test/rocevm"
 )
 
 // common are the flags of every verb that boots.

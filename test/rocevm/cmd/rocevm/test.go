@@ -10,8 +10,8 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/remora-kv/remora/internal/rocevm"
 	"github.com/remora-kv/remora/test/gotest"
+	"github.com/remora-kv/remora/test/rocevm"
 )
 
 // testFlags are those of test alone; the names are those of go test.

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/remora-kv/remora/internal/cachetest"
+	"github.com/remora-kv/remora/test/cachetest"
 )
 
 // mapPipe is a Pipe over a map that answers late.

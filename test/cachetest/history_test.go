@@ -12,7 +12,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/remora-kv/remora/internal/cachetest"
+	"github.com/remora-kv/remora/test/cachetest"
 )
 
 func (m *mapCache) incr(c *cachetest.Call, item mapItem) cachetest.Outcome {

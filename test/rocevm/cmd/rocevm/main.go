@@ -1,5 +1,5 @@
 // Command rocevm runs programs and tests on real kernel verbs (Soft-RoCE) in
-// small virtual machines. Package internal/rocevm says how.
+// small virtual machines. Package test/rocevm says how.
 package main
 
 import (

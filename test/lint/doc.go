@@ -1,5 +1,5 @@
 // Package lint holds the rules of this repository that no general linter knows,
-// as tests: go test ./internal/lint.
+// as tests: go test ./test/lint.
 //
 // The package has no code but its tests. A rule is a value in rules_test.go with
 // a name, a check, and a sentence that every one of its messages ends with: what

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/remora-kv/remora/internal/rocevm"
 	"github.com/remora-kv/remora/test/gotest"
+	"github.com/remora-kv/remora/test/rocevm"
 )
 
 // TestCommandLineErrors checks that a wrong command line is refused before

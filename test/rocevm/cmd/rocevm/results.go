@@ -14,7 +14,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/remora-kv/remora/internal/rocevm"
+	"github.com/remora-kv/remora/test/rocevm"
 )
 
 // The lines between which results are written; what is around them stays.

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/remora-kv/remora/internal/cachetest"
+	"github.com/remora-kv/remora/test/cachetest"
 )
 
 // spoil changes the outcome of an operation, so that there may be no order any more.

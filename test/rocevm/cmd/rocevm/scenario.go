@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/remora-kv/remora/internal/rocevm"
+	"github.com/remora-kv/remora/test/rocevm"
 )
 
 // scenarioVerb runs named scenarios, all in one boot. Those with the tools of

@@ -7,7 +7,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/remora-kv/remora/internal/cachetest"
+	"github.com/remora-kv/remora/test/cachetest"
 )
 
 func TestMain(m *testing.M) {

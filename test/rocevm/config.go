@@ -13,7 +13,7 @@ const (
 	firstAddress  = "10.77.0.1" // of the guest, or of the server of two
 	secondAddress = "10.77.0.2" // of the client of two
 	deviceName    = "rxe0"
-	agentPackage  = "github.com/remora-kv/remora/internal/rocevm/cmd/agent"
+	agentPackage  = "github.com/remora-kv/remora/test/rocevm/cmd/agent"
 )
 
 // Accel is how QEMU runs the guests.

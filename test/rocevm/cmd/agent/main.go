@@ -11,7 +11,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/remora-kv/remora/internal/rocevm/agent"
+	"github.com/remora-kv/remora/test/rocevm/agent"
 )
 
 // failure is where the init script of the guest says what it could not do.
@@ -19,7 +19,7 @@ const failure = "/run/rocevm.failure"
 
 func main() {
 	if os.Getenv("ROCEVM_GUEST") == "" {
-		fmt.Fprintln(os.Stderr, "agent: this program runs inside a guest of rocevm only; use go run ./internal/rocevm/cmd/rocevm")
+		fmt.Fprintln(os.Stderr, "agent: this program runs inside a guest of rocevm only; use go run ./test/rocevm/cmd/rocevm")
 		os.Exit(2)
 	}
 	if err := serve(); err != nil {

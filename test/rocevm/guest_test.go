@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/remora-kv/remora/internal/rocevm/agent"
+	"github.com/remora-kv/remora/test/rocevm/agent"
 )
 
 // fakeGuest is a guest whose agent runs on this host, so that the protocol and

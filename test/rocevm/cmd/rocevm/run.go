@@ -13,7 +13,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/remora-kv/remora/internal/rocevm"
+	"github.com/remora-kv/remora/test/rocevm"
 )
 
 // failureLog is how many lines of the kernel's messages follow a failure.
