@@ -104,6 +104,11 @@ func (t *trial) violations(op fabric.Op) (list []violation, watched []*mem) {
 		add("begin one byte before the region", fabric.Remote{Addr: r.Addr - 1, Key: r.Key}, n)
 		add("one byte more than the region", r, size+1)
 		add("much more than the region", r.At(16), 512<<10)
+		// A provider that divides an operation may find the first pieces in order.
+		long := t.mem(dom, 512<<10, everything)
+		long.write(0, pattern(1), 512<<10)
+		watched = append(watched, long)
+		add("one byte more than a long region", long.Remote(), 512<<10+1)
 	}
 	rng := t.random(int(op))
 	for range 4 {
