@@ -115,7 +115,7 @@ func (c *Cluster) prepare(ctx context.Context, cfg *Config) (*kernel, error) {
 func (c *Cluster) initrd() string { return filepath.Join(c.dir, "initrd") }
 
 func buildAgent(ctx context.Context, path string) error {
-	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags=-s -w", "-o", path, agentPackage)
+	cmd := exec.CommandContext(ctx, "go", "build", "-ldflags=-s -w", "-o", path, agentPackage)
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux", "GOARCH=amd64", "GOFLAGS=")
 	if text, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("rocevm: build the guest's agent: %w; run rocevm inside the module\n%s", err, text)

@@ -40,7 +40,7 @@ func (b *TestBinary) Files() []File { return b.files }
 // dir. Packages without tests are left out; patterns without any test at all are
 // an error.
 func CompileTests(ctx context.Context, dir string, o TestOptions, patterns ...string) ([]*TestBinary, error) {
-	how := gotest.Options{Tags: o.Tags, Race: o.Race, Env: []string{"CGO_ENABLED=1", "GOOS=linux", "GOARCH=amd64", "GOFLAGS=-trimpath"}}
+	how := gotest.Options{Tags: o.Tags, Race: o.Race, Env: []string{"CGO_ENABLED=1", "GOOS=linux", "GOARCH=amd64"}}
 	found, err := gotest.List(ctx, dir, how, patterns...)
 	if err != nil {
 		return nil, err

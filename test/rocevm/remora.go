@@ -26,7 +26,7 @@ const (
 // returns the file for the guests.
 func CompileRemora(ctx context.Context, dir string) ([]File, error) {
 	program := filepath.Join(dir, "remora")
-	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-tags=rdma", "-o", program, remoraPackage)
+	cmd := exec.CommandContext(ctx, "go", "build", "-tags=rdma", "-o", program, remoraPackage)
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=1", "GOOS=linux", "GOARCH=amd64")
 	if text, err := cmd.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("rocevm: go build -tags rdma cmd/remora: %w; run script/deps rdma for libibverbs-dev\n%s", err, text)
