@@ -5,13 +5,12 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/remora-kv/remora/internal/arena"
 	"github.com/remora-kv/remora/kvl"
 )
 
 // Append appends what At returns, one after the other.
 func TestAppend(t *testing.T) {
-	b, err := kvl.NewBuilder(kvl.Config{Generation: 3, Arena: arena.New()})
+	b, err := kvl.NewBuilder(kvl.Config{Generation: 3})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,13 +3,12 @@ package kvl_test
 import (
 	"testing"
 
-	"github.com/remora-kv/remora/internal/arena"
 	"github.com/remora-kv/remora/kvl"
 )
 
 // A link that dangles is told once, though there is a list of links back.
 func TestBackLinksDangleOnce(t *testing.T) {
-	b, err := kvl.NewBuilder(kvl.Config{Arena: arena.New(), Dangling: kvl.Null})
+	b, err := kvl.NewBuilder(kvl.Config{Dangling: kvl.Null})
 	if err != nil {
 		t.Fatal(err)
 	}

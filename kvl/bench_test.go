@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"testing"
 
-	"github.com/remora-kv/remora/internal/arena"
 	"github.com/remora-kv/remora/kvl"
 )
 
@@ -18,9 +17,6 @@ func nodeKey(b []byte, n int) []byte {
 
 func newBuilder(tb testing.TB, cfg kvl.Config) *kvl.Builder {
 	tb.Helper()
-	if cfg.Arena == nil {
-		cfg.Arena = arena.New()
-	}
 	b, err := kvl.NewBuilder(cfg)
 	if err != nil {
 		tb.Fatal(err)

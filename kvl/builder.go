@@ -32,7 +32,7 @@ type Builder struct {
 	cfg    Config
 	schema *Schema
 	keys   keys
-	staged memory // items, as stage.go has them
+	staged segments // items, as stage.go has them
 	edges  []edges
 	nEdges uint64
 	stats  Stats
@@ -46,8 +46,8 @@ func NewBuilder(cfg Config) (*Builder, error) {
 	if err := cfg.complete(); err != nil {
 		return nil, err
 	}
-	b := &Builder{cfg: cfg, schema: newSchema(), staged: memory{arena: cfg.Arena, purpose: "kvl builder items"}}
-	b.keys.init(cfg.Arena, newHasher())
+	b := &Builder{cfg: cfg, schema: newSchema(), staged: segments{arena: cfg.Memory.arena, purpose: "kvl builder items"}}
+	b.keys.init(cfg.Memory.arena, newHasher())
 	return b, nil
 }
 
@@ -186,7 +186,7 @@ func (b *Builder) ask(key, place []byte, what ask) {
 // edgesOf returns the links of a name.
 func (b *Builder) edgesOf(name uint16) *edges {
 	for int(name) >= len(b.edges) {
-		b.edges = append(b.edges, edges{memory: memory{arena: b.cfg.Arena, purpose: "kvl builder edges"}})
+		b.edges = append(b.edges, edges{segments: segments{arena: b.cfg.Memory.arena, purpose: "kvl builder edges"}})
 	}
 	return &b.edges[name]
 }
@@ -215,7 +215,7 @@ func (b *Builder) mustKnow(name uint16) {
 // edges are the links of one name that came by Edge: | from u32 | to u32 | each, by the
 // numbers of their keys, in the order in which they came.
 type edges struct {
-	memory
+	segments
 	back bool // what dangles is told elsewhere
 }
 

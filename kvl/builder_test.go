@@ -11,7 +11,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/remora-kv/remora/internal/arena"
 	"github.com/remora-kv/remora/kvl"
 )
 
@@ -272,7 +271,7 @@ func TestConfigMistakes(t *testing.T) {
 	if err == nil {
 		t.Fatal("no error")
 	}
-	for _, word := range []string{"Arena", "AreaSize", "Inline", "Dangling"} {
+	for _, word := range []string{"AreaSize", "Inline", "Dangling"} {
 		if !strings.Contains(err.Error(), word) {
 			t.Errorf("%v does not say that %s is wrong", err, word)
 		}
@@ -281,8 +280,8 @@ func TestConfigMistakes(t *testing.T) {
 
 // Seal ends when its context does, and gives everything back.
 func TestSealEndsWithItsContext(t *testing.T) {
-	a := arena.New()
-	b := newBuilder(t, kvl.Config{Generation: 1, Arena: a})
+	memory := kvl.NewMemory(nil)
+	b := newBuilder(t, kvl.Config{Generation: 1, Memory: memory})
 	if err := addItem(t, b, &modelItem{typ: "t", key: "a"}); err != nil {
 		t.Fatal(err)
 	}
@@ -291,16 +290,16 @@ func TestSealEndsWithItsContext(t *testing.T) {
 	if _, err := b.Seal(ctx); !errors.Is(err, context.Canceled) {
 		t.Errorf("%v, want context.Canceled", err)
 	}
-	if left := a.Stats(); len(left) != 0 {
+	if left := memory.Usage(); len(left) != 0 {
 		t.Errorf("in use after Seal: %+v", left)
 	}
 }
 
 // What is not there any more is nobody's: Close of a Builder and of an Image give all back.
 func TestNothingIsLeft(t *testing.T) {
-	a := arena.New()
+	memory := kvl.NewMemory(nil)
 	t.Cleanup(func() {
-		if left := a.Stats(); len(left) != 0 {
+		if left := memory.Usage(); len(left) != 0 {
 			t.Errorf("in use after Close of the Image: %+v", left)
 		}
 	})
@@ -309,7 +308,7 @@ func TestNothingIsLeft(t *testing.T) {
 	for _, key := range keys {
 		m.item("t", key, map[string]any{"list": keys[:200]})
 	}
-	b := newBuilder(t, kvl.Config{Generation: 1, Arena: a, AreaSize: 1 << 20})
+	b := newBuilder(t, kvl.Config{Generation: 1, Memory: memory, AreaSize: 1 << 20})
 	for _, it := range m.items {
 		if err := addItem(t, b, it); err != nil {
 			t.Fatal(err)
@@ -318,11 +317,11 @@ func TestNothingIsLeft(t *testing.T) {
 	}
 	b.Close()
 	b.Close()
-	if left := a.Stats(); len(left) != 0 {
+	if left := memory.Usage(); len(left) != 0 {
 		t.Errorf("in use after Close of the Builder: %+v", left)
 	}
-	image := m.build(t, kvl.Config{Generation: 1, Arena: a, AreaSize: 1 << 20})
-	for _, u := range a.Stats() {
+	image := m.build(t, kvl.Config{Generation: 1, Memory: memory, AreaSize: 1 << 20})
+	for _, u := range memory.Usage() {
 		if u.Purpose != "kvl items" && u.Purpose != "kvl index" {
 			t.Errorf("in use after Seal: %+v", u)
 		}

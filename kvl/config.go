@@ -3,8 +3,6 @@ package kvl
 import (
 	"errors"
 	"fmt"
-
-	"github.com/remora-kv/remora/internal/arena"
 )
 
 const (
@@ -23,9 +21,9 @@ const (
 type Config struct {
 	// Generation is the number of the image.
 	Generation uint64
-	// Arena is where areas come from: by Export if it Exports, by Alloc if not. Memory
-	// that the Builder needs for itself comes from it, too, by Alloc.
-	Arena *arena.Arena
+	// Memory allocates the areas of the image and what the Builder needs beside them. If it
+	// is nil, the Builder uses a Memory of its own, in this process.
+	Memory *Memory
 	// AreaSize is the length of an area, DefaultAreaSize if 0; the last one is as long as
 	// it has to be. It is rounded up to a multiple of 8. An item that is longer has an
 	// area of its own.
@@ -73,8 +71,8 @@ func ParseDangling(s string) (Dangling, error) {
 // complete fills in what was not said, and says all that is wrong.
 func (c *Config) complete() error {
 	var errs []error
-	if c.Arena == nil {
-		errs = append(errs, errors.New("an Arena is missing"))
+	if c.Memory == nil {
+		c.Memory = NewMemory(nil)
 	}
 	if c.AreaSize == 0 {
 		c.AreaSize = DefaultAreaSize

@@ -36,7 +36,7 @@
 //	K5  A Builder reads its input once. Until Seal it has each item once, in a form in which
 //	    a link is 4 bytes, each key once with 18 bytes beside it and at most 26 in a table, and
 //	    8 bytes for each link that came by Edge; Seal needs 8 more for these, and gives back
-//	    items while it writes them. All of it is memory of the arena, which Go's collector does
+//	    items while it writes them. All of it is allocated by Memory, which Go's collector does
 //	    not see.
 //	K6  Attributes that a reader does not know are skipped. A reader of this format rejects
 //	    records of another one.

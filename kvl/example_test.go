@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/remora-kv/remora/internal/arena"
 	"github.com/remora-kv/remora/kvl"
 )
 
@@ -23,7 +22,7 @@ func names(b *kvl.Builder, all ...string) []uint16 {
 
 // Students have a link to their supervisor, who has a list of links back.
 func Example() {
-	b, err := kvl.NewBuilder(kvl.Config{Generation: 1, Arena: arena.New()})
+	b, err := kvl.NewBuilder(kvl.Config{Generation: 1})
 	if err != nil {
 		panic(err)
 	}

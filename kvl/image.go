@@ -4,8 +4,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"iter"
-
-	"github.com/remora-kv/remora/internal/arena"
 )
 
 // Image is all items of one generation, in areas, with an index of their keys. It never
@@ -13,8 +11,8 @@ import (
 type Image struct {
 	generation uint64
 	schema     *Schema
-	blocks     []*arena.Block
-	areas      [][]byte
+	areas      []Area
+	bytes      [][]byte // of the areas
 	index      index
 	stats      Stats
 }
@@ -28,10 +26,10 @@ func (m *Image) Schema() *Schema { return m.schema }
 // Stats returns what is in the image. The list of what dangled is not to be changed.
 func (m *Image) Stats() Stats { return m.stats }
 
-// Areas returns the blocks of memory, whose places in the list are the numbers that links
-// have. They belong to the image; neither the list nor the memory is to be changed. There
-// is none without items.
-func (m *Image) Areas() []*arena.Block { return m.blocks }
+// Areas returns the areas of the image. A link names an area by its place in the list, which is
+// empty if the image has no items. The areas belong to the image: the caller changes neither the
+// list nor the memory, and frees nothing.
+func (m *Image) Areas() []Area { return m.areas }
 
 // Lookup returns the link to the item with a key. It is false if there is none.
 func (m *Image) Lookup(key []byte) (Link, bool) { return m.index.find(m, key) }
@@ -40,10 +38,10 @@ func (m *Image) Lookup(key []byte) (Link, bool) { return m.index.find(m, key) }
 // another generation, or out of the areas; what is at a place that no Builder has given is
 // for Parse to say.
 func (m *Image) Record(l Link) ([]byte, bool) {
-	if l.IsZero() || !l.Of(m.generation) || l.Area() >= len(m.areas) {
+	if l.IsZero() || !l.Of(m.generation) || l.Area() >= len(m.bytes) {
 		return nil, false
 	}
-	area, off := m.areas[l.Area()], uint64(l.Offset())
+	area, off := m.bytes[l.Area()], uint64(l.Offset())
 	end := off + uint64(l.Len())
 	if end > uint64(len(area)) {
 		return nil, false
@@ -93,7 +91,7 @@ func (m *Image) Links(list List) iter.Seq[Link] {
 // added, but for items that have areas of their own.
 func (m *Image) Items() iter.Seq[Link] {
 	return func(yield func(Link) bool) {
-		for n, area := range m.areas {
+		for n, area := range m.bytes {
 			for off := 0; off < len(area); {
 				size := int(binary.LittleEndian.Uint32(area[off+offLength:]))
 				item := recordKind(area[off+offKind]) == itemRecord
@@ -109,10 +107,10 @@ func (m *Image) Items() iter.Seq[Link] {
 // Close gives the memory back. Nobody may read it any more.
 func (m *Image) Close() error {
 	var errs []error
-	for _, b := range m.blocks {
-		errs = append(errs, b.Free())
+	for _, a := range m.areas {
+		errs = append(errs, a.Free())
 	}
-	m.blocks, m.areas = nil, nil
+	m.areas, m.bytes = nil, nil
 	errs = append(errs, m.index.free())
 	return errors.Join(errs...)
 }

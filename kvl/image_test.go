@@ -6,7 +6,6 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/remora-kv/remora/internal/arena"
 	"github.com/remora-kv/remora/kvl"
 )
 
@@ -38,10 +37,10 @@ func TestMoreThanOneArea(t *testing.T) {
 	}
 	total := 0
 	for i, a := range image.Areas() {
-		if a.Size() > 16<<10 {
-			t.Errorf("area %d has %d bytes", i, a.Size())
+		if len(a.Bytes()) > 16<<10 {
+			t.Errorf("area %d has %d bytes", i, len(a.Bytes()))
 		}
-		total += a.Size()
+		total += len(a.Bytes())
 	}
 	if int64(total) != image.Stats().Bytes {
 		t.Errorf("areas have %d bytes, Stats %d", total, image.Stats().Bytes)
@@ -57,21 +56,21 @@ func TestItemsLongerThanAnArea(t *testing.T) {
 	image := m.build(t, kvl.Config{Generation: 1, AreaSize: 8 << 10})
 	m.check(t, image)
 	l, _ := image.Lookup([]byte("huge"))
-	if l.Offset() != 0 || image.Areas()[l.Area()].Size() != l.Len() || l.Len() <= 4<<20 {
-		t.Errorf("the huge item is at %v, in an area of %d bytes", l, image.Areas()[l.Area()].Size())
+	if l.Offset() != 0 || len(image.Areas()[l.Area()].Bytes()) != l.Len() || l.Len() <= 4<<20 {
+		t.Errorf("the huge item is at %v, in an area of %d bytes", l, len(image.Areas()[l.Area()].Bytes()))
 	}
 }
 
 // K4: the same input gives the same bytes, wherever areas are and whatever was built before.
 func TestSameInputSameBytes(t *testing.T) {
-	m := mixed(3, 400, 200)
-	build := func(a *arena.Arena) *kvl.Image {
-		return m.build(t, kvl.Config{Generation: 77, AreaSize: 32 << 10, Arena: a})
+	input := mixed(3, 400, 200)
+	build := func(m *kvl.Memory) *kvl.Image {
+		return input.build(t, kvl.Config{Generation: 77, AreaSize: 32 << 10, Memory: m})
 	}
-	exported := arena.NewFrom(func(_ string, size int, _ arena.Seal) ([]byte, any, func() error, error) {
+	exported := kvl.NewMemory(func(_ string, size int) ([]byte, any, func() error, error) {
 		return make([]byte, size), "region", func() error { return nil }, nil
 	})
-	one, other := build(arena.New()), build(exported)
+	one, other := build(kvl.NewMemory(nil)), build(exported)
 	if len(one.Areas()) != len(other.Areas()) {
 		t.Fatalf("%d and %d areas", len(one.Areas()), len(other.Areas()))
 	}
@@ -80,13 +79,13 @@ func TestSameInputSameBytes(t *testing.T) {
 			t.Errorf("area %d differs", i)
 		}
 		if other.Areas()[i].Owner() != "region" {
-			t.Errorf("area %d is not from the arena's source", i)
+			t.Errorf("area %d was not allocated by the AllocFunc", i)
 		}
 	}
 	if !bytes.Equal(one.Schema().Bytes(), other.Schema().Bytes()) {
 		t.Error("the schemas differ")
 	}
-	third := m.build(t, kvl.Config{Generation: 78, AreaSize: 32 << 10})
+	third := input.build(t, kvl.Config{Generation: 78, AreaSize: 32 << 10})
 	if bytes.Equal(one.Areas()[0].Bytes(), third.Areas()[0].Bytes()) {
 		t.Error("another generation has the same bytes")
 	}
@@ -96,7 +95,7 @@ func TestSameInputSameBytes(t *testing.T) {
 func TestRecordsOutside(t *testing.T) {
 	m := mixed(4, 50, 100)
 	image := m.build(t, kvl.Config{Generation: 5})
-	size := image.Areas()[0].Size()
+	size := len(image.Areas()[0].Bytes())
 	for name, l := range map[string]kvl.Link{
 		"nowhere":            {},
 		"another area":       kvl.NewLink(1, 0, 64, 5),
@@ -166,8 +165,8 @@ func TestNoAllocations(t *testing.T) {
 // K5: what a Builder needs for items, keys and edges.
 func TestMemoryOfABuilder(t *testing.T) {
 	const items, edges = 20000, 400000
-	a := arena.New()
-	b := newBuilder(t, kvl.Config{Generation: 1, Arena: a})
+	memory := kvl.NewMemory(nil)
+	b := newBuilder(t, kvl.Config{Generation: 1, Memory: memory})
 	typ, to := number(t, b, "t"), number(t, b, "to")
 	var key, other []byte
 	for i := range items {
@@ -183,7 +182,7 @@ func TestMemoryOfABuilder(t *testing.T) {
 		b.Edge(key, to, other)
 	}
 	used := make(map[string]int64)
-	for _, u := range a.Stats() {
+	for _, u := range memory.Usage() {
 		used[u.Purpose] = u.Bytes
 	}
 	const slack = 4 << 20 // memory is got in pieces of at most so many bytes

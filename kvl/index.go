@@ -185,7 +185,7 @@ func (x *index) look(m *Image, bucket, tag uint64, key []byte) (Link, bool) {
 func (x *index) judge(m *Image, e uint64, key []byte) (Link, bool) {
 	place := e & (1<<placeBits - 1)
 	area, off := int(place>>x.areaBits), int64(place&(1<<x.areaBits-1))*8
-	it := itemOf(m.areas[area][off:])
+	it := itemOf(m.bytes[area][off:])
 	if !bytes.Equal(it.Key(), key) {
 		return Link{}, false
 	}

@@ -33,7 +33,7 @@ func TestHashCollisions(t *testing.T) {
 
 func testCollisions(t *testing.T, keep uint64) {
 	const items = 500
-	b, err := NewBuilder(Config{Generation: 1, Arena: arena.New()})
+	b, err := NewBuilder(Config{Generation: 1})
 	if err != nil {
 		t.Fatal(err)
 	}

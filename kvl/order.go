@@ -16,7 +16,7 @@ func (s *sealer) orderEdges(ctx context.Context) error {
 		return nil
 	}
 	var err error
-	if s.orderBlock, err = s.cfg.Arena.Alloc("kvl builder order", s.orderSize()); err != nil {
+	if s.orderBlock, err = s.cfg.Memory.arena.Alloc("kvl builder order", s.orderSize()); err != nil {
 		return err
 	}
 	s.orderBlock.HugePages()

@@ -155,15 +155,15 @@ func (s *sealer) makeImage() error {
 	s.image = &Image{generation: s.cfg.Generation, schema: s.schema.clone()}
 	s.stats.Areas = len(s.places.sizes)
 	for _, size := range s.places.sizes {
-		block, err := s.cfg.Arena.Export("kvl items", size, arena.ReadOnlyForOthers)
+		area, err := s.cfg.Memory.NewArea(size)
 		if err != nil {
 			return err
 		}
-		block.HugePages()
-		s.image.blocks = append(s.image.blocks, block)
-		s.image.areas = append(s.image.areas, block.Bytes())
+		area.block.HugePages()
+		s.image.areas = append(s.image.areas, area)
+		s.image.bytes = append(s.image.bytes, area.Bytes())
 	}
 	var err error
-	s.image.index, err = newIndex(s.cfg.Arena, s.keys.hasher, s.stats.Items, s.cfg.AreaSize)
+	s.image.index, err = newIndex(s.cfg.Memory.arena, s.keys.hasher, s.stats.Items, s.cfg.AreaSize)
 	return err
 }

@@ -28,7 +28,7 @@ func (s *sealer) write(it stagedItem) error {
 // take returns the place of the next record.
 func (s *sealer) take(size int) ([]byte, Link) {
 	area, off := s.places.place(size)
-	return s.image.areas[area][off : off+size : off+size], NewLink(area, int64(off), size, s.cfg.Generation)
+	return s.image.bytes[area][off : off+size : off+size], NewLink(area, int64(off), size, s.cfg.Generation)
 }
 
 // writePart writes a payload and returns its length.

@@ -11,7 +11,6 @@ import (
 	"github.com/remora-kv/remora/bench/internal/cputime"
 	"github.com/remora-kv/remora/fabric"
 	"github.com/remora-kv/remora/fabric/provider"
-	"github.com/remora-kv/remora/internal/arena"
 	"github.com/remora-kv/remora/kvl"
 	"github.com/remora-kv/remora/kvl/app"
 	"github.com/remora-kv/remora/kvl/keli"
@@ -98,8 +97,8 @@ func (h *host) startKeli(ctx context.Context, cmd *command) (a answer, err error
 	if err != nil {
 		return a, err
 	}
-	err = h.keli.Publish(func(generation uint64, mem *arena.Arena) (*kvl.Image, error) {
-		img, err := c.image(ctx, generation, mem)
+	err = h.keli.Publish(func(cfg kvl.Config) (*kvl.Image, error) {
+		img, err := c.image(ctx, cfg)
 		if err == nil {
 			st := img.Stats()
 			a.Items, a.Bytes = st.Items, st.Bytes
@@ -118,8 +117,9 @@ func (h *host) startKeli(ctx context.Context, cmd *command) (a answer, err error
 const areaSize = 1 << 30
 
 // image builds the data of a case with links.
-func (c *Case) image(ctx context.Context, generation uint64, mem *arena.Arena) (*kvl.Image, error) {
-	b, err := kvl.NewBuilder(kvl.Config{Generation: generation, Arena: mem, Inline: app.Inline, AreaSize: areaSize})
+func (c *Case) image(ctx context.Context, cfg kvl.Config) (*kvl.Image, error) {
+	cfg.Inline, cfg.AreaSize = app.Inline, areaSize
+	b, err := kvl.NewBuilder(cfg)
 	if err != nil {
 		return nil, err
 	}

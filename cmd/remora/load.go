@@ -12,7 +12,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/remora-kv/remora/internal/arena"
 	"github.com/remora-kv/remora/kvl"
 	"github.com/remora-kv/remora/kvl/keli"
 	"github.com/remora-kv/remora/kvl/load"
@@ -141,7 +140,7 @@ type dangledLine struct {
 
 // load builds an image of a source and reports it, also if it fails because of what dangles.
 func (a *app) load(ctx context.Context, src load.Source, mapping *load.Mapping, dangling kvl.Dangling) error {
-	b, err := kvl.NewBuilder(kvl.Config{Generation: 1, Arena: arena.New(), Dangling: dangling})
+	b, err := kvl.NewBuilder(kvl.Config{Generation: 1, Dangling: dangling})
 	if err != nil {
 		return err
 	}

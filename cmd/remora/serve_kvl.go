@@ -12,7 +12,6 @@ import (
 
 	"github.com/remora-kv/remora/fabric"
 	"github.com/remora-kv/remora/fabric/provider"
-	"github.com/remora-kv/remora/internal/arena"
 	"github.com/remora-kv/remora/kvl"
 	"github.com/remora-kv/remora/kvl/keli"
 	"github.com/remora-kv/remora/kvl/load"
@@ -154,8 +153,9 @@ func newPublisher(o *serveOptions, log *slog.Logger) (p *publisher, err error) {
 
 // publish loads the source and makes it current.
 func (p *publisher) publish(ctx context.Context) error {
-	return p.server.Publish(func(generation uint64, a *arena.Arena) (*kvl.Image, error) {
-		b, err := kvl.NewBuilder(kvl.Config{Generation: generation, Arena: a, Dangling: p.dangling})
+	return p.server.Publish(func(cfg kvl.Config) (*kvl.Image, error) {
+		cfg.Dangling = p.dangling
+		b, err := kvl.NewBuilder(cfg)
 		if err != nil {
 			return nil, err
 		}

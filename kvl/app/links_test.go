@@ -5,13 +5,12 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/remora-kv/remora/internal/arena"
 	"github.com/remora-kv/remora/kvl"
 )
 
 func image(t testing.TB, links func(*kvl.Builder) error) *kvl.Image {
 	t.Helper()
-	b, err := kvl.NewBuilder(kvl.Config{Generation: 7, Arena: arena.New(), Inline: Inline})
+	b, err := kvl.NewBuilder(kvl.Config{Generation: 7, Inline: Inline})
 	if err != nil {
 		t.Fatal(err)
 	}

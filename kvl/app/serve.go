@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/remora-kv/remora/fabric"
-	"github.com/remora-kv/remora/internal/arena"
 	"github.com/remora-kv/remora/kvl"
 	"github.com/remora-kv/remora/kvl/keli"
 )
@@ -15,8 +14,9 @@ func Serve(ctx context.Context, dev fabric.Device, addr fabric.Addr, links func(
 	if err != nil {
 		return nil, err
 	}
-	err = s.Publish(func(generation uint64, a *arena.Arena) (*kvl.Image, error) {
-		b, err := kvl.NewBuilder(kvl.Config{Generation: generation, Arena: a, Inline: Inline})
+	err = s.Publish(func(cfg kvl.Config) (*kvl.Image, error) {
+		cfg.Inline = Inline
+		b, err := kvl.NewBuilder(cfg)
 		if err != nil {
 			return nil, err
 		}

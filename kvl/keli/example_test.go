@@ -6,14 +6,13 @@ import (
 
 	"github.com/remora-kv/remora/fabric"
 	"github.com/remora-kv/remora/fabric/loop"
-	"github.com/remora-kv/remora/internal/arena"
 	"github.com/remora-kv/remora/kvl"
 	"github.com/remora-kv/remora/kvl/keli"
 )
 
 // Ada is supervised by Kim, and Kim by nobody.
-func university(generation uint64, a *arena.Arena) (*kvl.Image, error) {
-	b, err := kvl.NewBuilder(kvl.Config{Generation: generation, Arena: a})
+func university(cfg kvl.Config) (*kvl.Image, error) {
+	b, err := kvl.NewBuilder(cfg)
 	if err != nil {
 		return nil, err
 	}

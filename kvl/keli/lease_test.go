@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/remora-kv/remora/fabric"
-	"github.com/remora-kv/remora/internal/arena"
 	"github.com/remora-kv/remora/kvl"
 	"github.com/remora-kv/remora/kvl/keli"
 )
@@ -276,11 +275,14 @@ func TestFailedBuildKeepsTheOld(t *testing.T) {
 	session, ctx := r.session(), r.ctx()
 	one := memory(s)
 	broken := errors.New("the database is gone")
-	err := s.Publish(func(uint64, *arena.Arena) (*kvl.Image, error) { return nil, broken })
+	err := s.Publish(func(kvl.Config) (*kvl.Image, error) { return nil, broken })
 	if !errors.Is(err, broken) || !strings.Contains(err.Error(), "generation 6") {
 		t.Errorf("%v", err)
 	}
-	err = s.Publish(func(_ uint64, a *arena.Arena) (*kvl.Image, error) { return ring(5).build(3, a) })
+	err = s.Publish(func(cfg kvl.Config) (*kvl.Image, error) {
+		cfg.Generation = 3
+		return ring(5).build(cfg)
+	})
 	if !errors.Is(err, keli.ErrInvalid) {
 		t.Errorf("an image of another generation: %v", err)
 	}

@@ -6,7 +6,6 @@ import (
 	"log/slog"
 
 	"github.com/remora-kv/remora/fabric"
-	"github.com/remora-kv/remora/internal/arena"
 	"github.com/remora-kv/remora/kvl"
 	"github.com/remora-kv/remora/rpc/visit"
 )
@@ -15,7 +14,7 @@ import (
 type place struct {
 	device   fabric.Device
 	domain   fabric.Domain
-	arena    *arena.Arena // of the domain
+	memory   *kvl.Memory // areas are regions of the domain
 	board    *fabric.Region
 	instance uint64
 	hall     *visit.Hall
@@ -30,7 +29,7 @@ func newPlace(dev fabric.Device, instance uint64, maxClients int, log *slog.Logg
 		return nil, errors.Join(err, p.domain.Close())
 	}
 	(&board{instance: instance}).publish(p.board.Bytes())
-	p.arena = arena.NewFrom(p.allocate)
+	p.memory = kvl.NewMemory(p.allocate)
 	p.hall = visit.NewHall(visit.HallConfig{
 		Path: "keli", Device: dev, Domain: p.domain, MaxClients: maxClients,
 		Hello: checkHello, Welcome: p.greeting, Log: log,
@@ -44,11 +43,8 @@ func (p *place) greeting() ([]byte, error) {
 	return w.bytes(), nil
 }
 
-// allocate is the source of the arena.
-func (p *place) allocate(purpose string, size int, seal arena.Seal) ([]byte, any, func() error, error) {
-	if seal != arena.ReadOnlyForOthers {
-		return nil, nil, nil, fmt.Errorf("keli: %s: clients read images and do not write: %w", purpose, fabric.ErrInvalid)
-	}
+// allocate allocates an area that clients can READ.
+func (p *place) allocate(purpose string, size int) ([]byte, any, func() error, error) {
 	r, err := p.domain.Alloc(purpose, size, fabric.RemoteRead)
 	if err != nil {
 		return nil, nil, nil, err
@@ -56,7 +52,7 @@ func (p *place) allocate(purpose string, size int, seal arena.Seal) ([]byte, any
 	return r.Bytes(), r, r.Close, nil
 }
 
-// close ends the place, when all memory of its arena was given back.
+// close ends the place, after all its memory was given back.
 func (p *place) close() error {
 	p.hall.Close()
 	return errors.Join(p.board.Close(), p.domain.Close())
@@ -64,7 +60,7 @@ func (p *place) close() error {
 
 // stand is a generation at a place: what its visitors read.
 type stand struct {
-	copies    []*arena.Block // of the areas, where the image is not of this place
+	copies    []kvl.Area // of the areas, where the image is not of this place
 	directory *fabric.Region
 	length    int // of the directory
 }
@@ -81,12 +77,12 @@ func (p *place) setUp(img *kvl.Image) (st *stand, err error) {
 	if n := len(img.Areas()); n > maxAreas {
 		return nil, fmt.Errorf("keli: an image of %d areas, at most %d can be served: %w", n, maxAreas, ErrInvalid)
 	}
-	for i, b := range img.Areas() {
-		r, err := p.regionOf(st, b)
+	for i, a := range img.Areas() {
+		r, err := p.regionOf(st, a)
 		if err != nil {
 			return st, fmt.Errorf("keli: area %d: %w", i, err)
 		}
-		d.areas = append(d.areas, area{r.Remote(), int64(b.Size())})
+		d.areas = append(d.areas, area{r.Remote(), int64(len(a.Bytes()))})
 	}
 	text := d.bytes()
 	if st.directory, err = p.domain.Alloc("keli directory", len(text), fabric.RemoteRead); err != nil {
@@ -96,23 +92,23 @@ func (p *place) setUp(img *kvl.Image) (st *stand, err error) {
 	return st, nil
 }
 
-// regionOf returns the memory of a block at this place, which may be a copy.
-func (p *place) regionOf(st *stand, b *arena.Block) (*fabric.Region, error) {
-	if r := p.ours(b); r != nil {
+// regionOf returns the region of an area at this place, which may be a copy.
+func (p *place) regionOf(st *stand, a kvl.Area) (*fabric.Region, error) {
+	if r := p.ours(a); r != nil {
 		return r, nil
 	}
-	c, err := p.arena.Export(b.Purpose(), b.Size(), arena.ReadOnlyForOthers)
+	c, err := p.memory.NewArea(len(a.Bytes()))
 	if err != nil {
 		return nil, err
 	}
 	st.copies = append(st.copies, c)
-	copy(c.Bytes(), b.Bytes())
+	copy(c.Bytes(), a.Bytes())
 	return p.ours(c), nil
 }
 
-// ours returns the memory of a block if it is of this place.
-func (p *place) ours(b *arena.Block) *fabric.Region {
-	if r, ok := b.Owner().(*fabric.Region); ok && r.Domain() == p.domain {
+// ours returns the region of an area if it is of this place.
+func (p *place) ours(a kvl.Area) *fabric.Region {
+	if r, ok := a.Owner().(*fabric.Region); ok && r.Domain() == p.domain {
 		return r
 	}
 	return nil

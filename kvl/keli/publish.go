@@ -5,13 +5,13 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/remora-kv/remora/internal/arena"
 	"github.com/remora-kv/remora/kvl"
 )
 
-// Build makes an image of a generation, with areas from an arena. It is the server's from
-// then on.
-type Build func(generation uint64, a *arena.Arena) (*kvl.Image, error)
+// Build makes the image of a generation. The server sets Generation and Memory of cfg, and Build
+// passes them on to kvl.NewBuilder, with the other settings as it likes. The server owns the
+// image from then on.
+type Build func(cfg kvl.Config) (*kvl.Image, error)
 
 // Publish builds the next generation beside the current one, and makes it current. If it
 // cannot be built, or there are too many (ErrFull), the one that is current stays, and the
@@ -44,7 +44,7 @@ func (s *Server) publish(number uint64, build Build) error {
 		return err
 	}
 	s.next++
-	img, err := build(number, s.places[0].arena)
+	img, err := build(kvl.Config{Generation: number, Memory: s.places[0].memory})
 	if err != nil {
 		return err
 	}

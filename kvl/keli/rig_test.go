@@ -11,7 +11,6 @@ import (
 
 	"github.com/remora-kv/remora/fabric"
 	"github.com/remora-kv/remora/fabric/provider"
-	"github.com/remora-kv/remora/internal/arena"
 	"github.com/remora-kv/remora/kvl"
 	"github.com/remora-kv/remora/kvl/keli"
 	"github.com/remora-kv/remora/test/scale"
@@ -196,8 +195,9 @@ func number(t testing.TB, it kvl.Item) int {
 }
 
 // build makes an image.
-func (g *graph) build(generation uint64, a *arena.Arena) (*kvl.Image, error) {
-	b, err := kvl.NewBuilder(kvl.Config{Generation: generation, Arena: a, AreaSize: g.area, Inline: g.inline})
+func (g *graph) build(cfg kvl.Config) (*kvl.Image, error) {
+	cfg.AreaSize, cfg.Inline = g.area, g.inline
+	b, err := kvl.NewBuilder(cfg)
 	if err != nil {
 		return nil, err
 	}
@@ -210,7 +210,7 @@ func (g *graph) build(generation uint64, a *arena.Arena) (*kvl.Image, error) {
 	}
 	for i := range g.items {
 		b.Begin(typ, key(i))
-		b.Bytes(stamp, binary.LittleEndian.AppendUint64(nil, generation))
+		b.Bytes(stamp, binary.LittleEndian.AppendUint64(nil, cfg.Generation))
 		if g.links != nil {
 			b.List(to)
 			for _, j := range g.links(i) {

@@ -4,7 +4,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/remora-kv/remora/internal/arena"
 	"github.com/remora-kv/remora/internal/fence"
 	"github.com/remora-kv/remora/kvl"
 	"github.com/remora-kv/remora/rpc/visit"
@@ -45,7 +44,7 @@ type Stats struct {
 	Missing uint64 `json:"missing"`
 	Stale   uint64 `json:"stale"`
 	// Memory is that of images, by purpose, on all devices. Visitors are those who read.
-	Memory   []arena.Usage `json:"memory"`
+	Memory   []kvl.Usage   `json:"memory"`
 	Visitors []visit.Stats `json:"visitors"` // by device
 }
 
@@ -103,7 +102,7 @@ func (s *Server) Stats() Stats {
 		st.Stale += c.stale.Load()
 	}
 	for _, p := range s.places {
-		st.Memory = append(st.Memory, p.arena.Stats()...)
+		st.Memory = append(st.Memory, p.memory.Usage()...)
 		st.Visitors = append(st.Visitors, p.hall.Stats())
 	}
 	return st

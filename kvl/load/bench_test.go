@@ -75,7 +75,7 @@ func loadOnce(b *testing.B, path string, n int) {
 		b.Fatal(err)
 	}
 	defer src.Close()
-	builder, err := kvl.NewBuilder(kvl.Config{Arena: newArena()})
+	builder, err := kvl.NewBuilder(kvl.Config{})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/remora-kv/remora/internal/arena"
 	"github.com/remora-kv/remora/kvl"
 	"github.com/remora-kv/remora/kvl/load"
 )
@@ -29,7 +28,7 @@ func Example() {
 		log.Panic(err)
 	}
 	defer src.Close()
-	b, err := kvl.NewBuilder(kvl.Config{Generation: 1, Arena: arena.New()})
+	b, err := kvl.NewBuilder(kvl.Config{Generation: 1})
 	if err != nil {
 		log.Panic(err)
 	}

@@ -223,7 +223,7 @@ func TestCancelled(t *testing.T) {
 
 func newBuilder(t testing.TB) *kvl.Builder {
 	t.Helper()
-	b, err := kvl.NewBuilder(kvl.Config{Arena: newArena()})
+	b, err := kvl.NewBuilder(kvl.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/remora-kv/remora/internal/arena"
 	"github.com/remora-kv/remora/kvl"
 	"github.com/remora-kv/remora/kvl/load"
 	"github.com/remora-kv/remora/test/pgtest"
@@ -111,7 +110,7 @@ func try(t testing.TB, name, mapping string, dangling kvl.Dangling) (out loaded)
 			return loaded{err: err}
 		}
 	}
-	b, err := kvl.NewBuilder(kvl.Config{Generation: 1, Arena: newArena(), Dangling: dangling})
+	b, err := kvl.NewBuilder(kvl.Config{Generation: 1, Dangling: dangling})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -126,9 +125,6 @@ func try(t testing.TB, name, mapping string, dangling kvl.Dangling) (out loaded)
 	}
 	return out
 }
-
-// newArena is memory of this process.
-func newArena() *arena.Arena { return arena.New() }
 
 // must is try that must not fail.
 func must(t testing.TB, name, mapping string) loaded {

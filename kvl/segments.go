@@ -11,12 +11,13 @@ const (
 	hugePage = 2 << 20
 )
 
-// memory grows by segments, and can be given back from its beginning while it is read.
-type memory struct {
-	arena    *arena.Arena
-	purpose  string
-	segments []segment
-	current  []byte // what is left of the last segment
+// segments is memory that grows by one segment after another. What was read can be given back
+// before the rest.
+type segments struct {
+	arena   *arena.Arena
+	purpose string
+	list    []segment
+	current []byte // what is left of the last segment
 }
 
 // segment is a piece of memory, which is used from its beginning.
@@ -27,7 +28,7 @@ type segment struct {
 
 // alloc returns n bytes that are zero, n a multiple of 8. What is longer than a segment has
 // one of its own.
-func (m *memory) alloc(n int) ([]byte, error) {
+func (m *segments) alloc(n int) ([]byte, error) {
 	if n > len(m.current) {
 		if err := m.grow(n); err != nil {
 			return nil, err
@@ -35,32 +36,32 @@ func (m *memory) alloc(n int) ([]byte, error) {
 	}
 	p := m.current[:n:n]
 	m.current = m.current[n:]
-	m.segments[len(m.segments)-1].used += n
+	m.list[len(m.list)-1].used += n
 	return p, nil
 }
 
-func (m *memory) grow(n int) error {
-	size := min(segmentSize, firstSegment<<min(len(m.segments), 10))
+func (m *segments) grow(n int) error {
+	size := min(segmentSize, firstSegment<<min(len(m.list), 10))
 	block, err := m.arena.Alloc(m.purpose, max(n, size))
 	if err != nil {
 		return err
 	}
 	block.HugePages()
-	m.segments = append(m.segments, segment{block: block})
+	m.list = append(m.list, segment{block: block})
 	m.current = block.Bytes()
 	return nil
 }
 
 // drain calls visit with the used bytes of each segment and gives that back then, until
 // visit fails.
-func (m *memory) drain(visit func(b []byte) error) error {
+func (m *segments) drain(visit func(b []byte) error) error {
 	m.current = nil
-	for len(m.segments) > 0 {
-		s := m.segments[0]
+	for len(m.list) > 0 {
+		s := m.list[0]
 		if err := visit(s.block.Bytes()[:s.used]); err != nil {
 			return err
 		}
-		m.segments = m.segments[1:]
+		m.list = m.list[1:]
 		if err := s.block.Free(); err != nil {
 			return err
 		}
@@ -69,8 +70,8 @@ func (m *memory) drain(visit func(b []byte) error) error {
 }
 
 // scan calls visit with the used bytes of each segment, until it fails.
-func (m *memory) scan(visit func(b []byte) error) error {
-	for _, s := range m.segments {
+func (m *segments) scan(visit func(b []byte) error) error {
+	for _, s := range m.list {
 		if err := visit(s.block.Bytes()[:s.used]); err != nil {
 			return err
 		}
@@ -80,9 +81,9 @@ func (m *memory) scan(visit func(b []byte) error) error {
 
 // free gives all back. A block that cannot be unmapped is lost; there is nothing to be done
 // about it.
-func (m *memory) free() {
-	for _, s := range m.segments {
+func (m *segments) free() {
+	for _, s := range m.list {
 		_ = s.block.Free()
 	}
-	m.segments, m.current = nil, nil
+	m.list, m.current = nil, nil
 }
