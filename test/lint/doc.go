@@ -13,6 +13,10 @@
 // The names are "sleep" and "time.Now". Files and functions over the size limits
 // are listed with their reason in sizes_test.go.
 //
+// One rule needs types instead of syntax: no exported name of a public package may
+// name a type of an internal one (exported_test.go). It reads the export data of
+// the compiler, and has samples of its own.
+//
 // A directory whose name ends in "test", such as fabric/fabrictest, is a suite
 // for tests and is treated like _test.go files. Directories named testdata are
 // skipped, and so is every nested module where a rule is about Go code.
