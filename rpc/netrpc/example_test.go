@@ -2,6 +2,7 @@ package netrpc_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	netrpc "net/rpc"
 
@@ -12,6 +13,25 @@ import (
 	"github.com/remora-kv/remora/rpc/rfp"
 )
 
+// Args and Arith are the service of net/rpc's own documentation.
+type Args struct{ A, B int }
+
+type Arith int
+
+func (*Arith) Multiply(args *Args, reply *int) error {
+	*reply = args.A * args.B
+	return nil
+}
+
+func (*Arith) Divide(args *Args, reply *int) error {
+	if args.B == 0 {
+		return errors.New("divide by zero")
+	}
+	*reply = args.A / args.B
+	return nil
+}
+
+// A program that uses net/rpc changes the lines that listen and dial.
 func Example() {
 	set := provider.New()
 	device := func() fabric.Device { d, _ := set.Open(provider.Loop); return d }

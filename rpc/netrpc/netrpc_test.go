@@ -14,24 +14,6 @@ import (
 	"github.com/remora-kv/remora/rpc/rfp"
 )
 
-// Args and Arith are the service of net/rpc's own documentation.
-type Args struct{ A, B int }
-
-type Arith int
-
-func (*Arith) Multiply(args *Args, reply *int) error {
-	*reply = args.A * args.B
-	return nil
-}
-
-func (*Arith) Divide(args *Args, reply *int) error {
-	if args.B == 0 {
-		return errors.New("divide by zero")
-	}
-	*reply = args.A / args.B
-	return nil
-}
-
 const proc = 7
 
 func connect(t *testing.T) *netrpc.Client {

@@ -32,6 +32,7 @@ var layerTable = []layer{
 	{"=kvl", []string{"fabric", "store", "rpc", root, "server", "bench", "cmd"}, true, "the model is bytes and the making of them: what serves and loads it is below kvl"},
 	{"kvl", []string{"bench", "cmd"}, false, "the command line and the benchmarks use the model, not the other way round"},
 	{root, []string{"cmd", "bench", "server"}, false, "the client library does not bring the server along"},
+	{"examples", []string{"internal", "test"}, false, "an example is a program that its reader can copy to another module"},
 	{"bench", []string{"cmd"}, false, "commands are thin: what two need is in a library"},
 }
 
@@ -71,6 +72,7 @@ var layers = rule{
 		{"kvl/a_test.go", "package kvl\nimport \"example.com/m/rpc/rfp\"\n"},
 		{"kvl/keli/a.go", "package keli\nimport \"example.com/m/bench/call\"\n"},
 		{"wire/a.go", "package wire\nimport \"example.com/m/fabric\"\n"},
+		{"examples/a/main.go", "package main\nimport \"example.com/m/internal/arena\"\n"},
 	},
 	good: []sample{
 		{"store/mica/a.go", "package mica\nimport \"example.com/m/store\"\nimport \"example.com/m/internal/arena\"\n"},
