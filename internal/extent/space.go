@@ -9,6 +9,7 @@ const bins = 16 + 24*8
 // Space is memory that is divided into blocks. The zero Space has none: see Init.
 type Space struct {
 	mem   []byte
+	items Items
 	first uint64 // the first block
 	end   uint64 // the end block
 	hand  uint64 // the owner's (X4)
@@ -19,8 +20,8 @@ type Space struct {
 
 // Init makes the memory, zeroed and at least 2*Unit + MinBlock, one free block,
 // or several where one would be too long for the length field.
-func (s *Space) Init(mem []byte) {
-	s.mem = mem
+func (s *Space) Init(mem []byte, items Items) {
+	s.mem, s.items = mem, items
 	s.first, s.end = Unit, uint64(len(mem))&^(Unit-1)-Unit
 	prevSize := uint64(0)
 	for off := s.first; off < s.end; {
@@ -33,8 +34,8 @@ func (s *Space) Init(mem []byte) {
 	s.hand, s.free = s.first, s.end-s.first
 }
 
-// Mem is all of the memory.
-func (s *Space) Mem() []byte { return s.mem }
+// Used returns how many bytes are in blocks in use.
+func (s *Space) Used() uint64 { return s.end - s.first - s.free }
 
 // First returns the first block.
 func (s *Space) First() uint64 { return s.first }
@@ -44,12 +45,6 @@ func (s *Space) End() uint64 { return s.end }
 
 // Free returns how many bytes are in free blocks.
 func (s *Space) Free() uint64 { return s.free }
-
-// Hand returns where the hand is.
-func (s *Space) Hand() uint64 { return s.hand }
-
-// SetHand puts the hand at a block, or at the end.
-func (s *Space) SetHand(off uint64) { s.hand = off }
 
 // Largest is the length of the longest block there can be.
 func (s *Space) Largest() uint64 { return min(s.end-s.first, MaxJoin) }
@@ -177,13 +172,13 @@ func (s *Space) Give(off uint64) uint64 {
 	if next := off + size; s.joins(next, size) {
 		s.pull(next)
 		size += s.Size(next)
-		s.MoveHand(next, off)
+		s.moveHand(next, off)
 	}
 	if prev := off - prevSize; prevSize != 0 && s.joins(prev, size) {
 		s.pull(prev)
 		size += prevSize
 		prevSize = s.head(prev).prevSize()
-		s.MoveHand(off, prev)
+		s.moveHand(off, prev)
 		off = prev
 	}
 	s.setHead(off, newHead(Free, size, prevSize))
@@ -198,8 +193,8 @@ func (s *Space) joins(off, size uint64) bool {
 	return h.kind() == Free && h.size()+size <= MaxJoin
 }
 
-// MoveHand has the hand go on where it is at from.
-func (s *Space) MoveHand(from, to uint64) {
+// moveHand has the hand go on where it is at from.
+func (s *Space) moveHand(from, to uint64) {
 	if s.hand == from {
 		s.hand = to
 	}
@@ -225,5 +220,5 @@ func (s *Space) Absorb(off, next uint64) {
 	size := h.size() + s.Size(next)
 	s.setHead(off, newHead(h.kind(), size, h.prevSize()))
 	s.setPrevSize(off+size, size)
-	s.MoveHand(next, off)
+	s.moveHand(next, off)
 }

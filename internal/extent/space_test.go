@@ -37,7 +37,7 @@ func TestBins(t *testing.T) {
 func spaceOf(t *testing.T, size int) *Space {
 	t.Helper()
 	s := &Space{}
-	s.Init(make([]byte, size))
+	s.Init(make([]byte, size), Items{})
 	return s
 }
 
@@ -67,7 +67,7 @@ func TestSpace(t *testing.T) {
 				t.Fatalf("took %d bytes, wanted %d", s.Size(off), size)
 			}
 			s.Trim(off, size)
-			s.MoveHand(off, s.Next(off))
+			s.moveHand(off, s.Next(off))
 			for _, other := range all {
 				if off < other.off+other.size && other.off < off+size {
 					t.Fatalf("block at %d of %d bytes overlaps %d of %d", off, size, other.off, other.size)

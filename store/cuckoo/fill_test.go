@@ -1,31 +1,10 @@
 package cuckoo
 
 import (
-	"bytes"
 	"testing"
 
 	"github.com/remora-kv/remora/store"
 )
-
-// TestShiftOut copies between places that overlap in all ways.
-func TestShiftOut(t *testing.T) {
-	const n = 1000
-	for _, size := range []int{0, 1, 8, 255, 256, 257, 600} {
-		for _, from := range []int{0, 1, 7, 100, 256, 399} {
-			for _, to := range []int{0, 1, 8, 99, 256, 400} {
-				mem := make([]byte, n)
-				for i := range mem {
-					mem[i] = byte(i*7 + i/256)
-				}
-				want := bytes.Clone(mem)
-				copy(want[to:], want[from:from+size])
-				if shiftOut(mem[to:to+size], mem[from:from+size]); !bytes.Equal(mem, want) {
-					t.Errorf("%d bytes from %d to %d", size, from, to)
-				}
-			}
-		}
-	}
-}
 
 // TestReplaceIsElsewhere has a new value in another block while there is one, and a reader
 // between whose READs that happens: it goes back to the bucket and finds the new one (C7).

@@ -28,16 +28,6 @@ func (t *Table) use(off uint64) {
 	}
 }
 
-// spare lets an item off if it was used, once.
-func (t *Table) spare(off uint64) bool {
-	if t.space.Kind(off) != used {
-		return false
-	}
-	t.space.SetKind(off, plain)
-	t.stats.Rescued++
-	return true
-}
-
 // Touch sets the time when the item expires, and marks it as used.
 func (t *Table) Touch(k store.Key, expires, now int64) error {
 	p := t.live(k.Hash, k.Bytes, now)

@@ -4,10 +4,9 @@ import "github.com/remora-kv/remora/store"
 
 // Put stores e under the key if the condition is met.
 //
-// Key and value may be views of items that this very call frees or overwrites (S5). So
-// memory is found first, then the value is copied into it, then the key and the header,
-// and only then is a block cut. To free a block does not harm a view (X2 of extent), and
-// nothing is moved where one may be.
+// Key and value may be views of items that this very call frees or overwrites (S5). To
+// free a block does not harm a view (X2 of extent), nothing is moved to where one may be
+// (MayMove), and Fill copies both before it cuts a block.
 func (t *Table) Put(k store.Key, e store.Entry, c store.Condition, now int64) (uint64, error) {
 	if len(k.Bytes) > store.MaxKey || len(e.Value) > t.cfg.MaxValue {
 		return 0, store.ErrTooLarge
@@ -22,16 +21,16 @@ func (t *Table) Put(k store.Key, e store.Entry, c store.Condition, now int64) (u
 	}
 	switch off := t.space.Take(need); {
 	case off != 0:
-		t.fill(off, &k, &e, need)
+		t.fill(off, &k, &e)
 		return t.link(p, off, now)
 	case p.off != 0 && t.space.Around(p.off) >= need:
 		return t.overwrite(p, &k, &e, need)
 	}
-	off := t.makeRoom(need, now, t.mayMove(&k, &e))
+	off := t.makeRoom(need, now, t.space.MayMove(k.Bytes, e.Value))
 	if off == 0 {
 		return t.refuse()
 	}
-	t.fill(off, &k, &e, need)
+	t.fill(off, &k, &e)
 	// What was there may have been moved or evicted.
 	return t.link(t.find(k.Hash, t.keyOf(off)), off, now)
 }
@@ -45,7 +44,7 @@ func (t *Table) overwrite(p place, k *store.Key, e *store.Entry, need uint64) (u
 		t.space.Claim(off)
 	}
 	t.space.SetKind(off, plain)
-	t.fill(off, k, e, need)
+	t.fill(off, k, e)
 	t.rename(p.bucket, t.entryFor(off))
 	return t.commit(off)
 }
@@ -87,19 +86,8 @@ func (t *Table) refuse() (uint64, error) {
 	return 0, store.ErrFull
 }
 
-// makeRoom frees memory until there is a block of need bytes, and takes it: by eviction
-// in a cache, by reclaiming what has expired and moving what is in the way in a store.
-// Only a store may fail; then it returns 0.
-func (t *Table) makeRoom(need uint64, now int64, move bool) uint64 {
-	if t.caches() {
-		return t.evictFor(need, now, move)
-	}
-	return t.reclaim(need, now, move)
-}
-
-// mayMove says whether items may be moved to make room for this one. Where they move to
-// may be memory that was freed and that a view still shows; so not if the key or the
-// value is a view.
-func (t *Table) mayMove(k *store.Key, e *store.Entry) bool {
-	return !within(t.items, k.Bytes) && !within(t.items, e.Value)
+// fill writes an item into a block that was taken.
+func (t *Table) fill(off uint64, k *store.Key, e *store.Entry) {
+	t.space.Fill(off, atKey, k.Bytes, e.Value)
+	t.writeHeader(off, k.Hash, len(k.Bytes), e, t.last+1)
 }

@@ -56,7 +56,7 @@ func NewFor(cfg store.Config, itemBytes int) (*Table, error) {
 	t.indexBlock.HugePages()
 	t.itemBlock.HugePages()
 	t.index, t.items = t.indexBlock.Bytes(), t.itemBlock.Bytes()
-	t.space.Init(t.items)
+	t.space.Init(t.items, t.owner())
 	l := layout{t.hashing, itemMemory}
 	t.layout = l.encode()
 	return t, nil
@@ -75,7 +75,7 @@ func (t *Table) Stats() store.Stats {
 	st := t.stats
 	st.Memory = t.cfg.Memory
 	st.IndexBytes = int64(t.buckets) * bucketSize
-	st.ItemBytes = int64(t.space.End() - t.space.First() - t.space.Free())
+	st.ItemBytes = int64(t.space.Used())
 	return st
 }
 

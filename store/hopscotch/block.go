@@ -57,14 +57,6 @@ func (t *Table) sealBlock(off uint64) {
 	t.setItemWord(off+atSum, t.block(off).sum(t.seed, t.next(off)))
 }
 
-// writeBlock writes an item into the block at off. The key must not lie in the block, the
-// value may.
-func (t *Table) writeBlock(off uint64, k store.Key, e *store.Entry, beside link, version uint64) {
-	t.moveIn(off+atKey+uint64(len(k.Bytes)), e.Value)
-	fence.CopyOut(t.items[off+atKey:], k.Bytes)
-	t.writeHeader(off, k, e, beside, version)
-}
-
 // writeHeader completes an item whose key and value are in place.
 func (t *Table) writeHeader(off uint64, k store.Key, e *store.Entry, beside link, version uint64) {
 	t.setItemWord(off+atBody+bodyHash, k.Hash)
@@ -73,28 +65,4 @@ func (t *Table) writeHeader(off uint64, k store.Key, e *store.Entry, beside link
 	t.setItemWord(off+atWord, newWord(version, len(k.Bytes)))
 	t.setItemWord(off+atLink, uint64(beside))
 	t.sealBlock(off)
-}
-
-// pieceSize is how much of a value is moved at a time when it overlaps its new place.
-const pieceSize = 512
-
-// moveIn copies a value into item memory, where it may overlap its source.
-func (t *Table) moveIn(to uint64, value []byte) {
-	if !within(t.items, value) {
-		fence.CopyOut(t.items[to:], value)
-		return
-	}
-	var piece [pieceSize]byte
-	dst := t.items[to : to+uint64(len(value))]
-	if within(value, dst) { // the source begins first: the last piece is first
-		for end := len(value); end > 0; {
-			from := max(0, end-pieceSize)
-			fence.CopyOut(dst[from:end], piece[:copy(piece[:], value[from:end])])
-			end = from
-		}
-		return
-	}
-	for from := 0; from < len(value); from += pieceSize {
-		fence.CopyOut(dst[from:], piece[:copy(piece[:], value[from:])])
-	}
 }

@@ -4,7 +4,7 @@ import "github.com/remora-kv/remora/store"
 
 // Delete removes the item if the condition is met.
 func (t *Table) Delete(k store.Key, c store.Condition, now int64) error {
-	p, _ := t.live(k.Hash, k.Bytes, now)
+	p := t.live(k.Hash, k.Bytes, now)
 	if err := c.Met(t.versionAt(p)); err != nil {
 		return err
 	}

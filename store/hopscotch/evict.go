@@ -1,14 +1,17 @@
 package hopscotch
 
+import (
+	"github.com/remora-kv/remora/internal/extent"
+	"github.com/remora-kv/remora/internal/fence"
+)
+
 // Which items a cache gives up. For a slot: one of the neighbourhood. For memory: first
-// what some slots lead to, then neighbours in memory (sweep.go).
+// what some slots lead to, then neighbours in memory (package extent).
 const (
 	// visits is how many slots are looked at for a Put.
 	visits = 64
 	// victims is how many of them give up their item, at most.
 	victims = 8
-	// spares is how many items in a row the sweep passes because they were used.
-	spares = 16
 )
 
 // evict drops the item at a place to make room.
@@ -61,9 +64,27 @@ func (t *Table) spare(i uint64) bool {
 	return true
 }
 
-// evictFor evicts until there is a block of need bytes, and takes it. It cannot fail, since
-// all of the memory could become one block.
-func (t *Table) evictFor(need uint64, now int64, move bool) uint64 {
+// owner is how the space empties blocks (see package extent).
+func (t *Table) owner() extent.Items {
+	return extent.Items{Expire: t.expire, Clear: t.clear, Spare: t.spareItem}
+}
+
+// makeRoom frees memory until there is a block of need bytes, and takes it: by eviction
+// in a cache, by reclaiming what has expired and moving what is in the way in a store.
+// Only a store may fail; then it returns 0.
+func (t *Table) makeRoom(need uint64, now int64, move bool) uint64 {
+	if !t.caches() {
+		return t.space.Reclaim(need, now, t.mortal > 0, move)
+	}
+	if off := t.evictSome(need, now); off != 0 {
+		return off
+	}
+	return t.space.Evict(need, now, move)
+}
+
+// evictSome evicts items that some slots lead to until there is a block of need bytes,
+// and takes it. It returns 0 if that was not enough.
+func (t *Table) evictSome(need uint64, now int64) uint64 {
 	evicted := 0
 	for range visits {
 		i := t.takeTurn()
@@ -82,12 +103,7 @@ func (t *Table) evictFor(need uint64, now int64, move bool) uint64 {
 			break
 		}
 	}
-	t.passUsed()
-	for {
-		if off := t.sweep(need, now, move); off != 0 {
-			return off
-		}
-	}
+	return 0
 }
 
 // takeTurn returns the slot whose turn it is. One slot after another would leave a desert
@@ -115,14 +131,57 @@ func gcd(a, b uint64) uint64 {
 	return a
 }
 
-// passUsed has the hand pass items that were used.
-func (t *Table) passUsed() {
-	s := &t.space
-	for range spares {
-		at := t.hand()
-		if !t.isItem(at) || !t.spare(t.locate(at).slot) {
-			return
-		}
-		s.SetHand(s.Next(at))
+// spareItem is spare for the item at off.
+func (t *Table) spareItem(off uint64) bool { return t.spare(t.locate(off).slot) }
+
+// expire takes the item at off out of the index if it has expired.
+func (t *Table) expire(off uint64, now int64) bool {
+	if !t.block(off).expired(now) {
+		return false
 	}
+	t.stats.Expired++
+	t.unlink(t.locate(off))
+	return true
+}
+
+// clear takes the item at off out of the index, or moves it to another block, and reports
+// whether it could.
+func (t *Table) clear(off uint64, now int64, move bool) bool {
+	p := t.locate(off)
+	switch {
+	case !t.block(off).expired(now) && !t.caches():
+		return move && t.moveItem(p)
+	case t.caches() && move && t.rescue(p):
+	default:
+		t.countLoss(p, now)
+		t.unlink(p)
+		if !p.inChain() {
+			t.draw(p.slot)
+		}
+	}
+	return true
+}
+
+// rescue moves an item that has credit, for a part of that, and reports whether it could.
+func (t *Table) rescue(p place) bool {
+	credit := t.label(p.slot).credit()
+	if credit == 0 || !t.moveItem(p) {
+		return false
+	}
+	t.setCredit(p.slot, credit-1)
+	t.stats.Rescued++
+	return true
+}
+
+// moveItem moves an item to another block, and reports whether there was one.
+func (t *Table) moveItem(p place) bool {
+	size := extent.RoundUp(atBody + t.block(p.off).size())
+	to := t.space.Take(size)
+	if to == 0 {
+		return false
+	}
+	fence.CopyOut(t.items[to+atSum:to+size], t.items[p.off+atSum:p.off+size])
+	t.space.Trim(to, size)
+	t.relead(p, to, t.nextOf(p))
+	return true
 }

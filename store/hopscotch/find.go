@@ -49,15 +49,15 @@ func (t *Table) find(hash uint64, key []byte) place {
 	return nowhere
 }
 
-// live is find that does not return an item that has expired: it reclaims it, and says so.
-func (t *Table) live(hash uint64, key []byte, now int64) (p place, reclaimed bool) {
-	p = t.find(hash, key)
+// live is find that does not return an item that has expired: it reclaims it.
+func (t *Table) live(hash uint64, key []byte, now int64) place {
+	p := t.find(hash, key)
 	if p.isFound() && t.record(p).expired(now) {
 		t.stats.Expired++
 		t.drop(p)
-		return nowhere, true
+		return nowhere
 	}
-	return p, false
+	return p
 }
 
 // locate finds the place of the item at off, which must be in the index.

@@ -14,7 +14,7 @@ func (t *Table) Get(k store.Key, now int64) (item store.Item, err error) {
 // Read is Get into the item of the caller.
 func (t *Table) Read(k store.Key, now int64, item *store.Item) error {
 	t.stats.Gets++
-	p, _ := t.live(k.Hash, k.Bytes, now)
+	p := t.live(k.Hash, k.Bytes, now)
 	if !p.isFound() {
 		return store.ErrNotFound
 	}
@@ -35,7 +35,7 @@ func (t *Table) noteUse(p place) {
 // Touch sets the time when the item expires, and marks it as used. All of the item is read
 // for its new checksum.
 func (t *Table) Touch(k store.Key, expires, now int64) error {
-	p, _ := t.live(k.Hash, k.Bytes, now)
+	p := t.live(k.Hash, k.Bytes, now)
 	if !p.isFound() {
 		return store.ErrNotFound
 	}

@@ -1,18 +1,21 @@
 package hopscotch
 
-import "github.com/remora-kv/remora/store"
+import (
+	"github.com/remora-kv/remora/internal/extent"
+	"github.com/remora-kv/remora/store"
+)
 
 // Put stores e under the key if the condition is met.
 //
 // Key and value may be views of items that this very call frees, moves or overwrites (S5).
-// What is in slots is short, and is copied aside before a slot is written. For blocks,
-// memory is found first, then key and value are copied into it, and only then is a block
-// cut or a header written where they may have come from (X2 of internal/extent).
+// What is in slots is short, and is copied aside before a slot is written. To free a block
+// does not harm a view (X2 of extent), no block is moved to where one may be (MayMove),
+// and Fill copies both before it cuts a block.
 func (t *Table) Put(k store.Key, e store.Entry, c store.Condition, now int64) (uint64, error) {
 	if len(k.Bytes) > store.MaxKey || len(e.Value) > t.cfg.MaxValue {
 		return 0, store.ErrTooLarge
 	}
-	p, reclaimed := t.live(k.Hash, k.Bytes, now)
+	p := t.live(k.Hash, k.Bytes, now)
 	if err := c.Met(t.versionAt(p)); err != nil {
 		return 0, err
 	}
@@ -20,17 +23,17 @@ func (t *Table) Put(k store.Key, e store.Entry, c store.Condition, now int64) (u
 		return t.refuse()
 	}
 	if t.fitsInline(len(k.Bytes), len(e.Value)) && (p.off == 0 || !p.inChain()) {
-		return t.putInline(p, k, &e, now, reclaimed)
+		return t.putInline(p, k, &e, now)
 	}
 	var keyAside, valueAside [Inline]byte
 	k.Bytes = t.settle(&keyAside, k.Bytes)
 	e.Value = t.settle(&valueAside, e.Value)
-	return t.putBlock(p, k, &e, now, reclaimed)
+	return t.putBlock(p, k, &e, now)
 }
 
 // settle returns b, or a copy of it if it is a view of a slot.
 func (t *Table) settle(aside *[Inline]byte, b []byte) []byte {
-	if within(t.slots, b) {
+	if extent.Within(t.slots, b) {
 		return aside[:copy(aside[:], b)]
 	}
 	return b
@@ -38,7 +41,7 @@ func (t *Table) settle(aside *[Inline]byte, b []byte) []byte {
 
 // putInline stores an item that a slot has room for. If there is no slot for it, it goes
 // where longer ones do.
-func (t *Table) putInline(p place, k store.Key, e *store.Entry, now int64, freed bool) (uint64, error) {
+func (t *Table) putInline(p place, k store.Key, e *store.Entry, now int64) (uint64, error) {
 	var m image
 	m.compose(k, e, t.last+1)
 	if p.isFound() {
@@ -56,7 +59,7 @@ func (t *Table) putInline(p place, k store.Key, e *store.Entry, now int64, freed
 	}
 	r, kept := m.record(), *e
 	k.Bytes, kept.Value = r.key(), r.value()
-	return t.putBlock(p, k, &kept, now, freed)
+	return t.putBlock(p, k, &kept, now)
 }
 
 func (t *Table) enterInline(h, i, hash uint64, m *image) {
@@ -65,13 +68,13 @@ func (t *Table) enterInline(h, i, hash uint64, m *image) {
 }
 
 // putBlock stores an item in a block.
-func (t *Table) putBlock(p place, k store.Key, e *store.Entry, now int64, reclaimed bool) (uint64, error) {
+func (t *Table) putBlock(p place, k store.Key, e *store.Entry, now int64) (uint64, error) {
 	need := blockSize(len(k.Bytes), len(e.Value))
 	switch {
 	case need > t.space.Largest():
 		return t.refuse()
 	case !p.isFound():
-		return t.insert(k, e, need, now, reclaimed)
+		return t.insert(k, e, need, now)
 	case p.off != 0 && t.space.Size(p.off) >= need:
 		return t.rewrite(p, k, e, need)
 	}
@@ -83,7 +86,7 @@ func (t *Table) putBlock(p place, k store.Key, e *store.Entry, now int64, reclai
 func (t *Table) rewrite(p place, k store.Key, e *store.Entry, need uint64) (uint64, error) {
 	t.removed(p)
 	next := t.next(p.off)
-	t.moveIn(p.off+atKey+uint64(len(k.Bytes)), e.Value)
+	t.space.Write(p.off+atKey+uint64(len(k.Bytes)), e.Value)
 	t.writeHeader(p.off, k, e, next, t.last+1)
 	t.space.Trim(p.off, need)
 	t.relead(p, p.off, next)
@@ -94,7 +97,7 @@ func (t *Table) rewrite(p place, k store.Key, e *store.Entry, need uint64) (uint
 // becomes a part of.
 func (t *Table) replace(p place, k store.Key, e *store.Entry, need uint64, now int64) (uint64, error) {
 	if off := t.space.Take(need); off != 0 {
-		t.fill(off, k, e, need, false)
+		t.fill(off, k, e)
 		return t.exchange(p, off)
 	}
 	if p.off != 0 && t.space.Around(p.off) >= need {
@@ -102,19 +105,19 @@ func (t *Table) replace(p place, k store.Key, e *store.Entry, need uint64, now i
 		next := t.nextOf(p)
 		off := t.space.Give(p.off)
 		t.space.Claim(off)
-		t.fill(off, k, e, need, true)
+		t.fill(off, k, e)
 		t.relead(p, off, next)
 		return t.commit(place{slot: p.slot, off: off})
 	}
 	if t.caches() {
 		t.drop(p)
-		return t.insert(k, e, need, now, true)
+		return t.insert(k, e, need, now)
 	}
-	off := t.reclaim(need, now, t.mayMove(k, e))
+	off := t.makeRoom(need, now, t.space.MayMove(k.Bytes, e.Value))
 	if off == 0 {
 		return t.refuse()
 	}
-	t.fill(off, k, e, need, true)
+	t.fill(off, k, e)
 	return t.exchange(t.find(k.Hash, t.block(off).key()), off) // the old one may have been moved
 }
 
@@ -128,17 +131,16 @@ func (t *Table) exchange(p place, off uint64) (uint64, error) {
 	return t.commit(place{slot: p.slot, off: off})
 }
 
-// insert stores an item that is not there. freed says that this call has freed memory that
-// key and value may be in.
-func (t *Table) insert(k store.Key, e *store.Entry, need uint64, now int64, freed bool) (uint64, error) {
+// insert stores an item that is not there.
+func (t *Table) insert(k store.Key, e *store.Entry, need uint64, now int64) (uint64, error) {
 	off := t.space.Take(need)
 	if off == 0 {
-		freed = true
-		if off = t.makeRoom(need, now, t.mayMove(k, e)); off == 0 {
-			return t.refuse()
-		}
+		off = t.makeRoom(need, now, t.space.MayMove(k.Bytes, e.Value))
 	}
-	t.fill(off, k, e, need, freed)
+	if off == 0 {
+		return t.refuse()
+	}
+	t.fill(off, k, e)
 	h := t.homeOf(k.Hash)
 	if i := t.seat(h, now); i != none {
 		t.occupy(h, i, off, k.Hash, t.last+1)
@@ -149,23 +151,6 @@ func (t *Table) insert(k store.Key, e *store.Entry, need uint64, now int64, free
 		return t.refuse()
 	}
 	return t.commit(place{slot: none, off: off})
-}
-
-// makeRoom frees memory until there is a block of need bytes, and takes it: by eviction in
-// a cache, by reclaiming what has expired and moving what is in the way in a store. Only a
-// store may fail; then it returns 0.
-func (t *Table) makeRoom(need uint64, now int64, move bool) uint64 {
-	if t.caches() {
-		return t.evictFor(need, now, move)
-	}
-	return t.reclaim(need, now, move)
-}
-
-// mayMove says whether items may be moved to make room for this one. Where they move to
-// may be memory that was freed in this call and that a view still shows; so not if the key
-// or the value is a view.
-func (t *Table) mayMove(k store.Key, e *store.Entry) bool {
-	return !within(t.items, k.Bytes) && !within(t.items, e.Value)
 }
 
 // commit counts a Put of the item at a place, whose version is the next.
@@ -181,32 +166,8 @@ func (t *Table) refuse() (uint64, error) {
 	return 0, store.ErrFull
 }
 
-// shortKey is the length up to which a key is copied aside without ado.
-const shortKey = 128
-
-// fill writes an item into a block that was taken, and cuts the rest off. If this call has
-// freed memory, the block may be where the key is, and the value that comes first would
-// overwrite it: then the key is copied aside.
-func (t *Table) fill(off uint64, k store.Key, e *store.Entry, need uint64, freed bool) {
-	switch {
-	case !freed:
-		t.writeBlock(off, k, e, 0, t.last+1)
-	case len(k.Bytes) <= shortKey:
-		var aside [shortKey]byte
-		k.Bytes = aside[:copy(aside[:], k.Bytes)]
-		t.writeBlock(off, k, e, 0, t.last+1)
-	default:
-		t.fillLong(off, k, e)
-	}
-	t.space.Trim(off, need)
-	t.space.MoveHand(off, t.space.Next(off))
-}
-
-// fillLong copies a long key aside, to the stack: 64 KiB of it are not needed otherwise.
-//
-//go:noinline
-func (t *Table) fillLong(off uint64, k store.Key, e *store.Entry) {
-	var aside [store.MaxKey]byte
-	k.Bytes = aside[:copy(aside[:], k.Bytes)]
-	t.writeBlock(off, k, e, 0, t.last+1)
+// fill writes an item into a block that was taken.
+func (t *Table) fill(off uint64, k store.Key, e *store.Entry) {
+	t.space.Fill(off, atKey, k.Bytes, e.Value)
+	t.writeHeader(off, k, e, 0, t.last+1)
 }

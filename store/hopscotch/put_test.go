@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"testing"
 
-	"github.com/remora-kv/remora/internal/extent"
 	"github.com/remora-kv/remora/store"
 )
 
@@ -31,8 +30,8 @@ func TestInlineAndBack(t *testing.T) {
 		}
 		r.check()
 	}
-	if r.usedBytes() != 0 {
-		t.Errorf("%d bytes are in blocks", r.usedBytes())
+	if r.space.Used() != 0 {
+		t.Errorf("%d bytes are in blocks", r.space.Used())
 	}
 }
 
@@ -57,27 +56,4 @@ func TestAllFields(t *testing.T) {
 			}
 		}
 	}
-}
-
-// TestOverlap moves values within item memory, forth and back.
-func TestOverlap(t *testing.T) {
-	r := openRig(t, NewVar, store.Store, store.MinMemory)
-	const size = 3*pieceSize + 100
-	want := value(key(3), size)
-	for _, distance := range []int{0, 1, 8, 100, pieceSize, pieceSize + 1, 2 * size} {
-		for _, forth := range []bool{true, false} {
-			from, to := 5000, 5000+distance
-			if !forth {
-				from, to = to, from
-			}
-			copy(r.items[from:], want)
-			r.moveIn(uint64(to), r.items[from:from+size])
-			if !bytes.Equal(r.items[to:to+size], want) {
-				t.Errorf("moved from %d to %d: the value has changed", from, to)
-			}
-		}
-	}
-	clear(r.items)
-	r.space = extent.Space{} // the test has written over it
-	r.space.Init(r.items)
 }

@@ -60,7 +60,7 @@ func open(cfg store.Config, slotSize uint64) (*Table, error) {
 	t.slotArea.HugePages()
 	t.itemArea.HugePages()
 	t.slots, t.items = t.slotArea.Bytes(), t.itemArea.Bytes()
-	t.space.Init(t.items)
+	t.space.Init(t.items, t.owner())
 	return t, nil
 }
 
@@ -74,12 +74,9 @@ func (t *Table) Stats() store.Stats {
 	inline := t.inlines * (inlineSlot - slotHead)
 	st.Memory = t.cfg.Memory
 	st.IndexBytes = int64(len(t.slots)) - inline
-	st.ItemBytes = int64(t.usedBytes()) + inline
+	st.ItemBytes = int64(t.space.Used()) + inline
 	return st
 }
-
-// usedBytes returns how many bytes of item memory are in blocks of items.
-func (t *Table) usedBytes() uint64 { return t.space.End() - t.space.First() - t.space.Free() }
 
 // Close frees the memory.
 func (t *Table) Close() error {

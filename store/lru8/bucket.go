@@ -117,17 +117,15 @@ func (t *Table) find(hash uint64, key []byte) place {
 	return place{}
 }
 
-// live is find that does not return an item that has expired: it reclaims it,
-// and says so.
-func (t *Table) live(hash uint64, key []byte, now int64) (p place, reclaimed bool) {
-	p = t.find(hash, key)
+// live is find that does not return an item that has expired: it reclaims it.
+func (t *Table) live(hash uint64, key []byte, now int64) place {
+	p := t.find(hash, key)
 	if p.off != 0 && t.expired(p.off, now) {
 		t.stats.Expired++
-		t.unlink(p)
-		t.space.Give(p.off)
-		return place{}, true
+		t.drop(p)
+		return place{}
 	}
-	return p, false
+	return p
 }
 
 // locate finds the slot of an item, which must be in the index.

@@ -66,8 +66,7 @@ func (t *Table) expireChain(first bucket, now int64) {
 			// Another item takes its slot, which may be the last of an overflow
 			// bucket: begin again, since that may be this one.
 			t.stats.Expired++
-			t.unlink(place{b, i, off})
-			t.space.Give(off)
+			t.drop(place{b, i, off})
 			b, i = first, 0
 		}
 		if !b.slot(slots - 1).isLink() {
@@ -106,4 +105,21 @@ func (t *Table) unchain(first, b bucket, i int) {
 		t.chainBytes -= int64(t.space.Size(off))
 		t.space.Give(off)
 	}
+}
+
+// moveChain moves an overflow bucket, and reports whether there was a block for it.
+func (t *Table) moveChain(off uint64) bool {
+	to := t.takeChain()
+	if to == 0 {
+		return false
+	}
+	t.chainBytes -= int64(t.space.Size(off))
+	b := t.chained(linkTo(to))
+	copy(b, t.chained(linkTo(off)))
+	before := t.bucketAt(t.bucketOf(t.hash(b.slot(0).offset())))
+	for before.slot(slots-1) != linkTo(off) {
+		before = t.chained(before.slot(slots - 1))
+	}
+	before.setSlot(slots-1, linkTo(to))
+	return true
 }

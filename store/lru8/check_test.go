@@ -38,7 +38,6 @@ func TestCheckReasons(t *testing.T) {
 		{"is no link", func(r *rig) { r.bucketAt(r.bucketOf(colliding(0).Hash)).setSlot(0, linkTo(r.space.First())) }},
 		{"leads out", func(r *rig) { r.bucketAt(0).setSlot(0, slotFor(1<<40, 0)) }},
 		{"of no kind", func(r *rig) { r.space.SetKind(r.blockOf(key(1)), 9) }},
-		{"the hand", func(r *rig) { r.space.SetHand(r.space.First() + 8) }},
 		{"end at", func(r *rig) { binary.LittleEndian.PutUint64(r.items[r.space.End():], 0) }},
 		{"Stats has", func(r *rig) { r.stats.Items++ }},
 		{"Stats has", func(r *rig) { r.stats.KeyBytes++ }},

@@ -4,15 +4,14 @@ import "github.com/remora-kv/remora/store"
 
 // Delete removes the item if the condition is met.
 func (t *Table) Delete(k store.Key, c store.Condition, now int64) error {
-	p, _ := t.live(k.Hash, k.Bytes, now)
+	p := t.live(k.Hash, k.Bytes, now)
 	if err := c.Met(t.versionAt(p)); err != nil {
 		return err
 	}
 	if p.off == 0 {
 		return store.ErrNotFound
 	}
-	t.unlink(p)
-	t.space.Give(p.off)
+	t.drop(p)
 	t.stats.Deletes++
 	return nil
 }

@@ -11,7 +11,7 @@ func (t *Table) Get(k store.Key, now int64) (item store.Item, err error) {
 // Read is Get into the item of the caller.
 func (t *Table) Read(k store.Key, now int64, item *store.Item) error {
 	t.stats.Gets++
-	p, _ := t.live(k.Hash, k.Bytes, now)
+	p := t.live(k.Hash, k.Bytes, now)
 	if p.off == 0 {
 		return store.ErrNotFound
 	}
@@ -31,7 +31,7 @@ func (t *Table) use(p place) {
 
 // Touch sets the time when the item expires, and makes it the most recent.
 func (t *Table) Touch(k store.Key, expires, now int64) error {
-	p, _ := t.live(k.Hash, k.Bytes, now)
+	p := t.live(k.Hash, k.Bytes, now)
 	if p.off == 0 {
 		return store.ErrNotFound
 	}

@@ -66,12 +66,6 @@ func (t *Table) show(off uint64, item *store.Item) {
 	item.Flags = uint32(t.word(off + atFlags))
 }
 
-// writeValue copies the value to where it will be. The source may be anywhere,
-// in the block itself too.
-func (t *Table) writeValue(off uint64, keySize int, value []byte) {
-	copy(t.items[off+atKey+uint64(keySize):], value)
-}
-
 // writeHeader completes an item whose key and value are in place.
 func (t *Table) writeHeader(off, hash uint64, keySize int, e store.Entry, version uint64) {
 	b := t.items[off:]

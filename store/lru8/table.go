@@ -55,7 +55,7 @@ func NewFor(cfg store.Config, itemBytes int) (*Table, error) {
 	t.indexBlock.HugePages()
 	t.itemBlock.HugePages()
 	t.index, t.items = t.indexBlock.Bytes(), t.itemBlock.Bytes()
-	t.space.Init(t.items)
+	t.space.Init(t.items, t.owner())
 	return t, nil
 }
 
@@ -67,7 +67,7 @@ func (t *Table) Stats() store.Stats {
 	st := t.stats
 	st.Memory = t.cfg.Memory
 	st.IndexBytes = int64(t.buckets)*bucketSize + t.chainBytes
-	st.ItemBytes = int64(t.space.End()-t.space.First()-t.space.Free()) - t.chainBytes
+	st.ItemBytes = int64(t.space.Used()) - t.chainBytes
 	return st
 }
 
@@ -110,4 +110,10 @@ func (t *Table) unlink(p place) {
 	} else {
 		t.unchain(t.bucketAt(t.bucketOf(t.hash(p.off))), p.b, p.i)
 	}
+}
+
+// drop unlinks an item and frees its block.
+func (t *Table) drop(p place) {
+	t.unlink(p)
+	t.space.Give(p.off)
 }

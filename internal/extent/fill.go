@@ -1,0 +1,85 @@
+package extent
+
+import "github.com/remora-kv/remora/internal/fence"
+
+// Holds reports whether b is a view of the memory.
+func (s *Space) Holds(b []byte) bool { return Within(s.mem, b) }
+
+// MayMove reports whether items may be moved to make room for this key and value. They
+// may be moved to memory that was freed and that a view still shows; so not if the key or
+// the value is a view.
+func (s *Space) MayMove(key, value []byte) bool { return !s.Holds(key) && !s.Holds(value) }
+
+// Fill writes the key and the value of an item, one behind the other and both behind a
+// header of that many bytes, into a block that was taken, cuts off the rest of the block,
+// and has the hand pass it. Key and value may be views of the memory, of this block too:
+// the value is copied first, then the key, of at most 64 KiB, and then the block is cut.
+func (s *Space) Fill(block, header uint64, key, value []byte) {
+	at := block + header
+	switch {
+	case !s.Holds(key):
+		s.fill(at, key, value)
+	case len(key) <= shortKey:
+		var aside [shortKey]byte
+		s.fill(at, aside[:copy(aside[:], key)], value)
+	default:
+		s.fillLong(at, key, value)
+	}
+	s.Trim(block, RoundUp(header+uint64(len(key))+uint64(len(value))))
+	s.moveHand(block, s.Next(block))
+}
+
+// fill writes the value first, since it may overlap its own place. The key must not be a
+// view.
+func (s *Space) fill(at uint64, key, value []byte) {
+	s.Write(at+uint64(len(key)), value)
+	fence.CopyOut(s.mem[at:], key)
+}
+
+const (
+	// shortKey is the length up to which Fill copies a key to a stack frame of usual size.
+	shortKey = 128
+	maxKey   = 1 << 16
+)
+
+// fillLong has a stack frame for the longest key, which other calls do without.
+//
+//go:noinline
+func (s *Space) fillLong(at uint64, key, value []byte) {
+	var aside [maxKey]byte
+	s.fill(at, aside[:copy(aside[:], key)], value)
+}
+
+// Write copies b into a block that was taken. It may be a view of the memory, and overlap
+// its new place.
+func (s *Space) Write(at uint64, b []byte) {
+	if s.Holds(b) {
+		shift(s.mem[at:at+uint64(len(b))], b)
+	} else {
+		fence.CopyOut(s.mem[at:], b)
+	}
+}
+
+// shiftPiece is how much shift copies at a time.
+const shiftPiece = 512
+
+// shift is fence.CopyOut from a slice that may overlap the destination, of the same
+// length: piece by piece over the stack, from the side on which no piece is overwritten
+// before it was copied.
+func shift(dst, src []byte) {
+	var piece [shiftPiece]byte
+	if Within(dst, src) {
+		for len(src) > 0 {
+			n := copy(piece[:], src)
+			fence.CopyOut(dst, piece[:n])
+			dst, src = dst[n:], src[n:]
+		}
+		return
+	}
+	for n := len(src); n > 0; {
+		from := max(0, n-shiftPiece)
+		m := copy(piece[:], src[from:n])
+		fence.CopyOut(dst[from:], piece[:m])
+		n = from
+	}
+}

@@ -1,0 +1,76 @@
+package extent
+
+import (
+	"bytes"
+	"testing"
+)
+
+// TestShift copies between places that overlap in all ways.
+func TestShift(t *testing.T) {
+	const n = 3000
+	for _, size := range []int{0, 1, 8, shiftPiece - 1, shiftPiece, shiftPiece + 1, 1200} {
+		for _, from := range []int{0, 1, 7, 100, shiftPiece, 799} {
+			for _, to := range []int{0, 1, 8, 99, shiftPiece, 800} {
+				mem := make([]byte, n)
+				for i := range mem {
+					mem[i] = byte(i*7 + i/256)
+				}
+				want := bytes.Clone(mem)
+				copy(want[to:], want[from:from+size])
+				if shift(mem[to:to+size], mem[from:from+size]); !bytes.Equal(mem, want) {
+					t.Errorf("%d bytes from %d to %d", size, from, to)
+				}
+			}
+		}
+	}
+}
+
+func TestWithin(t *testing.T) {
+	mem := make([]byte, 100)
+	for _, c := range []struct {
+		b    []byte
+		want bool
+	}{
+		{mem, true},
+		{mem[99:], true},
+		{mem[50:60], true},
+		{mem[100:], false},
+		{nil, false},
+		{make([]byte, 100), false},
+	} {
+		if got := Within(mem, c.b); got != c.want {
+			t.Errorf("Within of %d bytes: %v", len(c.b), got)
+		}
+	}
+}
+
+// TestFill writes items whose key and value are views of the block that they go to, and
+// of others, or none.
+func TestFill(t *testing.T) {
+	const header, size = 40, 4096
+	for _, keySize := range []int{0, 1, shortKey, shortKey + 1, 1000} {
+		for _, keyFrom := range []int{header, header + 1, 500, size - 1000} {
+			for _, valueFrom := range []int{header, header + 7, 600} {
+				s := spaceOf(t, 1<<14)
+				block := s.Take(size)
+				for i := uint64(Links); i < s.Size(block); i++ {
+					s.mem[block+i] = byte(i*7 + i/256)
+				}
+				mem := s.mem[block:]
+				key, value := mem[keyFrom:keyFrom+keySize], mem[valueFrom:valueFrom+1500]
+				want := append(bytes.Clone(key), value...)
+				s.Fill(block, header, key, value)
+				if got := mem[header : header+len(want)]; !bytes.Equal(got, want) {
+					t.Errorf("key of %d bytes from %d, value from %d: wrong bytes", keySize, keyFrom, valueFrom)
+				}
+				if got, want := s.Size(block), RoundUp(header+uint64(len(want))); got != want {
+					t.Errorf("the block has %d bytes, want %d", got, want)
+				}
+				if s.hand != s.Next(block) {
+					t.Errorf("the hand is at %d, not behind the block", s.hand)
+				}
+				checkSpace(t, s)
+			}
+		}
+	}
+}

@@ -1,0 +1,16 @@
+package extent
+
+import "unsafe"
+
+// Within reports whether b begins inside mem. A view of an item is inside the memory as a
+// whole, or not at all.
+//
+// The language compares pointers for equality only.
+func Within(mem, b []byte) bool {
+	if len(b) == 0 {
+		return false
+	}
+	from := uintptr(unsafe.Pointer(unsafe.SliceData(mem)))
+	at := uintptr(unsafe.Pointer(unsafe.SliceData(b)))
+	return at >= from && at-from < uintptr(len(mem))
+}
