@@ -28,7 +28,7 @@ func TestBoardWhileItIsWritten(t *testing.T) {
 	}()
 	defer func() { stop.Store(true); <-done }()
 	last, p := uint64(0), make([]byte, boardSize)
-	for range scale.Times(300_000) {
+	for range scale.Times(3_000_000) {
 		fence.CopyIn(p, mem) // as a READ does, in the order of addresses
 		b, err := parseBoard(p)
 		switch {
