@@ -226,7 +226,7 @@ func TestHistoryUnderLoss(t *testing.T) {
 				}
 				struck := 0
 				for _, dev := range devices {
-					struck += len(dev.Stats().Struck)
+					struck += len(dev.Struck())
 				}
 				if struck == 0 {
 					t.Error("there were no faults")

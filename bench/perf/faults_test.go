@@ -41,7 +41,7 @@ func TestEchoesSurviveLoss(t *testing.T) {
 		{"echo-ss", "ud", "seed=1; ud.drop=2%"},
 		{"echo-ss", "ud", "seed=2; ud.dup=5%,1ms; ud.reorder=5%,by=3"},
 		{"echo-ss", "uc", "seed=3; uc.send.drop=2%,burst=3"},
-		{"echo-ws", "uc", "seed=4; uc.write+send.drop=2%"},
+		{"echo-ws", "uc", "seed=4; uc.write.drop=2%; uc.send.drop=2%"},
 		{"echo-ww", "uc", "seed=5; uc.write.drop=2%"},
 		{"echo-ws", "uc/ud", "seed=9; uc.write.drop=2%; ud.drop=2%"},
 		{"echo-ws", "rc/ud", "seed=10; ud.dup=5%,1ms; ud.reorder=5%,by=3"},

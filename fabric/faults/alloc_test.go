@@ -18,7 +18,6 @@ func TestNoAllocation(t *testing.T) {
 		{"uc", "seed=1; uc.drop=0%; uc.delay=0%,1ms; uc.reorder=0%", fabric.UC},
 		{"ud", "seed=1; ud.drop=0%; ud.delay=0%,1ms; ud.dup=0%; ud.reorder=0%", fabric.UD},
 		{"none", "", fabric.RC},
-		{"slow", "slow=1us", fabric.RC},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			g := newRig(t, c.tr, c.plan)

@@ -11,14 +11,12 @@ import (
 	"github.com/remora-kv/remora/fabric/loop"
 )
 
-// TestConformance: what is not struck keeps the contract. The first plan has
-// all of the machinery in place and strikes nothing; the second makes every
-// completion late, which a program must not notice either. It has no rules for
-// requests, as an empty plan.
+// TestConformance: what is not struck keeps the contract, with all of the
+// machinery in place and with none of it.
 func TestConformance(t *testing.T) {
 	for _, c := range []struct{ name, plan string }{
-		{"armed", "ud.drop=0%; uc+ud.delay=0%,1ms; uc+ud.reorder=0%; ud.dup=0%; rc.break=0%; rc.lose=0%; cut@op=4000000000"},
-		{"slow", "slow=2us"},
+		{"armed", "ud.drop=0%; uc.delay=0%,1ms; ud.delay=0%,1ms; uc.reorder=0%; ud.reorder=0%; ud.dup=0%; rc.break=0%; rc.lose=0%"},
+		{"empty", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			fabrictest.Run(t, func(tb testing.TB) *fabrictest.World { return wrappedWorld(tb, c.plan) })

@@ -41,7 +41,7 @@ func (q *queuePair) open(cfg fabric.QPConfig, inner func(fabric.QPConfig) (fabri
 	if err := q.prepare(cfg.Transport); err != nil {
 		return err
 	}
-	if q.copies != nil {
+	if q.copies != nil && !q.copies.uc {
 		cfg.SendDepth = min(2*cfg.SendDepth, d.limits.MaxDepth)
 		q.copies.room = cfg.SendDepth - int(q.depth)
 	}

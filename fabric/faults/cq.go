@@ -17,8 +17,6 @@ type item struct {
 	// up to seq. q is nil for receives.
 	q   *queuePair
 	seq uint64
-	// due is the moment before which it is not reported.
-	due int64
 }
 
 // cq is a completion queue.
@@ -153,9 +151,6 @@ func (c *cq) push(it item) {
 	if c.tail-c.head == uint64(len(c.items)) {
 		c.grow()
 	}
-	if c.dev.slow > 0 {
-		it.due = c.dev.clock.Now() + c.dev.slow
-	}
 	*c.at(c.tail) = it
 	c.tail++
 }
@@ -181,7 +176,9 @@ func (c *cq) hold(q *queuePair) {
 func (c *cq) progress(now int64) {
 	keep := c.busy[:0]
 	for _, q := range c.busy {
-		if q.advance(now); q.holding() {
+		q.copies.release(now)
+		q.retire()
+		if q.holding() {
 			keep = append(keep, q)
 		}
 	}
@@ -195,13 +192,8 @@ const never = math.MaxInt64
 // next returns the first moment after now at which there is something to do.
 func (c *cq) next(now int64) int64 {
 	at := int64(never)
-	if c.head != c.tail {
-		if due := c.at(c.head).due; due > now {
-			at = due
-		}
-	}
 	for _, q := range c.busy {
-		at = min(at, q.next(now))
+		at = min(at, q.copies.next(now))
 	}
 	return at
 }

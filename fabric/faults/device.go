@@ -1,6 +1,7 @@
 package faults
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"sync"
@@ -13,60 +14,32 @@ import (
 type Device struct {
 	fabric.Device // the inner one
 	plan          Plan
-	rules         []rule
 	clock         fabric.Clock
 	limits        fabric.Limits
-	// slow is how long completions are held back, in nanoseconds.
-	slow int64
 	// roomy says that datagrams are held, so that queues need room for copies.
 	roomy bool
 
 	dials, accepts attempts
-	attempts       journal
-	stats          stats
 	past           ledger // corrections to the inner device's counters
 	cut            atomic.Bool
 
-	mu       sync.Mutex // guards what follows
-	nextQP   uint64
-	qps      map[*queuePair]struct{}
-	journals []*journal
+	mu     sync.Mutex // guards what follows
+	nextQP uint64
+	qps    map[*queuePair]struct{}
+	struck []Event
 }
 
 // Wrap returns dev as seen through a network that does what the plan says; nil
-// is the empty plan. The plan is copied. A plan that Validate refuses is a bug
-// of the caller and panics. Closing the result closes dev.
+// is the empty plan. Closing the result closes dev.
 func Wrap(dev fabric.Device, plan *Plan) *Device {
-	if plan == nil {
-		plan = &Plan{}
+	d := &Device{Device: dev, clock: dev.Clock(), limits: dev.Limits(), qps: map[*queuePair]struct{}{}}
+	if plan != nil {
+		d.plan = *plan
 	}
-	if err := plan.Validate(); err != nil {
-		panic(err.Error())
-	}
-	d := &Device{
-		Device: dev, clock: dev.Clock(), limits: dev.Limits(), qps: map[*queuePair]struct{}{},
-		plan: Plan{Seed: plan.Seed, Rules: slices.Clone(plan.Rules)},
-	}
-	for i, r := range d.plan.Rules {
-		c := compile(i, r)
-		if c.Fault == Slow {
-			d.slow += int64(c.Time)
-		} else {
-			d.rules = append(d.rules, c)
-		}
-	}
-	d.roomy = d.holds(fabric.UD)
-	d.dials.init(d, RefuseDial)
-	d.accepts.init(d, RefuseAccept)
+	d.roomy = d.plan.holds(fabric.UD)
+	d.dials.init(&d.plan, RefuseDial)
+	d.accepts.init(&d.plan, RefuseAccept)
 	return d
-}
-
-// Unwrap returns the inner device.
-func (d *Device) Unwrap() fabric.Device { return d.Device }
-
-// Plan returns a copy of the plan.
-func (d *Device) Plan() *Plan {
-	return &Plan{Seed: d.plan.Seed, Rules: slices.Clone(d.plan.Rules)}
 }
 
 // Cut cuts the link: what this device sends by UC and UD vanishes, its RC
@@ -89,6 +62,38 @@ func (d *Device) Cut() {
 // Heal mends the link. Broken queue pairs stay broken.
 func (d *Device) Heal() { d.cut.Store(false) }
 
+// Event is one operation that was struck.
+type Event struct {
+	// QP is the index of the queue pair, -1 for Dial and Accept.
+	QP int
+	// Op is the number of the operation on its queue pair, or of the attempt.
+	Op    uint64
+	Fault Fault
+}
+
+// maxEvents is how many events a device keeps.
+const maxEvents = 1 << 16
+
+func (d *Device) record(e Event) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if len(d.struck) < maxEvents {
+		d.struck = append(d.struck, e)
+	}
+}
+
+// Struck returns what was struck so far, the first 65536 operations, sorted by
+// queue pair and operation: equal for equal runs (F1).
+func (d *Device) Struck() []Event {
+	d.mu.Lock()
+	events := slices.Clone(d.struck)
+	d.mu.Unlock()
+	slices.SortFunc(events, func(a, b Event) int {
+		return cmp.Or(cmp.Compare(a.QP, b.QP), cmp.Compare(a.Op, b.Op), cmp.Compare(a.Fault, b.Fault))
+	})
+	return events
+}
+
 // Counters implements fabric.Device. A message that the network lost was sent
 // (Out) and thrown away (Dropped); a copy that it made was not sent.
 func (d *Device) Counters() fabric.Counters { return d.past.correct(d.Device.Counters()) }
@@ -109,7 +114,7 @@ func (d *Device) add(q *queuePair) {
 	d.nextQP++
 	d.qps[q] = struct{}{}
 	d.mu.Unlock()
-	q.decider = d.decider(q.Transport(), q.index)
+	q.decider = d.plan.decider(q.Transport(), q.index)
 	if d.cut.Load() && q.Transport() == fabric.RC {
 		q.lose()
 	}
@@ -123,17 +128,15 @@ func (d *Device) remove(q *queuePair) {
 
 // attempts counts dials, or accepts, and decides which fail.
 type attempts struct {
-	fault   Fault
 	mu      sync.Mutex
 	n       uint64
 	streams []stream
 }
 
-func (a *attempts) init(d *Device, f Fault) {
-	a.fault = f
-	for i := range d.rules {
-		if d.rules[i].Fault == f {
-			a.streams = append(a.streams, newStream(d.plan.Seed, &d.rules[i], 0))
+func (a *attempts) init(p *Plan, f Fault) {
+	for i := range p.rules {
+		if p.rules[i].fault == f {
+			a.streams = append(a.streams, newStream(p.seed, &p.rules[i], 0))
 		}
 	}
 }
@@ -143,20 +146,19 @@ func (d *Device) refused(a *attempts) error {
 	a.mu.Lock()
 	n := a.n
 	a.n++
-	struck := -1
+	var by *rule
 	for i := range a.streams {
-		if s := &a.streams[i]; struck < 0 && s.strikes(n, 0) {
-			struck = s.place
+		if s := &a.streams[i]; by == nil && s.strikes(n, fabric.OpRecv) {
+			by = s.rule
 		}
 	}
 	a.mu.Unlock()
 	if d.cut.Load() {
 		return fmt.Errorf("faults: the link of device %s is cut: %w", d.Name(), fabric.ErrRefused)
 	}
-	if struck < 0 {
+	if by == nil {
 		return nil
 	}
-	d.attempts.add(Event{QP: -1, Op: n, Fault: a.fault, Rule: struck})
-	d.stats.struck[a.fault].Add(1)
+	d.record(Event{QP: -1, Op: n, Fault: by.fault})
 	return fmt.Errorf("faults: attempt %d of device %s fails by plan: %w", n, d.Name(), fabric.ErrRefused)
 }

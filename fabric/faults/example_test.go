@@ -38,16 +38,6 @@ func Example() {
 			panic(err)
 		}
 	}
-	fmt.Print(dev.Schedule())
-	// Output:
-	// faults: plan "seed=42; ud.drop=30%"
-	//   qp 0 op 2: ud SEND drop
-	//   qp 0 op 5..7: ud SEND drop
-}
-
-func ExampleParsePlan() {
-	_, err := faults.ParsePlan("rc.drop=1%")
-	fmt.Println(err)
-	// Output:
-	// faults: "rc.drop=1%": drop: rc is reliable and hides it by retransmission; what its users see are slow, break, lose and cut: invalid argument
+	fmt.Println(dev.Struck())
+	// Output: [{0 2 drop} {0 5 drop} {0 6 drop}]
 }

@@ -3,257 +3,217 @@ package faults
 import (
 	"errors"
 	"fmt"
-	"slices"
+	"math"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/remora-kv/remora/fabric"
 )
 
-// Fault is what goes wrong.
-type Fault uint8
+// Fault is what goes wrong; the package doc says what each does.
+type Fault string
 
-// The faults; the package doc says what each does to whom.
+// The faults, as written in plans. Cut is what Device.Cut does.
 const (
-	Drop Fault = iota + 1
-	Delay
-	Dup
-	Reorder
-	Break
-	Lose
-	Cut
-	Slow
-	RefuseDial
-	RefuseAccept
-	numFaults
+	Drop         Fault = "drop"
+	Delay        Fault = "delay"
+	Dup          Fault = "dup"
+	Reorder      Fault = "reorder"
+	Break        Fault = "break"
+	Lose         Fault = "lose"
+	RefuseDial   Fault = "dial.refuse"
+	RefuseAccept Fault = "accept.refuse"
+	Cut          Fault = "cut"
 )
 
-// mask is a set of small numbers: transports, verbs, arguments.
-type mask uint16
-
-func (m mask) has(i uint8) bool { return m&(1<<i) != 0 }
-
-// The arguments that a fault can have.
-const (
-	argRate mask = 1 << iota
-	argTime
-	argStatus
-	argBurst
-	argBy
-	argQP
-	argOp
-)
-
-const (
-	onRC = 1 << fabric.RC
-	onUC = 1 << fabric.UC
-	onUD = 1 << fabric.UD
-)
-
-// kinds is the table of the faults: name in text, transports, arguments that
-// are allowed and those that are needed.
-var kinds = [numFaults]struct {
-	name       string
-	on         mask
-	args, need mask
-}{
-	Drop:         {"drop", onUC | onUD, argRate | argBurst | argQP | argOp, 0},
-	Delay:        {"delay", onUC | onUD, argRate | argTime | argQP | argOp, argTime},
-	Dup:          {"dup", onUD, argRate | argTime | argQP | argOp, 0},
-	Reorder:      {"reorder", onUC | onUD, argRate | argTime | argBy | argQP | argOp, 0},
-	Break:        {"break", onRC | onUC | onUD, argRate | argStatus | argQP | argOp, 0},
-	Lose:         {"lose", onRC, argRate | argQP | argOp, 0},
-	Cut:          {"cut", onRC | onUC | onUD, argQP | argOp, 0},
-	Slow:         {"slow", 0, argTime, argTime},
-	RefuseDial:   {"dial.refuse", 0, argRate | argOp, 0},
-	RefuseAccept: {"accept.refuse", 0, argRate | argOp, 0},
+// kinds are the transports that a fault is for and the arguments that it takes.
+var kinds = map[Fault]struct{ transports, args string }{
+	Drop:         {"uc ud", "rate burst"},
+	Delay:        {"uc ud", "rate duration"},
+	Dup:          {"ud", "rate duration"},
+	Reorder:      {"uc ud", "rate duration by"},
+	Break:        {"rc uc ud", "rate status"},
+	Lose:         {"rc", "rate"},
+	RefuseDial:   {"", "rate"},
+	RefuseAccept: {"", "rate"},
 }
 
-// String returns the name used in plans.
-func (f Fault) String() string {
-	if f > 0 && f < numFaults {
-		return kinds[f].name
-	}
-	return fmt.Sprintf("Fault(%d)", f)
-}
-
-// Rate is how often a fault strikes, in millionths. The zero Rate means
-// always.
-type Rate int32
-
-// The two ends of the scale. Never is written 0%.
-const (
-	Never  Rate = -1
-	Always Rate = 1_000_000
-)
-
-// Percent returns the rate of p in a hundred.
-func Percent(p float64) Rate {
-	if r := Rate(p*10_000 + 0.5); r != 0 {
-		return r
-	}
-	return Never
-}
-
-// Span are the numbers from From up to and without To. A To of 0 means
-// without end, so the zero Span is all numbers.
-type Span struct{ From, To uint64 }
-
-// At is the span of one number.
-func At(n uint64) Span { return Span{n, n + 1} }
-
-func (s Span) contains(n uint64) bool { return n >= s.From && (s.To == 0 || n < s.To) }
-
-// Rule is one fault and what it is for. Fields that mean nothing for the fault
-// stay zero.
-type Rule struct {
-	Fault Fault
-	// Transports and Verbs are what the rule is for; empty means all that the
-	// fault allows.
-	Transports []fabric.Transport
-	Verbs      []fabric.Op
-	// Rate is how often it strikes.
-	Rate Rate
-	// Time is the duration of Delay, Slow, Dup (how much later the copy is
-	// sent) and Reorder (how long the message waits to be overtaken).
-	Time time.Duration
-	// Status is how a request struck by Break fails; 0 means StatusPeerLost.
-	Status fabric.Status
-	// Burst makes drops come so many in a row; 0 means 1.
-	Burst int
-	// By is how many messages overtake a reordered one; 0 means 1.
-	By int
-	// QPs are the indexes of the queue pairs, Ops the numbers of operations.
-	QPs, Ops Span
-}
-
-// Plan is what shall go wrong. The zero Plan lets everything pass.
-type Plan struct {
-	Seed  uint64
-	Rules []Rule
+// statuses are those that Break can choose.
+var statuses = map[string]fabric.Status{
+	"lost":     fabric.StatusPeerLost,
+	"rnr":      fabric.StatusRNRExceeded,
+	"access":   fabric.StatusRemoteAccess,
+	"invalid":  fabric.StatusRemoteInvalid,
+	"protocol": fabric.StatusProtocol,
 }
 
 // defaultWait is how long a reordered message waits to be overtaken.
 const defaultWait = 100 * time.Microsecond
 
-// maxBy bounds Rule.By and Rule.Burst.
-const maxBy = 1 << 20
+// Plan is what shall go wrong. The zero Plan lets everything pass.
+type Plan struct {
+	seed  uint64
+	rules []rule
+}
 
-// Validate returns all that is wrong with the plan, as one error that wraps
-// fabric.ErrInvalid.
-func (p *Plan) Validate() error {
-	var errs []error
-	for i := range p.Rules {
-		if err := p.Rules[i].validate(); err != nil {
-			errs = append(errs, err)
+// rule is one fault and the operations that it is for.
+type rule struct {
+	fault     Fault
+	place     int // in the plan
+	transport fabric.Transport
+	verb      fabric.Op // OpRecv, which nobody posts, means all
+	rate      float64
+	burst, by int
+	time      time.Duration
+	status    fabric.Status
+	qps, ops  span
+}
+
+// span are the numbers from first up to and without end.
+type span struct{ first, end uint64 }
+
+func (s span) contains(n uint64) bool { return n >= s.first && n < s.end }
+
+// ParsePlan reads a plan in the notation of the package doc. Errors wrap
+// fabric.ErrInvalid and quote the item.
+func ParsePlan(text string) (*Plan, error) {
+	p := &Plan{}
+	for item := range strings.SplitSeq(text, ";") {
+		if item = strings.TrimSpace(item); item == "" {
+			continue
+		}
+		if err := p.parse(item); err != nil {
+			return nil, fmt.Errorf("faults: %q: %w: %w", item, err, fabric.ErrInvalid)
 		}
 	}
-	if len(errs) == 0 {
+	return p, nil
+}
+
+// parse adds one item to the plan.
+func (p *Plan) parse(item string) (err error) {
+	if v, ok := strings.CutPrefix(item, "seed="); ok {
+		p.seed, err = strconv.ParseUint(v, 10, 64)
+		return err
+	}
+	all := span{0, math.MaxUint64}
+	r := rule{
+		place: len(p.rules), verb: fabric.OpRecv, rate: 1, burst: 1, by: 1,
+		status: fabric.StatusPeerLost, qps: all, ops: all,
+	}
+	head, where, _ := strings.Cut(item, "@")
+	name, args, _ := strings.Cut(head, "=")
+	if err := r.parseName(name); err != nil {
+		return err
+	}
+	for _, arg := range list(args) {
+		if err := r.parseArg(arg); err != nil {
+			return err
+		}
+	}
+	for _, w := range list(where) {
+		if err := r.parseWhere(w); err != nil {
+			return err
+		}
+	}
+	switch {
+	case r.fault == Delay && r.time == 0:
+		return errors.New("delay needs a duration, such as 1ms")
+	case r.fault == Reorder && r.time == 0:
+		r.time = defaultWait
+	}
+	p.rules = append(p.rules, r)
+	return nil
+}
+
+func list(s string) []string { return strings.FieldsFunc(s, func(c rune) bool { return c == ',' }) }
+
+// parseName reads transport.fault, transport.verb.fault, or a refusal.
+func (r *rule) parseName(name string) error {
+	if r.fault = Fault(name); r.fault == RefuseDial || r.fault == RefuseAccept {
 		return nil
 	}
-	return fmt.Errorf("faults: plan: %w", errors.Join(errs...))
-}
-
-// args returns the arguments that are set.
-func (r *Rule) args() mask {
-	var m mask
-	for i, set := range [...]bool{
-		r.Rate != 0, r.Time != 0, r.Status != 0, r.Burst != 0, r.By != 0, r.QPs != Span{}, r.Ops != Span{},
-	} {
-		if set {
-			m |= 1 << i
-		}
+	parts := strings.Split(name, ".")
+	r.fault = Fault(parts[len(parts)-1])
+	kind := kinds[r.fault]
+	if len(parts) < 2 || len(parts) > 3 || kind.transports == "" {
+		return errors.New("want transport.fault or transport.verb.fault with drop, delay, dup, reorder, break or lose, " +
+			"or dial.refuse or accept.refuse")
 	}
-	return m
-}
-
-var argNames = [...]string{"rate", "duration", "status", "burst", "by", "qp", "op"}
-
-func (r *Rule) validate() error {
-	if r.Fault == 0 || r.Fault >= numFaults {
-		return fmt.Errorf("fault %d is unknown: %w", r.Fault, fabric.ErrInvalid)
-	}
-	k := &kinds[r.Fault]
-	var errs []error
-	bad := func(format string, args ...any) {
-		errs = append(errs, fmt.Errorf("%s: "+format+": %w",
-			append(append([]any{k.name}, args...), fabric.ErrInvalid)...))
-	}
-	for _, t := range r.Transports {
-		if !k.on.has(uint8(t)) {
-			bad("%s", whyNot(r.Fault, t))
-		}
-	}
-	r.validateVerbs(bad)
-	args := r.args()
-	for i, name := range argNames {
-		switch {
-		case args.has(uint8(i)) && !k.args.has(uint8(i)):
-			bad("takes no %s", name)
-		case !args.has(uint8(i)) && k.need.has(uint8(i)):
-			bad("needs a %s", name)
-		}
-	}
-	r.validateNumbers(bad)
-	return errors.Join(errs...)
-}
-
-func (r *Rule) validateVerbs(bad func(string, ...any)) {
-	if len(r.Verbs) > 0 && kinds[r.Fault].on == 0 {
-		bad("is not for single verbs")
-		return
-	}
-	for _, v := range r.Verbs {
-		if !slices.ContainsFunc(r.transports(), func(t fabric.Transport) bool { return t.Allows(v) }) {
-			bad("verb %v does not exist on %v", v, r.transports())
-		}
-	}
-}
-
-func (r *Rule) validateNumbers(bad func(string, ...any)) {
-	if r.Rate < Never || r.Rate > Always {
-		bad("rate of %d millionths, it goes up to %d", r.Rate, Always)
-	}
-	if r.Time < 0 {
-		bad("duration %v is negative", r.Time)
-	}
-	if r.Burst < 0 || r.Burst > maxBy || r.By < 0 || r.By > maxBy {
-		bad("burst %d, by %d: they go from 1 to %d", r.Burst, r.By, maxBy)
-	}
-	if _, ok := statusNames[r.Status]; !ok && r.Status != fabric.StatusOK {
-		bad("a request cannot be made to fail with %q", r.Status)
-	}
-	for _, s := range [...]Span{r.QPs, r.Ops} {
-		if s.To != 0 && s.To <= s.From {
-			bad("nothing is in %d..%d", s.From, s.To)
-		}
-	}
-}
-
-// transports returns what the rule is for, in full.
-func (r *Rule) transports() []fabric.Transport {
-	if len(r.Transports) > 0 {
-		return r.Transports
-	}
-	var all []fabric.Transport
 	for t := fabric.RC; t <= fabric.UD; t++ {
-		if kinds[r.Fault].on.has(uint8(t)) {
-			all = append(all, t)
+		if parts[0] == t.String() && strings.Contains(kind.transports, parts[0]) {
+			r.transport = t
+			return r.parseVerb(parts[1 : len(parts)-1])
 		}
 	}
-	return all
+	return fmt.Errorf("%s exists on %s: rc hides loss by retransmission, uc has one path and never duplicates, "+
+		"and only rc is acknowledged", r.fault, kind.transports)
 }
 
-// whyNot says why a fault cannot be on a transport.
-func whyNot(f Fault, t fabric.Transport) string {
-	switch {
-	case kinds[f].on == 0:
-		return "is of the device, not of a transport"
-	case t == fabric.RC:
-		return "rc is reliable and hides it by retransmission; what its users see are slow, break, lose and cut"
-	case f == Dup && t == fabric.UC:
-		return "uc never duplicates, as nobody retransmits and it has one path; use ud"
-	case f == Lose:
-		return fmt.Sprintf("%v requests are not acknowledged, so no answer can be lost; use drop", t)
+// parseVerb reads the verb, if there is one.
+func (r *rule) parseVerb(names []string) error {
+	if len(names) == 0 {
+		return nil
 	}
-	return fmt.Sprintf("is not for %v", t)
+	for v := fabric.OpSend; v < fabric.NumOps; v++ {
+		if strings.ToLower(v.String()) == names[0] && r.transport.Allows(v) {
+			r.verb = v
+			return nil
+		}
+	}
+	return fmt.Errorf("%v has no verb %s", r.transport, names[0])
+}
+
+// parseArg reads an argument, which is known by its form.
+func (r *rule) parseArg(arg string) (err error) {
+	kind := "duration"
+	name, value, _ := strings.Cut(arg, "=")
+	status, isStatus := statuses[arg]
+	switch {
+	case isStatus:
+		kind, r.status = "status", status
+	case name == "burst":
+		kind = name
+		r.burst, err = strconv.Atoi(value)
+	case name == "by":
+		kind = name
+		r.by, err = strconv.Atoi(value)
+	case strings.HasSuffix(arg, "%"):
+		kind = "rate"
+		r.rate, err = strconv.ParseFloat(strings.TrimSuffix(arg, "%"), 64)
+		r.rate /= 100
+	default:
+		r.time, err = time.ParseDuration(arg)
+	}
+	if err != nil || r.burst < 1 || r.by < 1 || !(r.rate >= 0 && r.rate <= 1) || r.time < 0 {
+		return fmt.Errorf("%q is not a rate (0%% to 100%%), a duration (1ms), a status (lost, rnr, access, invalid, protocol), "+
+			"burst=N or by=N", arg)
+	}
+	if !strings.Contains(kinds[r.fault].args, kind) {
+		return fmt.Errorf("%s takes no %s", r.fault, kind)
+	}
+	return nil
+}
+
+// parseWhere reads op=N, op=A..B, op=A.. or the same for qp.
+func (r *rule) parseWhere(s string) error {
+	name, value, _ := strings.Cut(s, "=")
+	from, to, isRange := strings.Cut(value, "..")
+	first, err := strconv.ParseUint(from, 10, 63)
+	at := span{first, first + 1}
+	if isRange {
+		at.end = math.MaxUint64
+	}
+	if err == nil && to != "" {
+		at.end, err = strconv.ParseUint(to, 10, 63)
+	}
+	if err != nil || at.end <= first || (name != "op" && name != "qp") {
+		return fmt.Errorf("%q is not op=N, op=A..B, op=A.. or qp=N", s)
+	}
+	if name == "qp" {
+		r.qps = at
+	} else {
+		r.ops = at
+	}
+	return nil
 }

@@ -15,9 +15,9 @@ func (c *cq) Poll(out []fabric.Completion) int {
 }
 
 // harvest takes completions from the inner queue until want are here or there
-// are no more. Late ones are taken at once: their time runs from then on.
+// are no more.
 func (c *cq) harvest(want int) {
-	for c.dev.slow > 0 || c.tail-c.head < uint64(want) {
+	for c.tail-c.head < uint64(want) {
 		n := c.inner.Poll(c.scratch)
 		for i := range c.scratch[:n] {
 			c.sort(&c.scratch[i])
@@ -42,21 +42,11 @@ func (c *cq) sort(done *fabric.Completion) {
 	}
 }
 
-// take moves out what is due and frees the places it stands for (F4).
+// take moves completions out and frees the places they stand for (F4).
 func (c *cq) take(out []fabric.Completion) int {
-	if c.head == c.tail {
-		return 0
-	}
-	now := int64(never)
-	if c.dev.slow > 0 {
-		now = c.dev.clock.Now()
-	}
 	n := 0
 	for n < len(out) && c.head != c.tail {
 		it := c.at(c.head)
-		if it.due > now {
-			break
-		}
 		out[n] = it.c
 		if it.q != nil {
 			it.q.head = it.seq + 1
@@ -72,9 +62,6 @@ func (c *cq) take(out []fabric.Completion) int {
 func (q *queuePair) completed(c *fabric.Completion) {
 	if c.ID&copyTag != 0 {
 		q.copies.done(int(c.ID &^ copyTag))
-		if q.copies.blocked {
-			q.copies.release(q.dev.clock.Now())
-		}
 		return
 	}
 	e := q.entry(c.ID)
@@ -110,7 +97,7 @@ func (q *queuePair) conclude(e *entry) {
 		q.failed = true
 		if q.lost.Load() && e.status == fabric.StatusFlushed {
 			e.status = fabric.StatusPeerLost
-			q.record(&handCut, q.retired, e)
+			q.record(&handCut, q.retired)
 			q.countError()
 		}
 	case e.fail != fabric.StatusOK:

@@ -8,7 +8,7 @@ import (
 )
 
 // handCut is the rule in force while the link is cut by hand.
-var handCut = rule{Rule: Rule{Fault: Cut, Status: fabric.StatusPeerLost}, place: -1}
+var handCut = rule{fault: Cut}
 
 // Post implements fabric.QP.
 func (q *queuePair) Post(wrs []fabric.WR) (int, error) {
@@ -16,7 +16,7 @@ func (q *queuePair) Post(wrs []fabric.WR) (int, error) {
 		return 0, fmt.Errorf("faults: queue pair %d: %w", q.num, fabric.ErrClosed)
 	}
 	if q.holding() {
-		q.advance(q.dev.clock.Now())
+		q.copies.release(q.dev.clock.Now())
 	}
 	n, err := q.post(wrs)
 	q.retire()
@@ -34,7 +34,7 @@ func (q *queuePair) post(wrs []fabric.WR) (int, error) {
 			return i, fabric.ErrQueueFull
 		}
 		r := q.judge(w.Op, alive)
-		if r == nil && !q.doomed && (q.line == nil || !q.line.blocked) {
+		if r == nil && !q.doomed && !q.copies.blocks() {
 			q.stage(w, i)
 			if len(q.staged) < cap(q.staged) && q.tail <= q.turn {
 				continue
@@ -92,7 +92,7 @@ func inside(w *fabric.WR, seq uint64, room []fabric.Seg) {
 // room is for the segments of request i of those that go out together.
 func (q *queuePair) room(i int) []fabric.Seg { return q.segs[i*q.perWR : (i+1)*q.perWR] }
 
-// stage puts a request, number i of its chain, on its way.
+// stage adds a request, number i of its chain, to those that go out together.
 func (q *queuePair) stage(w *fabric.WR, i int) {
 	if len(q.staged) == 0 {
 		q.base = i
@@ -146,67 +146,41 @@ func (q *queuePair) PostRecv(wrs []fabric.RecvWR) (int, error) {
 }
 
 // overtaken sends what waited for later requests to go first.
-func (q *queuePair) overtaken() {
-	if q.line != nil {
-		q.line.overtaken()
-		return
-	}
-	q.copies.release(q.dev.clock.Now())
-}
+func (q *queuePair) overtaken() { q.copies.release(q.dev.clock.Now()) }
 
-// divert does to a valid request what the rule says, or lets it wait in line
-// or go down with its queue pair when there is none.
+// divert does to a valid request what the rule says. Without a rule it waits
+// behind others or goes down with its queue pair.
 func (q *queuePair) divert(w *fabric.WR, r *rule) {
 	seq := q.tail
 	e := q.enter(w)
-	if r == nil {
-		if !q.doomed {
-			q.line.add(w, seq, e, 0)
-			return
-		}
-		q.skip(seq)
+	switch {
+	case r == nil && q.doomed:
+		return
+	case r == nil:
+		q.copies.strike(w, nil, seq, e)
 		return
 	}
-	switch r.Fault {
-	case Break, Cut, Lose:
+	switch r.fault {
+	case Break, Lose:
 		q.sever(w, r, seq, e)
-	case Drop:
-		q.skip(seq)
+	case Drop, Cut:
 		q.countLost(w.Op, int(e.bytes))
-	case Delay, Reorder, Dup:
-		if q.line != nil {
-			q.line.strike(w, r, seq, e)
-		} else {
-			q.copies.strike(w, r, seq, e)
-		}
 	default:
-		// Slow and the refusals are no rules about requests.
+		q.copies.strike(w, r, seq, e)
 	}
-	q.record(r, seq, e)
-	if q.tail > q.turn && (q.line == nil || !q.line.blocked) {
+	q.record(r, seq)
+	if q.tail > q.turn {
 		q.overtaken()
 	}
 }
 
-// skip tells the line that a request needs no sending.
-func (q *queuePair) skip(seq uint64) {
-	if q.line != nil && q.line.blocked {
-		q.line.at(seq).kind = waitSkip
-	}
-}
-
-// sever is what Break, Lose and Cut do.
+// sever is what Break and Lose do.
 func (q *queuePair) sever(w *fabric.WR, r *rule, seq uint64, e *entry) {
-	q.skip(seq)
-	if r.Fault == Cut && q.Transport() != fabric.RC {
-		q.countLost(w.Op, int(e.bytes))
-		return
-	}
 	q.doomed = true
-	if e.fail = fitting(r.Status, w.Op); q.Transport() == fabric.UD {
+	if e.fail = fitting(r.status, w.Op); q.Transport() == fabric.UD {
 		e.fail = fabric.StatusFlushed // there is no peer that could be the reason
 	}
-	if r.Fault == Lose {
+	if r.fault == Lose {
 		q.pass(w, seq, e)
 	}
 }
@@ -220,21 +194,15 @@ func fitting(s fabric.Status, op fabric.Op) fabric.Status {
 	return s
 }
 
-// pass gives a request that has entered to the inner queue pair now.
+// pass gives a request that has entered to the inner queue pair now. An inner
+// device that refuses what is valid has reasons of its own; then the request
+// counts as lost in flight.
 func (q *queuePair) pass(w *fabric.WR, seq uint64, e *entry) {
 	q.one[0] = *w
 	inside(&q.one[0], seq, q.room(0))
-	q.passOne(e)
-}
-
-// passOne does it with what is in q.one. An inner device that refuses what is
-// valid has reasons of its own; then the request counts as lost on the way.
-func (q *queuePair) passOne(e *entry) {
 	n, _ := q.QP.Post(q.one[:])
-	if n == 1 {
-		e.waits = true
-		return
+	e.waits = n == 1
+	if n != 1 {
+		q.countLost(e.op, int(e.bytes))
 	}
-	e.waits = false
-	q.countLost(e.op, int(e.bytes))
 }

@@ -1,7 +1,6 @@
 package faults
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"sync/atomic"
@@ -43,7 +42,7 @@ type queuePair struct {
 
 	ring                []entry
 	head, retired, tail uint64
-	staged              []fabric.WR // requests on their way to the inner queue pair
+	staged              []fabric.WR // requests to be posted to the inner queue pair
 	base                int         // place in its chain of the first of them
 	one                 [1]fabric.WR
 	recvs               []fabric.RecvWR
@@ -52,10 +51,8 @@ type queuePair struct {
 
 	// turn is the operation after which something held must go; see release.
 	turn uint64
-	// copies are held datagrams, line is where UC requests wait; nil when no
-	// rule holds any.
+	// copies are the held messages, nil when no rule holds any.
 	copies *copies
-	line   *line
 
 	// doomed: a request that will fail was posted, those behind it are not
 	// executed. failed: a failure was reported, the rest is flushed.
@@ -64,9 +61,7 @@ type queuePair struct {
 	lost   atomic.Bool // by Cut
 	broken atomic.Pointer[fabric.CompletionError]
 
-	ledger    ledger
-	journal   journal
-	journaled bool
+	ledger ledger
 }
 
 const noTurn = math.MaxUint64
@@ -82,24 +77,18 @@ func (q *queuePair) prepare(t fabric.Transport) error {
 	q.perWR = max(q.dev.limits.MaxSegs-1, 0)
 	q.segs = make([]fabric.Seg, q.perWR*max(cap(q.staged), cap(q.recvs)))
 	q.turn = noTurn
-	if !q.dev.holds(t) {
+	if !q.dev.plan.holds(t) {
 		return nil
 	}
 	var err error
-	if t == fabric.UD {
-		q.copies, err = newCopies(q)
-	} else {
-		q.line, err = newLine(q)
-	}
+	q.copies, err = newCopies(q, t)
 	return err
 }
 
 func (q *queuePair) entry(seq uint64) *entry { return &q.ring[seq&uint64(len(q.ring)-1)] }
 
 // holding reports whether messages are held.
-func (q *queuePair) holding() bool {
-	return (q.line != nil && q.line.holding()) || (q.copies != nil && len(q.copies.held) > 0)
-}
+func (q *queuePair) holding() bool { return q.copies != nil && len(q.copies.held) > 0 }
 
 // hold has both completion queues move on what is held.
 func (q *queuePair) hold() {
@@ -109,42 +98,9 @@ func (q *queuePair) hold() {
 	}
 }
 
-// advance sends what is due.
-func (q *queuePair) advance(now int64) {
-	if q.line != nil {
-		q.line.advance(now)
-	}
-	if q.copies != nil {
-		q.copies.release(now)
-	}
-	q.retire()
-}
-
-// next returns when something held is due, after now.
-func (q *queuePair) next(now int64) int64 {
-	if q.line != nil {
-		return q.line.next(now)
-	}
-	return q.copies.next(now)
-}
-
 // record writes down that request seq was struck.
-func (q *queuePair) record(r *rule, seq uint64, e *entry) {
-	if !q.journaled {
-		q.journaled = true
-		q.dev.mu.Lock()
-		q.dev.journals = append(q.dev.journals, &q.journal)
-		q.dev.mu.Unlock()
-	}
-	ev := Event{
-		QP: int(q.index), Op: seq, Fault: r.Fault, Rule: r.place,
-		Transport: q.Transport(), Verb: e.op, Status: e.fail, Time: r.Time,
-	}
-	if e.status == fabric.StatusPeerLost {
-		ev.Status = e.status
-	}
-	q.journal.add(ev)
-	q.dev.stats.struck[r.Fault].Add(1)
+func (q *queuePair) record(r *rule, seq uint64) {
+	q.dev.record(Event{QP: int(q.index), Op: seq, Fault: r.fault})
 }
 
 // shatter breaks the queue pair because request e was made to fail.
@@ -203,12 +159,8 @@ func (q *queuePair) Close() error {
 
 // releaseMemory gives back what prepare took.
 func (q *queuePair) releaseMemory() error {
-	var errs []error
-	if q.copies != nil {
-		errs = append(errs, q.copies.close())
+	if q.copies == nil {
+		return nil
 	}
-	if q.line != nil {
-		errs = append(errs, q.line.close())
-	}
-	return errors.Join(errs...)
+	return q.copies.close()
 }

@@ -178,27 +178,6 @@ func TestLose(t *testing.T) {
 	}
 }
 
-// TestCutByPlan: in the span RC breaks, UC and UD lose messages.
-func TestCutByPlan(t *testing.T) {
-	g := newRig(t, fabric.RC, "cut@op=5..8")
-	for range 10 {
-		g.s.post(fabric.OpSend, 0)
-	}
-	g.await("failure", func() bool { return len(g.s.sent) == 10 })
-	g.brokeWith(fabric.StatusPeerLost, fabric.ErrPeerLost)
-	if !slices.Equal(g.r.got, numbers(0, 5)) {
-		t.Errorf("rc: arrived %v", g.r.got)
-	}
-	for _, tr := range []fabric.Transport{fabric.UC, fabric.UD} {
-		g := newRig(t, tr, "cut@op=5..8")
-		g.run(10, fabric.OpSend)
-		g.s.completedInOrder(10)
-		if want := append(numbers(0, 5), 8, 9); !slices.Equal(g.r.got, want) {
-			t.Errorf("%v: arrived %v, want %v", tr, g.r.got, want)
-		}
-	}
-}
-
 // TestCutByHand: Cut and Heal on all transports, dialing included.
 func TestCutByHand(t *testing.T) {
 	t.Run("rc", func(t *testing.T) {
@@ -230,7 +209,7 @@ func TestCutByHand(t *testing.T) {
 	})
 	for _, tr := range []fabric.Transport{fabric.UC, fabric.UD} {
 		t.Run(tr.String(), func(t *testing.T) {
-			g := newRig(t, tr, "uc+ud.delay=1ms@op=2")
+			g := newRig(t, tr, "uc.delay=1ms@op=2; ud.delay=1ms@op=2")
 			g.run(3, fabric.OpSend)
 			g.s.dev.Cut()
 			g.run(3, fabric.OpSend)
@@ -245,7 +224,7 @@ func TestCutByHand(t *testing.T) {
 			if c := g.s.dev.Counters(); c.Out[fabric.OpSend] != 8 || c.Dropped != 4 {
 				t.Errorf("counters %+v", c)
 			}
-			if n := g.s.dev.Stats().Struck[faults.Cut]; n != 3 {
+			if n := g.struck(faults.Cut); n != 3 {
 				t.Errorf("%d operations were cut", n)
 			}
 		})
@@ -320,9 +299,9 @@ func TestRefuse(t *testing.T) {
 			if !slices.Equal(got, c.want) {
 				t.Errorf("refused %v, want %v", got, c.want)
 			}
-			events := slices.Concat(a.dev.Schedule().Events, b.dev.Schedule().Events)
+			events := slices.Concat(a.dev.Struck(), b.dev.Struck())
 			if len(events) != len(c.want) || events[0].QP != -1 || events[0].Op != uint64(c.want[0]) {
-				t.Errorf("schedule %v", events)
+				t.Errorf("struck: %v", events)
 			}
 		})
 	}

@@ -80,7 +80,7 @@ func newSideOn(t *testing.T, net *loop.Network, name, plan string, change func(*
 	must(t, err)
 	t.Cleanup(func() {
 		if t.Failed() {
-			t.Log(s.dev.Schedule())
+			t.Log(s.dev.Struck())
 		}
 	})
 	return s
@@ -316,4 +316,14 @@ func (s *side) completedInOrder(n int) {
 			s.t.Fatalf("completion %d is %+v", i, c)
 		}
 	}
+}
+
+// struck returns how many operations of the sender a fault has struck.
+func (g *rig) struck(f faults.Fault) (n int) {
+	for _, e := range g.s.dev.Struck() {
+		if e.Fault == f {
+			n++
+		}
+	}
+	return n
 }

@@ -37,7 +37,7 @@ func TestRates(t *testing.T) {
 			g.run(n, fabric.OpSend)
 			g.s.time.now.Add(int64(time.Second))
 			g.turn()
-			struck := int(g.s.dev.Stats().Struck[c.fault])
+			struck := g.struck(c.fault)
 			if struck != c.want {
 				t.Errorf("%d operations struck, want %d", struck, c.want)
 			}
@@ -60,7 +60,7 @@ func TestDrop(t *testing.T) {
 			g := newRig(t, tr, fmt.Sprintf("seed=7; %v.drop=20%%", tr))
 			g.run(100, fabric.OpSend)
 			want := numbers(0, 100)
-			for _, e := range g.s.dev.Schedule().Events {
+			for _, e := range g.s.dev.Struck() {
 				want = slices.DeleteFunc(want, func(n uint64) bool { return n == e.Op })
 			}
 			if len(want) == 100 || !slices.Equal(g.r.got, want) {
@@ -80,7 +80,7 @@ func TestDrop(t *testing.T) {
 // TestDropVerbs: a rule for one verb leaves the others alone; a lost WRITE
 // touches no memory and a lost WRITE_IMM consumes no receive.
 func TestDropVerbs(t *testing.T) {
-	g := newRig(t, fabric.UC, "uc.write+write_imm.drop=100%@op=2..")
+	g := newRig(t, fabric.UC, "uc.write.drop=100%@op=2..; uc.write_imm.drop@op=2..")
 	for _, op := range []fabric.Op{fabric.OpWrite, fabric.OpWriteImm, fabric.OpSend, fabric.OpWrite, fabric.OpWriteImm} {
 		g.run(1, op)
 	}
@@ -227,17 +227,16 @@ func TestReorder(t *testing.T) {
 	}
 }
 
-// TestReorderBehindDelay: a message in line behind a delayed one is overtaken
-// by those behind it when the line moves.
+// TestReorderBehindDelay: a message behind a delayed one stays there.
 func TestReorderBehindDelay(t *testing.T) {
-	g := newRig(t, fabric.UC, "uc.delay=1ms@op=0; uc.reorder@op=1; uc.drop@op=3; uc.reorder@op=4")
+	g := newRig(t, fabric.UC, "uc.delay=1ms@op=0; uc.reorder@op=1; uc.drop@op=3")
 	g.run(6, fabric.OpSend)
 	if len(g.r.got) != 0 {
 		t.Fatalf("arrived %v", g.r.got)
 	}
-	g.s.time.now.Add(int64(time.Millisecond))
+	g.s.time.now.Add(int64(2 * time.Millisecond))
 	g.turn()
-	if want := []uint64{0, 2, 1, 5, 4}; !slices.Equal(g.r.got, want) {
+	if want := []uint64{0, 1, 2, 4, 5}; !slices.Equal(g.r.got, want) {
 		t.Fatalf("arrived %v, want %v", g.r.got, want)
 	}
 	g.s.completedInOrder(6)
@@ -268,12 +267,12 @@ func TestSegments(t *testing.T) {
 	}
 }
 
-// TestRushed: when no more can be held, messages go out; none is lost.
-func TestRushed(t *testing.T) {
+// TestFull: when no more can be held, messages go out; none is lost.
+func TestFull(t *testing.T) {
 	g := newRig(t, fabric.UD, "ud.delay=1ms")
 	g.run(200, fabric.OpSend)
-	if n := g.s.dev.Stats().Rushed; n != 200-128 || len(g.r.got) != int(n) {
-		t.Fatalf("%d rushed, %d arrived", n, len(g.r.got))
+	if n := len(g.r.got); n != 200-128 {
+		t.Fatalf("%d arrived at once", n)
 	}
 	g.s.completedInOrder(200)
 	g.s.time.now.Add(int64(time.Millisecond))

@@ -9,8 +9,7 @@ import (
 )
 
 // waiter waits in the inner waiter, in pieces: the inner one does not know of
-// held messages and late completions, so no piece is longer than until the
-// next of these is due.
+// held messages, so no piece is longer than until the next of these is due.
 type waiter struct {
 	inner fabric.Waiter
 	dev   *Device
@@ -97,9 +96,6 @@ func (w *waiter) step() bool {
 			c.progress(now)
 			c.harvest(c.depth)
 		}
-	}
-	if now == 0 && w.dev.slow > 0 {
-		now = w.dev.clock.Now()
 	}
 	w.seen = now
 	if w.poll() {

@@ -39,33 +39,6 @@ func realTime(t *testing.T, tr fabric.Transport, plan string) *rig {
 	return g
 }
 
-// TestSlow: completions are held back, in order, and a waiter that nothing
-// else wakes finds them.
-func TestSlow(t *testing.T) {
-	const slow = 20 * time.Millisecond
-	for _, policy := range []fabric.Policy{fabric.Adaptive, fabric.Busy} {
-		t.Run(policy.String(), func(t *testing.T) {
-			g := realTime(t, fabric.RC, "slow=20ms")
-			w, err := g.s.dev.NewWaiter(fabric.WaitConfig{Policy: policy, CQs: []fabric.CQ{g.s.cq}, Spin: 20 * time.Microsecond})
-			must(t, err)
-			defer w.Close()
-			clock := g.s.dev.Clock()
-			for i := range 5 {
-				start := clock.Now()
-				g.s.post(fabric.OpSend, 0)
-				g.s.post(fabric.OpSend, 0)
-				found := w.Wait(func() bool { g.s.poll(); return len(g.s.sent) == 2*i+2 }, 0)
-				took := time.Duration(clock.Now() - start)
-				if !found || took < slow {
-					t.Errorf("found %v after %v, completions take %v", found, took, slow)
-				}
-				g.r.poll()
-			}
-			g.s.completedInOrder(10)
-		})
-	}
-}
-
 // napper is a device whose waiters move its clock on instead of sleeping: how
 // long they sleep does not depend on how busy the machine is.
 type napper struct {
@@ -101,46 +74,24 @@ func (n *nap) Wait(poll func() bool, timeout time.Duration) bool {
 func (n *nap) Sleeps() uint64 { return n.sleeps }
 func (n *nap) Close() error   { return nil }
 
-// TestSlowSleep: a waiter sleeps until a completion of either queue is due, once
-// and no longer.
-func TestSlowSleep(t *testing.T) {
-	const slow = 20 * time.Millisecond
-	g := newRigOn(t, fabric.RC, "slow=20ms", func(c *clocked) fabric.Device { return &napper{c, t} })
-	g.s.postRecv(0)
+// TestSleep: a waiter sleeps until a held message is due, once and no longer.
+func TestSleep(t *testing.T) {
+	const delay = 20 * time.Millisecond
+	g := newRigOn(t, fabric.UD, "ud.delay=20ms", func(c *clocked) fabric.Device { return &napper{c, t} })
 	w, err := g.s.dev.NewWaiter(fabric.WaitConfig{CQs: []fabric.CQ{g.s.cq}})
 	must(t, err)
 	defer w.Close()
 	for i := range 10 {
 		start := g.s.time.Now()
-		if i%2 == 0 {
-			g.s.post(fabric.OpSend, 0)
-		} else {
-			g.r.post(fabric.OpSend, 0)
-		}
-		found := w.Wait(func() bool { g.s.poll(); return len(g.s.sent)+len(g.s.got) == i+1 }, 0)
+		g.s.post(fabric.OpSend, 0)
+		found := w.Wait(func() bool { g.r.poll(); return len(g.r.got) == i+1 }, 0)
 		took := time.Duration(g.s.time.Now() - start)
-		if !found || took != slow || w.Sleeps() != uint64(i+1) {
-			t.Errorf("round %d: found %v after %v and %d sleeps in all, completions take %v", i, found, took, w.Sleeps(), slow)
+		if !found || took != delay || w.Sleeps() != uint64(i+1) {
+			t.Errorf("round %d: found %v after %v and %d sleeps in all, messages take %v", i, found, took, w.Sleeps(), delay)
 		}
-		g.r.poll()
 	}
-	g.s.completedInOrder(5)
-}
-
-// TestSlowOnVirtualTime: nothing is reported early.
-func TestSlowOnVirtualTime(t *testing.T) {
-	g := newRig(t, fabric.RC, "slow=20us")
-	g.s.post(fabric.OpSend, 0)
 	g.turn()
-	g.s.time.now.Add(20_000 - 1)
-	g.turn()
-	g.s.completedInOrder(0)
-	if len(g.r.got) != 1 {
-		t.Error("the message itself must not be late")
-	}
-	g.s.time.now.Add(1)
-	g.turn()
-	g.s.completedInOrder(1)
+	g.s.completedInOrder(10)
 }
 
 // TestHeldWhileWaiting: held messages leave while their owner waits for

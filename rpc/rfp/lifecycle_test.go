@@ -244,7 +244,7 @@ func TestServerClosesWithCallsOutstanding(t *testing.T) {
 // no call that has one.
 func TestBrokenQueuePair(t *testing.T) {
 	for _, plan := range []string{
-		"rc.write.break=lost@op=400..", "rc.read.break=access@op=400..", "rc.write.lose@op=400..", "rc.read.lose@op=400..", "cut@op=400..",
+		"rc.write.break=lost@op=400..", "rc.read.break=access@op=400..", "rc.write.lose@op=400..", "rc.read.lose@op=400..", "rc.break@op=400..",
 	} {
 		eachFabric(t, func(t *testing.T, r *rig) {
 			s := r.serve(rfp.ServerConfig{})

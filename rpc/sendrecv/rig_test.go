@@ -84,7 +84,7 @@ func (r *rig) newDevice() fabric.Device {
 	r.wraps = append(r.wraps, w)
 	r.t.Cleanup(func() {
 		if r.t.Failed() {
-			r.t.Log(w.Stats())
+			r.t.Log(w.Struck())
 		}
 	})
 	return w
