@@ -251,8 +251,8 @@ func (r *request) Accept(_ context.Context, cfg fabric.QPConfig, private []byte)
 	}
 	mem := direct.HeapBytes(direct.SegmentBytes(r.qp.RecvDepth(), q.RecvDepth()), pageSize)
 	theirs, mine := &link{dev: r.from, qp: r.qp}, &link{dev: d, qp: q}
-	r.qp.Attach(mem, direct.Dialer, q.RecvDepth(), q.RecvBell(), q.SendBell())
-	q.Attach(mem, direct.Acceptor, r.qp.RecvDepth(), r.qp.RecvBell(), r.qp.SendBell())
+	r.qp.Attach(mem, direct.Dialer, q.RecvDepth(), q.RecvPipe(), q.SendPipe())
+	q.Attach(mem, direct.Acceptor, r.qp.RecvDepth(), r.qp.RecvPipe(), r.qp.SendPipe())
 	connect(theirs, mine)
 	q.Describe(r.Peer(), r.private)
 	q.Start(mine)

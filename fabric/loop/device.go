@@ -99,7 +99,7 @@ func (d *Device) GramOpen(_ context.Context, addr []byte) (*direct.GramPath, err
 	}
 	mem := direct.HeapBytes(direct.GramSegmentBytes(), pageSize)
 	lane := q.AddGramLane(mem, func() {})
-	return &direct.GramPath{Mem: mem, Bell: q.RecvBell(), Release: func() { q.RemoveGramLane(lane) }}, nil
+	return &direct.GramPath{Mem: mem, Wake: q.RecvPipe(), Release: func() { q.RemoveGramLane(lane) }}, nil
 }
 
 // Close implements fabric.Device.

@@ -58,13 +58,13 @@ func (d *Device) dial(ctx context.Context, addr fabric.Addr, q *direct.QP, priva
 		return err
 	}
 	defer func() { d.opened(s, err) }()
-	bells, err := shareBells(q)
+	pipes, err := sharePipes(q)
 	if err != nil {
 		return err
 	}
-	defer closeFDs(bells)
+	defer closeFDs(pipes)
 	h := hello{transport: q.Transport(), depth: uint32(q.RecvDepth()), private: private}
-	p, err := d.greet(ctx, s, h.encode(), bells...)
+	p, err := d.greet(ctx, s, h.encode(), pipes...)
 	if err != nil {
 		return err
 	}
@@ -213,7 +213,7 @@ func (l *listener) Close() error {
 			select {
 			case r := <-l.backlog:
 				r.sock.refuse("the server stops")
-				closeFDs(r.bells)
+				closeFDs(r.pipes)
 			default:
 				return
 			}
@@ -338,7 +338,7 @@ func (l *listener) request(s socket, peer fabric.Peer, p *packet) (*request, err
 	if err := p.expect(2); err != nil {
 		return nil, err
 	}
-	return &request{l: l, sock: s, peer: peer, hello: h, bells: p.fds}, nil
+	return &request{l: l, sock: s, peer: peer, hello: h, pipes: p.fds}, nil
 }
 
 // request is a dialer that waits for its answer.
@@ -347,7 +347,7 @@ type request struct {
 	sock  socket
 	peer  fabric.Peer
 	hello hello
-	bells []int
+	pipes []int
 	ended sync.Mutex // locked once the request is answered
 }
 
@@ -385,27 +385,27 @@ func (r *request) Accept(_ context.Context, cfg fabric.QPConfig, private []byte)
 	if err != nil {
 		q.Abandon()
 		_ = r.sock.c.Close()
-		closeFDs(r.bells)
+		closeFDs(r.pipes)
 		return nil, fmt.Errorf("fabric: accept %s: %w", r.peer.Addr, err)
 	}
 	q.Describe(r.peer, r.hello.private)
-	d.start(q, r.sock, seg, direct.Acceptor, int(r.hello.depth), r.bells)
+	d.start(q, r.sock, seg, direct.Acceptor, int(r.hello.depth), r.pipes)
 	return q, nil
 }
 
 // answer makes the segment and hands it to the dialer.
 func (r *request) answer(q *direct.QP, private []byte) (*arena.Block, error) {
-	bells, err := shareBells(q)
+	pipes, err := sharePipes(q)
 	if err != nil {
 		return nil, err
 	}
-	defer closeFDs(bells)
+	defer closeFDs(pipes)
 	seg, err := r.l.dev.arena.AllocShared("segment",
 		direct.SegmentBytes(int(r.hello.depth), q.RecvDepth()), arena.ReadWriteForOthers)
 	if err != nil {
 		return nil, err
 	}
-	fds := append([]int{seg.FD()}, bells...)
+	fds := append([]int{seg.FD()}, pipes...)
 	if err := r.sock.send(encodeAccept(q.RecvDepth(), private), fds...); err != nil {
 		_ = seg.Free()
 		return nil, fmt.Errorf("%w: %w", fabric.ErrPeerLost, err)
@@ -419,6 +419,6 @@ func (r *request) Reject(private []byte) error {
 		return r.errEnded()
 	}
 	_ = r.sock.send(append([]byte{kindReject}, private...))
-	closeFDs(r.bells)
+	closeFDs(r.pipes)
 	return r.sock.c.Close()
 }

@@ -177,10 +177,10 @@ func (g *gramDoor) lane(s socket, q *direct.QP) (*direct.QP, *direct.GramLane, e
 	if err != nil {
 		return nil, nil, err
 	}
-	bell, err := q.RecvBell().Share()
+	pipe, err := q.RecvPipe().Share()
 	if err == nil {
-		err = s.send([]byte{kindGramOK}, seg.FD(), bell)
-		closeFDs([]int{bell})
+		err = s.send([]byte{kindGramOK}, seg.FD(), pipe)
+		closeFDs([]int{pipe})
 	}
 	if err != nil {
 		_ = seg.Free()
@@ -248,10 +248,10 @@ func (d *Device) gramPath(s socket, p *packet) (*direct.GramPath, error) {
 		return nil, err
 	}
 	closeFDs(p.fds[:1])
-	bell := p.fds[1]
-	return &direct.GramPath{Mem: seg.Bytes(), Bell: peerBell{bell}, Release: func() {
+	pipe := p.fds[1]
+	return &direct.GramPath{Mem: seg.Bytes(), Wake: peerPipe{pipe}, Release: func() {
 		_ = s.c.Close()
-		closeFDs([]int{bell})
+		closeFDs([]int{pipe})
 		_ = seg.Free()
 	}}, nil
 }

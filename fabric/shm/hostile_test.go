@@ -116,12 +116,12 @@ func newHostile(path string) (*hostile, error) {
 	if err != nil {
 		return nil, err
 	}
-	var bell [2]int
-	if err := unix.Pipe2(bell[:], unix.O_CLOEXEC); err != nil {
+	var pipe [2]int
+	if err := unix.Pipe2(pipe[:], unix.O_CLOEXEC); err != nil {
 		return nil, err
 	}
 	h := hello{transport: fabric.RC, depth: 16}
-	if err := s.send(h.encode(), bell[1], bell[1]); err != nil {
+	if err := s.send(h.encode(), pipe[1], pipe[1]); err != nil {
 		return nil, err
 	}
 	p, err := s.recv()
@@ -299,24 +299,24 @@ func TestFlood(t *testing.T) {
 	_ = srv.qp.Close()
 }
 
-// TestBlockingBell rings a bell that a peer made to block, and one that is no
+// TestBlockingPipe wakes by a pipe that a peer made to block, and one that is no
 // pipe at all (I5).
-func TestBlockingBell(t *testing.T) {
+func TestBlockingPipe(t *testing.T) {
 	var p [2]int
 	if err := unix.Pipe2(p[:], unix.O_CLOEXEC); err != nil {
 		t.Fatal(err)
 	}
 	defer closeFDs(p[:])
 	for range 200 { // more than the pipe holds; a blocking write would hang
-		peerBell{p[1]}.Ring()
+		peerPipe{p[1]}.Wake()
 	}
 	f, err := os.CreateTemp(t.TempDir(), "")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = f.Close() }()
-	peerBell{int(f.Fd())}.Ring()
-	peerBell{-1}.Ring()
+	peerPipe{int(f.Fd())}.Wake()
+	peerPipe{-1}.Wake()
 	if info, err := f.Stat(); err != nil || info.Size() != 0 {
 		t.Errorf("ringing wrote %d bytes to a file", info.Size())
 	}

@@ -24,7 +24,7 @@ type link struct {
 	qp      *direct.QP
 	sock    socket
 	segment *arena.Block
-	bells   []int
+	pipes   []int
 
 	mu       sync.Mutex
 	granted  map[uint32]struct{} // keys whose files the peer has
@@ -34,13 +34,13 @@ type link struct {
 }
 
 // start connects the queue pair to its segment and begins to listen to the
-// peer. bells are the peer's for receives and for sends.
-func (d *Device) start(q *direct.QP, s socket, segment *arena.Block, end, peerDepth int, bells []int) {
+// peer. pipes are the peer's for receives and for sends.
+func (d *Device) start(q *direct.QP, s socket, segment *arena.Block, end, peerDepth int, pipes []int) {
 	l := &link{
-		dev: d, qp: q, sock: s, segment: segment, bells: bells, granted: map[uint32]struct{}{},
+		dev: d, qp: q, sock: s, segment: segment, pipes: pipes, granted: map[uint32]struct{}{},
 		asked: map[uint32]struct{}{}, held: map[uint32]struct{}{},
 	}
-	q.Attach(segment.Bytes(), end, peerDepth, peerBell{bells[0]}, peerBell{bells[1]})
+	q.Attach(segment.Bytes(), end, peerDepth, peerPipe{pipes[0]}, peerPipe{pipes[1]})
 	d.mu.Lock()
 	d.links[l] = struct{}{}
 	d.mu.Unlock()
@@ -85,7 +85,7 @@ func (l *link) Release() {
 	delete(l.dev.links, l)
 	l.dev.mu.Unlock()
 	_ = l.sock.c.Close()
-	closeFDs(l.bells)
+	closeFDs(l.pipes)
 	_ = l.segment.Free()
 }
 

@@ -1,5 +1,7 @@
 package tcp
 
+import "github.com/remora-kv/remora/fabric/internal/base"
+
 const (
 	// window is how many bytes of responses a peer may have asked for and not
 	// yet received. They are all buffered here, so that no request has to wait
@@ -48,7 +50,7 @@ func (o *outBuffer) makeRoom(n int) {
 	live := o.w - o.r
 	to := o.b
 	if len(to) < live+n {
-		to = make([]byte, ceilPow2(max(live+n, firstOut)))
+		to = make([]byte, base.CeilPow2(max(live+n, firstOut)))
 	}
 	copy(to, o.b[o.r:o.w])
 	o.b, o.r, o.w = to, 0, live
@@ -113,12 +115,3 @@ func (i *inBuffer) settle(full bool) {
 
 // before reports whether sequence number a comes before b.
 func before(a, b uint32) bool { return int32(a-b) < 0 }
-
-// ceilPow2 returns the least power of two that is not less than n >= 1.
-func ceilPow2(n int) int {
-	p := 1
-	for p < n {
-		p *= 2
-	}
-	return p
-}

@@ -1,5 +1,3 @@
-//go:build linux
-
 package tcp
 
 import (
@@ -9,6 +7,7 @@ import (
 	"time"
 
 	"github.com/remora-kv/remora/fabric"
+	"github.com/remora-kv/remora/fabric/internal/base"
 )
 
 // patience is how long anything here may take.
@@ -175,10 +174,10 @@ func (e *end) ok(n int, others ...*end) []fabric.Completion {
 // await waits until cond holds.
 func await(tb testing.TB, what string, cond func() bool) {
 	tb.Helper()
-	end := until(patience)
+	end := base.Until(patience)
 	for i := 1; !cond(); i++ {
 		runtime.Gosched()
-		if i%64 == 0 && until(0).After(end) {
+		if i%64 == 0 && base.Until(0).After(end) {
 			tb.Fatalf("waited in vain for %s", what)
 		}
 	}

@@ -1,64 +1,39 @@
-//go:build linux
-
 package tcp
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/netip"
-	"os"
 	"time"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/remora-kv/remora/fabric"
+	"github.com/remora-kv/remora/fabric/internal/base"
 )
 
 // Sockets are opened, resolved and greeted through package net, and then taken
 // away from it: the runtime's poller would be woken by every packet.
 
-// halfOpen is a connection before its queue pair is ready. The device closes
-// those that are left when it is closed.
+// halfOpen is a connection before its queue pair is ready.
 type halfOpen struct {
+	*base.HalfOpen
 	dev *Device
-	c   *net.TCPConn
-}
-
-// begin puts a connection under the care of the device.
-func (d *Device) begin(c *net.TCPConn) (*halfOpen, error) {
-	h := &halfOpen{dev: d, c: c}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.closed {
-		_ = c.Close()
-		return nil, d.errClosed()
-	}
-	d.halfOpen[h] = struct{}{}
-	return h, nil
-}
-
-// abandon closes the connection.
-func (h *halfOpen) abandon() {
-	h.dev.mu.Lock()
-	delete(h.dev.halfOpen, h)
-	h.dev.mu.Unlock()
-	_ = h.c.Close()
 }
 
 // say sends a hello.
 func (h *halfOpen) say(m *hello) error {
 	m.version = wireVersion
-	_, err := h.c.Write(m.encode(make([]byte, 0, helloSize+len(m.private))))
+	_, err := h.Write(m.encode(make([]byte, 0, helloSize+len(m.private))))
 	return err
 }
 
 // hear receives a hello, and not a byte more.
 func (h *halfOpen) hear() (hello, error) {
 	var fixed [helloSize]byte
-	if _, err := io.ReadFull(h.c, fixed[:]); err != nil {
+	if _, err := io.ReadFull(h, fixed[:]); err != nil {
 		return hello{}, err
 	}
 	m, n, err := decodeHello(&fixed)
@@ -66,14 +41,8 @@ func (h *halfOpen) hear() (hello, error) {
 		return m, err
 	}
 	m.private = make([]byte, n)
-	_, err = io.ReadFull(h.c, m.private)
+	_, err = io.ReadFull(h, m.private)
 	return m, err
-}
-
-// bounded ends reading and writing when ctx does, until the returned function
-// is called.
-func (h *halfOpen) bounded(ctx context.Context) func() bool {
-	return context.AfterFunc(ctx, func() { _ = h.c.SetDeadline(past()) })
 }
 
 // take makes the socket that of q and starts it.
@@ -83,11 +52,11 @@ func (h *halfOpen) take(q *conn, m *hello) error {
 		return fmt.Errorf("fabric: tcp: %w", err)
 	}
 	h.dev.tune(fd)
-	h.dev.learnHost(h.c.LocalAddr())
-	q.peer = fabric.Peer{Addr: h.c.RemoteAddr().String()}
+	h.dev.learnHost(h.LocalAddr())
+	q.peer = fabric.Peer{Addr: h.RemoteAddr().String()}
 	q.private, q.peerWindow = m.private, min(m.window, maxPeerWindow)
-	q.edge = connEdge(h.c.LocalAddr().String(), h.c.RemoteAddr().String())
-	h.abandon()
+	q.edge = connEdge(h.LocalAddr().String(), h.RemoteAddr().String())
+	h.Abandon()
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if !q.ready() { // the device was closed meanwhile
@@ -105,7 +74,7 @@ func (h *halfOpen) take(q *conn, m *hello) error {
 
 // detach returns a descriptor of the socket that the runtime knows nothing of.
 func (h *halfOpen) detach() (int, error) {
-	raw, err := h.c.SyscallConn()
+	raw, err := h.SyscallConn()
 	if err != nil {
 		return -1, err
 	}
@@ -182,30 +151,22 @@ func checkPrivate(private []byte) error {
 
 // connect does all of Dial that takes time.
 func (d *Device) connect(ctx context.Context, q *conn, addr fabric.Addr, private []byte) error {
-	var dialer net.Dialer
-	c, err := dialer.DialContext(ctx, "tcp", addr.Name)
+	open, err := d.handshakes.Dial(ctx, addr)
 	if err != nil {
-		return dialError(ctx, addr, err)
+		return base.DialError(ctx, "tcp", addr, err)
 	}
-	tc, ok := c.(*net.TCPConn)
-	if !ok {
-		panic(fmt.Sprintf("fabric: tcp: package net dialed a %T", c))
-	}
-	h, err := d.begin(tc)
-	if err != nil {
-		return err
-	}
-	defer h.abandon()
-	defer h.bounded(ctx)()
+	h := &halfOpen{open, d}
+	defer h.Abandon()
+	defer h.Bound(ctx)()
 	err = h.say(&hello{
 		kind: helloRequest, transport: q.transport, qpn: q.num, window: window, private: private,
 	})
 	if err != nil {
-		return dialError(ctx, addr, err)
+		return base.DialError(ctx, "tcp", addr, err)
 	}
 	m, err := h.hear()
 	if err != nil {
-		return dialError(ctx, addr, err)
+		return base.DialError(ctx, "tcp", addr, err)
 	}
 	switch m.kind {
 	case helloAccept:
@@ -220,27 +181,6 @@ func (d *Device) connect(ctx context.Context, q *conn, addr fabric.Addr, private
 	default:
 		return violation("%v answered with a hello of kind %d", addr, m.kind)
 	}
-}
-
-// dialError says why a connection could not be made.
-func dialError(ctx context.Context, addr fabric.Addr, err error) error {
-	switch {
-	case ctx.Err() != nil:
-		return fmt.Errorf("fabric: tcp: dial %v: %w", addr, ctx.Err())
-	case errors.Is(err, fabric.ErrProtocol):
-		return fmt.Errorf("fabric: tcp: dial %v: %w", addr, err)
-	case errors.Is(err, unix.ECONNREFUSED):
-		return fmt.Errorf("fabric: tcp: dial %v: nobody listens there; check host and port, "+
-			"and that the server runs: %w", addr, fabric.ErrRefused)
-	case errors.Is(err, os.ErrDeadlineExceeded): // that of ctx, a moment early
-		return fmt.Errorf("fabric: tcp: dial %v: %w", addr, context.DeadlineExceeded)
-	case errors.Is(err, unix.EHOSTUNREACH), errors.Is(err, unix.ENETUNREACH), errors.Is(err, unix.ETIMEDOUT):
-		return fmt.Errorf("fabric: tcp: dial %v: %w: %w", addr, err, fabric.ErrRefused)
-	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, unix.ECONNRESET),
-		errors.Is(err, unix.EPIPE):
-		return fmt.Errorf("fabric: tcp: dial %v: closed by the other side before it answered: %w", addr, fabric.ErrRefused)
-	}
-	return fmt.Errorf("fabric: tcp: dial %v: %w", addr, err)
 }
 
 // learnHost remembers under which address this host is reached.

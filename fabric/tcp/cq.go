@@ -1,5 +1,3 @@
-//go:build linux
-
 package tcp
 
 import (
@@ -9,6 +7,7 @@ import (
 	"sync/atomic"
 
 	"github.com/remora-kv/remora/fabric"
+	"github.com/remora-kv/remora/fabric/internal/base"
 )
 
 // entry is a completion, and what polling it frees: the places before upto in
@@ -21,9 +20,9 @@ type entry struct {
 
 // cq implements fabric.CQ.
 type cq struct {
-	dev   *Device
-	depth int
-	port  *port
+	base.Places
+	dev  *Device
+	port *port
 	// others are ports of other completion queues with queue pairs that
 	// complete their sends here.
 	others atomic.Pointer[[]*port]
@@ -35,25 +34,21 @@ type cq struct {
 	mu         sync.Mutex // guards the rest; taken after the lock of a queue pair
 	ring       []entry
 	head, tail uint32
-	reserved   int
-	closed     bool
 }
 
 // NewCQ implements fabric.Device.
 func (d *Device) NewCQ(depth int) (fabric.CQ, error) {
-	if depth < 1 || depth > d.limits.MaxCQDepth {
-		return nil, fmt.Errorf("fabric: completion queue of %d entries, the device takes 1 to %d: %w",
-			depth, d.limits.MaxCQDepth, fabric.ErrInvalid)
+	c := &cq{dev: d}
+	if err := c.Init(depth, &d.limits); err != nil {
+		return nil, err
 	}
-	p, err := d.nic.newPort()
-	if err != nil {
+	var err error
+	if c.port, err = d.nic.newPort(); err != nil {
 		return nil, fmt.Errorf("fabric: completion queue: %w", err)
 	}
-	return &cq{dev: d, depth: depth, port: p, ring: make([]entry, ceilPow2(depth))}, nil
+	c.ring = make([]entry, base.CeilPow2(depth))
+	return c, nil
 }
-
-// Depth implements fabric.CQ.
-func (c *cq) Depth() int { return c.depth }
 
 // push appends a completion; there is room, because it was reserved (G12).
 // loud says that a waiter with SolicitedOnly is woken too.
@@ -106,40 +101,8 @@ func (c *cq) take(out []fabric.Completion) int {
 func (c *cq) discard(q *queues) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	mask := uint32(len(c.ring) - 1)
-	kept := c.head
-	for i := c.head; i != c.tail; i++ {
-		if e := c.ring[i&mask]; e.q != q {
-			c.ring[kept&mask] = e
-			kept++
-		}
-	}
-	for i := kept; i != c.tail; i++ {
-		c.ring[i&mask].q = nil
-	}
-	c.tail = kept
+	c.tail = base.Discard(c.ring, c.head, c.tail, func(e *entry) bool { return e.q == q })
 	c.count.Store(c.tail - c.head)
-}
-
-// reserve makes sure of room for n completions (G12).
-func (c *cq) reserve(n int) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	switch {
-	case c.closed:
-		return fmt.Errorf("fabric: completion queue: %w", fabric.ErrClosed)
-	case n > c.depth-c.reserved:
-		return fmt.Errorf("fabric: completion queue of %d entries, %d taken, the queue pair needs %d: %w",
-			c.depth, c.reserved, n, fabric.ErrCQTooSmall)
-	}
-	c.reserved += n
-	return nil
-}
-
-func (c *cq) release(n int) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.reserved -= n
 }
 
 // follow makes Poll drive the port of another queue as well.
@@ -158,15 +121,9 @@ func (c *cq) follow(p *port) {
 
 // Close implements fabric.CQ.
 func (c *cq) Close() error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	switch {
-	case c.closed:
-		return fmt.Errorf("fabric: completion queue: %w", fabric.ErrClosed)
-	case c.reserved != 0:
-		return fmt.Errorf("fabric: completion queue has open queue pairs; close them first: %w", fabric.ErrBusy)
+	if err := c.Places.Close(); err != nil {
+		return err
 	}
-	c.closed = true
 	c.port.close()
 	return nil
 }

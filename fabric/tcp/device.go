@@ -1,15 +1,16 @@
-//go:build linux
-
 package tcp
 
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"net/netip"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/remora-kv/remora/fabric"
+	"github.com/remora-kv/remora/fabric/internal/base"
 	"github.com/remora-kv/remora/internal/arena"
 )
 
@@ -24,6 +25,8 @@ type Device struct {
 	arena   *arena.Arena
 	nic     *nic
 
+	handshakes base.Handshakes
+
 	qps     table[queues]
 	regions table[region]
 
@@ -35,7 +38,6 @@ type Device struct {
 	births    uint32     // queue pairs ever made
 	gone      fabric.Counters
 	listeners map[*listener]struct{}
-	halfOpen  map[*halfOpen]struct{}
 }
 
 // New makes a device. It starts one goroutine, which ends with Close.
@@ -43,7 +45,7 @@ func New(cfg Config) (fabric.Device, error) {
 	d := &Device{
 		name: cfg.Name, clock: cfg.Clock, timeout: cfg.PeerTimeout, sockBuf: cfg.SocketBuffer,
 		onError: cfg.OnError, arena: cfg.Arena,
-		listeners: map[*listener]struct{}{}, halfOpen: map[*halfOpen]struct{}{},
+		listeners: map[*listener]struct{}{},
 		limits: fabric.Limits{
 			MaxInline: 1024, MaxSegs: 16, MaxDepth: 1 << 15, MaxCQDepth: 1 << 22,
 			MaxMessage: maxMessage, MTU: gramMTU, MaxReads: window / (headSize + 8),
@@ -167,16 +169,11 @@ func (d *Device) shut() bool {
 		return false
 	}
 	d.closed = true
-	var open []interface{ abandon() }
-	for l := range d.listeners {
-		open = append(open, l)
-	}
-	for h := range d.halfOpen {
-		open = append(open, h)
-	}
+	listeners := slices.Collect(maps.Keys(d.listeners))
 	d.mu.Unlock()
-	for _, o := range open {
-		o.abandon()
+	for _, l := range listeners {
+		_ = l.Close()
 	}
+	d.handshakes.Close()
 	return true
 }

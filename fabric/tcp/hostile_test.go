@@ -1,5 +1,3 @@
-//go:build linux
-
 package tcp
 
 import (
@@ -15,6 +13,7 @@ import (
 	"time"
 
 	"github.com/remora-kv/remora/fabric"
+	"github.com/remora-kv/remora/fabric/internal/base"
 )
 
 // heard collects what a device reports.
@@ -45,7 +44,7 @@ func dialRaw(t *testing.T, l fabric.Listener) *net.TCPConn {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = c.Close() })
-	_ = c.SetDeadline(until(patience))
+	_ = c.SetDeadline(base.Until(patience))
 	return c
 }
 

@@ -1,5 +1,3 @@
-//go:build linux
-
 package tcp
 
 import (
@@ -46,7 +44,7 @@ func (n *nic) farewell(fd int, rest []byte) {
 		return
 	}
 	n.lingers[n.serial] = l
-	n.ringLocked()
+	n.wakeLocked()
 }
 
 // write writes what it can. It reports whether the socket is over.

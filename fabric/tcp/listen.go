@@ -1,5 +1,3 @@
-//go:build linux
-
 package tcp
 
 import (
@@ -12,13 +10,13 @@ import (
 	"time"
 
 	"github.com/remora-kv/remora/fabric"
-	"github.com/remora-kv/remora/fabric/internal/door"
+	"github.com/remora-kv/remora/fabric/internal/base"
 )
 
 // listener implements fabric.Listener.
 type listener struct {
-	dev      *Device
-	door     *door.Door[*connRequest]
+	dev *Device
+	*base.Listener[*connRequest]
 	mu       sync.Mutex
 	greeting map[*halfOpen]struct{}
 }
@@ -30,14 +28,14 @@ func (d *Device) Listen(addr fabric.Addr, cfg fabric.ListenConfig) (fabric.Liste
 	}
 	l := &listener{dev: d, greeting: map[*halfOpen]struct{}{}}
 	var err error
-	l.door, err = door.Open(addr, cfg, door.Config[*connRequest]{
+	l.Listener, err = base.Listen(addr, cfg, base.ListenerConfig[*connRequest]{
 		Provider: "tcp", Fabric: "tcp", Greet: l.greet, Report: d.report,
-		Refuse: func(r *connRequest, _ door.Reason) { r.refuse() },
+		Refuse: func(r *connRequest, _ string) { r.refuse() },
 	})
 	if err != nil {
 		return nil, err
 	}
-	d.learnHost(l.door.Local())
+	d.learnHost(l.Local())
 	d.mu.Lock()
 	closed := d.closed
 	if !closed {
@@ -48,16 +46,17 @@ func (d *Device) Listen(addr fabric.Addr, cfg fabric.ListenConfig) (fabric.Liste
 		_ = l.Close()
 		return nil, d.errClosed()
 	}
-	go l.door.Run()
+	go l.Run()
 	return l, nil
 }
 
 // greet hears the hello of one connection, which may be anybody's.
 func (l *listener) greet(c *net.TCPConn) {
-	h, err := l.dev.begin(c)
-	if err != nil {
+	open, ok := l.dev.handshakes.Begin(c)
+	if !ok {
 		return
 	}
+	h := &halfOpen{open, l.dev}
 	m, err := l.hear(h)
 	if err == nil && m.kind != helloRequest {
 		err = violation("it began with a hello of kind %d", m.kind)
@@ -66,25 +65,25 @@ func (l *listener) greet(c *net.TCPConn) {
 		if errors.Is(err, fabric.ErrProtocol) && m.version != 0 && m.version != wireVersion {
 			_ = h.say(&hello{kind: helloBadVersion})
 		}
-		h.abandon()
-		if !l.door.IsClosed() {
+		h.Abandon()
+		if !l.IsClosed() {
 			l.dev.report(fmt.Errorf("fabric: tcp: %v: connection of %v was closed: %w",
-				l.Addr(), h.c.RemoteAddr(), asProtocol(err)))
+				l.Addr(), h.RemoteAddr(), asProtocol(err)))
 		}
 		return
 	}
-	_ = h.c.SetDeadline(time.Time{}) // the program may think as long as it likes
-	l.door.Offer(&connRequest{half: h, hello: m})
+	_ = h.SetDeadline(time.Time{}) // the program may think as long as it likes
+	l.Offer(&connRequest{half: h, hello: m})
 }
 
 // hear hears a hello in the time that is given for it, or until Close.
 func (l *listener) hear(h *halfOpen) (hello, error) {
-	_ = h.c.SetDeadline(until(l.door.Timeout()))
+	_ = h.SetDeadline(base.Until(l.Timeout()))
 	l.mu.Lock()
 	l.greeting[h] = struct{}{}
 	l.mu.Unlock()
-	if l.door.IsClosed() {
-		_ = h.c.SetDeadline(past())
+	if l.IsClosed() {
+		_ = h.SetDeadline(base.Past())
 	}
 	m, err := h.hear()
 	l.mu.Lock()
@@ -101,12 +100,9 @@ func asProtocol(err error) error {
 	return violation("no hello: %v", err)
 }
 
-// Addr implements fabric.Listener.
-func (l *listener) Addr() fabric.Addr { return l.door.Addr() }
-
 // Accept implements fabric.Listener.
 func (l *listener) Accept(ctx context.Context) (fabric.ConnRequest, error) {
-	r, err := l.door.Accept(ctx)
+	r, err := l.Listener.Accept(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -115,20 +111,17 @@ func (l *listener) Accept(ctx context.Context) (fabric.ConnRequest, error) {
 
 // Close implements fabric.Listener.
 func (l *listener) Close() error {
-	return l.door.Close(func() {
+	return l.Listener.Close(func() {
 		l.dev.mu.Lock()
 		delete(l.dev.listeners, l)
 		l.dev.mu.Unlock()
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		for h := range l.greeting {
-			_ = h.c.SetDeadline(past())
+			_ = h.SetDeadline(base.Past())
 		}
 	})
 }
-
-// abandon is Close for a device that is closed.
-func (l *listener) abandon() { _ = l.Close() }
 
 // connRequest implements fabric.ConnRequest.
 type connRequest struct {
@@ -145,13 +138,12 @@ func (r *connRequest) Private() []byte { return r.hello.private }
 
 // Peer implements fabric.ConnRequest.
 func (r *connRequest) Peer() fabric.Peer {
-	return fabric.Peer{Addr: r.half.c.RemoteAddr().String()}
+	return fabric.Peer{Addr: r.half.RemoteAddr().String()}
 }
 
 var errAnswered = fmt.Errorf("fabric: tcp: connection request was answered before: %w", fabric.ErrInvalid)
 
-// Accept implements fabric.ConnRequest. A configuration that is wrong refuses
-// the dialer too: it would wait for ever.
+// Accept implements fabric.ConnRequest.
 func (r *connRequest) Accept(ctx context.Context, cfg fabric.QPConfig, private []byte) (fabric.QP, error) {
 	if r.answered.Swap(true) {
 		return nil, errAnswered
@@ -169,13 +161,13 @@ func (r *connRequest) Accept(ctx context.Context, cfg fabric.QPConfig, private [
 		r.answered.Store(false) // the request stays open
 		return nil, err
 	}
-	defer r.half.abandon()
-	defer r.half.bounded(ctx)()
+	defer r.half.Abandon()
+	defer r.half.Bound(ctx)()
 	err = r.half.say(&hello{
 		kind: helloAccept, transport: q.transport, qpn: q.num, window: window, private: private,
 	})
 	if err != nil {
-		err = fmt.Errorf("fabric: tcp: accepting %v: %w: %w", r.half.c.RemoteAddr(), err, fabric.ErrPeerLost)
+		err = fmt.Errorf("fabric: tcp: accepting %v: %w: %w", r.half.RemoteAddr(), err, fabric.ErrPeerLost)
 	} else {
 		err = r.half.take(q, &r.hello)
 	}
@@ -194,21 +186,17 @@ func (r *connRequest) Reject(private []byte) error {
 	if r.answered.Swap(true) {
 		return errAnswered
 	}
-	defer r.half.abandon()
+	defer r.half.Abandon()
 	if err := r.half.say(&hello{kind: helloReject, transport: r.hello.transport, private: private}); err != nil {
-		return fmt.Errorf("fabric: tcp: rejecting %v: %w: %w", r.half.c.RemoteAddr(), err, fabric.ErrPeerLost)
+		return fmt.Errorf("fabric: tcp: rejecting %v: %w: %w", r.half.RemoteAddr(), err, fabric.ErrPeerLost)
 	}
 	return nil
 }
 
-// refuse answers for a program that does not.
+// refuse refuses in place of the program.
 func (r *connRequest) refuse() {
 	if !r.answered.Swap(true) {
-		r.dismiss()
+		_ = r.half.say(&hello{kind: helloRefuse, transport: r.hello.transport})
+		r.half.Abandon()
 	}
-}
-
-func (r *connRequest) dismiss() {
-	_ = r.half.say(&hello{kind: helloRefuse, transport: r.hello.transport})
-	r.half.abandon()
 }

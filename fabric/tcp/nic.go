@@ -1,5 +1,3 @@
-//go:build linux
-
 package tcp
 
 import (
@@ -14,6 +12,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/remora-kv/remora/fabric/internal/base"
 )
 
 const (
@@ -46,7 +46,7 @@ type nic struct {
 	ep    int
 	file  *os.File // the same, as the runtime knows it
 	raw   syscall.RawConn
-	bell  int // an eventfd
+	wake  int // an eventfd
 	spin  int64
 	ports table[port]
 	// wakes counts owners that were woken, blocks how often the thread
@@ -54,7 +54,7 @@ type nic struct {
 	wakes, blocks, rounds atomic.Uint64
 	done                  chan struct{}
 
-	// mu guards what follows, and uses of ep and bell by others than the
+	// mu guards what follows, and uses of ep and wake by others than the
 	// thread. It is taken after every other lock.
 	mu      sync.Mutex
 	stopped bool
@@ -73,7 +73,7 @@ type nic struct {
 	hot           *port // the only port that had work in the last round
 	nextLook      int64 // when to look at parked ports again
 	wakeAt        int64 // when chores are due
-	rung          bool  // chores may be due before
+	woken         bool  // chores may be due before
 }
 
 // startNIC makes the background thread.
@@ -94,13 +94,13 @@ func startNIC(d *Device, spin time.Duration) (*nic, error) {
 		n.found = epollNow(int(fd), n.events[:])
 		return n.found != 0
 	}
-	if n.bell, err = unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK); err != nil {
+	if n.wake, err = unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK); err != nil {
 		_ = n.file.Close()
 		return nil, fmt.Errorf("eventfd: %w; check ulimit -n", err)
 	}
-	if err := epollAdd(n.ep, n.bell, unix.EPOLLIN, tokenWake, 0); err != nil {
+	if err := epollAdd(n.ep, n.wake, unix.EPOLLIN, tokenWake, 0); err != nil {
 		_ = n.file.Close()
-		_ = unix.Close(n.bell)
+		_ = unix.Close(n.wake)
 		return nil, err
 	}
 	go n.run()
@@ -120,10 +120,10 @@ func epollMod(ep, fd int, events uint32, token, number int32) error {
 	return unix.EpollCtl(ep, unix.EPOLL_CTL_MOD, fd, &ev)
 }
 
-// ringLocked makes the thread look at what has changed.
-func (n *nic) ringLocked() {
+// wakeLocked makes the thread look at what has changed.
+func (n *nic) wakeLocked() {
 	one := [8]byte{0: 1, 7: 1} // not 0 in either byte order
-	_, _ = unix.Write(n.bell, one[:])
+	_, _ = unix.Write(n.wake, one[:])
 }
 
 // stop ends the thread, at the latest after grace, and waits for its end.
@@ -131,13 +131,13 @@ func (n *nic) stop(grace time.Duration) {
 	n.mu.Lock()
 	n.stopped = true
 	n.grace = n.dev.clock.Now() + int64(grace)
-	n.ringLocked()
+	n.wakeLocked()
 	n.mu.Unlock()
 	<-n.done
 	for _, p := range n.ports.all() {
 		p.close()
 	}
-	_ = unix.Close(n.bell)
+	_ = unix.Close(n.wake)
 	_ = n.file.Close()
 }
 
@@ -161,7 +161,7 @@ func (n *nic) wait(wake int64) []unix.EpollEvent {
 		n.limited = wake != 0
 		limit := time.Time{}
 		if n.limited {
-			limit = until(time.Duration(wake - n.dev.clock.Now()))
+			limit = base.Until(time.Duration(wake - n.dev.clock.Now()))
 		}
 		if err := n.file.SetReadDeadline(limit); err != nil {
 			panic(fmt.Sprintf("fabric: tcp: the runtime does not poll epoll descriptors: %v", err))
@@ -205,7 +205,7 @@ func (n *nic) stay() {
 }
 
 // due reports whether there are chores.
-func (n *nic) due(now int64) bool { return n.rung || (n.wakeAt != 0 && now >= n.wakeAt) }
+func (n *nic) due(now int64) bool { return n.woken || (n.wakeAt != 0 && now >= n.wakeAt) }
 
 // look makes one round without blocking and reports whether there was work.
 // While one port has all the work, it is asked directly most of the time.
@@ -225,8 +225,8 @@ func (n *nic) serve(events []unix.EpollEvent) bool {
 		switch ev.Pad {
 		case tokenWake:
 			var count [8]byte
-			_, _ = unix.Read(n.bell, count[:])
-			n.rung = true
+			_, _ = unix.Read(n.wake, count[:])
+			n.woken = true
 		case tokenLinger:
 			n.lingerEvent(ev.Fd)
 		case tokenPort:
@@ -299,7 +299,7 @@ func (n *nic) lookAtParked() {
 // never, or that the thread is over.
 func (n *nic) chores() (wake int64, over bool) {
 	now := n.dev.clock.Now()
-	n.rung = false
+	n.woken = false
 	if n.nextLook != 0 && now >= n.nextLook {
 		n.lookAtParked()
 	}
@@ -362,7 +362,7 @@ func (n *nic) expect(q *conn) {
 	if !slices.Contains(n.waiting, q) {
 		n.waiting = append(n.waiting, q)
 	}
-	n.ringLocked()
+	n.wakeLocked()
 }
 
 // isAgain reports whether a call that failed is worth another try.

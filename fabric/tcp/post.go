@@ -1,12 +1,10 @@
-//go:build linux
-
 package tcp
 
 import (
 	"fmt"
 
 	"github.com/remora-kv/remora/fabric"
-	"github.com/remora-kv/remora/internal/fence"
+	"github.com/remora-kv/remora/fabric/internal/base"
 )
 
 // enqueue appends requests to the send queue, as many as fit and are right.
@@ -53,73 +51,11 @@ func (q *queues) hold() {
 
 // gather copies the data of a request from byte off on into dst.
 func (s *sendSlot) gather(dst []byte, off uint32) {
-	if len(dst) == 0 {
-		return
-	}
 	if s.held {
 		copy(dst, s.data[off:])
 		return
 	}
-	if n := uint32(s.local.Len); off < n {
-		dst = dst[takeFrom(dst, &s.local, int(off)):]
-		off = n
-	}
-	off -= uint32(s.local.Len)
-	for i := 0; len(dst) != 0; i++ {
-		seg := &s.more[i]
-		if n := uint32(seg.Len); off < n {
-			dst = dst[takeFrom(dst, seg, int(off)):]
-			off = n
-		}
-		off -= uint32(seg.Len)
-	}
-}
-
-// takeFrom copies from byte off of a segment on and returns how many bytes.
-// Memory that peers may be writing to is read in their presence.
-func takeFrom(dst []byte, seg *fabric.Seg, off int) int {
-	src := seg.Bytes()[off:]
-	if len(src) > len(dst) {
-		src = src[:len(dst)]
-	}
-	if seg.Region.Access() == 0 {
-		return copy(dst, src)
-	}
-	fence.CopyIn(dst, src)
-	return len(src)
-}
-
-// scatter copies b to byte off of the local memory of a request and onward.
-func scatter(local *fabric.Seg, more []fabric.Seg, off uint32, b []byte) {
-	if len(b) == 0 {
-		return
-	}
-	if n := uint32(local.Len); off < n {
-		b = b[putInto(local, int(off), b):]
-		off = n
-	}
-	off -= uint32(local.Len)
-	for i := 0; len(b) != 0; i++ {
-		seg := &more[i]
-		if n := uint32(seg.Len); off < n {
-			b = b[putInto(seg, int(off), b):]
-			off = n
-		}
-		off -= uint32(seg.Len)
-	}
-}
-
-// putInto is the inverse of takeFrom.
-func putInto(seg *fabric.Seg, off int, b []byte) int {
-	dst := seg.Bytes()[off:]
-	if len(b) > len(dst) {
-		b = b[:len(dst)]
-	}
-	if seg.Region.Access() == 0 {
-		return copy(dst, b)
-	}
-	fence.CopyOut(dst, b)
-	return len(b)
+	base.Gather(dst, &s.local, s.more, int(off))
 }
 
 // enqueueRecv appends receives, as many as fit and are right.

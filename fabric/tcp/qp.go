@@ -1,5 +1,3 @@
-//go:build linux
-
 package tcp
 
 import (
@@ -9,6 +7,7 @@ import (
 	"time"
 
 	"github.com/remora-kv/remora/fabric"
+	"github.com/remora-kv/remora/fabric/internal/base"
 )
 
 // sendSlot is a work request in the send queue.
@@ -74,31 +73,22 @@ func (q *queues) recv(i uint32) *recvSlot { return &q.recvs[i&uint32(len(q.recvs
 
 // setup checks cfg and gives q its places and its number.
 func (q *queues) setup(d *Device, cfg *fabric.QPConfig, m member) error {
-	if err := cfg.Normalize(&d.limits); err != nil {
+	send, recv, dom, err := base.QPParts(cfg, &d.limits, d.name, func(send, recv *cq, dom *domain) bool {
+		return send.dev == d && recv.dev == d && dom.dev == d
+	})
+	if err != nil {
 		return err
-	}
-	send, ok1 := cfg.SendCQ.(*cq)
-	recv, ok2 := cfg.RecvCQ.(*cq)
-	dom, ok3 := cfg.Domain.(*domain)
-	if !ok1 || !ok2 || !ok3 || send.dev != d || recv.dev != d || dom.dev != d {
-		return fmt.Errorf("fabric: queue pair: completion queues and domain must be of device %s: %w",
-			d.name, fabric.ErrInvalid)
 	}
 	q.dev, q.transport, q.domain, q.member = d, cfg.Transport, dom, m
 	q.sendCQ, q.recvCQ, q.rnr, q.done = send, recv, cfg.RNRTimeout, make(chan struct{})
 	q.sendDepth, q.recvDepth = uint32(cfg.SendDepth), uint32(cfg.RecvDepth)
-	q.sends = make([]sendSlot, ceilPow2(cfg.SendDepth))
-	q.recvs = make([]recvSlot, ceilPow2(cfg.RecvDepth))
-	if err := send.reserve(cfg.SendDepth); err != nil {
-		return err
-	}
-	if err := recv.reserve(cfg.RecvDepth); err != nil {
-		send.release(cfg.SendDepth)
+	q.sends = make([]sendSlot, base.CeilPow2(cfg.SendDepth))
+	q.recvs = make([]recvSlot, base.CeilPow2(cfg.RecvDepth))
+	if err := send.Reserve(cfg.SendDepth, &recv.Places, cfg.RecvDepth); err != nil {
 		return err
 	}
 	if err := d.admit(q); err != nil {
-		send.release(cfg.SendDepth)
-		recv.release(cfg.RecvDepth)
+		send.Release(cfg.SendDepth, &recv.Places, cfg.RecvDepth)
 		return err
 	}
 	send.follow(recv.port)
@@ -129,8 +119,7 @@ func (d *Device) admit(q *queues) error {
 func (q *queues) forget() {
 	q.sendCQ.discard(q)
 	q.recvCQ.discard(q)
-	q.sendCQ.release(int(q.sendDepth))
-	q.recvCQ.release(int(q.recvDepth))
+	q.sendCQ.Release(int(q.sendDepth), &q.recvCQ.Places, int(q.recvDepth))
 	d := q.dev
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -1,11 +1,10 @@
-//go:build linux
-
 package tcp
 
 import (
 	"encoding/binary"
 
 	"github.com/remora-kv/remora/fabric"
+	"github.com/remora-kv/remora/fabric/internal/base"
 )
 
 // takeCredit learns how many receives the peer has posted so far.
@@ -63,7 +62,7 @@ func (q *conn) readData(f *frame) error {
 // placeReadData puts a piece of the response where the READ wants it.
 func (q *conn) placeReadData(b []byte) {
 	s := q.send(q.answered)
-	scatter(&s.local, s.more, q.got, b)
+	base.Scatter(&s.local, s.more, int(q.got), b)
 	q.got += uint32(len(b))
 }
 
@@ -89,7 +88,7 @@ func (q *conn) atomicData(f *frame) error {
 	}
 	var word [8]byte
 	binary.NativeEndian.PutUint64(word[:], f.operand)
-	scatter(&s.local, nil, 0, word[:])
+	base.Scatter(&s.local, nil, 0, word[:])
 	q.asked -= atomicDataSize
 	q.answered++
 	return q.ack(f.seq)

@@ -1,5 +1,3 @@
-//go:build linux
-
 package tcp
 
 import "github.com/remora-kv/remora/fabric"

@@ -1,11 +1,10 @@
-//go:build linux
-
 package tcp
 
 import (
 	"fmt"
 
 	"github.com/remora-kv/remora/fabric"
+	"github.com/remora-kv/remora/fabric/internal/base"
 	"github.com/remora-kv/remora/internal/fence"
 )
 
@@ -107,7 +106,7 @@ func (q *conn) placeMessage(b []byte, whole bool) int {
 	case m.drop:
 	case m.kind == kindSend:
 		r := q.recv(q.recvDone)
-		scatter(&r.local, r.more, m.done, b)
+		base.Scatter(&r.local, r.more, int(m.done), b)
 	default:
 		at := m.addr + uint64(m.done)
 		if !whole {

@@ -1,5 +1,3 @@
-//go:build linux
-
 package tcp
 
 import (
@@ -12,6 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/remora-kv/remora/fabric"
+	"github.com/remora-kv/remora/fabric/internal/base"
 	"github.com/remora-kv/remora/internal/fence"
 )
 
@@ -227,8 +226,8 @@ func (q *gram) arrived(b []byte) {
 	}
 	r := q.recv(q.recvDone)
 	grh := q.grh(len(b))
-	scatter(&r.local, r.more, 0, grh[:])
-	scatter(&r.local, r.more, fabric.GRHSize, b)
+	base.Scatter(&r.local, r.more, 0, grh[:])
+	base.Scatter(&r.local, r.more, fabric.GRHSize, b)
 	q.stats.served(fabric.OpRecv, uint32(len(b)))
 	c := fabric.Completion{Bytes: uint32(total), SrcQPN: head.src}
 	q.completeRecv(&c, head.flags&flagSolicited != 0)

@@ -1,5 +1,3 @@
-//go:build linux
-
 package tcp
 
 import (
@@ -9,7 +7,7 @@ import (
 	"time"
 
 	"github.com/remora-kv/remora/fabric"
-	"github.com/remora-kv/remora/fabric/internal/spin"
+	"github.com/remora-kv/remora/fabric/internal/base"
 )
 
 const (
@@ -23,12 +21,12 @@ const (
 type waiter struct {
 	dev           *Device
 	cqs           []*cq
-	spinner       spin.Spinner
+	spinner       base.Spinner
 	solicitedOnly bool
 	dozing        func()
 	undozing      func()
 
-	bell   chan struct{}
+	woken  chan struct{}
 	timer  *time.Timer
 	dozed  []*port // that were told; reused
 	sleeps atomic.Uint64
@@ -37,24 +35,18 @@ type waiter struct {
 
 // NewWaiter implements fabric.Device.
 func (d *Device) NewWaiter(cfg fabric.WaitConfig) (fabric.Waiter, error) {
-	if cfg.Spin < 0 || cfg.Policy > fabric.Busy {
-		return nil, fmt.Errorf("fabric: waiter: policy %d, spin %v: %w", cfg.Policy, cfg.Spin, fabric.ErrInvalid)
-	}
-	if cfg.Spin == 0 {
-		cfg.Spin = fabric.DefaultSpin
-	}
 	w := &waiter{
 		dev: d, solicitedOnly: cfg.SolicitedOnly, dozing: cfg.Doze, undozing: cfg.Undoze,
-		spinner: spin.Spinner{Clock: d.clock, Policy: cfg.Policy, Time: cfg.Spin, Burst: spinBurst, Yields: yields},
-		bell:    make(chan struct{}, 1), timer: time.NewTimer(math.MaxInt64),
+		woken: make(chan struct{}, 1), timer: time.NewTimer(math.MaxInt64),
 	}
 	w.timer.Stop()
-	for _, c := range cfg.CQs {
-		q, ok := c.(*cq)
-		if !ok || q.dev != d {
-			return nil, fmt.Errorf("fabric: waiter: completion queues must be of device %s: %w", d.name, fabric.ErrInvalid)
-		}
-		w.cqs = append(w.cqs, q)
+	if err := w.spinner.Init(d.clock, &cfg, spinBurst, yields); err != nil {
+		return nil, err
+	}
+	var err error
+	w.cqs, err = base.CQs(cfg.CQs, d.name, func(c *cq) bool { return c.dev == d })
+	if err != nil {
+		return nil, err
 	}
 	return w, nil
 }
@@ -62,7 +54,7 @@ func (d *Device) NewWaiter(cfg fabric.WaitConfig) (fabric.Waiter, error) {
 // signal ends the sleep that is under way, or the next one.
 func (w *waiter) signal() {
 	select {
-	case w.bell <- struct{}{}:
+	case w.woken <- struct{}{}:
 	default:
 	}
 }
@@ -114,7 +106,7 @@ func (w *waiter) polls() uint64 {
 // something.
 func (w *waiter) sleep(poll func() bool, deadline int64) bool {
 	select {
-	case <-w.bell:
+	case <-w.woken:
 	default:
 	}
 	w.doze()
@@ -142,10 +134,10 @@ func (w *waiter) sleep(poll func() bool, deadline int64) bool {
 	return hit
 }
 
-// block waits for the bell.
+// block waits to be signalled.
 func (w *waiter) block(deadline int64) {
 	if deadline == math.MaxInt64 {
-		<-w.bell
+		<-w.woken
 		return
 	}
 	left := deadline - w.dev.clock.Now()
@@ -154,7 +146,7 @@ func (w *waiter) block(deadline int64) {
 	}
 	w.timer.Reset(time.Duration(left))
 	select {
-	case <-w.bell:
+	case <-w.woken:
 		w.timer.Stop()
 	case <-w.timer.C:
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/remora-kv/remora/fabric"
+	"github.com/remora-kv/remora/fabric/internal/base"
 )
 
 // within fails the test when f takes longer than anything may.
@@ -95,7 +96,7 @@ func TestBrokenBeforeLink(t *testing.T) {
 	if err := s.dev.startLink(q, near); err != nil {
 		t.Fatal(err)
 	}
-	_ = far.SetReadDeadline(until(5 * time.Second))
+	_ = far.SetReadDeadline(base.Until(5 * time.Second))
 	var buf [maxBody]byte
 	if k, body, err := readMessage(far, &buf); k != kindBye || len(body) != 1 || err != nil {
 		t.Errorf("the peer hears message %d, %x, %v; want a bye", k, body, err)

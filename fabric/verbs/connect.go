@@ -6,15 +6,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"math/rand/v2"
-	"net"
-	"os"
 	"strconv"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/remora-kv/remora/fabric"
+	"github.com/remora-kv/remora/fabric/internal/base"
 )
 
 // How an RC queue pair tries: 4.096 us << ackTimeout for each of ackRetries
@@ -25,54 +21,21 @@ const (
 	ackRetries = 6
 )
 
-// halfOpen is a control connection before its queue pair is ready. The device
-// closes those that are left when it is closed.
+// halfOpen is a control connection before its queue pair is ready.
 type halfOpen struct {
+	*base.HalfOpen
 	dev *Device
-	c   *net.TCPConn
-}
-
-// begin puts a connection under the care of the device.
-func (d *Device) begin(c *net.TCPConn) (*halfOpen, error) {
-	h := &halfOpen{dev: d, c: c}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.closed || d.killed.Load() {
-		_ = c.Close()
-		return nil, d.errClosed()
-	}
-	d.halfOpen[h] = struct{}{}
-	return h, nil
-}
-
-// finish takes the connection out of the device's care.
-func (h *halfOpen) finish() {
-	h.dev.mu.Lock()
-	delete(h.dev.halfOpen, h)
-	h.dev.mu.Unlock()
-}
-
-// abandon closes the connection.
-func (h *halfOpen) abandon() {
-	h.finish()
-	_ = h.c.Close()
 }
 
 // say sends a message.
 func (h *halfOpen) say(k kind, body []byte) error {
-	_, err := h.c.Write(appendMessage(nil, k, body))
+	_, err := h.Write(appendMessage(nil, k, body))
 	return err
 }
 
 // refuse says why there will be no connection, as far as it fits.
 func (h *halfOpen) refuse(why string) {
 	_ = h.say(kindRefuse, []byte(why[:min(len(why), maxBody)]))
-}
-
-// bounded ends reading and writing when ctx does, until the returned function
-// is called, which reports whether it came in time.
-func (h *halfOpen) bounded(ctx context.Context) func() bool {
-	return context.AfterFunc(ctx, func() { _ = h.c.SetDeadline(past()) })
 }
 
 // checkAddr refuses addresses of other fabrics and other adapters.
@@ -191,29 +154,25 @@ func (d *Device) Dial(ctx context.Context, addr fabric.Addr, cfg fabric.QPConfig
 
 // connect does all of Dial that takes time.
 func (d *Device) connect(ctx context.Context, q *QP, addr fabric.Addr, private []byte) error {
-	var dialer net.Dialer
-	c, err := dialer.DialContext(ctx, "tcp", addr.Name)
+	open, err := d.handshakes.Dial(ctx, addr)
 	if err != nil {
-		return dialError(ctx, addr, err)
+		return base.DialError(ctx, "verbs", addr, err)
 	}
-	h, err := d.begin(c.(*net.TCPConn)) //lint:ignore errcheck what network tcp gives
-	if err != nil {
-		return err
-	}
+	h := &halfOpen{open, d}
 	err = d.greet(ctx, q, h, private)
 	if err == nil {
-		h.finish()
-		if err = d.startLink(q, h.c); err == nil {
+		h.Finish()
+		if err = d.startLink(q, h.TCPConn); err == nil {
 			return nil
 		}
 	}
-	h.abandon()
-	return dialError(ctx, addr, err)
+	h.Abandon()
+	return base.DialError(ctx, "verbs", addr, err)
 }
 
 // greet exchanges hellos with the listener and connects.
 func (d *Device) greet(ctx context.Context, q *QP, h *halfOpen, private []byte) error {
-	stop := h.bounded(ctx)
+	stop := h.Bound(ctx)
 	defer stop()
 	psn := begin24()
 	mine := q.describe(psn, private)
@@ -226,7 +185,7 @@ func (d *Device) greet(ctx context.Context, q *QP, h *halfOpen, private []byte) 
 		return err
 	}
 	var buf [maxBody]byte
-	k, body, err := readMessage(h.c, &buf)
+	k, body, err := readMessage(h, &buf)
 	if err != nil {
 		return err
 	}
@@ -262,7 +221,7 @@ func (d *Device) greet(ctx context.Context, q *QP, h *halfOpen, private []byte) 
 	if err != nil {
 		return err
 	}
-	q.peer, q.peerPrivate = fabric.Peer{Addr: h.c.RemoteAddr().String()}, peer.end.private
+	q.peer, q.peerPrivate = fabric.Peer{Addr: h.RemoteAddr().String()}, peer.end.private
 	if err := h.say(kindReady, nil); err != nil {
 		return err
 	}
@@ -286,27 +245,4 @@ func (d *Device) managerFor(t fabric.Transport) (*manager, error) {
 		return nil, nil // auto does without
 	}
 	return m, nil
-}
-
-// dialError says why a connection could not be made.
-func dialError(ctx context.Context, addr fabric.Addr, err error) error {
-	var rejected *fabric.RejectedError
-	switch {
-	case errors.As(err, &rejected):
-		return err
-	case ctx.Err() != nil:
-		return fmt.Errorf("fabric: verbs: dial %v: %w", addr, ctx.Err())
-	case errors.Is(err, os.ErrDeadlineExceeded):
-		// Package net may be a moment ahead of the context.
-		return fmt.Errorf("fabric: verbs: dial %v: %w", addr, context.DeadlineExceeded)
-	case errors.Is(err, unix.ECONNREFUSED):
-		return fmt.Errorf("fabric: verbs: dial %v: nobody listens there; check host and port, "+
-			"and that the server runs: %w", addr, fabric.ErrRefused)
-	case errors.Is(err, unix.EHOSTUNREACH), errors.Is(err, unix.ENETUNREACH):
-		return fmt.Errorf("fabric: verbs: dial %v: %w: %w", addr, err, fabric.ErrRefused)
-	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, unix.ECONNRESET),
-		errors.Is(err, unix.EPIPE):
-		return fmt.Errorf("fabric: verbs: dial %v: closed by the other side before it answered: %w", addr, fabric.ErrRefused)
-	}
-	return fmt.Errorf("fabric: verbs: dial %v: %w", addr, err)
 }

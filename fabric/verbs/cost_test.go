@@ -45,7 +45,7 @@ func newBench(b testing.TB, chain int) *bench {
 		b.Fatal(err)
 	}
 	b.Cleanup(func() { _ = block.Free() })
-	cq := &CQ{dev: d, depth: 4096, desk: desk, hw: hwQueue{cq: null.cq()}}
+	cq := &CQ{dev: d, desk: desk, hw: hwQueue{cq: null.cq()}}
 	cq.seats.Store(emptySeats())
 	q := &QP{
 		dev: d, domain: dom, transport: fabric.RC, send: cq, recv: cq, hw: null.qp(), done: make(chan struct{}),

@@ -15,7 +15,7 @@ type stats struct {
 	outBytes   atomic.Uint64
 	sidedBytes atomic.Uint64 // of the one-sided ones
 	recvs      atomic.Uint64 // messages
-	bells      atomic.Uint64 // receives consumed by WRITE_IMM
+	imms       atomic.Uint64 // receives consumed by WRITE_IMM
 	recvBytes  atomic.Uint64 // of messages
 	handed     atomic.Uint64 // receives given to the adapter, on UC and UD
 	overlong   atomic.Uint64 // datagrams dropped because they were too long
@@ -38,7 +38,7 @@ func (q *QP) executed(s *sendSlot) {
 // received counts what a receive took.
 func (q *QP) received(c *fabric.Completion) {
 	if c.HasImm {
-		fence.Count(&q.stats.bells, 1)
+		fence.Count(&q.stats.imms, 1)
 		return
 	}
 	n := uint64(c.Bytes)

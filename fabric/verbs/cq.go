@@ -9,15 +9,16 @@ import (
 	"sync/atomic"
 
 	"github.com/remora-kv/remora/fabric"
+	"github.com/remora-kv/remora/fabric/internal/base"
 )
 
 // CQ is a completion queue.
 type CQ struct {
-	dev   *Device
-	depth int
-	hw    hwQueue
-	desk  *desk
-	bell  *bell
+	base.Places
+	dev  *Device
+	hw   hwQueue
+	desk *desk
+	wake *base.WakePipe
 
 	// seats are the queue pairs that use the queue, by the low bits of their
 	// tags (I1). Who joins stores, the owner loads; the array is replaced when
@@ -43,10 +44,8 @@ type CQ struct {
 
 	mu       sync.Mutex
 	notes    []*QP
-	reserved int
 	free     []uint32 // places among the seats, the one that is free longest first
 	uses     []uint32 // how often each place was taken
-	closed   bool
 	released bool
 }
 
@@ -69,14 +68,13 @@ const placeBits = 16
 
 // NewCQ implements fabric.Device.
 func (d *Device) NewCQ(depth int) (fabric.CQ, error) {
-	if depth < 1 || depth > d.lim.MaxCQDepth {
-		return nil, fmt.Errorf("fabric: completion queue of %d entries, the device takes 1 to %d: %w",
-			depth, d.lim.MaxCQDepth, fabric.ErrInvalid)
+	c := &CQ{dev: d}
+	if err := c.Init(depth, &d.lim); err != nil {
+		return nil, err
 	}
-	c := &CQ{dev: d, depth: depth}
 	c.seats.Store(emptySeats())
 	var err error
-	if c.bell, err = newBell(); err != nil {
+	if c.wake, err = base.NewWakePipe(); err != nil {
 		return nil, err
 	}
 	if c.desk, err = newDesk(d.arena, d.lim.MaxSegs); err == nil {
@@ -85,7 +83,7 @@ func (d *Device) NewCQ(depth int) (fabric.CQ, error) {
 		}
 		_ = c.desk.free()
 	}
-	c.bell.close()
+	c.wake.Close()
 	return nil, err
 }
 
@@ -98,31 +96,18 @@ func (c *CQ) open() error {
 		return d.errClosed()
 	}
 	var err error
-	if c.hw, err = d.adapter.ctx.newCQ(c.depth); err != nil {
-		return fmt.Errorf("fabric: completion queue of %d entries: %w", c.depth, err)
+	if c.hw, err = d.adapter.ctx.newCQ(c.Depth()); err != nil {
+		return fmt.Errorf("fabric: completion queue of %d entries: %w", c.Depth(), err)
 	}
 	d.cqs[c] = struct{}{}
 	return nil
 }
 
-// Depth implements fabric.CQ.
-func (c *CQ) Depth() int { return c.depth }
-
-func (c *CQ) errClosed() error { return fmt.Errorf("fabric: completion queue: %w", fabric.ErrClosed) }
-
 // Close implements fabric.CQ.
 func (c *CQ) Close() error {
-	c.mu.Lock()
-	if c.closed {
-		c.mu.Unlock()
-		return c.errClosed()
+	if err := c.Places.Close(); err != nil {
+		return err
 	}
-	if c.reserved != 0 {
-		c.mu.Unlock()
-		return fmt.Errorf("fabric: completion queue has open queue pairs; close them first: %w", fabric.ErrBusy)
-	}
-	c.closed = true
-	c.mu.Unlock()
 	return c.release()
 }
 
@@ -140,32 +125,11 @@ func (c *CQ) release() error {
 	}
 	c.released, c.gone = true, true
 	c.mu.Unlock()
-	c.bell.close()
+	c.wake.Close()
 	c.dev.mu.Lock()
 	delete(c.dev.cqs, c)
 	c.dev.mu.Unlock()
 	return c.desk.free()
-}
-
-// reserve makes sure of room for n completions (I3).
-func (c *CQ) reserve(n int) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.closed || c.released {
-		return c.errClosed()
-	}
-	if c.reserved+n > c.depth {
-		return fmt.Errorf("fabric: completion queue of %d entries, %d taken, the queue pair needs %d: %w",
-			c.depth, c.reserved, n, fabric.ErrCQTooSmall)
-	}
-	c.reserved += n
-	return nil
-}
-
-func (c *CQ) unreserve(n int) {
-	c.mu.Lock()
-	c.reserved -= n
-	c.mu.Unlock()
 }
 
 // join gives a queue pair a seat and returns its tag.
@@ -238,7 +202,7 @@ func (c *CQ) note(q *QP) {
 	c.mu.Unlock()
 	c.attention.Store(1)
 	if c.asleep.Load() != 0 {
-		c.bell.ring()
+		c.wake.Wake()
 	}
 }
 

@@ -11,19 +11,21 @@ import (
 	"sync/atomic"
 
 	"github.com/remora-kv/remora/fabric"
+	"github.com/remora-kv/remora/fabric/internal/base"
 	"github.com/remora-kv/remora/internal/arena"
 )
 
 // Device is a port of an RDMA adapter.
 type Device struct {
-	adapter *adapter
-	lim     fabric.Limits
-	clock   fabric.Clock
-	arena   *arena.Arena
-	events  *eventReader
-	killed  atomic.Bool
-	quirks  Quirks
-	cm      string // Config.CM
+	adapter    *adapter
+	lim        fabric.Limits
+	clock      fabric.Clock
+	arena      *arena.Arena
+	events     *eventReader
+	killed     atomic.Bool
+	quirks     Quirks
+	handshakes base.Handshakes
+	cm         string // Config.CM
 
 	mu        sync.Mutex
 	closed    bool
@@ -32,7 +34,6 @@ type Device struct {
 	domains   map[*Domain]struct{}
 	cqs       map[*CQ]struct{}
 	listeners map[*listener]struct{}
-	halfOpen  map[*halfOpen]struct{}
 	links     map[*link]struct{}
 	telling   bool // the goroutine that tells counts runs
 	locked    uint64
@@ -55,7 +56,7 @@ func New(cfg Config) (*Device, error) {
 	d := &Device{
 		adapter: a, clock: fabric.NewClock(), arena: arena.New(), cm: cfg.CM,
 		qps: map[uint32]*QP{}, domains: map[*Domain]struct{}{}, cqs: map[*CQ]struct{}{},
-		listeners: map[*listener]struct{}{}, halfOpen: map[*halfOpen]struct{}{}, links: map[*link]struct{}{},
+		listeners: map[*listener]struct{}{}, links: map[*link]struct{}{},
 	}
 	if d.lim, err = a.limits(); err == nil {
 		d.quirks = quirksOf(a.caps.vendor)
@@ -129,14 +130,11 @@ func (d *Device) Close() error {
 	}
 	d.closed = true
 	listeners := slices.Collect(maps.Keys(d.listeners))
-	half := slices.Collect(maps.Keys(d.halfOpen))
 	d.mu.Unlock()
 	for _, l := range listeners {
 		_ = l.Close()
 	}
-	for _, h := range half {
-		h.abandon()
-	}
+	d.handshakes.Close()
 	for _, q := range d.openQPs() {
 		_ = q.Disconnect()
 	}
@@ -187,7 +185,6 @@ func (d *Device) Kill() {
 	d.killed.Store(true)
 	d.mu.Lock()
 	listeners := slices.Collect(maps.Keys(d.listeners))
-	half := slices.Collect(maps.Keys(d.halfOpen))
 	links := slices.Collect(maps.Keys(d.links))
 	d.mu.Unlock()
 	for _, q := range d.openQPs() {
@@ -196,9 +193,7 @@ func (d *Device) Kill() {
 	for _, l := range links {
 		l.cut()
 	}
-	for _, h := range half {
-		h.abandon()
-	}
+	d.handshakes.Close()
 	for _, l := range listeners {
 		_ = l.Close()
 	}

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/remora-kv/remora/fabric"
+	"github.com/remora-kv/remora/fabric/internal/base"
 )
 
 // stand is a device with a listener and what a queue pair needs.
@@ -109,7 +110,7 @@ func TestHostileHello(t *testing.T) {
 		if _, err := c.Write(bytes); err != nil {
 			t.Fatal(err)
 		}
-		_ = c.SetReadDeadline(until(5 * time.Second))
+		_ = c.SetReadDeadline(base.Until(5 * time.Second))
 		answer, err := io.ReadAll(c)
 		if errors.Is(err, os.ErrDeadlineExceeded) {
 			t.Errorf("%s: the listener keeps the connection", what)
@@ -231,12 +232,13 @@ func TestDeafPeer(t *testing.T) {
 func TestRefusalFits(t *testing.T) {
 	s := newStand(t)
 	near, far := tcpPair(t)
-	h, err := s.dev.begin(near)
-	if err != nil {
-		t.Fatal(err)
+	open, ok := s.dev.handshakes.Begin(near)
+	if !ok {
+		t.Fatal("the device is closed")
 	}
+	h := &halfOpen{open, s.dev}
 	h.refuse(strings.Repeat("because ", 1000))
-	h.abandon()
+	h.Abandon()
 	var buf [maxBody]byte
 	if k, body, err := readMessage(far, &buf); k != kindRefuse || !strings.HasPrefix(string(body), "because ") || err != nil {
 		t.Errorf("the dialer hears message %d, %q, %v", k, body, err)

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/remora-kv/remora/fabric"
+	"github.com/remora-kv/remora/fabric/internal/base"
 )
 
 const (
@@ -276,7 +277,7 @@ func (q *QP) hangUp() {
 		return
 	}
 	l.tell()
-	_ = l.c.SetReadDeadline(until(lingerTime))
+	_ = l.c.SetReadDeadline(base.Until(lingerTime))
 	_ = l.c.CloseWrite()
 }
 

@@ -11,13 +11,13 @@ import (
 	"time"
 
 	"github.com/remora-kv/remora/fabric"
-	"github.com/remora-kv/remora/fabric/internal/door"
+	"github.com/remora-kv/remora/fabric/internal/base"
 )
 
 // listener implements fabric.Listener.
 type listener struct {
-	dev  *Device
-	door *door.Door[*connRequest]
+	*base.Listener[*connRequest]
+	dev *Device
 }
 
 // Listen implements fabric.Device.
@@ -27,9 +27,9 @@ func (d *Device) Listen(addr fabric.Addr, cfg fabric.ListenConfig) (fabric.Liste
 	}
 	l := &listener{dev: d}
 	var err error
-	l.door, err = door.Open(addr, cfg, door.Config[*connRequest]{
+	l.Listener, err = base.Listen(addr, cfg, base.ListenerConfig[*connRequest]{
 		Provider: "verbs", Fabric: "rdma", Greet: l.greet,
-		Refuse: func(r *connRequest, why door.Reason) { r.refuse(why.String()) },
+		Refuse: (*connRequest).refuse,
 	})
 	if err != nil {
 		return nil, err
@@ -44,19 +44,20 @@ func (d *Device) Listen(addr fabric.Addr, cfg fabric.ListenConfig) (fabric.Liste
 		_ = l.Close()
 		return nil, d.errClosed()
 	}
-	go l.door.Run()
+	go l.Run()
 	return l, nil
 }
 
 // greet hears the hello of one connection, which may be anybody's.
 func (l *listener) greet(c *net.TCPConn) {
-	h, err := l.dev.begin(c)
-	if err != nil {
+	open, ok := l.dev.handshakes.Begin(c)
+	if !ok {
 		return
 	}
-	_ = c.SetDeadline(until(l.door.Timeout()))
+	h := &halfOpen{open, l.dev}
+	_ = c.SetDeadline(base.Until(l.Timeout()))
 	var buf [maxBody]byte
-	k, body, err := readMessage(h.c, &buf)
+	k, body, err := readMessage(h, &buf)
 	if err == nil && k != kindHello {
 		err = violation("the first message must be hello")
 	}
@@ -68,19 +69,16 @@ func (l *listener) greet(c *net.TCPConn) {
 		if errors.Is(err, fabric.ErrProtocol) {
 			h.refuse(err.Error())
 		}
-		h.abandon()
+		h.Abandon()
 		return
 	}
 	_ = c.SetDeadline(time.Time{}) // the program may think as long as it likes
-	l.door.Offer(&connRequest{l: l, half: h, hello: m})
+	l.Offer(&connRequest{l: l, half: h, hello: m})
 }
-
-// Addr implements fabric.Listener.
-func (l *listener) Addr() fabric.Addr { return l.door.Addr() }
 
 // Accept implements fabric.Listener.
 func (l *listener) Accept(ctx context.Context) (fabric.ConnRequest, error) {
-	r, err := l.door.Accept(ctx)
+	r, err := l.Listener.Accept(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -89,7 +87,7 @@ func (l *listener) Accept(ctx context.Context) (fabric.ConnRequest, error) {
 
 // Close implements fabric.Listener.
 func (l *listener) Close() error {
-	return l.door.Close(func() {
+	return l.Listener.Close(func() {
 		l.dev.mu.Lock()
 		delete(l.dev.listeners, l)
 		l.dev.mu.Unlock()
@@ -111,10 +109,10 @@ func (r *connRequest) Transport() fabric.Transport { return r.hello.transport }
 func (r *connRequest) Private() []byte { return r.hello.end.private }
 
 // Peer implements fabric.ConnRequest.
-func (r *connRequest) Peer() fabric.Peer { return fabric.Peer{Addr: r.half.c.RemoteAddr().String()} }
+func (r *connRequest) Peer() fabric.Peer { return fabric.Peer{Addr: r.half.RemoteAddr().String()} }
 
 func (r *connRequest) errAnswered() error {
-	return fmt.Errorf("fabric: verbs: the request of %s was answered before: %w", r.half.c.RemoteAddr(), fabric.ErrClosed)
+	return fmt.Errorf("fabric: verbs: the request of %s was answered before: %w", r.half.RemoteAddr(), fabric.ErrClosed)
 }
 
 // Accept implements fabric.ConnRequest.
@@ -136,26 +134,26 @@ func (r *connRequest) Accept(ctx context.Context, cfg fabric.QPConfig, private [
 	}
 	err = r.connect(ctx, q, private)
 	if err == nil {
-		r.half.finish()
-		if err = d.startLink(q, r.half.c); err == nil {
+		r.half.Finish()
+		if err = d.startLink(q, r.half.TCPConn); err == nil {
 			return q, nil
 		}
 	}
-	r.half.abandon()
+	r.half.Abandon()
 	q.abandon()
 	if ctx.Err() != nil {
 		err = ctx.Err()
 	} else {
 		err = fmt.Errorf("%w: %w", err, fabric.ErrPeerLost)
 	}
-	return nil, fmt.Errorf("fabric: verbs: accepting %s: %w", r.half.c.RemoteAddr(), err)
+	return nil, fmt.Errorf("fabric: verbs: accepting %s: %w", r.half.RemoteAddr(), err)
 }
 
 // connect answers the dialer and waits until it can receive.
 func (r *connRequest) connect(ctx context.Context, q *QP, private []byte) error {
 	h := r.half
-	_ = h.c.SetDeadline(until(r.l.door.Timeout()))
-	stop := h.bounded(ctx)
+	_ = h.SetDeadline(base.Until(r.l.Timeout()))
+	stop := h.Bound(ctx)
 	defer stop()
 	q.peer, q.peerPrivate = r.Peer(), r.hello.end.private
 	m, err := r.manager()
@@ -174,7 +172,7 @@ func (r *connRequest) connect(ctx context.Context, q *QP, private []byte) error 
 	if !stop() {
 		return ctx.Err()
 	}
-	return h.c.SetDeadline(time.Time{})
+	return h.SetDeadline(time.Time{})
 }
 
 // manager returns the connection manager if it is to be used.
@@ -206,7 +204,7 @@ func (r *connRequest) answer(q *QP, private []byte) error {
 // hearReady waits for the dialer.
 func (h *halfOpen) hearReady() error {
 	var buf [maxBody]byte
-	k, body, err := readMessage(h.c, &buf)
+	k, body, err := readMessage(h, &buf)
 	if err == nil && (k != kindReady || len(body) != 0) {
 		err = violation("it answered accept with a message of kind %d", k)
 	}
@@ -233,7 +231,7 @@ func (r *connRequest) answerManaged(ctx context.Context, q *QP, m *manager, priv
 		peer := r.hello.end
 		peer.token = token
 		if err := m.accept(q, &peer, ev.id); err != nil {
-			_ = r.half.c.SetDeadline(past())
+			_ = r.half.SetDeadline(base.Past())
 			<-ready
 			return fmt.Errorf("connection manager: %w", err)
 		}
@@ -246,7 +244,7 @@ func (r *connRequest) answerManaged(ctx context.Context, q *QP, m *manager, priv
 	case <-ctx.Done():
 	case <-m.quit:
 	}
-	_ = r.half.c.SetDeadline(past())
+	_ = r.half.SetDeadline(base.Past())
 	<-ready
 	return errors.Join(ctx.Err(), fabric.ErrPeerLost)
 }
@@ -259,22 +257,22 @@ func (r *connRequest) Reject(private []byte) error {
 	if r.answered.Swap(true) {
 		return r.errAnswered()
 	}
-	defer r.half.abandon()
-	_ = r.half.c.SetWriteDeadline(until(r.l.door.Timeout()))
+	defer r.half.Abandon()
+	_ = r.half.SetWriteDeadline(base.Until(r.l.Timeout()))
 	if err := r.half.say(kindReject, private); err != nil {
-		return fmt.Errorf("fabric: verbs: rejecting %s: %w: %w", r.half.c.RemoteAddr(), err, fabric.ErrPeerLost)
+		return fmt.Errorf("fabric: verbs: rejecting %s: %w: %w", r.half.RemoteAddr(), err, fabric.ErrPeerLost)
 	}
 	return nil
 }
 
-// refuse answers for a program that does not.
+// refuse refuses in place of the program.
 func (r *connRequest) refuse(why string) {
 	if r.answered.Swap(true) {
 		return
 	}
 	if !r.half.dev.killed.Load() {
-		_ = r.half.c.SetWriteDeadline(until(r.l.door.Timeout()))
+		_ = r.half.SetWriteDeadline(base.Until(r.l.Timeout()))
 		r.half.refuse(why)
 	}
-	r.half.abandon()
+	r.half.Abandon()
 }

@@ -5,12 +5,12 @@ package verbs
 import (
 	"errors"
 	"fmt"
-	"math/bits"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/remora-kv/remora/fabric"
+	"github.com/remora-kv/remora/fabric/internal/base"
 )
 
 // sendSlot is a request in the send queue.
@@ -82,15 +82,11 @@ type QP struct {
 // newQP makes a queue pair that is connected to nobody. It must be started, or
 // abandoned.
 func (d *Device) newQP(cfg fabric.QPConfig) (*QP, error) {
-	if err := cfg.Normalize(&d.lim); err != nil {
+	send, recv, dom, err := base.QPParts(&cfg, &d.lim, d.Name(), func(send, recv *CQ, dom *Domain) bool {
+		return send.dev == d && recv.dev == d && dom.dev == d
+	})
+	if err != nil {
 		return nil, err
-	}
-	send, ok1 := cfg.SendCQ.(*CQ)
-	recv, ok2 := cfg.RecvCQ.(*CQ)
-	dom, ok3 := cfg.Domain.(*Domain)
-	if !ok1 || !ok2 || !ok3 || send.dev != d || recv.dev != d || dom.dev != d {
-		return nil, fmt.Errorf("fabric: queue pair: completion queues and domain must be of device %s: %w",
-			d.Name(), fabric.ErrInvalid)
 	}
 	q := &QP{
 		dev: d, transport: cfg.Transport, domain: dom, send: send, recv: recv, rnrTimeout: cfg.RNRTimeout,
@@ -99,31 +95,23 @@ func (d *Device) newQP(cfg fabric.QPConfig) (*QP, error) {
 	if cfg.Transport == fabric.RC { // the others do not wait for receives
 		q.rnr = planRNR(cfg.RNRTimeout)
 	}
-	q.sends, q.sendMask = make([]sendSlot, power(cfg.SendDepth)), uint64(power(cfg.SendDepth)-1)
-	q.recvs, q.recvMask = make([]uint64, power(cfg.RecvDepth)), uint64(power(cfg.RecvDepth)-1)
+	q.sends, q.recvs = make([]sendSlot, base.CeilPow2(cfg.SendDepth)), make([]uint64, base.CeilPow2(cfg.RecvDepth))
+	q.sendMask, q.recvMask = uint64(len(q.sends)-1), uint64(len(q.recvs)-1)
 	if q.rnr.limit != 0 {
 		q.always = sendSignaled
 	}
 	if cfg.Transport == fabric.UD {
 		q.shadow = make([]shadowRecv, len(q.recvs))
 	}
-	if err := send.reserve(cfg.SendDepth); err != nil {
-		return nil, err
-	}
-	if err := recv.reserve(cfg.RecvDepth); err != nil {
-		send.unreserve(cfg.SendDepth)
+	if err := send.Reserve(cfg.SendDepth, &recv.Places, cfg.RecvDepth); err != nil {
 		return nil, err
 	}
 	if err := q.open(); err != nil {
-		send.unreserve(cfg.SendDepth)
-		recv.unreserve(cfg.RecvDepth)
+		send.Release(cfg.SendDepth, &recv.Places, cfg.RecvDepth)
 		return nil, err
 	}
 	return q, nil
 }
-
-// power returns the smallest power of two that is at least n.
-func power(n int) int { return 1 << bits.Len(uint(n-1)) }
 
 // open makes the adapter's part and enters the queue pair everywhere.
 func (q *QP) open() error {
@@ -206,8 +194,7 @@ func (q *QP) release() error {
 // forget takes the queue pair out of everything.
 func (q *QP) forget() {
 	q.stand()
-	q.send.unreserve(int(q.sendDepth))
-	q.recv.unreserve(int(q.recvDepth))
+	q.send.Release(int(q.sendDepth), &q.recv.Places, int(q.recvDepth))
 	d := q.dev
 	d.mu.Lock()
 	defer d.mu.Unlock()

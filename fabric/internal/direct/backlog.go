@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/remora-kv/remora/fabric"
-	"github.com/remora-kv/remora/fabric/internal/spin"
+	"github.com/remora-kv/remora/fabric/internal/base"
 )
 
 // late is a request that could not execute when it was posted.
@@ -35,7 +35,7 @@ func (b *backlog) pop()              { b.head++; b.since = 0 }
 func (q *QP) putOff(w *fabric.WR, sent int) {
 	b := &q.backlog
 	if b.slots == nil {
-		b.slots = make([]late, lensLen(int(q.sendDepth)))
+		b.slots = make([]late, base.CeilPow2(int(q.sendDepth)))
 	}
 	l := b.at(b.tail)
 	b.tail++
@@ -46,7 +46,7 @@ func (q *QP) putOff(w *fabric.WR, sent int) {
 	if w.Flags&fabric.FlagInline != 0 {
 		n := w.Bytes()
 		l.buf = slices.Grow(l.buf[:0], n)[:n]
-		gather(l.buf, w, nil, 0)
+		base.Gather(l.buf, &w.Local, w.More, 0)
 		l.inline = l.buf
 	}
 	if !q.inBacklog {
@@ -90,7 +90,7 @@ func (q *QP) rnrDeadline() (at int64, ok bool) {
 	if q.backlog.since == 0 {
 		q.backlog.since = max(1, q.core.clock.Now())
 	}
-	return spin.After(q.backlog.since, q.rnr), true
+	return base.After(q.backlog.since, q.rnr), true
 }
 
 func (q *QP) waitsForReceive() bool {

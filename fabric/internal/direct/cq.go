@@ -1,12 +1,12 @@
 package direct
 
 import (
-	"fmt"
 	"slices"
 	"sync"
 	"sync/atomic"
 
 	"github.com/remora-kv/remora/fabric"
+	"github.com/remora-kv/remora/fabric/internal/base"
 )
 
 // done is a completion with what its polling frees: the places up to retire in
@@ -31,9 +31,9 @@ func (d *done) unpack(c *fabric.Completion) {
 
 // CQ is a completion queue of this process.
 type CQ struct {
-	core  *Core
-	depth int
-	bell  *Pipe
+	base.Places
+	core *Core
+	wake *base.WakePipe
 
 	// ring[head&mask:tail&mask] are the completions not yet polled.
 	ring       []done
@@ -54,73 +54,43 @@ type CQ struct {
 	attention atomic.Uint32
 	asleep    atomic.Uint32
 
-	mu       sync.Mutex
-	notes    []func()
-	reserved int
-	closed   bool
+	mu     sync.Mutex
+	notes  []func()
+	closed bool
 }
 
 // NewCQ implements fabric.Device.
 func (d *Core) NewCQ(depth int) (fabric.CQ, error) {
-	if depth < 1 || depth > d.limits.MaxCQDepth {
-		return nil, fmt.Errorf("fabric: completion queue of %d entries, the device takes 1 to %d: %w",
-			depth, d.limits.MaxCQDepth, fabric.ErrInvalid)
+	c := &CQ{core: d}
+	if err := c.Init(depth, &d.limits); err != nil {
+		return nil, err
 	}
 	if err := d.Open(); err != nil {
 		return nil, err
 	}
-	bell, err := NewPipe()
-	if err != nil {
+	var err error
+	if c.wake, err = base.NewWakePipe(); err != nil {
 		return nil, err
 	}
-	n := lensLen(depth)
-	return &CQ{core: d, depth: depth, bell: bell, ring: make([]done, n), mask: uint64(n - 1)}, nil
+	n := base.CeilPow2(depth)
+	c.ring, c.mask = make([]done, n), uint64(n-1)
+	return c, nil
 }
-
-// Depth implements fabric.CQ.
-func (c *CQ) Depth() int { return c.depth }
-
-// Bell returns the bell that wakes the owner.
-func (c *CQ) Bell() *Pipe { return c.bell }
 
 // Close implements fabric.CQ.
 func (c *CQ) Close() error {
+	if err := c.Places.Close(); err != nil {
+		return err
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.closed {
-		return fmt.Errorf("fabric: completion queue: %w", fabric.ErrClosed)
-	}
-	if c.reserved != 0 {
-		return fmt.Errorf("fabric: completion queue has open queue pairs; close them first: %w", fabric.ErrBusy)
-	}
 	c.closed = true
 	for _, f := range c.notes {
 		f()
 	}
 	c.notes = nil
-	c.bell.Close()
+	c.wake.Close()
 	return nil
-}
-
-// reserve makes sure of room for n completions (I5).
-func (c *CQ) reserve(n int) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.closed {
-		return fmt.Errorf("fabric: completion queue: %w", fabric.ErrClosed)
-	}
-	if c.reserved+n > c.depth {
-		return fmt.Errorf("fabric: completion queue of %d entries, %d taken, the queue pair needs %d: %w",
-			c.depth, c.reserved, n, fabric.ErrCQTooSmall)
-	}
-	c.reserved += n
-	return nil
-}
-
-func (c *CQ) unreserve(n int) {
-	c.mu.Lock()
-	c.reserved -= n
-	c.mu.Unlock()
 }
 
 // push appends a completion; there is room (I5).
@@ -144,7 +114,7 @@ func (c *CQ) note(f func()) {
 	c.mu.Unlock()
 	c.attention.Store(1)
 	if c.asleep.Load() != 0 {
-		c.bell.Ring()
+		c.wake.Wake()
 	}
 }
 
@@ -163,17 +133,7 @@ func (c *CQ) attend() {
 
 // discard removes the completions of a queue pair that is being closed.
 func (c *CQ) discard(q *QP) {
-	keep := c.head
-	for i := c.head; i != c.tail; i++ {
-		if d := c.ring[i&c.mask]; d.qp != q {
-			c.ring[keep&c.mask] = d
-			keep++
-		}
-	}
-	for i := keep; i != c.tail; i++ {
-		c.ring[i&c.mask].qp = nil
-	}
-	c.tail = keep
+	c.tail = base.Discard(c.ring, c.head, c.tail, func(d *done) bool { return d.qp == q })
 }
 
 // hotSources are looked at on every poll.

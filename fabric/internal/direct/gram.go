@@ -5,13 +5,14 @@ import (
 	"slices"
 
 	"github.com/remora-kv/remora/fabric"
+	"github.com/remora-kv/remora/fabric/internal/base"
 )
 
 // GramPath is the sender's end of a segment that it shares with a datagram
 // queue pair.
 type GramPath struct {
 	Mem     []byte
-	Bell    Bell // wakes the receiver
+	Wake    base.Waker // wakes the receiver
 	Release func()
 }
 
@@ -25,7 +26,7 @@ type handle struct {
 func newHandle(path *GramPath) *handle {
 	h := &handle{path: path}
 	h.out.lane = laneAt(path.Mem, 1)
-	h.out.bell = path.Bell
+	h.out.wake = path.Wake
 	return h
 }
 
@@ -71,9 +72,10 @@ type GramLane struct {
 	release func()
 }
 
-type noBell struct{}
+// noWaker is for producers that never sleep.
+type noWaker struct{}
 
-func (noBell) Ring() {}
+func (noWaker) Wake() {}
 
 // AddGramLane lets datagrams come in through a segment of GramSegmentBytes.
 // release is called when the lane is not used any more. It may be called from
@@ -82,7 +84,7 @@ func (q *QP) AddGramLane(mem []byte, release func()) *GramLane {
 	g := &GramLane{release: release}
 	g.src.qp = q
 	g.src.lane = laneAt(mem, 1)
-	g.src.bell = noBell{}
+	g.src.wake = noWaker{}
 	q.recv.note(func() {
 		if q.released || q.State() != fabric.StateReady {
 			release()

@@ -2,10 +2,10 @@ package direct
 
 import (
 	"encoding/binary"
-	"math/bits"
 	"sync/atomic"
 
 	"github.com/remora-kv/remora/fabric"
+	"github.com/remora-kv/remora/fabric/internal/base"
 	"github.com/remora-kv/remora/internal/fence"
 )
 
@@ -55,12 +55,9 @@ func (e *entry) decode(b []byte) {
 // padded is the room that n bytes of payload take in a ring.
 func padded(n int) uint64 { return uint64(n+entrySize-1) &^ (entrySize - 1) }
 
-// lensLen is the number of words for the lengths of depth receives.
-func lensLen(depth int) int { return 1 << bits.Len(uint(depth-1)) }
-
 // laneBytes is the size of a lane whose consumer posts up to depth receives.
 func laneBytes(depth int) int {
-	n := laneHeaderSize + 4*lensLen(depth) + ringSize
+	n := laneHeaderSize + 4*base.CeilPow2(depth) + ringSize
 	return (n + pageSize - 1) &^ (pageSize - 1)
 }
 
@@ -81,7 +78,7 @@ type lane struct {
 }
 
 func laneAt(mem []byte, depth int) lane {
-	n := lensLen(depth)
+	n := base.CeilPow2(depth)
 	data := mem[laneHeaderSize+4*n:]
 	return lane{h: headerAt(mem), lens: words32(mem[laneHeaderSize:], n), ring: data[:ringSize:ringSize]}
 }
@@ -94,8 +91,8 @@ type producer struct {
 	sent       uint64 // messages started, each for one posted receive
 	postedSeen uint64
 	published  uint64
-	solicited  bool // something unpublished is solicited
-	bell       Bell // of the consumer
+	solicited  bool       // something unpublished is solicited
+	wake       base.Waker // of the consumer
 }
 
 // space returns the free bytes of the ring; ok is false when the consumer
@@ -155,7 +152,7 @@ func (p *producer) publish() (armed uint32) {
 	p.published = p.tail
 	fence.Announce64(&p.h.tail, p.tail)
 	if armed = p.h.armed.Load(); armed == armedAll || (armed == armedSolicited && p.solicited) {
-		p.bell.Ring()
+		p.wake.Wake()
 	}
 	p.solicited = false
 	return armed
@@ -165,7 +162,7 @@ func (p *producer) publish() (armed uint32) {
 // solicited message, which waits for room.
 func (p *producer) nudge() {
 	if p.h.armed.Load() == armedSolicited {
-		p.bell.Ring()
+		p.wake.Wake()
 	}
 }
 
@@ -181,7 +178,7 @@ const (
 type consumer struct {
 	lane
 	head uint64
-	bell Bell // of the producer
+	wake base.Waker // of the producer
 	// A message that arrives in parts.
 	inMessage  bool
 	got, total uint32
@@ -221,7 +218,7 @@ func (c *consumer) postedCount(n uint64) {
 
 func (c *consumer) feed() {
 	if c.h.starved.Load() != 0 && c.h.starved.CompareAndSwap(1, 0) {
-		c.bell.Ring()
+		c.wake.Wake()
 	}
 }
 

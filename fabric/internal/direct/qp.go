@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/remora-kv/remora/fabric"
+	"github.com/remora-kv/remora/fabric/internal/base"
 	"github.com/remora-kv/remora/internal/fence"
 )
 
@@ -85,15 +86,11 @@ type QP struct {
 // NewQP makes a queue pair that is not connected yet. It must be followed by
 // Start, or by Abandon.
 func NewQP(core *Core, cfg fabric.QPConfig) (*QP, error) {
-	if err := cfg.Normalize(&core.limits); err != nil {
+	send, recv, dom, err := base.QPParts(&cfg, &core.limits, core.name, func(send, recv *CQ, dom *Domain) bool {
+		return send.core == core && recv.core == core && dom.core == core
+	})
+	if err != nil {
 		return nil, err
-	}
-	send, ok1 := cfg.SendCQ.(*CQ)
-	recv, ok2 := cfg.RecvCQ.(*CQ)
-	dom, ok3 := cfg.Domain.(*Domain)
-	if !ok1 || !ok2 || !ok3 || send.core != core || recv.core != core || dom.core != core {
-		return nil, fmt.Errorf("fabric: queue pair: completion queues and domain must be of device %s: %w",
-			core.name, fabric.ErrInvalid)
 	}
 	q := &QP{
 		core: core, transport: cfg.Transport, domain: dom, send: send, recv: recv,
@@ -102,18 +99,13 @@ func NewQP(core *Core, cfg fabric.QPConfig) (*QP, error) {
 	}
 	q.recvQueue.init(cfg.RecvDepth)
 	q.in.qp = q
-	if err := send.reserve(cfg.SendDepth); err != nil {
-		return nil, err
-	}
-	if err := recv.reserve(cfg.RecvDepth); err != nil {
-		send.unreserve(cfg.SendDepth)
+	if err := send.Reserve(cfg.SendDepth, &recv.Places, cfg.RecvDepth); err != nil {
 		return nil, err
 	}
 	core.mu.Lock()
 	defer core.mu.Unlock()
 	if core.closed || dom.closed {
-		send.unreserve(cfg.SendDepth)
-		recv.unreserve(cfg.RecvDepth)
+		send.Release(cfg.SendDepth, &recv.Places, cfg.RecvDepth)
 		return nil, core.errClosed()
 	}
 	core.nextQPN++
@@ -133,8 +125,8 @@ const (
 )
 
 // Attach gives the queue pair its end of a segment of SegmentBytes.
-// recvBell wakes the peer's receiver, sendBell its sender.
-func (q *QP) Attach(mem []byte, end, peerDepth int, recvBell, sendBell Bell) {
+// wakeRecv wakes the peer's receiver, wakeSend its sender.
+func (q *QP) Attach(mem []byte, end, peerDepth int, wakeRecv, wakeSend base.Waker) {
 	myDepth := int(q.recvDepth)
 	dialer, acceptor := myDepth, peerDepth
 	if end == Acceptor {
@@ -148,9 +140,15 @@ func (q *QP) Attach(mem []byte, end, peerDepth int, recvBell, sendBell Bell) {
 	if end == Acceptor {
 		q.out.lane, q.in.lane = toDialer, toAcceptor
 	}
-	q.out.bell, q.in.bell = recvBell, sendBell
+	q.out.wake, q.in.wake = wakeRecv, wakeSend
 	q.shared = true
 }
+
+// RecvPipe wakes the owner when it waits for receives of the queue pair.
+func (q *QP) RecvPipe() *base.WakePipe { return q.recv.wake }
+
+// SendPipe wakes the owner when it waits for the queue pair's own requests.
+func (q *QP) SendPipe() *base.WakePipe { return q.send.wake }
 
 // Describe tells the queue pair who is at the other end, before Start.
 func (q *QP) Describe(peer fabric.Peer, private []byte) { q.peer, q.peerPrivate = peer, private }
@@ -175,8 +173,7 @@ func (q *QP) Abandon() {
 }
 
 func (q *QP) forget() {
-	q.send.unreserve(int(q.sendDepth))
-	q.recv.unreserve(int(q.recvDepth))
+	q.send.Release(int(q.sendDepth), &q.recv.Places, int(q.recvDepth))
 	c := q.Counters()
 	q.mu.Lock()
 	q.shared, q.final = false, &c

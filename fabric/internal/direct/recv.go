@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/remora-kv/remora/fabric"
+	"github.com/remora-kv/remora/fabric/internal/base"
 	"github.com/remora-kv/remora/internal/fence"
 )
 
@@ -25,7 +26,7 @@ type recvQueue struct {
 
 func (r *recvQueue) init(depth int) {
 	r.recvDepth = uint64(depth)
-	r.slots = make([]recvSlot, lensLen(depth))
+	r.slots = make([]recvSlot, base.CeilPow2(depth))
 }
 
 func (r *recvQueue) slot(i uint64) *recvSlot { return &r.slots[i&uint64(len(r.slots)-1)] }
@@ -198,25 +199,4 @@ func (q *QP) received(n int) {
 }
 
 // scatter copies b to byte off of the receive and onward.
-func (s *recvSlot) scatter(off int, b []byte) {
-	if len(b) == 0 {
-		return
-	}
-	if len(s.more) == 0 {
-		copy(s.first.Bytes()[off:], b)
-		return
-	}
-	if n := s.first.Len - off; n > 0 {
-		b = b[copy(s.first.Bytes()[off:], b):]
-		off = s.first.Len
-	}
-	off -= s.first.Len
-	for i := 0; len(b) != 0; i++ {
-		seg := s.more[i]
-		if off < seg.Len {
-			b = b[copy(seg.Bytes()[off:], b):]
-			off = seg.Len
-		}
-		off -= seg.Len
-	}
-}
+func (s *recvSlot) scatter(off int, b []byte) { base.Scatter(&s.first, s.more, off, b) }

@@ -4,8 +4,6 @@ import (
 	"math"
 	"testing"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/remora-kv/remora/fabric"
 )
 
@@ -118,8 +116,8 @@ func newMany(t *testing.T, n int) (senders []*end, b *end) {
 			t.Fatal(err)
 		}
 		seg := HeapBytes(SegmentBytes(4, 4), pageSize)
-		a.qp.Attach(seg, Dialer, 4, b.cq.bell, b.cq.bell)
-		q.Attach(seg, Acceptor, 4, a.cq.bell, a.cq.bell)
+		a.qp.Attach(seg, Dialer, 4, b.cq.wake, b.cq.wake)
+		q.Attach(seg, Acceptor, 4, a.cq.wake, a.cq.wake)
 		a.link = &testLink{peer: q, self: a.qp}
 		a.qp.Start(a.link)
 		q.Start(&testLink{peer: a.qp, self: q})
@@ -145,7 +143,7 @@ func TestNoSleepOverColdSource(t *testing.T) {
 	var out [4]fabric.Completion
 	poll := func() bool { return b.cq.Poll(out[:]) > 0 }
 	for range 3 {
-		if w.sleep(poll, math.MaxInt64) {
+		if w.Sleep(poll, math.MaxInt64) {
 			break
 		}
 	}
@@ -160,7 +158,7 @@ func TestNoSleepOverOtherQueue(t *testing.T) {
 	b := newEnd(t, fabric.QPConfig{})
 	w := newWaiter(t, b)
 	calls := 0
-	w.sleep(func() bool {
+	w.Sleep(func() bool {
 		if calls++; calls == 1 {
 			b.cq.push(b.qp, 0, 1, fabric.OpSend, fabric.StatusFlushed, 0)
 		}
@@ -171,28 +169,28 @@ func TestNoSleepOverOtherQueue(t *testing.T) {
 	}
 }
 
-// TestRescue: a message that rings just after a sleep has ended by itself is not
-// taken for a wake-up that was lost; what rings no bell is.
+// TestRescue: a message that wakes just after a sleep has ended by itself is not
+// taken for a wake-up that was lost; what wakes nobody is.
 func TestRescue(t *testing.T) {
 	a, b, _ := newPair(t, fabric.QPConfig{RecvDepth: 1})
 	mustRecv(t, b.qp, fabric.RecvWR{})
-	for _, rings := range []bool{true, false} {
+	for _, wakes := range []bool{true, false} {
 		w := newWaiter(t, b)
 		for found := false; !found; { // a signal may end a sleep
 			looks := 0
-			found = w.sleep(func() bool {
+			found = w.Sleep(func() bool {
 				if looks++; looks == 1 {
 					return false // before the sleep
 				}
-				if rings {
+				if wakes {
 					mustPost(t, a.qp, fabric.WR{Op: fabric.OpSend})
 					return b.cq.Poll(make([]fabric.Completion, 1)) == 1
 				}
 				return true
 			}, math.MaxInt64)
 		}
-		if want := map[bool]uint64{true: 0, false: 1}[rings]; w.Rescues() != want {
-			t.Errorf("with a bell %v: %d rescues", rings, w.Rescues())
+		if want := map[bool]uint64{true: 0, false: 1}[wakes]; w.Rescues() != want {
+			t.Errorf("with a wake-up %v: %d rescues", wakes, w.Rescues())
 		}
 	}
 }
@@ -209,44 +207,6 @@ func newWaiter(t *testing.T, e *end) *Waiter {
 	}
 	t.Cleanup(func() { _ = w.Close() })
 	return w
-}
-
-// TestBellThatPeersMadeBlock: every peer shares the open file of our bell and
-// can make it block and fill it. Ringing it ourselves does not wait.
-func TestBellThatPeersMadeBlock(t *testing.T) {
-	p, err := NewPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer p.Close()
-	fd, err := p.Share()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = unix.Close(fd) }()
-	for range 100_000 { // fill it, then make it block
-		if _, err := unix.Write(fd, make([]byte, 4096)); err != nil {
-			break
-		}
-	}
-	if _, err := unix.FcntlInt(uintptr(fd), unix.F_SETFL, 0); err != nil {
-		t.Fatal(err)
-	}
-	p.Ring()
-	p.drain()
-	p.Ring()
-}
-
-// TestBellDoesNotAllocate: a wake-up is on the data path of who sleeps.
-func TestBellDoesNotAllocate(t *testing.T) {
-	p, err := NewPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer p.Close()
-	if n := testing.AllocsPerRun(100, func() { p.Ring(); p.drain() }); n != 0 {
-		t.Errorf("%v allocations for each ring", n)
-	}
 }
 
 // TestForeignRegionStaysForeign: an empty segment of a region of another domain
@@ -267,8 +227,8 @@ func TestEndBeforeStart(t *testing.T) {
 	_ = a.qp.Disconnect()
 	a.poll()
 	seg := HeapBytes(SegmentBytes(a.qp.RecvDepth(), b.qp.RecvDepth()), pageSize)
-	a.qp.Attach(seg, Dialer, b.qp.RecvDepth(), b.cq.bell, b.cq.bell)
-	b.qp.Attach(seg, Acceptor, a.qp.RecvDepth(), a.cq.bell, a.cq.bell)
+	a.qp.Attach(seg, Dialer, b.qp.RecvDepth(), b.cq.wake, b.cq.wake)
+	b.qp.Attach(seg, Acceptor, a.qp.RecvDepth(), a.cq.wake, a.cq.wake)
 	b.qp.Start(&testLink{peer: a.qp, self: b.qp})
 	a.qp.Start(&testLink{peer: b.qp, self: a.qp})
 	a.poll()

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 
 	"github.com/remora-kv/remora/fabric"
+	"github.com/remora-kv/remora/fabric/internal/base"
 )
 
 func putWord(b []byte, v uint64) { binary.NativeEndian.PutUint64(b, v) }
@@ -123,24 +124,9 @@ func (q *QP) writeImm(w *fabric.WR, inline []byte) outcome {
 
 // gather fills dst with the data of a request from byte off on.
 func gather(dst []byte, w *fabric.WR, inline []byte, off int) {
-	if len(dst) == 0 {
-		return
-	}
 	if inline != nil {
 		copy(dst, inline[off:])
 		return
 	}
-	if n := w.Local.Len; off < n {
-		dst = dst[copy(dst, w.Local.Bytes()[off:]):]
-		off = n
-	}
-	off -= w.Local.Len
-	for i := 0; len(dst) != 0; i++ {
-		seg := &w.More[i]
-		if off < seg.Len {
-			dst = dst[copy(dst, seg.Bytes()[off:]):]
-			off = seg.Len
-		}
-		off -= seg.Len
-	}
+	base.Gather(dst, &w.Local, w.More, off)
 }

@@ -1,73 +1,22 @@
 package direct
 
 import (
-	"errors"
-	"fmt"
 	"math"
-	"sync/atomic"
-	"time"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/remora-kv/remora/fabric"
-	"github.com/remora-kv/remora/fabric/internal/spin"
+	"github.com/remora-kv/remora/fabric/internal/base"
 	"github.com/remora-kv/remora/internal/fence"
 )
 
-// Waiter implements fabric.Waiter on bells.
+// Waiter implements fabric.Waiter on wake pipes.
 type Waiter struct {
-	cfg   fabric.WaitConfig
-	clock fabric.Clock
-	cqs   []*CQ
-	bell  *Pipe
-	fds   []unix.PollFd
-	armed uint32 // what sleeping writes into the lanes
-
-	spinner spin.Spinner
-
-	asleep atomic.Uint32
-	sleeps atomic.Uint64
-	// rescues counts sleeps that no bell ended though there was something.
-	rescues atomic.Uint64
-	closed  bool
+	base.Sleeper
+	cqs     []*CQ
+	armed   uint32 // what sleeping writes into the lanes
+	armedAt uint64 // grown, when that was written
 }
-
-// NewWaiter implements fabric.Device.
-func (d *Core) NewWaiter(cfg fabric.WaitConfig) (fabric.Waiter, error) {
-	if cfg.Spin == 0 {
-		cfg.Spin = fabric.DefaultSpin
-	}
-	if err := d.Open(); err != nil {
-		return nil, err
-	}
-	bell, err := NewPipe()
-	if err != nil {
-		return nil, err
-	}
-	w := &Waiter{
-		cfg: cfg, clock: d.clock, bell: bell, armed: armedAll,
-		spinner: spin.Spinner{Clock: d.clock, Policy: cfg.Policy, Time: cfg.Spin, Burst: spinBurst, Yields: yields},
-	}
-	if cfg.SolicitedOnly {
-		w.armed = armedSolicited
-	}
-	w.fds = append(w.fds, unix.PollFd{Fd: int32(bell.r), Events: unix.POLLIN})
-	for _, c := range cfg.CQs {
-		cq, ok := c.(*CQ)
-		if !ok || cq.core != d {
-			bell.Close()
-			return nil, fmt.Errorf("fabric: waiter: completion queues must be of device %s: %w", d.name, fabric.ErrInvalid)
-		}
-		w.cqs = append(w.cqs, cq)
-		w.fds = append(w.fds, unix.PollFd{Fd: int32(cq.bell.r), Events: unix.POLLIN})
-	}
-	return w, nil
-}
-
-// maxSleep bounds a single sleep. A bell cannot be lost by honest peers; one
-// of the same user could drain it through /proc, and must not be able to put
-// others to sleep for longer than this.
-const maxSleep = 200 * time.Millisecond
 
 // Spinning calls poll this often between looks at the clock, and yields this
 // often before each sleep.
@@ -76,40 +25,27 @@ const (
 	yields    = 4
 )
 
-// Wait implements fabric.Waiter.
-func (w *Waiter) Wait(poll func() bool, timeout time.Duration) bool {
-	if poll() {
-		return true
+// NewWaiter implements fabric.Device.
+func (d *Core) NewWaiter(cfg fabric.WaitConfig) (fabric.Waiter, error) {
+	if err := d.Open(); err != nil {
+		return nil, err
 	}
-	return w.spinner.Wait(poll, func(deadline int64) bool { return w.sleep(poll, deadline) }, timeout)
-}
-
-// sleep blocks until a bell rings, after arming everything that can ring it
-// and looking once more (I3). It reports whether poll found something.
-func (w *Waiter) sleep(poll func() bool, deadline int64) bool {
-	w.asleep.Store(1)
-	grown := w.grown()
-	until := min(deadline, w.arm())
-	if w.cfg.Doze != nil {
-		w.cfg.Doze()
+	w := &Waiter{armed: armedAll}
+	if cfg.SolicitedOnly {
+		w.armed = armedSolicited
 	}
-	hit := poll()
-	if !hit && !w.spinner.Woken() && w.grown() == grown && !w.stirring() {
-		w.sleeps.Add(1)
-		longest := w.clock.Now() + int64(maxSleep)
-		if rung := w.block(min(until, longest)); !rung && longest < until {
-			// What is found now may have come, and rung, after the sleep was over.
-			if hit = poll(); hit && !w.rung() {
-				w.rescues.Add(1)
-			}
-		}
+	var err error
+	if w.cqs, err = base.CQs(cfg.CQs, d.name, func(c *CQ) bool { return c.core == d }); err != nil {
+		return nil, err
 	}
-	w.asleep.Store(0)
-	w.disarm()
-	if w.cfg.Undoze != nil {
-		w.cfg.Undoze()
+	fds := make([]int, len(w.cqs))
+	for i, c := range w.cqs {
+		fds[i] = c.wake.FD()
 	}
-	return hit
+	if err := w.Init(d.clock, &cfg, spinBurst, yields, 0, w, fds...); err != nil {
+		return nil, err
+	}
+	return w, nil
 }
 
 // grown counts what has joined the completion queues: it may have come after
@@ -121,10 +57,13 @@ func (w *Waiter) grown() (n uint64) {
 	return n
 }
 
-// stirring reports whether there is something that the last poll did not see:
-// it looks at a few of many sources, and may have filled a queue that had been
-// polled before. What is found is put where the next poll looks.
-func (w *Waiter) stirring() bool {
+// Pending implements base.Source. A poll looks at a few of many sources, and may
+// have filled a queue that had been polled before. What is found is put where the
+// next poll looks.
+func (w *Waiter) Pending() bool {
+	if w.grown() != w.armedAt {
+		return true
+	}
 	for _, c := range w.cqs {
 		if c.attention.Load() != 0 || c.head != c.tail {
 			return true
@@ -139,41 +78,18 @@ func (w *Waiter) stirring() bool {
 	return false
 }
 
-// block waits for a bell until a moment of the clock, and reports whether one
-// rang or a signal came.
-func (w *Waiter) block(until int64) bool {
-	left := until - w.clock.Now()
-	if left <= 0 {
-		return false
-	}
-	return w.answer(int((left + 999_999) / 1_000_000))
-}
-
-// rung reports whether a bell has rung by now.
-func (w *Waiter) rung() bool { return w.answer(0) }
-
-// answer waits some milliseconds for a bell and takes what has rung.
-func (w *Waiter) answer(limit int) bool {
-	n, err := unix.Poll(w.fds, limit)
-	if err != nil {
-		return errors.Is(err, unix.EINTR)
-	}
-	for i := range w.fds {
-		if w.fds[i].Revents == 0 {
-			continue
-		}
-		if i == 0 {
-			w.bell.drain()
-		} else {
-			w.cqs[i-1].bell.drain()
+// Drain implements base.Source.
+func (w *Waiter) Drain(fds []unix.PollFd) {
+	for i, c := range w.cqs {
+		if fds[i].Revents != 0 {
+			c.wake.Drain()
 		}
 	}
-	return n > 0
 }
 
-// arm asks everybody who may have news to ring, and returns when the clock
-// has news: the earliest request that fails for want of a receive.
-func (w *Waiter) arm() (until int64) {
+// Arm implements base.Source.
+func (w *Waiter) Arm() (until int64) {
+	w.armedAt = w.grown()
 	until = math.MaxInt64
 	for _, c := range w.cqs {
 		c.asleep.Store(1)
@@ -194,7 +110,8 @@ func (w *Waiter) arm() (until int64) {
 	return until
 }
 
-func (w *Waiter) disarm() {
+// Disarm implements base.Source.
+func (w *Waiter) Disarm() {
 	for _, c := range w.cqs {
 		c.asleep.Store(0)
 		for _, s := range c.listening {
@@ -208,30 +125,4 @@ func (w *Waiter) disarm() {
 			}
 		}
 	}
-}
-
-// Wake implements fabric.Waiter.
-func (w *Waiter) Wake() {
-	w.spinner.Wake()
-	if w.asleep.Load() != 0 {
-		w.bell.Ring()
-	}
-}
-
-// Sleeps implements fabric.Waiter.
-func (w *Waiter) Sleeps() uint64 { return w.sleeps.Load() }
-
-// Rescues returns how often a sleep had to end by itself though there was
-// something to find. Memory that a peer wrote counts too: a WRITE rings no
-// bell (G17).
-func (w *Waiter) Rescues() uint64 { return w.rescues.Load() }
-
-// Close implements fabric.Waiter.
-func (w *Waiter) Close() error {
-	if w.closed {
-		return fmt.Errorf("fabric: waiter: %w", fabric.ErrClosed)
-	}
-	w.closed = true
-	w.bell.Close()
-	return nil
 }

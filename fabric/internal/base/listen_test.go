@@ -1,6 +1,4 @@
-//go:build linux
-
-package door_test
+package base_test
 
 import (
 	"context"
@@ -12,7 +10,7 @@ import (
 	"time"
 
 	"github.com/remora-kv/remora/fabric"
-	"github.com/remora-kv/remora/fabric/internal/door"
+	"github.com/remora-kv/remora/fabric/internal/base"
 	"github.com/remora-kv/remora/test/cachetest"
 )
 
@@ -21,10 +19,10 @@ func TestMain(m *testing.M) { cachetest.Main(m) }
 // refused collects what was refused.
 type refused struct {
 	mu  sync.Mutex
-	all map[byte]door.Reason
+	all map[byte]string
 }
 
-func (r *refused) note(b byte, why door.Reason) {
+func (r *refused) note(b byte, why string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.all[b] = why
@@ -38,7 +36,7 @@ func (r *refused) count() int {
 
 // greeter is a provider whose hello is one byte.
 type greeter struct {
-	*door.Door[byte]
+	*base.Listener[byte]
 	refused  refused
 	reports  chan error
 	finished chan struct{} // by each connection that was greeted
@@ -46,9 +44,9 @@ type greeter struct {
 
 func open(t *testing.T, backlog int) *greeter {
 	t.Helper()
-	g := &greeter{refused: refused{all: map[byte]door.Reason{}}, reports: make(chan error, 1000), finished: make(chan struct{}, 1000)}
+	g := &greeter{refused: refused{all: map[byte]string{}}, reports: make(chan error, 1000), finished: make(chan struct{}, 1000)}
 	var err error
-	g.Door, err = door.Open(fabric.Addr{Fabric: "test", Name: "127.0.0.1:0"}, fabric.ListenConfig{Backlog: backlog}, door.Config[byte]{
+	g.Listener, err = base.Listen(fabric.Addr{Fabric: "test", Name: "127.0.0.1:0"}, fabric.ListenConfig{Backlog: backlog}, base.ListenerConfig[byte]{
 		Provider: "test", Fabric: "test", Greet: g.greet, Refuse: g.refused.note, Report: func(err error) { g.reports <- err },
 	})
 	if err != nil {
@@ -108,23 +106,23 @@ func TestRequestsComeInOrder(t *testing.T) {
 	}
 }
 
-// D2 and D3.
+// L2 and L3.
 func TestRefuses(t *testing.T) {
 	g := open(t, 2)
 	for b := range byte(3) {
 		g.say(t, b)
 	}
-	if got := g.refused.all; len(got) != 1 || got[2] != door.Full {
+	if got := g.refused.all; len(got) != 1 || got[2] != base.BacklogFull {
 		t.Errorf("with a full backlog: refused %v", got)
 	}
 	if err := g.Close(func() {}); err != nil {
 		t.Fatal(err)
 	}
-	if got := g.refused.all; len(got) != 3 || got[0] != door.Closed || got[1] != door.Closed {
+	if got := g.refused.all; len(got) != 3 || got[0] != base.Stopped || got[1] != base.Stopped {
 		t.Errorf("after Close: refused %v", got)
 	}
 	g.Offer(7) // it was being greeted meanwhile
-	if why, ok := g.refused.all[7]; !ok || why != door.Closed {
+	if why, ok := g.refused.all[7]; !ok || why != base.Stopped {
 		t.Errorf("what came after Close was not refused")
 	}
 	if _, err := g.Accept(t.Context()); !errors.Is(err, fabric.ErrClosed) {
@@ -135,7 +133,7 @@ func TestRefuses(t *testing.T) {
 	}
 }
 
-// D3, with everything at the same time: each is accepted or refused, once.
+// L3, with everything at the same time: each is accepted or refused, once.
 func TestCloseAmongRequests(t *testing.T) {
 	for range 50 {
 		g := open(t, 4)
@@ -161,7 +159,7 @@ func TestCloseAmongRequests(t *testing.T) {
 	}
 }
 
-// D1: those who say nothing are greeted up to a limit, and the rest is closed.
+// L1: those who say nothing are greeted up to a limit, and the rest is closed.
 func TestSilentPeers(t *testing.T) {
 	g := open(t, 1)
 	conns := make([]net.Conn, 0, 300)
@@ -194,13 +192,13 @@ func TestWrongAddresses(t *testing.T) {
 		"192.0.2.1:1":   "this host has no such address",
 		"127.0.0.1:bad": "listen at",
 	} {
-		_, err := door.Open(fabric.Addr{Fabric: "test", Name: name}, fabric.ListenConfig{}, door.Config[byte]{Provider: "test"})
+		_, err := base.Listen(fabric.Addr{Fabric: "test", Name: name}, fabric.ListenConfig{}, base.ListenerConfig[byte]{Provider: "test"})
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", name, err, want)
 		}
 	}
 	for _, cfg := range []fabric.ListenConfig{{Backlog: -1}, {HandshakeTimeout: -1}} {
-		if _, err := door.Open(g.Addr(), cfg, door.Config[byte]{}); !errors.Is(err, fabric.ErrInvalid) {
+		if _, err := base.Listen(g.Addr(), cfg, base.ListenerConfig[byte]{}); !errors.Is(err, fabric.ErrInvalid) {
 			t.Errorf("%+v: %v", cfg, err)
 		}
 	}

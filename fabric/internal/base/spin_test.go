@@ -1,4 +1,4 @@
-package spin_test
+package base_test
 
 import (
 	"math"
@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/remora-kv/remora/fabric"
-	"github.com/remora-kv/remora/fabric/internal/spin"
+	"github.com/remora-kv/remora/fabric/internal/base"
 )
 
 // hands is a clock that goes on by a step with every look.
@@ -14,8 +14,8 @@ type hands struct{ now, step int64 }
 
 func (h *hands) Now() int64 { h.now += h.step; return h.now }
 
-func spinner(h *hands) *spin.Spinner {
-	return &spin.Spinner{Clock: h, Time: 100, Burst: 4, Yields: 3}
+func spinner(h *hands) *base.Spinner {
+	return &base.Spinner{Clock: h, Time: 100, Burst: 4, Yields: 3}
 }
 
 func never() bool { return false }
@@ -108,7 +108,7 @@ func TestLongest(t *testing.T) {
 	if !s.Wait(never, sleep, math.MaxInt64) || sleeps != 1 {
 		t.Errorf("%d sleeps, want one without end", sleeps)
 	}
-	if at := spin.After(40, 2); at != 42 {
+	if at := base.After(40, 2); at != 42 {
 		t.Errorf("2 after 40 is %d", at)
 	}
 }

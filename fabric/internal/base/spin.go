@@ -1,10 +1,7 @@
-// Package spin is the part of waiting that all providers do alike (see
-// fabric.Waiter): it polls without a pause for a while, yields a few times,
-// and has the provider sleep, until poll finds something, the time is over, or
-// somebody wakes. How a provider sleeps, and what ends that, is its own.
-package spin
+package base
 
 import (
+	"fmt"
 	"math"
 	"runtime"
 	"sync/atomic"
@@ -14,8 +11,10 @@ import (
 	"github.com/remora-kv/remora/internal/fence"
 )
 
-// Spinner is one waiter's. Wake may be called from any goroutine, the rest by
-// the waiter's owner.
+// Spinner is the part of waiting that all providers do alike (see fabric.Waiter):
+// it polls without a pause for a while, yields a few times, and has the provider
+// sleep, until poll finds something, the time is over, or Wake is called. Wake may
+// be called from any goroutine, the rest by the waiter's owner.
 type Spinner struct {
 	Clock fabric.Clock
 	// Policy and Time are those of the WaitConfig.
@@ -26,6 +25,18 @@ type Spinner struct {
 	Burst, Yields int
 
 	woken atomic.Bool
+}
+
+// Init sets the spinner of a waiter up and fills in the defaults of cfg.
+func (s *Spinner) Init(clock fabric.Clock, cfg *fabric.WaitConfig, burst, yields int) error {
+	if cfg.Spin < 0 || cfg.Policy > fabric.Busy {
+		return fmt.Errorf("fabric: waiter: policy %d, spin %v: %w", cfg.Policy, cfg.Spin, fabric.ErrInvalid)
+	}
+	if cfg.Spin == 0 {
+		cfg.Spin = fabric.DefaultSpin
+	}
+	s.Clock, s.Policy, s.Time, s.Burst, s.Yields = clock, cfg.Policy, cfg.Spin, burst, yields
+	return nil
 }
 
 // Wait is fabric.Waiter.Wait from the second call of poll on. sleep is called
@@ -91,18 +102,9 @@ func (s *Spinner) spin(poll func() bool, start, deadline int64) int {
 	}
 }
 
-// Wake ends the current Wait, or the next one. Whoever sleeps must be told
-// besides.
+// Wake ends the current Wait, or the next one. It does not end a sleep.
 func (s *Spinner) Wake() { s.woken.Store(true) }
 
 // Woken reports whether there is a Wake that has not ended a Wait yet: then
 // there must be no sleep.
 func (s *Spinner) Woken() bool { return s.woken.Load() }
-
-// After returns the moment d after t, or the end of time.
-func After(t int64, d time.Duration) int64 {
-	if int64(d) > math.MaxInt64-t {
-		return math.MaxInt64
-	}
-	return t + int64(d)
-}

@@ -1,0 +1,20 @@
+// Package base is what the providers are built on: the parts of a device that do not depend on
+// how bytes reach the peer.
+//
+//   - Places counts the entries of a completion queue that its queue pairs have reserved (G12).
+//   - Gather and Scatter copy between contiguous bytes and the segments of a work request.
+//   - Spinner is the busy half of a fabric.Waiter, for all providers. Sleeper is the other half
+//     for those that sleep in poll(2), with a WakePipe to end the sleep.
+//   - Listener is a TCP socket whose connections say hello and then wait in a backlog.
+//     HalfOpen is such a connection, or that of a dialer, before its queue pair is ready.
+//
+// # Invariants of a Listener
+//
+//	L1  At most a bounded number of connections are saying hello. Those beyond it are
+//	    closed, so that silent peers cannot fill the process.
+//	L2  A request that finds the backlog full is refused at once.
+//	L3  After Close everything that waited has been refused, and nothing waits any more,
+//	    including what was saying hello during Close.
+//
+// What a hello is, and how a request is refused, is the provider's.
+package base
