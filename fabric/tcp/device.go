@@ -112,16 +112,6 @@ func (d *Device) Limits() fabric.Limits { return d.limits }
 // Clock implements fabric.Device.
 func (d *Device) Clock() fabric.Clock { return d.clock }
 
-// NewDomain implements fabric.Device.
-func (d *Device) NewDomain() (fabric.Domain, error) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.closed {
-		return nil, d.errClosed()
-	}
-	return &domain{dev: d}, nil
-}
-
 func (d *Device) errClosed() error {
 	return fmt.Errorf("fabric: device %s: %w", d.name, fabric.ErrClosed)
 }

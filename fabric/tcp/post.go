@@ -58,28 +58,6 @@ func (s *sendSlot) gather(dst []byte, off uint32) {
 	base.Gather(dst, &s.local, s.more, int(off))
 }
 
-// enqueueRecv appends receives, as many as fit and are right.
-func (q *queues) enqueueRecv(wrs []fabric.RecvWR) (int, error) {
-	for i := range wrs {
-		w := &wrs[i]
-		if q.recvPosted-q.recvFreed >= q.recvDepth {
-			return i, fabric.ErrQueueFull
-		}
-		if err := fabric.ValidateRecv(w, q.domain, &q.dev.limits); err != nil {
-			return i, &fabric.PostError{Index: i, Err: err}
-		}
-		r := q.recv(q.recvPosted)
-		r.id, r.local, r.size = w.ID, w.Local, w.Local.Len
-		r.more = r.more[:0]
-		if len(w.More) != 0 {
-			r.more = append(r.more, w.More...)
-			r.size = w.Bytes()
-		}
-		q.recvPosted++
-	}
-	return len(wrs), nil
-}
-
 func (q *queues) errClosed() error {
 	return fmt.Errorf("fabric: queue pair %d: %w", q.num, fabric.ErrClosed)
 }
@@ -91,19 +69,6 @@ func (q *queues) accept(wrs []fabric.WR) (n int, live bool, err error) {
 		return 0, false, q.errClosed()
 	}
 	n, err = q.enqueue(wrs)
-	if !q.ready() {
-		q.flush(0, 0)
-		return n, false, err
-	}
-	return n, true, err
-}
-
-// acceptRecv begins a PostRecv likewise.
-func (q *queues) acceptRecv(wrs []fabric.RecvWR) (n int, live bool, err error) {
-	if q.State() == fabric.StateClosed {
-		return 0, false, q.errClosed()
-	}
-	n, err = q.enqueueRecv(wrs)
 	if !q.ready() {
 		q.flush(0, 0)
 		return n, false, err
@@ -124,18 +89,6 @@ func (q *conn) Post(wrs []fabric.WR) (int, error) {
 	q.transmit()
 	if q.sendNext != q.sendPosted {
 		q.hold()
-	}
-	return n, err
-}
-
-// PostRecv implements fabric.QP.
-func (q *conn) PostRecv(wrs []fabric.RecvWR) (int, error) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	n, live, err := q.acceptRecv(wrs)
-	if live && n > 0 && q.peerStarves {
-		q.peerStarves, q.creditDue = false, true
-		q.transmit()
 	}
 	return n, err
 }

@@ -2,228 +2,433 @@ package tcp
 
 import (
 	"fmt"
-	"sync"
 	"sync/atomic"
-	"time"
+	"syscall"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/remora-kv/remora/fabric"
-	"github.com/remora-kv/remora/fabric/internal/base"
 )
 
-// sendSlot is a work request in the send queue.
-type sendSlot struct {
-	id     uint64
-	local  fabric.Seg
-	more   []fabric.Seg // reused
-	data   []byte       // reused; the data of an inline request that had to wait
-	remote fabric.Remote
-	// Of atomics.
-	compare, operand uint64
-	bytes            uint32
-	imm              uint32
-	// first and last are the sequence numbers of its frames; last is valid
-	// when all of them are written.
-	first, last uint32
-	op          fabric.Op
-	flags       fabric.Flags
-	held        bool // data is valid and local is not looked at any more
+const (
+	// maxReads and maxBursts bound how often one call reads from or writes to
+	// one socket, so that neither Post nor Poll takes long and no connection
+	// shuts out the others.
+	maxReads  = 4
+	maxBursts = 8
+)
+
+// conn is an RC or UC queue pair: a socket and what both ends of the protocol
+// know of each other. Everything is guarded by queues.mu.
+type conn struct {
+	queues
+	fd      int // -1 when there is no socket (any more)
+	edge    edge
+	peer    fabric.Peer
+	private []byte
+
+	in  inBuffer
+	out outBuffer
+	// wantsOut: the socket is full, or there is more to write than one call
+	// may. deaf: the socket takes nothing any more; why will be read from it.
+	wantsOut, deaf bool
+	lazy           bool // an ACK was put off
+
+	initiator
+	target
 }
 
-// recvSlot is a posted receive.
-type recvSlot struct {
-	id    uint64
-	local fabric.Seg
-	more  []fabric.Seg // reused
-	size  int
+// initiator is what is known of requests sent to the peer.
+type initiator struct {
+	seq   uint32 // of the last request frame written
+	acked uint32 // of the last request that the peer has executed
+	// written is how far the request at sendNext got: bytes of its payload in
+	// frames, or asked for by READ.
+	written uint32
+	begun   bool // and whether it has begun
+	// answered is the request whose response is next: a READ or an atomic at
+	// or behind it. got and parts are the bytes and frames of it that came.
+	answered   uint32
+	got, parts uint32
+	// asked are bytes of responses under way, peerWindow their limit (I2).
+	asked, peerWindow uint32
+	// credit is how many receives the peer has ever posted, as far as it has
+	// told, spent how many were used (I3).
+	credit, spent uint32
+	starving      uint8
+	rnrEnd        atomic.Int64 // when to give up; 0 is never
+	rnrStart      int64
 }
 
-// queues is what all queue pairs have: the send queue and the receive queue,
-// as numbers of requests ever posted, begun, done and freed. The places from
-// freed to posted are occupied (G10, G12).
-type queues struct {
-	dev       *Device
-	num       uint32
-	transport fabric.Transport
-	domain    *domain
-	sendCQ    *cq
-	recvCQ    *cq
-	rnr       time.Duration
-	member    member
-	state     atomic.Uint32
-	cause     atomic.Pointer[cause]
-	done      chan struct{}
-	stats     stats
+// Values of initiator.starving: whether the request at sendNext waits for a
+// receive.
+const (
+	starvingNot = iota
+	starvingAsked
+	starvingKnown // the peer has confirmed that there is no receive
+)
 
-	sendDepth, recvDepth uint32
-	// sendFreed and recvFreed are of the owner.
-	sendFreed, recvFreed uint32
+// target is what is known of requests that the peer sends.
+type target struct {
+	executed uint32 // sequence number of the last request executed
+	told     uint32 // and of the last one the peer knows to be
+	// offered is the number of posted receives the peer was told.
+	offered     uint32
+	peerStarves bool // it waits to be told of more
+	// answerDue: a PROBE was received; creditDue: receives were posted that
+	// the peer waits for. ackEnd is the place in the out-stream where the
+	// last ACK ends: there is never more than one in the out-buffer.
+	answerDue, creditDue bool
+	ackEnd               uint64
 
-	mu                             sync.Mutex // guards the rest
-	sends                          []sendSlot
-	sendPosted, sendNext, sendDone uint32
-	recvs                          []recvSlot
-	recvPosted, recvDone           uint32
+	msg message
+	// left is what is to come of the payload of the current frame, leftKind
+	// its kind; leftSeq and leftSize are those of a READ_DATA.
+	left              uint32
+	leftKind          kind
+	leftSeq, leftSize uint32
 }
 
-// cause is why a queue pair is not ready.
-type cause struct{ err error }
-
-func (q *queues) send(i uint32) *sendSlot { return &q.sends[i&uint32(len(q.sends)-1)] }
-func (q *queues) recv(i uint32) *recvSlot { return &q.recvs[i&uint32(len(q.recvs)-1)] }
-
-// setup checks cfg and gives q its places and its number.
-func (q *queues) setup(d *Device, cfg *fabric.QPConfig, m member) error {
-	send, recv, dom, err := base.QPParts(cfg, &d.limits, d.name, func(send, recv *cq, dom *domain) bool {
-		return send.dev == d && recv.dev == d && dom.dev == d
-	})
-	if err != nil {
-		return err
-	}
-	q.dev, q.transport, q.domain, q.member = d, cfg.Transport, dom, m
-	q.sendCQ, q.recvCQ, q.rnr, q.done = send, recv, cfg.RNRTimeout, make(chan struct{})
-	q.sendDepth, q.recvDepth = uint32(cfg.SendDepth), uint32(cfg.RecvDepth)
-	q.sends = make([]sendSlot, base.CeilPow2(cfg.SendDepth))
-	q.recvs = make([]recvSlot, base.CeilPow2(cfg.RecvDepth))
-	if err := send.Reserve(cfg.SendDepth, &recv.Places, cfg.RecvDepth); err != nil {
-		return err
-	}
-	if err := d.admit(q); err != nil {
-		send.Release(cfg.SendDepth, &recv.Places, cfg.RecvDepth)
-		return err
-	}
-	send.follow(recv.port)
-	return nil
+// message is a SEND, WRITE or WRITE_IMM of the peer that is being placed.
+type message struct {
+	kind        kind // 0 when there is none
+	drop        bool // UC: nobody can take it
+	solicited   bool
+	total, done uint32
+	key, imm    uint32
+	addr        uint64
 }
 
-// admit gives a queue pair its number: the index in the table, and above it
-// how many were made before.
-func (d *Device) admit(q *queues) error {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.closed || q.domain.closed {
-		return d.errClosed()
-	}
-	d.births++
-	_, err := d.qps.add(func(i uint16) *queues {
-		q.num = d.births<<tableBits | uint32(i)
-		return q
-	})
-	if err != nil {
-		return fmt.Errorf("fabric: device %s: queue pairs: %w: %w", d.name, err, fabric.ErrInvalid)
-	}
-	q.domain.qps++
-	return nil
-}
-
-// forget undoes setup.
-func (q *queues) forget() {
-	q.sendCQ.discard(q)
-	q.recvCQ.discard(q)
-	q.sendCQ.Release(int(q.sendDepth), &q.recvCQ.Places, int(q.recvDepth))
-	d := q.dev
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	c := q.stats.snapshot()
-	d.gone.Add(&c)
-	d.qps.drop(uint16(q.num))
-	q.domain.qps--
-}
-
-// Num implements fabric.QP.
-func (q *queues) Num() uint32 { return q.num }
-
-// Transport implements fabric.QP.
-func (q *queues) Transport() fabric.Transport { return q.transport }
-
-// State implements fabric.QP.
-func (q *queues) State() fabric.State { return fabric.State(q.state.Load()) }
-
-// Err implements fabric.QP.
-func (q *queues) Err() error {
-	if c := q.cause.Load(); c != nil {
-		return c.err
-	}
-	return nil
-}
-
-// Done implements fabric.QP.
-func (q *queues) Done() <-chan struct{} { return q.done }
-
-func (q *queues) ready() bool { return q.state.Load() == uint32(fabric.StateReady) }
-
-// completeSend ends the oldest request that is not done. With success only a
-// signaled one is reported (G10).
-func (q *queues) completeSend(st fabric.Status) {
-	s := q.send(q.sendDone)
-	q.sendDone++
-	switch {
-	case st == fabric.StatusOK:
-		q.stats.sent(s.op, s.bytes)
-		if s.flags&fabric.FlagSignaled == 0 {
-			return
+// drive implements member.
+func (q *conn) drive(try bool) bool {
+	if try {
+		if !q.mu.TryLock() {
+			return false
 		}
-	case st != fabric.StatusFlushed:
-		q.stats.errors.Add(1)
+	} else {
+		q.mu.Lock()
 	}
-	e := entry{q: q, upto: q.sendDone, c: fabric.Completion{
-		ID: s.id, Bytes: s.bytes, QPN: q.num, Op: s.op, Status: st,
-	}}
-	q.sendCQ.push(&e, st != fabric.StatusOK)
+	worked := false
+	if q.fd >= 0 && q.ready() {
+		taken := q.recvDone
+		worked = q.receive()
+		switch {
+		case !q.ready():
+		case worked && try && taken != q.recvDone && q.putOff():
+		case worked || q.wantsOut || q.lazy:
+			q.transmit()
+		}
+	}
+	q.mu.Unlock()
+	return worked
 }
 
-// completeRecv ends the oldest posted receive as c says; ID, QPN and Op are
-// filled in.
-func (q *queues) completeRecv(c *fabric.Completion, solicited bool) {
-	r := q.recv(q.recvDone)
-	q.recvDone++
-	if c.Status != fabric.StatusOK && c.Status != fabric.StatusFlushed {
-		q.stats.errors.Add(1)
-	}
-	e := entry{q: q, upto: q.recvDone, c: *c}
-	e.c.ID, e.c.QPN, e.c.Op = r.id, q.num, fabric.OpRecv
-	q.recvCQ.push(&e, solicited || c.Status != fabric.StatusOK)
-}
-
-// flush ends every request and receive that is outstanding (G11). send and recv
-// are the statuses of the oldest ones; 0 means flushed, as the others are.
-func (q *queues) flush(send, recv fabric.Status) {
-	for q.sendDone != q.sendPosted {
-		q.completeSend(orFlushed(send))
-		send = fabric.StatusFlushed
-	}
-	q.sendNext = q.sendPosted
-	for q.recvDone != q.recvPosted {
-		c := fabric.Completion{Status: orFlushed(recv)}
-		q.completeRecv(&c, false)
-		recv = fabric.StatusFlushed
-	}
-}
-
-func orFlushed(st fabric.Status) fabric.Status {
-	if st == fabric.StatusOK {
-		return fabric.StatusFlushed
-	}
-	return st
-}
-
-// fall leaves StateReady because of err. It reports whether it did. The state
-// changes before anything is flushed, the owner is woken after.
-func (q *queues) fall(err error) bool {
-	if !q.ready() {
+// putOff leaves an ACK for later, if that is all there is to send: the owner
+// has received a message and probably answers it, and then both go with one
+// system call. Its next poll sends the ACK otherwise (I5).
+func (q *conn) putOff() bool {
+	if q.lazy || q.transport != fabric.RC || q.answerDue || q.creditDue ||
+		q.out.pending() != 0 || q.sendNext != q.sendPosted {
 		return false
 	}
-	q.cause.Store(&cause{err})
-	q.state.Store(uint32(fabric.StateError))
-	close(q.done)
-	return true
+	q.lazy = q.recvCQ.port.later(q)
+	return q.lazy
 }
 
-// wake tells sleeping owners that the state has changed (G17).
-func (q *queues) wake() {
-	q.sendCQ.wake()
-	q.recvCQ.wake()
+// catchUp sends what was put off.
+func (q *conn) catchUp() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.lazy && q.ready() {
+		q.transmit()
+	}
 }
 
-func (q *queues) errDisconnected() error {
-	return fmt.Errorf("fabric: queue pair %d was disconnected by this side: %w", q.num, fabric.ErrClosed)
+// receive reads from the socket and executes what it says.
+func (q *conn) receive() bool {
+	worked := false
+	for range maxReads {
+		space := q.in.space()
+		n, errno := sysRecv(q.fd, space)
+		if n == 0 {
+			if isAgain(errno) {
+				break
+			}
+			q.lost(errno)
+			return true
+		}
+		q.edge.received()
+		worked = true
+		q.in.w += n
+		if err := q.ingest(); err != nil {
+			q.violated(err)
+			return true
+		}
+		if !q.ready() {
+			return true
+		}
+		q.in.settle(n == len(space))
+		if n < len(space) {
+			break
+		}
+	}
+	return worked
+}
+
+// ingest executes the frames in the in-buffer, the last one as far as it is
+// there. An error is a violation of the protocol.
+func (q *conn) ingest() error {
+	for q.ready() {
+		b := q.in.b[q.in.r:q.in.w]
+		if q.left != 0 {
+			n, err := q.payload(b)
+			q.in.r += n
+			if err != nil || n == 0 {
+				return err
+			}
+			continue
+		}
+		var f frame
+		n, err := f.decode(b)
+		if err != nil || n == 0 {
+			return err
+		}
+		q.in.r += n
+		if err := q.dispatch(&f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// dispatch handles a header.
+func (q *conn) dispatch(f *frame) error {
+	if q.transport == fabric.UC && !shapes[f.kind].uc {
+		return violation("%v on an unreliable connection", f.kind)
+	}
+	switch f.kind {
+	case kindReadData:
+		return q.readData(f)
+	case kindAtomicData:
+		return q.atomicData(f)
+	case kindAck:
+		return q.ackFrame(f)
+	case kindNak:
+		return q.nakFrame(f)
+	case kindProbe:
+		q.answerDue = true
+		return nil
+	case kindBye:
+		q.goodbye()
+		return nil
+	default:
+		return q.request(f)
+	}
+}
+
+// payload takes bytes of the current frame from b and returns how many. It
+// returns 0 when it needs more to go on.
+func (q *conn) payload(b []byte) (int, error) {
+	whole := uint32(len(b)) >= q.left
+	if whole {
+		b = b[:q.left]
+	}
+	if len(b) == 0 {
+		return 0, nil
+	}
+	if q.leftKind == kindReadData {
+		q.placeReadData(b)
+	} else {
+		n := q.placeMessage(b, whole)
+		if n == 0 || !q.ready() {
+			return n, nil
+		}
+		b = b[:n]
+	}
+	q.left -= uint32(len(b))
+	if q.left != 0 {
+		return len(b), nil
+	}
+	return len(b), q.frameEnd()
+}
+
+// frameEnd is called when the payload of a frame is complete.
+func (q *conn) frameEnd() error {
+	if q.leftKind == kindReadData {
+		return q.readDataEnd()
+	}
+	if q.msg.done == q.msg.total {
+		q.messageEnd()
+	}
+	return nil
+}
+
+// transmit writes what there is to write, as far as the socket takes it and
+// one call may go on.
+func (q *conn) transmit() {
+	q.lazy = false
+	if q.fd < 0 || q.deaf {
+		return
+	}
+	for range maxBursts {
+		q.encode()
+		if q.out.pending() == 0 {
+			q.watchOut(false)
+			return
+		}
+		q.edge.sends()
+		n, errno := sysSend(q.fd, q.out.b[q.out.r:q.out.w])
+		if errno != 0 {
+			if isAgain(errno) {
+				q.watchOut(true)
+				return
+			}
+			// The peer is gone. Whether it said goodbye is in what it sent.
+			q.deaf = true
+			q.out = outBuffer{}
+			return
+		}
+		q.out.consume(n)
+		if q.out.pending() == 0 && q.sendNext == q.sendPosted && !q.ackDue() {
+			q.watchOut(false)
+			return
+		}
+	}
+	q.watchOut(true)
+}
+
+// watchOut has the connection driven when its socket can be written to.
+func (q *conn) watchOut(on bool) {
+	if q.wantsOut != on {
+		q.wantsOut = on
+		q.recvCQ.port.watch(&q.queues, q.fd, on)
+	}
+}
+
+// PeerPrivate implements fabric.QP.
+func (q *conn) PeerPrivate() []byte { return q.private }
+
+// Peer implements fabric.QP.
+func (q *conn) Peer() fabric.Peer { return q.peer }
+
+// Address implements fabric.QP.
+func (q *conn) Address() []byte { return nil }
+
+// ending is how a connection ends.
+type ending struct {
+	err error
+	// send and recv are the statuses of the oldest request and receive; the
+	// others are flushed. 0 means flushed as well.
+	send, recv fabric.Status
+	// say is the last frame to the peer, BYE or NAK; 0 when it knows. status
+	// is that of the NAK.
+	say    kind
+	status fabric.Status
+	// reset closes the socket at once.
+	reset bool
+}
+
+// finish leaves StateReady: it gives the socket away and flushes the queues.
+func (q *conn) finish(e ending) {
+	if !q.fall(e.err) {
+		return
+	}
+	q.rnrEnd.Store(0)
+	if fd := q.fd; fd >= 0 {
+		q.fd = -1
+		q.recvCQ.port.part(&q.queues, fd)
+		q.dismiss(fd, &e)
+	}
+	q.in, q.out = inBuffer{}, outBuffer{}
+	q.flush(e.send, e.recv)
+	q.wake()
+}
+
+// dismiss says the last words and gives the socket to whom it may concern.
+func (q *conn) dismiss(fd int, e *ending) {
+	switch {
+	case e.reset || q.deaf:
+		resetSocket(fd)
+	case e.say == 0:
+		_ = unix.Close(fd)
+	default:
+		if q.ackDue() {
+			q.encodeAck()
+		}
+		encodeHead(q.out.extend(headSize), e.say, 0, 0, q.executed+1, uint32(e.status))
+		q.edge.sends()
+		q.dev.nic.farewell(fd, q.out.b[q.out.r:q.out.w])
+	}
+}
+
+// resetSocket closes a socket without a word; the peer sees a reset.
+func resetSocket(fd int) {
+	_ = unix.SetsockoptLinger(fd, unix.SOL_SOCKET, unix.SO_LINGER, &unix.Linger{Onoff: 1, Linger: 0})
+	_ = unix.Close(fd)
+}
+
+// goodbye handles a BYE.
+func (q *conn) goodbye() {
+	q.finish(ending{err: fmt.Errorf("fabric: queue pair %d: %w", q.num, fabric.ErrDisconnected)})
+}
+
+// lost is called when the socket has ended without a BYE. Of the requests only
+// those that were sent can have been executed.
+func (q *conn) lost(errno syscall.Errno) {
+	why := "the connection ended without a goodbye"
+	if errno != 0 {
+		why = errno.Error()
+	}
+	e := ending{
+		err:   fmt.Errorf("fabric: queue pair %d to %s: %s: %w", q.num, q.peer.Addr, why, fabric.ErrPeerLost),
+		reset: true,
+	}
+	if q.sendDone != q.sendNext || q.begun {
+		e.send = fabric.StatusPeerLost
+	}
+	q.finish(e)
+}
+
+// violated is called when the peer broke the protocol.
+func (q *conn) violated(err error) {
+	q.finish(ending{
+		err:  fmt.Errorf("fabric: queue pair %d to %s: %w", q.num, q.peer.Addr, err),
+		send: fabric.StatusProtocol, say: kindNak, status: fabric.StatusProtocol,
+	})
+}
+
+// failSend fails the oldest request.
+func (q *conn) failSend(st fabric.Status) {
+	s := q.send(q.sendDone)
+	c := fabric.Completion{Op: s.op, Status: st, QPN: q.num, ID: s.id}
+	q.finish(ending{err: c.Err(), send: st, say: kindBye})
+}
+
+// Disconnect implements fabric.QP.
+func (q *conn) Disconnect() error {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.finish(ending{err: q.errDisconnected(), say: kindBye})
+	return nil
+}
+
+// kill implements member.
+func (q *conn) kill() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.finish(ending{err: q.errDisconnected(), reset: true})
+}
+
+// Close implements fabric.QP.
+func (q *conn) Close() error {
+	q.mu.Lock()
+	if q.State() == fabric.StateClosed {
+		q.mu.Unlock()
+		return q.errClosed()
+	}
+	q.finish(ending{err: q.errDisconnected(), say: kindBye})
+	q.state.Store(uint32(fabric.StateClosed))
+	q.mu.Unlock()
+	q.forget()
+	return nil
 }

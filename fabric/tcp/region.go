@@ -1,7 +1,6 @@
 package tcp
 
 import (
-	"context"
 	"crypto/rand"
 	"encoding/binary"
 	"fmt"
@@ -20,14 +19,6 @@ const (
 	// maxRegion leaves most of the span to the random place of the region.
 	maxRegion = 1 << 40
 )
-
-// domain implements fabric.Domain.
-type domain struct {
-	dev *Device
-	// Guarded by dev.mu.
-	regions, qps int
-	closed       bool
-}
 
 // region is what a key opens. It does not change; revoking takes it out of the
 // table.
@@ -149,33 +140,4 @@ func (m *domain) leave(r *region) {
 	d.mu.Lock()
 	m.regions--
 	d.mu.Unlock()
-}
-
-// NewUD implements fabric.Domain.
-func (m *domain) NewUD(cfg fabric.QPConfig) (fabric.QP, error) {
-	if cfg.Transport != fabric.UD {
-		return nil, fmt.Errorf("fabric: NewUD with transport %v: %w", cfg.Transport, fabric.ErrInvalid)
-	}
-	cfg.Domain = m
-	return m.dev.newGram(cfg)
-}
-
-// NewAddressHandle implements fabric.Domain.
-func (m *domain) NewAddressHandle(_ context.Context, addr []byte) (fabric.AddressHandle, error) {
-	return m.dev.newHandle(addr)
-}
-
-// Close implements fabric.Domain.
-func (m *domain) Close() error {
-	m.dev.mu.Lock()
-	defer m.dev.mu.Unlock()
-	switch {
-	case m.closed:
-		return fmt.Errorf("fabric: domain: %w", fabric.ErrClosed)
-	case m.regions != 0 || m.qps != 0:
-		return fmt.Errorf("fabric: domain has %d regions and %d queue pairs; close them first: %w",
-			m.regions, m.qps, fabric.ErrBusy)
-	}
-	m.closed = true
-	return nil
 }

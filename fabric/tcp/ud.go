@@ -1,6 +1,7 @@
 package tcp
 
 import (
+	"context"
 	"crypto/rand"
 	"encoding/binary"
 	"errors"
@@ -13,6 +14,20 @@ import (
 	"github.com/remora-kv/remora/fabric/internal/base"
 	"github.com/remora-kv/remora/internal/fence"
 )
+
+// NewUD implements fabric.Domain.
+func (m *domain) NewUD(cfg fabric.QPConfig) (fabric.QP, error) {
+	if cfg.Transport != fabric.UD {
+		return nil, fmt.Errorf("fabric: NewUD with transport %v: %w", cfg.Transport, fabric.ErrInvalid)
+	}
+	cfg.Domain = m
+	return m.dev.newGram(cfg)
+}
+
+// NewAddressHandle implements fabric.Domain.
+func (m *domain) NewAddressHandle(_ context.Context, addr []byte) (fabric.AddressHandle, error) {
+	return m.dev.newHandle(addr)
+}
 
 // maxGrams bounds how many datagrams one call takes from a socket.
 const maxGrams = 64

@@ -3,9 +3,7 @@ package direct
 import (
 	"context"
 	"fmt"
-	"math/rand/v2"
 	"sync"
-	"sync/atomic"
 
 	"github.com/remora-kv/remora/fabric"
 )
@@ -25,26 +23,6 @@ type Provider interface {
 	GramClosed(q *QP)
 	// GramOpen shares a segment with the datagram queue pair at an address.
 	GramOpen(ctx context.Context, addr []byte) (*GramPath, error)
-}
-
-// Backing is the memory of a region.
-type Backing struct {
-	Mem  []byte
-	Live *atomic.Uint32
-	// Free releases it on this side.
-	Free func() error
-	// Share is what the provider hands to peers.
-	Share any
-}
-
-// Exported is a region as a peer may ask for it.
-type Exported struct {
-	Backing *Backing
-	Addr    uint64
-	Key     uint32
-	Size    int
-	Access  fabric.Access
-	Domain  *Domain
 }
 
 // Core is what loop and shm devices have in common. A provider embeds it.
@@ -106,14 +84,6 @@ func (d *Core) Counters() fabric.Counters {
 	return sum
 }
 
-// NewDomain implements fabric.Device.
-func (d *Core) NewDomain() (fabric.Domain, error) {
-	if err := d.Open(); err != nil {
-		return nil, err
-	}
-	return &Domain{core: d}, nil
-}
-
 // Open returns ErrClosed once the device is closed.
 func (d *Core) Open() error {
 	d.mu.Lock()
@@ -144,73 +114,6 @@ func (d *Core) QP(qpn uint32) *QP {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.qps[qpn]
-}
-
-// Export returns the live region under key if it belongs to the domain.
-func (d *Core) Export(key uint32, dom *Domain) *Exported {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	i := keyIndex(key)
-	if i >= len(d.regions) {
-		return nil
-	}
-	r := d.regions[i]
-	if r == nil || r.Key != key || r.Domain != dom || r.Access == 0 {
-		return nil
-	}
-	return r
-}
-
-// addRegion gives a region its index, key and address.
-func (d *Core) addRegion(r *Exported) error {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.closed || r.Domain.closed {
-		return d.errClosed()
-	}
-	i, err := d.takeIndex()
-	if err != nil {
-		return err
-	}
-	r.Addr = regionAddr(i)
-	d.generation[i] = d.generation[i]%maxGeneration + 1
-	r.Key = uint32(i) | uint32(d.generation[i])<<keyIndexBits
-	r.Domain.regions++
-	d.regions[i] = r
-	r.Backing.Live.Store(r.Key)
-	return nil
-}
-
-// takeIndex returns a free place in the table: the one that has been free for
-// longest, so that the keys of closed regions come back as late as possible.
-func (d *Core) takeIndex() (int, error) {
-	switch {
-	case len(d.free) > restingIndexes || len(d.free) > 0 && len(d.regions) == maxRegions:
-		i := d.free[0]
-		d.free = d.free[1:]
-		return i, nil
-	case len(d.regions) < maxRegions:
-		d.regions = append(d.regions, nil)
-		d.generation = append(d.generation, uint16(rand.Uint32N(maxGeneration)))
-		return len(d.regions) - 1, nil
-	}
-	return 0, fmt.Errorf("fabric: device %s: %d regions are open, no more can be made: %w",
-		d.name, maxRegions, fabric.ErrInvalid)
-}
-
-// removeRegion revokes a region; false when it was revoked before.
-func (d *Core) removeRegion(r *Exported) bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	i := keyIndex(r.Key)
-	if d.regions[i] != r {
-		return false
-	}
-	d.regions[i] = nil
-	d.free = append(d.free, i)
-	r.Backing.Live.Store(0)
-	r.Domain.regions--
-	return true
 }
 
 // CloseCore breaks what is open and releases regions. The provider has

@@ -213,34 +213,6 @@ func (q *QP) PeerPrivate() []byte { return q.peerPrivate }
 // Peer implements fabric.QP.
 func (q *QP) Peer() fabric.Peer { return q.peer }
 
-// Address implements fabric.QP.
-func (q *QP) Address() []byte {
-	if q.transport != fabric.UD {
-		return nil
-	}
-	q.reach.Lock()
-	defer q.reach.Unlock()
-	if !q.named {
-		q.named = true
-		address, err := q.core.provider.GramAddress(q)
-		if err != nil {
-			q.PeerGone(err)
-		}
-		q.address = address
-	}
-	return q.address
-}
-
-// unreach takes the address back. Nobody gets one from now on.
-func (q *QP) unreach() {
-	q.reach.Lock()
-	defer q.reach.Unlock()
-	if q.named {
-		q.core.provider.GramClosed(q)
-	}
-	q.named = true
-}
-
 // fall leaves StateReady, for the given reason. It reports whether it did and
 // the rest is the caller's: before Start there is nothing to settle yet, and
 // Start does it.

@@ -1,12 +1,36 @@
 package direct
 
 import (
+	"context"
 	"fmt"
 	"slices"
 
 	"github.com/remora-kv/remora/fabric"
 	"github.com/remora-kv/remora/fabric/internal/base"
 )
+
+// NewUD implements fabric.Domain.
+func (p *Domain) NewUD(cfg fabric.QPConfig) (fabric.QP, error) {
+	if cfg.Transport != fabric.UD {
+		return nil, fmt.Errorf("fabric: NewUD with transport %v: %w", cfg.Transport, fabric.ErrInvalid)
+	}
+	cfg.Domain = p
+	q, err := NewQP(p.core, cfg)
+	if err != nil {
+		return nil, err
+	}
+	q.Start(nil)
+	return q, nil
+}
+
+// NewAddressHandle implements fabric.Domain.
+func (p *Domain) NewAddressHandle(ctx context.Context, addr []byte) (fabric.AddressHandle, error) {
+	path, err := p.core.provider.GramOpen(ctx, addr)
+	if err != nil {
+		return nil, err
+	}
+	return newHandle(path), nil
+}
 
 // GramPath is the sender's end of a segment that it shares with a datagram
 // queue pair.
@@ -145,4 +169,32 @@ func (s *source) takeGram(e *entry, first, second []byte) bool {
 	q.received(int(e.total))
 	q.complete(fabric.StatusOK, size).src = uint64(e.imm)
 	return true
+}
+
+// Address implements fabric.QP.
+func (q *QP) Address() []byte {
+	if q.transport != fabric.UD {
+		return nil
+	}
+	q.reach.Lock()
+	defer q.reach.Unlock()
+	if !q.named {
+		q.named = true
+		address, err := q.core.provider.GramAddress(q)
+		if err != nil {
+			q.PeerGone(err)
+		}
+		q.address = address
+	}
+	return q.address
+}
+
+// unreach takes the address back. Nobody gets one from now on.
+func (q *QP) unreach() {
+	q.reach.Lock()
+	defer q.reach.Unlock()
+	if q.named {
+		q.core.provider.GramClosed(q)
+	}
+	q.named = true
 }

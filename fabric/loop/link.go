@@ -1,0 +1,55 @@
+package loop
+
+import (
+	"fmt"
+
+	"github.com/remora-kv/remora/fabric"
+	"github.com/remora-kv/remora/fabric/internal/direct"
+)
+
+// link is one end of a connection.
+type link struct {
+	dev   *Device
+	qp    *direct.QP
+	other *link
+}
+
+func connect(a, b *link) {
+	a.other, b.other = b, a
+	for _, l := range []*link{a, b} {
+		l.dev.mu.Lock()
+		l.dev.links[l] = struct{}{}
+		l.dev.mu.Unlock()
+	}
+}
+
+// Resolve implements direct.Link.
+func (l *link) Resolve(key uint32) (*direct.Window, bool) {
+	r := l.other.dev.Export(key, l.other.qp.Domain())
+	if r == nil {
+		return nil, false
+	}
+	return &direct.Window{
+		Mem: r.Backing.Mem, Addr: r.Addr, Key: r.Key, Access: r.Access, Live: r.Backing.Live,
+	}, false
+}
+
+// Farewell implements direct.Link.
+func (l *link) Farewell() {
+	if l.dev.killed.Load() || l.other.dev.killed.Load() {
+		return
+	}
+	l.other.qp.PeerGone(fmt.Errorf("fabric: device %s: %w", l.dev.Name(), fabric.ErrDisconnected))
+}
+
+// lost tells the other end that this one died.
+func (l *link) lost() {
+	l.other.qp.PeerGone(fmt.Errorf("fabric: device %s: %w", l.dev.Name(), fabric.ErrPeerLost))
+}
+
+// Release implements direct.Link.
+func (l *link) Release() {
+	l.dev.mu.Lock()
+	delete(l.dev.links, l)
+	l.dev.mu.Unlock()
+}

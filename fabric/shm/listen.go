@@ -1,0 +1,312 @@
+package shm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/remora-kv/remora/fabric"
+	"github.com/remora-kv/remora/fabric/internal/direct"
+	"github.com/remora-kv/remora/internal/arena"
+)
+
+type listener struct {
+	dev  *Device
+	addr fabric.Addr
+	cfg  fabric.ListenConfig
+	file *socketFile
+	// greeting counts the peers that have connected and said nothing yet, by
+	// process: one that keeps silent must not keep others out.
+	greetMu  sync.Mutex
+	greeting map[int]int
+	backlog  chan *request
+	once     sync.Once
+	closed   chan struct{}
+	// done is closed when the accepting goroutine has ended.
+	done chan struct{}
+}
+
+// Listen implements fabric.Device.
+func (d *Device) Listen(addr fabric.Addr, cfg fabric.ListenConfig) (fabric.Listener, error) {
+	if err := checkAddr(addr); err != nil {
+		return nil, err
+	}
+	if err := d.Open(); err != nil {
+		return nil, err
+	}
+	sweepDoors(d.cfg.RuntimeDir) // of clients that were killed when there were no others after them
+	if cfg.Backlog == 0 {
+		cfg.Backlog = fabric.DefaultBacklog
+	}
+	if cfg.HandshakeTimeout == 0 {
+		cfg.HandshakeTimeout = fabric.DefaultHandshake
+	}
+	if cfg.Mode == 0 {
+		cfg.Mode = 0o600
+	}
+	file, err := openSocketFile(addr.Name, os.FileMode(cfg.Mode))
+	if err != nil {
+		return nil, fmt.Errorf("fabric: listen at %v: %w", addr, err)
+	}
+	l := &listener{
+		dev: d, addr: addr, cfg: cfg, file: file,
+		greeting: map[int]int{}, backlog: make(chan *request, cfg.Backlog),
+		closed: make(chan struct{}), done: make(chan struct{}),
+	}
+	d.mu.Lock()
+	closed := d.closed
+	if !closed {
+		d.listeners[l] = struct{}{}
+	}
+	d.mu.Unlock()
+	if closed {
+		_ = file.close()
+		return nil, d.Open()
+	}
+	go l.run()
+	return l, nil
+}
+
+// Addr implements fabric.Listener.
+func (l *listener) Addr() fabric.Addr { return l.addr }
+
+// Accept implements fabric.Listener.
+func (l *listener) Accept(ctx context.Context) (fabric.ConnRequest, error) {
+	select {
+	case <-l.closed:
+		return nil, fmt.Errorf("fabric: listener at %v: %w", l.addr, fabric.ErrClosed)
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case r := <-l.backlog:
+		return r, nil
+	}
+}
+
+// Close implements fabric.Listener.
+func (l *listener) Close() error {
+	err := fmt.Errorf("fabric: listener at %v: %w", l.addr, fabric.ErrClosed)
+	l.once.Do(func() {
+		l.dev.mu.Lock()
+		delete(l.dev.listeners, l)
+		l.dev.mu.Unlock()
+		close(l.closed)
+		err = l.file.close()
+		<-l.done
+		for {
+			select {
+			case r := <-l.backlog:
+				r.sock.refuse("the server stops")
+				closeFDs(r.pipes)
+			default:
+				return
+			}
+		}
+	})
+	return err
+}
+
+// acceptPause is how long accepting rests after an error such as a full table
+// of descriptors, which will not be gone at once.
+const acceptPause = 10 * time.Millisecond
+
+// run accepts sockets; each is greeted by a goroutine of its own, so that a
+// peer that says nothing holds up nobody.
+func (l *listener) run() {
+	defer close(l.done)
+	var greets sync.WaitGroup
+	defer greets.Wait()
+	for {
+		c, err := l.file.l.AcceptUnix()
+		if err != nil {
+			if errors.Is(err, net.ErrClosed) {
+				return
+			}
+			time.Sleep(acceptPause)
+			continue
+		}
+		s := socket{c: c}
+		peer, err := s.admit(l.cfg.AllowUIDs)
+		if err != nil {
+			s.refuse(err.Error())
+			continue
+		}
+		if !l.enter(peer.PID) {
+			s.refuse("too many connections are being made at once")
+			continue
+		}
+		greets.Go(func() {
+			defer l.leave(peer.PID)
+			l.greet(s, peer)
+		})
+	}
+}
+
+// enter makes room for a peer that has said nothing yet. A process gets half of
+// the places at most.
+func (l *listener) enter(pid int) bool {
+	l.greetMu.Lock()
+	defer l.greetMu.Unlock()
+	places, taken := l.cfg.Backlog+64, 0
+	for _, n := range l.greeting {
+		taken += n
+	}
+	if taken >= places || l.greeting[pid] >= places/2 {
+		return false
+	}
+	l.greeting[pid]++
+	return true
+}
+
+func (l *listener) leave(pid int) {
+	l.greetMu.Lock()
+	defer l.greetMu.Unlock()
+	if l.greeting[pid]--; l.greeting[pid] == 0 {
+		delete(l.greeting, pid)
+	}
+}
+
+// greet takes a peer's hello and puts it into the backlog.
+func (l *listener) greet(s socket, peer fabric.Peer) {
+	ctx, cancel := context.WithTimeout(context.Background(), l.cfg.HandshakeTimeout)
+	defer cancel()
+	stop := make(chan struct{})
+	defer close(stop)
+	go func() {
+		select {
+		case <-l.closed:
+			cancel()
+		case <-stop:
+		}
+	}()
+	p, err := s.recvWithin(ctx)
+	if err != nil {
+		s.refuse("no hello in time")
+		return
+	}
+	r, err := l.request(s, peer, p)
+	if err != nil {
+		p.close()
+		s.refuse(err.Error())
+		return
+	}
+	select {
+	case l.backlog <- r:
+	default:
+		p.close()
+		s.refuse("the server's backlog is full; try again later")
+	}
+}
+
+// admit checks who the peer is (I6).
+func (s socket) admit(allow []int) (fabric.Peer, error) {
+	peer, err := s.credentials()
+	if err != nil {
+		return peer, err
+	}
+	if peer.UID != os.Getuid() && peer.UID != 0 && !slices.Contains(allow, peer.UID) {
+		return peer, fmt.Errorf("user %d may not connect; run as the server's user or have the server allow it", peer.UID)
+	}
+	return peer, nil
+}
+
+func (l *listener) request(s socket, peer fabric.Peer, p *packet) (*request, error) {
+	lim := l.dev.Limits()
+	if p.data[0] != kindHello {
+		return nil, fmt.Errorf("the first message must be hello: %w", fabric.ErrProtocol)
+	}
+	h, err := decodeHello(p.data, &lim)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.expect(2); err != nil {
+		return nil, err
+	}
+	return &request{l: l, sock: s, peer: peer, hello: h, pipes: p.fds}, nil
+}
+
+// request is a dialer that waits for its answer.
+type request struct {
+	l     *listener
+	sock  socket
+	peer  fabric.Peer
+	hello hello
+	pipes []int
+	ended sync.Mutex // locked once the request is answered
+}
+
+// Transport implements fabric.ConnRequest.
+func (r *request) Transport() fabric.Transport { return r.hello.transport }
+
+// Private implements fabric.ConnRequest.
+func (r *request) Private() []byte { return r.hello.private }
+
+// Peer implements fabric.ConnRequest.
+func (r *request) Peer() fabric.Peer { return r.peer }
+
+func (r *request) errEnded() error {
+	return fmt.Errorf("fabric: the request of %s was answered before: %w", r.peer.Addr, fabric.ErrClosed)
+}
+
+// Accept implements fabric.ConnRequest.
+func (r *request) Accept(_ context.Context, cfg fabric.QPConfig, private []byte) (fabric.QP, error) {
+	d := r.l.dev
+	if err := d.checkConnect(cfg.Transport, private); err != nil {
+		return nil, err
+	}
+	if cfg.Transport != r.Transport() {
+		return nil, fmt.Errorf("fabric: the peer asks for %v, not %v: %w", r.Transport(), cfg.Transport, fabric.ErrInvalid)
+	}
+	q, err := direct.NewQP(d.Core, cfg)
+	if err != nil {
+		return nil, err
+	}
+	if !r.ended.TryLock() {
+		q.Abandon()
+		return nil, r.errEnded()
+	}
+	seg, err := r.answer(q, private)
+	if err != nil {
+		q.Abandon()
+		_ = r.sock.c.Close()
+		closeFDs(r.pipes)
+		return nil, fmt.Errorf("fabric: accept %s: %w", r.peer.Addr, err)
+	}
+	q.Describe(r.peer, r.hello.private)
+	d.start(q, r.sock, seg, direct.Acceptor, int(r.hello.depth), r.pipes)
+	return q, nil
+}
+
+// answer makes the segment and hands it to the dialer.
+func (r *request) answer(q *direct.QP, private []byte) (*arena.Block, error) {
+	pipes, err := sharePipes(q)
+	if err != nil {
+		return nil, err
+	}
+	defer closeFDs(pipes)
+	seg, err := r.l.dev.arena.AllocShared("segment",
+		direct.SegmentBytes(int(r.hello.depth), q.RecvDepth()), arena.ReadWriteForOthers)
+	if err != nil {
+		return nil, err
+	}
+	fds := append([]int{seg.FD()}, pipes...)
+	if err := r.sock.send(encodeAccept(q.RecvDepth(), private), fds...); err != nil {
+		_ = seg.Free()
+		return nil, fmt.Errorf("%w: %w", fabric.ErrPeerLost, err)
+	}
+	return seg, nil
+}
+
+// Reject implements fabric.ConnRequest.
+func (r *request) Reject(private []byte) error {
+	if !r.ended.TryLock() {
+		return r.errEnded()
+	}
+	_ = r.sock.send(append([]byte{kindReject}, private...))
+	closeFDs(r.pipes)
+	return r.sock.c.Close()
+}

@@ -1,0 +1,52 @@
+package tcp
+
+import (
+	"github.com/remora-kv/remora/fabric"
+)
+
+// enqueueRecv appends receives, as many as fit and are right.
+func (q *queues) enqueueRecv(wrs []fabric.RecvWR) (int, error) {
+	for i := range wrs {
+		w := &wrs[i]
+		if q.recvPosted-q.recvFreed >= q.recvDepth {
+			return i, fabric.ErrQueueFull
+		}
+		if err := fabric.ValidateRecv(w, q.domain, &q.dev.limits); err != nil {
+			return i, &fabric.PostError{Index: i, Err: err}
+		}
+		r := q.recv(q.recvPosted)
+		r.id, r.local, r.size = w.ID, w.Local, w.Local.Len
+		r.more = r.more[:0]
+		if len(w.More) != 0 {
+			r.more = append(r.more, w.More...)
+			r.size = w.Bytes()
+		}
+		q.recvPosted++
+	}
+	return len(wrs), nil
+}
+
+// acceptRecv begins a PostRecv likewise.
+func (q *queues) acceptRecv(wrs []fabric.RecvWR) (n int, live bool, err error) {
+	if q.State() == fabric.StateClosed {
+		return 0, false, q.errClosed()
+	}
+	n, err = q.enqueueRecv(wrs)
+	if !q.ready() {
+		q.flush(0, 0)
+		return n, false, err
+	}
+	return n, true, err
+}
+
+// PostRecv implements fabric.QP.
+func (q *conn) PostRecv(wrs []fabric.RecvWR) (int, error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	n, live, err := q.acceptRecv(wrs)
+	if live && n > 0 && q.peerStarves {
+		q.peerStarves, q.creditDue = false, true
+		q.transmit()
+	}
+	return n, err
+}
