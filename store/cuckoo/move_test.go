@@ -22,7 +22,7 @@ func TestMovedEntryIsNeverMissing(t *testing.T) {
 	}
 	var round, seen atomic.Int64
 	missing := make(chan int64, 1)
-	rounds := int64(scale.Times(40_000))
+	rounds := int64(scale.Times(4_000))
 	go func(from, to uint64) {
 		defer close(missing)
 		for n := int64(1); n <= rounds; n++ {
