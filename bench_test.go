@@ -47,11 +47,11 @@ var shapes = []struct{ window, batch int }{{1, 1}, {8, 1}, {4, 4}, {4, 16}, {8, 
 
 func options(window, batch int) []remora.Option {
 	return []remora.Option{
-		remora.WithWindow(window), remora.WithBatch(batch), remora.WithPolicy(fabric.Busy), remora.WithFetch(64*batch, 0),
+		remora.WithWindow(window), remora.WithBatch(batch), remora.WithBusyPoll(true), remora.WithFetch(64*batch, 0),
 	}
 }
 
-// BenchmarkStarted is a session with operations on their way, against the bare
+// BenchmarkStarted is a session with operations in flight, against the bare
 // connection with the same messages: the difference is what the session costs.
 func BenchmarkStarted(b *testing.B) {
 	for _, s := range shapes {

@@ -7,8 +7,8 @@ import (
 	"sync"
 
 	"github.com/remora-kv/remora/internal/command"
+	"github.com/remora-kv/remora/internal/path"
 	"github.com/remora-kv/remora/rpc"
-	"github.com/remora-kv/remora/rpc/driver"
 )
 
 // maxTries bounds how often an operation is begun anew because the server went
@@ -30,7 +30,7 @@ type request struct {
 
 var requests = sync.Pool{New: func() any { return new(request) }}
 
-// keepRequest bounds the memory that waits in the pool.
+// keepRequest bounds the buffers that the pool keeps.
 const keepRequest = 64 << 10
 
 func newRequest() *request {
@@ -46,34 +46,35 @@ func (r *request) free() {
 }
 
 // do calls a procedure on the core that has the key, with the argument that is req
-// and, behind it, value, and appends its result to out. It goes on until there is an answer or a reason why there is none.
+// and, behind it, value, and appends its result to out. It begins anew as often as R4
+// allows, until there is an answer or a reason why there is none.
 func (c *Client) do(ctx context.Context, op command.Proc, key string, req, value, out []byte) ([]byte, error) {
 	if ctx.Err() != nil {
 		return nil, c.lost(op, false, context.Cause(ctx))
 	}
 	base := len(out)
 	for t := (attempt{}); ; {
-		l := c.link.Load()
-		ln, hash := l.laneOf(key)
-		conn := ln.conn.Load()
+		set := c.conns.Load()
+		r, hash := set.routeOf(key)
+		conn := r.conn.Load()
 		if conn == nil {
-			if err := c.again(ctx, op, ln, &t); err != nil {
+			if err := c.again(ctx, op, r, &t); err != nil {
 				return nil, err
 			}
 			continue
 		}
-		result, err := conn.Call(ctx, &driver.Message{Proc: uint16(op), Class: class, Hint: hash, Head: req, Body: value}, out)
+		result, err := conn.Call(ctx, op, hash, req, value, out)
 		if err == nil {
 			switch refusal(result[base:]) {
 			case command.WrongCore:
-				err = c.remap(ctx, op, l, conn, &t)
+				err = c.remap(ctx, op, set, conn, &t)
 			case command.Draining:
-				err = c.leave(ctx, op, l, ln, &t)
+				err = c.leave(ctx, op, set, r, &t)
 			default:
 				return result, nil
 			}
 		} else {
-			err = c.settle(ctx, op, l, ln, conn, err, &t)
+			err = c.settle(ctx, op, set, r, conn, err, &t)
 		}
 		if err != nil {
 			return nil, err
@@ -82,22 +83,22 @@ func (c *Client) do(ctx context.Context, op command.Proc, key string, req, value
 }
 
 // again waits for a connection with which an operation can be begun (anew).
-func (c *Client) again(ctx context.Context, op command.Proc, ln *lane, t *attempt) error {
+func (c *Client) again(ctx context.Context, op command.Proc, r *route, t *attempt) error {
 	if t.tries++; t.tries > maxTries {
 		return c.lost(op, false, fmt.Errorf("lost %d connections in a row", maxTries))
 	}
-	if err := c.await(ctx, ln); err != nil {
+	if err := c.await(ctx, r); err != nil {
 		return c.lost(op, false, err)
 	}
 	return nil
 }
 
-// settle decides what becomes of an operation whose call has failed: nil begins
-// it anew.
+// settle decides what becomes of an operation whose call has failed (R4): nil begins it
+// anew.
 func (c *Client) settle(
-	ctx context.Context, op command.Proc, l *link, ln *lane, conn *callers, err error, t *attempt,
+	ctx context.Context, op command.Proc, set *connSet, r *route, conn *path.Shared, err error, t *attempt,
 ) error {
-	if e, ok := callFailed(err); ok {
+	if e, ok := path.CallError(err); ok {
 		return failure(op, e)
 	}
 	if errors.Is(err, rpc.ErrTooLarge) {
@@ -107,33 +108,22 @@ func (c *Client) settle(
 	if ctx.Err() != nil && errors.Is(err, context.Cause(ctx)) {
 		return c.lost(op, sent, context.Cause(ctx))
 	}
-	c.lose(l, ln, conn, err)
+	c.lose(set, r, conn, err)
 	if c.closed.Load() {
 		return c.lost(op, sent, ErrClosed)
 	}
 	if sent {
-		if t.again || !idempotent(op) {
+		if t.again || !op.Idempotent() {
 			return c.lost(op, true, err)
 		}
 		t.again = true
 		c.retries.Add(1)
 	}
-	return c.again(ctx, op, ln, t)
+	return c.again(ctx, op, r, t)
 }
 
-// idempotent reports whether an operation may be repeated when nobody knows
-// whether it has happened.
-func idempotent(op command.Proc) bool {
-	switch op {
-	case command.Get, command.Link, opChase, command.Hello, command.Stats:
-		return true
-	default:
-		return false
-	}
-}
-
-// refusal returns the status of a result with which the server says that it did
-// not even try: WrongCore or Draining; otherwise OK.
+// refusal returns the status of a result that refuses the operation as a whole,
+// WrongCore or Draining; otherwise OK.
 func refusal(result []byte) command.Status {
 	if _, status, err := command.ParseStatus(result); err == nil &&
 		(status == command.WrongCore || status == command.Draining) {
@@ -142,52 +132,48 @@ func refusal(result []byte) command.Status {
 	return command.OK
 }
 
-// leave gives up the connections with a server that is about to end: nil begins
+// leave gives up the connections with a server that is shutting down: nil begins
 // the operation anew. Other operations on them get their answers.
-func (c *Client) leave(ctx context.Context, op command.Proc, l *link, ln *lane, t *attempt) error {
-	for i := range l.lanes {
-		if conn := l.lanes[i].conn.Load(); conn != nil {
-			c.lose(l, &l.lanes[i], conn, errDraining)
+func (c *Client) leave(ctx context.Context, op command.Proc, set *connSet, r *route, t *attempt) error {
+	for i := range set.routes {
+		if conn := set.routes[i].conn.Load(); conn != nil {
+			c.lose(set, &set.routes[i], conn, path.ErrDraining)
 		}
 	}
-	return c.again(ctx, op, ln, t)
+	return c.again(ctx, op, r, t)
 }
 
 // remap asks for the map of cores again, once: nil begins the operation anew.
-func (c *Client) remap(ctx context.Context, op command.Proc, l *link, conn *callers, t *attempt) error {
+func (c *Client) remap(ctx context.Context, op command.Proc, set *connSet, conn *path.Shared, t *attempt) error {
 	if t.moved {
 		return c.lost(op, false, errWrongCore)
 	}
 	t.moved = true
-	if c.link.Load() != l {
-		return nil // somebody did
+	if c.conns.Load() != set {
+		return nil // another operation did
 	}
-	text, err := conn.Call(ctx, &driver.Message{Proc: uint16(command.Hello), Class: uint8(command.Hello), Head: command.AppendHello(nil)}, nil)
+	w, err := conn.Hello(ctx)
 	if err != nil {
 		return c.lost(op, false, err)
 	}
-	w, err := parseWelcome(text)
-	if err != nil {
-		return c.lost(op, false, err)
-	}
-	if sameServer(l.welcome, w) {
+	if set.welcome.SameServer(w) {
 		return c.lost(op, false, errWrongCore)
 	}
-	if err := c.renew(ctx, l); err != nil {
+	if err := c.renew(ctx, set); err != nil {
 		return c.lost(op, false, err)
 	}
 	return nil
 }
 
-// renew replaces the link, for a caller that may stop to wait for it.
-func (c *Client) renew(ctx context.Context, l *link) error {
+// renew replaces the connections, which goes on when ctx ends.
+func (c *Client) renew(ctx context.Context, set *connSet) error {
 	done := make(chan error, 1)
 	c.mu.Lock()
 	if c.closed.Load() {
 		c.mu.Unlock()
 		return ErrClosed
 	}
-	c.wg.Go(func() { done <- c.replace(c.ctx, l, nil, nil) })
+	c.wg.Go(func() { done <- c.replace(c.ctx, set, nil, nil) })
 	c.mu.Unlock()
 	select {
 	case err := <-done:
@@ -197,38 +183,38 @@ func (c *Client) renew(ctx context.Context, l *link) error {
 	}
 }
 
-// askCore calls a procedure on one core of a link and returns what stands before
-// the status.
-func (c *Client) askCore(ctx context.Context, l *link, core int, op command.Proc, req []byte) ([]byte, error) {
+// askCore calls a procedure on one core of a set and returns its result without the
+// status.
+func (c *Client) askCore(ctx context.Context, set *connSet, core int, op command.Proc, req []byte) ([]byte, error) {
 	if ctx.Err() != nil {
 		return nil, c.lost(op, false, context.Cause(ctx))
 	}
-	ln := &l.lanes[core]
+	r := &set.routes[core]
 	for t := (attempt{}); ; {
-		conn := ln.conn.Load()
+		conn := r.conn.Load()
 		if conn == nil {
-			if c.link.Load() != l {
+			if c.conns.Load() != set {
 				return nil, errReplaced
 			}
-			if err := c.again(ctx, op, ln, &t); err != nil {
+			if err := c.again(ctx, op, r, &t); err != nil {
 				return nil, err
 			}
 			continue
 		}
-		result, err := conn.Call(ctx, &driver.Message{Proc: uint16(op), Class: uint8(op), Head: req}, nil)
+		result, err := conn.CallCore(ctx, op, req)
 		if err == nil {
 			body, status, bad := command.ParseStatus(result)
 			switch {
 			case bad != nil:
-				return nil, c.lost(op, true, errMalformed)
+				return nil, c.lost(op, true, malformed(op, result))
 			case status == command.OK:
 				return body, nil
 			case status != command.Draining:
 				return nil, statusError(status)
 			}
-			err = c.leave(ctx, op, l, ln, &t)
+			err = c.leave(ctx, op, set, r, &t)
 		} else {
-			err = c.settle(ctx, op, l, ln, conn, err, &t)
+			err = c.settle(ctx, op, set, r, conn, err, &t)
 		}
 		if err != nil {
 			return nil, err
@@ -236,32 +222,14 @@ func (c *Client) askCore(ctx context.Context, l *link, core int, op command.Proc
 	}
 }
 
-// errReplaced says that the link of a call was replaced.
+// errReplaced says that the connections of a call were replaced.
 var errReplaced = errors.New("the server was restarted")
 
-// simple makes a call whose result is nothing but a status.
+// simple makes a call whose result is only a status.
 func (c *Client) simple(ctx context.Context, op command.Proc, key string, r *request) error {
 	result, err := c.do(ctx, op, key, r.b, nil, r.out[:0])
 	if err != nil {
 		return err
 	}
-	return c.simpleResult(op, result)
-}
-
-// simpleResult reads a result that is nothing but a status.
-func (d *dialer) simpleResult(op command.Proc, result []byte) error {
-	if body, status, err := command.ParseStatus(result); err == nil && status == command.OK && len(body) == 0 {
-		return nil
-	}
-	return d.resultError(op, result)
-}
-
-// resultError is the error of a result that is not the one of a success: what its
-// status says, or that it is none at all.
-func (d *dialer) resultError(op command.Proc, result []byte) error {
-	body, status, err := command.ParseStatus(result)
-	if err != nil || status == command.OK || len(body) != 0 {
-		return d.lost(op, true, errMalformed)
-	}
-	return statusError(status)
+	return c.done(op, result)
 }

@@ -7,13 +7,12 @@ import (
 	"github.com/remora-kv/remora/internal/command"
 )
 
-// Delete removes an item; ErrNotFound if there is none.
+// Delete removes an item, or returns ErrNotFound.
 func (c *Client) Delete(ctx context.Context, key string) error {
 	return c.delete(ctx, key, 0)
 }
 
-// DeleteVersion removes an item of this version: ErrNotFound if there is none,
-// ErrChanged if it has another.
+// DeleteVersion is Delete if the item has this version; ErrChanged if it has another.
 func (c *Client) DeleteVersion(ctx context.Context, key string, version uint64) error {
 	if err := checkVersion(version); err != nil {
 		return err
@@ -31,8 +30,8 @@ func (c *Client) delete(ctx context.Context, key string, version uint64) error {
 	return c.simple(ctx, command.Delete, key, r)
 }
 
-// Touch gives an item another time to live, counted from now: see Entry.TTL. Its
-// version stays. ErrNotFound if there is none.
+// Touch sets the time to live of an item (Entry.TTL), counted from now, or returns
+// ErrNotFound. The version stays.
 func (c *Client) Touch(ctx context.Context, key string, ttl time.Duration) error {
 	ms, err := millis(ttl)
 	if err != nil {
@@ -48,8 +47,8 @@ func (c *Client) Touch(ctx context.Context, key string, ttl time.Duration) error
 }
 
 // Incr adds delta to the decimal number that is the value of an item, and returns
-// the sum. Flags and time to live stay. ErrNotFound if there is no item: Add one
-// with the value 0 first.
+// the sum. Flags and time to live stay. If there is no item it returns ErrNotFound: Add
+// one with the value "0" first.
 func (c *Client) Incr(ctx context.Context, key string, delta int64) (int64, error) {
 	if err := checkKey(key); err != nil {
 		return 0, err
@@ -62,13 +61,4 @@ func (c *Client) Incr(ctx context.Context, key string, delta int64) (int64, erro
 		return 0, err
 	}
 	return c.counted(result)
-}
-
-// counted reads the result of an incr.
-func (d *dialer) counted(result []byte) (int64, error) {
-	sum, _, status, err := command.ParseCounted(result)
-	if err != nil || status != command.OK {
-		return 0, d.resultError(command.Incr, result)
-	}
-	return sum, nil
 }

@@ -11,16 +11,17 @@ import (
 
 	"github.com/remora-kv/remora/fabric"
 	"github.com/remora-kv/remora/internal/command"
+	"github.com/remora-kv/remora/internal/path"
 )
 
 // Client is a client of one server, for any number of goroutines.
 type Client struct {
-	dialer
+	target
 	cfg       config
 	log       *slog.Logger
-	link      atomic.Pointer[link]
-	replacing chan struct{} // held by who replaces the link
-	holders   *holders
+	conns     atomic.Pointer[connSet]
+	replacing chan struct{} // held by the goroutine that replaces conns
+	device    *deviceRef
 
 	ctx    context.Context
 	cancel context.CancelFunc
@@ -28,14 +29,15 @@ type Client struct {
 	closed atomic.Bool
 	wg     sync.WaitGroup
 
-	ledger              ledger
+	registry            registry
 	reconnects, retries atomic.Uint64
 }
 
 // Dial connects to a server, with each of its cores. url is its address:
 // shm:/path/to.sock, tcp://host:port, rdma://host:port or loop:name, with options
-// of the fabric and ?path=. ctx bounds the attempt. There is one attempt: when the
-// server cannot be reached the error is ErrUnavailable.
+// of the fabric and ?path=. DefaultAddr is where a server on this machine listens by
+// default. ctx bounds the attempt. There is one attempt: when the server cannot be
+// reached the error is ErrUnavailable.
 func Dial(ctx context.Context, url string, opts ...Option) (*Client, error) {
 	cfg := defaults()
 	for _, o := range opts {
@@ -43,70 +45,61 @@ func Dial(ctx context.Context, url string, opts ...Option) (*Client, error) {
 			o(&cfg)
 		}
 	}
-	addr, err := parseAddr(url, &cfg)
+	addr, err := path.ParseAddr(url, &cfg.Config)
 	if err = errors.Join(err, cfg.validate()); err != nil {
 		return nil, err
 	}
-	cfg.settle(addr.Fabric)
-	dev, err := openDevice(addr, &cfg)
+	dialer, err := path.NewDialer(addr, cfg.device, cfg.log)
 	if err != nil {
 		return nil, err
 	}
+	cfg.settle(&dialer)
 	c := &Client{
-		dialer: dialer{addr: addr, name: addr.String(), device: dev, clock: dev.Clock()},
+		target: target{dialer, addr.String()},
 		cfg:    cfg, log: cfg.log, replacing: make(chan struct{}, 1),
-		holders: &holders{n: 1},
+		device: &deviceRef{n: 1},
 	}
 	if cfg.device == nil {
-		c.holders.device = dev
+		c.device.device = dialer.Device
 	}
-	conns, w, err := c.connectAll(ctx, &cfg, nil, nil)
+	conns, w, err := dialer.ConnectAll(ctx, &cfg.Config, nil, nil)
 	if err != nil {
-		_ = c.holders.leave()
+		_ = c.device.release()
 		return nil, c.dialError(err)
 	}
 	c.ctx, c.cancel = context.WithCancel(context.Background())
-	c.link.Store(c.newLink(w, conns))
-	c.log.Debug("connected", "addr", c.name, "cores", w.Cores, "fabric", dev.Fabric(), "device", dev.Name())
+	c.conns.Store(c.newConnSet(w, conns))
+	c.log.Debug("connected", "addr", c.name, "cores", w.Cores, "fabric", dialer.Device.Fabric(), "device", dialer.Device.Name())
 	return c, nil
 }
 
-// dialError is the error of Dial. What a second attempt could change is
-// ErrUnavailable.
-func (d *dialer) dialError(err error) error {
-	if errors.Is(err, ErrProtocol) || errors.Is(err, ErrUnsupported) ||
-		errors.Is(err, fabric.ErrUnsupported) || errors.Is(err, fabric.ErrInvalid) {
-		return fmt.Errorf("remora: dial %s: %w", d.name, err)
-	}
-	return &LostError{Op: opDial, Addr: d.name, Err: err}
-}
-
-// holders counts who uses the device of a client: itself and its sessions.
-type holders struct {
+// deviceRef counts the users of a client's device: the client and its sessions. The last one
+// closes the device (R5).
+type deviceRef struct {
 	mu     sync.Mutex
 	n      int
-	device fabric.Device // nil when it is not ours to close
+	device fabric.Device // nil for one that the program opened, and closes
 }
 
-func (h *holders) join() {
-	h.mu.Lock()
-	h.n++
-	h.mu.Unlock()
+func (r *deviceRef) acquire() {
+	r.mu.Lock()
+	r.n++
+	r.mu.Unlock()
 }
 
-func (h *holders) leave() error {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.n--; h.n == 0 && h.device != nil {
-		return h.device.Close()
+func (r *deviceRef) release() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.n--; r.n == 0 && r.device != nil {
+		return r.device.Close()
 	}
 	return nil
 }
 
-// Close ends all connections of the client. Operations under way fail with
-// ErrClosed, and it is in the error too whether they may have happened. Sessions
-// fail with ErrClosed from now on; they are closed by their own goroutines. A
-// second Close returns ErrClosed.
+// Close closes all connections of the client. Operations in flight fail with
+// ErrClosed, and the error also says whether they may have happened (LostError).
+// Sessions fail with ErrClosed from now on; their own goroutines close them. A second
+// Close returns ErrClosed.
 func (c *Client) Close() error {
 	c.mu.Lock()
 	if c.closed.Load() {
@@ -116,12 +109,12 @@ func (c *Client) Close() error {
 	c.closed.Store(true)
 	c.mu.Unlock()
 	c.cancel()
-	c.end(c.link.Load())
+	c.end(c.conns.Load())
 	c.wg.Wait()
-	return c.holders.leave()
+	return c.device.release()
 }
 
-// Ping asks every core for a sign of life.
+// Ping checks that every core answers.
 func (c *Client) Ping(ctx context.Context) error {
 	_, err := c.everyCore(ctx, command.Hello, command.AppendHello(nil))
 	return err
@@ -136,39 +129,39 @@ func (c *Client) Stats(ctx context.Context) ([]json.RawMessage, error) {
 	docs := make([]json.RawMessage, len(all))
 	for core, text := range all {
 		if !json.Valid(text) {
-			return nil, c.lost(command.Stats, true, errMalformed)
+			return nil, c.lost(command.Stats, true, fmt.Errorf("statistics of core %d are not JSON: %w", core, ErrProtocol))
 		}
 		docs[core] = text
 	}
 	return docs, nil
 }
 
-// everyCore calls a procedure on all cores at the same time and returns what each
-// of them said.
+// everyCore calls a procedure on all cores at the same time and returns their
+// answers.
 func (c *Client) everyCore(ctx context.Context, op command.Proc, req []byte) ([][]byte, error) {
 	for {
-		l := c.link.Load()
-		all, errs := make([][]byte, len(l.lanes)), make([]error, len(l.lanes))
+		set := c.conns.Load()
+		all, errs := make([][]byte, len(set.routes)), make([]error, len(set.routes))
 		var wg sync.WaitGroup
-		for core := range l.lanes {
-			wg.Go(func() { all[core], errs[core] = c.askCore(ctx, l, core, op, req) })
+		for core := range set.routes {
+			wg.Go(func() { all[core], errs[core] = c.askCore(ctx, set, core, op, req) })
 		}
 		wg.Wait()
 		err := errors.Join(errs...)
 		if errors.Is(err, errReplaced) {
-			continue // there are others now
+			continue // with the cores of the new set
 		}
 		return all, err
 	}
 }
 
-// Info is what is known about the server and the way to it.
+// Info describes the server and how it is reached.
 type Info struct {
 	// Addr is the address of the server, Fabric and Device are what it is reached
-	// by, and Path is how results return.
+	// by, and Path is how operations and results travel.
 	Addr, Fabric, Device string
 	Path                 Path
-	// Version is that of the server's program, and Instance tells its starts apart.
+	// Version is that of the server's program. Instance differs after each start.
 	Version  string
 	Instance uint64
 	Cores    int
@@ -176,16 +169,16 @@ type Info struct {
 	MaxValue int
 	// Engine keeps the items, and Mode says what happens when memory is full.
 	Engine, Mode string
-	// Links says that items can be read where they are (WithLinks), by who comes to the first
-	// of the server's addresses. It is false, too, when this client's way to them was refused.
+	// Links says that this client can read items directly from the server's memory
+	// (WithLinks). A server offers that on the first of its addresses only.
 	Links bool
 }
 
-// Info returns what the server said when it was connected to last.
+// Info returns what the server said when the client last connected.
 func (c *Client) Info() Info {
-	w := c.link.Load().welcome
+	w, dev := c.conns.Load().welcome, c.dialer.Device
 	return Info{
-		Addr: c.name, Fabric: c.device.Fabric(), Device: c.device.Name(), Path: c.cfg.path,
+		Addr: c.name, Fabric: dev.Fabric(), Device: dev.Name(), Path: Path(c.cfg.Path),
 		Version: w.Version, Instance: w.Instance, Cores: w.Cores, MaxValue: w.MaxValue, Engine: w.Engine, Mode: w.Mode, Links: w.Links,
 	}
 }

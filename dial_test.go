@@ -4,15 +4,14 @@ import (
 	"encoding/json"
 	"errors"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/remora-kv/remora"
 	"github.com/remora-kv/remora/fabric"
 	"github.com/remora-kv/remora/internal/command"
+	"github.com/remora-kv/remora/internal/path"
 	"github.com/remora-kv/remora/rpc"
-	"github.com/remora-kv/remora/rpc/rfp"
 )
 
 func TestDialErrors(t *testing.T) {
@@ -44,7 +43,7 @@ func TestDialErrors(t *testing.T) {
 
 func TestOptionErrors(t *testing.T) {
 	bad := []remora.Option{
-		remora.WithWindow(-1), remora.WithBatch(0), remora.WithPolicy(9), remora.WithPath("sideways"),
+		remora.WithWindow(-1), remora.WithBatch(0), remora.WithFlushAfter(-1), remora.WithPath("sideways"),
 		remora.WithFetch(-1, 0), remora.WithBackoff(0, 0), remora.WithDialTimeout(0), remora.WithPatience(-1), nil,
 	}
 	_, err := remora.Dial(testContext(t), "nothing", bad...)
@@ -52,7 +51,7 @@ func TestOptionErrors(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, word := range []string{
-		"address", "window of -1", "batch of 0", "policy 9", "sideways", "fetch size", "backoff", "dial timeout", "patience",
+		"address", "window of -1", "batch of 0", "flush after", "sideways", "fetch size", "backoff", "dial timeout", "patience",
 	} {
 		if !strings.Contains(err.Error(), word) {
 			t.Errorf("%q is not in: %v", word, err)
@@ -72,21 +71,19 @@ func TestOptionErrors(t *testing.T) {
 func TestOptionsReachConnections(t *testing.T) {
 	r := newRig(t, "loop")
 	r.serve()
-	var last atomic.Pointer[rfp.ConnConfig]
-	see := remora.WithConn(func(cfg *rfp.ConnConfig) { copied := *cfg; last.Store(&copied) })
 	r.addr.Options = map[string][]string{"path": {"reply"}}
-	c := r.dial(see, remora.WithWindow(3), remora.WithBatch(7), remora.WithPolicy(fabric.Busy),
+	c := r.dial(remora.WithWindow(3), remora.WithBatch(7), remora.WithBusyPoll(true), remora.WithFlushAfter(time.Minute),
 		remora.WithFetch(512, 9), remora.WithPath(remora.PathFetch))
-	cfg := last.Load()
-	if cfg.Window != 3 || cfg.Batch != 7 || cfg.Policy != fabric.Busy || cfg.FetchSize != 512 || cfg.Retries != 9 ||
-		!cfg.Pinned || cfg.Mode != rfp.Reply {
+	cfg := remora.PathConfig(c)
+	if cfg.Window != 3 || cfg.Batch != 7 || !cfg.Busy || cfg.FlushAfter != time.Minute || cfg.FetchSize != 512 ||
+		cfg.Retries != 9 || cfg.Path != path.Reply {
 		t.Errorf("client: %+v", cfg)
 	}
 	if info := c.Info(); info.Path != remora.PathReply || info.Addr != "loop:cache" || info.Fabric != "loop" {
 		t.Errorf("%+v", info)
 	}
-	session(t, c, remora.WithPath(remora.PathFetch))
-	if cfg := last.Load(); cfg.Window != 3 || cfg.Batch != 1 || !cfg.Pinned || cfg.Mode != rfp.Fetch {
+	s := session(t, c, remora.WithPath(remora.PathFetch))
+	if cfg := remora.SessionPathConfig(s); cfg.Window != 3 || cfg.Batch != 1 || !cfg.Busy || cfg.Path != path.Fetch {
 		t.Errorf("session: %+v", cfg)
 	}
 }

@@ -5,42 +5,42 @@ import (
 	"fmt"
 
 	"github.com/remora-kv/remora/internal/command"
+	"github.com/remora-kv/remora/internal/path"
 	"github.com/remora-kv/remora/rpc"
 )
 
-// What operations return, for errors.Is.
+// The errors of operations, for errors.Is.
 var (
-	// ErrNotFound: there is no such item. It may have been there and been
-	// evicted or have expired.
+	// ErrNotFound: there is no such item. It may have been evicted, or have expired.
 	ErrNotFound = errors.New("remora: no such item")
 	// ErrExists: Add found an item.
 	ErrExists = errors.New("remora: the item exists")
 	// ErrChanged: the item has another version. Get it again, and decide anew.
 	ErrChanged = errors.New("remora: the item has changed: get it again")
-	// ErrTooLarge: the key or the value is longer than the server takes. Nothing
+	// ErrTooLarge: the key or the value is longer than the server allows. Nothing
 	// was stored.
 	ErrTooLarge = errors.New("remora: too large")
-	// ErrOutOfMemory: the server keeps what it has and has no room for more.
+	// ErrOutOfMemory: the server evicts nothing (Info.Mode) and has no room left.
 	// Nothing was stored.
 	ErrOutOfMemory = errors.New("remora: the server is out of memory: delete items, or start it with more")
 	// ErrNotNumber: Incr found a value that is not a decimal number, or the sum
 	// does not fit into 64 bits. Nothing has changed.
 	ErrNotNumber = errors.New("remora: the value is not a decimal number, or would not fit into 64 bits")
 	// ErrUnsupported: the server cannot do this. Nothing has changed.
-	ErrUnsupported = errors.New("remora: the server does not support this operation")
-	// ErrInvalid: an argument or an option makes no sense. Nothing was sent.
-	ErrInvalid = errors.New("remora: invalid argument")
+	ErrUnsupported = path.ErrUnsupported
+	// ErrInvalid: an argument or an option is invalid. Nothing was sent.
+	ErrInvalid = path.ErrInvalid
 	// ErrClosed: the client or the session was closed by this program.
 	ErrClosed = errors.New("remora: closed")
-	// ErrProtocol: the server answered something that is no answer. It is of
-	// another version, or not a Remora server.
-	ErrProtocol = errors.New("remora: the server broke the protocol: are both of the same version?")
+	// ErrProtocol: the answer of the server is malformed. The server has another
+	// version, or is not a Remora server.
+	ErrProtocol = path.ErrProtocol
 
 	// ErrUnavailable: the server cannot be reached and the operation has
 	// certainly not happened. It can be repeated.
 	ErrUnavailable = errors.New("remora: server unavailable")
 	// ErrUnknown: there is no answer, and the operation may have happened or
-	// not. Only the program knows whether it can be repeated.
+	// not. The program has to decide whether to repeat it.
 	ErrUnknown = errors.New("remora: outcome unknown")
 )
 
@@ -64,9 +64,9 @@ func (e *LostError) Error() string {
 	case e.Op == opDial:
 		return fmt.Sprintf("remora: cannot connect to %s: %v", e.Addr, e.Err)
 	case e.Sent:
-		return fmt.Sprintf("remora: %s at %s may have happened or not, check before it is repeated: %v", e.Op, e.Addr, e.Err)
+		return fmt.Sprintf("remora: no answer to %s from %s, which may have happened or not (check before you repeat it): %v", e.Op, e.Addr, e.Err)
 	}
-	return fmt.Sprintf("remora: %s at %s has not happened and may be repeated: %v", e.Op, e.Addr, e.Err)
+	return fmt.Sprintf("remora: %s at %s has not happened, and can be repeated: %v", e.Op, e.Addr, e.Err)
 }
 
 // opDial is the Op of errors of Dial and of Client.Session.
@@ -80,7 +80,7 @@ func (e *LostError) Is(target error) bool {
 	return e.Sent && target == ErrUnknown || !e.Sent && target == ErrUnavailable
 }
 
-// statusErrors are the errors of the statuses that need no explanation.
+// statusErrors are the errors of statuses.
 var statusErrors = [...]error{
 	command.NotFound:    ErrNotFound,
 	command.Exists:      ErrExists,
@@ -90,14 +90,11 @@ var statusErrors = [...]error{
 	command.NotNumber:   ErrNotNumber,
 	command.WrongCore:   errWrongCore,
 	command.Unsupported: ErrUnsupported,
-	command.Draining:    errDraining,
+	command.Draining:    path.ErrDraining,
 }
 
-// errWrongCore says that the server has a map that is not ours.
-var errWrongCore = fmt.Errorf("the core that the key belongs to by the server's own word refuses it: %w", ErrProtocol)
-
-// errDraining says that the server is about to end and did nothing.
-var errDraining = errors.New("the server is shutting down")
+// errWrongCore says that the server distributes keys to cores in another way than it said.
+var errWrongCore = fmt.Errorf("the core refuses a key that the server assigned to it: %w", ErrProtocol)
 
 // statusError is the error of a status.
 func statusError(s command.Status) error {
@@ -119,5 +116,14 @@ func failure(op command.Proc, e *rpc.Error) error {
 	default:
 		return fmt.Errorf("remora: %s failed at the server: %w", op, e)
 	}
-	return fmt.Errorf("remora: %s was refused: %w: %w", op, kind, e)
+	return fmt.Errorf("remora: the server refused %s: %w: %w", op, kind, e)
+}
+
+// malformed is the error of a result that cannot be read.
+func malformed(op command.Proc, result []byte) error {
+	n, least := len(result), op.MinResult()
+	if n < least {
+		return fmt.Errorf("malformed result (%d bytes, want at least %d): %w", n, least, ErrProtocol)
+	}
+	return fmt.Errorf("malformed result (%d bytes, status byte %#02x): %w", n, result[n-1], ErrProtocol)
 }

@@ -109,7 +109,7 @@ func ExampleClient_GetMulti() {
 	// name 2
 }
 
-// A session has many operations on their way, here in frames of four.
+// A session has many operations in flight, here in frames of four.
 func ExampleSession() {
 	url, device, stop := startServer()
 	defer stop()

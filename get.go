@@ -6,26 +6,26 @@ import (
 	"github.com/remora-kv/remora/internal/command"
 )
 
-// ItemOverhead is how much room behind the value GetInto needs in its buffer so as
-// not to allocate.
+// ItemOverhead is how much room behind the value GetInto needs in its buffer to avoid
+// an allocation: 31 bytes.
 const ItemOverhead = command.PlacedSize
 
-// Get returns the value of a key, in memory of its own; ErrNotFound if there is
-// none. A Get that lost its connection is tried once more on the next.
+// Get returns a copy of the value of a key, or ErrNotFound. A Get that lost its
+// connection is tried once more on the next.
 func (c *Client) Get(ctx context.Context, key string) ([]byte, error) {
 	item, err := c.GetInto(ctx, key, nil)
 	return item.Value, err
 }
 
-// GetItem is Get with what the server knows beside the value.
+// GetItem is Get with version, flags and time to live.
 func (c *Client) GetItem(ctx context.Context, key string) (Item, error) {
 	return c.GetInto(ctx, key, nil)
 }
 
-// GetInto is GetItem with the value appended to dst: Item.Value is dst and, behind
-// it, the value, as append returns it. Nothing is allocated when dst has room for
-// the value and ItemOverhead bytes. What is behind the length of dst is
-// overwritten, with an error too.
+// GetInto is GetItem with the value appended to dst, as append does: Item.Value is dst
+// with the value behind it. Nothing is allocated when dst has room for the value and
+// ItemOverhead bytes. Bytes between the length and the capacity of dst may be
+// overwritten, even if GetInto fails.
 func (c *Client) GetInto(ctx context.Context, key string, dst []byte) (Item, error) {
 	if err := checkKey(key); err != nil {
 		return Item{}, err
@@ -35,13 +35,4 @@ func (c *Client) GetInto(ctx context.Context, key string, dst []byte) (Item, err
 		return Item{}, err
 	}
 	return c.found(result, len(dst))
-}
-
-// found reads the result of a get behind the first base bytes.
-func (d *dialer) found(result []byte, base int) (item Item, err error) {
-	if !item.read(result[base:]) {
-		return item, d.resultError(command.Get, result[base:])
-	}
-	item.Value = result[:base+len(item.Value)]
-	return item, nil
 }

@@ -11,50 +11,49 @@ import (
 // MaxKey is the length of the longest key. A key may be empty, and be any bytes.
 const MaxKey = command.MaxKey
 
-// Item is what is stored under a key.
+// Item is an item as the server returns it.
 type Item struct {
 	Value []byte
-	// Version is another one after each change of the item, and never 0. It is
-	// what CAS compares.
+	// Version differs after each change of the item, and is never 0. CAS compares it.
 	Version uint64
-	// Flags are the program's own; the server keeps them.
+	// Flags belong to the program; the server keeps them.
 	Flags uint32
-	// TTL is how long the item will be there; 0 is without end.
+	// TTL is the time until the item expires; 0 means never.
 	TTL time.Duration
 }
 
 // Entry is what Put stores.
 type Entry struct {
 	Value []byte
-	// Flags are the program's own; the server keeps them.
+	// Flags belong to the program; the server keeps them.
 	Flags uint32
-	// TTL is how long the item may be got: 0 is without end, what is less than a
-	// millisecond becomes one, and negative is ErrInvalid.
+	// TTL is the time until the item expires, rounded up to milliseconds: 0 means
+	// never, and negative is ErrInvalid.
 	TTL time.Duration
 }
 
-// Condition says on which state of a key Put changes it.
+// Condition is what Put requires of the present item.
 type Condition struct {
 	kind    command.Condition
 	version uint64
 }
 
-// Always stores whatever is there. It is the zero Condition.
+// Always requires nothing. It is the zero Condition.
 func Always() Condition { return Condition{} }
 
-// IfAbsent stores only under a key that is not there; else ErrExists.
+// IfAbsent requires that there is no item; otherwise ErrExists.
 func IfAbsent() Condition { return Condition{kind: command.IfAbsent} }
 
-// IfPresent stores only under a key that is there; else ErrNotFound.
+// IfPresent requires that there is an item; otherwise ErrNotFound.
 func IfPresent() Condition { return Condition{kind: command.IfPresent} }
 
-// IfVersion stores only over an item of this version: ErrNotFound if there is
-// none, ErrChanged if it has another. Version 0 is that of no item and ErrInvalid.
+// IfVersion requires an item of this version: ErrNotFound if there is no item,
+// ErrChanged if it has another version. No item has version 0, which is ErrInvalid.
 func IfVersion(version uint64) Condition {
 	return Condition{kind: command.IfVersion, version: version}
 }
 
-// checkKey refuses keys that no server takes.
+// checkKey refuses keys that are too long for any server.
 func checkKey(key string) error {
 	if len(key) > MaxKey {
 		return longKey(key)
@@ -63,20 +62,20 @@ func checkKey(key string) error {
 }
 
 func longKey(key string) error {
-	return fmt.Errorf("%w: a key of %d bytes, the longest has %d: hash it", ErrTooLarge, len(key), MaxKey)
+	return fmt.Errorf("%w: the key has %d bytes, at most %d are allowed: hash it", ErrTooLarge, len(key), MaxKey)
 }
 
 func checkVersion(version uint64) error {
 	if version == 0 || version > store.MaxVersion {
-		return fmt.Errorf("%w: version %d is that of no item: take it from Get or from a change", ErrInvalid, version)
+		return fmt.Errorf("%w: no item has version %d: take versions from Get or from a change", ErrInvalid, version)
 	}
 	return nil
 }
 
-// millis is a time to live as it travels.
+// millis is the wire form of a time to live.
 func millis(ttl time.Duration) (uint64, error) {
 	if ttl < 0 {
-		return 0, fmt.Errorf("%w: a time to live of %v is negative: use 0 for no end, or Delete", ErrInvalid, ttl)
+		return 0, fmt.Errorf("%w: negative time to live %v: use 0 for no expiry, or Delete", ErrInvalid, ttl)
 	}
 	ms := uint64(ttl / time.Millisecond)
 	if ttl%time.Millisecond != 0 {
@@ -85,7 +84,7 @@ func millis(ttl time.Duration) (uint64, error) {
 	return ms, nil
 }
 
-// duration is the inverse; what is too long to be told is the longest.
+// duration is the inverse. Times that are too long become the longest.
 func duration(millis uint64) time.Duration {
 	const most = uint64(1<<63-1) / uint64(time.Millisecond)
 	return time.Duration(min(millis, most)) * time.Millisecond
@@ -103,8 +102,8 @@ func storeOf(e *Entry, cond Condition) (s command.Store, err error) {
 	return s, err
 }
 
-// read reads the result of a get that found an item; false when it is another. The
-// value aliases the result.
+// read reads the result of a get that found an item, and returns false for other results.
+// The value aliases the result.
 func (item *Item) read(result []byte) bool {
 	if value, version, ok := command.ParsePlain(result); ok {
 		item.Value, item.Version = value, version
@@ -122,6 +121,3 @@ func (item *Item) read(result []byte) bool {
 	}
 	return true
 }
-
-// errMalformed is a result that is none.
-var errMalformed = fmt.Errorf("a result that is none: %w", ErrProtocol)

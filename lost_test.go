@@ -83,7 +83,7 @@ func testOutcomes(t *testing.T, plan string) {
 		}
 	}
 	if unknown > workers {
-		t.Errorf("%d writes unknown, at most one of each goroutine was on its way", unknown)
+		t.Errorf("%d writes unknown, at most one of each goroutine was in flight", unknown)
 	}
 	again := c.Counters().Reconnects
 	if again > 1 || unknown > 0 && again == 0 {
@@ -94,7 +94,7 @@ func testOutcomes(t *testing.T, plan string) {
 	}
 }
 
-// Exactly the calls on their way over the broken connection fail, reads are
+// Exactly the calls in flight over the broken connection fail, reads are
 // repeated, and what comes later waits for the next connection.
 func TestCallsUnderWay(t *testing.T) {
 	r := newRig(t, "loop")
@@ -190,7 +190,7 @@ func TestIdleLossOfTheLongWay(t *testing.T) {
 		r.serve(cores(2))
 		ss, ctx := session(t, r.dial(append(quick, via)...)), testContext(t)
 		for i := range 10 {
-			remora.EndLongWay(ss)
+			remora.DisconnectRFP(ss)
 			if _, err := ss.Set(ctx, fmt.Sprint(i), make([]byte, 100_000), 0); err != nil {
 				t.Errorf("Set: %v", err)
 			}
@@ -376,7 +376,7 @@ func TestDraining(t *testing.T) {
 	})
 }
 
-// Who does not want to wait for the next server is told.
+// A caller that does not want to wait for the next server gets an error.
 func TestDrainingWithoutPatience(t *testing.T) {
 	eachPath(t, func(t *testing.T, via remora.Option) {
 		r := newRig(t, "loop")

@@ -6,28 +6,28 @@ import (
 	"fmt"
 
 	"github.com/remora-kv/remora/internal/command"
-	"github.com/remora-kv/remora/rpc/driver"
+	"github.com/remora-kv/remora/internal/path"
 )
 
-// MultiError is what GetMulti could not get.
+// MultiError reports the keys that GetMulti has no answer for.
 type MultiError struct {
-	// Keys are the keys for which there is no answer, with the reason of each.
+	// Keys maps each key without an answer to the reason.
 	Keys map[string]error
-	// Err is one of the reasons.
+	// Err is the first reason.
 	Err error
 }
 
 // Error implements error.
 func (e *MultiError) Error() string {
-	return fmt.Sprintf("remora: no answer for %d keys, for one of them because: %v", len(e.Keys), e.Err)
+	return fmt.Sprintf("remora: no answer for %d keys, the first because: %v", len(e.Keys), e.Err)
 }
 
-// Unwrap returns one of the reasons.
+// Unwrap returns the first reason.
 func (e *MultiError) Unwrap() error { return e.Err }
 
-// GetMulti gets many items, from all cores at the same time. Keys that are not
-// there are not in the result. When there is no answer for some, the error is a
-// *MultiError that tells which, and the result has the others.
+// GetMulti gets many items, from all cores at the same time. The result has the keys
+// that exist. When there is no answer for some keys, the error is a *MultiError that
+// names them, and the result has the others.
 func (c *Client) GetMulti(ctx context.Context, keys []string) (map[string]Item, error) {
 	items := make(map[string]Item, len(keys))
 	var failed *MultiError
@@ -47,7 +47,7 @@ func (c *Client) GetMulti(ctx context.Context, keys []string) (map[string]Item, 
 		}
 		c.takeItem(items, key, result, fail)
 	}
-	for _, key := range late { // with all that GetItem does for one that is not easy
+	for _, key := range late { // GetItem waits and repeats where needed
 		switch item, err := c.GetItem(ctx, key); {
 		case err == nil:
 			items[key] = item
@@ -64,12 +64,12 @@ func (c *Client) GetMulti(ctx context.Context, keys []string) (map[string]Item, 
 // multiCall is one of the calls of GetMulti.
 type multiCall struct {
 	key     string
-	pending *driver.Pending
+	pending *path.Pending
 }
 
 // startAll starts the calls of GetMulti that can be started; late are the others.
 func (c *Client) startAll(ctx context.Context, keys []string, fail func(string, error)) (calls []multiCall, late []string) {
-	l := c.link.Load()
+	set := c.conns.Load()
 	size := 0
 	for _, key := range keys {
 		size += len(key)
@@ -81,16 +81,15 @@ func (c *Client) startAll(ctx context.Context, keys []string, fail func(string, 
 			fail(key, err)
 			continue
 		}
-		ln, hash := l.laneOf(key)
-		conn := ln.conn.Load()
+		r, hash := set.routeOf(key)
+		conn := r.conn.Load()
 		if conn == nil || ctx.Err() != nil {
 			late = append(late, key)
 			continue
 		}
 		at := len(text)
 		text = append(text, key...)
-		m := driver.Message{Proc: uint16(command.Get), Class: class, Hint: hash, Head: text[at:len(text):len(text)]}
-		calls = append(calls, multiCall{key, conn.Go(&m, nil)})
+		calls = append(calls, multiCall{key, conn.StartGet(hash, text[at:len(text):len(text)])})
 	}
 	return calls, late
 }

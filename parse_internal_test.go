@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/remora-kv/remora/internal/command"
+	"github.com/remora-kv/remora/internal/path"
 )
 
 // FuzzResults gives any bytes to all that reads results.
@@ -17,7 +18,7 @@ func FuzzResults(f *testing.F) {
 	f.Add(command.AppendStatus([]byte(`{"protocol":1,"cores":2,"max_value":1}`), command.OK), uint8(0))
 	f.Add(command.AppendStatus(nil, command.Draining), uint8(0))
 	f.Fuzz(func(t *testing.T, result []byte, head uint8) {
-		d := &dialer{name: "loop:fuzz"}
+		d := &target{name: "loop:fuzz"}
 		dst := append(bytes.Repeat([]byte{'h'}, int(head)), result...)
 		item, err := d.found(dst, int(head))
 		switch {
@@ -28,8 +29,8 @@ func FuzzResults(f *testing.F) {
 		}
 		_, _ = d.stored(result)
 		_, _ = d.counted(result)
-		_ = d.simpleResult(command.Delete, result)
-		if w, err := parseWelcome(result); err == nil && (w.Cores < 1 || w.Core < 0 || w.Core >= w.Cores || w.MaxValue < 1) {
+		_ = d.done(command.Delete, result)
+		if w, err := path.ParseWelcome(result); err == nil && (w.Cores < 1 || w.Core < 0 || w.Core >= w.Cores || w.MaxValue < 1) {
 			t.Errorf("welcome %+v", w)
 		}
 		if s := refusal(result); s != command.OK && len(result) == 0 {

@@ -5,50 +5,49 @@ import (
 	"errors"
 	"time"
 
-	"github.com/remora-kv/remora/fabric"
 	"github.com/remora-kv/remora/internal/command"
+	"github.com/remora-kv/remora/internal/path"
 	"github.com/remora-kv/remora/rpc"
 )
 
 // Result is how a started operation ended.
 type Result struct {
-	// Tag is what the operation was started with.
+	// Tag is the tag that the operation was started with.
 	Tag uint64
-	// Item is that of a get; of a put only the version is there. Its value is valid
-	// until the next call of any method of the session.
+	// Item is the result of a get; a put sets only the version. The value is valid until
+	// the next call of any method of the session.
 	Item Item
-	// Sum is that of an incr.
+	// Sum is the result of an incr.
 	Sum int64
 	// Err is the error that the synchronous operation would have returned.
 	Err error
 }
 
-// StartGet starts to get an item. The tag comes back with the result. Nothing is
-// sent before the batch is full, Flush is called or Next has to wait.
+// StartGet starts to get an item. The result has the tag. The operation is sent when
+// the batch is full, Flush is called or Next has to wait.
 //
-// An error says that the operation was not started and has not happened:
-// ErrWindowFull until results were taken; ErrUnavailable when the connection is
-// lost, until Reconnect.
+// After an error the operation was not started and has not happened: ErrWindowFull
+// until results were taken; ErrUnavailable when the connection is lost, until Reconnect.
 func (s *Session) StartGet(tag uint64, key string) error {
 	if err := checkKey(key); err != nil {
 		return err
 	}
-	ln, err := s.open(command.Get, key)
+	rt, err := s.open(command.Get, key)
 	if err != nil {
 		return err
 	}
-	if ln.conn.bare() && len(key) <= s.direct-rpc.ProcSize {
-		s.beginFrame(ln)
-		err = ln.conn.rfp.SendArg(class, uint16(command.Get), key)
+	if rt.conn.Plain() && len(key) <= s.direct-rpc.ProcSize {
+		s.beginFrame(rt)
+		err = rt.conn.SendKey(command.Get, key)
 		if err == nil || !errors.Is(err, rpc.ErrTooLarge) {
-			return s.started(ln, command.Get, tag, err)
+			return s.started(rt, command.Get, tag, err)
 		}
 	}
-	b, flat, err := s.reserve(ln, command.Get, len(key))
+	b, flat, err := s.reserve(rt, command.Get, len(key))
 	if err == nil {
-		err = s.commit(ln, command.Get, append(b, key...), nil, flat)
+		err = s.commit(rt, command.Get, append(b, key...), nil, flat)
 	}
-	return s.started(ln, command.Get, tag, err)
+	return s.started(rt, command.Get, tag, err)
 }
 
 // StartPut starts to put an entry; see StartGet. The value is copied.
@@ -60,19 +59,19 @@ func (s *Session) StartPut(tag uint64, key string, e Entry, cond Condition) erro
 	if err := checkPut(key, e.Value, s.welcome.MaxValue); err != nil {
 		return err
 	}
-	ln, err := s.open(command.Put, key)
+	rt, err := s.open(command.Put, key)
 	if err != nil {
 		return err
 	}
-	b, flat, err := s.reserve(ln, command.Put, st.Overhead()+len(key)+len(e.Value))
+	b, flat, err := s.reserve(rt, command.Put, st.Overhead()+len(key)+len(e.Value))
 	if err == nil {
 		value, apart := e.Value, []byte(nil)
 		if flat {
-			value, apart = nil, e.Value // a long one is copied by the connection alone
+			value, apart = nil, e.Value // only the connection copies a long value
 		}
-		err = s.commit(ln, command.Put, command.AppendPut(b, key, value, &st), apart, flat)
+		err = s.commit(rt, command.Put, command.AppendPut(b, key, value, &st), apart, flat)
 	}
-	return s.started(ln, command.Put, tag, err)
+	return s.started(rt, command.Put, tag, err)
 }
 
 // StartDelete starts to delete an item; see StartGet.
@@ -84,15 +83,15 @@ func (s *Session) startDelete(tag uint64, key string, version uint64) error {
 	if err := checkKey(key); err != nil {
 		return err
 	}
-	ln, err := s.open(command.Delete, key)
+	rt, err := s.open(command.Delete, key)
 	if err != nil {
 		return err
 	}
-	b, flat, err := s.reserve(ln, command.Delete, command.DeleteOverhead(version)+len(key))
+	b, flat, err := s.reserve(rt, command.Delete, command.DeleteOverhead(version)+len(key))
 	if err == nil {
-		err = s.commit(ln, command.Delete, command.AppendDelete(b, key, version), nil, flat)
+		err = s.commit(rt, command.Delete, command.AppendDelete(b, key, version), nil, flat)
 	}
-	return s.started(ln, command.Delete, tag, err)
+	return s.started(rt, command.Delete, tag, err)
 }
 
 // StartIncr starts to add to a counter; see StartGet.
@@ -100,15 +99,15 @@ func (s *Session) StartIncr(tag uint64, key string, delta int64) error {
 	if err := checkKey(key); err != nil {
 		return err
 	}
-	ln, err := s.open(command.Incr, key)
+	rt, err := s.open(command.Incr, key)
 	if err != nil {
 		return err
 	}
-	b, flat, err := s.reserve(ln, command.Incr, command.IncrOverhead+len(key))
+	b, flat, err := s.reserve(rt, command.Incr, command.IncrOverhead+len(key))
 	if err == nil {
-		err = s.commit(ln, command.Incr, command.AppendIncr(b, key, delta), nil, flat)
+		err = s.commit(rt, command.Incr, command.AppendIncr(b, key, delta), nil, flat)
 	}
-	return s.started(ln, command.Incr, tag, err)
+	return s.started(rt, command.Incr, tag, err)
 }
 
 // StartTouch starts to give an item another time to live; see StartGet.
@@ -120,158 +119,158 @@ func (s *Session) StartTouch(tag uint64, key string, ttl time.Duration) error {
 	if err := checkKey(key); err != nil {
 		return err
 	}
-	ln, err := s.open(command.Touch, key)
+	rt, err := s.open(command.Touch, key)
 	if err != nil {
 		return err
 	}
-	b, flat, err := s.reserve(ln, command.Touch, command.TouchOverhead+len(key))
+	b, flat, err := s.reserve(rt, command.Touch, command.TouchOverhead+len(key))
 	if err == nil {
-		err = s.commit(ln, command.Touch, command.AppendTouch(b, key, ms), nil, flat)
+		err = s.commit(rt, command.Touch, command.AppendTouch(b, key, ms), nil, flat)
 	}
-	return s.started(ln, command.Touch, tag, err)
+	return s.started(rt, command.Touch, tag, err)
 }
 
-// open returns the lane of a key on which operations can be started.
-func (s *Session) open(op command.Proc, key string) (*sessionLane, error) {
-	ln := s.laneOf(key)
-	if ln.conn == nil {
+// open returns the route of a key on which operations can be started.
+func (s *Session) open(op command.Proc, key string) (*sessionRoute, error) {
+	rt := s.routeOf(key)
+	if rt.conn == nil {
 		return nil, s.down(op)
 	}
-	return ln, nil
+	return rt, nil
 }
 
 // down is the error of an operation that has no connection.
 func (s *Session) down(op command.Proc) error { return s.lost(op, false, s.downReason()) }
 
 // started notes an operation that was started.
-func (s *Session) started(ln *sessionLane, op command.Proc, tag uint64, err error) error {
+func (s *Session) started(rt *sessionRoute, op command.Proc, tag uint64, err error) error {
 	if err != nil {
-		return s.sendError(ln, op, err)
+		return s.sendError(rt, op, err)
 	}
-	if ln.count == len(ln.calls) {
-		ln.grow()
+	if rt.count == len(rt.calls) {
+		rt.grow()
 	}
-	at := ln.first + ln.count
-	if at >= len(ln.calls) {
-		at -= len(ln.calls)
+	at := rt.first + rt.count
+	if at >= len(rt.calls) {
+		at -= len(rt.calls)
 	}
-	ln.calls[at] = started{tag, op}
-	ln.count++
+	rt.calls[at] = started{tag, op}
+	rt.count++
 	s.pending++
-	if ln.filling++; ln.filling >= s.cfg.batch {
-		ln.filling = 0
+	if rt.filling++; rt.filling >= s.cfg.Batch {
+		rt.filling = 0
 	}
 	return nil
 }
 
 // grow makes room for more started operations.
-func (ln *sessionLane) grow() {
-	bigger := make([]started, max(2*len(ln.calls), 16))
-	n := copy(bigger, ln.calls[ln.first:])
-	copy(bigger[n:], ln.calls[:ln.first])
-	ln.calls, ln.first = bigger, 0
+func (rt *sessionRoute) grow() {
+	bigger := make([]started, max(2*len(rt.calls), 16))
+	n := copy(bigger, rt.calls[rt.first:])
+	copy(bigger[n:], rt.calls[:rt.first])
+	rt.calls, rt.first = bigger, 0
 }
 
 // pop returns the oldest started operation.
-func (ln *sessionLane) pop() started {
-	call := ln.calls[ln.first]
-	if ln.first++; ln.first == len(ln.calls) {
-		ln.first = 0
+func (rt *sessionRoute) pop() started {
+	call := rt.calls[rt.first]
+	if rt.first++; rt.first == len(rt.calls) {
+		rt.first = 0
 	}
-	ln.count--
+	rt.count--
 	return call
 }
 
 // Pending returns how many started operations have no result yet.
 func (s *Session) Pending() int { return s.pending }
 
-// Flush sends what was started and not sent. What cannot be sent because a
-// connection was lost is reported by Next.
+// Flush sends the operations that were started and not sent. Next reports those that
+// cannot be sent because a connection was lost.
 func (s *Session) Flush() {
-	for i := range s.lanes {
-		if ln := &s.lanes[i]; ln.count != 0 && ln.conn != nil {
-			ln.conn.Flush()
-			ln.filling = 0
+	for i := range s.routes {
+		if rt := &s.routes[i]; rt.count != 0 && rt.conn != nil {
+			rt.conn.Flush()
+			rt.filling = 0
 		}
 	}
 }
 
-// Poll returns a result that is there, without waiting; false when there is none.
+// Poll returns a result that has arrived, or false, without waiting.
 func (s *Session) Poll() (r Result, ok bool) {
 	ok = s.PollInto(&r)
 	return r, ok
 }
 
-// PollInto is Poll into a result that is there already: to return one costs as much
-// as to read it from its frame. When it returns false the result is zero.
+// PollInto is Poll into a result of the caller, which saves a copy as expensive as
+// reading the result. When it returns false the result is zero.
 func (s *Session) PollInto(r *Result) bool {
 	*r = Result{}
-	for range s.lanes {
-		if ln := &s.lanes[s.at]; ln.count != 0 && s.take(ln, r) {
+	for range s.routes {
+		if rt := &s.routes[s.at]; rt.count != 0 && s.take(rt, r) {
 			return true
 		}
-		if s.at++; s.at == len(s.lanes) {
+		if s.at++; s.at == len(s.routes) {
 			s.at = 0
 		}
 	}
 	return false
 }
 
-// take takes the next result of a lane that waits for some. r is zero, and stays
+// take takes the next result of a route that waits for some. r is zero, and stays
 // so when there is none.
-func (s *Session) take(ln *sessionLane, r *Result) bool {
-	if conn := ln.conn; conn.unnoted() && ln.stale == 0 {
-		if data, ok := conn.rfp.NextShort(); ok {
-			s.took(ln, r, data, nil)
+func (s *Session) take(rt *sessionRoute, r *Result) bool {
+	if conn := rt.conn; conn.NextIsPlain() && rt.stale == 0 {
+		if data, ok := conn.NextPlain(); ok {
+			s.took(rt, r, data, nil)
 			return true
 		}
 	}
 	for {
-		data, err, ok := ln.conn.Next()
+		data, err, ok := rt.conn.Next()
 		if !ok {
-			if err = ln.conn.Err(); err == nil {
+			if err = rt.conn.Err(); err == nil {
 				return false
 			}
-			s.takeLost(ln, r, err)
+			s.takeLost(rt, r, err)
 			return true
 		}
-		if ln.stale == 0 {
-			s.took(ln, r, data, err)
+		if rt.stale == 0 {
+			s.took(rt, r, data, err)
 			return true
 		}
-		ln.stale--
+		rt.stale--
 	}
 }
 
-// took makes the result of the oldest operation of what has come for it.
-func (s *Session) took(ln *sessionLane, r *Result, data []byte, err error) {
-	call := ln.pop()
+// took makes the result of the oldest operation from the data that arrived for it.
+func (s *Session) took(rt *sessionRoute, r *Result, data []byte, err error) {
+	call := rt.pop()
 	s.pending--
 	if r.Tag = call.tag; err != nil || !read(call.op, data, r) {
 		r.Err = s.unusual(call.op, data, err)
 	}
 }
 
-// takeLost returns the result of an operation whose connection was lost.
-func (s *Session) takeLost(ln *sessionLane, r *Result, why error) {
+// takeLost makes the result of the oldest operation, whose connection was lost.
+func (s *Session) takeLost(rt *sessionRoute, r *Result, why error) {
 	// The frame that was being filled when nothing had been sent since never left.
-	sent := ln.count > ln.filling || ln.conn.rfp.Frames() != ln.mark
-	call := ln.pop()
+	sent := rt.count > rt.filling || rt.conn.Frames() != rt.mark
+	call := rt.pop()
 	s.pending--
 	if s.fault = faultSent; !sent {
 		s.fault = faultUnsent
 	}
-	if ln.count == 0 {
-		s.broken(ln, why)
+	if rt.count == 0 {
+		s.broken(rt, why)
 	}
 	r.Tag, r.Err = call.tag, s.lost(call.op, sent, why)
 }
 
-// read reads the result of an operation that did what was asked for; false leaves
-// r as it is.
+// read reads the result of an operation that succeeded, and returns false for other
+// results.
 func read(op command.Proc, data []byte, r *Result) bool {
 	switch op {
-	case command.Get, opChase:
+	case command.Get, command.Chase:
 		return r.Item.read(data)
 	case command.Put:
 		version, status, err := command.ParseStored(data)
@@ -287,7 +286,7 @@ func read(op command.Proc, data []byte, r *Result) bool {
 	}
 }
 
-// unusual is the error of an operation that did not do what was asked for.
+// unusual is the error of an operation that did not succeed.
 func (s *Session) unusual(op command.Proc, data []byte, err error) error {
 	if err != nil {
 		return s.callError(op, err)
@@ -301,29 +300,29 @@ func (s *Session) unusual(op command.Proc, data []byte, err error) error {
 
 // callError is the error of a call that the server failed.
 func (s *Session) callError(op command.Proc, err error) error {
-	if e, ok := callFailed(err); ok {
+	if e, ok := path.CallError(err); ok {
 		return failure(op, e)
 	}
 	return s.lost(op, true, err)
 }
 
-// lookAround is how often a session looks at all its connections before it waits
-// at one of them, and turn how long it does so.
+// lookAround is how often a session polls all its connections before it waits
+// at one of them, and turn how long it waits there.
 const (
 	lookAround = 1 << 9
 	turn       = 50 * time.Microsecond
 )
 
-// Next returns a result, and waits for one where there is none, after a Flush. The
-// error is ErrIdle when nothing was started, that of ctx when it ended first, or
-// ErrClosed; operations without a result stay started.
+// Next returns a result. If none has arrived it flushes and waits for one. The error is
+// ErrIdle if no operation was started, that of ctx if it ended first, or ErrClosed;
+// operations without a result stay started.
 func (s *Session) Next(ctx context.Context) (r Result, err error) {
 	err = s.NextInto(ctx, &r)
 	return r, err
 }
 
-// NextInto is Next into a result that is there already, as PollInto. Where it returns
-// an error the result is zero.
+// NextInto is Next into a result of the caller, as PollInto. With an error the result
+// is zero.
 func (s *Session) NextInto(ctx context.Context, r *Result) error {
 	if s.PollInto(r) {
 		return nil
@@ -344,12 +343,11 @@ func (s *Session) NextInto(ctx context.Context, r *Result) error {
 	}
 }
 
-// idle waits for results that nobody waits for any more: they may be what a window
-// is full of.
+// idle waits for the results of abandoned operations, which may be what fills a window.
 func (s *Session) idle(ctx context.Context) error {
-	for i := range s.lanes {
-		if ln := &s.lanes[i]; ln.stale != 0 {
-			if err := s.drain(ctx, ln); err != nil {
+	for i := range s.routes {
+		if rt := &s.routes[i]; rt.stale != 0 {
+			if err := s.drain(ctx, rt); err != nil {
 				return err
 			}
 		}
@@ -359,9 +357,9 @@ func (s *Session) idle(ctx context.Context) error {
 
 // waitOnce waits for a short time.
 func (s *Session) waitOnce(r *Result) bool {
-	ln, alone := s.busy()
+	rt, alone := s.busy()
 	if alone {
-		ln.conn.Wait(nap)
+		rt.conn.Wait(nap)
 		return s.PollInto(r)
 	}
 	for range lookAround {
@@ -369,20 +367,20 @@ func (s *Session) waitOnce(r *Result) bool {
 			return true
 		}
 	}
-	if s.cfg.policy != fabric.Busy {
-		ln.conn.Wait(turn)
+	if !s.cfg.Busy {
+		rt.conn.Wait(turn)
 	}
 	return s.PollInto(r)
 }
 
-// busy returns a lane that waits for results, and whether it is the only one.
-func (s *Session) busy() (busy *sessionLane, alone bool) {
-	for i := range s.lanes {
-		if ln := &s.lanes[i]; ln.count != 0 {
+// busy returns a route that waits for results, and whether it is the only one.
+func (s *Session) busy() (busy *sessionRoute, alone bool) {
+	for i := range s.routes {
+		if rt := &s.routes[i]; rt.count != 0 {
 			if busy != nil {
 				return busy, false
 			}
-			busy = ln
+			busy = rt
 		}
 	}
 	return busy, true

@@ -18,14 +18,14 @@ func (s *Session) GetItem(ctx context.Context, key string) (Item, error) {
 	return s.GetInto(ctx, key, nil)
 }
 
-// GetInto is Client.GetInto, but room for the value is enough.
+// GetInto is Client.GetInto, which here needs room for the value only.
 func (s *Session) GetInto(ctx context.Context, key string, dst []byte) (Item, error) {
 	for t := (attempt{}); ; {
-		ln, err := s.begin(ctx, command.Get, key)
+		rt, err := s.begin(ctx, command.Get, key)
 		if err != nil {
 			return Item{}, err
 		}
-		r := s.finish(ctx, ln, command.Get, s.StartGet(0, key))
+		r := s.finish(ctx, rt, command.Get, s.StartGet(0, key))
 		if r.Err == nil {
 			r.Item.Value = append(dst, r.Item.Value...)
 			return r.Item, nil
@@ -61,11 +61,11 @@ func (s *Session) CAS(
 // Put is Client.Put.
 func (s *Session) Put(ctx context.Context, key string, e Entry, cond Condition) (version uint64, err error) {
 	for t := (attempt{}); ; {
-		ln, err := s.begin(ctx, command.Put, key)
+		rt, err := s.begin(ctx, command.Put, key)
 		if err != nil {
 			return 0, err
 		}
-		r := s.finish(ctx, ln, command.Put, s.StartPut(0, key, e, cond))
+		r := s.finish(ctx, rt, command.Put, s.StartPut(0, key, e, cond))
 		if r.Err == nil || !s.repeats(ctx, command.Put, &t) {
 			return r.Item.Version, r.Err
 		}
@@ -87,11 +87,11 @@ func (s *Session) DeleteVersion(ctx context.Context, key string, version uint64)
 
 func (s *Session) delete(ctx context.Context, key string, version uint64) error {
 	for t := (attempt{}); ; {
-		ln, err := s.begin(ctx, command.Delete, key)
+		rt, err := s.begin(ctx, command.Delete, key)
 		if err != nil {
 			return err
 		}
-		r := s.finish(ctx, ln, command.Delete, s.startDelete(0, key, version))
+		r := s.finish(ctx, rt, command.Delete, s.startDelete(0, key, version))
 		if r.Err == nil || !s.repeats(ctx, command.Delete, &t) {
 			return r.Err
 		}
@@ -101,11 +101,11 @@ func (s *Session) delete(ctx context.Context, key string, version uint64) error 
 // Touch is Client.Touch.
 func (s *Session) Touch(ctx context.Context, key string, ttl time.Duration) error {
 	for t := (attempt{}); ; {
-		ln, err := s.begin(ctx, command.Touch, key)
+		rt, err := s.begin(ctx, command.Touch, key)
 		if err != nil {
 			return err
 		}
-		r := s.finish(ctx, ln, command.Touch, s.StartTouch(0, key, ttl))
+		r := s.finish(ctx, rt, command.Touch, s.StartTouch(0, key, ttl))
 		if r.Err == nil || !s.repeats(ctx, command.Touch, &t) {
 			return r.Err
 		}
@@ -115,19 +115,19 @@ func (s *Session) Touch(ctx context.Context, key string, ttl time.Duration) erro
 // Incr is Client.Incr.
 func (s *Session) Incr(ctx context.Context, key string, delta int64) (int64, error) {
 	for t := (attempt{}); ; {
-		ln, err := s.begin(ctx, command.Incr, key)
+		rt, err := s.begin(ctx, command.Incr, key)
 		if err != nil {
 			return 0, err
 		}
-		r := s.finish(ctx, ln, command.Incr, s.StartIncr(0, key, delta))
+		r := s.finish(ctx, rt, command.Incr, s.StartIncr(0, key, delta))
 		if r.Err == nil || !s.repeats(ctx, command.Incr, &t) {
 			return r.Sum, r.Err
 		}
 	}
 }
 
-// begin makes sure of a connection on which a synchronous operation is alone.
-func (s *Session) begin(ctx context.Context, op command.Proc, key string) (*sessionLane, error) {
+// begin returns a route with a connection on which a synchronous operation is alone.
+func (s *Session) begin(ctx context.Context, op command.Proc, key string) (*sessionRoute, error) {
 	s.fault = faultNone
 	switch {
 	case s.over():
@@ -137,37 +137,37 @@ func (s *Session) begin(ctx context.Context, op command.Proc, key string) (*sess
 	case ctx.Err() != nil:
 		return nil, s.lost(op, false, context.Cause(ctx))
 	}
-	ln := s.laneOf(key)
-	if ln.conn != nil && !s.renew {
-		if ln.stale == 0 {
-			// It is here that the end of an idle connection is noticed, before
-			// anything was sent.
-			if !ln.conn.Poll() {
-				return ln, nil
+	rt := s.routeOf(key)
+	if rt.conn != nil && !s.renew {
+		if rt.stale == 0 {
+			// The loss of an idle connection is noticed here, before anything is
+			// sent.
+			if !rt.conn.Poll() {
+				return rt, nil
 			}
-		} else if err := s.drain(ctx, ln); err != nil {
+		} else if err := s.drain(ctx, rt); err != nil {
 			return nil, s.lost(op, false, err)
 		}
-		err := ln.conn.Err()
+		err := rt.conn.Err()
 		if err == nil {
-			return ln, nil
+			return rt, nil
 		}
-		s.broken(ln, err)
+		s.broken(rt, err)
 	}
 	if err := s.Reconnect(ctx); err != nil {
 		return nil, s.lost(op, false, err)
 	}
-	return s.laneOf(key), nil
+	return s.routeOf(key), nil
 }
 
-// drain takes the results that nobody waits for any more.
-func (s *Session) drain(ctx context.Context, ln *sessionLane) error {
-	for ln.stale != 0 && ln.conn.Err() == nil {
-		if _, _, ok := ln.conn.Next(); ok {
-			ln.stale--
+// drain takes the results of abandoned operations.
+func (s *Session) drain(ctx context.Context, rt *sessionRoute) error {
+	for rt.stale != 0 && rt.conn.Err() == nil {
+		if _, _, ok := rt.conn.Next(); ok {
+			rt.stale--
 			continue
 		}
-		if ln.conn.Wait(nap) {
+		if rt.conn.Wait(nap) {
 			continue
 		}
 		if ctx.Err() != nil {
@@ -182,19 +182,19 @@ func (s *Session) drain(ctx context.Context, ln *sessionLane) error {
 
 // finish waits for the result of the operation that was just started; err is that
 // of the start.
-func (s *Session) finish(ctx context.Context, ln *sessionLane, op command.Proc, err error) Result {
+func (s *Session) finish(ctx context.Context, rt *sessionRoute, op command.Proc, err error) Result {
 	if err != nil {
 		return Result{Err: err}
 	}
-	if err := ln.conn.flush(); err != nil {
-		s.forget(ln)
-		s.broken(ln, err)
+	if err := rt.conn.SendFrame(); err != nil {
+		s.forget(rt)
+		s.broken(rt, err)
 		return Result{Err: s.lost(op, false, err)}
 	}
-	ln.filling = 0
+	rt.filling = 0
 	for {
 		var r Result
-		if (ln.conn.Wait(nap) || ln.conn.Err() != nil) && s.take(ln, &r) {
+		if (rt.conn.Wait(nap) || rt.conn.Err() != nil) && s.take(rt, &r) {
 			return r
 		}
 		why := context.Cause(ctx)
@@ -202,16 +202,16 @@ func (s *Session) finish(ctx context.Context, ln *sessionLane, op command.Proc, 
 			why = ErrClosed
 		}
 		if why != nil {
-			s.forget(ln)
-			ln.stale++
+			s.forget(rt)
+			rt.stale++
 			return Result{Err: s.lost(op, true, why)}
 		}
 	}
 }
 
 // forget drops the operation that was just started.
-func (s *Session) forget(ln *sessionLane) {
-	ln.pop()
+func (s *Session) forget(rt *sessionRoute) {
+	rt.pop()
 	s.pending--
 }
 
@@ -227,7 +227,7 @@ func (s *Session) repeats(ctx context.Context, op command.Proc, t *attempt) bool
 		}
 		t.moved = true
 	case faultSent:
-		if t.again || !idempotent(op) {
+		if t.again || !op.Idempotent() {
 			return false
 		}
 		t.again = true

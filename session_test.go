@@ -11,7 +11,6 @@ import (
 	"github.com/remora-kv/remora"
 	"github.com/remora-kv/remora/fabric"
 	"github.com/remora-kv/remora/internal/command"
-	"github.com/remora-kv/remora/rpc/rfp"
 )
 
 // Any mix of operations is answered, those of one core in order.
@@ -21,8 +20,8 @@ func TestStarted(t *testing.T) {
 			t.Run(fmt.Sprintf("%s/window=%d/batch=%d", name, shape.window, shape.batch), func(t *testing.T) {
 				r := newRig(t, name)
 				s := r.serve(cores(2))
-				for _, policy := range []fabric.Policy{fabric.Adaptive, fabric.Busy} {
-					ss := session(t, r.dial(), remora.WithWindow(shape.window), remora.WithBatch(shape.batch), remora.WithPolicy(policy))
+				for _, busy := range []bool{false, true} {
+					ss := session(t, r.dial(), remora.WithWindow(shape.window), remora.WithBatch(shape.batch), remora.WithBusyPoll(busy))
 					testStarted(t, s, ss)
 				}
 			})
@@ -32,8 +31,8 @@ func TestStarted(t *testing.T) {
 				t.Run(fmt.Sprintf("%s/%s/window=%d", name, path, window), func(t *testing.T) {
 					r := newRig(t, name)
 					s := r.serve(cores(2))
-					for _, policy := range []fabric.Policy{fabric.Adaptive, fabric.Busy} {
-						testStarted(t, s, session(t, r.dial(remora.WithPath(path)), remora.WithWindow(window), remora.WithPolicy(policy)))
+					for _, busy := range []bool{false, true} {
+						testStarted(t, s, session(t, r.dial(remora.WithPath(path)), remora.WithWindow(window), remora.WithBusyPoll(busy)))
 					}
 				})
 			}
@@ -179,8 +178,7 @@ func TestStartedLost(t *testing.T) {
 	s := r.serve(cores(2), before(g.before))
 	dev := r.faulty("")
 	c := r.dialOn(dev, quick...)
-	never := remora.WithConn(func(cfg *rfp.ConnConfig) { cfg.FlushAfter = time.Hour })
-	ss, ctx := session(t, c, remora.WithBatch(2), never), testContext(t)
+	ss, ctx := session(t, c, remora.WithBatch(2), remora.WithFlushAfter(time.Hour)), testContext(t)
 	zero, one := s.keyOn(0, "zero "), s.keyOn(1, "one ")
 	want(t, "StartGet", ss.StartGet(1, zero), nil)
 	ss.Flush()

@@ -90,7 +90,7 @@ func (t *ours) options(window, batch int, more ...remora.Option) []remora.Option
 		more = append(more, remora.WithLinks(t.c.Links))
 	}
 	return append([]remora.Option{
-		remora.WithPath(remora.Path(t.c.Path)), remora.WithPolicy(t.c.Poll), remora.WithWindow(window), remora.WithBatch(batch),
+		remora.WithPath(remora.Path(t.c.Path)), remora.WithBusyPoll(t.c.Poll == fabric.Busy), remora.WithWindow(window), remora.WithBatch(batch),
 		remora.WithFetch(t.c.FetchSize, t.c.Retries), remora.WithPatience(0),
 	}, more...)
 }

@@ -24,7 +24,7 @@ type clientOptions struct {
 func (o *clientOptions) define(f *pflag.FlagSet) {
 	o.server = os.Getenv("REMORA_SERVER")
 	if o.server == "" {
-		o.server = defaultServer()
+		o.server = remora.DefaultAddr()
 	}
 	f.StringVar(&o.server, "server", o.server, "`URL` of the server, with ?path=herd, sendrecv or another path, or REMORA_SERVER")
 	f.DurationVar(&o.timeout, "timeout", 5*time.Second, "how long to try")

@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/remora-kv/remora"
 	"github.com/remora-kv/remora/fabric"
 	"github.com/remora-kv/remora/fabric/provider"
 	"github.com/remora-kv/remora/internal/settings"
@@ -96,7 +97,7 @@ the environment, and that before the file.`,
 
 func (o *serveOptions) define(f *pflag.FlagSet) {
 	f.StringVar(&o.config, "config", "", "`FILE` with settings")
-	f.StringSliceVar(&o.listen, "listen", []string{defaultServer()}, "`URL` to listen on, can be repeated: shm:/path, tcp://host:port, rdma://host:port, text://host:port")
+	f.StringSliceVar(&o.listen, "listen", []string{remora.DefaultAddr()}, "`URL` to listen on, can be repeated: shm:/path, tcp://host:port, rdma://host:port, text://host:port")
 	f.IntVar(&o.cores, "cores", 1, "cores, each with a partition of its own")
 	f.IntSliceVar(&o.cpus, "cpus", nil, "`CPUS` that the cores are pinned to, one for each (default: not pinned)")
 	f.Var(&o.memory, "memory", "`SIZE` of the cache: items and indexes of all cores")

@@ -22,3 +22,9 @@ type Welcome struct {
 	// Now is the server's time, in milliseconds since the epoch, when it answered.
 	Now int64 `json:"now,omitempty"`
 }
+
+// SameServer reports whether two answers come from one start of a server, which has one map
+// of keys to cores.
+func (w *Welcome) SameServer(other *Welcome) bool {
+	return w.Instance == other.Instance && w.Seed == other.Seed && w.Cores == other.Cores
+}

@@ -18,16 +18,45 @@ const (
 	Link // get, and say where the item is
 
 	numProcs
+
+	// Chase is a get that a client carries out by following a link. It is never sent.
+	Chase Proc = 1 << 15
 )
 
 var procNames = [numProcs]string{"hello", "get", "put", "delete", "touch", "incr", "stats", "link"}
 
 // String returns the name used in statistics.
 func (p Proc) String() string {
-	if p < numProcs {
+	switch {
+	case p < numProcs:
 		return procNames[p]
+	case p == Chase:
+		return "chase"
 	}
 	return "unknown"
+}
+
+// Idempotent reports whether an operation may be repeated when it is not known whether it
+// has happened.
+func (p Proc) Idempotent() bool {
+	switch p {
+	case Get, Link, Chase, Hello, Stats:
+		return true
+	default:
+		return false
+	}
+}
+
+// MinResult returns the length of the shortest result of a procedure that succeeded.
+func (p Proc) MinResult() int {
+	switch p {
+	case Get, Link, Chase, Put:
+		return versionSize + statusSize
+	case Incr:
+		return sumSize + versionSize + statusSize
+	default:
+		return statusSize
+	}
 }
 
 // Procs returns all procedures.

@@ -12,7 +12,7 @@ const root = "."
 
 // layer is a part of the module and what it must not know.
 type layer struct {
-	from   string   // a directory with what is below it, "=name" for it alone, or "*/name" for every directory of that name
+	from   string   // a directory with what is below it, "=name" for it alone, "*/name" for every directory of that name, or "name except name/below"
 	never  []string // directories, with what is below them; root is the root package alone
 	tests  bool     // holds for tests too
 	reason string
@@ -20,12 +20,16 @@ type layer struct {
 
 var above = []string{root, "server", "bench", "cmd", "memcache", "resp", "kvl"}
 
+// pathDir is how a client reaches a core.
+const pathDir = "internal/path"
+
 // layerTable draws the arrows of the architecture that must not exist: an arrow
 // may only point down.
 var layerTable = []layer{
 	{"store", append([]string{"fabric", "rpc"}, above...), true, "an engine knows nothing of fabrics: it exports memory and brings a reader written against the read interface of store"},
 	{"fabric", append([]string{"store", "rpc"}, above...), true, "a fabric knows nothing of keys: it moves bytes between regions"},
-	{"internal", append([]string{"fabric", "store", "rpc"}, above...), true, "internal packages are the ground the others stand on"},
+	{"internal except " + pathDir, append([]string{"fabric", "store", "rpc"}, above...), true, "internal packages are the ground the others stand on"},
+	{pathDir, above, true, "it stands between the client and the paths of rpc: it is internal because only the client uses it"},
 	{"rpc", above, false, "a path carries requests for any handler: pass the handler in"},
 	{"*/wire", []string{"fabric", "store"}, true, "a wire format is bytes and a table, usable without fabric or engine"},
 	{"server", []string{"cmd", "bench"}, false, "the command line and the benchmarks use the server, not the other way round"},
@@ -33,6 +37,10 @@ var layerTable = []layer{
 	{"kvl", []string{"bench", "cmd"}, false, "the command line and the benchmarks use the model, not the other way round"},
 	{root, []string{"cmd", "bench", "server"}, false, "the client library does not bring the server along"},
 	{"examples", []string{"internal", "test"}, false, "an example is a program that its reader can copy to another module"},
+	{root, []string{
+		"fabric/provider", "fabric/loop", "fabric/shm", "fabric/tcp", "fabric/verbs",
+		"rpc/rfp", "rpc/herd", "rpc/sendrecv", "rpc/onesided", "rpc/driver", "store/mica", "store/cuckoo", "store/hopscotch", "store/slots",
+	}, false, "the root package is the public client: how it reaches a core is in internal/path"},
 	{"bench", []string{"cmd"}, false, "commands are thin: what two need is in a library"},
 }
 
@@ -62,6 +70,11 @@ var layers = rule{
 		{"fabric/a.go", "package fabric\nimport \"example.com/m\"\n"},
 		{"fabric/shm/a.go", "package shm\nimport \"example.com/m/rpc/rfp\"\n"},
 		{"internal/arena/a.go", "package arena\nimport \"example.com/m/fabric\"\n"},
+		{"internal/pathology/a.go", "package pathology\nimport \"example.com/m/rpc\"\n"},
+		{"internal/path/a.go", "package path\nimport \"example.com/m\"\n"},
+		{"internal/path/a_test.go", "package path\nimport \"example.com/m/server\"\n"},
+		{"client.go", "package remora\nimport \"example.com/m/rpc/rfp\"\n"},
+		{"client.go", "package remora\nimport \"example.com/m/store/mica\"\n"},
 		{"fabric/shm/a.go", "package shm\nimport \"example.com/m/fabric/loop\"\n"},
 		{"fabric/tcp/a.go", "package tcp\nimport \"example.com/m/fabric/internal/direct\"\n"},
 		{"fabric/faults/a.go", "package faults\nimport \"example.com/m/fabric/loop\"\n"},
@@ -80,6 +93,8 @@ var layers = rule{
 		{"fabric/loop/a.go", "package loop\nimport \"example.com/m/fabric/internal/direct\"\n"},
 		{"fabric/internal/direct/a.go", "package direct\nimport \"example.com/m/fabric\"\n"},
 		{"fabric/faults/a_test.go", "package faults\nimport \"example.com/m/fabric/loop\"\nimport \"example.com/m/fabric/fabrictest\"\n"},
+		{"internal/path/a.go", "package path\nimport \"example.com/m/rpc/rfp\"\nimport \"example.com/m/fabric\"\n"},
+		{"client.go", "package remora\nimport \"example.com/m/fabric\"\nimport \"example.com/m/internal/path\"\n"},
 		{"rpc/rfp/a.go", "package rfp\nimport \"example.com/m/fabric\"\nimport \"example.com/m/rpc/wire\"\n"},
 		{"kvl/a.go", "package kvl\nimport \"example.com/m/internal/arena\"\n"},
 		{"kvl/keli/a.go", "package keli\nimport \"example.com/m/fabric\"\nimport \"example.com/m/rpc/rfp\"\n"},
@@ -116,13 +131,17 @@ func forbidden(f *source, to string) string {
 }
 
 func (l layer) contains(dir string) bool {
+	from, except, found := strings.Cut(l.from, " except ")
+	if found && within(dir, except) {
+		return false
+	}
 	if name, found := strings.CutPrefix(l.from, "="); found {
 		return dir == name
 	}
 	if name, found := strings.CutPrefix(l.from, "*/"); found {
 		return slices.Contains(strings.Split(dir, "/"), name)
 	}
-	return dir == l.from || l.from != root && within(dir, l.from)
+	return dir == from || from != root && within(dir, from)
 }
 
 func (l layer) forbids(to string) bool {

@@ -1,4 +1,4 @@
-package remora
+package path
 
 import (
 	"testing"
@@ -11,7 +11,7 @@ type handClock int64
 
 func (c *handClock) Now() int64 { return int64(*c) }
 
-// Every use is told once, however often it was noted, a few at a time.
+// Every use is reported once, however often it was noted, a few at a time.
 func TestUses(t *testing.T) {
 	clock := new(handClock)
 	u := newUses(clock)
@@ -26,7 +26,7 @@ func TestUses(t *testing.T) {
 		b := u.appendTo([]byte("key"))
 		var got [command.MaxUses]uint64
 		key, n, err := command.ParseLink(b, &got)
-		if err != nil || string(key) != "key" || n > usesTold || len(b) != len("key")+size || len(b) > len("key")+usesRoom {
+		if err != nil || string(key) != "key" || n > maxUses || len(b) != len("key")+size || len(b) > len("key")+maxUsesSize {
 			t.Fatalf("%q with %d uses in %d bytes, %v; %d were expected", key, n, len(b), err, size)
 		}
 		for _, h := range got[:n] {
@@ -46,7 +46,7 @@ func TestUses(t *testing.T) {
 	}
 }
 
-// What could not be sent is told later, and what is due stays so until it is told.
+// Uses that could not be sent are reported later, and a due report stays due until it is sent.
 func TestUsesThatWereNotTold(t *testing.T) {
 	clock := new(handClock)
 	u := newUses(clock)
@@ -56,7 +56,7 @@ func TestUsesThatWereNotTold(t *testing.T) {
 	if u.giveBack(); u.pending != 1 {
 		t.Fatalf("%d uses to tell after one was given back", u.pending)
 	}
-	*clock = handClock(2 * usesWait)
+	*clock = handClock(2 * usesDelay)
 	for range usesLook {
 		u.used(7, &age)
 		if u.due() {
@@ -82,8 +82,8 @@ func TestUsesAgain(t *testing.T) {
 			u.appendTo(nil)
 		}
 	}
-	for items, again := range map[int64]int{0: usesOften, -5: usesOften, 100 * usesAgain: 100, 1 << 40: usesSeldom} {
-		u.turns(items)
+	for items, again := range map[int64]int{0: minUsesGap, -5: minUsesGap, 100 * usesPerTurn: 100, 1 << 40: maxUsesGap} {
+		u.setCapacity(items)
 		age := u.now() // the server has seen the get that the link is of
 		ask(again - 1)
 		if u.used(5, &age); u.pending != 0 {
@@ -118,7 +118,7 @@ func TestUsesDue(t *testing.T) {
 	if due() {
 		t.Error("due at once")
 	}
-	*clock += handClock(usesWait + time.Microsecond)
+	*clock += handClock(usesDelay + time.Microsecond)
 	if !due() {
 		t.Error("not due after a while")
 	}
@@ -128,7 +128,7 @@ func TestUsesDue(t *testing.T) {
 	}
 	var nobody *uses
 	nobody.used(1, &age)
-	nobody.turns(1)
+	nobody.setCapacity(1)
 	if nobody.now() != 0 || nobody.due() || len(nobody.appendTo(nil)) != nobody.size() {
 		t.Error("what is not there has something to tell")
 	}

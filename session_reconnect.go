@@ -8,15 +8,14 @@ import (
 	"github.com/remora-kv/remora/internal/command"
 )
 
-// fault is why a synchronous operation has no answer, if that is a matter of
-// connections.
+// fault says how a connection failed a synchronous operation.
 type fault uint8
 
 const (
 	faultNone   fault = iota
 	faultUnsent       // the connection was lost before
-	faultSent         // the connection was lost with the operation on its way
-	faultMap          // the server has another map
+	faultSent         // the connection was lost with the operation in flight
+	faultMap          // the server distributes keys to cores in another way
 )
 
 // sessionOutage is a time in which connections of a session are missing.
@@ -26,9 +25,9 @@ type sessionOutage struct {
 	err         error
 }
 
-// broken closes a connection that is over. Nothing waits for results on it.
-func (s *Session) broken(ln *sessionLane, why error) {
-	s.dropLane(ln)
+// broken closes a lost connection, on which no operation waits for a result.
+func (s *Session) broken(rt *sessionRoute, why error) {
+	s.dropRoute(rt)
 	s.begins(why)
 	if s.fault == faultNone {
 		s.fault = faultUnsent
@@ -41,7 +40,7 @@ func (s *Session) begins(why error) {
 	if s.outage.on {
 		return
 	}
-	now := s.clock.Now()
+	now := s.now()
 	s.outage = sessionOutage{on: true, since: now, next: now, err: why}
 	if now-s.since > int64(s.backoff.Most()) {
 		s.backoff.Reset()
@@ -50,8 +49,8 @@ func (s *Session) begins(why error) {
 	}
 }
 
-// refused notes that the server has another map, or is about to end. All
-// connections are made anew before the next synchronous operation.
+// refused notes that the server refused an operation. All connections are made anew before
+// the next synchronous operation.
 func (s *Session) refused(status command.Status) {
 	if s.renew = true; status == command.WrongCore {
 		s.fault = faultMap
@@ -69,11 +68,10 @@ func (s *Session) downReason() error {
 	return s.outage.err
 }
 
-// Reconnect makes the connections anew that were lost. Synchronous operations call
-// it by themselves; who starts operations calls it after ErrUnavailable, when it
-// has taken all results (else ErrPending). It tries until the client's patience
-// after the loss is over (WithPatience), and from then on at most once in the time
-// of a backoff.
+// Reconnect makes lost connections anew. Synchronous operations call it themselves; a
+// program that starts operations calls it after ErrUnavailable, when it has taken all
+// results (otherwise ErrPending). It tries until the patience after the loss has passed
+// (WithPatience), and from then on at most once per pause of WithBackoff.
 func (s *Session) Reconnect(ctx context.Context) error {
 	switch {
 	case s.over():
@@ -82,25 +80,25 @@ func (s *Session) Reconnect(ctx context.Context) error {
 		return ErrPending
 	}
 	for {
-		if s.outage.on && s.clock.Now() < s.outage.next {
+		if s.outage.on && s.now() < s.outage.next {
 			if err := s.pause(ctx); err != nil {
 				return err
 			}
 		}
 		err := s.reconnectOnce(ctx)
 		if err == nil {
-			s.outage, s.since = sessionOutage{}, s.clock.Now()
+			s.outage, s.since = sessionOutage{}, s.now()
 			return nil
 		}
 		s.begins(err)
 		s.outage.err = err
-		s.outage.next = s.clock.Now() + int64(s.backoff.Take())
+		s.outage.next = s.now() + int64(s.backoff.Take())
 	}
 }
 
-// pause waits until it is time for another attempt, or returns why not.
+// pause waits until the next attempt is due, or returns why there is none.
 func (s *Session) pause(ctx context.Context) error {
-	now, end := s.clock.Now(), s.outage.since+int64(s.cfg.wait)
+	now, end := s.now(), s.outage.since+int64(s.cfg.wait)
 	if now >= end {
 		return s.outage.err
 	}
@@ -119,45 +117,45 @@ func (s *Session) pause(ctx context.Context) error {
 	}
 }
 
-// reconnectOnce tries once to have all connections.
+// reconnectOnce tries once to make all missing connections.
 func (s *Session) reconnectOnce(ctx context.Context) error {
 	if s.renew {
-		if err := s.connectLanes(ctx, nil, nil); err != nil {
+		if err := s.connectAll(ctx, nil, nil); err != nil {
 			return err
 		}
 		s.renew = false
 		s.reconnects++
 		return nil
 	}
-	for core := range s.lanes {
-		if err := s.reconnectLane(ctx, core); err != nil {
+	for core := range s.routes {
+		if err := s.reconnectRoute(ctx, core); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// reconnectLane makes a connection anew if it is over, and all of them when the
-// server is another one.
-func (s *Session) reconnectLane(ctx context.Context, core int) error {
-	if core >= len(s.lanes) {
-		return nil // another server has fewer
+// reconnectRoute makes a connection anew if it was lost, and all of them if the server was
+// restarted.
+func (s *Session) reconnectRoute(ctx context.Context, core int) error {
+	if core >= len(s.routes) {
+		return nil // the restarted server has fewer
 	}
-	ln := &s.lanes[core]
-	if ln.conn != nil {
-		if !ln.conn.Poll() || ln.conn.Err() == nil {
+	rt := &s.routes[core]
+	if rt.conn != nil {
+		if !rt.conn.Poll() || rt.conn.Err() == nil {
 			return nil
 		}
-		s.dropLane(ln)
+		s.dropRoute(rt)
 	}
-	conn, w, err := s.reach(ctx, &s.cfg, s.welcome, core)
+	conn, w, err := s.dialer.Reconnect(ctx, &s.cfg.Config, s.welcome, core)
 	if err != nil {
 		return err
 	}
-	if sameServer(s.welcome, w) {
-		ln.conn = conn
-		conn.inOrder()
-	} else if err := s.connectLanes(ctx, conn, w); err != nil {
+	if s.welcome.SameServer(w) {
+		rt.conn = conn
+		conn.InOrder()
+	} else if err := s.connectAll(ctx, conn, w); err != nil {
 		return err
 	}
 	s.reconnects++

@@ -1,20 +1,19 @@
-package remora
+package path
 
 import "github.com/remora-kv/remora/store"
 
-// linkCache remembers where items are, by the hashes of their keys: so many as it was
-// made for, in sets of which the one that was not used for longest is forgotten. What is
-// found is a guess. Two keys of one hash take turns. A version of 0 is not known, and
-// such a link is not found.
+// linkCache remembers links by the hashes of keys, in sets that forget the least recently used
+// link. A link is a guess: the item may have moved, and two keys can have one hash. A link
+// whose version is 0, which means unknown, is not found.
 type linkCache struct {
 	sets []linkSet
 	mask uint64
-	most int // how many links it can have when it has grown
+	most int // how many links it can grow to
 }
 
 const linkWays = 4
 
-// linkSet are links, the one that was used last first. A hash of 0 is none.
+// linkSet are links, the most recently used first. A hash of 0 marks a free entry.
 type linkSet [linkWays]linkEntry
 
 type linkEntry struct {
@@ -23,11 +22,10 @@ type linkEntry struct {
 	version uint64
 	length  int32
 	area    int16
-	age     uint16 // of the use that the server knows of (uses)
+	age     uint16 // of the use that was reported last (uses)
 }
 
-// newLinkCache makes a cache for at least n links, which can grow until there is room for
-// most.
+// newLinkCache makes a cache for at least n links, which can grow to most.
 func newLinkCache(n, most int) *linkCache {
 	sets := 1
 	for sets*linkWays < n {
@@ -36,10 +34,10 @@ func newLinkCache(n, most int) *linkCache {
 	return &linkCache{sets: make([]linkSet, sets), mask: uint64(sets - 1), most: most}
 }
 
-// room is for how many links there is room.
+// room is how many links the cache can hold.
 func (c *linkCache) room() int { return linkWays * len(c.sets) }
 
-// grow makes room for twice as many links. It is false where there is enough.
+// grow makes room for twice as many links, and returns false if there is enough.
 func (c *linkCache) grow() bool {
 	if c.room() >= c.most {
 		return false
@@ -47,7 +45,7 @@ func (c *linkCache) grow() bool {
 	old := c.sets
 	*c = *newLinkCache(2*c.room(), c.most)
 	for i := range old {
-		for j := linkWays - 1; j >= 0; j-- { // the one that was used last is put in last
+		for j := linkWays - 1; j >= 0; j-- { // the most recently used goes in last
 			if e := old[i][j]; e.hash != 0 {
 				s := c.set(e.hash)
 				copy(s[1:], s[:])
@@ -58,18 +56,17 @@ func (c *linkCache) grow() bool {
 	return true
 }
 
-// keyed is a hash that is not 0.
-func keyed(hash uint64) uint64 { return max(hash, 1) }
+// nonzero keeps hashes apart from the mark of a free entry.
+func nonzero(hash uint64) uint64 { return max(hash, 1) }
 
-// set returns where the links of a hash are. The lowest bits are those that engines
-// choose by, and as good as any.
+// set returns the set of a hash.
 func (c *linkCache) set(hash uint64) *linkSet { return &c.sets[hash&c.mask] }
 
-// find looks for the link of a hash. Its age is the caller's to read and to write, until
-// the next call; nil says that there is none.
+// find copies the link of a hash to l. It returns the link's age, which the caller may read and
+// write until the next call, or nil if there is no link.
 func (c *linkCache) find(hash uint64, l *store.Link) (age *uint16) {
 	s := c.set(hash)
-	hash = keyed(hash)
+	hash = nonzero(hash)
 	for i := range s {
 		if s[i].hash != hash {
 			continue
@@ -89,10 +86,10 @@ func (c *linkCache) find(hash uint64, l *store.Link) (age *uint16) {
 	return nil
 }
 
-// add remembers a link, as the one used last, with its age.
+// add remembers a link, as the most recently used.
 func (c *linkCache) add(hash uint64, l store.Link, age uint16) {
 	s := c.set(hash)
-	hash = keyed(hash)
+	hash = nonzero(hash)
 	last := len(s) - 1
 	for i := range s {
 		if s[i].hash == hash {
@@ -104,10 +101,10 @@ func (c *linkCache) add(hash uint64, l store.Link, age uint16) {
 	s[0] = linkEntry{hash: hash, off: l.Span.Off, version: l.Version, length: int32(l.Span.Len), area: int16(l.Span.Area), age: age}
 }
 
-// renew gives the link of a hash another version, if there is one.
-func (c *linkCache) renew(hash, version uint64) {
+// setVersion changes the version of the link of a hash, if there is one.
+func (c *linkCache) setVersion(hash, version uint64) {
 	s := c.set(hash)
-	hash = keyed(hash)
+	hash = nonzero(hash)
 	for i := range s {
 		if s[i].hash == hash {
 			s[i].version = version
@@ -119,7 +116,7 @@ func (c *linkCache) renew(hash, version uint64) {
 // drop forgets the link of a hash.
 func (c *linkCache) drop(hash uint64) {
 	s := c.set(hash)
-	hash = keyed(hash)
+	hash = nonzero(hash)
 	for i := range s {
 		if s[i].hash == hash {
 			copy(s[i:], s[i+1:])

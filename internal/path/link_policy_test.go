@@ -1,4 +1,4 @@
-package remora
+package path
 
 import (
 	"math/rand/v2"
@@ -9,20 +9,20 @@ import (
 
 // looker gets keys as a connection does, and counts those that go by links.
 type looker struct {
-	h      habit
+	p      linkPolicy
 	links  *linkCache
 	byLink int
 }
 
-func newLooker() *looker { return &looker{links: newLinkCache(habitFirst, habitLinks)} }
+func newLooker() *looker { return &looker{links: newLinkCache(firstAutoLinks, maxAutoLinks)} }
 
 func (k *looker) get(hash uint64, busy bool) {
-	if !k.h.follows(busy) {
+	if !k.p.follows(busy) {
 		return
 	}
 	var l store.Link
 	known := k.links.find(hash, &l) != nil
-	k.h.looked(known, k.links)
+	k.p.looked(known, k.links)
 	if known {
 		k.byLink++
 	} else {
@@ -30,7 +30,7 @@ func (k *looker) get(hash uint64, busy bool) {
 	}
 }
 
-// gets returns which part of so many gets went by links, of keys that next chooses.
+// gets returns which part of n gets went by links, of keys that next chooses.
 func (k *looker) gets(n int, next func() uint64, busy func() bool) float64 {
 	k.byLink = 0
 	for range n {
@@ -42,45 +42,45 @@ func (k *looker) gets(n int, next func() uint64, busy func() bool) float64 {
 func never() bool { return false }
 
 // Keys that are got again go by links, and there is room for them by and by.
-func TestHabitGrows(t *testing.T) {
+func TestLinkPolicyGrows(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	k := newLooker()
 	few := func() uint64 { return rng.Uint64N(500) * 0x9e3779b97f4a7c15 }
-	if part := k.gets(100_000, few, never); part < 0.98 || k.links.room() > 2*habitFirst {
+	if part := k.gets(100_000, few, never); part < 0.98 || k.links.room() > 2*firstAutoLinks {
 		t.Errorf("%.2f of few keys, with room for %d", part, k.links.room())
 	}
 	many := func() uint64 { return rng.Uint64N(30_000) * 0x9e3779b97f4a7c15 }
 	k.gets(400_000, many, never)
-	if part := k.gets(100_000, many, never); part < 0.9 || k.links.room() < 1<<15 || k.links.room() > habitLinks {
+	if part := k.gets(100_000, many, never); part < 0.9 || k.links.room() < 1<<15 || k.links.room() > maxAutoLinks {
 		t.Errorf("%.2f of many keys, with room for %d", part, k.links.room())
 	}
 }
 
 // Where hardly a key is got again links are left alone, but for a look now and then.
-func TestHabitRests(t *testing.T) {
+func TestLinkPolicyRests(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	k := newLooker()
 	looks := 0
 	const n = 20_000_000
 	for range n {
-		if k.h.lone >= habitLone && k.h.rest == 0 {
+		if k.p.alone >= aloneBefore && k.p.rest == 0 {
 			looks++
 		}
 		k.get(rng.Uint64(), false)
 	}
-	if looks < 5*habitLinks || looks > n/10 {
+	if looks < 5*maxAutoLinks || looks > n/10 {
 		t.Errorf("%d of %d gets were looked for", looks, n)
 	}
 	// When keys are got again, this is found out.
 	few := func() uint64 { return rng.Uint64N(1000) * 0x9e3779b97f4a7c15 }
-	if k.gets((habitRest+1)*habitLinks, few, never); k.gets(habitLinks, few, never) < 0.99 {
-		t.Errorf("it rests for ever: %+v", k.h)
+	if k.gets((restPeriods+1)*maxAutoLinks, few, never); k.gets(maxAutoLinks, few, never) < 0.99 {
+		t.Errorf("it rests for ever: %+v", k.p)
 	}
 }
 
 // Operations that do not come one by one use no links, also when now and then one finds
 // nothing before it.
-func TestHabitOfPipelines(t *testing.T) {
+func TestLinkPolicyOfPipelines(t *testing.T) {
 	k := newLooker()
 	n := 0
 	one := func() uint64 { return 1 }
@@ -91,20 +91,20 @@ func TestHabitOfPipelines(t *testing.T) {
 	if part := k.gets(10_000, one, never); part < 0.98 {
 		t.Errorf("one at a time, and %.2f went by links", part)
 	}
-	if k.get(1, true); k.h.follows(false) {
+	if k.get(1, true); k.p.follows(false) {
 		t.Error("followed after an operation that was not alone")
 	}
 }
 
 // Links that lead nowhere are not worth while.
-func TestHabitOfVainLinks(t *testing.T) {
+func TestLinkPolicyOfBadLinks(t *testing.T) {
 	k := newLooker()
-	for range 8 * habitLinks {
+	for range 8 * maxAutoLinks {
 		k.get(1, false)
-		k.h.vain()
+		k.p.missed()
 	}
-	if k.h.rest == 0 {
-		t.Errorf("%+v", k.h)
+	if k.p.rest == 0 {
+		t.Errorf("%+v", k.p)
 	}
 }
 

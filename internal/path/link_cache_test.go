@@ -1,4 +1,4 @@
-package remora
+package path
 
 import (
 	"math/rand/v2"
@@ -31,7 +31,7 @@ func TestLinkCache(t *testing.T) {
 			c.drop(hash)
 			delete(model, hash)
 		case i%11 == 0:
-			c.renew(hash, i+1)
+			c.setVersion(hash, i+1)
 			if l, ok := model[hash]; ok {
 				l.Version = i + 1
 				model[hash] = l
@@ -57,16 +57,16 @@ func TestLinkCache(t *testing.T) {
 func TestLinkCacheRenew(t *testing.T) {
 	c := newLinkCache(1, 1)
 	var l store.Link
-	c.renew(5, 1)
+	c.setVersion(5, 1)
 	if found(c, 5, &l) {
 		t.Errorf("%+v was never added", l)
 	}
 	c.add(5, linkOf(9), 0)
-	c.renew(5, 0)
+	c.setVersion(5, 0)
 	if found(c, 5, &l) {
 		t.Errorf("%+v of version 0", l)
 	}
-	c.renew(5, 33)
+	c.setVersion(5, 33)
 	if want := linkOf(9); !found(c, 5, &l) || l.Version != 33 || l.Span != want.Span {
 		t.Errorf("%+v", l)
 	}

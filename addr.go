@@ -1,0 +1,21 @@
+package remora
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+// DefaultAddr returns the address at which a server of this user listens, and clients on the
+// same machine look for it, when no other is given. It is a socket for shared memory:
+// /run/remora.sock for root, otherwise remora.sock in $XDG_RUNTIME_DIR or, without that, one
+// with the user's number in the directory for temporary files.
+func DefaultAddr() string {
+	if os.Getuid() == 0 {
+		return "shm:/run/remora.sock"
+	}
+	if dir := os.Getenv("XDG_RUNTIME_DIR"); dir != "" {
+		return "shm:" + filepath.Join(dir, "remora.sock")
+	}
+	return "shm:" + filepath.Join(os.TempDir(), fmt.Sprintf("remora-%d.sock", os.Getuid()))
+}

@@ -1,0 +1,40 @@
+package path
+
+import (
+	"encoding/binary"
+
+	"github.com/remora-kv/remora/internal/command"
+	"github.com/remora-kv/remora/store"
+)
+
+const chaseHead = 28
+
+// AppendChase appends the message of command.Chase, which follows a link to an item: the
+// link and the key. It never leaves the client.
+func AppendChase(b []byte, at *store.Link, key string) []byte {
+	le := binary.LittleEndian
+	b = le.AppendUint64(b, uint64(at.Span.Off))
+	b = le.AppendUint64(b, at.Version)
+	b = le.AppendUint32(b, uint32(at.Span.Len))
+	b = le.AppendUint64(b, uint64(at.Span.Area))
+	return append(b, key...)
+}
+
+// parseChase is the inverse of AppendChase.
+func parseChase(b []byte) (at store.Link, key []byte) {
+	le := binary.LittleEndian
+	at.Span.Off, at.Version = int64(le.Uint64(b)), le.Uint64(b[8:])
+	at.Span.Len, at.Span.Area = int(le.Uint32(b[16:])), int(le.Uint64(b[20:]))
+	return at, b[chaseHead:]
+}
+
+// LinkIn returns the link in the result of a get, if there is one that can be followed.
+func LinkIn(result []byte) (store.Link, bool) {
+	var item command.Item
+	status, err := item.Read(result)
+	if err != nil || status != command.OK || item.Place.Len == 0 || item.Place.Len > readBuffer {
+		return store.Link{}, false
+	}
+	span := store.Span{Area: int(item.Place.Area), Off: int64(item.Place.Off), Len: int(item.Place.Len)}
+	return store.Link{Span: span, Version: item.Version}, true
+}
