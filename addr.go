@@ -11,11 +11,15 @@ import (
 // /run/remora.sock for root, otherwise remora.sock in $XDG_RUNTIME_DIR or, without that, one
 // with the user's number in the directory for temporary files.
 func DefaultAddr() string {
-	if os.Getuid() == 0 {
+	return defaultAddr(os.Getuid(), os.Getenv("XDG_RUNTIME_DIR"), os.TempDir())
+}
+
+func defaultAddr(uid int, runtimeDir, tempDir string) string {
+	switch {
+	case uid == 0:
 		return "shm:/run/remora.sock"
+	case runtimeDir != "":
+		return "shm:" + filepath.Join(runtimeDir, "remora.sock")
 	}
-	if dir := os.Getenv("XDG_RUNTIME_DIR"); dir != "" {
-		return "shm:" + filepath.Join(dir, "remora.sock")
-	}
-	return "shm:" + filepath.Join(os.TempDir(), fmt.Sprintf("remora-%d.sock", os.Getuid()))
+	return "shm:" + filepath.Join(tempDir, fmt.Sprintf("remora-%d.sock", uid))
 }

@@ -23,7 +23,7 @@ func everything(ctx context.Context, o ops) map[string]error {
 	}
 }
 
-// Results that are none are errors that say so, whatever they are made of.
+// Malformed results are errors that say so, whatever bytes they have.
 func TestMalformedResults(t *testing.T) {
 	var result []byte
 	r := newRig(t, "loop")

@@ -2,7 +2,9 @@ package remora
 
 import (
 	"bytes"
+	"errors"
 	"math"
+	"strings"
 	"testing"
 	"time"
 
@@ -51,6 +53,40 @@ func TestDurations(t *testing.T) {
 	} {
 		if got, err := millis(d); err != nil || got != ms {
 			t.Errorf("%v: %d ms, %v; want %d", d, got, err, ms)
+		}
+	}
+}
+
+// A user who is not root gets an address that only this user can make.
+func TestDefaultAddr(t *testing.T) {
+	for want, got := range map[string]string{
+		"shm:/run/remora.sock":        defaultAddr(0, "/run/user/0", "/tmp"),
+		"shm:/run/user/7/remora.sock": defaultAddr(7, "/run/user/7", "/tmp"),
+		"shm:/var/tmp/remora-7.sock":  defaultAddr(7, "", "/var/tmp"),
+	} {
+		if got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+	}
+	if _, err := path.ParseAddr(DefaultAddr(), new(path.Config)); err != nil {
+		t.Error(err)
+	}
+}
+
+// The error of a malformed result says what is wrong with it.
+func TestMalformed(t *testing.T) {
+	for _, c := range []struct {
+		op     command.Proc
+		result string
+		want   string
+	}{
+		{command.Get, "", "malformed result (0 bytes, want at least 7)"},
+		{command.Incr, "abc", "malformed result (3 bytes, want at least 15)"},
+		{command.Delete, "ab\x80", "malformed result (3 bytes, status byte 0x80)"},
+	} {
+		err := (&target{name: "loop:x"}).resultError(c.op, []byte(c.result))
+		if !errors.Is(err, ErrProtocol) || !errors.Is(err, ErrUnknown) || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%v of %q: %v, want %q", c.op, c.result, err, c.want)
 		}
 	}
 }

@@ -56,7 +56,7 @@ func testPut(t *testing.T, key string, value []byte, s command.Store) {
 		t.Fatalf("%+v became %+v", s, got)
 	}
 	if head := s.Overhead() + len(key); head < 100 {
-		for n := range head { // without its head or a part of the key it is none
+		for n := range head { // without its head or a part of the key it is malformed
 			if _, err := command.ParsePut(b[len("head") : len("head")+n]); !errors.Is(err, command.ErrMalformed) {
 				t.Fatalf("%d bytes of a put: %v", n, err)
 			}
@@ -255,6 +255,25 @@ func TestNames(t *testing.T) {
 			t.Errorf("status %d is called %q", s, name)
 		} else {
 			seen[name] = true
+		}
+	}
+}
+
+// Only operations that change nothing may be repeated, and every result that succeeded has at
+// least the bytes that its procedure says.
+func TestProcs(t *testing.T) {
+	for _, p := range append(command.Procs(), command.Chase) {
+		changes := p == command.Put || p == command.Delete || p == command.Touch || p == command.Incr
+		if p.Idempotent() == changes {
+			t.Errorf("%v: idempotent is %v", p, p.Idempotent())
+		}
+	}
+	for p, result := range map[command.Proc][]byte{
+		command.Get: command.AppendFound(nil, &command.Item{Version: 1}), command.Put: command.AppendStored(nil, 1),
+		command.Incr: command.AppendCounted(nil, 1, 1), command.Delete: command.AppendStatus(nil, command.OK),
+	} {
+		if n := p.MinResult(); n != len(result) {
+			t.Errorf("%v: %d bytes, the shortest result has %d", p, n, len(result))
 		}
 	}
 }

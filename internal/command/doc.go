@@ -1,10 +1,9 @@
-// Package command is how operations on the cache are written into calls: the
-// procedures, the bytes of their requests and results, in one table each. It
-// moves nothing and stores nothing, so that the client, the server and every path
-// between them share it.
+// Package command is the wire format of operations on the cache: the procedures, and
+// the bytes of their requests and results. It neither sends nor stores anything, so the
+// client, the server and every path between them share it.
 //
-// All numbers are little-endian. Times are milliseconds, and travel as what is
-// left, so that clocks need not agree.
+// All numbers are little-endian. Times are durations in milliseconds, so that clocks
+// need not agree.
 //
 // # Requests
 //
@@ -17,15 +16,15 @@
 //	stats    | |
 //	link     | key | hash 8 ... | number of hashes 1 |
 //
-// The hashes of link are those of keys that the client has used without asking.
+// The hashes of link are those of keys whose items the client has read without the server.
 //
 // The head of put and delete has the condition in its two lowest bits, and a bit
-// for each field in brackets that is there. A ttl of 0 is none.
+// for each field in brackets that is present. A ttl of 0 means no expiry.
 //
 // # Results
 //
-// A result ends with its status, so that a value can be received where the
-// caller wants to have it, without bytes in front.
+// A result ends with its status, so that a value can be received directly into the
+// caller's buffer, without bytes in front.
 //
 //	found    | value | [place 12] | [ttl 8] | [flags 4] | version 6 | status 1 |   get, link
 //	stored   | version 6 | status 1 |                                   put
@@ -37,14 +36,14 @@
 //
 // The status has its code in the four lowest bits, then a bit for flags, one for ttl and
 // one for a place: where the item is in the memory that the server exports, as the
-// offset in 7 bytes, the area in one, and the length in 4. A request that is none is answered by a failure of the call
-// (rpc.CodeMalformed), since no client of ours sends one.
+// offset in 7 bytes, the area in one, and the length in 4. A malformed request fails the
+// call (rpc.CodeMalformed), since no client of ours sends one.
 //
 // # Invariants
 //
-//	C1  A request is read once, in order, and every length is checked against
-//	    what is there. Parsing allocates nothing; keys and values alias the
+//	C1  A request is read once, in order, and every length is checked against the
+//	    bytes that are left. Parsing allocates nothing; keys and values alias the
 //	    message.
-//	C2  Whatever Append writes, Parse reads back the same; what Parse accepts has
-//	    exactly one encoding, but for fields that are there and zero.
+//	C2  Parse returns what Append was given. A message that Parse accepts has exactly
+//	    one encoding, except for optional fields that are present and zero.
 package command

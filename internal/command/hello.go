@@ -1,12 +1,12 @@
 package command
 
-// Welcome is what a server tells about itself in the result of hello.
+// Welcome is what a server says about itself in the result of hello.
 type Welcome struct {
 	Protocol int    `json:"protocol"`
 	Version  string `json:"version"`
-	// Instance tells two starts of a server apart: seed and versions are others.
+	// Instance differs after each start of a server, as do seed and versions.
 	Instance uint64 `json:"instance"`
-	// Seed keys the hashes of keys; Cores is the number of partitions, and Core
+	// Seed is that of the hashes of keys; Cores is the number of partitions, and Core
 	// the one that answers.
 	Seed  uint64 `json:"seed"`
 	Cores int    `json:"cores"`
@@ -17,7 +17,7 @@ type Welcome struct {
 	Mode     string   `json:"mode"`
 	Fabric   string   `json:"fabric"`
 	Paths    []string `json:"paths"`
-	// Links says that items can be read where they are.
+	// Links says that clients may read items directly from the server's memory.
 	Links bool `json:"links,omitempty"`
 	// Now is the server's time, in milliseconds since the epoch, when it answered.
 	Now int64 `json:"now,omitempty"`

@@ -80,9 +80,9 @@ const (
 	TooLarge
 	Full
 	NotNumber
-	WrongCore // the key belongs to another core: the client has an old map
+	WrongCore // the key belongs to another core: the client knows an earlier start of the server
 	Unsupported
-	Draining // the server is about to end, and did nothing
+	Draining // the server is shutting down, and did nothing
 
 	numStatuses
 )
@@ -99,10 +99,10 @@ func (s Status) String() string {
 	return "unknown"
 }
 
-// Condition says on which state of a key a change may happen.
+// Condition is what a change requires of the present item.
 type Condition uint8
 
-// The conditions, as they travel.
+// The conditions, by their numbers on the wire.
 const (
 	Always Condition = iota
 	IfAbsent

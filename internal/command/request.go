@@ -11,7 +11,7 @@ type Bytes interface{ ~string | ~[]byte }
 // MaxKey is the length of the longest key.
 const MaxKey = 1<<16 - 1
 
-// ErrMalformed says that a message is not what it should be.
+// ErrMalformed says that a message cannot be read.
 var ErrMalformed = errors.New("command: malformed")
 
 const (
@@ -32,11 +32,11 @@ type Store struct {
 	Condition  Condition
 	Version    uint64 // of IfVersion
 	Flags      uint32
-	TTL        uint64 // milliseconds; 0 is none
+	TTL        uint64 // milliseconds; 0 means no expiry
 }
 
-// AppendPut appends the request to store value under key; of s only the rest is
-// used.
+// AppendPut appends the request to store value under key. Of s it uses the other
+// fields.
 func AppendPut[K Bytes](b []byte, key K, value []byte, s *Store) []byte {
 	head := byte(s.Condition)
 	if s.Flags != 0 {
@@ -98,7 +98,7 @@ func ParsePut(msg []byte) (s Store, err error) {
 	return s, nil
 }
 
-// AppendDelete appends the request to delete a key, of a version if that is not
+// AppendDelete appends the request to delete a key, if it has the version or that is
 // 0.
 func AppendDelete[K Bytes](b []byte, key K, version uint64) []byte {
 	if version == 0 {
@@ -131,7 +131,7 @@ func ParseDelete(msg []byte) (key []byte, version uint64, err error) {
 	case Always:
 	case IfVersion:
 		if version = r.version(); version == 0 {
-			return nil, 0, ErrMalformed // it would mean any version to who reads on
+			return nil, 0, ErrMalformed // callers would take it for any version
 		}
 	default:
 		return nil, 0, ErrMalformed
@@ -139,7 +139,7 @@ func ParseDelete(msg []byte) (key []byte, version uint64, err error) {
 	return r.rest, version, r.err()
 }
 
-// AppendTouch appends the request to give a key another time to live.
+// AppendTouch appends the request to set the time to live of a key.
 func AppendTouch[K Bytes](b []byte, key K, ttl uint64) []byte {
 	return append(binary.LittleEndian.AppendUint64(b, ttl), key...)
 }
@@ -166,7 +166,7 @@ func ParseIncr(msg []byte) (key []byte, delta int64, err error) {
 // AppendHello appends the first request of a connection.
 func AppendHello(b []byte) []byte { return binary.LittleEndian.AppendUint16(b, Protocol) }
 
-// ParseHello reads it, and returns the protocol of the client.
+// ParseHello reads the request of hello, and returns the protocol of the client.
 func ParseHello(msg []byte) (protocol uint16, err error) {
 	if len(msg) < 2 {
 		return 0, ErrMalformed
@@ -238,7 +238,7 @@ func versionOf(b []byte) uint64 {
 // MaxUses is how many hashes a link request has at most.
 const MaxUses = 16
 
-// UsesSize is what n hashes add to a link request.
+// UsesSize is how many bytes n hashes add to a link request.
 func UsesSize(n int) int { return 8*n + 1 }
 
 // AppendUses appends the hashes behind the key of a link request.
@@ -263,7 +263,7 @@ func ParseLink(msg []byte, uses *[MaxUses]uint64) (key []byte, n int, err error)
 	return key, n, nil
 }
 
-// LinkKey is the key of a link request, nil if it is none.
+// LinkKey returns the key of a link request, or nil if that is malformed.
 func LinkKey(msg []byte) []byte {
 	if last := len(msg) - 1; last >= 0 && msg[last] <= MaxUses && last >= 8*int(msg[last]) {
 		return msg[:last-8*int(msg[last])]

@@ -4,7 +4,7 @@ import "encoding/binary"
 
 const (
 	codeBits = 0x0F
-	// statusFlags and statusTTL say that these fields stand before the version.
+	// statusFlags, statusTTL and statusPlace say that these fields are present.
 	statusFlags = 0x10
 	statusTTL   = 0x20
 	statusPlace = 0x40
@@ -27,11 +27,11 @@ type Item struct {
 	Value   []byte
 	Version uint64
 	Flags   uint32
-	TTL     uint64 // milliseconds that are left; 0 is without end
-	Place   Place  // zero if it was not asked for
+	TTL     uint64 // milliseconds that are left; 0 means no expiry
+	Place   Place  // zero unless the request was link
 }
 
-// Place says where an item is in the memory that a server exports.
+// Place is where an item is in the memory that a server exports.
 type Place struct {
 	Off  uint64 // at most MaxPlaceOff
 	Len  uint32
@@ -49,7 +49,7 @@ func AppendPlace(b []byte, l *Place) []byte {
 	return binary.LittleEndian.AppendUint32(b, l.Len)
 }
 
-// AppendFound appends the result of a get that found something.
+// AppendFound appends the result of a get that found an item.
 func AppendFound(b []byte, item *Item) []byte {
 	b = append(b, item.Value...)
 	if item.Place == (Place{}) {
@@ -65,7 +65,7 @@ func AppendPlaced(b []byte, version, ttl uint64, flags uint32) []byte {
 	return b
 }
 
-// AppendTrailer appends what follows the value in the result of a get.
+// AppendTrailer appends the fields behind the value in the result of a get.
 func AppendTrailer(b []byte, version, ttl uint64, flags uint32) []byte {
 	status := OK
 	if ttl != 0 {
@@ -102,7 +102,7 @@ func ParseFound(msg []byte) (item Item, s Status, err error) {
 }
 
 // ParsePlain reads the result of a get that found an item without flags and time to
-// live, as most are; ok is false for any other.
+// live, the usual case; ok is false for other results.
 func ParsePlain(msg []byte) (value []byte, version uint64, ok bool) {
 	n := len(msg) - versionSize - statusSize
 	if n < 0 || msg[len(msg)-1] != byte(OK) {
@@ -111,8 +111,8 @@ func ParsePlain(msg []byte) (value []byte, version uint64, ok bool) {
 	return msg[:n], versionOf(msg[n : n+versionSize]), true
 }
 
-// Read is ParseFound into an item that is there already. When the status is not OK
-// it is not specified what is in it.
+// Read is ParseFound into an item of the caller, whose contents are unspecified when the
+// status is not OK.
 func (item *Item) Read(msg []byte) (Status, error) {
 	bits, rest, err := statusOf(msg)
 	if err != nil {
@@ -163,12 +163,10 @@ func ParseCounted(msg []byte) (sum int64, version uint64, s Status, err error) {
 	return parseCounted(msg, sumSize)
 }
 
-// AppendStatus appends a result that is nothing but a status, or ends one that
-// is text.
+// AppendStatus appends a result that is only a status, or the status behind a text.
 func AppendStatus(b []byte, s Status) []byte { return append(b, byte(s)) }
 
-// ParseStatus reads a result without anything but a status behind it: body is
-// what is before.
+// ParseStatus reads a result that ends with a status alone: body is everything before it.
 func ParseStatus(msg []byte) (body []byte, s Status, err error) {
 	bits, rest, err := statusOf(msg)
 	if err != nil || bits&^codeBits != 0 {
@@ -190,7 +188,7 @@ func statusOf(msg []byte) (bits byte, rest []byte, err error) {
 	return bits, msg[:last], nil
 }
 
-// refused checks that a result which is not OK is nothing but its status.
+// refused checks that a result which is not OK is only a status.
 func refused(bits byte, rest []byte) error {
 	if bits&^codeBits != 0 || len(rest) != 0 {
 		return ErrMalformed
