@@ -41,7 +41,7 @@ func wantIDs(t *testing.T, what string, got []uint64, first uint64, n int) {
 // newEcho is a bench whose adapter completes what is posted, at once.
 func newEcho(t *testing.T) *bench {
 	b := newBench(t, 3)
-	b.null.complete(b.q.sendID, -1)
+	b.null.Complete(b.q.sendID, -1)
 	b.number(0)
 	b.post(t)
 	if b.cq.aheadEnd-b.cq.ahead != 3 {

@@ -11,12 +11,13 @@ import (
 
 	"github.com/remora-kv/remora/fabric"
 	"github.com/remora-kv/remora/internal/arena"
+	"github.com/remora-kv/remora/test/nulladapter"
 )
 
 // bench is a queue pair on the null adapter: what posting and polling cost
 // here, without an adapter's own part.
 type bench struct {
-	null *nullAdapter
+	null *nulladapter.Adapter
 	q    *QP
 	cq   *CQ
 	wrs  []fabric.WR
@@ -25,11 +26,11 @@ type bench struct {
 
 func newBench(b testing.TB, chain int) *bench {
 	b.Helper()
-	null, err := newNullAdapter()
+	null, err := nulladapter.New()
 	if err != nil {
 		b.Fatal(err)
 	}
-	b.Cleanup(null.close)
+	b.Cleanup(null.Close)
 	a := arena.New()
 	d := &Device{arena: a, clock: fabric.NewClock(), lim: fabric.Limits{
 		MaxInline: 512, MaxSegs: 8, MaxDepth: 4096, MaxMessage: 1 << 30, MTU: 4096,
@@ -45,10 +46,10 @@ func newBench(b testing.TB, chain int) *bench {
 		b.Fatal(err)
 	}
 	b.Cleanup(func() { _ = block.Free() })
-	cq := &CQ{dev: d, desk: desk, hw: hwQueue{cq: null.cq()}}
+	cq := &CQ{dev: d, desk: desk, hw: hwQueue{cq: hwCQ(null.CQ())}}
 	cq.seats.Store(emptySeats())
 	q := &QP{
-		dev: d, domain: dom, transport: fabric.RC, send: cq, recv: cq, hw: null.qp(), done: make(chan struct{}),
+		dev: d, domain: dom, transport: fabric.RC, send: cq, recv: cq, hw: hwQP(null.QP()), done: make(chan struct{}),
 		sends: make([]sendSlot, 4096), sendMask: 4095, sendDepth: 4096,
 	}
 	if err := q.sit(); err != nil {
@@ -77,7 +78,7 @@ func (t *bench) post(b testing.TB) {
 func BenchmarkCall(b *testing.B) {
 	t := newBench(b, 1)
 	for b.Loop() {
-		callNothing(t.cq.desk, 1)
+		nulladapter.CallNothing(t.cq.desk.sendAddr, t.cq.desk.doneAddr, 1)
 	}
 }
 
@@ -110,7 +111,7 @@ func BenchmarkPost(b *testing.B) {
 			t := newBench(b, chain)
 			t.post(b)
 			for b.Loop() {
-				repeatPost(t.q.hw, t.cq.desk, chain, repeats)
+				nulladapter.RepeatPost(uintptr(t.q.hw), t.cq.desk.sendAddr, chain, repeats)
 			}
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*repeats*chain), "ns/request")
 		})
@@ -123,7 +124,7 @@ func BenchmarkRing(b *testing.B) {
 	for _, chain := range []int{1, 16} {
 		b.Run(fmt.Sprintf("chain=%d", chain), func(b *testing.B) {
 			t := newBench(b, chain)
-			t.null.complete(t.q.sendID, -1)
+			t.null.Complete(t.q.sendID, -1)
 			b.ReportAllocs()
 			for b.Loop() {
 				t.post(b)
@@ -148,7 +149,7 @@ func BenchmarkPoll(b *testing.B) {
 				t.q.sends[i].flags = fabric.FlagSignaled
 			}
 			if batch != 0 {
-				t.null.complete(t.q.sendID, 1<<30) // one after the other
+				t.null.Complete(t.q.sendID, 1<<30) // one after the other
 			}
 			for b.Loop() {
 				t.q.sendPosted += uint64(batch)
@@ -163,8 +164,8 @@ func BenchmarkPoll(b *testing.B) {
 		b.Run(fmt.Sprintf("c/batch=%d", batch), func(b *testing.B) {
 			t := newBench(b, 1)
 			for b.Loop() {
-				t.null.complete(t.q.sendID, int32max*min(batch, 1))
-				repeatPoll(t.cq.hw.cq, t.cq.desk, max(batch, 1), repeats)
+				t.null.Complete(t.q.sendID, int32max*min(batch, 1))
+				nulladapter.RepeatPoll(uintptr(t.cq.hw.cq), max(batch, 1), t.cq.desk.doneAddr, repeats)
 			}
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*repeats*max(batch, 1)), "ns/completion")
 		})
@@ -313,7 +314,7 @@ func BenchmarkAdapter(b *testing.B) {
 	b.Run("poll/c/batch=0", func(b *testing.B) {
 		t := newRig(b, 1)
 		for b.Loop() {
-			repeatPoll(t.cq.hw.cq, t.cq.desk, 1, repeats)
+			nulladapter.RepeatPoll(uintptr(t.cq.hw.cq), 1, t.cq.desk.doneAddr, repeats)
 		}
 		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*repeats), "ns/completion")
 	})

@@ -383,26 +383,3 @@ func (q hwQP) postRecv(d *desk, n int) (int, syscall.Errno) {
 func (c hwCQ) poll(d *desk, n int) int {
 	return int(C.rm_poll_cq(C.uintptr_t(c), C.int32_t(n), C.uintptr_t(d.doneAddr)))
 }
-
-// callNothing costs what a call through cgo costs.
-func callNothing(d *desk, n int) {
-	C.rm_nothing(C.uintptr_t(d.sendAddr), C.uintptr_t(d.doneAddr), C.int32_t(n))
-}
-
-// nullAdapter is a queue pair and a completion queue without hardware, for
-// benchmarks.
-type nullAdapter struct{ n C.struct_rm_null }
-
-func newNullAdapter() (*nullAdapter, error) {
-	a := &nullAdapter{}
-	return a, errno(C.rm_null_open(&a.n))
-}
-
-func (a *nullAdapter) qp() hwQP { return hwQP(a.n.qp) }
-func (a *nullAdapter) cq() hwCQ { return hwCQ(a.n.cq) }
-func (a *nullAdapter) close()   { C.rm_null_close(&a.n) }
-
-// complete has the next polls find n completions.
-func (a *nullAdapter) complete(id uint64, n int) {
-	C.rm_null_complete(&a.n, C.uint64_t(id), C.int32_t(n))
-}

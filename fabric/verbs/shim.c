@@ -494,10 +494,3 @@ void rm_post_and_poll(uintptr_t call)
 	c->posted = (int32_t)sent;
 	c->got = got > 0 ? got : 0;
 }
-
-void rm_nothing(uintptr_t a, uintptr_t b, int32_t n)
-{
-	(void)a;
-	(void)b;
-	(void)n;
-}

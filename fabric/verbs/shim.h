@@ -160,23 +160,4 @@ void rm_post_and_poll(uintptr_t call);
 // number.
 int32_t rm_poll_cq(uintptr_t cq, int32_t n, uintptr_t wc);
 
-// rm_nothing is what a call costs.
-void rm_nothing(uintptr_t a, uintptr_t b, int32_t n);
-
-// The null adapter takes every request and completes as many as it is told to:
-// what is left of a post or a poll is our own cost. It is for benchmarks.
-struct rm_null {
-	uintptr_t qp, cq;
-};
-int rm_null_open(struct rm_null *out);
-void rm_null_close(const struct rm_null *n);
-// rm_null_complete has the next polls find n completions from wr_id on, or, if
-// n is negative, one for every request that is posted.
-void rm_null_complete(const struct rm_null *null, uint64_t wr_id, int32_t n);
-
-// rm_repeat_post and rm_repeat_poll do the same many times in one call: what a
-// program in C pays. The second returns the completions in all.
-void rm_repeat_post(uintptr_t qp, uintptr_t first, int32_t n, int32_t times);
-int32_t rm_repeat_poll(uintptr_t cq, int32_t n, uintptr_t wc, int32_t times);
-
 #endif
