@@ -72,7 +72,7 @@ func (u *run) search(ctx context.Context, row *Row) (took []time.Duration, err e
 	began := time.Now()
 	switch {
 	case u.c.Path == PathLinksTwo:
-		r, err = u.c.Graph.SearchTogether(ctx, u.client, 0, u.c.Users, workers)
+		r, err = u.c.Graph.SearchParallel(ctx, u.client, 0, u.c.Users, workers)
 	case u.c.by(PathLinks):
 		r, err = u.c.Graph.SearchByLinks(ctx, u.session, 0, u.c.Users)
 	default:
@@ -113,7 +113,7 @@ func (u *run) readItems(ctx context.Context) ([]time.Duration, error) {
 	switch u.c.Path {
 	case PathLinks:
 		return u.each(ctx, func(ctx context.Context, i int) error {
-			item, err := u.session.Chase(ctx, u.links[i])
+			item, err := u.session.Follow(ctx, u.links[i])
 			return u.addPlace(item, err)
 		})
 	case PathLookup:
@@ -155,7 +155,7 @@ func (u *run) dialKeli(ctx context.Context, url string) (err error) {
 	}
 	u.placeName, _ = u.session.Schema().Number(app.PlaceName)
 	if u.c.Path == PathLinksTwo { // so that both workers are connected
-		_, err = u.c.Graph.SearchTogether(ctx, u.client, 0, 1, workers)
+		_, err = u.c.Graph.SearchParallel(ctx, u.client, 0, 1, workers)
 	}
 	return err
 }

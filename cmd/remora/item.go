@@ -128,7 +128,7 @@ func (p *itemPrinter) keyOf(ctx context.Context, c *keli.Client, l kvl.Link) (st
 	if key, ok := p.keys[l]; ok {
 		return key, nil
 	}
-	item, err := c.Chase(ctx, l)
+	item, err := c.Follow(ctx, l)
 	if err != nil {
 		return "", err
 	}
@@ -139,7 +139,7 @@ func (p *itemPrinter) keyOf(ctx context.Context, c *keli.Client, l kvl.Link) (st
 // linksOf returns the keys behind a list, at most so many.
 func (p *itemPrinter) linksOf(ctx context.Context, c *keli.Client, list kvl.List, most int) (keys []string, err error) {
 	enough := errors.New("enough")
-	err = c.ChaseList(ctx, list, func(item kvl.Item) error {
+	err = c.FollowList(ctx, list, func(item kvl.Item) error {
 		if len(keys) == most {
 			return enough
 		}

@@ -21,8 +21,8 @@ func (g *Graph) SearchByLinks(ctx context.Context, s *keli.Session, root, most i
 	return r, err
 }
 
-// SearchTogether is SearchByLinks by several workers.
-func (g *Graph) SearchTogether(ctx context.Context, c *keli.Client, root, most, workers int) (r Reach, err error) {
+// SearchParallel is SearchByLinks by several workers.
+func (g *Graph) SearchParallel(ctx context.Context, c *keli.Client, root, most, workers int) (r Reach, err error) {
 	var followers uint16
 	edges := make([]struct {
 		n int
@@ -37,7 +37,7 @@ func (g *Graph) SearchTogether(ctx context.Context, c *keli.Client, root, most, 
 			return true, nil
 		}
 	}
-	w, err := c.WalkTogether(ctx, g.walk(root, most, &followers), visits...)
+	w, err := c.WalkParallel(ctx, g.walk(root, most, &followers), visits...)
 	for i := range edges {
 		r.Edges += edges[i].n
 	}
@@ -65,7 +65,7 @@ func (s *Shop) PageByLinks(ctx context.Context, in *keli.Session, product int, p
 	beginPage(page, name, description)
 	reviews, _ := item.List(n[reviewsAttr])
 	texts, buyers := make([]reviewText, 0, roomFor(reviews)), make([]kvl.Link, 0, roomFor(reviews))
-	err = in.ChaseList(ctx, reviews, func(review kvl.Item) error {
+	err = in.FollowList(ctx, reviews, func(review kvl.Item) error {
 		stars, _ := review.Bytes(n[starsAttr])
 		text, _ := review.Bytes(n[textAttr])
 		texts = append(texts, newReviewText(stars, text))
@@ -76,7 +76,7 @@ func (s *Shop) PageByLinks(ctx context.Context, in *keli.Session, product int, p
 	if err != nil {
 		return err
 	}
-	err = in.ChaseAll(ctx, buyers, func(i int, buyer kvl.Item) error {
+	err = in.FollowAll(ctx, buyers, func(i int, buyer kvl.Item) error {
 		name, _ := buyer.Bytes(n[nameAttr])
 		texts[i].write(page, name)
 		return nil
@@ -97,7 +97,7 @@ func (c *City) MatchByLinks(ctx context.Context, s *keli.Session, p Point) (Matc
 	n := namesOf(s.Schema())
 	segments, _ := cell.List(n[segmentsAttr])
 	ends, streets := make([]kvl.Link, 0, 2*roomFor(segments)), make([]kvl.Link, 0, roomFor(segments))
-	err = s.ChaseList(ctx, segments, func(segment kvl.Item) error {
+	err = s.FollowList(ctx, segments, func(segment kvl.Item) error {
 		from, _ := segment.Link(n[fromAttr])
 		to, _ := segment.Link(n[toAttr])
 		street, _ := segment.Link(n[streetAttr])
@@ -109,7 +109,7 @@ func (c *City) MatchByLinks(ctx context.Context, s *keli.Session, p Point) (Matc
 	}
 	var from Point
 	near := nearest{best: -1, distance: math.Inf(1)}
-	err = s.ChaseAll(ctx, ends, func(i int, node kvl.Item) error {
+	err = s.FollowAll(ctx, ends, func(i int, node kvl.Item) error {
 		place, _ := node.Bytes(n[placeAttr])
 		if at := pointOf(place); i%2 == 0 {
 			from = at
@@ -121,7 +121,7 @@ func (c *City) MatchByLinks(ctx context.Context, s *keli.Session, p Point) (Matc
 	if err != nil || near.best < 0 {
 		return Match{}, err
 	}
-	street, err := s.Chase(ctx, streets[near.best])
+	street, err := s.Follow(ctx, streets[near.best])
 	if err != nil {
 		return Match{}, err
 	}

@@ -64,8 +64,8 @@ func TestSearchByLinks(t *testing.T) {
 		if got, err := g.SearchByLinks(context.Background(), s, root, 0); err != nil || got != want {
 			t.Errorf("from %d: %+v, %v; want %+v", root, got, err, want)
 		}
-		if got, err := g.SearchTogether(context.Background(), c, root, 0, 3); err != nil || got != want {
-			t.Errorf("from %d, together: %+v, %v; want %+v", root, got, err, want)
+		if got, err := g.SearchParallel(context.Background(), c, root, 0, 3); err != nil || got != want {
+			t.Errorf("from %d, in parallel: %+v, %v; want %+v", root, got, err, want)
 		}
 	}
 	if got, err := g.SearchByLinks(context.Background(), s, 17, 1000); err != nil || got.Users != 1000 {

@@ -10,8 +10,8 @@ import (
 	"github.com/remora-kv/remora/kvl/keli"
 )
 
-// A chase allocates nothing (E10), nor does a list, but for what its caller's function does.
-func TestChaseDoesNotAllocate(t *testing.T) {
+// Follow allocates nothing (E10), nor does a list, but for what its caller's function does.
+func TestFollowDoesNotAllocate(t *testing.T) {
 	eachFabric(t, func(t *testing.T, r *rig) {
 		if r.fabric == provider.TCP { // other goroutines of the device allocate
 			return
@@ -23,11 +23,11 @@ func TestChaseDoesNotAllocate(t *testing.T) {
 			t.Fatal(err)
 		}
 		list, _ := item.Clone().List(nameOf(t, s.Schema(), "to"))
-		if n := testing.AllocsPerRun(1000, func() { _, err = s.Chase(ctx, link) }); n != 0 || err != nil {
-			t.Errorf("%v allocations for a chase, %v", n, err)
+		if n := testing.AllocsPerRun(1000, func() { _, err = s.Follow(ctx, link) }); n != 0 || err != nil {
+			t.Errorf("%v allocations for a Follow, %v", n, err)
 		}
 		visit := func(kvl.Item) error { return nil }
-		if n := testing.AllocsPerRun(100, func() { err = s.ChaseList(ctx, list, visit) }); n > 1 || err != nil {
+		if n := testing.AllocsPerRun(100, func() { err = s.FollowList(ctx, list, visit) }); n > 1 || err != nil {
 			t.Errorf("%v allocations for a list of %d, %v", n, list.Len(), err)
 		}
 	})

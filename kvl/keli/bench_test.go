@@ -115,11 +115,11 @@ func BenchmarkRead(b *testing.B) {
 		b.Fatal(err)
 	}
 	one, to := nameOf(b, s.Schema(), "one"), nameOf(b, s.Schema(), "to")
-	b.Run("Chase", func(b *testing.B) {
+	b.Run("Follow", func(b *testing.B) {
 		link, _ := item.Link(one)
 		b.ReportAllocs()
 		for b.Loop() {
-			it, err := s.Chase(ctx, link)
+			it, err := s.Follow(ctx, link)
 			if err != nil {
 				b.Fatal(err)
 			}

@@ -14,30 +14,30 @@ import (
 	"github.com/remora-kv/remora/kvl"
 )
 
-// Client reads items, for any number of goroutines: its methods use sessions that it has
-// for them. Items that they return are copies; those that they show are views, valid until
-// the function that they are shown to returns.
+// Client reads items. Any number of goroutines may call its methods, which use sessions of a pool.
+// Items that they return are copies; items that they pass to a function are valid until the
+// function returns.
 //
-// Its methods find the generation of a link by themselves, among those that the client knows.
+// A client finds the generation of a link among those that it knows.
 type Client struct {
-	opts   options
-	addr   fabric.Addr
-	device fabric.Device
-	own    bool // the device is ours to close
-	clock  fabric.Clock
-	views  views
-	closed atomic.Bool
-	over   chan struct{} // closed by Close
+	opts      options
+	addr      fabric.Addr
+	device    fabric.Device
+	own       bool // the device is ours to close
+	clock     fabric.Clock
+	snapshots snapshots
+	closed    atomic.Bool
+	over      chan struct{} // closed by Close
 
-	idle chan *Session // that nobody uses
+	idle chan *Session // the pool
 	mu   sync.Mutex
 	made int // sessions for idle
-	held int // sessions that are not closed, and one for the client
+	held int // open sessions, and one for the client
 }
 
 // Dial connects to a server. url is its address: shm:/path/to.sock, tcp://host:port,
-// rdma://host:port or loop:name, with options of the fabric. ctx bounds the attempt, of which
-// there is one.
+// rdma://host:port or loop:name, with options of the fabric. Dial tries once; ctx bounds the
+// attempt.
 func Dial(ctx context.Context, url string, opts ...Option) (*Client, error) {
 	c := &Client{opts: defaultOptions(), over: make(chan struct{}), held: 1}
 	for _, o := range opts {
@@ -71,7 +71,7 @@ func (c *Client) open() (err error) {
 		return nil
 	}
 	if c.addr.Fabric == provider.Loop {
-		return fmt.Errorf("%w: %s is reached on the device of its own network only: give it with WithDevice", ErrInvalid, c.addr)
+		return fmt.Errorf("%w: %s can be reached only from a device of the same network: use WithDevice", ErrInvalid, c.addr)
 	}
 	set := provider.New()
 	set.Log = c.opts.log
@@ -100,7 +100,8 @@ func (c *Client) session() *Session {
 	return newSession(c)
 }
 
-// release is called by each session at its end, and by the client.
+// release is called when a session is closed, and when the client is. The last call closes the
+// device.
 func (c *Client) release() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -110,8 +111,8 @@ func (c *Client) release() error {
 	return nil
 }
 
-// Close ends the client. Sessions fail with ErrClosed from now on; they are closed by their
-// own goroutines. A second Close returns ErrClosed.
+// Close ends the client. Its sessions fail with ErrClosed from now on; the goroutines that use
+// them close them. A second Close returns ErrClosed.
 func (c *Client) Close() error {
 	if c.closed.Swap(true) {
 		return ErrClosed
@@ -121,7 +122,7 @@ func (c *Client) Close() error {
 	return c.release()
 }
 
-// drain closes the sessions that nobody uses.
+// drain closes the sessions of the pool.
 func (c *Client) drain() {
 	for {
 		select {
@@ -133,7 +134,7 @@ func (c *Client) drain() {
 	}
 }
 
-// take returns a session for a call, which give takes back.
+// take takes a session from the pool, and give puts it back.
 func (c *Client) take(ctx context.Context) (*Session, error) {
 	if c.closed.Load() {
 		return nil, ErrClosed
@@ -167,21 +168,21 @@ func (c *Client) mayMake() bool {
 }
 
 func (c *Client) give(s *Session) {
-	c.idle <- s // there is room for all that were made
+	c.idle <- s // it has room for all sessions
 	if c.closed.Load() {
 		c.drain()
 	}
 }
 
-// behind takes a session that works in the generation of a link.
-func (c *Client) behind(ctx context.Context, l kvl.Link) (*Session, error) {
+// sessionFor takes a session that works in the generation of a link.
+func (c *Client) sessionFor(ctx context.Context, l kvl.Link) (*Session, error) {
 	s, err := c.take(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if v := c.views.behind(l); v != nil {
+	if v := c.snapshots.ofLink(l); v != nil {
 		s.adopt(v)
-	} else if !l.IsZero() { // somebody else knows more
+	} else if !l.IsZero() { // the link came from another client
 		err = s.Refresh(ctx)
 	}
 	if err != nil {
@@ -197,7 +198,7 @@ func (c *Client) Lookup(ctx context.Context, key []byte) (kvl.Item, error) {
 	return item, err
 }
 
-// Find is Lookup that returns the link to the item, too.
+// Find is like Lookup, and also returns the link to the item.
 func (c *Client) Find(ctx context.Context, key []byte) (kvl.Item, kvl.Link, error) {
 	s, err := c.take(ctx)
 	if err != nil {
@@ -211,56 +212,56 @@ func (c *Client) Find(ctx context.Context, key []byte) (kvl.Item, kvl.Link, erro
 	return item.Clone(), link, nil
 }
 
-// Chase READs the item behind a link. See Session.Chase.
-func (c *Client) Chase(ctx context.Context, l kvl.Link) (kvl.Item, error) {
-	s, err := c.behind(ctx, l)
+// Follow READs the item behind a link. See Session.Follow.
+func (c *Client) Follow(ctx context.Context, l kvl.Link) (kvl.Item, error) {
+	s, err := c.sessionFor(ctx, l)
 	if err != nil {
 		return kvl.Item{}, err
 	}
 	defer c.give(s)
-	item, err := s.Chase(ctx, l)
+	item, err := s.Follow(ctx, l)
 	if err != nil {
 		return kvl.Item{}, err
 	}
 	return item.Clone(), nil
 }
 
-// ChaseList READs the items of a list. See Session.ChaseList; visit may call the client.
-func (c *Client) ChaseList(ctx context.Context, list kvl.List, visit func(kvl.Item) error) error {
+// FollowList READs the items of a list. See Session.FollowList; visit may call the client.
+func (c *Client) FollowList(ctx context.Context, list kvl.List, visit func(kvl.Item) error) error {
 	first := list.Next()
 	if list.N() != 0 {
 		first = list.At(0)
 	}
-	s, err := c.behind(ctx, first)
+	s, err := c.sessionFor(ctx, first)
 	if err != nil {
 		return err
 	}
 	defer c.give(s)
-	return s.ChaseList(ctx, list, visit)
+	return s.FollowList(ctx, list, visit)
 }
 
 // Walk visits items and those behind their links. See Session.Walk; visit may call the
 // client.
-func (c *Client) Walk(ctx context.Context, cfg WalkConfig, visit Visit) (Walked, error) {
-	s, err := c.startOf(ctx, &cfg)
+func (c *Client) Walk(ctx context.Context, cfg WalkConfig, visit Visit) (WalkResult, error) {
+	s, err := c.sessionForRoots(ctx, &cfg)
 	if err != nil {
-		return Walked{}, err
+		return WalkResult{}, err
 	}
 	defer c.give(s)
 	return s.Walk(ctx, cfg, visit)
 }
 
-// startOf takes a session that works in the generation of a walk's roots.
-func (c *Client) startOf(ctx context.Context, cfg *WalkConfig) (*Session, error) {
+// sessionForRoots takes a session that works in the generation of a walk's roots.
+func (c *Client) sessionForRoots(ctx context.Context, cfg *WalkConfig) (*Session, error) {
 	var first kvl.Link
 	if len(cfg.Links) != 0 {
 		first = cfg.Links[0]
 	}
-	return c.behind(ctx, first)
+	return c.sessionFor(ctx, first)
 }
 
-// spare returns a session for who can do without, nil if the client has none to spare: it
-// leaves one for others.
+// spare takes a session for an optional worker. It returns nil if the pool would have none left
+// for other calls.
 func (c *Client) spare() *Session {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -280,11 +281,12 @@ func (c *Client) spare() *Session {
 	return newSession(c)
 }
 
-// SchemaOf returns the names of an item's generation, nil if that was over a while ago: names
-// may have other numbers in each. Walks tell the names themselves (WalkConfig.Schema).
+// SchemaOf returns the names of an item's generation, in which names may have other numbers than in
+// the current one. It returns nil if the generation was over more than a lease ago. Walks report
+// the names themselves (WalkConfig.Schema).
 func (c *Client) SchemaOf(item kvl.Item) *kvl.Schema {
 	generation := item.Generation()
-	if v := c.views.find(func(v *view) bool { return v.generation == generation }); v != nil {
+	if v := c.snapshots.find(func(v *snapshot) bool { return v.generation == generation }); v != nil {
 		return v.schema
 	}
 	return nil
@@ -303,13 +305,13 @@ func (c *Client) Schema(ctx context.Context) (*kvl.Schema, error) {
 	return s.Schema(), nil
 }
 
-// Info returns what the server says about itself.
+// Info describes the server.
 func (c *Client) Info(ctx context.Context) (info Info, err error) {
 	err = c.document(ctx, procInfo, &info)
 	return info, err
 }
 
-// Stats returns what the server has and has done.
+// Stats returns the statistics of the server.
 func (c *Client) Stats(ctx context.Context) (st Stats, err error) {
 	err = c.document(ctx, procStats, &st)
 	return st, err
@@ -327,7 +329,7 @@ func (c *Client) document(ctx context.Context, proc byte, into any) error {
 		return err
 	}
 	if err := json.Unmarshal(text, into); err != nil {
-		return fmt.Errorf("keli: a document that is not JSON: %w: %w", ErrProtocol, err)
+		return fmt.Errorf("keli: malformed JSON: %w: %w", ErrProtocol, err)
 	}
 	return nil
 }

@@ -17,28 +17,28 @@ type Config struct {
 	// that of the others.
 	Device fabric.Device
 	Others []fabric.Device
-	// Cores is how many goroutines answer lookups; default 1. CPUs, when not empty, names
-	// the CPU of each.
+	// Cores is the number of goroutines that answer lookups; default 1. CPUs, if not empty,
+	// names the CPU of each.
 	Cores int
 	CPUs  []int
 	// Policy says whether idle cores sleep; the default does.
 	Policy fabric.Policy
-	// Lease is for how long clients may use a generation after they have seen it on the
-	// board; default 10 s. Memory of old generations is kept for a quarter longer.
+	// Lease is how long clients may use a generation after they have seen in the superblock that
+	// it is current; default 10 s. Memory of old generations is kept for a quarter longer.
 	Lease time.Duration
-	// Generations is how many images there can be, with the one that is being built; default 16.
+	// Generations bounds the number of images, including one that is being built; default 16.
 	Generations int
-	// FirstGeneration is the number of the first one. By default it is drawn by chance, so
-	// that links of an earlier start of the server are not taken for links of this one.
+	// FirstGeneration is the number of the first generation. By default it is random, so that
+	// links of an earlier start of the server are not taken for links of this one.
 	FirstGeneration uint64
-	// MaxClients is how many visitors there can be on a device, and how many clients of
-	// lookups on a core; default 1024.
+	// MaxClients bounds the reader connections of each device, and the connections for lookups
+	// of each core; default 1024.
 	MaxClients int
-	// Reload, when not nil, lets clients ask for another generation (Client.Reload): it is
-	// called on a core, must not wait, and has Publish called soon by another goroutine,
-	// once for any number of calls that come before it begins.
+	// Reload, if not nil, lets clients request another generation (Client.Reload). The server
+	// calls it on a core, so it must not block; it makes another goroutine call Publish soon,
+	// once for all requests that came before.
 	Reload func()
-	// Log gets generations, connects and refusals; default: none.
+	// Log receives generations, connects and refusals; default: none.
 	Log *slog.Logger
 }
 
@@ -72,5 +72,5 @@ func (c *Config) complete() error {
 	return nil
 }
 
-// keep is for how long the memory of an old generation is kept (E2).
+// keep is how long the memory of an old generation is kept (E2).
 func (c *Config) keep() time.Duration { return c.Lease + c.Lease/4 }

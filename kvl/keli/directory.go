@@ -14,13 +14,13 @@ const (
 	directoryHead  = 24
 	areaSize       = 24
 
-	// maxAreas bounds the areas of an image, maxDirectory what is said of it.
+	// maxAreas bounds the areas of an image, and maxDirectory the length of its directory.
 	maxAreas     = 1 << 20
 	maxSchema    = 1 << 25
 	maxDirectory = directoryHead + maxAreas*areaSize + maxSchema
 )
 
-// area is memory of a server as its clients know it.
+// area is an area in the memory of a server.
 type area struct {
 	remote fabric.Remote
 	size   int64
@@ -31,7 +31,7 @@ func (a *area) has(off int64, n int) bool {
 	return off >= 0 && n > 0 && off <= a.size && int64(n) <= a.size-off
 }
 
-// directory is what clients know of a generation.
+// directory describes a generation to clients.
 type directory struct {
 	generation uint64
 	areas      []area
@@ -55,16 +55,16 @@ func (d *directory) bytes() []byte {
 	return b
 }
 
-// parseDirectory reads what was READ (E7). The schema is a part of b.
+// parseDirectory decodes and checks what was READ (E7). The schema is a part of b.
 func parseDirectory(b []byte, generation uint64) (*directory, error) {
 	le := binary.LittleEndian
 	if len(b) < directoryHead || le.Uint32(b[4:]) != directoryMagic || le.Uint32(b) != crc32c.Checksum(b[4:]) {
-		return nil, fmt.Errorf("keli: what should be a directory is none: %w", kvl.ErrCorrupt)
+		return nil, fmt.Errorf("keli: malformed directory (%d bytes): %w", len(b), kvl.ErrCorrupt)
 	}
 	d := &directory{generation: le.Uint64(b[8:])}
 	areas, schema := int64(le.Uint32(b[16:])), int64(le.Uint32(b[20:]))
 	if d.generation != generation || areas > maxAreas || directoryHead+areas*areaSize+schema != int64(len(b)) {
-		return nil, fmt.Errorf("keli: a directory of generation %d with %d areas and a schema of %d bytes, in %d bytes, for generation %d: %w",
+		return nil, fmt.Errorf("keli: directory of generation %d with %d areas and a schema of %d bytes in %d bytes, want generation %d: %w",
 			d.generation, areas, schema, len(b), generation, kvl.ErrCorrupt)
 	}
 	b = b[directoryHead:]

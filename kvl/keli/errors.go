@@ -18,37 +18,36 @@ var (
 	ErrGenerationOver = errors.New("keli: generation over")
 	// ErrEmpty: the server has no generation yet.
 	ErrEmpty = errors.New("keli: nothing published yet")
-	// ErrUnavailable: the server cannot be reached, and could not be within the patience of
-	// the client.
+	// ErrUnavailable: the server could not be reached for as long as the client was willing to
+	// wait (WithPatience).
 	ErrUnavailable = errors.New("keli: server unavailable")
 	// ErrClosed: the client, session or server was closed.
 	ErrClosed = errors.New("keli: closed")
-	// ErrBusy: a function that was called by a session called the session.
+	// ErrBusy: a function that a session calls has called the session.
 	ErrBusy = errors.New("keli: session in use")
-	// ErrProtocol: the server says what makes no sense.
+	// ErrProtocol: the server broke the protocol.
 	ErrProtocol = errors.New("keli: protocol violation by server")
-	// ErrFull: there are as many generations as the server may have. Publish again when the
-	// lease of the oldest is over.
+	// ErrFull: the server has as many generations as Config.Generations allows. Publish again
+	// when the lease of the oldest is over.
 	ErrFull = errors.New("keli: too many generations")
-	// ErrNotAllowed: the server lets no client have it load again.
+	// ErrNotAllowed: the server does not let clients request a reload.
 	ErrNotAllowed = errors.New("keli: not allowed by the server")
-	// ErrNotPublished: the generation that was asked for could not be made.
+	// ErrNotPublished: the build of the requested generation failed.
 	ErrNotPublished = errors.New("keli: not published")
 	// ErrInvalid: an argument is wrong.
 	ErrInvalid = errors.New("keli: invalid argument")
 )
 
-// GenerationError says which generations did not fit. It is ErrGeneration.
+// GenerationError names the generations of a link and a session that differ. It is ErrGeneration.
 type GenerationError struct {
-	// Link is that of the link, as far as it says: the low 32 bits. Session is that of the
-	// session.
+	// Link is the low 32 bits of the link's generation, and Session the session's.
 	Link    uint32
 	Session uint64
 }
 
 // Error implements error.
 func (e *GenerationError) Error() string {
-	return fmt.Sprintf("%v: it is of %d, the session is in %d (its low bits: %d)", ErrGeneration, e.Link, e.Session, uint32(e.Session))
+	return fmt.Sprintf("%v: the link is of %d, the session is in %d (low bits: %d)", ErrGeneration, e.Link, e.Session, uint32(e.Session))
 }
 
 // Is makes errors.Is(err, ErrGeneration) true.

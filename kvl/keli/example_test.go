@@ -81,7 +81,7 @@ func Example() {
 	}
 	supervisor, _ := session.Schema().Number("supervisor")
 	link, _ := ada.Link(supervisor)
-	who, err := session.Chase(ctx, link)
+	who, err := session.Follow(ctx, link)
 	if err != nil {
 		panic(err)
 	}

@@ -12,8 +12,8 @@ import (
 	"github.com/remora-kv/remora/kvl"
 )
 
-func sampleBoard() board {
-	return board{
+func sampleSuperblock() superblock {
+	return superblock{
 		generation: 7, directory: fabric.Remote{Addr: 4096, Key: 3}, length: 100,
 		lease: time.Second, instance: 99,
 	}
@@ -26,31 +26,31 @@ func sampleDirectory() directory {
 	}
 }
 
-func TestBoardBytes(t *testing.T) {
-	b := sampleBoard()
-	mem := make([]byte, boardSize)
+func TestSuperblockBytes(t *testing.T) {
+	b := sampleSuperblock()
+	mem := make([]byte, superblockSize)
 	b.publish(mem)
-	if got, err := parseBoard(mem); err != nil || got != b {
+	if got, err := parseSuperblock(mem); err != nil || got != b {
 		t.Errorf("%+v became %+v, %v", b, got, err)
 	}
 	mem[63]++
-	if _, err := parseBoard(mem); !errors.Is(err, errChanging) {
-		t.Errorf("a board that changes: %v", err)
+	if _, err := parseSuperblock(mem); !errors.Is(err, errChanging) {
+		t.Errorf("a superblock that changes: %v", err)
 	}
 }
 
-func FuzzParseBoard(f *testing.F) {
-	b := sampleBoard()
-	mem := make([]byte, boardSize)
+func FuzzParseSuperblock(f *testing.F) {
+	b := sampleSuperblock()
+	mem := make([]byte, superblockSize)
 	b.publish(mem)
 	f.Add(mem, false)
 	f.Add(mem, true)
 	f.Fuzz(func(t *testing.T, mem []byte, sum bool) {
-		if len(mem) == boardSize && sum { // so that more than the checksum is tried
+		if len(mem) == superblockSize && sum { // so that more than the checksum is tried
 			copy(mem[56:], mem[:8])
-			binary.LittleEndian.PutUint64(mem[boardSum:], uint64(crc32c.Checksum(mem[:boardSum])))
+			binary.LittleEndian.PutUint64(mem[superblockSum:], uint64(crc32c.Checksum(mem[:superblockSum])))
 		}
-		b, err := parseBoard(mem)
+		b, err := parseSuperblock(mem)
 		if err != nil {
 			return
 		}
@@ -114,7 +114,7 @@ func TestWelcomeBytes(t *testing.T) {
 	}
 	other := w.bytes()
 	other[2]++
-	for _, b := range [][]byte{nil, []byte("no"), w.bytes()[:welcomeSize-1], other, (&welcome{board: fabric.Remote{Addr: 8}}).bytes()} {
+	for _, b := range [][]byte{nil, []byte("no"), w.bytes()[:welcomeSize-1], other, (&welcome{superblock: fabric.Remote{Addr: 8}}).bytes()} {
 		if _, err := parseWelcome(b); !errors.Is(err, ErrProtocol) {
 			t.Errorf("%x: %v", b, err)
 		}

@@ -7,31 +7,32 @@ import (
 	"github.com/remora-kv/remora/kvl"
 )
 
-// generation is an image as it is served.
+// generation is an image that is served.
 type generation struct {
-	image  *kvl.Image
-	stands []*stand // by place
-	// over is when its memory can be given back, by the server's clock; 0 while it is current.
-	over int64
+	image   *kvl.Image
+	exports []*export // by device
+	// reusable is when its memory can be given back, by the server's clock; 0 while it is current.
+	reusable int64
 }
 
 func (g *generation) number() uint64 { return g.image.Generation() }
 
-// close gives the memory back. No board names it, and no core has it.
+// close gives the memory back. No superblock names the generation, and no core uses it.
 func (g *generation) close() error {
 	var err error
-	for _, st := range g.stands {
+	for _, st := range g.exports {
 		err = errors.Join(err, st.close())
 	}
 	return errors.Join(err, g.image.Close())
 }
 
-// lineup is the generations that lookups are answered for, the current one first. It does
-// not change; another takes its place.
-type lineup []*generation
+// generations are those that lookups are answered for, the current one first. A list does not
+// change once it is published; another replaces it.
+type generations []*generation
 
-// find returns a generation by its number, 0 the current one; nil if it is not there.
-func (l lineup) find(number uint64) *generation {
+// find returns a generation by its number, or the current one for 0. It returns nil if there is
+// none.
+func (l generations) find(number uint64) *generation {
 	for _, g := range l {
 		if number == 0 || g.number() == number {
 			return g
@@ -40,17 +41,17 @@ func (l lineup) find(number uint64) *generation {
 	return nil
 }
 
-// turnstile says whether a core is at a lineup (E5). It is odd while it is.
-type turnstile struct {
-	_      [64]byte
-	passes atomic.Uint64
-	_      [56]byte
+// coreEpoch says whether a core uses a list of generations (E5): the count is odd while it does.
+type coreEpoch struct {
+	_     [64]byte
+	count atomic.Uint64
+	_     [56]byte
 }
 
-// enter is called before the lineup is loaded, leave when nothing of it is used any more.
-// One core alone calls them.
-func (t *turnstile) enter() { t.passes.Add(1) }
-func (t *turnstile) leave() { t.passes.Add(1) }
+// enter is called before the list is loaded, leave when nothing of it is used any more. Only the
+// core itself calls them.
+func (t *coreEpoch) enter() { t.count.Add(1) }
+func (t *coreEpoch) leave() { t.count.Add(1) }
 
-// passed reports whether the core has left, or was not there, since seen was read.
-func (t *turnstile) passed(seen uint64) bool { return seen%2 == 0 || t.passes.Load() != seen }
+// quiet reports whether the core has used no list, or has left it, since seen was read.
+func (t *coreEpoch) quiet(seen uint64) bool { return seen%2 == 0 || t.count.Load() != seen }

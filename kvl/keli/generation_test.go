@@ -17,12 +17,12 @@ import (
 // expected reports whether a reader may get an error while generations come and go.
 //
 // A machine that stops for longer than a lease, again and again, makes connections break:
-// memory was given back that READs on their way are for.
+// memory was given back that READs in flight are for.
 func expected(err error) bool {
 	return errors.Is(err, keli.ErrGenerationOver) || errors.Is(err, keli.ErrGeneration) || errors.Is(err, keli.ErrUnavailable)
 }
 
-// While hundreds of generations are published, every walk, list and chase is in one of them,
+// While hundreds of generations are published, every walk, list and link is in one of them,
 // or fails with an error that says why not. Each item has the stamp of its generation.
 func TestEveryWalkIsInOneGeneration(t *testing.T) {
 	eachFabric(t, func(t *testing.T, r *rig) {
@@ -75,7 +75,7 @@ func TestEveryWalkIsInOneGeneration(t *testing.T) {
 		s := r.session()
 		wg.Go(func() {
 			for i := 0; !stop.Load(); i++ {
-				check(chaseOnce(t, r, s, i%g.items))
+				check(followOnce(t, r, s, i%g.items))
 			}
 		})
 		defer wg.Wait()
@@ -97,7 +97,7 @@ func TestEveryWalkIsInOneGeneration(t *testing.T) {
 // walkOnce walks and compares the stamps of all items.
 func walkOnce(
 	t *testing.T, r *rig,
-	walk func(ctx context.Context, cfg keli.WalkConfig, visit keli.Visit) (keli.Walked, error), root int,
+	walk func(ctx context.Context, cfg keli.WalkConfig, visit keli.Visit) (keli.WalkResult, error), root int,
 ) error {
 	generation := uint64(0)
 	var schema *kvl.Schema
@@ -118,8 +118,8 @@ func walkOnce(
 	return err
 }
 
-// chaseOnce looks up an item and reads its list.
-func chaseOnce(t *testing.T, r *rig, s *keli.Session, i int) error {
+// followOnce looks up an item and reads its list.
+func followOnce(t *testing.T, r *rig, s *keli.Session, i int) error {
 	item, err := s.Lookup(r.ctx(), key(i))
 	if err != nil {
 		return err
@@ -129,7 +129,7 @@ func chaseOnce(t *testing.T, r *rig, s *keli.Session, i int) error {
 		t.Errorf("an item of %d in a session that is in %d", generation, s.Generation())
 	}
 	list, _ := item.List(nameOf(t, s.Schema(), "to"))
-	return s.ChaseList(r.ctx(), list, func(it kvl.Item) error {
+	return s.FollowList(r.ctx(), list, func(it kvl.Item) error {
 		if stamp := stampOf(t, s.Schema(), it); stamp != generation {
 			t.Errorf("item %q is of generation %d in a list of %d", it.Key(), stamp, generation)
 		}
@@ -154,7 +154,7 @@ func TestClientKnowsGenerations(t *testing.T) {
 	}
 	for range 2 {
 		for i, l := range links {
-			item, err := c.Chase(ctx, l)
+			item, err := c.Follow(ctx, l)
 			if err != nil || item.Generation() != uint64(i+1) {
 				t.Fatalf("a link of generation %d: %v", i+1, err)
 			}
@@ -168,10 +168,10 @@ func TestClientKnowsGenerations(t *testing.T) {
 		t.Errorf("an item of generation %d", got)
 	}
 	r.clock.advance(lease)
-	if _, err := c.Chase(ctx, links[0]); !errors.Is(err, keli.ErrGenerationOver) {
+	if _, err := c.Follow(ctx, links[0]); !errors.Is(err, keli.ErrGenerationOver) {
 		t.Errorf("after the lease: %v", err)
 	}
-	if _, err := c.Chase(ctx, kvl.NewLink(0, 0, 64, 99)); !errors.Is(err, keli.ErrGeneration) && !errors.Is(err, keli.ErrGenerationOver) {
+	if _, err := c.Follow(ctx, kvl.NewLink(0, 0, 64, 99)); !errors.Is(err, keli.ErrGeneration) && !errors.Is(err, keli.ErrGenerationOver) {
 		t.Errorf("a generation that never was: %v", err)
 	}
 }
@@ -200,8 +200,8 @@ func TestSeveralDevices(t *testing.T) {
 		}
 		r.publish(g.build)
 	}
-	if st := r.server.Stats(); len(st.Visitors) != 2 || st.Visitors[0].Connects == 0 || st.Visitors[1].Connects == 0 {
-		t.Errorf("%+v", st.Visitors)
+	if st := r.server.Stats(); len(st.Readers) != 2 || st.Readers[0].Connects == 0 || st.Readers[1].Connects == 0 {
+		t.Errorf("%+v", st.Readers)
 	}
 	if err := r.server.Close(); err != nil {
 		t.Error(err)

@@ -21,7 +21,7 @@ func still(t *testing.T, name string) *rig {
 }
 
 // memory is how many bytes the images of a server have.
-func memory(s *keli.Server) (n int64) {
+func mixedState(s *keli.Server) (n int64) {
 	for _, u := range s.Stats().Memory {
 		n += u.Bytes
 	}
@@ -39,30 +39,30 @@ func TestMemoryIsGivenBack(t *testing.T) {
 	eachFabric(t, func(t *testing.T, r *rig) {
 		r.clock = newStillClock()
 		s := r.serve(keli.Config{Lease: lease}, ring(100).build)
-		one := memory(s)
+		one := mixedState(s)
 		if one == 0 {
 			t.Fatal("an image without memory")
 		}
 		r.publish(ring(100).build)
 		r.clock.advance(lease)
 		r.publish(ring(100).build)
-		if n := memory(s); n != 3*one {
+		if n := mixedState(s); n != 3*one {
 			t.Fatalf("three images have %d bytes, one has %d", n, one)
 		}
 		r.clock.advance(lease/4 - 1)
-		if left := s.Sweep(); left != 2 || memory(s) != 3*one {
-			t.Fatalf("before the lease is over %d are left, with %d bytes", left, memory(s))
+		if left := s.Reclaim(); left != 2 || mixedState(s) != 3*one {
+			t.Fatalf("before the lease is over %d are left, with %d bytes", left, mixedState(s))
 		}
 		r.clock.advance(1)
-		r.eventually("the first is given back", func() bool { return s.Sweep() == 1 && memory(s) == 2*one })
+		r.eventually("the first is given back", func() bool { return s.Reclaim() == 1 && mixedState(s) == 2*one })
 		r.clock.advance(lease - 1)
-		if left := s.Sweep(); left != 1 {
+		if left := s.Reclaim(); left != 1 {
 			t.Fatalf("%d left, want the second", left)
 		}
 		r.clock.advance(1)
-		r.eventually("the second is given back", func() bool { return s.Sweep() == 0 && memory(s) == one })
+		r.eventually("the second is given back", func() bool { return s.Reclaim() == 0 && mixedState(s) == one })
 		r.clock.advance(100 * lease)
-		if s.Sweep() != 0 || memory(s) != one {
+		if s.Reclaim() != 0 || mixedState(s) != one {
 			t.Fatal("the current one is not there any more")
 		}
 		if err := s.Close(); err != nil {
@@ -84,7 +84,7 @@ func TestLeaseOfOldGeneration(t *testing.T) {
 		}
 		r.publish(ring(10).build)
 		for range 4 {
-			item, err := s.Chase(ctx, link)
+			item, err := s.Follow(ctx, link)
 			if err != nil || stampOf(t, s.Schema(), item) != 1 {
 				t.Fatalf("within the lease: %v", err)
 			}
@@ -92,20 +92,20 @@ func TestLeaseOfOldGeneration(t *testing.T) {
 		}
 		r.clock.advance(4)
 		for range 2 {
-			if _, err := s.Chase(ctx, link); !errors.Is(err, keli.ErrGenerationOver) {
+			if _, err := s.Follow(ctx, link); !errors.Is(err, keli.ErrGenerationOver) {
 				t.Fatalf("after the lease: %v", err)
 			}
 		}
 		r.clock.advance(lease)
-		r.eventually("its memory is given back", func() bool { return r.server.Sweep() == 0 })
-		if _, err := s.Chase(ctx, link); !errors.Is(err, keli.ErrGenerationOver) || s.Counters().Connects != 1 {
+		r.eventually("its memory is given back", func() bool { return r.server.Reclaim() == 0 })
+		if _, err := s.Follow(ctx, link); !errors.Is(err, keli.ErrGenerationOver) || s.Counters().Connects != 1 {
 			t.Fatalf("after its memory is gone: %v, %+v", err, s.Counters())
 		}
 		if err := s.Refresh(ctx); err != nil || s.Generation() != 2 {
 			t.Fatalf("in generation %d, %v", s.Generation(), err)
 		}
 		var wrong *keli.GenerationError
-		if _, err := s.Chase(ctx, link); !errors.Is(err, keli.ErrGeneration) || !errors.As(err, &wrong) || wrong.Link != 1 || wrong.Session != 2 {
+		if _, err := s.Follow(ctx, link); !errors.Is(err, keli.ErrGeneration) || !errors.As(err, &wrong) || wrong.Link != 1 || wrong.Session != 2 {
 			t.Fatalf("a link of generation 1 in 2: %v", err)
 		}
 		if item, err := s.Lookup(ctx, key(3)); err != nil || stampOf(t, s.Schema(), item) != 2 {
@@ -127,12 +127,12 @@ func TestLeaseIsRenewed(t *testing.T) {
 		for range 100 {
 			r.clock.advance(lease / 8)
 			for range 2 {
-				if _, err := s.Chase(ctx, link); err != nil {
+				if _, err := s.Follow(ctx, link); err != nil {
 					t.Fatal(err)
 				}
 			}
 		}
-		if n := s.Counters(); n.Late != 0 || n.Renewals < 15 || n.Views != 1 {
+		if n := s.Counters(); n.Late != 0 || n.Renewals < 15 || n.Snapshots != 1 {
 			t.Errorf("%+v", n)
 		}
 	})
@@ -151,14 +151,14 @@ func TestPausedReaderThrowsAway(t *testing.T) {
 		}
 		list, _ := item.Clone().List(nameOf(t, s.Schema(), "to"))
 		r.clock.jumpAt(2, 2*lease) // before the READ is posted it is early, and then late
-		item, err = s.Chase(ctx, link)
+		item, err = s.Follow(ctx, link)
 		if err != nil || s.Counters().Late != 1 {
 			t.Fatalf("%v, %+v", err, s.Counters())
 		}
 		checkItem(t, s, g, item, 5)
 		n := 0
 		r.clock.jumpAt(20, 2*lease)
-		err = s.ChaseList(ctx, list, func(kvl.Item) error { n++; return nil })
+		err = s.FollowList(ctx, list, func(kvl.Item) error { n++; return nil })
 		if err != nil || n != 650 || s.Counters().Late != 2 {
 			t.Fatalf("%d items, %v, %+v", n, err, s.Counters())
 		}
@@ -171,7 +171,7 @@ func TestPausedReaderThrowsAway(t *testing.T) {
 		r.publish(g.build)
 		n = 0
 		r.clock.jumpAt(20, 2*lease)
-		err = s.ChaseList(ctx, list, func(kvl.Item) error { n++; return nil })
+		err = s.FollowList(ctx, list, func(kvl.Item) error { n++; return nil })
 		if !errors.Is(err, keli.ErrGenerationOver) || n == 0 || n >= 650 {
 			t.Fatalf("%d items, %v", n, err)
 		}
@@ -196,8 +196,8 @@ func TestSlowClock(t *testing.T) {
 		}
 		r.publish(ring(10).build)
 		servers.advance(2 * lease)
-		r.eventually("memory is given back", func() bool { return r.server.Sweep() == 0 })
-		if _, err := s.Chase(ctx, link); !errors.Is(err, keli.ErrGenerationOver) || s.Counters().Connects != 2 {
+		r.eventually("memory is given back", func() bool { return r.server.Reclaim() == 0 })
+		if _, err := s.Follow(ctx, link); !errors.Is(err, keli.ErrGenerationOver) || s.Counters().Connects != 2 {
 			t.Fatalf("%v, %+v", err, s.Counters())
 		}
 		item, err := s.Lookup(ctx, key(3))
@@ -207,7 +207,7 @@ func TestSlowClock(t *testing.T) {
 	})
 }
 
-// A client chases links that it was told by somebody else.
+// A client follows links that another client found.
 func TestLinkOfSomebodyElse(t *testing.T) {
 	r := newRig(t, fabrics[0])
 	r.serve(keli.Config{}, ring(10).build)
@@ -216,14 +216,14 @@ func TestLinkOfSomebodyElse(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := r.dial()
-	if item, err := c.Chase(r.ctx(), link); err != nil || number(t, item) != 3 {
+	if item, err := c.Follow(r.ctx(), link); err != nil || number(t, item) != 3 {
 		t.Errorf("%v", err)
 	}
 	r.publish(ring(10).build)
 	if _, link, err = r.dial().Find(r.ctx(), key(4)); err != nil {
 		t.Fatal(err)
 	}
-	if item, err := c.Chase(r.ctx(), link); err != nil || number(t, item) != 4 {
+	if item, err := c.Follow(r.ctx(), link); err != nil || number(t, item) != 4 {
 		t.Errorf("of a newer generation: %v", err)
 	}
 }
@@ -273,7 +273,7 @@ func TestFailedBuildKeepsTheOld(t *testing.T) {
 	r := still(t, fabrics[0])
 	s := r.serve(keli.Config{Lease: lease, FirstGeneration: 5, Generations: 3}, ring(10).build)
 	session, ctx := r.session(), r.ctx()
-	one := memory(s)
+	one := mixedState(s)
 	broken := errors.New("the database is gone")
 	err := s.Publish(func(kvl.Config) (*kvl.Image, error) { return nil, broken })
 	if !errors.Is(err, broken) || !strings.Contains(err.Error(), "generation 6") {
@@ -286,8 +286,8 @@ func TestFailedBuildKeepsTheOld(t *testing.T) {
 	if !errors.Is(err, keli.ErrInvalid) {
 		t.Errorf("an image of another generation: %v", err)
 	}
-	if s.Generation() != 5 || memory(s) != one {
-		t.Errorf("generation %d, with %d bytes instead of %d", s.Generation(), memory(s), one)
+	if s.Generation() != 5 || mixedState(s) != one {
+		t.Errorf("generation %d, with %d bytes instead of %d", s.Generation(), mixedState(s), one)
 	}
 	if item, err := session.Lookup(ctx, key(3)); err != nil || stampOf(t, session.Schema(), item) != 5 {
 		t.Errorf("afterwards: %v", err)

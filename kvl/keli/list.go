@@ -7,53 +7,53 @@ import (
 	"github.com/remora-kv/remora/kvl"
 )
 
-// ChaseList READs the items of a list one after the other, with as many READs on their way
-// as the window allows, and calls visit with each, in the order of the list. Chunks are
-// read ahead. An error of visit ends it. visit must not call the session.
-func (s *Session) ChaseList(ctx context.Context, list kvl.List, visit func(kvl.Item) error) error {
+// FollowList READs the items of a list, with as many READs in flight as the window allows, and calls
+// visit with each, in the order of the list. It reads chunks ahead. An error of visit ends it.
+// visit must not call the session.
+func (s *Session) FollowList(ctx context.Context, list kvl.List, visit func(kvl.Item) error) error {
 	if err := s.enter(); err != nil {
 		return err
 	}
-	l := lister{s: s, total: list.Len(), next: list.Next()}
-	s.links = list.Append(s.links[:0]) // the item is in memory that is read into next
+	l := listReader{s: s, total: list.Len(), next: list.Next()}
+	s.links = list.Append(s.links[:0]) // the list is in memory that the next READ may overwrite
 	if l.total == 0 {
 		return nil
 	}
 	if err := s.ready(ctx); err != nil {
 		return err
 	}
-	s.flight.begin()
-	defer s.flight.end(ctx)
+	s.pipeline.begin()
+	defer s.pipeline.end(ctx)
 	return l.run(ctx, visit)
 }
 
-// lister is the way through a list.
-type lister struct {
+// listReader is the state of FollowList.
+type listReader struct {
 	s     *Session
 	total int
-	next  kvl.Link // chunk that was not asked for
-	asked int      // of s.links
+	next  kvl.Link // next chunk, not requested yet
+	asked int      // requested of s.links
 	taken int      // items
-	known int      // links that have left s.links
+	known int      // links that are no longer in s.links
 }
 
-// ahead is how many links are known before the next chunk is asked for.
-func (l *lister) ahead() int { return max(len(l.s.flight.ring), kvl.ChunkLinks) }
+// ahead is how many known links are enough to put off the request of the next chunk.
+func (l *listReader) ahead() int { return max(len(l.s.pipeline.ring), kvl.ChunkLinks) }
 
-func (l *lister) run(ctx context.Context, visit func(kvl.Item) error) error {
+func (l *listReader) run(ctx context.Context, visit func(kvl.Item) error) error {
 	for l.taken < l.total {
-		if l.s.flight.hungry() {
+		if l.s.pipeline.halfEmpty() {
 			l.ask()
 		}
-		if l.s.flight.count == 0 {
-			return fmt.Errorf("keli: a list of %d links ends after %d: %w", l.total, l.taken, kvl.ErrCorrupt)
+		if l.s.pipeline.count == 0 {
+			return fmt.Errorf("keli: list of %d links ends after %d: %w", l.total, l.taken, kvl.ErrCorrupt)
 		}
-		rec, err := l.s.flight.next(ctx)
+		rec, err := l.s.pipeline.next(ctx)
 		if err != nil {
 			return err
 		}
 		if rec.chunk {
-			err = l.learn(rec)
+			err = l.addChunk(rec)
 		} else {
 			l.taken++
 			err = l.s.show(rec.item, visit)
@@ -65,16 +65,16 @@ func (l *lister) run(ctx context.Context, visit func(kvl.Item) error) error {
 	return nil
 }
 
-// show calls a function of the caller.
+// show passes an item to a function of the caller.
 func (s *Session) show(item kvl.Item, visit func(kvl.Item) error) error {
 	s.busy = true
 	defer func() { s.busy = false }()
 	return visit(item)
 }
 
-// ask asks for as much as there is room for.
-func (l *lister) ask() {
-	f := &l.s.flight
+// ask requests as many records as the pipeline has room for.
+func (l *listReader) ask() {
+	f := &l.s.pipeline
 	for !f.full() {
 		switch {
 		case !l.next.IsZero() && len(l.s.links)-l.asked < l.ahead():
@@ -89,15 +89,45 @@ func (l *lister) ask() {
 	}
 }
 
-// learn takes the links of a chunk.
-func (l *lister) learn(rec *record) error {
+// addChunk adds the links of a chunk.
+func (l *listReader) addChunk(rec *record) error {
 	rest := copy(l.s.links, l.s.links[l.asked:])
 	l.known += l.asked
 	l.s.links, l.asked = l.s.links[:rest], 0
 	l.s.links = rec.links.Append(l.s.links)
 	if n := l.known + len(l.s.links); n > l.total {
-		return fmt.Errorf("keli: a list of %d links goes on after %d: %w", l.total, n, kvl.ErrCorrupt)
+		return fmt.Errorf("keli: list of %d links has at least %d: %w", l.total, n, kvl.ErrCorrupt)
 	}
 	l.next = rec.links.Next()
+	return nil
+}
+
+// FollowAll READs the items behind links, with as many READs in flight as the window allows, and
+// calls visit with each item and the index of its link, in order. A link that leads nowhere is
+// ErrNotFound. An error of visit ends it. visit must not call the session.
+func (s *Session) FollowAll(ctx context.Context, links []kvl.Link, visit func(i int, item kvl.Item) error) error {
+	if err := s.enter(); err != nil {
+		return err
+	}
+	if err := s.ready(ctx); err != nil {
+		return err
+	}
+	f := &s.pipeline
+	f.begin()
+	defer f.end(ctx)
+	for asked, taken := 0, 0; taken < len(links); taken++ {
+		if f.halfEmpty() {
+			for ; asked < len(links) && !f.full(); asked++ {
+				f.ask(wanted{link: links[asked]})
+			}
+		}
+		rec, err := f.next(ctx)
+		if err != nil {
+			return err
+		}
+		if err := s.show(rec.item, func(item kvl.Item) error { return visit(taken, item) }); err != nil {
+			return err
+		}
+	}
 	return nil
 }

@@ -35,7 +35,7 @@ func TestServerIsStartedAgain(t *testing.T) {
 				t.Fatal(err)
 			}
 			r.serve(keli.Config{}, g.build)
-			if _, err := s.Chase(ctx, link); !errors.Is(err, keli.ErrGenerationOver) {
+			if _, err := s.Follow(ctx, link); !errors.Is(err, keli.ErrGenerationOver) {
 				t.Fatalf("a link of the server before: %v", err)
 			}
 			if _, err := c.Lookup(ctx, key(7)); err != nil {
@@ -64,8 +64,8 @@ func TestServerIsGone(t *testing.T) {
 		if err := r.server.Close(); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := s.Chase(ctx, link); !errors.Is(err, keli.ErrUnavailable) {
-			t.Errorf("a chase: %v", err)
+		if _, err := s.Follow(ctx, link); !errors.Is(err, keli.ErrUnavailable) {
+			t.Errorf("Follow: %v", err)
 		}
 		if _, err := s.Lookup(ctx, key(5)); !errors.Is(err, keli.ErrUnavailable) {
 			t.Errorf("a lookup: %v", err)
@@ -103,7 +103,7 @@ func TestClosed(t *testing.T) {
 	if err := errors.Join(s.Close(), c.Close()); !errors.Is(err, keli.ErrClosed) {
 		t.Errorf("closed twice: %v", err)
 	}
-	r.eventually("all have left", func() bool { return r.server.Stats().Visitors[0].Clients == 0 })
+	r.eventually("all have left", func() bool { return r.server.Stats().Readers[0].Clients == 0 })
 }
 
 // flip changes a bit of memory that others read.
@@ -131,7 +131,7 @@ func TestCorruptRecords(t *testing.T) {
 		}
 		for bit := 8 * int(link.Offset()); bit < 8*(int(link.Offset())+link.Len()); bit += step {
 			flip(mem, bit)
-			if _, err := s.Chase(ctx, link); !errors.Is(err, kvl.ErrCorrupt) {
+			if _, err := s.Follow(ctx, link); !errors.Is(err, kvl.ErrCorrupt) {
 				t.Fatalf("bit %d: %v", bit, err)
 			}
 			did, err := s.Walk(ctx, keli.WalkConfig{Links: []kvl.Link{link}}, func(it kvl.Item, _ int) (bool, error) {
@@ -143,27 +143,27 @@ func TestCorruptRecords(t *testing.T) {
 			}
 			flip(mem, bit)
 		}
-		if _, err := s.Chase(ctx, link); err != nil || s.Counters().Connects != 1 {
+		if _, err := s.Follow(ctx, link); err != nil || s.Counters().Connects != 1 {
 			t.Errorf("afterwards: %v, %+v", err, s.Counters())
 		}
-		if _, err := s.Chase(ctx, kvl.NewLink(link.Area(), int64(len(mem)), link.Len(), s.Generation())); !errors.Is(err, kvl.ErrCorrupt) {
+		if _, err := s.Follow(ctx, kvl.NewLink(link.Area(), int64(len(mem)), link.Len(), s.Generation())); !errors.Is(err, kvl.ErrCorrupt) {
 			t.Errorf("a link out of its area: %v", err)
 		}
-		if _, err := s.Chase(ctx, kvl.NewLink(99, 0, link.Len(), s.Generation())); !errors.Is(err, kvl.ErrCorrupt) {
+		if _, err := s.Follow(ctx, kvl.NewLink(99, 0, link.Len(), s.Generation())); !errors.Is(err, kvl.ErrCorrupt) {
 			t.Errorf("a link to no area: %v", err)
 		}
 	})
 }
 
-// The same is true of the board and the directory.
-func TestCorruptBoardAndDirectory(t *testing.T) {
+// The same is true of the superblock and the directory.
+func TestCorruptSuperblockAndDirectory(t *testing.T) {
 	r := newRig(t, fabrics[0])
 	r.serve(keli.Config{}, ring(6).build)
 	step := 29
 	if emulated {
 		step = 293
 	}
-	for name, mem := range map[string][]byte{"board": r.server.BoardBytes(), "directory": r.server.DirectoryBytes()} {
+	for name, mem := range map[string][]byte{"superblock": r.server.SuperblockBytes(), "directory": r.server.DirectoryBytes()} {
 		for bit := 0; bit < 8*len(mem); bit += step {
 			s := r.session()
 			flip(mem, bit)
@@ -180,12 +180,12 @@ func TestCorruptBoardAndDirectory(t *testing.T) {
 	}
 }
 
-// A server that is stopped while it writes the board is waited for, unless the caller gives up.
-func TestABoardThatIsHalfWritten(t *testing.T) {
+// A server that is stopped while it writes the superblock is waited for, unless the caller gives up.
+func TestSuperblockHalfWritten(t *testing.T) {
 	eachFabric(t, func(t *testing.T, r *rig) {
 		server := r.serve(keli.Config{}, ring(10).build)
 		s := r.session()
-		end := server.BoardBytes()[56:64]
+		end := server.SuperblockBytes()[56:64]
 		was := bytes.Clone(end)
 		fence.CopyOut(end, []byte("changing"))
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)

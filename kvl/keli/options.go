@@ -38,29 +38,27 @@ func defaultOptions() options {
 	}
 }
 
-// WithDevice uses a device that stays the caller's to close, instead of one that the
-// address names.
+// WithDevice uses a device instead of opening one by the address. The caller closes it.
 func WithDevice(d fabric.Device) Option { return func(o *options) { o.device = d } }
 
-// WithWindow sets how many READs a session can have on their way; default 16.
+// WithWindow sets how many READs a session can have in flight; default 16.
 func WithWindow(n int) Option { return func(o *options) { o.window = n } }
 
-// WithSlot sets the length of the buffer of each READ; default 64 KiB. Records that are
-// longer are read in pieces into a buffer of their own.
+// WithSlot sets the length of the buffer of each READ; default 64 KiB. Longer records are read
+// in pieces into a buffer of their own.
 func WithSlot(bytes int) Option { return func(o *options) { o.slot = bytes } }
 
-// WithSessions sets how many sessions a client has for its own methods at most; default 16.
-// They are made when they are needed.
+// WithSessions bounds the sessions that the methods of a client share; default 16. They are made
+// when they are needed.
 func WithSessions(n int) Option { return func(o *options) { o.sessions = n } }
 
-// WithPolicy says whether who waits may sleep; the default does.
+// WithPolicy sets whether waiting goroutines poll or sleep; by default they sleep.
 func WithPolicy(p fabric.Policy) Option { return func(o *options) { o.policy = p } }
 
-// WithLog has connects and losses told.
+// WithLog logs connects and lost connections.
 func WithLog(l *slog.Logger) Option { return func(o *options) { o.log = l } }
 
-// WithPatience sets for how long an operation waits for a server that cannot be reached;
-// default 5 s.
+// WithPatience sets how long an operation waits for a server that cannot be reached; default 5 s.
 func WithPatience(d time.Duration) Option { return func(o *options) { o.patience = d } }
 
 // WithBackoff sets the pauses between attempts to connect; default 10 ms to 1 s.

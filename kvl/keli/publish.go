@@ -13,9 +13,9 @@ import (
 // image from then on.
 type Build func(cfg kvl.Config) (*kvl.Image, error)
 
-// Publish builds the next generation beside the current one, and makes it current. If it
-// cannot be built, or there are too many (ErrFull), the one that is current stays, and the
-// error says why (E6). Only one is built at a time; others wait.
+// Publish builds the next generation beside the current one, and makes it current. If the build
+// fails, or the server has too many generations (ErrFull), the current one stays, and the error
+// says why (E6). Concurrent calls build one after the other.
 func (s *Server) Publish(build Build) error {
 	s.publishing.Lock()
 	defer s.publishing.Unlock()
@@ -34,7 +34,7 @@ func (s *Server) Publish(build Build) error {
 		return err
 	}
 	s.stats.published(s.clock.Now() - began)
-	st := (*s.lineup.Load())[0].image.Stats()
+	st := (*s.published.Load())[0].image.Stats()
 	s.cfg.Log.Info("generation published", "generation", number, "items", st.Items, "links", st.Links, "bytes", st.Bytes)
 	return nil
 }
@@ -44,68 +44,68 @@ func (s *Server) publish(number uint64, build Build) error {
 		return err
 	}
 	s.next++
-	img, err := build(kvl.Config{Generation: number, Memory: s.places[0].memory})
+	img, err := build(kvl.Config{Generation: number, Memory: s.exporters[0].memory})
 	if err != nil {
 		return err
 	}
 	g := &generation{image: img}
 	if img.Generation() != number {
-		return errors.Join(fmt.Errorf("the image says that it is %d: %w", img.Generation(), ErrInvalid), g.close())
+		return errors.Join(fmt.Errorf("the image has generation %d: %w", img.Generation(), ErrInvalid), g.close())
 	}
-	for _, p := range s.places {
-		st, err := p.setUp(img)
+	for _, p := range s.exporters {
+		st, err := p.export(img)
 		if err != nil {
 			return errors.Join(err, g.close())
 		}
-		g.stands = append(g.stands, st)
+		g.exports = append(g.exports, st)
 	}
 	return s.swap(g)
 }
 
-// room says whether there can be another generation.
+// room returns an error if the server can have no other generation.
 func (s *Server) room() error {
-	s.sweep()
+	s.reclaim()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	switch n := len(*s.lineup.Load()); {
+	switch n := len(*s.published.Load()); {
 	case s.closed:
 		return ErrClosed
 	case n >= s.cfg.Generations:
-		wait := time.Duration(s.old[0].over - s.clock.Now())
-		return fmt.Errorf("%w: %d, and the oldest is needed for %v more", ErrFull, n, max(wait, 0))
+		wait := time.Duration(s.old[0].reusable - s.clock.Now())
+		return fmt.Errorf("%w: %d, and the lease of the oldest ends in %v", ErrFull, n, max(wait, 0))
 	}
 	return nil
 }
 
-// swap makes a generation current. Lookups know it before the boards say so, because who
-// reads it there may ask for it.
+// swap makes a generation current. Lookups find it before the superblocks name it, because a
+// client that reads its number there may ask for it.
 func (s *Server) swap(g *generation) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
 		return errors.Join(ErrClosed, g.close())
 	}
-	was := *s.lineup.Load()
-	line := append(lineup{g}, was...)
-	s.lineup.Store(&line)
-	for i, p := range s.places {
-		b := board{
-			generation: g.number(), directory: g.stands[i].directory.Remote(), length: g.stands[i].length,
+	was := *s.published.Load()
+	line := append(generations{g}, was...)
+	s.published.Store(&line)
+	for i, p := range s.exporters {
+		b := superblock{
+			generation: g.number(), directory: g.exports[i].directory.Remote(), length: g.exports[i].length,
 			lease: s.cfg.Lease, instance: s.instance,
 		}
-		b.publish(p.board.Bytes())
+		b.publish(p.superblock.Bytes())
 	}
 	if len(was) != 0 {
-		was[0].over = s.clock.Now() + int64(s.cfg.keep()) // after the last board was written (E2)
+		was[0].reusable = s.clock.Now() + int64(s.cfg.keep()) // after the last superblock was written (E2)
 		s.old = append(s.old, was[0])
-		s.keeper.wake()
+		s.reclaimer.wake()
 	}
 	return nil
 }
 
 // Generation returns the number of the current generation, 0 if there is none.
 func (s *Server) Generation() uint64 {
-	line := *s.lineup.Load()
+	line := *s.published.Load()
 	if len(line) == 0 {
 		return 0
 	}

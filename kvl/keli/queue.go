@@ -2,17 +2,16 @@ package keli
 
 import "github.com/remora-kv/remora/kvl"
 
-// queue is links in the order in which they came. Its blocks are taken from a pool and given
-// back to it as they are emptied, so that what one level of a walk leaves is what the next
-// one fills.
+// queue is a FIFO of links. Its blocks come from a pool and return to it when they are empty, so
+// that the next level of a walk uses the blocks of the one before.
 type queue struct {
 	pool        *blocks
 	first, last *block
-	at          int // of first, what was not taken
+	at          int // next link of first
 	count       int
 }
 
-// blockLinks is how many links a block has.
+// blockLinks is the number of links in a block.
 const blockLinks = 1024
 
 // block is a part of a queue.
@@ -22,10 +21,10 @@ type block struct {
 	links [blockLinks]kvl.Link
 }
 
-// blocks are those that no queue has.
+// blocks is a pool of unused blocks.
 type blocks struct{ free *block }
 
-// room returns memory behind the last link for at least n of them, at most blockLinks.
+// room returns memory behind the last link for at least n links; n is at most blockLinks.
 func (q *queue) room(n int) []kvl.Link {
 	if q.last == nil || q.last.used+n > blockLinks {
 		q.grow()
@@ -49,7 +48,7 @@ func (q *queue) grow() {
 	q.last = b
 }
 
-// filled adds the n links that were written to what room has returned.
+// filled adds the first n links that were written to the result of room.
 func (q *queue) filled(n int) {
 	q.last.used += n
 	q.count += n
@@ -72,14 +71,14 @@ func (q *queue) pop() kvl.Link {
 	return l
 }
 
-// dropFirst gives the first block back. There is one behind it.
+// dropFirst returns the first block to the pool.
 func (q *queue) dropFirst() {
 	b := q.first
 	q.first, q.at = b.next, 0
 	b.next, q.pool.free = q.pool.free, b
 }
 
-// clear takes all links, and gives the blocks back.
+// clear removes all links, and returns the blocks to the pool.
 func (q *queue) clear() {
 	for q.first != nil {
 		q.dropFirst()

@@ -37,13 +37,13 @@ func web() *graph {
 }
 
 // Everything that was built is found by its key and behind every link, bit by bit.
-func TestLookupAndChaseEverything(t *testing.T) {
+func TestLookupAndFollowEverything(t *testing.T) {
 	eachFabric(t, func(t *testing.T, r *rig) {
 		g := web()
 		r.serve(keli.Config{Cores: 2, FirstGeneration: 7}, g.build)
 		s := r.session()
 		ctx := r.ctx()
-		chased := 0
+		followed := 0
 		for i := range g.items {
 			item, link, err := s.Find(ctx, key(i))
 			if err != nil {
@@ -54,7 +54,7 @@ func TestLookupAndChaseEverything(t *testing.T) {
 			if !ok {
 				t.Fatalf("item %d has no link", i)
 			}
-			same, err := s.Chase(ctx, link)
+			same, err := s.Follow(ctx, link)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -64,19 +64,19 @@ func TestLookupAndChaseEverything(t *testing.T) {
 				if !one.IsZero() {
 					t.Fatalf("item %d has a link to %v", i, one)
 				}
-				if _, err := s.Chase(ctx, one); !errors.Is(err, keli.ErrNotFound) {
+				if _, err := s.Follow(ctx, one); !errors.Is(err, keli.ErrNotFound) {
 					t.Fatalf("a link that leads nowhere: %v", err)
 				}
 				continue
 			}
-			other, err := s.Chase(ctx, one)
+			other, err := s.Follow(ctx, one)
 			if err != nil {
 				t.Fatal(err)
 			}
 			checkItem(t, s, g, other, want)
-			chased++
+			followed++
 		}
-		if n := s.Counters(); n.Late+n.Spoilt != 0 || n.Reads < uint64(g.items+chased) || n.Lookups != uint64(g.items) {
+		if n := s.Counters(); n.Late+n.Corrupt != 0 || n.Reads < uint64(g.items+followed) || n.Lookups != uint64(g.items) {
 			t.Errorf("%+v", n)
 		}
 		if _, err := s.Lookup(ctx, []byte("nobody")); !errors.Is(err, keli.ErrNotFound) {
@@ -107,7 +107,7 @@ func checkItem(t *testing.T, s *keli.Session, g *graph, item kvl.Item, i int) {
 }
 
 // Lists are read in their order, whatever the window, and from a client as from a session.
-func TestChaseListInOrder(t *testing.T) {
+func TestFollowListInOrder(t *testing.T) {
 	eachFabric(t, func(t *testing.T, r *rig) {
 		g := web()
 		r.serve(keli.Config{}, g.build)
@@ -121,7 +121,7 @@ func TestChaseListInOrder(t *testing.T) {
 				}
 				list, _ := item.List(nameOf(t, s.Schema(), "to"))
 				var got []int
-				err = s.ChaseList(ctx, list, func(it kvl.Item) error {
+				err = s.FollowList(ctx, list, func(it kvl.Item) error {
 					n := number(t, it)
 					checkItem(t, s, g, it, n)
 					got = append(got, n)
@@ -143,7 +143,7 @@ func TestChaseListInOrder(t *testing.T) {
 		}
 		list, _ := item.List(nameOf(t, schema, "to"))
 		n := 0
-		err = c.ChaseList(ctx, list, func(it kvl.Item) error {
+		err = c.FollowList(ctx, list, func(it kvl.Item) error {
 			if n++; n%10 != 0 {
 				return nil
 			}
@@ -160,7 +160,7 @@ func TestChaseListInOrder(t *testing.T) {
 }
 
 // What a caller's function does ends a list, and it cannot call the session that calls it.
-func TestChaseListEnds(t *testing.T) {
+func TestFollowListEnds(t *testing.T) {
 	r := newRig(t, fabrics[0])
 	r.serve(keli.Config{}, web().build)
 	s, ctx := r.session(), r.ctx()
@@ -170,7 +170,7 @@ func TestChaseListEnds(t *testing.T) {
 	}
 	list, _ := item.List(nameOf(t, s.Schema(), "to"))
 	enough, n := errors.New("enough"), 0
-	err = s.ChaseList(ctx, list, func(kvl.Item) error {
+	err = s.FollowList(ctx, list, func(kvl.Item) error {
 		if _, err := s.Lookup(ctx, key(1)); !errors.Is(err, keli.ErrBusy) {
 			t.Errorf("a call of a session that is in use: %v", err)
 		}
@@ -189,7 +189,7 @@ func TestChaseListEnds(t *testing.T) {
 	}
 	list, _ = item.List(nameOf(t, s.Schema(), "to"))
 	cancel()
-	if err := s.ChaseList(ended, list, func(kvl.Item) error { return nil }); err != nil && !errors.Is(err, context.Canceled) {
+	if err := s.FollowList(ended, list, func(kvl.Item) error { return nil }); err != nil && !errors.Is(err, context.Canceled) {
 		t.Errorf("a context that is over: %v", err)
 	}
 	if _, err := s.Lookup(ctx, key(5)); err != nil {
@@ -198,7 +198,7 @@ func TestChaseListEnds(t *testing.T) {
 }
 
 // A list without links is no READ.
-func TestChaseListEmpty(t *testing.T) {
+func TestFollowListEmpty(t *testing.T) {
 	r := newRig(t, fabrics[0])
 	r.serve(keli.Config{}, web().build)
 	s, ctx := r.session(), r.ctx()
@@ -211,7 +211,7 @@ func TestChaseListEmpty(t *testing.T) {
 		t.Fatal("no list")
 	}
 	before := s.Counters().Reads
-	err = s.ChaseList(ctx, list, func(kvl.Item) error { return errors.New("an item") })
+	err = s.FollowList(ctx, list, func(kvl.Item) error { return errors.New("an item") })
 	if err != nil || s.Counters().Reads != before {
 		t.Errorf("%v, %d READs", err, s.Counters().Reads-before)
 	}

@@ -9,74 +9,73 @@ import (
 	"github.com/remora-kv/remora/rpc/visit"
 )
 
-// reader READs memory of a server into slots, or looks at it where it is. It belongs to one
-// goroutine.
+// reader READs memory of a server into slots, or views it in place. It belongs to one goroutine.
 type reader struct {
-	line     *visit.Line
-	viewer   fabric.Viewer // nil: everything is READ
-	looked   bool          // since landing
-	glances  uint          // how often landing was taken for that
-	turn     uint64        // rises whenever views end
-	board    fabric.Remote
-	instance uint64
-	local    *fabric.Region
-	slotSize int
-	stride   int // from one slot to the next
-	piece    int // the longest READ
-	slots    []slot
-	free     int                  // places in the send queue
-	places   int                  // of them in all
-	starving bool                 // some slot has pieces that wait for a place
-	chain    [chainMost]fabric.WR // READs to be posted
-	chained  int
-	landing  int64 // when completions were taken last, or after memory was looked at
-	clock    fabric.Clock
-	comps    [16]fabric.Completion
-	awaited  *slot
-	pollf    func() bool
-	err      error
-	revoked  bool // the connection is over because memory is not there any more
+	conn       *visit.Line
+	viewer     fabric.Viewer // nil: everything is READ
+	viewed     bool          // since arrival
+	checks     uint          // calls of checkClock
+	viewEpoch  uint64        // rises whenever views become invalid
+	superblock fabric.Remote
+	instance   uint64
+	local      *fabric.Region
+	slotSize   int
+	stride     int // from one slot to the next
+	piece      int // the longest READ
+	slots      []slot
+	sqFree     int                  // free places in the send queue
+	sqDepth    int                  // its places in all
+	backlog    bool                 // some slot has pieces that wait for a place in the send queue
+	chain      [chainMost]fabric.WR // READs to be posted
+	chained    int
+	arrival    int64 // when completions were polled last, or after memory was viewed
+	clock      fabric.Clock
+	comps      [16]fabric.Completion
+	awaited    *slot
+	pollf      func() bool
+	err        error
+	revoked    bool // the connection was lost because the memory was given back
 }
 
 // slot is where the bytes of a READ arrive.
 type slot struct {
-	at      int            // in the reader's memory
-	own     *fabric.Region // in place of that, for what is longer
-	view    []byte         // in place of both: the memory of the server
-	turn    uint64         // in which that was looked at
-	from    fabric.Remote
-	n       int // bytes wanted
-	posted  int // of them
-	flying  int // READs on their way
-	reading bool
+	at        int            // in the reader's memory
+	own       *fabric.Region // a buffer of its own, for a longer record
+	view      []byte         // the memory of the server, if it is viewed in place
+	viewEpoch uint64         // of view
+	from      fabric.Remote
+	n         int // bytes wanted
+	posted    int // of them
+	inFlight  int // READs
+	reading   bool
 }
 
 const (
 	// chainMost is how many READs are posted together at most.
 	chainMost = 16
-	// slotGap lies between two slots. Slots at multiples of a power of two would all be in the
-	// same few sets of a cache, which has fewer ways than there are slots.
+	// slotGap lies between two slots. Slots at multiples of a power of two would share a few sets
+	// of the CPU cache, which has fewer ways than there are slots.
 	slotGap = 1088
-	// maxPiece is the longest READ of what is read in pieces.
+	// maxPiece is the longest READ. A longer record is read in pieces.
 	maxPiece = 1 << 20
-	// nap bounds how long a session waits without a look at its context.
-	nap = time.Millisecond
+	// contextInterval bounds how long a session waits without checking its context.
+	contextInterval = time.Millisecond
 )
 
 // The slots behind those of the window.
 const (
-	boardSlot = iota
+	superblockSlot = iota
 	directorySlot
 	extraSlots
 )
 
-// dialReader connects with the visitors of a server.
+// dialReader makes a reader connection.
 func dialReader(ctx context.Context, addr fabric.Addr, dev fabric.Device, o *options) (*reader, error) {
 	r := &reader{slotSize: o.slot, piece: min(maxPiece, dev.Limits().MaxMessage), slots: make([]slot, o.window+extraSlots), clock: dev.Clock()}
-	r.places = min(len(r.slots), dev.Limits().MaxDepth)
-	r.free = r.places
+	r.sqDepth = min(len(r.slots), dev.Limits().MaxDepth)
+	r.sqFree = r.sqDepth
 	var err error
-	r.line, err = visit.Dial(ctx, addr, visit.LineConfig{Device: dev, Depth: r.free, Policy: o.policy, Hello: helloBytes()})
+	r.conn, err = visit.Dial(ctx, addr, visit.LineConfig{Device: dev, Depth: r.sqFree, Policy: o.policy, Hello: helloBytes()})
 	if err != nil {
 		return nil, err
 	}
@@ -88,32 +87,32 @@ func dialReader(ctx context.Context, addr fabric.Addr, dev fabric.Device, o *opt
 }
 
 func (r *reader) prepare() error {
-	w, err := parseWelcome(r.line.QP.PeerPrivate())
+	w, err := parseWelcome(r.conn.QP.PeerPrivate())
 	if err != nil {
 		return err
 	}
-	r.board, r.instance = w.board, w.instance
+	r.superblock, r.instance = w.superblock, w.instance
 	r.stride = r.slotSize + slotGap
-	if r.local, err = r.line.Domain.Alloc("keli client", len(r.slots)*r.stride, 0); err != nil {
+	if r.local, err = r.conn.Domain.Alloc("keli client", len(r.slots)*r.stride, 0); err != nil {
 		return err
 	}
 	for i := range r.slots {
 		r.slots[i].at = i * r.stride
 	}
-	r.pollf = r.landed
-	r.viewer, _ = r.line.QP.(fabric.Viewer)
+	r.pollf = r.arrived
+	r.viewer, _ = r.conn.QP.(fabric.Viewer)
 	return nil
 }
 
 // extra returns one of the slots behind the window.
 func (r *reader) extra(i int) *slot { return &r.slots[len(r.slots)-extraSlots+i] }
 
-// start READs n bytes into a slot, which nothing is on its way to.
+// start READs n bytes into a slot that has no READ in flight.
 func (r *reader) start(s *slot, from fabric.Remote, n int) error {
 	if r.err != nil {
 		return r.err
 	}
-	if err := r.makeRoom(s, n); err != nil {
+	if err := r.fit(s, n); err != nil {
 		return err
 	}
 	s.from, s.n, s.posted, s.reading, s.view = from, n, 0, true, nil
@@ -121,15 +120,15 @@ func (r *reader) start(s *slot, from fabric.Remote, n int) error {
 	return r.err
 }
 
-// makeRoom gives a slot memory of its own if it needs that, and takes it away if not.
-func (r *reader) makeRoom(s *slot, n int) error {
+// fit gives a slot a buffer of its own if n bytes need one, and frees it if not.
+func (r *reader) fit(s *slot, n int) error {
 	if s.own != nil && (n <= r.slotSize || s.own.Len() < n) {
-		s.disown()
+		s.freeOwn()
 	}
 	if n <= r.slotSize || s.own != nil {
 		return nil
 	}
-	own, err := r.line.Domain.Alloc("keli long record", n, 0)
+	own, err := r.conn.Domain.Alloc("keli long record", n, 0)
 	if err != nil {
 		return fmt.Errorf("keli: no memory for a record of %d bytes: %w", n, err)
 	}
@@ -137,15 +136,15 @@ func (r *reader) makeRoom(s *slot, n int) error {
 	return nil
 }
 
-// disown takes its own memory away from a slot that nothing is on its way to.
-func (s *slot) disown() {
+// freeOwn frees the slot's own buffer. No READ into it is in flight.
+func (s *slot) freeOwn() {
 	_ = s.own.Close()
 	s.own = nil
 }
 
-// post chains what the send queue has places for.
+// post chains as many READs of a slot as the send queue has places for.
 func (r *reader) post(s *slot) {
-	for s.posted < s.n && r.free > 0 && r.err == nil {
+	for s.posted < s.n && r.sqFree > 0 && r.err == nil {
 		n := min(s.n-s.posted, r.piece)
 		w := &r.chain[r.chained]
 		w.Op, w.Flags, w.ID = fabric.OpRead, fabric.FlagSignaled, uint64(s.at)
@@ -157,29 +156,29 @@ func (r *reader) post(s *slot) {
 		}
 		w.Remote.Key, w.Remote.Addr = s.from.Key, s.from.Addr+uint64(s.posted)
 		s.posted += n
-		s.flying++
-		r.free--
+		s.inFlight++
+		r.sqFree--
 		if r.chained++; r.chained == len(r.chain) {
 			r.flush()
 		}
 	}
-	r.starving = r.starving || s.posted < s.n
+	r.backlog = r.backlog || s.posted < s.n
 }
 
-// flush posts the chain, by one call: an adapter is told once, and a software one loads the
-// memory of all before it copies that of the first.
+// flush posts the chain by one call: an adapter gets one doorbell, and a software provider
+// prefetches the memory of all READs before it copies that of the first.
 func (r *reader) flush() {
 	n := r.chained
 	if r.chained = 0; r.err != nil || n == 0 {
 		return
 	}
-	r.turn++
-	if _, err := r.line.QP.Post(r.chain[:n]); err != nil {
+	r.viewEpoch++
+	if _, err := r.conn.QP.Post(r.chain[:n]); err != nil {
 		r.fail(err)
 	}
 }
 
-// bytes returns what has arrived, valid until the next start.
+// bytes returns what has arrived. It is valid until the next start.
 func (r *reader) bytes(s *slot) []byte {
 	if s.own != nil {
 		return s.own.Bytes()[:s.n:s.n]
@@ -189,31 +188,31 @@ func (r *reader) bytes(s *slot) []byte {
 
 // poll makes progress without waiting.
 func (r *reader) poll() {
-	r.turn++
-	n := r.line.CQ.Poll(r.comps[:])
+	r.viewEpoch++
+	n := r.conn.CQ.Poll(r.comps[:])
 	if n != 0 {
-		r.landing = r.clock.Now()
+		r.arrival = r.clock.Now()
 	}
 	for i := range n {
 		c := &r.comps[i]
 		if c.Status != fabric.StatusOK || c.ID == visit.EndID {
 			r.revoked = c.Status == fabric.StatusRemoteAccess
-			r.fail(r.line.Broken(c))
+			r.fail(r.conn.Broken(c))
 			return
 		}
-		r.free++
+		r.sqFree++
 		s := &r.slots[int(c.ID)/r.stride]
-		s.flying--
-		s.reading = s.flying > 0 || s.posted < s.n
+		s.inFlight--
+		s.reading = s.inFlight > 0 || s.posted < s.n
 	}
-	if n > 0 && r.starving {
+	if n > 0 && r.backlog {
 		r.resume()
 	}
 }
 
-// resume posts pieces that had to wait for a place.
+// resume posts pieces that waited for a place in the send queue.
 func (r *reader) resume() {
-	r.starving = false
+	r.backlog = false
 	for i := range r.slots {
 		if s := &r.slots[i]; s.reading && s.posted < s.n {
 			r.post(s)
@@ -222,19 +221,18 @@ func (r *reader) resume() {
 	r.flush()
 }
 
-// landed polls, and reports whether what is awaited is there, or nothing comes any more.
-func (r *reader) landed() bool {
+// arrived polls, and reports whether the awaited slot is complete or the connection is lost.
+func (r *reader) arrived() bool {
 	r.poll()
 	return !r.awaited.reading || r.err != nil
 }
 
-// await posts what is chained, and waits until the bytes of a slot are there. When that was
-// r.landing says, or something later.
+// await posts the chain, and waits until a slot is complete. That was at r.arrival or before.
 func (r *reader) await(ctx context.Context, s *slot) error {
 	r.awaited = s
 	r.flush()
 	for s.reading && r.err == nil {
-		if r.landed() || r.line.Waiter.Wait(r.pollf, nap) {
+		if r.arrived() || r.conn.Waiter.Wait(r.pollf, contextInterval) {
 			break
 		}
 		if ctx.Err() != nil {
@@ -247,17 +245,17 @@ func (r *reader) await(ctx context.Context, s *slot) error {
 	return nil
 }
 
-// rest waits a moment in which nothing is expected, unless the caller gives up.
-func (r *reader) rest(ctx context.Context) error {
-	r.line.Waiter.Wait(func() bool { r.landed(); return r.err != nil }, nap)
+// pause waits a moment. It fails if the context ends or the connection is lost.
+func (r *reader) pause(ctx context.Context) error {
+	r.conn.Waiter.Wait(func() bool { r.arrived(); return r.err != nil }, contextInterval)
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
 	return r.err
 }
 
-// settle waits until nothing is on its way.
-func (r *reader) settle(ctx context.Context) error {
+// drain waits until no READ is in flight.
+func (r *reader) drain(ctx context.Context) error {
 	for i := range r.slots {
 		if err := r.await(ctx, &r.slots[i]); err != nil {
 			return err
@@ -266,19 +264,19 @@ func (r *reader) settle(ctx context.Context) error {
 	return nil
 }
 
-// fail ends the connection. The first reason counts.
+// fail ends the connection. It keeps the first error.
 func (r *reader) fail(err error) {
 	if r.err == nil {
-		r.err = fmt.Errorf("keli: reading from %s: %w", r.line.QP.Peer().Addr, err)
-		_ = r.line.QP.Disconnect()
+		r.err = fmt.Errorf("keli: reading from %s: %w", r.conn.QP.Peer().Addr, err)
+		_ = r.conn.QP.Disconnect()
 	}
 }
 
-// close ends the connection, and what is on its way.
+// close ends the connection, and all READs in flight.
 func (r *reader) close() {
 	regions := []*fabric.Region{r.local}
 	for i := range r.slots {
 		regions = append(regions, r.slots[i].own)
 	}
-	_ = r.line.Close(regions...)
+	_ = r.conn.Close(regions...)
 }

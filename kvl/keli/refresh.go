@@ -8,7 +8,7 @@ import (
 	"github.com/remora-kv/remora/kvl"
 )
 
-// Refresh moves the session on to the current generation, if there is another one.
+// Refresh moves the session to the current generation.
 func (s *Session) Refresh(ctx context.Context) error {
 	if err := s.enter(); err != nil {
 		return err
@@ -17,9 +17,9 @@ func (s *Session) Refresh(ctx context.Context) error {
 }
 
 func (s *Session) refresh(ctx context.Context) error {
-	var t tries
+	var t attempts
 	for {
-		v, err := s.look(ctx)
+		v, err := s.current(ctx)
 		if err == nil {
 			s.adopt(v)
 			return nil
@@ -30,75 +30,75 @@ func (s *Session) refresh(ctx context.Context) error {
 	}
 }
 
-// adopt has the session work in a view.
-func (s *Session) adopt(v *view) {
-	if s.view != v {
-		s.view = v
-		s.stats.Views++
+// adopt makes the session work in a snapshot.
+func (s *Session) adopt(v *snapshot) {
+	if s.snapshot != v {
+		s.snapshot = v
+		s.stats.Snapshots++
 	}
 }
 
-// look READs the board and returns the view of what it says.
-func (s *Session) look(ctx context.Context) (*view, error) {
+// current READs the superblock and returns the snapshot of the generation that it names.
+func (s *Session) current(ctx context.Context) (*snapshot, error) {
 	if err := s.connected(ctx); err != nil {
 		return nil, err
 	}
 	r := s.reader
-	if err := r.settle(ctx); err != nil { // a renewal may be on its way
+	if err := r.drain(ctx); err != nil { // a renewal may be in flight
 		return nil, err
 	}
-	s.renewed = 0
-	b, t0, err := s.readBoard(ctx)
+	s.renewPosted = 0
+	b, t0, err := s.readSuperblock(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if v := s.client.views.of(b.instance, b.generation); v != nil {
-		v.seen(t0)
+	if v := s.client.snapshots.of(b.instance, b.generation); v != nil {
+		v.extend(t0)
 		return v, nil
 	}
 	return s.readDirectory(ctx, &b, t0)
 }
 
-// maxChanging bounds how often the board is read while it changes. It takes some nanoseconds to
-// write it; but a server may be stopped in the middle, by others who want its CPU, and then it takes
-// milliseconds. So after the first looks there are naps between them.
+// maxChanging bounds how often the superblock is READ while it changes. To write it takes
+// nanoseconds, but milliseconds if the server is preempted in between. So a session pauses between
+// attempts after the first quickReads.
 const (
-	quickLooks  = 100
-	maxChanging = quickLooks + 400
+	quickReads  = 100
+	maxChanging = quickReads + 400
 )
 
-// readBoard READs the board, and returns when that was posted.
-func (s *Session) readBoard(ctx context.Context) (b board, t0 int64, err error) {
+// readSuperblock READs the superblock, and returns when the READ was posted.
+func (s *Session) readSuperblock(ctx context.Context) (b superblock, t0 int64, err error) {
 	r := s.reader
-	slot := r.extra(boardSlot)
+	slot := r.extra(superblockSlot)
 	for n := range maxChanging {
-		if n > quickLooks {
-			if err := r.rest(ctx); err != nil {
+		if n > quickReads {
+			if err := r.pause(ctx); err != nil {
 				return b, t0, err
 			}
 		}
 		t0 = s.clock.Now()
-		if err := r.start(slot, r.board, boardSize); err != nil {
+		if err := r.start(slot, r.superblock, superblockSize); err != nil {
 			return b, t0, err
 		}
 		if err := r.await(ctx, slot); err != nil {
 			return b, t0, err
 		}
-		if b, err = parseBoard(r.bytes(slot)); !errors.Is(err, errChanging) {
+		if b, err = parseSuperblock(r.bytes(slot)); !errors.Is(err, errChanging) {
 			break
 		}
 	}
 	switch {
 	case errors.Is(err, errChanging):
-		err = fmt.Errorf("keli: the two ends of the board differ all the time: %w", kvl.ErrCorrupt)
+		err = fmt.Errorf("keli: the two ends of the superblock still differ: %w", kvl.ErrCorrupt)
 	case err == nil && b.instance != r.instance:
-		err = fmt.Errorf("keli: the board of another server: %w", ErrProtocol)
+		err = fmt.Errorf("keli: superblock of another server: %w", ErrProtocol)
 	}
 	return b, t0, err
 }
 
-// readDirectory READs the directory of the generation that a board says, posted at t0.
-func (s *Session) readDirectory(ctx context.Context, b *board, t0 int64) (*view, error) {
+// readDirectory READs the directory that a superblock names, which was READ at t0.
+func (s *Session) readDirectory(ctx context.Context, b *superblock, t0 int64) (*snapshot, error) {
 	r := s.reader
 	slot := r.extra(directorySlot)
 	if err := r.start(slot, b.directory, b.length); err != nil {
@@ -115,43 +115,43 @@ func (s *Session) readDirectory(ctx context.Context, b *board, t0 int64) (*view,
 	if err != nil {
 		return nil, err
 	}
-	v, err := newView(b, d)
+	v, err := newSnapshot(b, d)
 	if err != nil {
 		return nil, err
 	}
-	v = s.client.views.add(v, now)
-	v.seen(t0)
+	v = s.client.snapshots.add(v, now)
+	v.extend(t0)
 	return v, nil
 }
 
-// ready returns when READs in the session's view make sense: there is a connection with the
-// server that it is of, and its lease lasts.
+// ready returns when READs in the session's snapshot make sense: there is a connection with the same
+// start of the server, and the lease has not ended.
 func (s *Session) ready(ctx context.Context) error {
 	if s.reader == nil || s.calls == nil {
 		if err := s.connected(ctx); err != nil {
 			return err
 		}
 	}
-	if s.view == nil {
+	if s.snapshot == nil {
 		return s.refresh(ctx)
 	}
 	now := s.clock.Now()
-	if s.view.instance != s.reader.instance || !s.view.lasts(now) {
-		return s.rejoin(ctx)
+	if s.snapshot.instance != s.reader.instance || !s.snapshot.valid(now) {
+		return s.revalidate(ctx)
 	}
 	s.renew(now)
 	return nil
 }
 
-// rejoin looks whether the generation of the session is still current, after its lease has
-// ended. It stays in its view.
-func (s *Session) rejoin(ctx context.Context) error {
-	var t tries
+// revalidate checks whether the generation of the session is still current, after its lease has
+// ended. The session stays in its snapshot.
+func (s *Session) revalidate(ctx context.Context) error {
+	var t attempts
 	for {
-		v, err := s.look(ctx)
+		v, err := s.current(ctx)
 		if err == nil {
-			if v != s.view {
-				return s.view.over()
+			if v != s.snapshot {
+				return s.snapshot.expired()
 			}
 			return nil
 		}
@@ -161,33 +161,33 @@ func (s *Session) rejoin(ctx context.Context) error {
 	}
 }
 
-// renew posts a READ of the board when half the lease is over (E3), and looks at the one
-// that has arrived.
+// renew posts a READ of the superblock when half of the lease is over (E3), and uses the one that
+// has arrived.
 func (s *Session) renew(now int64) {
 	r := s.reader
-	slot := r.extra(boardSlot)
-	if s.renewed != 0 && !slot.reading {
-		s.renewal(r.bytes(slot))
+	slot := r.extra(superblockSlot)
+	if s.renewPosted != 0 && !slot.reading {
+		s.renewed(r.bytes(slot))
 	}
-	if s.renewed == 0 && s.view.old(now) {
-		if r.start(slot, r.board, boardSize) == nil { // an error is in reader.err
-			s.renewed = now
+	if s.renewPosted == 0 && s.snapshot.renewable(now) {
+		if r.start(slot, r.superblock, superblockSize) == nil { // an error is in reader.err
+			s.renewPosted = now
 		}
 	}
 }
 
-// renewal is what a READ of the board has brought that was posted beside others.
-func (s *Session) renewal(text []byte) {
-	t0 := s.renewed
-	s.renewed = 0
-	b, err := parseBoard(text)
-	if err != nil || b.instance != s.view.instance {
+// renewed uses the superblock that a READ of renew has brought.
+func (s *Session) renewed(text []byte) {
+	t0 := s.renewPosted
+	s.renewPosted = 0
+	b, err := parseSuperblock(text)
+	if err != nil || b.instance != s.snapshot.instance {
 		return // the next one will do
 	}
 	s.stats.Renewals++
-	if b.generation == s.view.generation {
-		s.view.seen(t0)
-	} else if b.generation > s.view.generation { // else another session knows more than this READ
-		s.view.replaced.Store(true)
+	if b.generation == s.snapshot.generation {
+		s.snapshot.extend(t0)
+	} else if b.generation > s.snapshot.generation { // else another session has seen a newer one
+		s.snapshot.replaced.Store(true)
 	}
 }

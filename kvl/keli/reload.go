@@ -11,21 +11,21 @@ import (
 	"github.com/remora-kv/remora/rpc"
 )
 
-// reloadTicket is the answer to a client that has asked for a new generation.
+// reloadTicket is the answer to a client that requested a new generation.
 type reloadTicket struct {
-	// Ended is how many builds have ended when one has that began after the client asked.
+	// Ended is the number of builds that have ended once a build has that began after the request.
 	Ended uint64 `json:"ended"`
 }
 
-// serveReload asks whoever publishes for the next generation, if clients may do that.
+// serveReload requests the next generation by Config.Reload.
 func (s *Server) serveReload(_ *rpc.Call, out []byte) ([]byte, error) {
 	if s.cfg.Reload == nil {
-		return out, &rpc.Error{Code: codeNoReload, Text: "keli: clients cannot have this server load again"}
+		return out, &rpc.Error{Code: codeNoReload, Text: "keli: this server does not let clients request a reload"}
 	}
 	s.mu.Lock()
 	t := reloadTicket{Ended: s.stats.ended() + 1}
 	if s.stats.building {
-		t.Ended++ // what is being built may have been read before the client asked
+		t.Ended++ // the current build may have read its source before the request
 	}
 	s.mu.Unlock()
 	s.cfg.Reload()
@@ -35,18 +35,18 @@ func (s *Server) serveReload(_ *rpc.Call, out []byte) ([]byte, error) {
 // codeNoReload is the code of a refusal.
 const codeNoReload = rpc.CodeUser
 
-// How often a client looks whether the generation is there that it has asked for.
+// How often a client checks whether the generation that it requested is there.
 const (
 	firstReloadLook = 5 * time.Millisecond
 	lastReloadLook  = 250 * time.Millisecond
 )
 
-// Reload has the server publish another generation, if its Config.Reload lets clients do
-// that, and waits until it is current; its number is returned. A server that lets nobody is
-// ErrNotAllowed. If the generation cannot be made the one before stays, and the error is
-// ErrNotPublished, with the server's reason.
+// Reload makes the server publish another generation, waits until it is current, and returns
+// its number. If the server has no Config.Reload, the error is ErrNotAllowed. If the build
+// fails, the generation before stays current, and the error is ErrNotPublished with the server's
+// reason.
 //
-// When ctx ends before, the server goes on.
+// If ctx ends first, the server finishes the build.
 func (c *Client) Reload(ctx context.Context) (uint64, error) {
 	t, err := c.askReload(ctx)
 	if err != nil {
@@ -72,7 +72,7 @@ func (c *Client) Reload(ctx context.Context) (uint64, error) {
 	}
 }
 
-// reloadRefused makes the refusal of a server ErrNotAllowed.
+// reloadRefused turns the refusal of a server into ErrNotAllowed.
 func reloadRefused(err error) error {
 	var failure *rpc.Error
 	if errors.As(err, &failure) && (failure.Code == codeNoReload || failure.Code == rpc.CodeNoProcedure) {
@@ -92,7 +92,7 @@ func (c *Client) askReload(ctx context.Context) (t reloadTicket, err error) {
 		return t, reloadRefused(err)
 	}
 	if err := json.Unmarshal(text, &t); err != nil {
-		return t, fmt.Errorf("keli: a document that is not JSON: %w: %w", ErrProtocol, err)
+		return t, fmt.Errorf("keli: malformed JSON: %w: %w", ErrProtocol, err)
 	}
 	return t, nil
 }

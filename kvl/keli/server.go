@@ -17,27 +17,27 @@ import (
 
 // Server serves generations of items. Its methods may be called from any goroutine.
 type Server struct {
-	cfg      Config
-	clock    fabric.Clock
-	instance uint64
-	rfp      *rfp.Server
-	places   []*place
-	lineup   atomic.Pointer[lineup]
-	cores    []turnstile
-	lookups  []coreStats
-	keeper   keeper
+	cfg       Config
+	clock     fabric.Clock
+	instance  uint64
+	rfp       *rfp.Server
+	exporters []*exporter
+	published atomic.Pointer[generations]
+	epochs    []coreEpoch
+	lookups   []coreStats
+	reclaimer reclaimer
 
 	publishing sync.Mutex // held while an image is built
 	next       uint64     // number of the next generation, under publishing
 
 	mu     sync.Mutex
 	closed bool
-	old    []*generation // in the order in which they were current
+	old    []*generation // replaced, in the order in which they were current
 	stats  publishStats
 
-	leaving []leaver // whose lease is over, until no core has them
+	retired []retired // lease over; waiting until no core uses them
 
-	sweeping sync.Mutex // held while memory is given back, and taken before mu
+	reclaiming sync.Mutex // held while memory is given back, and taken before mu
 }
 
 // NewServer starts a server without a generation. Call Publish and Listen, and Close at
@@ -46,12 +46,12 @@ func NewServer(cfg Config) (*Server, error) {
 	if err := cfg.complete(); err != nil {
 		return nil, err
 	}
-	s := &Server{cfg: cfg, clock: cfg.Device.Clock(), next: cfg.FirstGeneration, instance: chance()}
+	s := &Server{cfg: cfg, clock: cfg.Device.Clock(), next: cfg.FirstGeneration, instance: random64()}
 	if s.next == 0 {
-		s.next = chance()>>16 + 1
+		s.next = random64()>>16 + 1
 	}
-	s.lineup.Store(new(lineup))
-	s.cores, s.lookups = make([]turnstile, cfg.Cores), make([]coreStats, cfg.Cores)
+	s.published.Store(new(generations))
+	s.epochs, s.lookups = make([]coreEpoch, cfg.Cores), make([]coreStats, cfg.Cores)
 	if err := s.start(); err != nil {
 		_ = s.Close()
 		return nil, fmt.Errorf("keli: server: %w", err)
@@ -59,8 +59,8 @@ func NewServer(cfg Config) (*Server, error) {
 	return s, nil
 }
 
-// chance returns a number that no other start of a server has.
-func chance() uint64 {
+// random64 returns a number that no other start of a server has.
+func random64() uint64 {
 	var b [8]byte
 	_, _ = rand.Read(b[:]) // never fails
 	return binary.LittleEndian.Uint64(b[:])
@@ -68,13 +68,13 @@ func chance() uint64 {
 
 func (s *Server) start() error {
 	for _, dev := range append([]fabric.Device{s.cfg.Device}, s.cfg.Others...) {
-		p, err := newPlace(dev, s.instance, s.cfg.MaxClients, s.cfg.Log)
+		p, err := newExporter(dev, s.instance, s.cfg.MaxClients, s.cfg.Log)
 		if err != nil {
 			return err
 		}
-		s.places = append(s.places, p)
+		s.exporters = append(s.exporters, p)
 	}
-	if err := s.keeper.start(s); err != nil {
+	if err := s.reclaimer.start(s); err != nil {
 		return err
 	}
 	var mux rpc.Mux
@@ -95,21 +95,21 @@ func appendJSON(out []byte, v any) ([]byte, error) {
 	return append(out, text...), err
 }
 
-// admit takes visitors out of those who connect.
+// admit accepts the connection requests of readers, and leaves all others to rfp.
 func (s *Server) admit(dev fabric.Device, req fabric.ConnRequest) bool {
 	if req.Transport() != fabric.RC || !isHello(req.Private()) {
 		return false
 	}
-	i := slices.IndexFunc(s.places, func(p *place) bool { return p.device == dev })
+	i := slices.IndexFunc(s.exporters, func(p *exporter) bool { return p.device == dev })
 	if i < 0 {
 		return false
 	}
-	s.places[i].hall.Admit(dev, req)
+	s.exporters[i].readers.Admit(dev, req)
 	return true
 }
 
-// Listen takes clients at an address of the server's first device, until Close. It
-// returns the address that was really taken.
+// Listen accepts clients at an address of the server's first device, until Close. It returns
+// the address that it listens at.
 func (s *Server) Listen(addr fabric.Addr, cfg fabric.ListenConfig) (fabric.Addr, error) {
 	return s.rfp.Listen(addr, cfg)
 }
@@ -119,7 +119,7 @@ func (s *Server) ListenOn(dev fabric.Device, addr fabric.Addr, cfg fabric.Listen
 	return s.rfp.ListenOn(dev, addr, cfg)
 }
 
-// StopListening takes no more clients; those that there are go on.
+// StopListening accepts no more clients. Connected clients stay.
 func (s *Server) StopListening() { s.rfp.StopListening() }
 
 // serveLookup answers a lookup, on a core.
@@ -127,15 +127,15 @@ func (s *Server) serveLookup(c *rpc.Call, out []byte) ([]byte, error) {
 	if len(c.Request) < requestHead {
 		return out, &rpc.Error{Code: rpc.CodeMalformed, Text: "keli: a lookup begins with a generation"}
 	}
-	s.cores[c.Core].enter()
-	defer s.cores[c.Core].leave()
-	a := s.lineup.Load().lookup(binary.LittleEndian.Uint64(c.Request), c.Request[requestHead:])
+	s.epochs[c.Core].enter()
+	defer s.epochs[c.Core].leave()
+	a := s.published.Load().lookup(binary.LittleEndian.Uint64(c.Request), c.Request[requestHead:])
 	s.lookups[c.Core].count(a.status)
 	return a.append(out), nil
 }
 
 // lookup finds a key in a generation.
-func (l *lineup) lookup(number uint64, key []byte) (a answer) {
+func (l *generations) lookup(number uint64, key []byte) (a answer) {
 	g := l.find(number)
 	if g == nil {
 		a.status = noGeneration
@@ -171,22 +171,22 @@ func (s *Server) Close() error {
 	if s.rfp != nil {
 		err = s.rfp.Close()
 	}
-	s.keeper.stop()
-	s.publishing.Lock() // what is being built
+	s.reclaimer.stop()
+	s.publishing.Lock() // wait for a build
 	defer s.publishing.Unlock()
-	for _, p := range s.places {
-		p.hall.Close()
+	for _, p := range s.exporters {
+		p.readers.Close()
 	}
-	for _, g := range *s.lineup.Swap(new(lineup)) {
+	for _, g := range *s.published.Swap(new(generations)) {
 		err = errors.Join(err, g.close())
 	}
-	for _, l := range s.leaving {
+	for _, l := range s.retired {
 		err = errors.Join(err, l.close())
 	}
 	s.mu.Lock()
-	s.old, s.leaving = nil, nil
+	s.old, s.retired = nil, nil
 	s.mu.Unlock()
-	for _, p := range s.places {
+	for _, p := range s.exporters {
 		err = errors.Join(err, p.close())
 	}
 	return err

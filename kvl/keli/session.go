@@ -11,64 +11,66 @@ import (
 	"github.com/remora-kv/remora/rpc/rfp"
 )
 
-// Session reads items, for one goroutine at a time. Items and lists that its methods return
-// or show are views of its memory or the server's, valid until the next call of any of them: that may
-// take the memory away, and to look at it then may end the program. Clone what is to stay.
+// Session reads items, for one goroutine at a time. An item that its methods return, or pass to a
+// function, is a view of the session's memory or the server's. It is valid until the next call of a
+// method, which may unmap the memory: a program that uses the item after that may crash. Clone what
+// is needed for longer.
 type Session struct {
-	client *Client
-	opts   *options
-	clock  fabric.Clock
-	reader *reader   // nil when it is lost
-	calls  *rfp.Conn // likewise
-	pauses backoff.Pauses
-	view   *view // nil before the first
-	busy   bool  // a function of the caller is being called
-	closed bool
+	client   *Client
+	opts     *options
+	clock    fabric.Clock
+	reader   *reader   // nil if the connection is lost
+	calls    *rfp.Conn // likewise
+	pauses   backoff.Pauses
+	snapshot *snapshot // nil before the first operation
+	busy     bool      // while a function of the caller runs
+	closed   bool
 
-	renewed int64 // when the READ of the board was posted that is on its way; 0 none
-	request []byte
-	flight  flight
-	links   []kvl.Link // of a list
-	stats   Counters
+	renewPosted int64 // when the READ of the superblock in flight was posted; 0: none
+	request     []byte
+	pipeline    pipeline
+	links       []kvl.Link // of a list
+	stats       Counters
 }
 
-// Counters is what a session has done.
+// Counters counts the operations of a session.
 type Counters struct {
 	Lookups, Reads, Renewals uint64
-	// Late are records that arrived after the lease and were read again, Spoilt those that
-	// were read again because they did not prove themselves.
-	Late, Spoilt uint64
-	// Views are the generations that the session has moved on to, Connects the connections
-	// for READs that it has made.
-	Views, Connects uint64
+	// Late counts records that arrived after the end of the lease, and Corrupt records that failed
+	// their checks. Both were read again.
+	Late, Corrupt uint64
+	// Snapshots counts how often the session moved to another generation, and Connects the reader
+	// connections that it made.
+	Snapshots, Connects uint64
 }
 
 func newSession(c *Client) *Session {
 	s := &Session{client: c, opts: &c.opts, clock: c.clock, pauses: backoff.New(c.opts.firstPause, c.opts.longestPause)}
-	s.flight.init(s, c.opts.window)
+	s.pipeline.init(s, c.opts.window)
 	return s
 }
 
-// Counters returns what the session has done.
+// Counters returns the counters of the session.
 func (s *Session) Counters() Counters { return s.stats }
 
-// Generation returns the generation that the session works in, 0 before the first.
+// Generation returns the generation that the session works in, or 0 before its first operation.
 func (s *Session) Generation() uint64 {
-	if s.view == nil {
+	if s.snapshot == nil {
 		return 0
 	}
-	return s.view.generation
+	return s.snapshot.generation
 }
 
-// Schema returns the names of the generation that the session works in, nil before the first.
+// Schema returns the names of the generation that the session works in, or nil before its first
+// operation.
 func (s *Session) Schema() *kvl.Schema {
-	if s.view == nil {
+	if s.snapshot == nil {
 		return nil
 	}
-	return s.view.schema
+	return s.snapshot.schema
 }
 
-// enter is called at the begin of each method.
+// enter returns why a method cannot run.
 func (s *Session) enter() error {
 	switch {
 	case s.closed || s.client.closed.Load():
@@ -96,7 +98,7 @@ func (s *Session) Close() error {
 func (s *Session) dropReader() {
 	if s.reader != nil {
 		s.reader.close()
-		s.reader, s.renewed = nil, 0
+		s.reader, s.renewPosted = nil, 0
 	}
 }
 
@@ -107,8 +109,7 @@ func (s *Session) dropCalls() {
 	}
 }
 
-// connected makes the connections that are missing, and tries again as long as the client
-// has patience.
+// connected makes the connections that are missing. It tries again as long as WithPatience says.
 func (s *Session) connected(ctx context.Context) error {
 	if s.reader != nil && s.calls != nil {
 		return nil
@@ -119,7 +120,7 @@ func (s *Session) connected(ctx context.Context) error {
 			s.pauses.Reset()
 			return nil
 		}
-		if hopeless(err) || s.clock.Now()-since >= int64(s.opts.patience) {
+		if permanent(err) || s.clock.Now()-since >= int64(s.opts.patience) {
 			return s.unavailable(err)
 		}
 		if !s.pauses.Wait(ctx, s.client.over) {
@@ -131,8 +132,8 @@ func (s *Session) connected(ctx context.Context) error {
 	}
 }
 
-// hopeless reports whether another attempt will fail as this one.
-func hopeless(err error) bool {
+// permanent reports whether another attempt would fail in the same way.
+func permanent(err error) bool {
 	return errors.Is(err, ErrProtocol) || errors.Is(err, fabric.ErrUnsupported) || errors.Is(err, fabric.ErrInvalid)
 }
 
@@ -163,26 +164,26 @@ func (s *Session) connect(ctx context.Context) error {
 	return nil
 }
 
-// tries counts what goes wrong in one operation, so that it ends.
-type tries struct{ lost, late, spoilt int }
+// attempts counts the failures of one operation, to bound them.
+type attempts struct{ lost, late, corrupt int }
 
 const (
-	maxLost   = 4  // connections that break after they were made
-	maxLate   = 16 // leases that end before bytes arrive
-	maxSpoilt = 2  // records that are wrong, and are read again
+	maxLost    = 4  // connections that break after they were made
+	maxLate    = 16 // leases that end before bytes arrive
+	maxCorrupt = 2  // records that are wrong, and are read again
 )
 
 // errLate says that bytes arrived after the end of the lease (E2).
 var errLate = errors.New("keli: the lease ended before the bytes arrived")
 
-// retry reports whether an operation that failed is to be tried again, after it has mended
-// what it can. It returns the error to fail with if not.
-func (s *Session) retry(ctx context.Context, t *tries, err error) error {
+// retry prepares to try an operation again that failed with err. It returns the error to fail with
+// if the operation should not be tried again.
+func (s *Session) retry(ctx context.Context, t *attempts, err error) error {
 	switch {
 	case s.reader != nil && s.reader.err != nil && errors.Is(err, s.reader.err):
 		s.client.log().Debug("connection lost", "addr", s.client.addr.String(), "err", err)
-		if s.reader.revoked && s.view != nil {
-			s.view.until.Store(0) // whatever our clock says: the board will tell
+		if s.reader.revoked && s.snapshot != nil {
+			s.snapshot.until.Store(0) // whatever the clock says: READ the superblock
 		}
 		s.dropReader()
 		if t.lost++; t.lost > maxLost {
@@ -196,13 +197,13 @@ func (s *Session) retry(ctx context.Context, t *tries, err error) error {
 		}
 		return nil
 	case errors.Is(err, kvl.ErrCorrupt):
-		s.stats.Spoilt++
-		if t.spoilt++; t.spoilt > maxSpoilt {
+		s.stats.Corrupt++
+		if t.corrupt++; t.corrupt > maxCorrupt {
 			return err
 		}
 		return nil
 	case ctx.Err() != nil && s.reader != nil:
-		s.dropReader() // what is on its way must not land in what others read
+		s.dropReader() // READs in flight must not arrive in slots that are used again
 	}
 	return err
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/remora-kv/remora/rpc/visit"
 )
 
-// Info is what a server says about itself.
+// Info describes a server.
 type Info struct {
 	Protocol   int           `json:"protocol"`
 	Instance   uint64        `json:"instance"`
@@ -18,41 +18,42 @@ type Info struct {
 	Cores      int           `json:"cores"`
 }
 
-// Info returns what the server says about itself.
+// Info describes the server.
 func (s *Server) Info() Info {
 	return Info{Protocol: version, Instance: s.instance, Generation: s.Generation(), Lease: s.cfg.Lease, Cores: s.cfg.Cores}
 }
 
-// Stats is what a server has and has done.
+// Stats are the statistics of a server.
 type Stats struct {
 	Info
-	// Image is what the current generation has.
+	// Image describes the current generation.
 	Image kvl.Stats `json:"image"`
-	// Old is how many generations wait for the end of their lease.
+	// Old is the number of generations that are kept until their lease ends.
 	Old int `json:"old"`
-	// Published and Failed count generations, and LastFailed says that the last one failed.
-	// LastFailure is why the last one that failed did, and LastBuild how long the last one took
-	// that did not.
+	// Published and Failed count generations. LastFailed says that the last build failed,
+	// LastFailure is the error of the last failed build, and LastBuild the duration of the last
+	// successful one.
 	Published   uint64        `json:"published"`
 	Failed      uint64        `json:"failed"`
 	LastFailed  bool          `json:"last_failed,omitempty"`
 	LastFailure string        `json:"last_failure,omitempty"`
 	LastBuild   time.Duration `json:"last_build_ns"`
-	// Lookups are calls, Missing those of them without an item, and Stale those for a
-	// generation that is not there.
+	// Lookups counts calls, Missing those for keys without an item, and Stale those for
+	// generations that the server does not have.
 	Lookups uint64 `json:"lookups"`
 	Missing uint64 `json:"missing"`
 	Stale   uint64 `json:"stale"`
-	// Memory is that of images, by purpose, on all devices. Visitors are those who read.
-	Memory   []kvl.Usage   `json:"memory"`
-	Visitors []visit.Stats `json:"visitors"` // by device
+	// Memory is the memory of images and of the builder, by purpose, on all devices. Readers
+	// describes the reader connections.
+	Memory  []kvl.Usage   `json:"memory"`
+	Readers []visit.Stats `json:"readers"` // by device
 }
 
 // publishStats are counts of Publish, under Server.mu.
 type publishStats struct {
 	building    bool
 	done, fails uint64
-	bad         bool // the last one failed
+	lastFailed  bool
 	why         string
 	took        time.Duration
 }
@@ -60,11 +61,11 @@ type publishStats struct {
 func (p *publishStats) ended() uint64 { return p.done + p.fails }
 
 func (p *publishStats) published(took int64) {
-	p.building, p.bad, p.done, p.took = false, false, p.done+1, time.Duration(took)
+	p.building, p.lastFailed, p.done, p.took = false, false, p.done+1, time.Duration(took)
 }
 
 func (p *publishStats) failed(err error) {
-	p.building, p.bad, p.fails, p.why = false, true, p.fails+1, err.Error()
+	p.building, p.lastFailed, p.fails, p.why = false, true, p.fails+1, err.Error()
 }
 
 // coreStats are counts of a core.
@@ -85,15 +86,15 @@ func (c *coreStats) count(s status) {
 	}
 }
 
-// Stats returns what the server has and has done.
+// Stats returns the statistics of the server.
 func (s *Server) Stats() Stats {
 	st := Stats{Info: s.Info()}
 	s.mu.Lock()
-	if line := *s.lineup.Load(); len(line) != 0 {
+	if line := *s.published.Load(); len(line) != 0 {
 		st.Image = line[0].image.Stats()
 	}
 	st.Old, st.Published, st.Failed, st.LastFailure, st.LastBuild = len(s.old), s.stats.done, s.stats.fails, s.stats.why, s.stats.took
-	st.LastFailed = s.stats.bad
+	st.LastFailed = s.stats.lastFailed
 	s.mu.Unlock()
 	for i := range s.lookups {
 		c := &s.lookups[i]
@@ -101,9 +102,9 @@ func (s *Server) Stats() Stats {
 		st.Missing += c.missing.Load()
 		st.Stale += c.stale.Load()
 	}
-	for _, p := range s.places {
+	for _, p := range s.exporters {
 		st.Memory = append(st.Memory, p.memory.Usage()...)
-		st.Visitors = append(st.Visitors, p.hall.Stats())
+		st.Readers = append(st.Readers, p.readers.Stats())
 	}
 	return st
 }

@@ -7,19 +7,19 @@ import (
 	"github.com/remora-kv/remora/kvl"
 )
 
-// visited knows the places of an image that a walk has been at. A place is 32 bytes of an
-// area: no record is shorter, so at most one begins in each. The places of all areas are
-// numbered through, and there is a bit for each, in pages that are made when they are
-// needed, because a directory may say that areas are as long as it likes.
+// visited is the set of places of an image that a walk has come to. A place is 32 bytes of an
+// area: no record is shorter, so at most one begins in each. The places of all areas are numbered
+// consecutively, with a bit for each, in pages that are allocated on demand, because a directory
+// may claim any length of an area.
 //
-// All workers of a walk share one: who sets a bit is who has found the place.
+// All workers of a walk share one set: the worker that sets a bit has found the place.
 type visited struct {
 	areas  []span
 	pages  []atomic.Pointer[visitedPage]
 	shared bool // by several workers
 }
 
-// span is the places of an area.
+// span is the range of places of an area.
 type span struct{ first, count uint64 }
 
 // visitedPage is the bits of 16 MiB.
@@ -28,12 +28,12 @@ type visitedPage [1 << (pageShift - 6)]atomic.Uint64
 const (
 	placeShift = 5  // of an offset
 	pageShift  = 19 // of the number of a place
-	// maxPages is how many pages there are at most: those of 1 TiB. What is behind has no
-	// number, is not remembered, and would be visited again.
+	// maxPages bounds the pages to those of 1 TiB. Places behind that have no number, and would be
+	// visited again.
 	maxPages = 1 << 16
 )
 
-// newVisited returns one for the areas of an image.
+// newVisited returns an empty set for the areas of an image.
 func newVisited(areas []area) *visited {
 	v := &visited{areas: make([]span, len(areas))}
 	const most = uint64(maxPages) << pageShift
@@ -46,8 +46,8 @@ func newVisited(areas []area) *visited {
 	return v
 }
 
-// number returns the number of a place. It is false of one outside of the areas: who reads
-// it is told.
+// number returns the number of a place. It returns false for a place outside of the areas, which
+// fails when it is read.
 func (v *visited) number(l kvl.Link) (uint64, bool) {
 	if a := l.Area(); a < len(v.areas) {
 		n := l.Word() >> (placeShift - 3)
@@ -73,7 +73,7 @@ func (v *visited) makePage(i uint64) *visitedPage {
 	return v.pages[i].Load() // another worker was first
 }
 
-// claim notes the place of a number, and reports whether it is new.
+// claim adds the place of a number, and reports whether it is new.
 func (v *visited) claim(n uint64) bool {
 	p := v.page(n)
 	word, bit := &p[n>>6%uint64(len(p))], uint64(1)<<(n%64)
@@ -85,17 +85,17 @@ func (v *visited) claim(n uint64) bool {
 	return was&bit == 0
 }
 
-// add notes a place, and reports whether it is new. What has no number is.
+// add adds a place, and reports whether it is new. A place without a number always is.
 func (v *visited) add(l kvl.Link) bool {
 	n, ok := v.number(l)
 	return !ok || v.claim(n)
 }
 
-// touch finds the numbers of places, and loads the bits of all: whether a place is new is
-// hard to predict, and until that is known nothing behind it would be loaded. It returns what
-// is of no use, so that the loads are not left out. It is false if one of the links has no
-// number or leads nowhere.
-func (v *visited) touch(links []kvl.Link, numbers *[sieveLinks]uint64) (sum uint64, ok bool) {
+// prefetch finds the numbers of places, and loads the bits of all, so that the loads overlap: a
+// branch on each bit would be mispredicted, and hold up the loads behind it. The sum keeps the
+// compiler from removing the loads. prefetch returns false if one of the links has no number or
+// leads nowhere.
+func (v *visited) prefetch(links []kvl.Link, numbers *[batchLinks]uint64) (sum uint64, ok bool) {
 	links = links[:min(len(links), len(numbers))]
 	areas := v.areas
 	for i := range links {
@@ -117,17 +117,17 @@ func (v *visited) touch(links []kvl.Link, numbers *[sieveLinks]uint64) (sum uint
 	return sum, true
 }
 
-// sift notes places that touch has numbered, writes those that are new to the beginning of
-// fresh, and returns how many these are. It branches nowhere on what it finds: fresh must
-// have room for all.
-func (v *visited) sift(links []kvl.Link, numbers *[sieveLinks]uint64, fresh []kvl.Link) int {
+// claimBatch adds places that prefetch has numbered, writes the links of new ones to the beginning
+// of fresh, and returns how many these are. It has no branch on the bits: fresh must have room for
+// all.
+func (v *visited) claimBatch(links []kvl.Link, numbers *[batchLinks]uint64, fresh []kvl.Link) int {
 	if v.shared {
-		return v.siftShared(links, numbers, fresh)
+		return v.claimBatchShared(links, numbers, fresh)
 	}
 	k := 0
 	for i, l := range links[:min(len(links), len(numbers))] {
 		n := numbers[i]
-		p := v.pages[n>>pageShift].Load() // touch has seen to it
+		p := v.pages[n>>pageShift].Load() // prefetch made it
 		word := &p[n>>6%uint64(len(p))]
 		was := word.Load()
 		fresh[k] = l
@@ -137,13 +137,13 @@ func (v *visited) sift(links []kvl.Link, numbers *[sieveLinks]uint64, fresh []kv
 	return k
 }
 
-// siftShared is sift among others. It looks at all places first, without writing, because most
-// of a walk were visited before, and then claims those that seem to be new.
-func (v *visited) siftShared(links []kvl.Link, numbers *[sieveLinks]uint64, fresh []kvl.Link) int {
+// claimBatchShared is claimBatch for several workers. It first reads the bits of all places without
+// writing, because most of them were visited before, and then claims those that seem to be new.
+func (v *visited) claimBatchShared(links []kvl.Link, numbers *[batchLinks]uint64, fresh []kvl.Link) int {
 	k := 0
 	for i, l := range links[:min(len(links), len(numbers))] {
 		n := numbers[i]
-		p := v.pages[n>>pageShift].Load() // touch has seen to it
+		p := v.pages[n>>pageShift].Load() // prefetch made it
 		fresh[k], numbers[k] = l, n
 		k += int(^p[n>>6%uint64(len(p))].Load() >> (n % 64) & 1)
 	}

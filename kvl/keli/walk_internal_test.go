@@ -22,13 +22,13 @@ func testVisited(t *testing.T, shared bool) {
 		kvl.NewLink(0, 0, 8, 1), kvl.NewLink(0, 32, 8, 1), kvl.NewLink(1, 0, 8, 1), kvl.NewLink(0, 1<<21, 8, 1),
 		kvl.NewLink(0, 1<<30-32, 8, 1), kvl.NewLink(0, 512, 8, 1), kvl.NewLink(2, 1<<35, 8, 1), kvl.NewLink(1, 4064, 8, 1),
 	}
-	// What is outside is found to be so by who reads it.
+	// What is outside is found to be so when it is read.
 	outside := []kvl.Link{kvl.NewLink(kvl.MaxAreas-1, kvl.MaxArea-8, 8, 1), kvl.NewLink(1, 1<<22, 8, 1), kvl.NewLink(2, kvl.MaxArea-8, 8, 1)}
-	var numbers [sieveLinks]uint64
-	fresh := make([]kvl.Link, sieveLinks)
+	var numbers [batchLinks]uint64
+	fresh := make([]kvl.Link, batchLinks)
 	for round := range 2 {
 		for _, l := range outside {
-			if _, ok := v.touch([]kvl.Link{places[0], l}, &numbers); ok || !v.add(l) {
+			if _, ok := v.prefetch([]kvl.Link{places[0], l}, &numbers); ok || !v.add(l) {
 				t.Errorf("round %d: %v was visited", round, l)
 			}
 		}
@@ -37,12 +37,12 @@ func testVisited(t *testing.T, shared bool) {
 				t.Errorf("round %d: %v", round, l)
 			}
 		}
-		_, ok := v.touch(places, &numbers)
-		if n := v.sift(places, &numbers, fresh); n != 0 || !ok {
+		_, ok := v.prefetch(places, &numbers)
+		if n := v.claimBatch(places, &numbers, fresh); n != 0 || !ok {
 			t.Errorf("round %d: %d places are new, %v", round, n, ok)
 		}
 	}
-	if _, ok := v.touch([]kvl.Link{{}}, &numbers); ok {
+	if _, ok := v.prefetch([]kvl.Link{{}}, &numbers); ok {
 		t.Error("nowhere has a number")
 	}
 }
@@ -57,14 +57,14 @@ func TestVisitedByMany(t *testing.T) {
 	for i := range found {
 		wg.Go(func() {
 			rng := rand.New(rand.NewPCG(uint64(i), 9))
-			var numbers [sieveLinks]uint64
-			fresh, links := make([]kvl.Link, sieveLinks), make([]kvl.Link, sieveLinks)
-			for range 8 * places / sieveLinks {
+			var numbers [batchLinks]uint64
+			fresh, links := make([]kvl.Link, batchLinks), make([]kvl.Link, batchLinks)
+			for range 8 * places / batchLinks {
 				for j := range links {
 					links[j] = kvl.NewLink(rng.IntN(2), 32*rng.Int64N(places), 32, 1)
 				}
-				v.touch(links, &numbers)
-				n := v.sift(links, &numbers, fresh)
+				v.prefetch(links, &numbers)
+				n := v.claimBatch(links, &numbers, fresh)
 				found[i] = append(found[i], fresh[:n]...)
 			}
 		})
@@ -85,20 +85,20 @@ func TestVisitedByMany(t *testing.T) {
 func TestDivide(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 8))
 	for range 200 {
-		team := &team{cfg: &WalkConfig{}}
+		group := &group{cfg: &WalkConfig{}}
 		items := map[kvl.Link]bool{}
 		for range 1 + rng.IntN(5) {
-			w := newWalk(nil, team.cfg, nil)
+			w := newWalk(nil, group.cfg, nil)
 			for range rng.IntN(3000) * rng.IntN(2) {
 				l := kvl.NewLink(0, 32*int64(len(items)+1), 32, 1)
 				items[l] = true
 				w.now.push(l)
 			}
-			team.join(w, nil)
+			group.add(w, nil)
 		}
-		workers, all := 1+rng.IntN(len(team.walks)), len(items)
-		team.divide(all, workers)
-		for i, w := range team.walks {
+		workers, all := 1+rng.IntN(len(group.walks)), len(items)
+		group.balance(all, workers)
+		for i, w := range group.walks {
 			if n := w.now.count; i < workers && (n < all/workers || n > all/workers+1) || i >= workers && n != 0 {
 				t.Fatalf("worker %d of %d has %d of %d items", i, workers, n, all)
 			}
@@ -129,23 +129,23 @@ func TestVisitedTellsNeighboursApart(t *testing.T) {
 	}
 }
 
-// The sieve lets through what a map would, once, in order, however links come.
-func TestSieve(t *testing.T) {
+// Candidates are queued that a map would find new, once, in order, however links come.
+func TestCandidates(t *testing.T) {
 	for _, shared := range []bool{false, true} {
-		testSieve(t, shared)
+		testCandidates(t, shared)
 	}
 }
 
-func testSieve(t *testing.T, shared bool) {
+func testCandidates(t *testing.T, shared bool) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	w := walk{cfg: &WalkConfig{}}
 	w.later.pool = &w.pool
-	w.places = newVisited([]area{{size: 1 << 16}, {size: 1 << 24}})
-	w.places.shared = shared
+	w.visited = newVisited([]area{{size: 1 << 16}, {size: 1 << 24}})
+	w.visited.shared = shared
 	seen := map[kvl.Link]bool{}
 	var want []kvl.Link
 	for range 400 {
-		for range rng.IntN(3 * sieveLinks / 2) {
+		for range rng.IntN(3 * batchLinks / 2) {
 			l := kvl.NewLink(rng.IntN(2), 32*rng.Int64N(1<<11), 64, 1)
 			switch {
 			case rng.IntN(500) == 0:
@@ -153,23 +153,23 @@ func testSieve(t *testing.T, shared bool) {
 			case rng.IntN(10) != 0:
 				l = kvl.NewLink(1, 32*rng.Int64N(1<<19), 64, 1)
 			}
-			w.sieve.links = append(w.sieve.links, l)
+			w.candidates.links = append(w.candidates.links, l)
 			if !l.IsZero() && !seen[l] {
 				want = append(want, l)
 			}
 			seen[l] = true
 		}
-		w.sift(&w.later, sieveLinks)
-		if n := len(w.sieve.links); n >= sieveLinks {
+		w.queueNew(&w.later, batchLinks)
+		if n := len(w.candidates.links); n >= batchLinks {
 			t.Fatalf("%d links are left", n)
 		}
 	}
-	w.sift(&w.later, 0)
+	w.queueNew(&w.later, 0)
 	var got []kvl.Link
 	for w.later.count != 0 {
 		got = append(got, w.later.pop())
 	}
-	if !slices.Equal(got, want) || w.queued != len(want) || len(w.sieve.links) != 0 {
+	if !slices.Equal(got, want) || w.queued != len(want) || len(w.candidates.links) != 0 {
 		t.Errorf("%d links came through, %d were counted, want %d", len(got), w.queued, len(want))
 	}
 }
@@ -185,7 +185,7 @@ func TestQueue(t *testing.T) {
 	for i := range 20_000 {
 		at := rng.IntN(2)
 		q, m := &queues[at], &models[at]
-		switch n := rng.IntN(sieveLinks); rng.IntN(5) {
+		switch n := rng.IntN(batchLinks); rng.IntN(5) {
 		case 0, 1:
 			for j := range q.room(n)[:n] {
 				l := kvl.NewLink(0, int64(i)*8, j+1, 1)

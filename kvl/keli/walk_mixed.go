@@ -6,18 +6,18 @@ import (
 	"fmt"
 )
 
-// maxMoves bounds how often a mixed walk goes on in another generation.
+// maxMoves bounds how often a mixed walk moves to another generation.
 const maxMoves = 1000
 
-// memory is what a mixed walk needs to find its way in another generation.
-type memory struct {
-	seen    map[string]struct{} // keys of the items that were visited
-	parents [][]byte            // keys of items of the level before whose links are this level
-	done    [][]byte            // keys of items of this level whose links are the next one
+// mixedState is what a mixed walk needs to continue in another generation.
+type mixedState struct {
+	seen    map[string]struct{} // keys of the visited items
+	parents [][]byte            // keys of items of the level before whose links were followed
+	done    [][]byte            // keys of items of this level whose links are to be followed
 }
 
-// isNew notes an item, and reports whether it was not visited before.
-func (m *memory) isNew(key []byte) bool {
+// isNew adds an item, and reports whether it was not visited before.
+func (m *mixedState) isNew(key []byte) bool {
 	if _, ok := m.seen[string(key)]; ok {
 		return false
 	}
@@ -25,39 +25,38 @@ func (m *memory) isNew(key []byte) bool {
 	return true
 }
 
-func (m *memory) followed(key []byte) { m.done = append(m.done, append([]byte(nil), key...)) }
+func (m *mixedState) followed(key []byte) { m.done = append(m.done, append([]byte(nil), key...)) }
 
-func (m *memory) descend() { m.parents, m.done = m.done, nil }
+func (m *mixedState) descend() { m.parents, m.done = m.done, nil }
 
-// moveOn goes on in the current generation, where the walk is: the links of the items of the
-// level before are this level again, and those of the items that this level has visited are
-// the next.
+// moveOn continues the walk in the current generation. The links of the parents are this level
+// again, and the links of the items that were visited at this level are the next one.
 func (w *walk) moveOn(ctx context.Context) error {
-	w.did.Moves++
+	w.result.Moves++
 	if w.level == 0 && len(w.cfg.Links) != 0 {
-		return fmt.Errorf("roots that are links cannot be found again: %w", w.s.view.over())
+		return fmt.Errorf("a walk cannot find roots again that are links: %w", w.s.snapshot.expired())
 	}
 	if err := w.s.refresh(ctx); err != nil {
 		return err
 	}
 	w.learnNames()
-	w.places = newVisited(w.s.view.areas)
+	w.visited = newVisited(w.s.snapshot.areas)
 	w.now.clear()
 	w.chunks.clear()
 	w.later.clear()
-	w.sieve.links = w.sieve.links[:0]
+	w.candidates.links = w.candidates.links[:0]
 	if w.level == 0 {
 		if err := w.lookRoots(ctx); err != nil {
 			return err
 		}
 	}
-	if err := w.expandKeys(ctx, w.memory.parents, &w.now); err != nil {
+	if err := w.expandKeys(ctx, w.mixed.parents, &w.now); err != nil {
 		return err
 	}
-	return w.expandKeys(ctx, w.memory.done, &w.later)
+	return w.expandKeys(ctx, w.mixed.done, &w.later)
 }
 
-// expandKeys queues what is behind the links of items, as far as they are still there.
+// expandKeys queues the links of those items that still exist.
 func (w *walk) expandKeys(ctx context.Context, keys [][]byte, to *queue) error {
 	for _, key := range keys {
 		l, err := w.find(ctx, key)
@@ -67,14 +66,14 @@ func (w *walk) expandKeys(ctx context.Context, keys [][]byte, to *queue) error {
 		if err != nil {
 			return err
 		}
-		item, err := w.s.chase(ctx, l)
+		item, err := w.s.follow(ctx, l)
 		if err != nil {
 			return err
 		}
 		if err := w.expand(item, to); err != nil {
 			return err
 		}
-		w.sift(to, 0)
+		w.queueNew(to, 0)
 		if err := w.expandChunks(ctx, to); err != nil {
 			return err
 		}
@@ -82,10 +81,10 @@ func (w *walk) expandKeys(ctx context.Context, keys [][]byte, to *queue) error {
 	return nil
 }
 
-// expandChunks queues what is behind the links of chunks and of those behind them, at
-// once: when the level goes on, everything that belongs to it is known.
+// expandChunks reads the queued chunks and those that follow them, and queues their links: the
+// items of a level have to be known before it continues.
 func (w *walk) expandChunks(ctx context.Context, to *queue) error {
-	f := &w.s.flight
+	f := &w.s.pipeline
 	for w.chunks.count != 0 {
 		f.begin()
 		f.ask(wanted{link: w.chunks.pop(), chunk: true})

@@ -144,10 +144,10 @@ func TestCancelled(t *testing.T) {
 				return err
 			},
 			"list": func(ctx context.Context, visit func()) error {
-				return s.ChaseList(ctx, list, func(kvl.Item) error { visit(); return nil })
+				return s.FollowList(ctx, list, func(kvl.Item) error { visit(); return nil })
 			},
 			"all": func(ctx context.Context, visit func()) error {
-				return s.ChaseAll(ctx, slices.Repeat([]kvl.Link{link}, 100), func(int, kvl.Item) error { visit(); return nil })
+				return s.FollowAll(ctx, slices.Repeat([]kvl.Link{link}, 100), func(int, kvl.Item) error { visit(); return nil })
 			},
 		} {
 			ctx, cancel := context.WithCancelCause(r.ctx())

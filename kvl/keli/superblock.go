@@ -13,15 +13,15 @@ import (
 )
 
 const (
-	boardSize = 64
-	boardSum  = 48 // what the checksum covers
+	superblockSize = 64
+	superblockSum  = 48 // what the checksum covers
 
 	minLease = time.Millisecond
 	maxLease = 24 * time.Hour
 )
 
-// board is what the board says.
-type board struct {
+// superblock is the content of a superblock.
+type superblock struct {
 	generation uint64
 	directory  fabric.Remote
 	length     int // of the directory
@@ -29,7 +29,7 @@ type board struct {
 	instance   uint64
 }
 
-func (b *board) put(p *[boardSize]byte) {
+func (b *superblock) put(p *[superblockSize]byte) {
 	le := binary.LittleEndian
 	le.PutUint64(p[0:], b.generation)
 	le.PutUint64(p[8:], b.directory.Addr)
@@ -38,29 +38,29 @@ func (b *board) put(p *[boardSize]byte) {
 	le.PutUint64(p[24:], uint64(b.lease))
 	le.PutUint64(p[32:], b.instance)
 	le.PutUint64(p[40:], 0)
-	le.PutUint64(p[boardSum:], uint64(crc32c.Checksum(p[:boardSum])))
+	le.PutUint64(p[superblockSum:], uint64(crc32c.Checksum(p[:superblockSum])))
 	le.PutUint64(p[56:], b.generation)
 }
 
-// publish writes the board where clients READ it: the last word first, the first one last.
-func (b *board) publish(mem []byte) {
-	var p [boardSize]byte
+// publish writes the superblock where clients READ it: the last word first, the first one last.
+func (b *superblock) publish(mem []byte) {
+	var p [superblockSize]byte
 	b.put(&p)
-	fence.CopyOut(mem[56:boardSize], p[56:])
+	fence.CopyOut(mem[56:superblockSize], p[56:])
 	fence.CopyOut(mem[8:56], p[8:56])
 	fence.CopyOut(mem[:8], p[:8])
 }
 
-// errChanging says that the board was read while it changed: read it again.
-var errChanging = errors.New("keli: the board changes")
+// errChanging: the superblock was READ while it changed, and has to be READ again.
+var errChanging = errors.New("keli: superblock is being written")
 
-// parseBoard reads what was READ (E7).
-func parseBoard(p []byte) (b board, err error) {
+// parseSuperblock decodes and checks what was READ (E7).
+func parseSuperblock(p []byte) (b superblock, err error) {
 	le := binary.LittleEndian
-	if len(p) != boardSize {
-		return b, fmt.Errorf("keli: a board of %d bytes: %w", len(p), kvl.ErrCorrupt)
+	if len(p) != superblockSize {
+		return b, fmt.Errorf("keli: superblock of %d bytes: %w", len(p), kvl.ErrCorrupt)
 	}
-	b = board{
+	b = superblock{
 		generation: le.Uint64(p),
 		directory:  fabric.Remote{Addr: le.Uint64(p[8:]), Key: le.Uint32(p[16:])},
 		length:     int(le.Uint32(p[20:])),
@@ -70,12 +70,12 @@ func parseBoard(p []byte) (b board, err error) {
 	switch {
 	case b.generation != le.Uint64(p[56:]):
 		return b, errChanging
-	case le.Uint64(p[boardSum:]) != uint64(crc32c.Checksum(p[:boardSum])):
-		return b, fmt.Errorf("keli: the board has a wrong checksum: %w", kvl.ErrCorrupt)
+	case le.Uint64(p[superblockSum:]) != uint64(crc32c.Checksum(p[:superblockSum])):
+		return b, fmt.Errorf("keli: superblock has a wrong checksum: %w", kvl.ErrCorrupt)
 	case b.generation == 0:
 		return b, ErrEmpty
 	case b.length < directoryHead || b.length > maxDirectory || b.lease < minLease || b.lease > maxLease:
-		return b, fmt.Errorf("keli: a board with a directory of %d bytes and a lease of %v: %w", b.length, b.lease, ErrProtocol)
+		return b, fmt.Errorf("keli: superblock names a directory of %d bytes and a lease of %v: %w", b.length, b.lease, ErrProtocol)
 	}
 	return b, nil
 }

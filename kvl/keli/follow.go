@@ -9,20 +9,20 @@ import (
 	"github.com/remora-kv/remora/rpc"
 )
 
-// Chase READs the item behind a link of the session's generation. A link of another one is
-// ErrGeneration, one that leads nowhere ErrNotFound. If the generation was replaced and its
-// lease is over it is ErrGenerationOver.
-func (s *Session) Chase(ctx context.Context, l kvl.Link) (kvl.Item, error) {
+// Follow READs the item behind a link of the session's generation. The error is ErrGeneration for a
+// link of another generation, ErrNotFound for a link that leads nowhere, and ErrGenerationOver if
+// the generation was replaced and its lease is over.
+func (s *Session) Follow(ctx context.Context, l kvl.Link) (kvl.Item, error) {
 	if err := s.enter(); err != nil {
 		return kvl.Item{}, err
 	}
-	return s.chase(ctx, l)
+	return s.follow(ctx, l)
 }
 
-func (s *Session) chase(ctx context.Context, l kvl.Link) (kvl.Item, error) {
-	var t tries
+func (s *Session) follow(ctx context.Context, l kvl.Link) (kvl.Item, error) {
+	var t attempts
 	for {
-		item, err := s.chaseOnce(ctx, l)
+		item, err := s.followOnce(ctx, l)
 		if err == nil {
 			return item, nil
 		}
@@ -32,45 +32,45 @@ func (s *Session) chase(ctx context.Context, l kvl.Link) (kvl.Item, error) {
 	}
 }
 
-func (s *Session) chaseOnce(ctx context.Context, l kvl.Link) (kvl.Item, error) {
+func (s *Session) followOnce(ctx context.Context, l kvl.Link) (kvl.Item, error) {
 	if err := s.ready(ctx); err != nil {
 		return kvl.Item{}, err
 	}
-	v, r := s.view, s.reader
+	v, r := s.snapshot, s.reader
 	from, err := v.find(l)
 	if err != nil {
 		return kvl.Item{}, err
 	}
 	slot := &r.slots[0]
 	s.stats.Reads++
-	if err := r.look(slot, from, l.Len()); err != nil {
+	if err := r.fetch(slot, from, l.Len()); err != nil {
 		return kvl.Item{}, err
 	}
 	b, err := r.take(ctx, slot)
 	if err != nil {
 		return kvl.Item{}, err
 	}
-	if !v.lasts(s.clock.Now()) {
+	if !v.valid(s.clock.Now()) {
 		return kvl.Item{}, errLate
 	}
 	return kvl.ParseItem(b, l, v.generation)
 }
 
-// Lookup returns the item with a key in the current generation, to which the session moves
-// on. If there is none it is ErrNotFound.
+// Lookup moves the session to the current generation and returns the item with a key, or
+// ErrNotFound.
 func (s *Session) Lookup(ctx context.Context, key []byte) (kvl.Item, error) {
 	item, _, err := s.Find(ctx, key)
 	return item, err
 }
 
-// Find is Lookup that returns the link to the item, too.
+// Find is like Lookup, and also returns the link to the item.
 func (s *Session) Find(ctx context.Context, key []byte) (kvl.Item, kvl.Link, error) {
 	if err := s.enter(); err != nil {
 		return kvl.Item{}, kvl.Link{}, err
 	}
 	a, err := s.ask(ctx, 0, key)
-	if err == nil && (s.view == nil || a.generation != s.view.generation || s.view.instance != s.reader.instance) {
-		a, err = s.follow(ctx, a, key)
+	if err == nil && (s.snapshot == nil || a.generation != s.snapshot.generation || s.snapshot.instance != s.reader.instance) {
+		a, err = s.catchUp(ctx, a, key)
 	}
 	if err != nil {
 		return kvl.Item{}, kvl.Link{}, err
@@ -79,25 +79,25 @@ func (s *Session) Find(ctx context.Context, key []byte) (kvl.Item, kvl.Link, err
 	return item, a.link, err
 }
 
-// follow moves on to the generation of an answer. If that is not the current one any more,
-// it asks again in the one that is.
-func (s *Session) follow(ctx context.Context, a answer, key []byte) (answer, error) {
+// catchUp moves the session to the generation of an answer. If another one is current by then, it
+// asks again in that.
+func (s *Session) catchUp(ctx context.Context, a answer, key []byte) (answer, error) {
 	for range maxLate {
 		if err := s.refresh(ctx); err != nil {
 			return a, err
 		}
-		if s.view.generation == a.generation {
+		if s.snapshot.generation == a.generation {
 			return a, nil
 		}
 		var err error
-		if a, err = s.ask(ctx, s.view.generation, key); err != nil {
+		if a, err = s.ask(ctx, s.snapshot.generation, key); err != nil {
 			return a, err
 		}
-		if s.view.generation == a.generation && a.status != noGeneration {
+		if s.snapshot.generation == a.generation && a.status != noGeneration {
 			return a, nil
 		}
 	}
-	return a, s.view.over()
+	return a, s.snapshot.expired()
 }
 
 // found returns the item of an answer in the generation of the session.
@@ -106,16 +106,16 @@ func (s *Session) found(ctx context.Context, a *answer, key []byte) (kvl.Item, e
 	case found:
 		return kvl.ParseItem(a.record, a.link, a.generation)
 	case foundLong:
-		return s.chase(ctx, a.link)
+		return s.follow(ctx, a.link)
 	case notFound:
 		return kvl.Item{}, fmt.Errorf("%w: %.100q in generation %d", ErrNotFound, key, a.generation)
 	default:
-		return kvl.Item{}, s.view.over()
+		return kvl.Item{}, s.snapshot.expired()
 	}
 }
 
-// ask calls the server for a key in a generation, 0 the current one. A server without any
-// is ErrEmpty.
+// ask calls the server for a key in a generation, or in the current one for 0. If the server has
+// none, the error is ErrEmpty.
 func (s *Session) ask(ctx context.Context, generation uint64, key []byte) (answer, error) {
 	s.stats.Lookups++
 	s.request = appendRequest(append(s.request[:0], procLookup, 0), generation, key)
@@ -130,7 +130,7 @@ func (s *Session) ask(ctx context.Context, generation uint64, key []byte) (answe
 	return a, err
 }
 
-// call calls the server, again on another connection if that is lost. The result is valid
+// call calls the server, and tries again on another connection if one is lost. The result is valid
 // until the next call.
 func (s *Session) call(ctx context.Context, msg []byte) ([]byte, error) {
 	for range maxLost {
@@ -144,15 +144,15 @@ func (s *Session) call(ctx context.Context, msg []byte) ([]byte, error) {
 		if err := refused(err); err != nil {
 			return nil, err
 		}
-		s.dropCalls() // what is on its way must not be taken for the next answer
+		s.dropCalls() // a late result must not be taken for the next one
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
 	}
-	return nil, s.unavailable(errors.New("connections for lookups break again and again"))
+	return nil, s.unavailable(fmt.Errorf("%d connections for lookups were lost", maxLost))
 }
 
-// refused is the error of a call that another connection would not help, nil of any other.
+// refused returns the error of a call that would fail on any connection, and nil for others.
 func refused(err error) error {
 	var failure *rpc.Error
 	switch {
@@ -176,7 +176,7 @@ func (s *Session) callOnce(ctx context.Context, msg []byte) ([]byte, error) {
 		if err := c.Err(); err != nil {
 			return nil, err
 		}
-		if !c.Wait(nap) && ctx.Err() != nil {
+		if !c.Wait(contextInterval) && ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
 	}

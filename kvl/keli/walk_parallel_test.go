@@ -83,7 +83,7 @@ func (y *tally) visits() (all []keli.Visit) {
 }
 
 // check fails the test if something was not visited, or twice.
-func (y *tally) check(did keli.Walked, err error) {
+func (y *tally) check(did keli.WalkResult, err error) {
 	y.t.Helper()
 	all := map[int]int{}
 	for _, got := range y.got {
@@ -102,7 +102,7 @@ func (y *tally) check(did keli.Walked, err error) {
 }
 
 // Several workers visit what one would, each item once and at its depth, level after level.
-func TestWalkTogether(t *testing.T) {
+func TestWalkParallel(t *testing.T) {
 	eachFabric(t, func(t *testing.T, r *rig) {
 		items := 4000
 		if emulated {
@@ -114,7 +114,7 @@ func TestWalkTogether(t *testing.T) {
 			c := r.dial()
 			for _, depth := range []int{0, 2} {
 				y := newTally(t, reference(g, 500, depth, false), workers)
-				did, err := c.WalkTogether(r.ctx(), keli.WalkConfig{
+				did, err := c.WalkParallel(r.ctx(), keli.WalkConfig{
 					Keys: [][]byte{key(500)}, Attrs: []string{"to"}, MaxDepth: depth,
 				}, y.visits()...)
 				y.check(did, err)
@@ -130,14 +130,14 @@ func TestWalkTogether(t *testing.T) {
 
 // What one worker cannot read in one piece others can't either, and lists are followed to
 // their ends.
-func TestWalkTogetherInOddImages(t *testing.T) {
+func TestWalkParallelInOddImages(t *testing.T) {
 	r := newRig(t, fabrics[0])
 	g := web()
 	r.serve(keli.Config{}, g.build)
 	c := r.dial()
 	for _, root := range []int{0, 1, 5} {
 		y := newTally(t, reference(g, root, 0, false), 2)
-		did, err := c.WalkTogether(r.ctx(), keli.WalkConfig{Keys: [][]byte{key(root)}, Attrs: []string{"to"}}, y.visits()...)
+		did, err := c.WalkParallel(r.ctx(), keli.WalkConfig{Keys: [][]byte{key(root)}, Attrs: []string{"to"}}, y.visits()...)
 		y.check(did, err)
 	}
 	y := newTally(t, map[int]int{3: 0, 4: 0, 7: 0}, 2)
@@ -150,11 +150,11 @@ func TestWalkTogetherInOddImages(t *testing.T) {
 		cfg.Links = append(cfg.Links, link, kvl.Link{})
 	}
 	cfg.Keys = [][]byte{key(4)}
-	did, err := c.WalkTogether(r.ctx(), cfg, y.visits()...)
+	did, err := c.WalkParallel(r.ctx(), cfg, y.visits()...)
 	y.check(did, err)
 }
 
-func TestWalkTogetherLimits(t *testing.T) {
+func TestWalkParallelLimits(t *testing.T) {
 	r := newRig(t, fabrics[0])
 	g := crowd(2000, 20)
 	r.serve(keli.Config{}, g.build)
@@ -162,21 +162,21 @@ func TestWalkTogetherLimits(t *testing.T) {
 	reach := len(reference(g, 500, 0, false))
 	all := func(kvl.Item, int) (bool, error) { return true, nil }
 	for _, most := range []int{1, 2, 17, 299, 1000, reach - 1, reach, reach + 1} {
-		did, err := c.WalkTogether(ctx, keli.WalkConfig{Keys: [][]byte{key(500)}, MaxItems: most}, all, all, all)
+		did, err := c.WalkParallel(ctx, keli.WalkConfig{Keys: [][]byte{key(500)}, MaxItems: most}, all, all, all)
 		if err != nil || did.Items != min(most, reach) || did.Cut != (most < reach) {
 			t.Errorf("at most %d of %d: %+v, %v", most, reach, did, err)
 		}
 	}
-	if did, err := c.WalkTogether(ctx, keli.WalkConfig{}, all, all); err != nil || did.Items != 0 {
+	if did, err := c.WalkParallel(ctx, keli.WalkConfig{}, all, all); err != nil || did.Items != 0 {
 		t.Errorf("no root: %+v, %v", did, err)
 	}
-	if _, err := c.WalkTogether(ctx, keli.WalkConfig{Keys: [][]byte{[]byte("nobody")}}, all, all); !errors.Is(err, keli.ErrNotFound) {
+	if _, err := c.WalkParallel(ctx, keli.WalkConfig{Keys: [][]byte{[]byte("nobody")}}, all, all); !errors.Is(err, keli.ErrNotFound) {
 		t.Errorf("a root that is not there: %v", err)
 	}
-	for _, f := range []func() (keli.Walked, error){
-		func() (keli.Walked, error) { return c.WalkTogether(ctx, keli.WalkConfig{}) },
-		func() (keli.Walked, error) { return c.WalkTogether(ctx, keli.WalkConfig{Mixed: true}, all, all) },
-		func() (keli.Walked, error) { return c.WalkTogether(ctx, keli.WalkConfig{MaxItems: -1}, all, all) },
+	for _, f := range []func() (keli.WalkResult, error){
+		func() (keli.WalkResult, error) { return c.WalkParallel(ctx, keli.WalkConfig{}) },
+		func() (keli.WalkResult, error) { return c.WalkParallel(ctx, keli.WalkConfig{Mixed: true}, all, all) },
+		func() (keli.WalkResult, error) { return c.WalkParallel(ctx, keli.WalkConfig{MaxItems: -1}, all, all) },
 	} {
 		if _, err := f(); !errors.Is(err, keli.ErrInvalid) {
 			t.Errorf("%v", err)
@@ -186,7 +186,7 @@ func TestWalkTogetherLimits(t *testing.T) {
 
 // Where there are too few sessions there are fewer workers, also when walks are at the same
 // time and their functions call the client.
-func TestWalkTogetherWithFewSessions(t *testing.T) {
+func TestWalkParallelWithFewSessions(t *testing.T) {
 	r := newRig(t, fabrics[0])
 	g := crowd(1000, 20)
 	r.serve(keli.Config{}, g.build)
@@ -196,7 +196,7 @@ func TestWalkTogetherWithFewSessions(t *testing.T) {
 		for range 2 {
 			wg.Go(func() {
 				y := newTally(t, reference(g, 500, 0, false), 3)
-				did, err := c.WalkTogether(r.ctx(), keli.WalkConfig{Keys: [][]byte{key(500)}, Attrs: []string{"to"}}, y.visits()...)
+				did, err := c.WalkParallel(r.ctx(), keli.WalkConfig{Keys: [][]byte{key(500)}, Attrs: []string{"to"}}, y.visits()...)
 				if err != nil || did.Items != len(y.want) {
 					t.Errorf("%d sessions: %+v, %v", sessions, did, err)
 				}
@@ -210,7 +210,7 @@ func TestWalkTogetherWithFewSessions(t *testing.T) {
 			_, err := c.Lookup(r.ctx(), it.Key())
 			return true, err
 		}
-		if did, err := c.WalkTogether(r.ctx(), keli.WalkConfig{Keys: [][]byte{key(500)}}, calls, calls, calls); err != nil {
+		if did, err := c.WalkParallel(r.ctx(), keli.WalkConfig{Keys: [][]byte{key(500)}}, calls, calls, calls); err != nil {
 			t.Errorf("%d sessions: %+v, %v", sessions, did, err)
 		}
 		if err := c.Close(); err != nil {
@@ -221,7 +221,7 @@ func TestWalkTogetherWithFewSessions(t *testing.T) {
 
 // A function that fails, panics or ends its goroutine ends the walk of all, whoever's it is,
 // and the client goes on.
-func TestWalkTogetherEnds(t *testing.T) {
+func TestWalkParallelEnds(t *testing.T) {
 	r := newRig(t, fabrics[0])
 	g := crowd(2000, 20)
 	r.serve(keli.Config{}, g.build)
@@ -246,14 +246,14 @@ func TestWalkTogetherEnds(t *testing.T) {
 			} {
 				visits := []keli.Visit{all, all, all}
 				visits[worker] = at(n, f)
-				if did, err := c.WalkTogether(ctx, cfg, visits...); !errors.Is(err, enough) {
+				if did, err := c.WalkParallel(ctx, cfg, visits...); !errors.Is(err, enough) {
 					t.Errorf("worker %d, item %d: %+v, %v", worker, n, did, err)
 				}
 			}
 		}
 	}
 	visits := []keli.Visit{all, at(100, func() error { runtime.Goexit(); return nil })}
-	if did, err := c.WalkTogether(r.ctx(), cfg, visits...); err == nil {
+	if did, err := c.WalkParallel(r.ctx(), cfg, visits...); err == nil {
 		t.Errorf("a worker whose goroutine ended: %+v", did)
 	}
 	func() {
@@ -262,19 +262,19 @@ func TestWalkTogetherEnds(t *testing.T) {
 				t.Errorf("recovered %v", p)
 			}
 		}()
-		_, err := c.WalkTogether(r.ctx(), cfg, at(100, func() error { panic("help") }), all)
+		_, err := c.WalkParallel(r.ctx(), cfg, at(100, func() error { panic("help") }), all)
 		t.Errorf("a panic became %v", err)
 	}()
 	for range 2 { // nothing is left of them
 		y := newTally(t, reference(g, 500, 0, false), 3)
-		did, err := c.WalkTogether(r.ctx(), keli.WalkConfig{Keys: [][]byte{key(500)}, Attrs: []string{"to"}}, y.visits()...)
+		did, err := c.WalkParallel(r.ctx(), keli.WalkConfig{Keys: [][]byte{key(500)}, Attrs: []string{"to"}}, y.visits()...)
 		y.check(did, err)
 	}
 }
 
 // All workers of a walk are in one generation, or it fails, however fast generations come
 // and go.
-func TestWalkTogetherIsInOneGeneration(t *testing.T) {
+func TestWalkParallelIsInOneGeneration(t *testing.T) {
 	r := newRig(t, fabrics[0])
 	r.clock = newStillClock()
 	g := crowd(1500, 20)
@@ -300,7 +300,7 @@ func TestWalkTogetherIsInOneGeneration(t *testing.T) {
 				return true, nil
 			})
 		}
-		did, err := c.WalkTogether(r.ctx(), keli.WalkConfig{
+		did, err := c.WalkParallel(r.ctx(), keli.WalkConfig{
 			Keys: [][]byte{key(500)}, Schema: func(s *kvl.Schema) { schema = s },
 		}, visits...)
 		switch {
@@ -323,7 +323,7 @@ func TestWalkTogetherIsInOneGeneration(t *testing.T) {
 }
 
 // A walk whose connections are lost goes on with others.
-func TestWalkTogetherLosesItsServer(t *testing.T) {
+func TestWalkParallelLosesItsServer(t *testing.T) {
 	eachFabric(t, func(t *testing.T, r *rig) {
 		g := crowd(500, 20)
 		r.serve(keli.Config{}, g.build)
@@ -339,10 +339,10 @@ func TestWalkTogetherLosesItsServer(t *testing.T) {
 			return true, nil
 		}
 		cfg := keli.WalkConfig{Keys: [][]byte{key(0)}}
-		if did, err := c.WalkTogether(r.ctx(), cfg, again, again); !errors.Is(err, keli.ErrGenerationOver) {
+		if did, err := c.WalkParallel(r.ctx(), cfg, again, again); !errors.Is(err, keli.ErrGenerationOver) {
 			t.Fatalf("a walk in the image of a server that ended: %+v, %v", did, err)
 		}
-		if did, err := c.WalkTogether(r.ctx(), cfg, again, again); err != nil || did.Items != len(reference(g, 0, 0, false)) {
+		if did, err := c.WalkParallel(r.ctx(), cfg, again, again); err != nil || did.Items != len(reference(g, 0, 0, false)) {
 			t.Fatalf("%+v, %v", did, err)
 		}
 	})

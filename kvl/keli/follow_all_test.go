@@ -9,7 +9,7 @@ import (
 )
 
 // Items behind links come in the order of the links, whatever the window.
-func TestChaseAll(t *testing.T) {
+func TestFollowAll(t *testing.T) {
 	eachFabric(t, func(t *testing.T, r *rig) {
 		g := web()
 		r.serve(keli.Config{}, g.build)
@@ -25,7 +25,7 @@ func TestChaseAll(t *testing.T) {
 				links = append(links, l)
 			}
 			n := 0
-			err := s.ChaseAll(ctx, links, func(i int, it kvl.Item) error {
+			err := s.FollowAll(ctx, links, func(i int, it kvl.Item) error {
 				if i != n || number(t, it) != i%12 {
 					t.Errorf("window %d: item %d is %d, after %d", window, i, number(t, it), n)
 				}
@@ -36,14 +36,14 @@ func TestChaseAll(t *testing.T) {
 				t.Errorf("window %d: %d items, %v", window, n, err)
 			}
 			enough := errors.New("enough")
-			if err := s.ChaseAll(ctx, links, func(int, kvl.Item) error { return enough }); !errors.Is(err, enough) {
+			if err := s.FollowAll(ctx, links, func(int, kvl.Item) error { return enough }); !errors.Is(err, enough) {
 				t.Errorf("an error of visit became %v", err)
 			}
 			links[5] = kvl.Link{}
-			if err := s.ChaseAll(ctx, links, func(int, kvl.Item) error { return nil }); !errors.Is(err, keli.ErrNotFound) {
+			if err := s.FollowAll(ctx, links, func(int, kvl.Item) error { return nil }); !errors.Is(err, keli.ErrNotFound) {
 				t.Errorf("a link that leads nowhere gave %v", err)
 			}
-			if err := s.ChaseAll(ctx, nil, nil); err != nil {
+			if err := s.FollowAll(ctx, nil, nil); err != nil {
 				t.Errorf("no links: %v", err)
 			}
 		}

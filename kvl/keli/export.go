@@ -10,41 +10,41 @@ import (
 	"github.com/remora-kv/remora/rpc/visit"
 )
 
-// place is a device of a server, with what its visitors can read (E8).
-type place struct {
-	device   fabric.Device
-	domain   fabric.Domain
-	memory   *kvl.Memory // areas are regions of the domain
-	board    *fabric.Region
-	instance uint64
-	hall     *visit.Hall
+// exporter has the memory that clients of one device can READ (E8).
+type exporter struct {
+	device     fabric.Device
+	domain     fabric.Domain
+	memory     *kvl.Memory // areas are regions of the domain
+	superblock *fabric.Region
+	instance   uint64
+	readers    *visit.Hall
 }
 
-func newPlace(dev fabric.Device, instance uint64, maxClients int, log *slog.Logger) (p *place, err error) {
-	p = &place{device: dev, instance: instance}
+func newExporter(dev fabric.Device, instance uint64, maxClients int, log *slog.Logger) (p *exporter, err error) {
+	p = &exporter{device: dev, instance: instance}
 	if p.domain, err = dev.NewDomain(); err != nil {
 		return nil, err
 	}
-	if p.board, err = p.domain.Alloc("keli board", boardSize, fabric.RemoteRead); err != nil {
+	if p.superblock, err = p.domain.Alloc("keli superblock", superblockSize, fabric.RemoteRead); err != nil {
 		return nil, errors.Join(err, p.domain.Close())
 	}
-	(&board{instance: instance}).publish(p.board.Bytes())
+	(&superblock{instance: instance}).publish(p.superblock.Bytes())
 	p.memory = kvl.NewMemory(p.allocate)
-	p.hall = visit.NewHall(visit.HallConfig{
+	p.readers = visit.NewHall(visit.HallConfig{
 		Path: "keli", Device: dev, Domain: p.domain, MaxClients: maxClients,
-		Hello: checkHello, Welcome: p.greeting, Log: log,
+		Hello: checkHello, Welcome: p.welcome, Log: log,
 	})
 	return p, nil
 }
 
-// greeting is what a visitor is told.
-func (p *place) greeting() ([]byte, error) {
-	w := welcome{p.board.Remote(), p.instance}
+// welcome returns the private data that a reader connection is accepted with.
+func (p *exporter) welcome() ([]byte, error) {
+	w := welcome{p.superblock.Remote(), p.instance}
 	return w.bytes(), nil
 }
 
 // allocate allocates an area that clients can READ.
-func (p *place) allocate(purpose string, size int) ([]byte, any, func() error, error) {
+func (p *exporter) allocate(purpose string, size int) ([]byte, any, func() error, error) {
 	r, err := p.domain.Alloc(purpose, size, fabric.RemoteRead)
 	if err != nil {
 		return nil, nil, nil, err
@@ -52,22 +52,22 @@ func (p *place) allocate(purpose string, size int) ([]byte, any, func() error, e
 	return r.Bytes(), r, r.Close, nil
 }
 
-// close ends the place, after all its memory was given back.
-func (p *place) close() error {
-	p.hall.Close()
-	return errors.Join(p.board.Close(), p.domain.Close())
+// close ends the reader connections. All other memory of the exporter was given back before.
+func (p *exporter) close() error {
+	p.readers.Close()
+	return errors.Join(p.superblock.Close(), p.domain.Close())
 }
 
-// stand is a generation at a place: what its visitors read.
-type stand struct {
-	copies    []kvl.Area // of the areas, where the image is not of this place
+// export is a generation as clients of one device READ it.
+type export struct {
+	copies    []kvl.Area // of the areas, if the image is in memory of another device
 	directory *fabric.Region
 	length    int // of the directory
 }
 
-// setUp puts an image at a place, for nobody to see yet (E1).
-func (p *place) setUp(img *kvl.Image) (st *stand, err error) {
-	st = new(stand)
+// export makes an image readable. No superblock names it yet (E1).
+func (p *exporter) export(img *kvl.Image) (st *export, err error) {
+	st = new(export)
 	defer func() {
 		if err != nil {
 			_ = st.close()
@@ -92,8 +92,8 @@ func (p *place) setUp(img *kvl.Image) (st *stand, err error) {
 	return st, nil
 }
 
-// regionOf returns the region of an area at this place, which may be a copy.
-func (p *place) regionOf(st *stand, a kvl.Area) (*fabric.Region, error) {
+// regionOf returns the region of an area, or of a copy of it, on this device.
+func (p *exporter) regionOf(st *export, a kvl.Area) (*fabric.Region, error) {
 	if r := p.ours(a); r != nil {
 		return r, nil
 	}
@@ -106,15 +106,15 @@ func (p *place) regionOf(st *stand, a kvl.Area) (*fabric.Region, error) {
 	return p.ours(c), nil
 }
 
-// ours returns the region of an area if it is of this place.
-func (p *place) ours(a kvl.Area) *fabric.Region {
+// ours returns the region of an area if it is on this device.
+func (p *exporter) ours(a kvl.Area) *fabric.Region {
 	if r, ok := a.Owner().(*fabric.Region); ok && r.Domain() == p.domain {
 		return r
 	}
 	return nil
 }
 
-func (st *stand) close() error {
+func (st *export) close() error {
 	var err error
 	for _, b := range st.copies {
 		err = errors.Join(err, b.Free())

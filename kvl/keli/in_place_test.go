@@ -19,7 +19,7 @@ func outlive(t *testing.T, r *rig, item kvl.Item) {
 		r.publish(ring(100).build)
 		r.clock.advance(2 * lease)
 	}
-	r.eventually("its memory is given back", func() bool { return r.server.Sweep() == 0 })
+	r.eventually("its memory is given back", func() bool { return r.server.Reclaim() == 0 })
 	if !bytes.Equal(item.Record(), was) {
 		t.Fatal("an item has changed with the end of its generation")
 	}
@@ -37,7 +37,7 @@ func TestItemsOutliveTheirGeneration(t *testing.T) {
 		}
 		var item kvl.Item
 		for range 3 { // the first READ of an area copies: it is not known yet
-			if item, err = s.Chase(ctx, link); err != nil {
+			if item, err = s.Follow(ctx, link); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -45,7 +45,7 @@ func TestItemsOutliveTheirGeneration(t *testing.T) {
 			t.Fatalf("an item is shown in place: %t", !mapped)
 		}
 		outlive(t, r, item)
-		if _, err := s.Chase(ctx, link); !errors.Is(err, keli.ErrGenerationOver) {
+		if _, err := s.Follow(ctx, link); !errors.Is(err, keli.ErrGenerationOver) {
 			t.Fatalf("after the lease: %v", err)
 		}
 	})
@@ -64,7 +64,7 @@ func TestVisitsOutliveTheirGeneration(t *testing.T) {
 			}
 			return true, nil
 		})
-		// What was on its way when the generation ended may still be shown.
+		// What was in flight when the generation ended may still be shown.
 		if !errors.Is(err, keli.ErrGenerationOver) || seen < 50 || seen == 100 {
 			t.Fatalf("after %d items: %v", seen, err)
 		}
@@ -83,7 +83,7 @@ func TestLongRecordsAreGivenBack(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			item, err := s.Chase(ctx, link)
+			item, err := s.Follow(ctx, link)
 			if err != nil || number(t, item) != i {
 				t.Fatalf("item %d: %v", i, err)
 			}

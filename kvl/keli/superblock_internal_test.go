@@ -11,11 +11,11 @@ import (
 	"github.com/remora-kv/remora/test/scale"
 )
 
-// A board that is read while it is written is whole or changing, never corrupt.
-func TestBoardWhileItIsWritten(t *testing.T) {
-	mem := make([]byte, boardSize)
-	at := func(g uint64) *board {
-		return &board{generation: g, directory: fabric.Remote{Addr: g << 12, Key: uint32(g)}, length: directoryHead, lease: time.Second, instance: 1}
+// A superblock that is read while it is written is whole or changing, never corrupt.
+func TestSuperblockWhileItIsWritten(t *testing.T) {
+	mem := make([]byte, superblockSize)
+	at := func(g uint64) *superblock {
+		return &superblock{generation: g, directory: fabric.Remote{Addr: g << 12, Key: uint32(g)}, length: directoryHead, lease: time.Second, instance: 1}
 	}
 	at(1).publish(mem)
 	var stop atomic.Bool
@@ -27,10 +27,10 @@ func TestBoardWhileItIsWritten(t *testing.T) {
 		}
 	}()
 	defer func() { stop.Store(true); <-done }()
-	last, p := uint64(0), make([]byte, boardSize)
+	last, p := uint64(0), make([]byte, superblockSize)
 	for range scale.Times(3_000_000) {
 		fence.CopyIn(p, mem) // as a READ does, in the order of addresses
-		b, err := parseBoard(p)
+		b, err := parseSuperblock(p)
 		switch {
 		case errors.Is(err, errChanging):
 		case err != nil:
@@ -44,20 +44,20 @@ func TestBoardWhileItIsWritten(t *testing.T) {
 }
 
 // Memory is given back when a core has left since, whether it came again or not.
-func TestTurnstile(t *testing.T) {
-	var s turnstile
-	outside := s.passes.Load()
+func TestCoreEpoch(t *testing.T) {
+	var s coreEpoch
+	outside := s.count.Load()
 	s.enter()
-	inside := s.passes.Load()
-	if !s.passed(outside) || s.passed(inside) {
-		t.Errorf("at the lineup: %v, %v", s.passed(outside), s.passed(inside))
+	inside := s.count.Load()
+	if !s.quiet(outside) || s.quiet(inside) {
+		t.Errorf("while it uses a list: %v, %v", s.quiet(outside), s.quiet(inside))
 	}
 	s.leave()
-	if !s.passed(inside) {
+	if !s.quiet(inside) {
 		t.Error("after it left")
 	}
 	s.enter()
-	if !s.passed(inside) {
+	if !s.quiet(inside) {
 		t.Error("after it left and came again")
 	}
 }
