@@ -45,7 +45,7 @@ func (d *database) Mapping(ctx context.Context, m *Mapping) (whole *Mapping, not
 		return nil, nil, err
 	}
 	for _, name := range c.keyless {
-		c.notes = append(c.notes, fmt.Sprintf("table %s has no primary key, and is left out", name))
+		c.notes = append(c.notes, fmt.Sprintf("table %s has no primary key: this mapping leaves it out, and a load without a mapping fails", name))
 	}
 	return c.out, c.notes, nil
 }
