@@ -246,7 +246,11 @@ func (w *walker) walk(t types.Type) {
 			w.declared(w.name, t.Origin())
 		}
 	case *types.Signature:
-		w.walk(t.Params())
+		for p := range t.Params().Variables() {
+			if !w.unwritable(p.Type()) {
+				w.walk(p.Type())
+			}
+		}
 		w.walk(t.Results())
 		for tp := range t.TypeParams().TypeParams() {
 			w.walk(tp.Constraint())
@@ -269,6 +273,16 @@ func (w *walker) walk(t types.Type) {
 	case interface{ Elem() types.Type }: // pointer, slice, array, channel
 		w.walk(t.Elem())
 	}
+}
+
+// unwritable reports whether no other package can write a function with a parameter of this
+// type, as for the functions behind options.
+func (w *walker) unwritable(t types.Type) bool {
+	if p, ok := t.(*types.Pointer); ok {
+		t = p.Elem()
+	}
+	n, ok := t.(*types.Named)
+	return ok && n.Obj().Pkg() == w.pkg && !n.Obj().Exported()
 }
 
 // reported reports a type if it is internal.
@@ -307,6 +321,7 @@ func TestInternalTypesAreFound(t *testing.T) {
 		"type a = arena.Arena\ntype T struct{ *a }":                                   "T.a.Self",
 		"type p = arena.Pair[int]\ntype T struct{ p }":                                "",
 		"type T struct{ a *arena.Arena }":                                             "",
+		"type t struct{ A *arena.Arena }\ntype Option func(*t)":                       "",
 		"type T struct{ a *arena.Arena }\nfunc (t T) m() *arena.Arena { return t.a }": "",
 		"func f(*arena.Arena) {}\nvar v = arena.New()":                                "",
 		"type t struct{ A *arena.Arena }\ntype U struct{ t t }":                       "",
