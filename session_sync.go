@@ -60,16 +60,8 @@ func (s *Session) CAS(
 
 // Put is Client.Put.
 func (s *Session) Put(ctx context.Context, key string, e Entry, cond Condition) (version uint64, err error) {
-	for t := (attempt{}); ; {
-		rt, err := s.begin(ctx, command.Put, key)
-		if err != nil {
-			return 0, err
-		}
-		r := s.finish(ctx, rt, command.Put, s.StartPut(0, key, e, cond))
-		if r.Err == nil || !s.repeats(ctx, command.Put, &t) {
-			return r.Item.Version, r.Err
-		}
-	}
+	r := s.change(ctx, command.Put, key, func() error { return s.StartPut(0, key, e, cond) })
+	return r.Item.Version, r.Err
 }
 
 // Delete is Client.Delete.
@@ -86,42 +78,30 @@ func (s *Session) DeleteVersion(ctx context.Context, key string, version uint64)
 }
 
 func (s *Session) delete(ctx context.Context, key string, version uint64) error {
-	for t := (attempt{}); ; {
-		rt, err := s.begin(ctx, command.Delete, key)
-		if err != nil {
-			return err
-		}
-		r := s.finish(ctx, rt, command.Delete, s.startDelete(0, key, version))
-		if r.Err == nil || !s.repeats(ctx, command.Delete, &t) {
-			return r.Err
-		}
-	}
+	return s.change(ctx, command.Delete, key, func() error { return s.startDelete(0, key, version) }).Err
 }
 
 // Touch is Client.Touch.
 func (s *Session) Touch(ctx context.Context, key string, ttl time.Duration) error {
-	for t := (attempt{}); ; {
-		rt, err := s.begin(ctx, command.Touch, key)
-		if err != nil {
-			return err
-		}
-		r := s.finish(ctx, rt, command.Touch, s.StartTouch(0, key, ttl))
-		if r.Err == nil || !s.repeats(ctx, command.Touch, &t) {
-			return r.Err
-		}
-	}
+	return s.change(ctx, command.Touch, key, func() error { return s.StartTouch(0, key, ttl) }).Err
 }
 
 // Incr is Client.Incr.
 func (s *Session) Incr(ctx context.Context, key string, delta int64) (int64, error) {
+	r := s.change(ctx, command.Incr, key, func() error { return s.StartIncr(0, key, delta) })
+	return r.Sum, r.Err
+}
+
+// change starts a change and waits for its result, as often as R4 allows.
+func (s *Session) change(ctx context.Context, op command.Proc, key string, start func() error) Result {
 	for t := (attempt{}); ; {
-		rt, err := s.begin(ctx, command.Incr, key)
+		rt, err := s.begin(ctx, op, key)
 		if err != nil {
-			return 0, err
+			return Result{Err: err}
 		}
-		r := s.finish(ctx, rt, command.Incr, s.StartIncr(0, key, delta))
-		if r.Err == nil || !s.repeats(ctx, command.Incr, &t) {
-			return r.Sum, r.Err
+		r := s.finish(ctx, rt, op, start())
+		if r.Err == nil || !s.repeats(ctx, op, &t) {
+			return r
 		}
 	}
 }

@@ -15,17 +15,17 @@ import (
 // often. So the use of an item is noted again only after a number of requests that is a
 // fraction of a turn: popular items are reported a few times per turn, and others every time.
 type uses struct {
-	clock   fabric.Clock
-	hashes  [usesKept]uint64 // by their lowest bits, 0 for none
-	pending int
-	next    int    // where the next report begins
-	age     uint16 // requests that were made; more when there were none for long
-	again   uint16 // requests after which the use of an item is noted again
-	reads   uint32 // uses of links
-	told    int64  // when uses were reported last
-	overdue bool   // the next get has to report
-	taken   [command.MaxUses]uint64
-	took    int // how many were appended last
+	clock    fabric.Clock
+	hashes   [usesKept]uint64 // by their lowest bits, 0 for none
+	pending  int
+	next     int    // where the next report begins
+	age      uint16 // requests that were made; more when there were none for long
+	again    uint16 // requests after which the use of an item is noted again
+	reads    uint32 // uses of links
+	reported int64  // when uses were reported last
+	overdue  bool   // the next get has to report
+	taken    [command.MaxUses]uint64
+	took     int // how many were appended last
 }
 
 const (
@@ -47,7 +47,7 @@ const (
 )
 
 func newUses(clock fabric.Clock) *uses {
-	return &uses{clock: clock, told: clock.Now(), again: minUsesGap}
+	return &uses{clock: clock, reported: clock.Now(), again: minUsesGap}
 }
 
 // setCapacity sets how many items the log of the server has room for.
@@ -93,7 +93,7 @@ func (u *uses) due() bool {
 	if u == nil {
 		return false
 	}
-	if !u.overdue && u.reads%usesLook == usesLook-1 && u.clock.Now()-u.told > int64(usesDelay) {
+	if !u.overdue && u.reads%usesLook == usesLook-1 && u.clock.Now()-u.reported > int64(usesDelay) {
 		u.reads++ // so that it is not due at once again
 		u.age += u.again
 		u.overdue = u.pending != 0
@@ -119,7 +119,7 @@ func (u *uses) appendTo(b []byte) []byte {
 		}
 		u.overdue, u.took = false, n
 		if u.age++; n != 0 {
-			u.told = u.clock.Now()
+			u.reported = u.clock.Now()
 		}
 		return command.AppendUses(b, u.taken[:n])
 	}
