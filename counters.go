@@ -16,9 +16,9 @@ type Counters struct {
 	// Fetches counts READs of answers, Misses those that found no answer yet, and
 	// Replies the answers that the server pushed.
 	Fetches, Misses, Replies uint64
-	// Looks counts gets that were tried by READs of the server's memory, and Seen those
-	// after which the server was not asked.
-	Looks, Seen uint64
+	// OneSidedReads counts gets that were tried by READs of the server's memory, and
+	// OneSidedHits those after which the server was not asked.
+	OneSidedReads, OneSidedHits uint64
 	// Reconnects counts connections made in place of lost ones, and Retries the
 	// reads that were tried again.
 	Reconnects, Retries uint64
@@ -33,8 +33,8 @@ func (n *Counters) add(c path.Counters) {
 	n.Fetches += c.Fetches
 	n.Misses += c.Misses
 	n.Replies += c.Replies
-	n.Looks += c.Looks
-	n.Seen += c.Seen
+	n.OneSidedReads += c.OneSidedReads
+	n.OneSidedHits += c.OneSidedHits
 	n.Verbs.Add(&c.Verbs)
 }
 

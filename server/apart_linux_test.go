@@ -143,7 +143,7 @@ func readerRole() error {
 		}
 	}
 	n := s.Counters()
-	fmt.Fprintf(os.Stdout, "ok %d %d %d\n", task.Reads, found, n.Seen)
+	fmt.Fprintf(os.Stdout, "ok %d %d %d\n", task.Reads, found, n.OneSidedHits)
 	return nil
 }
 

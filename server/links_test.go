@@ -52,7 +52,7 @@ func TestLinks(t *testing.T) {
 			operations
 			Counters() remora.Counters
 		}{"client": client, "session": s} {
-			seen := func() uint64 { return c.Counters().Seen }
+			seen := func() uint64 { return c.Counters().OneSidedHits }
 			get := func(key, want string, bySight bool) {
 				t.Helper()
 				before := seen()
@@ -140,7 +140,7 @@ func unseen(t *testing.T, c *remora.Client) {
 			}
 		}
 	}
-	if n := c.Counters().Seen + s.Counters().Seen; n != 0 {
+	if n := c.Counters().OneSidedHits + s.Counters().OneSidedHits; n != 0 {
 		t.Errorf("%d items were read where they are not", n)
 	}
 	_, l, err := c.GetLink(ctx, "k")
@@ -234,7 +234,7 @@ func TestLinksDoNotHoldUpABatch(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		before := s.Counters().Seen
+		before := s.Counters().OneSidedHits
 		if before == 0 {
 			t.Fatal("no link was followed")
 		}
@@ -252,7 +252,7 @@ func TestLinksDoNotHoldUpABatch(t *testing.T) {
 				t.Errorf("result %d: %+v, %v", tag, res, err)
 			}
 		}
-		if after := s.Counters().Seen; after != before {
+		if after := s.Counters().OneSidedHits; after != before {
 			t.Errorf("%d links were followed in the batch", after-before)
 		}
 	})
@@ -296,14 +296,14 @@ func TestLinksByHabit(t *testing.T) {
 			get(3, 1)
 			set(3, 0)
 			get(3, 0)
-			if seen, want := c.Counters().Seen, r.fabric == provider.Shm && (name == "client" || name == "one"); (seen > gets/2) != want || !want && seen != 0 {
+			if seen, want := c.Counters().OneSidedHits, r.fabric == provider.Shm && (name == "client" || name == "one"); (seen > gets/2) != want || !want && seen != 0 {
 				t.Errorf("%s: %d gets of %d by links", name, seen, gets)
 			}
 		}
-		before := one.Counters().Seen
+		before := one.Counters().OneSidedHits
 		ahead(t, one, 300, 4, func(n int) string { return fmt.Sprint("key ", n%keys) },
 			func(n int) string { return fmt.Sprintf("0 of %d", n%keys) })
-		if n := one.Counters().Seen - before; n > 100 {
+		if n := one.Counters().OneSidedHits - before; n > 100 {
 			t.Errorf("%d gets of 300 by links, when several were on their way", n)
 		}
 	})
@@ -348,7 +348,7 @@ func TestHabitLosesSight(t *testing.T) {
 				if item, err := c.Chase(ctx, l); !errors.Is(err, remora.ErrUnsupported) {
 					t.Errorf("%s: chased %q, %v", name, item.Value, err)
 				}
-				if n := c.Counters(); n.Reconnects != 0 || n.Seen > 150 || (n.Seen < 20) != (how == "dial") {
+				if n := c.Counters(); n.Reconnects != 0 || n.OneSidedHits > 150 || (n.OneSidedHits < 20) != (how == "dial") {
 					t.Errorf("%s: %+v", name, n)
 				}
 			}
@@ -497,8 +497,8 @@ func TestLinksOfEvicted(t *testing.T) {
 				}
 			}
 		}
-		if n := c.Counters(); hits == 0 || n.Seen == 0 || n.Looks == n.Seen {
-			t.Errorf("%d hits, %d of %d by links", hits, n.Seen, n.Looks)
+		if n := c.Counters(); hits == 0 || n.OneSidedHits == 0 || n.OneSidedReads == n.OneSidedHits {
+			t.Errorf("%d hits, %d of %d by links", hits, n.OneSidedHits, n.OneSidedReads)
 		}
 	})
 }
@@ -547,8 +547,8 @@ func TestLinksKeepWhatIsRead(t *testing.T) {
 				t.Errorf("items that were read were lost %d times", lost)
 			case policy == remora.RecencyNone && lost <= hot:
 				t.Errorf("nobody has told, and only %d were lost: this proves nothing of the others", lost)
-			case n.Seen < turns*items/8:
-				t.Errorf("only %d were read by links", n.Seen)
+			case n.OneSidedHits < turns*items/8:
+				t.Errorf("only %d were read by links", n.OneSidedHits)
 			}
 		})
 	}
@@ -670,7 +670,7 @@ func (r *rig) hammer(cfg server.Config, opts ...remora.Option) {
 					return
 				}
 			}
-			seen.Add(s.Counters().Seen)
+			seen.Add(s.Counters().OneSidedHits)
 		})
 	}
 	all.Wait()

@@ -44,11 +44,11 @@ func seenAllocations(t *testing.T, cfg server.Config, opts ...remora.Option) {
 	for range 10 {
 		get()
 	}
-	before := s.Counters().Seen
+	before := s.Counters().OneSidedHits
 	if n := testing.AllocsPerRun(200, get); n != 0 {
 		t.Errorf("%v allocations for a get", n)
 	}
-	if s.Counters().Seen == before {
+	if s.Counters().OneSidedHits == before {
 		t.Error("the server was asked")
 	}
 }

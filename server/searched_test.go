@@ -84,8 +84,8 @@ func TestPilafSendsChanges(t *testing.T) {
 			}
 			now := c.Counters()
 			sends, writes := now.Verbs.Out[fabric.OpSend]-before.Verbs.Out[fabric.OpSend], now.Verbs.Out[fabric.OpWrite]-before.Verbs.Out[fabric.OpWrite]
-			if sends < n+1 || writes != 0 || now.Seen-before.Seen != n {
-				t.Errorf("%s: %d SENDs and %d WRITEs for %d changes, %d of %d gets by READs", name, sends, writes, n+1, now.Seen-before.Seen, n)
+			if sends < n+1 || writes != 0 || now.OneSidedHits-before.OneSidedHits != n {
+				t.Errorf("%s: %d SENDs and %d WRITEs for %d changes, %d of %d gets by READs", name, sends, writes, n+1, now.OneSidedHits-before.OneSidedHits, n)
 			}
 			long := bytes.Repeat([]byte("long "), 5000)
 			for range 3 {

@@ -56,10 +56,10 @@ func (s *Shared) Close() error { return s.driver.Close() }
 
 // Counters are what a connection has done. The fields are those of remora.Counters.
 type Counters struct {
-	Calls, Batches           uint64
-	Fetches, Misses, Replies uint64
-	Looks, Seen              uint64
-	Verbs                    fabric.Counters
+	Calls, Batches              uint64
+	Fetches, Misses, Replies    uint64
+	OneSidedReads, OneSidedHits uint64
+	Verbs                       fabric.Counters
 }
 
 // Counters returns what the connection has done.
@@ -79,8 +79,8 @@ func (c *Conn) Counters() Counters {
 	if c.reader != nil {
 		s, v := c.reader.conn.Stats(), c.reader.conn.Counters()
 		n.Calls += s.Searches
-		n.Looks = s.Searches
-		n.Seen = c.reader.proven.Load()
+		n.OneSidedReads = s.Searches
+		n.OneSidedHits = c.reader.proven.Load()
 		n.Verbs.Add(&v)
 	}
 	return n
