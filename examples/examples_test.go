@@ -39,7 +39,7 @@ func TestExamples(t *testing.T) {
 				t.Fatal(err)
 			}
 			if n := bytes.Count(source, []byte{'\n'}); n >= 60 {
-				t.Errorf("%d lines; an example has less than 60", n)
+				t.Errorf("%d lines; an example has fewer than 60", n)
 			}
 			run := func(args ...string) *exec.Cmd {
 				addr := "shm:" + filepath.Join(bin, e.name+".sock")
@@ -51,6 +51,9 @@ func TestExamples(t *testing.T) {
 			}
 			defer func() { _ = server.Process.Kill(); _ = server.Wait() }()
 			await(t, filepath.Join(bin, e.name+".sock"))
+			if out, err := exec.CommandContext(t.Context(), filepath.Join(bin, e.name)).CombinedOutput(); err == nil || !strings.Contains(string(out), "usage: ") {
+				t.Errorf("without arguments: %v, %q instead of how to use it", err, out)
+			}
 			for i, args := range e.calls {
 				out, _ := run(args...).CombinedOutput()
 				if !strings.Contains(string(out), e.want[i]) {

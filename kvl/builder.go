@@ -12,27 +12,26 @@ import (
 const MaxKey = math.MaxUint16
 
 var (
-	// ErrDuplicate says that two items have the same key; the error tells which.
+	// ErrDuplicate: two items have the same key, which the error names.
 	ErrDuplicate = errors.New("kvl: duplicate key")
-	// ErrDangling says that links lead to keys that are not there, and that the Builder was
-	// told to Fail in this case. Stats tells which.
+	// ErrDangling: links lead to keys without an item, and Config.Dangling is Fail. Stats lists
+	// them.
 	ErrDangling = errors.New("kvl: dangling links")
-	// ErrItem says that an item cannot be as it was given. It was left out; the Builder goes
-	// on.
+	// ErrItem: an item is invalid. The Builder left it out, and can go on.
 	ErrItem = errors.New("kvl: item refused")
 )
 
-// Builder makes an image. Items come one after the other, each by Begin, its attributes in
-// any order, and End; links name keys, whose items may come before or after. Links of a list
-// can also come one by one with Edge, at any time. Seal makes the image.
+// Builder makes an image. The caller adds one item after the other, each by Begin, its attributes in
+// any order, and End. Links name keys, whose items may come before or after. Edge adds a single link
+// to a list of any item, at any time. Seal makes the image.
 //
-// Slices that are passed in are copied. A Builder is for one goroutine. Calls out of order
-// panic, and so do numbers that Name has not given.
+// A Builder copies the slices that it is given. It is for one goroutine. Calls out of order panic,
+// and so do numbers that Name has not returned.
 type Builder struct {
 	cfg    Config
 	schema *Schema
 	keys   keys
-	staged segments // items, as stage.go has them
+	staged segments // items, in the format of stage.go
 	edges  []edges
 	nEdges uint64
 	stats  Stats
@@ -51,11 +50,11 @@ func NewBuilder(cfg Config) (*Builder, error) {
 	return b, nil
 }
 
-// Name returns the number of a name of a type or an attribute: a new one for a new name,
-// from 1 on. The name "" has number 0.
+// Name returns the number of a name of a type or an attribute. New names get new numbers, from 1 on;
+// the name "" has number 0.
 func (b *Builder) Name(name string) (uint16, error) { return b.schema.add(name) }
 
-// Begin begins an item. A key of no bytes, or more than MaxKey, is refused by End.
+// Begin begins an item. End refuses a key that is empty or longer than MaxKey.
 func (b *Builder) Begin(typ uint16, key []byte) {
 	b.mustBeOpen()
 	if b.draft.begun {
@@ -68,15 +67,14 @@ func (b *Builder) Begin(typ uint16, key []byte) {
 // Bytes adds an attribute that is bytes.
 func (b *Builder) Bytes(name uint16, value []byte) { b.drafting(name).bytes(name, value) }
 
-// Link adds an attribute that is a link to the item with a key. A key of no bytes is
-// nowhere.
+// Link adds an attribute that is a link to the item with a key. A link to an empty key leads nowhere.
 func (b *Builder) Link(name uint16, key []byte) { b.drafting(name).link(name, key) }
 
-// List adds an attribute that is a list of links, which has those that Add gives it until
-// the next attribute or End. A list can stay empty.
+// List adds an attribute that is a list of links. Add fills it, until the next attribute or End. A
+// list can be empty.
 func (b *Builder) List(name uint16) { b.drafting(name).list(name) }
 
-// Add adds a link to the list that was begun last. A key of no bytes adds nothing.
+// Add adds a link to the list of the last List. An empty key adds nothing.
 func (b *Builder) Add(key []byte) {
 	d := b.drafting(0)
 	if len(d.attrs) == 0 || d.attrs[len(d.attrs)-1].kind != KindList {
@@ -87,10 +85,9 @@ func (b *Builder) Add(key []byte) {
 	}
 }
 
-// End ends the item. If it cannot be as it was given, because of its key, its length or two
-// attributes of one name, it is left out and the error is an ErrItem. All other errors are
-// the Builder's and stay: a key that has come twice is ErrDuplicate of this End, a later
-// one, or Seal.
+// End ends the item. If the item is invalid because of its key, its length or two attributes of the
+// same name, it is left out, and the error is an ErrItem. All other errors are permanent. This End,
+// a later one, or Seal returns ErrDuplicate for a key that was added twice.
 func (b *Builder) End() error {
 	d := b.drafting(0)
 	d.begun = false
@@ -108,10 +105,10 @@ func (b *Builder) End() error {
 	return b.err
 }
 
-// Edge adds a link to a list of an item, which may come before or after this, even if it is
-// being drafted. Links of a list are in the order of calls, behind those that the item has
-// by Add; an item needs no List for this. If name is an attribute of the item that is not a
-// list, Seal fails. A key of no bytes, as of NULL, adds nothing.
+// Edge adds a link to a list of an item, which may be added before or after, or be the one that was
+// begun. Links of a list are in the order of calls, behind those of Add; the item needs no List for
+// this. If name is an attribute of the item that is not a list, Seal fails. An empty key, as of a
+// NULL, adds nothing.
 func (b *Builder) Edge(from []byte, name uint16, to []byte) {
 	b.mustBeOpen()
 	b.mustKnow(name)
@@ -137,25 +134,23 @@ func (b *Builder) Edge(from []byte, name uint16, to []byte) {
 	b.ask(to, place[4:8], askTarget)
 }
 
-// Back says that links which Edge adds to lists of a name are links back: each goes with a
-// link of the item that it leads to, or another Edge. What dangles is told of that one, and
-// not a second time.
+// Back declares that links which Edge adds to lists of a name are links back: for each there is a
+// link, or another Edge, in the other direction. If that dangles, it is reported once and not twice.
 func (b *Builder) Back(name uint16) {
 	b.mustBeOpen()
 	b.mustKnow(name)
 	b.edgesOf(name).back = true
 }
 
-// Stats returns what the Builder was given so far, or, after Seal, what it made of it and
-// what dangled, also if Seal has failed because of that.
+// Stats describes what was added so far, or, after Seal, the image and its dangling links, also if
+// Seal failed because of these.
 func (b *Builder) Stats() Stats {
 	s := b.stats
 	s.Dangled = slices.Clone(s.Dangled)
 	return s
 }
 
-// Close gives back the Builder's memory. What Seal has returned is not part of that. More
-// than one Close is as good as one.
+// Close frees the memory of the Builder, but not of the image. It may be called more than once.
 func (b *Builder) Close() {
 	b.closed = true
 	b.keys.free()

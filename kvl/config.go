@@ -6,10 +6,9 @@ import (
 )
 
 const (
-	// DefaultAreaSize is the length of areas that a Config does not say.
+	// DefaultAreaSize is the default of Config.AreaSize.
 	DefaultAreaSize = 64 << 20
-	// DefaultInline is how many links of a list are in the item itself if a Config does
-	// not say otherwise.
+	// DefaultInline is the default of Config.Inline.
 	DefaultInline = 16
 
 	minAreaSize = 4 << 10
@@ -17,34 +16,34 @@ const (
 	maxInline   = 1 << 20
 )
 
-// Config is what a Builder has to know.
+// Config describes a Builder. The zero Config is valid.
 type Config struct {
 	// Generation is the number of the image.
 	Generation uint64
 	// Memory allocates the areas of the image and what the Builder needs beside them. If it
 	// is nil, the Builder uses a Memory of its own, in this process.
 	Memory *Memory
-	// AreaSize is the length of an area, DefaultAreaSize if 0; the last one is as long as
-	// it has to be. It is rounded up to a multiple of 8. An item that is longer has an
-	// area of its own.
+	// AreaSize is the length of an area, rounded up to a multiple of 8; 0 means DefaultAreaSize.
+	// The last area is only as long as needed. An item that is longer than AreaSize gets an area
+	// of its own.
 	AreaSize int
-	// Inline is how many links of a list are in the item itself at most, DefaultInline if
-	// 0, none if negative.
+	// Inline bounds the links of a list that are in the item itself; 0 means DefaultInline, and
+	// a negative number none.
 	Inline int
-	// Dangling says what becomes of links to keys that are not there.
+	// Dangling says what becomes of links to keys without an item.
 	Dangling Dangling
 }
 
-// Dangling is what a Builder does with links to keys that are not there (K3). All are
-// counted and told.
+// Dangling says what a Builder does with links to keys without an item (K3). It always counts and
+// reports them.
 type Dangling uint8
 
 const (
 	// Fail makes Seal fail with ErrDangling.
 	Fail Dangling = iota
-	// Drop leaves out the attribute, if it is a link. A list goes on without it.
+	// Drop leaves out the attribute if it is a single link, or the link if it is in a list.
 	Drop
-	// Null has a link lead nowhere. A list goes on without it.
+	// Null makes a single link lead nowhere, and leaves out a link in a list.
 	Null
 )
 
@@ -58,17 +57,17 @@ func (d Dangling) String() string {
 	return fmt.Sprintf("Dangling(%d)", uint8(d))
 }
 
-// ParseDangling reads what String has written.
+// ParseDangling parses the result of String.
 func ParseDangling(s string) (Dangling, error) {
 	for d, name := range danglingNames {
 		if s == name {
 			return Dangling(d), nil
 		}
 	}
-	return Fail, fmt.Errorf("kvl: %q is no way to deal with dangling links: use fail, drop or null", s)
+	return Fail, fmt.Errorf("kvl: dangling %q: use fail, drop or null", s)
 }
 
-// complete fills in what was not said, and says all that is wrong.
+// complete fills in defaults, and reports everything that is wrong.
 func (c *Config) complete() error {
 	var errs []error
 	if c.Memory == nil {
@@ -78,7 +77,7 @@ func (c *Config) complete() error {
 		c.AreaSize = DefaultAreaSize
 	}
 	if c.AreaSize < minAreaSize || c.AreaSize > maxAreaSize {
-		errs = append(errs, fmt.Errorf("an AreaSize of %d, must be in [%d, %d]", c.AreaSize, minAreaSize, maxAreaSize))
+		errs = append(errs, fmt.Errorf("AreaSize is %d, must be in [%d, %d]", c.AreaSize, minAreaSize, maxAreaSize))
 	}
 	c.AreaSize = pad8(c.AreaSize)
 	switch {
@@ -87,10 +86,10 @@ func (c *Config) complete() error {
 	case c.Inline < 0:
 		c.Inline = 0
 	case c.Inline > maxInline:
-		errs = append(errs, fmt.Errorf("an Inline of %d, at most %d is possible", c.Inline, maxInline))
+		errs = append(errs, fmt.Errorf("Inline is %d, must be at most %d", c.Inline, maxInline))
 	}
 	if c.Dangling > Null {
-		errs = append(errs, fmt.Errorf("a Dangling of %d, must be Fail, Drop or Null", uint8(c.Dangling)))
+		errs = append(errs, fmt.Errorf("Dangling is %d, must be Fail, Drop or Null", uint8(c.Dangling)))
 	}
 	if err := errors.Join(errs...); err != nil {
 		return fmt.Errorf("kvl: config: %w", err)

@@ -1,43 +1,45 @@
-// Package kvl is the key-value-links model: items that have a key, attributes, and links
-// to other items, so that who has an item reads those behind its links by one READ each,
-// without a lookup. This package is the model, the bytes and the making of them; it knows
-// no network. Package keli serves what was made here, package load makes it from databases
-// and files.
+// Package kvl implements the key-value-links model: items that have a key, attributes, and links
+// to other items. A client that holds an item follows each of its links with one READ, without a
+// lookup.
+//
+// A Builder makes an Image from items, and ParseItem and ParseChunk decode what was read from one.
+// This package knows no network: package keli serves images, and package load makes them from
+// databases and files.
 //
 // # Terms
 //
 //   - An item has a type (the table it is from), a key, and attributes. Keys are unique in
 //     an image, whatever the type.
 //   - An attribute has a name and a value: bytes, a link, or a list of links.
-//   - A link says where an item is: area, offset and length, and in which generation. The
-//     zero Link leads nowhere, as NULL does.
+//   - A link says where an item is: generation, area, offset and length. The zero Link leads
+//     nowhere, as NULL does.
 //   - A list of links has up to Inline of them in the item itself and the others in chunks
-//     of at most ChunkLinks, each of which has a link to the next one.
+//     of at most ChunkLinks, each with a link to the next chunk.
 //   - An area is a block of memory. An item is in one area, at a multiple of 8.
-//   - An image is all items of one state of the data, with an index of their keys. It is
-//     made by a Builder, and never changes. Each has a generation, a number that rises from
-//     one image of a server to the next.
-//   - Names of types and attributes are numbers in items. Names are told by the schema.
+//   - An image is all items of one state of the data, with an index of their keys. A Builder
+//     makes it, and it never changes. Each image has a generation, a number that rises from one
+//     image of a server to the next.
+//   - Items hold numbers in place of the names of types and attributes. The schema of the image
+//     has the names.
 //
 // # Invariants
 //
-//	K1  What is read proves itself: a checksum covers every byte of a record, among them its
-//	    generation, its length and its key. A record that was read by a link has the length
-//	    and the generation of the link.
-//	K2  Whatever the bytes are, decoding them ends, allocates nothing, and reads nothing
-//	    outside of them. What is wrong is ErrCorrupt, and is noticed by Parse: views of
-//	    an item that was parsed cannot fail. (An error is allocated, and so is a schema.)
-//	    Records may be decoded where they are, in memory of a server that must not change them
-//	    and might: then views say something else, and still read nothing outside.
-//	K3  Links that a Builder wrote lead to items of the same image, or nowhere. It says how
-//	    many led to keys that are not there (dangling), and which.
+//	K1  A record is self-verifying: a checksum covers every byte of it, including its generation,
+//	    its length and its key. A record that was read by a link has the length and the
+//	    generation of the link.
+//	K2  Whatever the bytes are, decoding them ends, allocates nothing but errors and schemas, and
+//	    reads nothing outside of them. Parse functions return ErrCorrupt for what is wrong;
+//	    methods of an item that was parsed cannot fail. Records may be decoded in place, in memory
+//	    that a faulty server might still change: then methods return something else, and still
+//	    read nothing outside.
+//	K3  Links that a Builder wrote lead to items of the same image, or nowhere. The Builder
+//	    reports how many led to keys without an item (dangling links), and which.
 //	K4  The bytes of an image do not depend on where its areas are: the same input, in the
 //	    same order, with the same generation, gives the same bytes.
-//	K5  A Builder reads its input once. Until Seal it has each item once, in a form in which
-//	    a link is 4 bytes, each key once with 18 bytes beside it and at most 26 in a table, and
-//	    8 bytes for each link that came by Edge; Seal needs 8 more for these, and gives back
-//	    items while it writes them. All of it is allocated by Memory, which Go's collector does
-//	    not see.
+//	K5  A Builder reads its input once. Until Seal it holds each item once, in a form in which
+//	    a link takes 4 bytes, each key once with 18 bytes beside it and at most 26 in a table, and
+//	    8 bytes for each link that was added by Edge; Seal needs 8 more for these, and frees items
+//	    while it writes them. Memory allocates all of it outside the Go heap.
 //	K6  Attributes that a reader does not know are skipped. A reader of this format rejects
 //	    records of another one.
 //
@@ -52,7 +54,7 @@
 //	        16  kind        u8    1 item, 2 chunk
 //	        17  format      u8    1
 //	        18  type        u16   of an item, by its number in the schema
-//	        20  attributes  u16   how many an item has; links of a chunk
+//	        20  attributes  u16   number of attributes of an item, or of links of a chunk
 //	        22  key         u16   length of the key; 0 in a chunk
 //	        24
 //
@@ -72,31 +74,30 @@
 //	        24  links in line
 //
 //	schema  | magic "KVLS" | format u8: 1 | 0 u8 | names u16 | { length u8, name } ... |
-//	        Names of types and of attributes share their numbers; number 0 is "", which is not
+//	        Types and attributes share one sequence of numbers. Number 0 is "", which is not
 //	        written: the first name has number 1.
 //
-// The records of an area follow each other without a gap from its beginning to its end. The
-// chunks of an item come after it.
+// The records of an area follow each other without a gap. The chunks of an item come after it.
 //
 // # How an image is made
 //
-// A link has the place and the length of an item, which depend on all links by Edge that it
-// has, so nothing can be written before all is known. Items are staged with numbers of keys
-// in place of links (stage.go), and keys have notes with what is known about them (keys.go).
-// Seal brings the links by Edge into the order of items (order.go), walks over all to give
-// places (plan), and again to write (write.go); both see an item as gather.go puts it
-// together, so they agree.
+// A link contains the place and the length of an item, which depend on all links that were added to
+// the item by Edge, so nothing can be written before everything is known. Items are staged with
+// numbers of keys in place of links (stage.go), and each key has a note with what is known about it
+// (keys.go). Seal sorts the links of Edge by items (order.go), visits all items to assign places
+// (plan in seal.go), and visits them again to write (write.go). Both see an item as gather.go
+// assembles it, so they agree.
 //
 // # Why not otherwise
 //
-// Attribute names could be in the items, as the paper has them. They would be a third of
-// the bytes of small items. A chunk could have no inline part before it: but most lists
-// are short, and then the links are there already when the item is.
+// Attribute names could be in the items, as in the paper. They would be a third of the bytes of
+// small items. Lists could be in chunks only: but most lists are short, and their links arrive with
+// the item.
 //
-// Items could be written where they will be read as they come, and their links be filled in
-// when their targets have come. But lists that grow by Edge, as those of a foreign key's other
-// side, would then have to be known before the items that have them.
+// Items could be written to their place as they come, and their links be filled in when their
+// targets have come. But then lists that grow by Edge, such as those of the other side of a foreign
+// key, would have to be complete before their items.
 //
-// Links could be addresses. Then an image could not be served on two devices, nor be
-// compared byte by byte.
+// Links could be addresses. Then an image could not be served on two devices, nor be compared byte
+// by byte.
 package kvl

@@ -6,8 +6,8 @@ import (
 	"iter"
 )
 
-// Image is all items of one generation, in areas, with an index of their keys. It never
-// changes, and is for any number of goroutines until Close.
+// Image holds all items of one generation, in areas, with an index of their keys. It never changes,
+// and any number of goroutines may use it until Close.
 type Image struct {
 	generation uint64
 	schema     *Schema
@@ -23,7 +23,7 @@ func (m *Image) Generation() uint64 { return m.generation }
 // Schema returns the names of types and attributes.
 func (m *Image) Schema() *Schema { return m.schema }
 
-// Stats returns what is in the image. The list of what dangled is not to be changed.
+// Stats describes the image. The caller must not change the list of dangling links.
 func (m *Image) Stats() Stats { return m.stats }
 
 // Areas returns the areas of the image. A link names an area by its place in the list, which is
@@ -31,12 +31,11 @@ func (m *Image) Stats() Stats { return m.stats }
 // list nor the memory, and frees nothing.
 func (m *Image) Areas() []Area { return m.areas }
 
-// Lookup returns the link to the item with a key. It is false if there is none.
+// Lookup returns the link to the item with a key, and whether there is one.
 func (m *Image) Lookup(key []byte) (Link, bool) { return m.index.find(m, key) }
 
-// Record returns the bytes that a link promises. It is false if the link leads nowhere, to
-// another generation, or out of the areas; what is at a place that no Builder has given is
-// for Parse to say.
+// Record returns the bytes at a link. It returns false if the link leads nowhere, to another
+// generation, or out of the areas. It does not check the bytes: see ParseItem.
 func (m *Image) Record(l Link) ([]byte, bool) {
 	if l.IsZero() || !l.Of(m.generation) || l.Area() >= len(m.bytes) {
 		return nil, false
@@ -61,8 +60,8 @@ func (m *Image) Chunk(l Link) (Chunk, error) {
 	return ParseChunk(b, l, m.generation)
 }
 
-// Links yields all links of a list of an item of this image, those in chunks too. It ends
-// early at a chunk that is corrupt.
+// Links yields all links of a list of an item of this image, including those in chunks. It ends at a
+// corrupt chunk.
 func (m *Image) Links(list List) iter.Seq[Link] {
 	return func(yield func(Link) bool) {
 		for i := range list.N() {
@@ -87,8 +86,8 @@ func (m *Image) Links(list List) iter.Seq[Link] {
 	}
 }
 
-// Items yields the links to all items, in the order of their places: that in which they were
-// added, but for items that have areas of their own.
+// Items yields the links to all items in the order of their places. That is the order in which they
+// were added, except for items that have areas of their own.
 func (m *Image) Items() iter.Seq[Link] {
 	return func(yield func(Link) bool) {
 		for n, area := range m.bytes {
@@ -104,7 +103,7 @@ func (m *Image) Items() iter.Seq[Link] {
 	}
 }
 
-// Close gives the memory back. Nobody may read it any more.
+// Close frees the memory of the image, which must not be read any more.
 func (m *Image) Close() error {
 	var errs []error
 	for _, a := range m.areas {

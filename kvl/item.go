@@ -17,9 +17,9 @@ const (
 	KindList  Kind = 3
 )
 
-// Item is a view of the bytes of an item that has been checked: it is valid as long as
-// they stay as they are, and its methods cannot fail even if they do not (K2). The zero Item
-// is none: only IsZero may be called on it.
+// Item is a view of the bytes of an item, which ParseItem has checked. It is valid as long as the
+// bytes do not change; its methods cannot fail even if they do (K2). Only IsZero may be called on
+// the zero Item.
 type Item struct {
 	b             []byte
 	keyLen, count uint16 // as they were when they were checked
@@ -30,9 +30,9 @@ func itemOf(b []byte) Item {
 	return Item{b, binary.LittleEndian.Uint16(b[offKeyLen:]), binary.LittleEndian.Uint16(b[offCount:])}
 }
 
-// ParseItem checks bytes that were read by a link, in a generation, and returns a view of
-// them. There must be as many as the link says. Whatever they are, it allocates nothing
-// but an error, which is an ErrCorrupt (K1, K2).
+// ParseItem checks bytes that were read by a link in a generation, and returns a view of them. If
+// the bytes are not the item of the link, the error is an ErrCorrupt (K1, K2). Without an error
+// ParseItem does not allocate.
 func ParseItem(b []byte, l Link, generation uint64) (Item, error) {
 	if err := checkRecord(b, l, generation, itemRecord); err != nil {
 		return Item{}, err

@@ -24,8 +24,7 @@ const (
 	MaxArea = 1 << 43
 )
 
-// ErrCorrupt says that bytes are not what they should be: not from a Builder, changed
-// since, or not those that a link promised.
+// ErrCorrupt: bytes are not a record of a Builder, were changed, or are not those at the link.
 var ErrCorrupt = errors.New("kvl: corrupt")
 
 // NewLink returns the link to a record.
@@ -48,7 +47,7 @@ func (l Link) Offset() int64 { return int64(l.Word()) * 8 }
 // Len returns the length of the record.
 func (l Link) Len() int { return int(l.length) }
 
-// Of reports whether a link is of a generation, as far as its bits say. Parse is sure.
+// Of reports whether a link can be of a generation: it compares the low bits. ParseItem compares all.
 func (l Link) Of(generation uint64) bool { return l.stamp == uint32(generation) }
 
 // Stamp returns the low bits of the generation that the link is of.
@@ -60,13 +59,13 @@ func (l Link) Put(b []byte) {
 	binary.LittleEndian.PutUint64(b[8:LinkSize], uint64(l.length)|uint64(l.stamp)<<32)
 }
 
-// ParseLink reads the first LinkSize bytes of b, which may be anything.
+// ParseLink decodes the first LinkSize bytes of b, which may be any bytes.
 func ParseLink(b []byte) Link {
 	w := binary.LittleEndian.Uint64(b[8:LinkSize])
 	return Link{where: binary.LittleEndian.Uint64(b), length: uint32(w), stamp: uint32(w >> 32)}
 }
 
-// String is for people.
+// String returns the parts of the link for messages.
 func (l Link) String() string {
 	if l.IsZero() {
 		return "nowhere"

@@ -73,12 +73,12 @@ func (l List) Next() Link {
 // they stay as they are, and its methods cannot fail (K2). The zero Chunk is empty.
 type Chunk struct{ b []byte }
 
-// ParseChunk checks bytes that were read by a link, in a generation, and returns a view of
-// them. There must be as many as the link says. Whatever they are, it allocates nothing
-// but an error, which is an ErrCorrupt (K1, K2).
+// ParseChunk checks bytes that were read by a link in a generation, and returns a view of them. If
+// the bytes are not the chunk of the link, the error is an ErrCorrupt (K1, K2). Without an error
+// ParseChunk does not allocate.
 //
-// Chunks that a Builder wrote follow each other in rising places. Who follows the links of
-// chunks from elsewhere counts: List.Len says when to stop.
+// The chunks of a hostile image can form a cycle. A reader that follows them counts links, and stops
+// at List.Len.
 func ParseChunk(b []byte, l Link, generation uint64) (Chunk, error) {
 	if err := checkRecord(b, l, generation, chunkRecord); err != nil {
 		return Chunk{}, err

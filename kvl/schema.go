@@ -16,8 +16,8 @@ const (
 	MaxNames = 1<<16 - 1
 )
 
-// Schema tells the names of types and attributes by their numbers, and the other way
-// round. It never changes, and is for any number of goroutines.
+// Schema maps the numbers of types and attributes to their names, and names to numbers. It never
+// changes, and any number of goroutines may use it.
 type Schema struct {
 	names   []string // by number; 0 is ""
 	numbers map[string]uint16
@@ -58,7 +58,7 @@ func (s *Schema) clone() *Schema {
 // the numbers 0 to Len-1.
 func (s *Schema) Len() int { return len(s.names) }
 
-// Number returns the number of a name. It is false if no item has that.
+// Number returns the number of a name, and whether the schema has it.
 func (s *Schema) Number(name string) (uint16, bool) {
 	n, ok := s.numbers[name]
 	return n, ok
@@ -83,11 +83,10 @@ func (s *Schema) Bytes() []byte {
 	return b
 }
 
-// ParseSchema reads what Bytes has written, and nothing but that. Anything else is
-// ErrCorrupt.
+// ParseSchema decodes the result of Bytes. Anything else is ErrCorrupt.
 func ParseSchema(b []byte) (*Schema, error) {
 	if len(b) < schemaHead || string(b[:4]) != schemaMagic || b[4] != schemaFormat || b[5] != 0 {
-		return nil, fmt.Errorf("%w: %d bytes are no schema of format %d", ErrCorrupt, len(b), schemaFormat)
+		return nil, fmt.Errorf("%w: malformed schema (%d bytes, want format %d)", ErrCorrupt, len(b), schemaFormat)
 	}
 	s, count, rest := newSchema(), int(binary.LittleEndian.Uint16(b[6:])), b[schemaHead:]
 	for n := 1; n <= count; n++ {

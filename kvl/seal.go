@@ -7,12 +7,12 @@ import (
 	"github.com/remora-kv/remora/internal/arena"
 )
 
-// sealer is a Builder whose items are being made an image.
+// sealer is the state of Seal.
 type sealer struct {
 	*Builder
 	orderBlock *arena.Block
 	order      []byte // links by Edge, as orderEdges leaves them
-	reserved   uint32 // how many of them have their place
+	reserved   uint32 // number of them that have a place
 	orderAt    uint64 // where those of the next item begin
 
 	places placer
@@ -25,9 +25,9 @@ type sealer struct {
 	touched byte
 }
 
-// Seal makes the image: it gives items their places, resolves links (K3), writes
-// checksums and builds the index. The Builder is closed then, in any case; its Stats tell
-// what dangled. It ends early when ctx does.
+// Seal makes the image: it assigns places to items, resolves links (K3), writes checksums and builds
+// the index. It closes the Builder, even if it fails; Stats then lists the dangling links. Seal fails
+// when ctx ends.
 func (b *Builder) Seal(ctx context.Context) (*Image, error) {
 	b.mustBeOpen()
 	if b.draft.begun {
@@ -75,17 +75,17 @@ func (s *sealer) seal(ctx context.Context) error {
 	return nil
 }
 
-// planAll plans all items in the order in which they came.
+// planAll plans all items in the order in which they were added.
 func (s *sealer) planAll(ctx context.Context) error {
 	return s.staged.scan(func(b []byte) error { return s.eachOf(ctx, b, s.keys.awaited > 0, s.plan) })
 }
 
-// writeAll writes all items in the same order. They are not needed any more then.
+// writeAll writes all items in the same order, and frees the staged ones.
 func (s *sealer) writeAll(ctx context.Context) error {
 	return s.staged.drain(func(b []byte) error { return s.eachOf(ctx, b, true, s.write) })
 }
 
-// plan gives an item its place and reserves those of its chunks, which follow it.
+// plan assigns places to an item and its chunks, which follow it.
 func (s *sealer) plan(it stagedItem) error {
 	g, err := s.gather(it)
 	if err != nil {
@@ -116,10 +116,10 @@ func (s *sealer) plan(it stagedItem) error {
 	return nil
 }
 
-// chunkSize is the length of the next chunk if there are more links than in line.
+// chunkSize returns the length of a chunk for the links that are left.
 func chunkSize(left int) int { return chunkHead + LinkSize*min(left, ChunkLinks) }
 
-// tellDangling tells which links of an item dangle.
+// tellDangling reports the links of an item that dangle.
 func (s *sealer) tellDangling(g *gathered, it stagedItem) {
 	at := it.payloads()
 	for i := range it.len() {
@@ -147,7 +147,7 @@ func (s *sealer) tellDanglingOf(g *gathered, name uint16, numbers []byte, step i
 	}
 }
 
-// makeImage gets memory for what was planned.
+// makeImage allocates memory for what was planned.
 func (s *sealer) makeImage() error {
 	if err := s.places.check(); err != nil {
 		return err

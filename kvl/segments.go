@@ -3,11 +3,11 @@ package kvl
 import "github.com/remora-kv/remora/internal/arena"
 
 const (
-	// Segments grow from firstSegment, for builders of little, to segmentSize.
+	// Segments grow from firstSegment, for small images, to segmentSize.
 	firstSegment = 64 << 10
 	segmentSize  = 4 << 20
 
-	// hugePage is the size of pages that spare misses of the TLB.
+	// hugePage is the size of a huge page, which saves TLB misses.
 	hugePage = 2 << 20
 )
 
@@ -26,8 +26,8 @@ type segment struct {
 	used  int
 }
 
-// alloc returns n bytes that are zero, n a multiple of 8. What is longer than a segment has
-// one of its own.
+// alloc returns n zeroed bytes; n is a multiple of 8. If n is more than a segment, they get a
+// segment of their own.
 func (m *segments) alloc(n int) ([]byte, error) {
 	if n > len(m.current) {
 		if err := m.grow(n); err != nil {
@@ -52,8 +52,7 @@ func (m *segments) grow(n int) error {
 	return nil
 }
 
-// drain calls visit with the used bytes of each segment and gives that back then, until
-// visit fails.
+// drain calls visit with the used bytes of each segment and frees the segment, until visit fails.
 func (m *segments) drain(visit func(b []byte) error) error {
 	m.current = nil
 	for len(m.list) > 0 {
@@ -79,8 +78,7 @@ func (m *segments) scan(visit func(b []byte) error) error {
 	return nil
 }
 
-// free gives all back. A block that cannot be unmapped is lost; there is nothing to be done
-// about it.
+// free frees all segments. A block that cannot be unmapped is lost.
 func (m *segments) free() {
 	for _, s := range m.list {
 		_ = s.block.Free()

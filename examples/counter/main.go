@@ -1,6 +1,7 @@
 // Command counter keeps named counters: one core, one handler at a time, no lock.
 //
-//	counter shm:/tmp/c.sock; counter shm:/tmp/c.sock hits 5
+//	go run ./examples/counter shm:/tmp/c.sock            # serves
+//	go run ./examples/counter shm:/tmp/c.sock hits 5     # calls
 package main
 
 import (
@@ -20,19 +21,17 @@ const add = 1 // 8 bytes, then the name; returns 8 bytes
 
 func main() {
 	log.SetFlags(0)
+	if len(os.Args) != 2 && len(os.Args) != 4 {
+		log.Fatal("usage: counter ADDRESS [NAME DELTA]")
+	}
 	ctx := context.Background()
-	addr, err := fabric.ParseAddr(os.Args[1])
-	check(err)
-	device, err := provider.New().Open(os.Args[1])
-	check(err)
+	addr := must(fabric.ParseAddr(os.Args[1]))
+	device := must(provider.New().Open(os.Args[1]))
 	if len(os.Args) == 4 {
-		delta, err := strconv.ParseInt(os.Args[3], 10, 64)
-		check(err)
-		client, err := rfp.DialClient(ctx, addr, rfp.ConnConfig{Device: device})
-		check(err)
+		delta := must(strconv.ParseInt(os.Args[3], 10, 64))
+		client := must(rfp.DialClient(ctx, addr, rfp.ConnConfig{Device: device}))
 		arg := binary.BigEndian.AppendUint64(nil, uint64(delta))
-		sum, err := client.Call(ctx, add, append(arg, os.Args[2]...), nil)
-		check(err)
+		sum := must(client.Call(ctx, add, append(arg, os.Args[2]...), nil))
 		log.Print(int64(binary.BigEndian.Uint64(sum)))
 		return
 	}
@@ -45,15 +44,14 @@ func main() {
 		counters[name] += binary.BigEndian.Uint64(c.Request)
 		return binary.BigEndian.AppendUint64(out, counters[name]), nil
 	})
-	server, err := rfp.NewServer(rfp.ServerConfig{Device: device, Serve: mux.Serve})
-	check(err)
-	_, err = server.Listen(addr, fabric.ListenConfig{})
-	check(err)
+	server := must(rfp.NewServer(rfp.ServerConfig{Device: device, Serve: mux.Serve}))
+	must(server.Listen(addr, fabric.ListenConfig{}))
 	select {}
 }
 
-func check(err error) {
+func must[T any](v T, err error) T {
 	if err != nil {
 		log.Fatal(err)
 	}
+	return v
 }

@@ -1,6 +1,7 @@
-// Command filestat tells the size of files, and shows how errors travel.
+// Command filestat serves the sizes of files, and shows how errors travel.
 //
-//	filestat shm:/tmp/s.sock -serve /etc; filestat shm:/tmp/s.sock hosts
+//	go run ./examples/filestat shm:/tmp/s.sock -serve /etc    # serves
+//	go run ./examples/filestat shm:/tmp/s.sock hosts          # calls
 package main
 
 import (
@@ -20,19 +21,18 @@ import (
 const stat, codeNotThere = 1, rpc.CodeUser
 
 func main() {
-	addr, err := fabric.ParseAddr(os.Args[1])
-	check(err)
-	device, err := provider.New().Open(os.Args[1])
-	check(err)
-	if os.Args[2] != "-serve" {
-		client, err := rfp.DialClient(context.Background(), addr, rfp.ConnConfig{Device: device})
-		check(err)
+	if len(os.Args) != 3 && (len(os.Args) != 4 || os.Args[2] != "-serve") {
+		log.Fatal("usage: filestat ADDRESS -serve DIR | filestat ADDRESS FILE")
+	}
+	addr := must(fabric.ParseAddr(os.Args[1]))
+	device := must(provider.New().Open(os.Args[1]))
+	if len(os.Args) == 3 {
+		client := must(rfp.DialClient(context.Background(), addr, rfp.ConnConfig{Device: device}))
 		text, err := client.Call(context.Background(), stat, []byte(os.Args[2]), nil)
 		if errors.Is(err, &rpc.Error{Code: codeNotThere}) {
 			log.Fatal("there is no such file")
 		}
-		check(err)
-		fmt.Printf("%s\n", text)
+		fmt.Printf("%s\n", must(text, err))
 		return
 	}
 	dir, mux := os.DirFS(os.Args[3]), rpc.Mux{}
@@ -45,15 +45,14 @@ func main() {
 		}
 		return fmt.Appendf(out, "%s: %d bytes", info.Name(), info.Size()), nil
 	})
-	server, err := rfp.NewServer(rfp.ServerConfig{Device: device, Serve: mux.Serve})
-	check(err)
-	_, err = server.Listen(addr, fabric.ListenConfig{})
-	check(err)
+	server := must(rfp.NewServer(rfp.ServerConfig{Device: device, Serve: mux.Serve}))
+	must(server.Listen(addr, fabric.ListenConfig{}))
 	select {}
 }
 
-func check(err error) {
+func must[T any](v T, err error) T {
 	if err != nil {
 		log.Fatal(err)
 	}
+	return v
 }

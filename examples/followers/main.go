@@ -1,6 +1,7 @@
-// Command followers finds everybody who can be reached from a user, by links.
+// Command followers counts the users that can be reached from a user by links.
 //
-//	followers shm:/tmp/f.sock; followers shm:/tmp/f.sock 7
+//	go run ./examples/followers shm:/tmp/f.sock      # serves
+//	go run ./examples/followers shm:/tmp/f.sock 7    # walks from user 7
 package main
 
 import (
@@ -19,6 +20,9 @@ var data = app.Graph{Nodes: 10_000, Edges: 220_000, Seed: 1} // the paper has 1 
 
 func main() {
 	log.SetFlags(0)
+	if len(os.Args) != 2 && len(os.Args) != 3 {
+		log.Fatal("usage: followers ADDRESS [USER]")
+	}
 	ctx := context.Background()
 	if len(os.Args) == 3 {
 		client, err := keli.Dial(ctx, os.Args[1])

@@ -1,6 +1,7 @@
 // Command mapmatch finds the street that a GPS signal belongs to, by links.
 //
-//	mapmatch shm:/tmp/m.sock; mapmatch shm:/tmp/m.sock 7
+//	go run ./examples/mapmatch shm:/tmp/m.sock      # serves
+//	go run ./examples/mapmatch shm:/tmp/m.sock 7    # matches signal 7
 package main
 
 import (
@@ -19,6 +20,9 @@ var data = app.City{Side: 100, Seed: 1} // the paper has 6 M items: app.PaperCit
 
 func main() {
 	log.SetFlags(0)
+	if len(os.Args) != 2 && len(os.Args) != 3 {
+		log.Fatal("usage: mapmatch ADDRESS [SIGNAL]")
+	}
 	ctx := context.Background()
 	if len(os.Args) == 3 {
 		client, err := keli.Dial(ctx, os.Args[1])

@@ -1,6 +1,7 @@
 // Command productpage writes the page of a product with its reviews, by links.
 //
-//	productpage shm:/tmp/p.sock; productpage shm:/tmp/p.sock 7
+//	go run ./examples/productpage shm:/tmp/p.sock      # serves
+//	go run ./examples/productpage shm:/tmp/p.sock 7    # writes the page of product 7
 package main
 
 import (
@@ -20,6 +21,9 @@ var data = app.Shop{Products: 1200, Reviews: 20_000, Users: 6000, Seed: 1} // th
 
 func main() {
 	log.SetFlags(0)
+	if len(os.Args) != 2 && len(os.Args) != 3 {
+		log.Fatal("usage: productpage ADDRESS [PRODUCT]")
+	}
 	ctx := context.Background()
 	if len(os.Args) == 3 {
 		client, err := keli.Dial(ctx, os.Args[1])

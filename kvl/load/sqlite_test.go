@@ -80,8 +80,8 @@ INSERT INTO student VALUES (1, 'p1', 'c1'), (2, 'p9', 'c1'), (3, 'p1', 'c9');`
 func TestDangling(t *testing.T) {
 	name := makeSQLite(t, dangling)
 	want := []string{
-		"student student/2: supervisor leads to professor/p9, which is not there",
-		"student student/3: mentor leads to professor/code=c9, which is not there",
+		"student student/2: supervisor leads to professor/p9, which does not exist",
+		"student student/3: mentor leads to professor/code=c9, which does not exist",
 	}
 	for policy, d := range map[kvl.Dangling]string{
 		kvl.Fail: "",
