@@ -5,14 +5,14 @@ import (
 	"fmt"
 )
 
-// Codes of failures that the library itself makes. Programs use codes from
-// CodeUser on.
+// Codes of failures that the library returns. Programs use codes from CodeUser
+// on.
 const (
-	// CodeFailed: the handler returned an error that has no code.
+	// CodeFailed: the handler returned an error without a code.
 	CodeFailed uint16 = 1 + iota
-	// CodeMalformed: the request is not one.
+	// CodeMalformed: the request is malformed.
 	CodeMalformed
-	// CodeNoProcedure: nobody handles this procedure.
+	// CodeNoProcedure: the server has no handler for the procedure.
 	CodeNoProcedure
 	// CodeTooLarge: request or result is longer than the server allows.
 	CodeTooLarge
@@ -20,7 +20,7 @@ const (
 	CodeUser uint16 = 1024
 )
 
-// Error is a failure that came from the other end.
+// Error is a failure that the peer returned.
 type Error struct {
 	Code uint16
 	Text string
@@ -34,13 +34,14 @@ func (e *Error) Error() string {
 	return e.Text
 }
 
-// Is makes errors with the same code equal to errors.Is.
+// Is reports whether target is an *Error with the same code.
 func (e *Error) Is(target error) bool {
 	t, ok := target.(*Error)
 	return ok && t.Code == e.Code
 }
 
-// Failure returns code and text under which an error of a handler travels.
+// Failure returns the code and the text that a client receives for an error of
+// a handler.
 func Failure(err error) (code uint16, text string) {
 	var e *Error
 	if errors.As(err, &e) {
@@ -51,14 +52,15 @@ func Failure(err error) (code uint16, text string) {
 
 // The errors of connections.
 var (
-	// ErrWindowFull: take results before sending more.
+	// ErrWindowFull: the window is full. Take results before sending more.
 	ErrWindowFull = errors.New("rpc: the window is full")
 	// ErrTooLarge: the message is longer than the server takes.
 	ErrTooLarge = errors.New("rpc: message too large")
 	// ErrClosed: the connection was closed by this side.
 	ErrClosed = errors.New("rpc: connection closed")
-	// ErrNotSent: the connection was over before the message was sent. It comes
-	// with the reason. A call that fails otherwise may have been served.
+	// ErrNotSent: the connection was lost before the message was sent; the error
+	// wraps the reason. A call that fails with another error may have been
+	// served.
 	ErrNotSent = errors.New("rpc: not sent")
 	// ErrProtocol: the peer broke the protocol.
 	ErrProtocol = errors.New("rpc: protocol violation by peer")

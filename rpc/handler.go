@@ -7,46 +7,48 @@ import (
 	"github.com/remora-kv/remora/fabric"
 )
 
-// Call is a request as its handler sees it.
+// Call is a request that a handler serves.
 type Call struct {
 	// Core is the index of the core that the handler runs on.
 	Core int
-	// Now is the time of the server's clock (fabric.Clock), in nanoseconds, a few
-	// microseconds old.
+	// Now is the time of the server's clock (fabric.Clock) in nanoseconds. It may
+	// be a few microseconds old.
 	Now int64
 	// Proc is the procedure.
 	Proc uint16
 	// Request is the argument. It is a private copy, valid until the handler
 	// returns.
 	Request []byte
-	// Announced says that the server was told of this message before it began with
-	// the batch that it is in: as the first (1), the second, and so on. It is 0 when
-	// the server was not.
+	// Announced is the position, from 1 on, under which this message was announced
+	// to the server before it began to serve the batch, so that it could prefetch.
+	// It is 0 for a message that was not announced.
 	Announced int
-	// After, which a handler may set, are bytes that follow its result: so a long
-	// result can be returned from where it lies. They are used like the result.
+	// After may be set by the handler to bytes that follow its result, so that it
+	// returns a long result without a copy. They must stay valid as long as the
+	// result.
 	After []byte
-	// Peer says who calls, as far as the fabric can prove it.
+	// Peer identifies the client, as far as the fabric can prove it.
 	Peer fabric.Peer
 }
 
 // Handler serves a request: it appends the result to out and returns the
-// extended slice, as append does. What it returns is copied before the next
-// call. An error becomes a failure of this call alone; an *Error travels with
-// its code, any other error as CodeFailed. out is private to the core and has
-// room for small results, so that appending those does not allocate.
+// extended slice, as append does. The core copies the result before the next
+// call. An error fails this call alone: the client receives an *Error with its
+// code, and any other error as CodeFailed. out belongs to the core and has room
+// for small results, so that appending these does not allocate.
 type Handler func(c *Call, out []byte) ([]byte, error)
 
 // ProcSize is the length of the procedure's number in front of a request.
 const ProcSize = 2
 
-// Mux is a Handler table. Fill it before the server starts.
+// Mux finds the handler of a request by its procedure. Register all handlers
+// before the server starts.
 type Mux struct {
 	handlers []Handler
 }
 
-// Handle registers the handler of a procedure. A procedure that has one already
-// and a nil handler panic.
+// Handle registers the handler of a procedure. It panics if the handler is nil
+// or the procedure has one already.
 func (m *Mux) Handle(proc uint16, h Handler) {
 	if h == nil {
 		panic(fmt.Sprintf("rpc: nil handler for procedure %d", proc))

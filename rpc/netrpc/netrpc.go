@@ -1,16 +1,16 @@
-// Package netrpc runs programs written for the standard library's net/rpc over
-// rfp: services are registered as ever, calls are made as ever, and only the
-// lines that listen and dial change.
+// Package netrpc runs programs that use the standard library's net/rpc over rfp.
+// Such a program registers services and makes calls as before; only the lines
+// that listen and dial change.
 //
 //	server   netrpc.Handle(&mux, proc, rpc.DefaultServer) in place of rpc.Accept
-//	client   netrpc.Dial(ctx, addr, cfg)                  in place of rpc.Dial
+//	client   netrpc.Dial(ctx, addr, proc, cfg)            in place of rpc.Dial
 //
-// A request is one message: header and argument in gob; so is its result. Every
-// message describes its types anew, which a stream of gob does once: who counts
-// microseconds writes a handler of bytes instead.
+// A request is one message with header and argument in gob, and so is its
+// result. Every message contains the descriptions of its types, which a stream
+// of gob sends only once. If microseconds matter, write an rpc.Handler instead.
 //
-// Services run on the cores of the server, to completion: a method that blocks
-// holds up the other clients of its core.
+// A method of a service runs on a core of the server. If it blocks, it delays
+// the other clients of the core.
 package netrpc
 
 import (
@@ -27,7 +27,7 @@ import (
 	"github.com/remora-kv/remora/rpc/rfp"
 )
 
-// Handle serves the services of srv under one procedure.
+// Handle makes mux serve the services of srv under a procedure.
 func Handle(mux *rpc.Mux, proc uint16, srv *netrpc.Server) {
 	mux.Handle(proc, func(c *rpc.Call, out []byte) ([]byte, error) {
 		codec := &serverCodec{in: gob.NewDecoder(bytes.NewReader(c.Request)), out: bytes.NewBuffer(out)}
@@ -42,7 +42,7 @@ func Handle(mux *rpc.Mux, proc uint16, srv *netrpc.Server) {
 type serverCodec struct {
 	in  *gob.Decoder
 	out *bytes.Buffer
-	// answered: there is a response, which may tell of an error.
+	// answered: a response was written, which may contain an error.
 	answered bool
 }
 
@@ -65,8 +65,8 @@ func Dial(ctx context.Context, addr fabric.Addr, proc uint16, cfg rfp.ConnConfig
 	return netrpc.NewClientWithCodec(NewClientCodec(c, proc)), nil
 }
 
-// clientCodec passes requests to an rfp client, and waits for their results in
-// the order in which they were made.
+// clientCodec sends requests by an rfp client, and waits for their results in
+// the order of the requests.
 type clientCodec struct {
 	client *rfp.Client
 	proc   uint16
@@ -76,10 +76,10 @@ type clientCodec struct {
 	result *gob.Decoder
 }
 
-// maxCalls is how many calls can be on their way before another one waits.
+// maxCalls bounds the calls in flight. Another call waits.
 const maxCalls = 1024
 
-// NewClientCodec makes a codec of a client, which it closes at the end.
+// NewClientCodec returns a codec that uses a client, and closes it at the end.
 func NewClientCodec(c *rfp.Client, proc uint16) netrpc.ClientCodec {
 	return &clientCodec{client: c, proc: proc, closed: make(chan struct{}), calls: make(chan *rfp.Pending, maxCalls)}
 }
@@ -114,7 +114,7 @@ func (c *clientCodec) ReadResponseHeader(r *netrpc.Response) error {
 
 func (c *clientCodec) ReadResponseBody(body any) error {
 	if body == nil {
-		return nil // it is not wanted, and nothing follows it
+		return nil // net/rpc does not want it, and nothing follows it
 	}
 	return c.result.Decode(body)
 }
