@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// catalog is what a database says of its tables.
+// catalog describes the tables of a database.
 type catalog struct {
 	tables []*tableInfo
-	// fold: names that differ in case only are the same, as in SQLite.
+	// fold: names are compared without regard to case, as in SQLite.
 	fold bool
 }
 
@@ -20,7 +20,7 @@ type tableInfo struct {
 	columns []columnInfo
 	key     []string // the primary key, or the row number if there is none; may be empty
 	foreign []foreignKey
-	rows    int64 // about how many, 0 if that is not known
+	rows    int64 // an estimate, 0 if it is not known
 }
 
 // columnInfo is a column.
@@ -40,7 +40,7 @@ type foreignKey struct {
 
 func (c *catalog) same(a, b string) bool { return a == b || c.fold && strings.EqualFold(a, b) }
 
-// table finds a table, nil if there is none.
+// table returns a table, or nil if there is none.
 func (c *catalog) table(name string) *tableInfo {
 	i := slices.IndexFunc(c.tables, func(t *tableInfo) bool { return c.same(t.name, name) })
 	if i < 0 {
@@ -49,7 +49,7 @@ func (c *catalog) table(name string) *tableInfo {
 	return c.tables[i]
 }
 
-// column finds a column of a table, nil if there is none.
+// column returns a column of a table, or nil if there is none.
 func (c *catalog) column(t *tableInfo, name string) *columnInfo {
 	i := slices.IndexFunc(t.columns, func(col columnInfo) bool { return c.same(col.name, name) })
 	if i < 0 {

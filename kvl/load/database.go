@@ -89,7 +89,7 @@ func (d *database) load(ctx context.Context, m *Mapping, l *loading) (err error)
 	return nil
 }
 
-// planAll plans all tables, and says how many rows there are to come.
+// planAll plans all tables, and estimates the number of rows.
 func (l *loading) planAll(c *completion) ([]*tablePlan, error) {
 	var plans []*tablePlan
 	known := true

@@ -11,7 +11,7 @@ import (
 
 // postgres is a database of PostgreSQL.
 type postgres struct {
-	name   string // for people
+	name   string // without a password
 	config *pgx.ConnConfig
 }
 
@@ -23,8 +23,8 @@ func openPostgres(name string) (Source, error) {
 	return &database{&postgres{withoutPassword(name), cfg}}, nil
 }
 
-// postgresConfig reads a URL. Values come as texts in one form, whatever the settings of
-// the database or of the user are.
+// postgresConfig parses a URL. Its settings make values arrive as texts in one format, whatever
+// the settings of the database or of the user are.
 func postgresConfig(name string) (*pgx.ConnConfig, error) {
 	cfg, err := pgx.ParseConfig(name)
 	if err != nil {
@@ -33,7 +33,7 @@ func postgresConfig(name string) (*pgx.ConnConfig, error) {
 	for setting, value := range map[string]string{
 		"client_encoding": "UTF8", "datestyle": "ISO, YMD", "intervalstyle": "iso_8601", "timezone": "UTC", "extra_float_digits": "1",
 		"application_name": "remora",
-		// Rows in the order in which they lie (L5).
+		// Rows come in the order on disk (L5).
 		"synchronize_seqscans": "off", "max_parallel_workers_per_gather": "0",
 	} {
 		cfg.RuntimeParams[setting] = value
@@ -60,13 +60,13 @@ func (p *postgres) begin(ctx context.Context) (snapshot, error) {
 // postgresSnapshot is a transaction.
 type postgresSnapshot struct{ conn *pgx.Conn }
 
-// byeTimeout is how long a goodbye may take.
-const byeTimeout = 5 * time.Second
+// closeTimeout bounds the time to close a connection.
+const closeTimeout = 5 * time.Second
 
-// close implements snapshot. The transaction ends with the connection. The context of the
-// load may be over, and the goodbye is to be said nevertheless.
+// close implements snapshot. The transaction ends with the connection. It does not use the context
+// of the load, which may have ended.
 func (s *postgresSnapshot) close() error {
-	ctx, cancel := context.WithTimeout(context.Background(), byeTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
 	defer cancel()
 	return s.conn.Close(ctx)
 }
@@ -86,7 +86,7 @@ func (s *postgresSnapshot) scan(ctx context.Context, q *query, row func(values [
 		failed = row(result.Values())
 	}
 	if failed != nil {
-		// What is still to come is not waited for.
+		// Do not wait for the remaining rows.
 		return errors.Join(failed, s.close())
 	}
 	_, err := result.Close()

@@ -7,8 +7,7 @@ import (
 	"github.com/remora-kv/remora/kvl"
 )
 
-// Report says what was loaded. What dangles is known when the image is sealed
-// (kvl.Image.Stats).
+// Report describes a load. Dangling links are known when the image is sealed (kvl.Image.Stats).
 type Report struct {
 	Tables []TableReport `json:"tables"`
 	Rows   int64         `json:"rows"`
@@ -16,11 +15,11 @@ type Report struct {
 	// edge tables and edge lists are counted in the same way.
 	Links   int64 `json:"links"`
 	Reverse int64 `json:"reverse_links"`
-	// Notes say what of the source was not loaded though nobody asked to leave it out.
+	// Notes describe what was not loaded although the mapping did not leave it out.
 	Notes []string `json:"notes,omitempty"`
 }
 
-// TableReport says what came from a table, or of a type of items in a file.
+// TableReport describes what was loaded from a table, or of a type of items in a file.
 type TableReport struct {
 	Table string `json:"table"`
 	Type  string `json:"type,omitempty"` // empty: its rows are edges
@@ -28,18 +27,18 @@ type TableReport struct {
 	Links int64  `json:"links"`
 }
 
-// Progress says how far a load is.
+// Progress is the progress of a load.
 type Progress struct {
 	Table string // what is being read
 	Rows  int64  // rows until now
-	// Done of Total is done, in rows or bytes; a Total of 0 is not known. It is an estimate,
-	// Done can be more.
+	// Done and Total are in rows or bytes. Total is an estimate, which Done can exceed; 0 means
+	// that it is not known.
 	Done, Total int64
 }
 
-// Load reads a source into b, which is to be sealed then. m says what becomes of it; nil
-// means what follows from the source (Source.Mapping). progress is called now and then from
-// this goroutine; it may be nil. After an error, b is to be closed.
+// Load reads a source into b. The caller seals b afterwards, or closes it after an error. m is the
+// mapping; nil means the default mapping of the source (Source.Mapping). progress, if not nil, is
+// called from time to time in the same goroutine.
 func Load(ctx context.Context, src Source, m *Mapping, b *kvl.Builder, progress func(Progress)) (Report, error) {
 	l := &loading{b: b, progress: progress}
 	if err := src.load(ctx, m, l); err != nil {
@@ -64,7 +63,7 @@ type loading struct {
 	targets     []int  // ends of keys in target
 }
 
-// enter says that rows of a table come next.
+// enter begins a table.
 func (l *loading) enter(table, typ string) {
 	l.report.Tables = append(l.report.Tables, TableReport{Table: table, Type: typ})
 	l.table = &l.report.Tables[len(l.report.Tables)-1]
@@ -79,10 +78,10 @@ func (l *loading) tell() {
 	}
 }
 
-// tellEvery is how many rows are loaded between two looks at the context.
+// tellEvery is the number of rows between two checks of the context.
 const tellEvery = 4096
 
-// counted counts a row, and now and then sees whether to go on.
+// counted counts a row. After every tellEvery rows it reports progress and checks the context.
 func (l *loading) counted(ctx context.Context) error {
 	l.table.Rows++
 	l.report.Rows++

@@ -11,14 +11,14 @@ import (
 	"strings"
 )
 
-// Source is where rows come from. It is for one goroutine at a time.
+// Source is a database or a file to load. It is for one goroutine at a time.
 type Source interface {
-	// String names it for people, without a password.
+	// String returns the name of the source, without a password.
 	String() string
-	// Mapping completes a mapping, nil for the one that follows from the source alone. notes
-	// say what of the source is not in it, though nobody asked to leave it out.
+	// Mapping completes a mapping; nil stands for the default one. The notes describe what the
+	// result leaves out although m did not.
 	Mapping(ctx context.Context, m *Mapping) (whole *Mapping, notes []string, err error)
-	// Close gives up what the source holds.
+	// Close closes the source.
 	Close() error
 
 	load(ctx context.Context, m *Mapping, l *loading) error
@@ -34,7 +34,7 @@ var ErrSource = errors.New("no source")
 //	jsonl:path                      JSON Lines; also *.jsonl, *.ndjson
 //	csv:path                        an edge list; also *.csv, *.tsv, *.edges
 //
-// Whether a database can be reached is found out by the first load.
+// Open does not connect to a database: the first load does.
 func Open(name string) (Source, error) {
 	scheme, path, _ := strings.Cut(name, ":")
 	switch scheme {
@@ -52,7 +52,7 @@ func Open(name string) (Source, error) {
 		case ".csv", ".tsv", ".edges":
 			scheme = "csv"
 		default:
-			return nil, fmt.Errorf("%w: %q is of no kind that is known: use postgres://, sqlite:, jsonl: or csv: before it", ErrSource, name)
+			return nil, fmt.Errorf("%w: %q has no known kind: put postgres://, sqlite:, jsonl: or csv: in front", ErrSource, name)
 		}
 	}
 	if err := mustBeFile(path); err != nil {
@@ -67,7 +67,7 @@ func Open(name string) (Source, error) {
 	return &edgeFile{path: path}, nil
 }
 
-// mustBeFile refuses what cannot be opened, before SQLite says less about it.
+// mustBeFile returns an error if a file cannot be opened. That of SQLite would say less.
 func mustBeFile(path string) error {
 	info, err := os.Stat(path)
 	switch {
@@ -81,7 +81,7 @@ func mustBeFile(path string) error {
 	return nil
 }
 
-// withoutPassword is a URL for people.
+// withoutPassword returns a URL without its password, for messages.
 func withoutPassword(name string) string {
 	u, err := url.Parse(name)
 	if err != nil {

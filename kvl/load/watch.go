@@ -11,29 +11,28 @@ import (
 	"github.com/remora-kv/remora/internal/backoff"
 )
 
-// WatchConfig says what to watch.
+// WatchConfig describes a Watch.
 type WatchConfig struct {
-	// Source is a URL of PostgreSQL, Channel what NOTIFY names there.
+	// Source is the URL of a PostgreSQL database, and Channel the channel of its notifications.
 	Source, Channel string
-	// Changed is called when there was a notification, and after each connection but the
-	// first, since what was said while there was none is lost. It is called once for all
-	// that was said while it ran.
+	// Changed is called after a notification, and after every reconnect, because notifications
+	// may have been lost before it. Notifications that arrive while it runs cause one more call.
 	Changed func()
-	// Lost is told why a connection was lost or could not be made; may be nil.
+	// Lost, if not nil, is called with the error of a connection that was lost or failed.
 	Lost func(error)
-	// Ready is called when the first connection listens: what is said from then on is
-	// heard. May be nil.
+	// Ready, if not nil, is called when the first connection listens: no notification from then on
+	// is missed.
 	Ready func()
 }
 
-// The pause before another connection, at first and at most.
+// The first and the longest pause before a reconnect.
 const (
 	firstPause = 100 * time.Millisecond
 	lastPause  = 10 * time.Second
 )
 
-// Watch listens for notifications until ctx is over, and returns why it is. It connects
-// again by itself. An error of another kind means that the configuration is wrong.
+// Watch listens for notifications until ctx ends, and returns the cause of that. It reconnects by
+// itself. It returns another error only if the configuration is wrong.
 func Watch(ctx context.Context, cfg WatchConfig) error {
 	config, err := postgresConfig(cfg.Source)
 	if err != nil {
@@ -72,8 +71,8 @@ type watcher struct {
 	again  bool          // there was a connection before
 }
 
-// call calls Changed, beside the connection: a reload may take long, and what is said
-// meanwhile is taken off the wire.
+// call calls Changed in a goroutine of its own: a reload may take long, and the connection has to
+// receive notifications meanwhile.
 func (w *watcher) call(ctx context.Context) {
 	defer close(w.done)
 	for {
@@ -89,11 +88,11 @@ func (w *watcher) call(ctx context.Context) {
 func (w *watcher) tell() {
 	select {
 	case w.news <- struct{}{}:
-	default: // it will be called, and sees this too
+	default: // the pending call will see this change, too
 	}
 }
 
-// listen connects and listens until that fails. listened says whether it got so far.
+// listen connects and listens until that fails. listened says whether it came to listen.
 func (w *watcher) listen(ctx context.Context) (listened bool, err error) {
 	conn, err := pgx.ConnectConfig(ctx, w.config)
 	if err != nil {
