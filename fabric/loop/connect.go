@@ -41,7 +41,7 @@ func (d *Device) Dial(ctx context.Context, addr fabric.Addr, cfg fabric.QPConfig
 	if l == nil || d.killed.Load() {
 		return nil, fmt.Errorf("fabric: nobody listens at %v: %w", addr, fabric.ErrRefused)
 	}
-	q, err := direct.NewQP(d.Core, cfg)
+	q, err := direct.NewQP(d.core, cfg)
 	if err != nil {
 		return nil, err
 	}

@@ -21,9 +21,14 @@ func NewNetwork() *Network {
 	return &Network{listeners: map[string]*listener{}, grams: map[uint64]*direct.QP{}}
 }
 
+type core = direct.Core
+
+// hooks is what a Device does for its core.
+type hooks Device
+
 // Device is a loop device.
 type Device struct {
-	*direct.Core
+	*core
 	net    *Network
 	killed atomic.Bool
 
@@ -38,7 +43,7 @@ func (n *Network) NewDevice(name string) (*Device, error) {
 	d := &Device{
 		net: n, links: map[*link]struct{}{}, listeners: map[*listener]struct{}{}, addresses: map[uint32]uint64{},
 	}
-	d.Core = direct.NewCore("loop", name, direct.DefaultLimits(), d)
+	d.core = direct.NewCore("loop", name, direct.DefaultLimits(), (*hooks)(d))
 	return d, nil
 }
 

@@ -25,7 +25,7 @@ func connect(a, b *link) {
 
 // Resolve implements direct.Link.
 func (l *link) Resolve(key uint32) (*direct.Window, bool) {
-	r := l.other.dev.Export(key, l.other.qp.Domain())
+	r := direct.Export(l.other.dev.core, key, l.other.qp.Domain())
 	if r == nil {
 		return nil, false
 	}

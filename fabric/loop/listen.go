@@ -93,7 +93,7 @@ func (r *request) Accept(_ context.Context, cfg fabric.QPConfig, private []byte)
 		return nil, fmt.Errorf("fabric: accept a %v request by %v with %d bytes of private data (at most %d): %w",
 			r.Transport(), cfg.Transport, len(private), d.Limits().MaxPrivate, fabric.ErrInvalid)
 	}
-	q, err := direct.NewQP(d.Core, cfg)
+	q, err := direct.NewQP(d.core, cfg)
 	if err != nil {
 		return nil, err
 	}

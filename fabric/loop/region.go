@@ -10,7 +10,7 @@ import (
 const pageSize = 4096
 
 // AllocRegion implements direct.Provider.
-func (d *Device) AllocRegion(_ string, size int, _ fabric.Access) (*direct.Backing, error) {
+func (d *hooks) AllocRegion(_ string, size int, _ fabric.Access) (*direct.Backing, error) {
 	return &direct.Backing{
 		Mem:  direct.HeapBytes(size, pageSize),
 		Live: new(atomic.Uint32),
@@ -20,4 +20,4 @@ func (d *Device) AllocRegion(_ string, size int, _ fabric.Access) (*direct.Backi
 
 // RegionClosed implements direct.Provider: peers see the revoked key, and the
 // collector does the rest (I1).
-func (d *Device) RegionClosed(uint32) {}
+func (d *hooks) RegionClosed(uint32) {}

@@ -11,7 +11,7 @@ import (
 )
 
 // GramAddress implements direct.Provider.
-func (d *Device) GramAddress(q *direct.QP) ([]byte, error) {
+func (d *hooks) GramAddress(q *direct.QP) ([]byte, error) {
 	d.net.mu.Lock()
 	defer d.net.mu.Unlock()
 	id := rand.Uint64()
@@ -23,7 +23,7 @@ func (d *Device) GramAddress(q *direct.QP) ([]byte, error) {
 }
 
 // GramClosed implements direct.Provider.
-func (d *Device) GramClosed(q *direct.QP) {
+func (d *hooks) GramClosed(q *direct.QP) {
 	d.net.mu.Lock()
 	defer d.net.mu.Unlock()
 	d.mu.Lock()
@@ -35,7 +35,7 @@ func (d *Device) GramClosed(q *direct.QP) {
 }
 
 // GramOpen implements direct.Provider.
-func (d *Device) GramOpen(_ context.Context, addr []byte) (*direct.GramPath, error) {
+func (d *hooks) GramOpen(_ context.Context, addr []byte) (*direct.GramPath, error) {
 	if len(addr) != 12 || string(addr[:4]) != "loop" {
 		return nil, fmt.Errorf("fabric: %x is not the address of a loop datagram queue pair: %w", addr, fabric.ErrInvalid)
 	}

@@ -19,7 +19,7 @@ func (d *Device) Dial(ctx context.Context, addr fabric.Addr, cfg fabric.QPConfig
 	if err := d.checkConnect(cfg.Transport, private); err != nil {
 		return nil, err
 	}
-	q, err := direct.NewQP(d.Core, cfg)
+	q, err := direct.NewQP(d.core, cfg)
 	if err != nil {
 		return nil, err
 	}

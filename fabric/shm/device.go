@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"github.com/remora-kv/remora/fabric"
+	"github.com/remora-kv/remora/fabric/internal/base"
 	"github.com/remora-kv/remora/fabric/internal/direct"
 	"github.com/remora-kv/remora/internal/arena"
 )
@@ -21,9 +22,14 @@ type Config struct {
 	RuntimeDir string
 }
 
+type core = direct.Core
+
+// hooks is what a Device does for its core.
+type hooks Device
+
 // Device is a shared-memory device.
 type Device struct {
-	*direct.Core
+	*core
 	cfg    Config
 	arena  *arena.Arena
 	killed atomic.Bool
@@ -56,12 +62,12 @@ func New(cfg Config) (*Device, error) {
 	}
 	limits := direct.DefaultLimits()
 	limits.Mapped = true
-	d.Core = direct.NewCore("shm", cfg.Name, limits, d)
+	d.core = direct.NewCore("shm", cfg.Name, limits, (*hooks)(d))
 	return d, nil
 }
 
-// Memory returns what the device has allocated and mapped, by purpose.
-func (d *Device) Memory() []arena.Usage { return d.arena.Stats() }
+// Memory returns how many bytes the device has allocated and mapped, by purpose.
+func (d *Device) Memory() map[string]int64 { return base.Memory(d.arena) }
 
 // Close implements fabric.Device.
 func (d *Device) Close() error {

@@ -151,7 +151,7 @@ func (l *link) grant(key uint32) error {
 	// among the granted ones.
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	r := l.dev.Export(key, l.qp.Domain())
+	r := direct.Export(l.dev.core, key, l.qp.Domain())
 	if r == nil {
 		// On UC a refused WRITE is dropped and nobody is told (G7), so that an
 		// honest peer may ask often.

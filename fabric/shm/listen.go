@@ -261,7 +261,7 @@ func (r *request) Accept(_ context.Context, cfg fabric.QPConfig, private []byte)
 	if cfg.Transport != r.Transport() {
 		return nil, fmt.Errorf("fabric: the peer asks for %v, not %v: %w", r.Transport(), cfg.Transport, fabric.ErrInvalid)
 	}
-	q, err := direct.NewQP(d.Core, cfg)
+	q, err := direct.NewQP(d.core, cfg)
 	if err != nil {
 		return nil, err
 	}

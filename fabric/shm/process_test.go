@@ -182,10 +182,8 @@ func TestKilledClient(t *testing.T) {
 	if after := resources(t); after > before+2 {
 		t.Errorf("%d descriptors and memory files before, %d after", before, after)
 	}
-	for _, u := range srv.dev.Memory() {
-		if u.Purpose == "segment" && u.Blocks != 0 {
-			t.Errorf("%d segments are left", u.Blocks)
-		}
+	if n := srv.dev.Memory()["segment"]; n != 0 {
+		t.Errorf("%d bytes of segments are left", n)
 	}
 }
 

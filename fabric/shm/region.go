@@ -22,7 +22,7 @@ const (
 )
 
 // AllocRegion implements direct.Provider.
-func (d *Device) AllocRegion(purpose string, size int, access fabric.Access) (*direct.Backing, error) {
+func (d *hooks) AllocRegion(purpose string, size int, access fabric.Access) (*direct.Backing, error) {
 	if access == 0 {
 		return d.allocPrivate(purpose, size)
 	}
@@ -48,7 +48,7 @@ func (d *Device) AllocRegion(purpose string, size int, access fabric.Access) (*d
 }
 
 // allocPrivate makes a region that no peer can name.
-func (d *Device) allocPrivate(purpose string, size int) (*direct.Backing, error) {
+func (d *hooks) allocPrivate(purpose string, size int) (*direct.Backing, error) {
 	b, err := d.arena.Alloc(purpose, size)
 	if err != nil {
 		return nil, err
@@ -57,7 +57,7 @@ func (d *Device) allocPrivate(purpose string, size int) (*direct.Backing, error)
 }
 
 // RegionClosed implements direct.Provider.
-func (d *Device) RegionClosed(key uint32) {
+func (d *hooks) RegionClosed(key uint32) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for l := range d.links {

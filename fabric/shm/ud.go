@@ -62,8 +62,8 @@ func (d *Device) door() (*gramDoor, error) {
 }
 
 // GramAddress implements direct.Provider.
-func (d *Device) GramAddress(q *direct.QP) ([]byte, error) {
-	g, err := d.door()
+func (d *hooks) GramAddress(q *direct.QP) ([]byte, error) {
+	g, err := (*Device)(d).door()
 	if err != nil {
 		return nil, err
 	}
@@ -86,7 +86,7 @@ func (d *Device) GramAddress(q *direct.QP) ([]byte, error) {
 }
 
 // GramClosed implements direct.Provider.
-func (d *Device) GramClosed(q *direct.QP) {
+func (d *hooks) GramClosed(q *direct.QP) {
 	d.mu.Lock()
 	g := d.grams
 	d.mu.Unlock()
@@ -163,7 +163,7 @@ func (g *gramDoor) open(s socket) (*direct.QP, *direct.GramLane, error) {
 	g.mu.Lock()
 	secret, ok := g.secrets[m.qpn]
 	g.mu.Unlock()
-	q := g.dev.QP(m.qpn)
+	q := direct.FindQP(g.dev.core, m.qpn)
 	if q == nil || !ok || subtle.ConstantTimeEq(int32(secret), int32(m.secret)) == 0 ||
 		subtle.ConstantTimeEq(int32(secret>>32), int32(m.secret>>32)) == 0 || q.State() != fabric.StateReady {
 		return nil, nil, errors.New("the datagram queue pair is closed")
@@ -206,14 +206,14 @@ func (g *gramDoor) close() {
 }
 
 // GramOpen implements direct.Provider.
-func (d *Device) GramOpen(ctx context.Context, addr []byte) (*direct.GramPath, error) {
+func (d *hooks) GramOpen(ctx context.Context, addr []byte) (*direct.GramPath, error) {
 	n, end := len(gramAddressHead), len(addr)-gramAddressSum
 	if end <= n+12 || len(addr) > 128 || string(addr[:n]) != gramAddressHead ||
 		binary.LittleEndian.Uint32(addr[end:]) != crc32c.Checksum(addr[:end]) {
 		return nil, fmt.Errorf("fabric: %x is not the address of a shared-memory datagram queue pair: %w", addr, fabric.ErrInvalid)
 	}
 	m := gram{qpn: binary.LittleEndian.Uint32(addr[n:]), secret: binary.LittleEndian.Uint64(addr[n+4:])}
-	path, err := d.openGram(ctx, string(addr[n+12:end]), m)
+	path, err := (*Device)(d).openGram(ctx, string(addr[n+12:end]), m)
 	if err != nil {
 		return nil, fmt.Errorf("fabric: datagram address: %w", err)
 	}

@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"github.com/remora-kv/remora/fabric"
-	"github.com/remora-kv/remora/internal/arena"
 )
 
 // Config describes a device. The zero value is a working one.
@@ -31,8 +30,6 @@ type Config struct {
 	// refused because of its first bytes, a failed accept. It is called from
 	// goroutines of the device and must not block.
 	OnError func(error)
-	// Arena is where regions come from. Nil means one of the device's own.
-	Arena *arena.Arena
 }
 
 const (

@@ -44,7 +44,7 @@ type Device struct {
 func New(cfg Config) (fabric.Device, error) {
 	d := &Device{
 		name: cfg.Name, clock: cfg.Clock, timeout: cfg.PeerTimeout, sockBuf: cfg.SocketBuffer,
-		onError: cfg.OnError, arena: cfg.Arena,
+		onError: cfg.OnError, arena: arena.New(),
 		listeners: map[*listener]struct{}{},
 		limits: fabric.Limits{
 			MaxInline: 1024, MaxSegs: 16, MaxDepth: 1 << 15, MaxCQDepth: 1 << 22,
@@ -90,9 +90,6 @@ func (d *Device) configure(cfg *Config) error {
 	}
 	if d.timeout == 0 {
 		d.timeout = DefaultPeerTimeout
-	}
-	if d.arena == nil {
-		d.arena = arena.New()
 	}
 	if cfg.Spin == 0 {
 		cfg.Spin = DefaultSpin

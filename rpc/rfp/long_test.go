@@ -7,7 +7,6 @@ import (
 
 	"github.com/remora-kv/remora/fabric"
 	"github.com/remora-kv/remora/fabric/provider"
-	"github.com/remora-kv/remora/internal/arena"
 	"github.com/remora-kv/remora/rpc"
 	"github.com/remora-kv/remora/rpc/rfp"
 	"github.com/remora-kv/remora/rpc/wire"
@@ -259,16 +258,11 @@ func TestLongRequestsArePlaced(t *testing.T) {
 // memoryFor is how much memory a device has for a purpose.
 func memoryFor(t *testing.T, dev fabric.Device, purpose string) (n int64) {
 	t.Helper()
-	memory, ok := dev.(interface{ Memory() []arena.Usage })
+	memory, ok := dev.(interface{ Memory() map[string]int64 })
 	if !ok {
 		t.Fatal("a device that does not tell what memory it has")
 	}
-	for _, u := range memory.Memory() {
-		if u.Purpose == purpose {
-			n += u.Bytes
-		}
-	}
-	return n
+	return memory.Memory()[purpose]
 }
 
 // Results that are longer than the area follow each other without a pause, and every

@@ -3,6 +3,8 @@ package direct
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 
 	"github.com/remora-kv/remora/fabric"
@@ -98,19 +100,9 @@ func (d *Core) errClosed() error {
 	return fmt.Errorf("fabric: device %s: %w", d.name, fabric.ErrClosed)
 }
 
-// QPs returns the queue pairs that are open.
-func (d *Core) QPs() []*QP {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	out := make([]*QP, 0, len(d.qps))
-	for _, q := range d.qps {
-		out = append(out, q)
-	}
-	return out
-}
-
-// QP returns the queue pair with a number, or nil.
-func (d *Core) QP(qpn uint32) *QP {
+// FindQP returns the queue pair of d with a number, or nil. It is a function because the
+// methods of Core are those of the public devices.
+func FindQP(d *Core, qpn uint32) *QP {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.qps[qpn]
@@ -125,8 +117,9 @@ func (d *Core) CloseCore() error {
 		return d.errClosed()
 	}
 	d.closed = true
+	qps := slices.Collect(maps.Values(d.qps))
 	d.mu.Unlock()
-	for _, q := range d.QPs() {
+	for _, q := range qps {
 		_ = q.Disconnect()
 	}
 	return nil

@@ -33,7 +33,7 @@ type testLink struct {
 func (l *testLink) Resolve(key uint32) (*Window, bool) {
 	l.asks++
 	var w *Window
-	if r := l.peer.core.Export(key, l.peer.domain); r != nil {
+	if r := Export(l.peer.core, key, l.peer.domain); r != nil {
 		w = &Window{Mem: r.Backing.Mem, Addr: r.Addr, Key: r.Key, Access: r.Access, Live: r.Backing.Live}
 	}
 	if l.later {

@@ -57,8 +57,8 @@ type Exported struct {
 	Domain  *Domain
 }
 
-// Export returns the live region under key if it belongs to the domain.
-func (d *Core) Export(key uint32, dom *Domain) *Exported {
+// Export returns the live region of d under key if it belongs to the domain.
+func Export(d *Core, key uint32, dom *Domain) *Exported {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	i := keyIndex(key)

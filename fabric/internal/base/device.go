@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/remora-kv/remora/fabric"
+	"github.com/remora-kv/remora/internal/arena"
 )
 
 // QPParts fills in the defaults of cfg and returns its completion queues and
@@ -37,4 +38,13 @@ func CQs[C fabric.CQ](cqs []fabric.CQ, device string, mine func(C) bool) ([]C, e
 		out = append(out, q)
 	}
 	return out, nil
+}
+
+// Memory returns how many bytes an arena has in use, by purpose.
+func Memory(a *arena.Arena) map[string]int64 {
+	bytes := map[string]int64{}
+	for _, u := range a.Stats() {
+		bytes[u.Purpose] = u.Bytes
+	}
+	return bytes
 }
