@@ -3,6 +3,8 @@
 package verbs
 
 import (
+	"maps"
+	"slices"
 	"sync/atomic"
 
 	"github.com/remora-kv/remora/fabric"
@@ -90,8 +92,55 @@ func (q *QP) findDropped() {
 	}
 }
 
-// Counters implements fabric.QP.
+// Counters implements fabric.QP. What the peers have done is what they said when
+// last asked; they are asked again, and the next call returns the answer.
 func (q *QP) Counters() fabric.Counters {
+	c := q.snapshot()
+	q.ask()
+	return c
+}
+
+// Counters implements fabric.Device. The peers of all queue pairs are asked as in
+// QP.Counters, but not by the caller, who may have no time for many.
+func (d *Device) Counters() fabric.Counters {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	sum := d.past
+	qps := slices.Collect(maps.Values(d.qps))
+	for _, q := range qps {
+		c := q.snapshot()
+		sum.Add(&c)
+	}
+	if !d.closed && !d.asking {
+		d.asking = true
+		go func() {
+			for _, q := range qps {
+				q.ask()
+			}
+			d.mu.Lock()
+			d.asking = false
+			d.mu.Unlock()
+		}()
+	}
+	return sum
+}
+
+// ask asks the peers what they have done to this queue pair.
+func (q *QP) ask() {
+	q.mu.Lock()
+	l, over := q.link, q.final != nil
+	q.mu.Unlock()
+	switch {
+	case over:
+	case l != nil:
+		l.ask()
+	case q.transport == fabric.UD:
+		q.askSenders()
+	}
+}
+
+// snapshot returns what is known.
+func (q *QP) snapshot() fabric.Counters {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.final != nil {

@@ -35,13 +35,15 @@ type Device struct {
 	cqs       map[*CQ]struct{}
 	listeners map[*listener]struct{}
 	links     map[*link]struct{}
-	telling   bool // the goroutine that tells counts runs
+	watching  bool // watchQPs runs
+	asking    bool // peers are being asked for their counts
 	locked    uint64
 	revoked   keyRing
 	manager   *manager
 	noManager error // why there is none
-	counter   *counter
-	noCounter bool
+	tallies   *tallies
+	noTallies bool
+	handles   map[uint64]*handle // by the number that tallies give them
 }
 
 // New opens an adapter.
@@ -55,7 +57,8 @@ func New(cfg Config) (*Device, error) {
 	}
 	d := &Device{
 		adapter: a, clock: fabric.NewClock(), arena: arena.New(), cm: cfg.CM,
-		qps: map[uint32]*QP{}, domains: map[*Domain]struct{}{}, cqs: map[*CQ]struct{}{},
+		handles: map[uint64]*handle{},
+		qps:     map[uint32]*QP{}, domains: map[*Domain]struct{}{}, cqs: map[*CQ]struct{}{},
 		listeners: map[*listener]struct{}{}, links: map[*link]struct{}{},
 	}
 	if d.lim, err = a.limits(); err == nil {
@@ -88,20 +91,8 @@ func (d *Device) Limits() fabric.Limits { return d.lim }
 // Clock implements fabric.Device.
 func (d *Device) Clock() fabric.Clock { return d.clock }
 
-// Memory returns what the device has allocated, by purpose.
-func (d *Device) Memory() []arena.Usage { return d.arena.Stats() }
-
-// Counters implements fabric.Device.
-func (d *Device) Counters() fabric.Counters {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	sum := d.past
-	for _, q := range d.qps {
-		c := q.Counters()
-		sum.Add(&c)
-	}
-	return sum
-}
+// Memory returns how many bytes the device has allocated, by purpose.
+func (d *Device) Memory() map[string]int64 { return base.Memory(d.arena) }
 
 func (d *Device) errClosed() error {
 	return fmt.Errorf("fabric: device %s: %w", d.Name(), fabric.ErrClosed)
@@ -140,9 +131,9 @@ func (d *Device) Close() error {
 	}
 	d.events.stop()
 	d.mu.Lock()
-	c := d.counter
+	t := d.tallies
 	d.mu.Unlock()
-	c.stop()
+	t.stop()
 	return d.release()
 }
 

@@ -20,7 +20,7 @@
 //     and slot together are the wr_id of a work request.
 //   - The control connection is a TCP connection beside every connected queue
 //     pair. Over it the ends find each other, say goodbye, notice each other's
-//     death, and tell what a target cannot see: one-sided operations.
+//     death, and ask for what a target cannot see: one-sided operations.
 //   - A note is something that another goroutine has to tell the owner of a
 //     completion queue: a queue pair has left StateReady.
 //
@@ -45,10 +45,9 @@
 //	 4      refuse    reason, text
 //	 5      ready     nothing
 //	 6      counts    operations initiated by kind, u64 each of fabric.NumOps;
-//	                  bytes of the one-sided ones u64; not while the peer's
-//	                  system has a full buffer, so that a process that is
-//	                  stopped is not taken for one that is gone
+//	                  bytes of the one-sided ones u64
 //	 7      bye       why u8
+//	 8      ask       nothing; asks for counts
 //
 //	end:  link layer u8, MTU u8, reads in flight it answers u8, LID u16,
 //	      QP number u32, first PSN u32, RNR timeout u64, GID 16 bytes,
@@ -58,9 +57,11 @@
 // The dialer makes its queue pair and sends hello; the acceptor makes its own,
 // connects it, and sends accept, reject or refuse; the dialer connects its own
 // and sends ready. So whoever returns a queue pair to its program knows that
-// the other end can receive. counts may come at any time after that, and bye
-// once; both may follow a bye. The end of the socket without a bye is the
-// death of the peer.
+// the other end can receive. After that, an end whose counters are read sends
+// ask, and not again before the peer has answered with counts; so a process that
+// is stopped is not sent more than its system buffers. A bye, of which there is
+// one, follows the last counts. The end of the socket without a bye is the death
+// of the peer.
 //
 // # The connection manager
 //
@@ -116,8 +117,8 @@
 //
 // Post, PostRecv, Poll, Wait and Close run in the owner (T1) and take no lock
 // that others hold for long. One goroutine per connection reads its control
-// connection, one per device reads asynchronous events of the adapter, and one
-// per device tells peers the counts while there are connections. Lock order:
+// connection and one per device reads asynchronous events of the adapter. On
+// Soft-RoCE one more looks for queue pairs that were broken in silence. Lock order:
 // Domain.mu or QP.hwMu, then Device.mu, then QP.mu or CQ.mu. The locks of the
 // connection manager and of a control connection come after QP.hwMu, and none
 // is taken under them but QP.mu.

@@ -7,7 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -25,10 +27,6 @@ const (
 	// lingerTime bounds how long a control connection outlives its queue pair
 	// for its last words to arrive.
 	lingerTime = 2 * time.Second
-	// tellFirst and tellLast are the pauses between counts, while they change
-	// and when they have not for a while.
-	tellFirst = 10 * time.Millisecond
-	tellLast  = 80 * time.Millisecond
 )
 
 // link is one end of a control connection.
@@ -38,46 +36,13 @@ type link struct {
 	raw syscall.RawConn
 
 	mu     sync.Mutex
-	told   counts
-	byed   bool // this side has said goodbye
-	deaf   bool // the peer does not take any more
-	hung   bool // the queue pair is closed
+	asked  bool   // the peer was asked for its counts and has not answered
+	told   counts // what the peer knows
+	byed   bool   // this side has said goodbye
+	deaf   bool   // the peer does not take any more
+	hung   bool   // the queue pair is closed
 	grace  *time.Timer
 	closed bool
-	desk   linkDesk
-}
-
-// linkDesk is where a link writes and looks. It is kept so that telling, which
-// goes on all the time, does not allocate.
-type linkDesk struct {
-	buf  [headBytes + countsBytes]byte
-	put  func(fd uintptr) bool // writes msg
-	msg  []byte
-	sent int
-
-	look   func(fd uintptr) // asks for window and room
-	window uint32           // what the peer's system offers to take
-	widest uint32           // the most that it has offered
-	room   bool
-	info   unix.TCPInfo
-	since  int // tells since the last look
-}
-
-// newLink makes a link that does not run yet.
-func newLink(q *QP, c *net.TCPConn, raw syscall.RawConn) *link {
-	l := &link{q: q, c: c, raw: raw}
-	d := &l.desk
-	d.put = func(fd uintptr) bool {
-		d.sent, _ = unix.Write(int(fd), d.msg)
-		return true
-	}
-	d.look = func(fd uintptr) {
-		const unanswered = 8 // packets that may be under way
-		if tcpInfo(fd, &d.info) {
-			d.window, d.room = d.info.Snd_wnd, d.info.Unacked < unanswered
-		}
-	}
-	return l
 }
 
 // startLink begins to listen to the peer of a queue pair that is connected.
@@ -87,14 +52,17 @@ func (d *Device) startLink(q *QP, c *net.TCPConn) error {
 		return err
 	}
 	tuneControl(c, raw)
-	l := newLink(q, c, raw)
+	l := &link{q: q, c: c, raw: raw}
 	d.mu.Lock()
 	if d.closed || d.killed.Load() {
 		d.mu.Unlock()
 		return d.errClosed()
 	}
 	d.links[l] = struct{}{}
-	d.startTelling()
+	if d.quirks.SilentTarget && !d.watching {
+		d.watching = true
+		go d.watchQPs()
+	}
 	q.mu.Lock()
 	q.link = l
 	q.mu.Unlock()
@@ -146,10 +114,19 @@ func (l *link) run() {
 func (l *link) handle(k kind, body []byte, heardBye *bool) error {
 	//lint:ignore exhaustive the others are for the handshake
 	switch k {
+	case kindAsk:
+		if len(body) != 0 {
+			return violation("an ask of %d bytes", len(body))
+		}
+		l.answer()
+		return nil
 	case kindCounts:
 		c, err := decodeCounts(body)
 		if err == nil {
 			l.q.report(c)
+			l.mu.Lock()
+			l.asked = false
+			l.mu.Unlock()
 		}
 		return err
 	case kindBye:
@@ -195,46 +172,49 @@ func (l *link) over() {
 }
 
 // write sends a message without waiting (I9). l.mu is held.
-func (l *link) write(msg []byte) {
+func (l *link) write(k kind, body []byte) {
 	if l.deaf || l.closed {
 		return
 	}
-	l.desk.msg, l.desk.sent = msg, 0
-	if err := l.raw.Write(l.desk.put); err != nil || l.desk.sent != len(msg) {
+	msg, sent := appendMessage(nil, k, body), 0
+	err := l.raw.Write(func(fd uintptr) bool {
+		sent, _ = unix.Write(int(fd), msg)
+		return true
+	})
+	if err != nil || sent != len(msg) {
 		// It has hung up, which is being read, or it does not read.
 		l.deaf = true
 	}
 }
 
-// hasRoom reports whether the peer's system takes more: a process that is
-// stopped reads nothing, and must not be taken for dead because its buffer is
-// full. A kernel before 5.4 does not say. l.mu is held.
-func (l *link) hasRoom() bool {
-	const often = 8 // one look for so many tells
-	d := &l.desk
-	if d.since++; d.since < often {
-		return true
+// ask asks the peer for its counts, unless it has yet to answer: a process that is
+// stopped answers later, and is not sent more than it takes.
+func (l *link) ask() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.asked && !l.byed {
+		l.asked = true
+		l.write(kindAsk, nil)
 	}
-	d.window, d.room = 0, true
-	_ = l.raw.Control(d.look)
-	d.widest = max(d.widest, d.window)
-	if !d.room || d.window < d.widest/4 {
-		return false
-	}
-	d.since = 0
-	return true
 }
 
-// tell sends the counts if they have changed, and reports whether it did.
-func (l *link) tell() bool {
-	c := l.q.counts()
-	if c == l.told || !l.hasRoom() {
-		return false
+// answer tells the peer the counts.
+func (l *link) answer() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.hung {
+		l.told = l.q.counts()
+		l.write(kindCounts, l.told.append(nil))
 	}
-	l.told = c
-	var body [countsBytes]byte
-	l.write(appendMessage(l.desk.buf[:0], kindCounts, c.append(body[:0])))
-	return true
+}
+
+// tellLast tells the peer, before it can ask no more, the counts that it does not
+// know. l.mu is held.
+func (l *link) tellLast() {
+	if c := l.q.counts(); c != l.told {
+		l.told = c
+		l.write(kindCounts, c.append(nil))
+	}
 }
 
 // farewell says goodbye, once.
@@ -251,8 +231,8 @@ func (q *QP) farewell(why byte) {
 		return
 	}
 	l.byed = true
-	l.tell()
-	l.write(appendMessage(nil, kindBye, []byte{why}))
+	l.tellLast()
+	l.write(kindBye, []byte{why})
 }
 
 // hangUp ends the control connection of a queue pair that is closed. The
@@ -276,7 +256,7 @@ func (q *QP) hangUp() {
 	if q.dev.killed.Load() {
 		return
 	}
-	l.tell()
+	l.tellLast()
 	_ = l.c.SetReadDeadline(base.Until(lingerTime))
 	_ = l.c.CloseWrite()
 }
@@ -287,72 +267,28 @@ func (l *link) cut() {
 	_ = l.c.Close()
 }
 
-// startTelling begins to tell peers what they cannot see. d.mu is held.
-func (d *Device) startTelling() {
-	if !d.telling {
-		d.telling = true
-		go d.tellCounts()
-	}
-}
+// watchEvery is how often queue pairs are looked at whose adapter does not say
+// that it has broken them.
+const watchEvery = 20 * time.Millisecond
 
-// audience is whom there is something to tell. Its memory is used again.
-type audience struct {
-	links   []*link
-	handles []*handle
-	counter *counter
-}
-
-// gather finds the audience, and reports whether there is any; nobody ends the
-// telling.
-func (a *audience) gather(d *Device) bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	clear(a.links)
-	clear(a.handles)
-	a.links, a.handles, a.counter = a.links[:0], a.handles[:0], d.counter
-	for l := range d.links {
-		a.links = append(a.links, l)
-	}
-	for p := range d.domains {
-		for h := range p.handles {
-			a.handles = append(a.handles, h)
-		}
-	}
-	d.telling = len(a.links)+len(a.handles) != 0 && !d.killed.Load() && (!d.closed || len(a.links) != 0)
-	return d.telling
-}
-
-// tellCounts tells peers what they cannot see, as long as there are any.
-func (d *Device) tellCounts() {
-	pause := tellFirst
-	t := time.NewTimer(pause)
+// watchQPs looks for queue pairs that the adapter has broken in silence
+// (Quirks.SilentTarget), as long as there are connections.
+func (d *Device) watchQPs() {
+	t := time.NewTicker(watchEvery)
 	defer t.Stop()
-	var a audience
+	var links []*link
 	for range t.C {
-		if !a.gather(d) {
+		d.mu.Lock()
+		links = slices.AppendSeq(links[:0], maps.Keys(d.links))
+		d.watching = len(links) != 0 && !d.killed.Load()
+		watching := d.watching
+		d.mu.Unlock()
+		if !watching {
 			return
 		}
-		changed := false
-		for _, l := range a.links {
-			changed = l.keepUp() || changed
+		for _, l := range links {
+			l.q.checkUp()
 		}
-		for _, h := range a.handles {
-			changed = h.mail(a.counter) || changed
-		}
-		if pause = min(2*pause, tellLast); changed {
-			pause = tellFirst
-		}
-		t.Reset(pause)
+		clear(links)
 	}
-}
-
-// keepUp tells the peer what has changed, and looks after the queue pair.
-func (l *link) keepUp() bool {
-	l.mu.Lock()
-	changed := !l.hung && l.tell()
-	l.mu.Unlock()
-	if l.q.dev.quirks.SilentTarget {
-		l.q.checkUp()
-	}
-	return changed
 }

@@ -70,7 +70,7 @@ type QP struct {
 	reason   error
 	link     *link
 	reported counts            // by the peer
-	senders  map[uint64]uint64 // datagrams that were sent here, by sender
+	senders  map[uint64]sender // of datagrams, by their numbers
 	dropped  uint64            // messages of the peers, as far as known
 	final    *fabric.Counters
 
@@ -198,7 +198,7 @@ func (q *QP) forget() {
 	d := q.dev
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	c := q.Counters()
+	c := q.snapshot()
 	q.mu.Lock()
 	q.final = &c
 	q.mu.Unlock()

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"net/netip"
 	"sync"
 	"sync/atomic"
 
@@ -29,7 +30,7 @@ func (p *Domain) NewUD(cfg fabric.QPConfig) (fabric.QP, error) {
 		return nil, fmt.Errorf("fabric: datagram queue pair: %w", err)
 	}
 	p.dev.mu.Lock()
-	port := p.dev.tallies().port()
+	port := p.dev.openTallies().port()
 	p.dev.mu.Unlock()
 	c := &p.dev.adapter.choice
 	addr := gramAddress{
@@ -56,7 +57,8 @@ type handle struct {
 	domain *Domain
 	dest   uint64 // number and key of the queue pair, as work requests have them
 	sent   atomic.Uint64
-	outbox *outbox
+	number uint64         // names the handle in tallies
+	owner  netip.AddrPort // where the owner of the queue pair takes tallies
 
 	mu     sync.Mutex
 	hw     hwAH // 0 when released
@@ -86,7 +88,10 @@ func (p *Domain) NewAddressHandle(_ context.Context, addr []byte) (fabric.Addres
 	if err != nil {
 		return nil, fmt.Errorf("fabric: verbs: address handle: %w", err)
 	}
-	h := &handle{domain: p, dest: uint64(a.qpn) | uint64(a.qkey)<<32, hw: hw, outbox: newOutbox(&a)}
+	h := &handle{domain: p, dest: uint64(a.qpn) | uint64(a.qkey)<<32, hw: hw}
+	if a.tally != 0 && a.ethernet {
+		h.owner = netip.AddrPortFrom(netip.AddrFrom16(a.gid).Unmap(), a.tally)
+	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if p.closed || d.closed {
@@ -94,8 +99,11 @@ func (p *Domain) NewAddressHandle(_ context.Context, addr []byte) (fabric.Addres
 		return nil, p.errClosed()
 	}
 	p.handles[h] = struct{}{}
-	d.tallies()
-	d.startTelling()
+	h.number = rand.Uint64()
+	d.handles[h.number] = h
+	for range tallyGreetings {
+		d.openTallies().send(h.tally(), h.owner)
+	}
 	return h, nil
 }
 
@@ -123,8 +131,9 @@ func (h *handle) Close() error {
 	err := h.release()
 	d := h.domain.dev
 	d.mu.Lock()
-	h.mail(d.counter)
+	d.tallies.send(h.tally(), h.owner)
 	delete(h.domain.handles, h)
+	delete(d.handles, h.number)
 	d.mu.Unlock()
 	return err
 }

@@ -36,6 +36,7 @@ const (
 	kindReady
 	kindCounts
 	kindBye
+	kindAsk
 )
 
 // Reasons in a bye.
