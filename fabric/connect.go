@@ -16,8 +16,8 @@ type ListenConfig struct {
 	// Backlog is how many connection requests may wait for Accept; a dialer
 	// beyond that is refused with ErrRefused. 0 means 128.
 	Backlog int
-	// HandshakeTimeout bounds how long a connecting peer may take to say what
-	// it wants. 0 means 5 seconds.
+	// HandshakeTimeout bounds how long a connecting peer may take to send its
+	// request. 0 means 5 seconds.
 	HandshakeTimeout time.Duration
 	// Mode is the file mode of a socket file (shm). 0 means 0600.
 	Mode uint32
@@ -27,7 +27,7 @@ type ListenConfig struct {
 
 // Listener waits for connections.
 type Listener interface {
-	// Addr returns the address, with the port that was really taken.
+	// Addr returns the address, with the port that the system chose for port 0.
 	Addr() Addr
 	// Accept waits for the next connection request. After Close it returns
 	// ErrClosed.

@@ -1,7 +1,7 @@
 package fabric
 
-// Counters are operations executed by one queue pair or one device. The
-// papers' argument, in-bound against out-bound, is about these numbers.
+// Counters are operations executed by one queue pair or one device. The papers
+// compare their in-bound and out-bound numbers.
 type Counters struct {
 	// Out counts operations initiated here, by kind. Out[OpRecv] stays 0.
 	Out [NumOps]uint64

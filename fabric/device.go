@@ -21,7 +21,7 @@ type Limits struct {
 // GRHSize is the length of the header in front of a received datagram (G16).
 const GRHSize = 40
 
-// Device is one NIC, or what stands in for one. All methods may be called from
+// Device is one NIC, or software in place of one. All methods may be called from
 // any goroutine.
 type Device interface {
 	// Fabric returns the provider's name: loop, shm, tcp or verbs.

@@ -5,15 +5,15 @@
 //
 // # Terms
 //
-//   - A Device is one NIC, or what stands in for one.
+//   - A Device is one NIC, or software in place of one.
 //   - A Domain is a protection domain: a key opens a Region only through a
 //     queue pair of the same domain.
 //   - A Region is registered memory, allocated by its device, with an address
 //     and a key that a peer names in one-sided operations.
 //   - A QP is a queue pair: RC (reliable, connected), UC (unreliable,
 //     connected) or UD (unreliable datagram).
-//   - A work request (WR, RecvWR) is what is posted to a queue pair; a
-//     Completion is what a CQ, a completion queue, says about it later.
+//   - A work request (WR, RecvWR) is posted to a queue pair. A CQ, a completion
+//     queue, delivers a Completion for it later.
 //   - The initiator posts a one-sided operation (WRITE, WRITE_IMM, READ,
 //     FETCH_ADD, CMP_SWAP); the target's memory is read or written. An
 //     operation is out-bound where it is initiated and in-bound at the target.
@@ -38,7 +38,7 @@
 //	    they were posted. Nothing is promised between queue pairs, nor about
 //	    the order in which datagrams arrive.
 //	G2  Placement. A WRITE becomes visible at the target in address order,
-//	    its last byte last: who sees the last byte sees all of it.
+//	    its last byte last: a reader that sees the last byte sees all of it.
 //	G3  Write before completion. What one queue pair wrote is visible at the
 //	    target before a later SEND or WRITE_IMM of that queue pair completes
 //	    a receive there, and before the initiator's own completion on RC.
@@ -54,11 +54,11 @@
 //	G7  Rights. A key that is revoked, of another domain, without the right
 //	    for the operation, or an address range that is not wholly inside the
 //	    region, touches no byte. On RC it completes with StatusRemoteAccess
-//	    and breaks the queue pair on both sides. UC tells nobody and drops.
+//	    and breaks the queue pair on both sides. UC drops it in silence.
 //	    An operation of zero bytes names no memory and is not checked.
 //	G8  Reliability. On RC an operation that completed with success happened
 //	    exactly once. UC and UD may drop a message whole; they never deliver
-//	    a part of one, an altered one, or one for somebody else.
+//	    a part of one, an altered one, or one for another queue pair.
 //	G9  Receives. SEND and WRITE_IMM consume one posted receive each. Without
 //	    one, RC waits as long as RNRTimeout says, then fails with
 //	    StatusRNRExceeded; UC and UD drop. A message larger than the receive
@@ -74,24 +74,26 @@
 //	    completes with StatusFlushed, in order, signaled or not. What is
 //	    posted in that state is flushed as well.
 //	G12 Full queues. A post beyond SendDepth or RecvDepth is refused with
-//	    ErrQueueFull; what fitted of the chain was posted, and Post says how
-//	    many that were. A completion queue cannot overflow: a queue pair that
-//	    might overflow it is refused when it is made (ErrCQTooSmall).
+//	    ErrQueueFull; the part of the chain that fits is posted, and Post
+//	    returns its length. A completion queue cannot overflow: a queue pair
+//	    that might overflow it is refused when it is made (ErrCQTooSmall).
 //	G13 Disconnect. Disconnect breaks this side at once, as in G11, with an
 //	    error that wraps ErrClosed; on UD too. After Disconnect or Close of
 //	    one side, the other side first receives everything that completed
-//	    before, then breaks with ErrDisconnected. When a peer dies, the device notices by itself and
-//	    the queue pair breaks with ErrPeerLost; requests that were under way
-//	    complete with StatusPeerLost or StatusFlushed. Nothing hangs.
+//	    before, then breaks with ErrDisconnected. When a peer dies, the device
+//	    notices by itself and the queue pair breaks with ErrPeerLost; requests
+//	    in flight complete with StatusPeerLost or StatusFlushed. Nothing hangs.
 //	G14 Inline. A request posted with FlagInline has read its local memory
 //	    when Post returns. Otherwise local memory belongs to the fabric until
 //	    the request is known to be complete (see G10).
 //	G15 Counters. Every executed operation is counted once as out-bound at
 //	    the initiator's queue pair and device, and once as in-bound at the
-//	    target's. In-bound counts may lag behind.
+//	    target's. In-bound counts may lag behind: an RDMA adapter does not
+//	    see them, so the verbs provider asks the peer each time Counters is
+//	    called and returns its previous answer.
 //	G16 Datagrams. A received datagram begins behind GRHSize bytes of header
 //	    in its buffer, and Completion.Bytes includes them.
-//	G17 Wake-up. A WRITE wakes nobody. A thread asleep in a Waiter is woken by
+//	G17 Wake-up. A WRITE wakes no thread. A thread asleep in a Waiter is woken by
 //	    a completion on one of its completion queues (for waiters with
 //	    SolicitedOnly: a receive that the sender marked FlagSolicited, or any
 //	    error), by a change of state of a queue pair on them, by Wake, and
@@ -102,21 +104,22 @@
 //	G19 Immediate. The 32 bits of WRITE_IMM arrive in the completion of the
 //	    receive it consumed, with HasImm set and Bytes the length written; the
 //	    memory of that receive is not touched.
-//	G20 Views. Some queue pairs of type RC are Viewers. What View returns is
-//	    what a READ brings, under the same rights, and is counted like one. No
-//	    break and no completion comes of a View that says no. A region that is
-//	    closed meanwhile is not taken away from under a view, and no other
-//	    takes its place: its bytes stay as they were last.
+//	G20 Views. Some queue pairs of type RC are Viewers. View returns what a
+//	    READ would, under the same rights, and is counted like one. A View
+//	    that returns false neither breaks the queue pair nor completes. The
+//	    memory behind a view stays mapped when its region is closed, and is
+//	    not reused: its bytes stay as they were last.
 //	G21 Places. Some queue pairs of type RC are Placers. Place does what a
-//	    WRITE does, under the same rights, and is counted like one. No break and
-//	    no completion comes of a Place that says no, and nothing is written.
+//	    WRITE does, under the same rights, and is counted like one. A Place
+//	    that returns false neither breaks the queue pair nor completes, and
+//	    has written nothing.
 //
 // # Threads
 //
 //	T1  A queue pair, the completion queues that it uses and a waiter over
-//	    them belong to one goroutine at a time (the owner): Post, PostRecv,
-//	    View, Place, Poll, Wait and Close are called by it alone. There are no locks on
-//	    this path. Passing ownership on takes a synchronisation by the caller.
+//	    them belong to one goroutine at a time (the owner), which alone calls
+//	    Post, PostRecv, View, Place, Poll, Wait and Close. There are no locks
+//	    on this path. The caller synchronises a change of owner.
 //	T2  From any goroutine at any time: everything on Device, Domain, Listener
 //	    and ConnRequest; QP.Disconnect, State, Err, Done, Counters and the
 //	    getters; Waiter.Wake; all of Region except Close.
@@ -135,8 +138,17 @@
 // looks at them. The program reads them through internal/fence (ObserveByte,
 // Observe64, CopyIn) once, checks what it copied, and writes what a peer may
 // be reading through CopyOut and Publish64. Plain access is right only when a
-// completion or an observed flag has ordered it, or in a view of what its owner
-// has promised not to change (G20).
+// completion or an observed flag has ordered it, or in a view of memory that its
+// owner has promised not to change (G20).
+//
+// # Providers
+//
+// A provider is a package below fabric that passes fabrictest. The same file of
+// each holds the same thing: device, domain, region, cq, poll, wait, qp, post
+// (the send queue), recv (the receive queue), ud (datagrams), connect (Dial),
+// listen (Listener and ConnRequest), link (the control connection), wire (its
+// format) and counters. What they share is in fabric/internal/base, and what
+// loop and shm share besides in fabric/internal/direct.
 //
 // # Why not otherwise
 //
@@ -147,10 +159,10 @@
 // of a peer lands in pages that nobody looks at.
 //
 // WRITE does not wake (G17) because no RDMA hardware can do it. A path that
-// wants its server to sleep uses WRITE_IMM or SEND as the bell when the peer
-// says that it dozes (WaitConfig.Doze), and pays nothing for it when busy.
+// wants its server to sleep wakes it by WRITE_IMM or SEND when the server has
+// published that it sleeps (WaitConfig.Doze), and pays nothing for it when busy.
 //
 // Local mistakes (a segment outside its region, a region of another domain,
 // too much inline data) are errors of Post and not completions: they are
-// known at once, and the program that made them is the one to be told.
+// known at once, and only to the program that made them.
 package fabric

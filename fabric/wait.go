@@ -48,7 +48,7 @@ type WaitConfig struct {
 	Spin time.Duration
 	// Doze, when not nil, is called just before a sleep, after the completion
 	// queues are armed and before poll is called for the last time; Undoze
-	// after it. A path publishes there that a bell is needed. It does so
+	// after it. A path publishes there that it has to be woken. It does so
 	// unsignaled: a completion would end the sleep that it announces.
 	Doze, Undoze func()
 }
@@ -56,7 +56,7 @@ type WaitConfig struct {
 // DefaultSpin is the spinning time of adaptive waiters.
 const DefaultSpin = 50 * time.Microsecond
 
-// Waiter is how a thread waits. Nobody above the fabric spins by hand.
+// Waiter is how a thread waits. No code above the fabric spins by itself.
 type Waiter interface {
 	// Wait calls poll until it returns true, and returns true; or returns
 	// false when timeout has passed (0 means for ever) or Wake was called,

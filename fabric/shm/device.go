@@ -42,7 +42,7 @@ type Device struct {
 	opening   map[socket]struct{} // sockets of connections being made
 	links     map[*link]struct{}
 	listeners map[*listener]struct{}
-	grams     *gramDoor
+	grams     *udListener
 	closed    bool
 }
 
@@ -74,7 +74,7 @@ func (d *Device) Close() error {
 	if err := d.CloseCore(); err != nil {
 		return err
 	}
-	d.closeDoors()
+	d.stopListening()
 	return nil
 }
 
@@ -90,7 +90,7 @@ func (d *Device) Kill() {
 		_ = s.c.Close()
 	}
 	d.mu.Unlock()
-	d.closeDoors()
+	d.stopListening()
 }
 
 // open dials a socket; the device knows it until opened is called.
@@ -119,7 +119,7 @@ func (d *Device) opened(s socket, err error) {
 	}
 }
 
-func (d *Device) closeDoors() {
+func (d *Device) stopListening() {
 	d.mu.Lock()
 	d.closed = true
 	listeners := make([]*listener, 0, len(d.listeners))

@@ -12,10 +12,10 @@
 // a process is noticed. All numbers are little-endian.
 //
 //	kind    message   fields after the kind byte              descriptors
-//	 1      hello     magic u32 'RMSH', version u8,           two bells
+//	 1      hello     magic u32 'RMSH', version u8,           two wake pipes
 //	                  transport u8, receive depth u32,
 //	                  private data
-//	 2      accept    receive depth u32, private data         segment, two bells
+//	 2      accept    receive depth u32, private data         segment, two wake pipes
 //	 3      reject    private data
 //	 4      refuse    reason, text
 //	 5      map       key u32
@@ -25,7 +25,7 @@
 //	 8      bye
 //	 9      gram      magic u32, version u8, queue pair u32,
 //	                  secret u64
-//	10      gram ok                                           segment, bell
+//	10      gram ok                                           segment, wake pipe
 //
 // hello is answered by accept, reject or refuse; gram by gram ok or refuse;
 // map by mapped. bye and revoked are not answered. Anything else, or too long,
@@ -53,8 +53,8 @@
 //	    in the middle of an operation finishes it on pages that nobody looks
 //	    at, and unmaps them when it hears of it.
 //	I5  Nothing that a peer sends makes this side block: control messages are
-//	    sent without waiting, and who does not read them is cut off; bells are
-//	    rung without waiting whatever descriptor the peer gave for one.
+//	    sent without waiting, and a peer that does not read them is cut off;
+//	    waking does not wait, whatever descriptor the peer gave for a pipe.
 //	    What remains: a peer that can make a page fault of the kernel wait
 //	    (a FUSE mount or userfaultfd of its own) can hold the lock of a pipe,
 //	    or the closing of a descriptor that it sent. Give other users access
@@ -64,8 +64,9 @@
 //	    otherwise, and a datagram queue pair is reached through a socket in a
 //	    directory of mode 0700.
 //	I7  What a killed process leaves behind is its socket files, beside locks that
-//	    the kernel has let go of. A listener replaces that of its path; who makes
-//	    a socket for datagrams, or listens, removes all of the dead of its user.
+//	    the kernel has released. A listener replaces that of its path; a device
+//	    that makes a socket for datagrams, or listens, removes those that dead
+//	    processes of its user have left.
 //
 // # Threads
 //

@@ -323,7 +323,7 @@ func TestBlockingPipe(t *testing.T) {
 }
 
 // TestDescriptorsOfStrangers sends descriptors where none are wanted: with an
-// empty packet, and to the door for datagrams. None may stay open.
+// empty packet, and to the listener for datagrams. None may stay open.
 func TestDescriptorsOfStrangers(t *testing.T) {
 	srv := mustSide(t)
 	l := listen(t, srv, fabric.ListenConfig{})
@@ -335,9 +335,9 @@ func TestDescriptorsOfStrangers(t *testing.T) {
 	}
 	defer func() { _ = ud.Close() }()
 	addr := ud.Address()
-	door := string(addr[len(gramAddressHead)+12 : len(addr)-gramAddressSum])
+	grams := string(addr[len(gramAddressHead)+12 : len(addr)-gramAddressSum])
 	before := resources(t)
-	for _, path := range []string{l.Addr().Name, door} {
+	for _, path := range []string{l.Addr().Name, grams} {
 		for _, msg := range [][]byte{{}, {200}, {kindHello}} {
 			for range 20 {
 				s, err := dialSocket(context.Background(), path)

@@ -39,7 +39,7 @@ func (d *Device) Listen(addr fabric.Addr, cfg fabric.ListenConfig) (fabric.Liste
 	if err := d.Open(); err != nil {
 		return nil, err
 	}
-	sweepDoors(d.cfg.RuntimeDir) // of clients that were killed when there were no others after them
+	sweepUDSockets(d.cfg.RuntimeDir) // of clients that were killed when there were no others after them
 	if cfg.Backlog == 0 {
 		cfg.Backlog = fabric.DefaultBacklog
 	}

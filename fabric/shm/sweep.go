@@ -13,22 +13,22 @@ import (
 	"github.com/remora-kv/remora/fabric"
 )
 
-// doorPrefix begins the name of a directory with a door for datagrams, doorName is the
+// udPrefix begins the name of a directory with a socket for datagrams, udName is the
 // socket in it.
 const (
-	doorPrefix = "remora-ud-"
-	doorName   = "ud"
+	udPrefix = "remora-ud-"
+	udName   = "ud"
 )
 
-// makeDoor makes a directory with a socket in it. Another process that clears away what
-// the dead have left may take it for such while it is being made; then another one is.
-func makeDoor(runtimeDir string) (dir string, file *socketFile, err error) {
-	sweepDoors(runtimeDir)
+// makeUDSocket makes a directory with a socket in it. Another process that sweeps may remove
+// the directory while it is being made; then makeUDSocket makes another one.
+func makeUDSocket(runtimeDir string) (dir string, file *socketFile, err error) {
+	sweepUDSockets(runtimeDir)
 	for range 100 {
-		if dir, err = os.MkdirTemp(runtimeDir, doorPrefix); err != nil {
+		if dir, err = os.MkdirTemp(runtimeDir, udPrefix); err != nil {
 			return "", nil, fmt.Errorf("fabric: directory for datagram sockets: %w", err)
 		}
-		if file, err = openSocketFile(filepath.Join(dir, doorName), 0o600); err == nil {
+		if file, err = openSocketFile(filepath.Join(dir, udName), 0o600); err == nil {
 			return dir, file, nil
 		}
 		_ = os.RemoveAll(dir)
@@ -39,24 +39,24 @@ func makeDoor(runtimeDir string) (dir string, file *socketFile, err error) {
 	return "", nil, fmt.Errorf("fabric: socket for datagrams: %w", err)
 }
 
-// sweepDoors removes doors whose processes were killed. They are those of this user whose
+// sweepUDSockets removes sockets whose processes were killed. They are those of this user whose
 // lock nobody holds. So there are never more of them than processes that have died since
 // the last one came.
-func sweepDoors(runtimeDir string) {
+func sweepUDSockets(runtimeDir string) {
 	entries, err := os.ReadDir(runtimeDir)
 	if err != nil {
-		return // making a door will say why
+		return // making a socket will say why
 	}
 	for _, e := range entries {
-		if strings.HasPrefix(e.Name(), doorPrefix) && e.IsDir() {
-			sweepDoor(filepath.Join(runtimeDir, e.Name()))
+		if strings.HasPrefix(e.Name(), udPrefix) && e.IsDir() {
+			sweepUDSocket(filepath.Join(runtimeDir, e.Name()))
 		}
 	}
 }
 
-// sweepDoor removes a door if it is one, and dead. What is in its directory beside
+// sweepUDSocket removes a directory with a socket that no process listens at. Any other file in it
 // keeps it.
-func sweepDoor(dir string) {
+func sweepUDSocket(dir string) {
 	info, err := os.Lstat(dir)
 	if err != nil || !info.IsDir() {
 		return
@@ -64,7 +64,7 @@ func sweepDoor(dir string) {
 	if st, ok := info.Sys().(*syscall.Stat_t); !ok || int(st.Uid) != os.Geteuid() {
 		return
 	}
-	path := filepath.Join(dir, doorName)
+	path := filepath.Join(dir, udName)
 	lock, err := os.OpenFile(path+".lock", os.O_RDWR|unix.O_NOFOLLOW, 0)
 	if err == nil {
 		defer func() { _ = lock.Close() }()

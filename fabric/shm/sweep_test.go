@@ -49,8 +49,8 @@ func reachable(d *Device) error {
 	return nil
 }
 
-// doors counts what is in a directory for sockets.
-func doors(t *testing.T, dir string) int {
+// socketDirs counts what is in a directory for sockets.
+func socketDirs(t *testing.T, dir string) int {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -61,7 +61,7 @@ func doors(t *testing.T, dir string) int {
 
 // Processes with datagram queue pairs are killed again and again: each newcomer clears
 // away what those before it have left behind, and nothing of the living.
-func TestDoorsOfTheDeadAreSwept(t *testing.T) {
+func TestSocketsOfTheDeadAreSwept(t *testing.T) {
 	dir := t.TempDir()
 	living, err := New(Config{RuntimeDir: dir})
 	if err != nil {
@@ -75,17 +75,17 @@ func TestDoorsOfTheDeadAreSwept(t *testing.T) {
 		c := startChild(t, "gram", nil)
 		c.tell(task{Path: dir})
 		c.hear()
-		if n := doors(t, dir); n != 2 {
-			t.Errorf("%d doors of two processes", n)
+		if n := socketDirs(t, dir); n != 2 {
+			t.Errorf("%d sockets of two processes", n)
 		}
 		c.kill()
 		_ = c.w.Close()
 	}
-	if n := doors(t, dir); n != 2 {
-		t.Errorf("%d doors of one process and a dead one", n)
+	if n := socketDirs(t, dir); n != 2 {
+		t.Errorf("%d sockets of one process and a dead one", n)
 	}
 	if _, err := os.Stat(living.grams.file.path); err != nil {
-		t.Errorf("the door of the living: %v", err)
+		t.Errorf("the socket of the living: %v", err)
 	}
 	// One who only listens clears away, too.
 	other, err := New(Config{RuntimeDir: dir})
@@ -96,12 +96,12 @@ func TestDoorsOfTheDeadAreSwept(t *testing.T) {
 	if _, err := other.Listen(fabric.Addr{Fabric: "shm", Name: filepath.Join(t.TempDir(), "s")}, fabric.ListenConfig{}); err != nil {
 		t.Fatal(err)
 	}
-	if n := doors(t, dir); n != 1 {
-		t.Errorf("%d doors of one process", n)
+	if n := socketDirs(t, dir); n != 1 {
+		t.Errorf("%d sockets of one process", n)
 	}
 }
 
-// What is being made by somebody else, half done by one who died, or not a door at all.
+// What is being made by somebody else, half done by one who died, or not a socket at all.
 func TestSweepIsCareful(t *testing.T) {
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }
@@ -115,22 +115,22 @@ func TestSweepIsCareful(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	mkdir(doorPrefix + "empty")
-	mkdir(doorPrefix + "half")
-	write(doorPrefix + "half/ud.lock")
-	mkdir(doorPrefix + "strange")
-	write(doorPrefix + "strange/ud.lock")
-	write(doorPrefix + "strange/diary")
+	mkdir(udPrefix + "empty")
+	mkdir(udPrefix + "half")
+	write(udPrefix + "half/ud.lock")
+	mkdir(udPrefix + "strange")
+	write(udPrefix + "strange/ud.lock")
+	write(udPrefix + "strange/diary")
 	mkdir("elsewhere")
 	write("elsewhere/ud.lock")
-	if err := os.Symlink(at("elsewhere"), at(doorPrefix+"link")); err != nil {
+	if err := os.Symlink(at("elsewhere"), at(udPrefix+"link")); err != nil {
 		t.Fatal(err)
 	}
-	write(doorPrefix + "file")
-	sweepDoors(dir)
+	write(udPrefix + "file")
+	sweepUDSockets(dir)
 	for name, want := range map[string]bool{
-		doorPrefix + "empty": false, doorPrefix + "half": false, doorPrefix + "strange/diary": true,
-		doorPrefix + "link": true, doorPrefix + "file": true, "elsewhere/ud.lock": true,
+		udPrefix + "empty": false, udPrefix + "half": false, udPrefix + "strange/diary": true,
+		udPrefix + "link": true, udPrefix + "file": true, "elsewhere/ud.lock": true,
 	} {
 		if _, err := os.Lstat(at(name)); (err == nil) != want {
 			t.Errorf("%s: %v", name, err)
@@ -139,7 +139,7 @@ func TestSweepIsCareful(t *testing.T) {
 }
 
 // Those who come and those who clear away at the same time do not hinder each other.
-func TestSweepWhileDoorsAreMade(t *testing.T) {
+func TestSweepWhileSocketsAreMade(t *testing.T) {
 	dir := t.TempDir()
 	stop, stopped := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -149,7 +149,7 @@ func TestSweepWhileDoorsAreMade(t *testing.T) {
 			case <-stop:
 				return
 			default:
-				sweepDoors(dir)
+				sweepUDSockets(dir)
 			}
 		}
 	}()
@@ -168,7 +168,7 @@ func TestSweepWhileDoorsAreMade(t *testing.T) {
 	}
 	close(stop)
 	<-stopped
-	if n := doors(t, dir); n != 0 {
-		t.Errorf("%d doors are left", n)
+	if n := socketDirs(t, dir); n != 0 {
+		t.Errorf("%d sockets are left", n)
 	}
 }

@@ -28,8 +28,8 @@ const (
 // maxGramLanes is how many senders a device lets in for datagrams.
 const maxGramLanes = 1 << 14
 
-// gramDoor is the socket through which senders of datagrams get their lanes.
-type gramDoor struct {
+// udListener is the socket through which senders of datagrams get their lanes.
+type udListener struct {
 	dev  *Device
 	dir  string
 	file *socketFile
@@ -41,8 +41,8 @@ type gramDoor struct {
 	done    sync.WaitGroup
 }
 
-// door returns the device's door for datagrams, made at the first need.
-func (d *Device) door() (*gramDoor, error) {
+// listenUD returns the device's listener for datagrams, made at the first need.
+func (d *Device) listenUD() (*udListener, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.grams != nil {
@@ -51,11 +51,11 @@ func (d *Device) door() (*gramDoor, error) {
 	if d.closed {
 		return nil, fmt.Errorf("fabric: device %s: %w", d.Name(), fabric.ErrClosed)
 	}
-	dir, file, err := makeDoor(d.cfg.RuntimeDir)
+	dir, file, err := makeUDSocket(d.cfg.RuntimeDir)
 	if err != nil {
 		return nil, err
 	}
-	g := &gramDoor{dev: d, dir: dir, file: file, secrets: map[uint32]uint64{}, conns: map[*net.UnixConn]struct{}{}}
+	g := &udListener{dev: d, dir: dir, file: file, secrets: map[uint32]uint64{}, conns: map[*net.UnixConn]struct{}{}}
 	g.done.Go(g.run)
 	d.grams = g
 	return g, nil
@@ -63,7 +63,7 @@ func (d *Device) door() (*gramDoor, error) {
 
 // GramAddress implements direct.Provider.
 func (d *hooks) GramAddress(q *direct.QP) ([]byte, error) {
-	g, err := (*Device)(d).door()
+	g, err := (*Device)(d).listenUD()
 	if err != nil {
 		return nil, err
 	}
@@ -98,7 +98,7 @@ func (d *hooks) GramClosed(q *direct.QP) {
 }
 
 // run gives lanes to senders.
-func (g *gramDoor) run() {
+func (g *udListener) run() {
 	for {
 		c, err := g.file.l.AcceptUnix()
 		if errors.Is(err, net.ErrClosed) {
@@ -122,7 +122,7 @@ func (g *gramDoor) run() {
 }
 
 // serve keeps one sender's lane for as long as its socket lives.
-func (g *gramDoor) serve(s socket) {
+func (g *udListener) serve(s socket) {
 	defer func() {
 		g.mu.Lock()
 		delete(g.conns, s.c)
@@ -142,7 +142,7 @@ func (g *gramDoor) serve(s socket) {
 }
 
 // open answers a sender that knows the secret.
-func (g *gramDoor) open(s socket) (*direct.QP, *direct.GramLane, error) {
+func (g *udListener) open(s socket) (*direct.QP, *direct.GramLane, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), fabric.DefaultHandshake)
 	defer cancel()
 	p, err := s.recvWithin(ctx)
@@ -172,7 +172,7 @@ func (g *gramDoor) open(s socket) (*direct.QP, *direct.GramLane, error) {
 }
 
 // lane makes the segment and hands it over.
-func (g *gramDoor) lane(s socket, q *direct.QP) (*direct.QP, *direct.GramLane, error) {
+func (g *udListener) lane(s socket, q *direct.QP) (*direct.QP, *direct.GramLane, error) {
 	seg, err := g.dev.arena.AllocShared("datagram lane", direct.GramSegmentBytes(), arena.ReadWriteForOthers)
 	if err != nil {
 		return nil, nil, err
@@ -193,7 +193,7 @@ func (g *gramDoor) lane(s socket, q *direct.QP) (*direct.QP, *direct.GramLane, e
 	return q, lane, nil
 }
 
-func (g *gramDoor) close() {
+func (g *udListener) close() {
 	_ = g.file.close()
 	g.mu.Lock()
 	g.closed = true
@@ -220,8 +220,8 @@ func (d *hooks) GramOpen(ctx context.Context, addr []byte) (*direct.GramPath, er
 	return path, nil
 }
 
-func (d *Device) openGram(ctx context.Context, door string, m gram) (path *direct.GramPath, err error) {
-	s, err := d.open(ctx, door)
+func (d *Device) openGram(ctx context.Context, socketPath string, m gram) (path *direct.GramPath, err error) {
+	s, err := d.open(ctx, socketPath)
 	if err != nil {
 		return nil, err
 	}

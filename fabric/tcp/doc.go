@@ -28,7 +28,7 @@
 //	    whole words of the target's memory until the last piece (G1, G2, G5).
 //	I2  A response always finds room. An initiator asks for no more than the
 //	    peer's window, in pieces of at most 64 KiB; the target buffers that
-//	    much. Who asks for more breaks the protocol. So executing requests
+//	    much. A peer that asks for more breaks the protocol. So executing requests
 //	    never depends on the socket taking bytes, both ends always read, and
 //	    two ends that flood each other cannot block each other.
 //	I3  SEND and WRITE_IMM on RC are sent only for a credit, so the target
@@ -131,16 +131,16 @@
 //	+--------+--------+-----+----+-------+-------+--------+----------------+
 //	dst and src are queue pair numbers; flag 1: solicited. Each datagram queue
 //	pair has a socket and a random key of its own; what does not bring both its
-//	number and its key is for somebody else and dropped without a trace.
+//	number and its key is for another queue pair and dropped without a trace.
 //
 //	QP.Address: version u8, 0 u8, port u16, qpn u32, key u64, IP 16 bytes.
 //
 // # Keys and addresses
 //
 // A key is an index into the table of regions and 16 random bits. The address
-// of a region is (index+1)<<44 plus a random multiple of 4096. Who has not been
-// told has to guess some 45 bits right, and on RC loses the connection at each
-// try. That is no protection against who can read the network: the protocol is
+// of a region is (index+1)<<44 plus a random multiple of 4096. A peer that was not
+// given both has to guess some 45 bits, and on RC loses the connection at each
+// try. That does not protect against a reader of the network: the protocol is
 // neither encrypted nor authenticated.
 //
 // # Threads and locks
@@ -157,9 +157,9 @@
 // lets it run. A program that keeps all its processors (GOMAXPROCS) busy
 // without polling delays the thread until the runtime preempts it, some 10 ms.
 //
-// A device has two descriptors, a completion queue one, a queue pair one. An
-// idle connection holds a read buffer of 16 KiB and a write buffer of 4 KiB at
-// most; both grow with what goes through them, to 256 KiB and 1 MiB.
+// A device has two descriptors, a completion queue one, a queue pair one. A
+// connection begins with a read buffer of 16 KiB and a write buffer of 4 KiB;
+// both grow with what goes through them, to 256 KiB and 1 MiB, and do not shrink.
 //
 // Locks are taken in this order: queue pair, port or completion queue, device,
 // table, nic. No lock is held across a call that blocks. A Post may wait for
@@ -169,15 +169,14 @@
 // # Why not otherwise
 //
 // A net.Conn with a reading goroutine costs a wake-up of the poller, a switch
-// of goroutines and often of threads for each batch: about 30 µs a round trip
-// where this takes 10. Sockets are made by package net and then hidden from the
+// of goroutines and often of threads for each batch, and round trips that take
+// three times as long. Sockets are made by package net and then hidden from the
 // runtime's poller, since that wakes a thread for every packet, also when the
 // owner has read it already.
 //
 // A thread blocked in epoll_wait by system call keeps its processor until the
 // runtime's monitor takes it away, 20 µs to 10 ms later. With GOMAXPROCS=1 an
-// owner that had just been woken waited for that: an echo took 98 µs, and takes
-// 12 through the runtime's poller.
+// owner that had just been woken waited for that.
 //
 // Two TCP connections for each queue pair, one for the requests of each side,
 // would make windows and credits unnecessary, because an end could simply stop

@@ -111,13 +111,13 @@ func openAdapter(cfg Config) (*adapter, error) {
 		return nil, fmt.Errorf("fabric: verbs: the kernel has no RDMA devices (%w): load its modules with "+
 			"modprobe -a ib_uverbs rdma_ucm; remora doctor says what is missing: %w", err, fabric.ErrUnsupported)
 	}
-	way := wayTo(cfg.Near)
+	route := routeTo(cfg.Near)
 	if cfg.Device != "" {
 		if !slices.Contains(names, cfg.Device) {
 			return nil, fmt.Errorf("fabric: verbs: no device %s; there are: %s: %w",
 				cfg.Device, or(strings.Join(names, ", "), "none"), fabric.ErrInvalid)
 		}
-		return openDevice(cfg.Device, cfg, way)
+		return openDevice(cfg.Device, cfg, route)
 	}
 	if len(names) == 0 {
 		return nil, fmt.Errorf("fabric: verbs: this machine has no RDMA device: check the driver of the NIC, or let a plain NIC "+
@@ -127,7 +127,7 @@ func openAdapter(cfg Config) (*adapter, error) {
 	var first *adapter
 	var errs []error
 	for _, name := range names {
-		a, err := openDevice(name, cfg, way)
+		a, err := openDevice(name, cfg, route)
 		switch {
 		case err != nil:
 			errs = append(errs, err)
@@ -137,7 +137,7 @@ func openAdapter(cfg Config) (*adapter, error) {
 		default:
 			a.close()
 		}
-		if first != nil && (first.choice.Near || way == nil) {
+		if first != nil && (first.choice.Near || route == nil) {
 			break
 		}
 	}
@@ -161,7 +161,7 @@ func or(s, otherwise string) string {
 }
 
 // openDevice opens a device and chooses port and GID.
-func openDevice(name string, cfg Config, way *way) (*adapter, error) {
+func openDevice(name string, cfg Config, route *route) (*adapter, error) {
 	ctx, err := openContext(name)
 	if err != nil {
 		hint := ""
@@ -171,16 +171,16 @@ func openDevice(name string, cfg Config, way *way) (*adapter, error) {
 		return nil, fmt.Errorf("fabric: verbs: device %s: %w%s", name, err, hint)
 	}
 	a := &adapter{ctx: ctx, choice: Choice{Device: name}}
-	if err := a.choose(cfg, way); err != nil {
+	if err := a.choose(cfg, route); err != nil {
 		_ = ctx.close()
 		return nil, fmt.Errorf("fabric: verbs: device %s: %w", name, err)
 	}
 	return a, nil
 }
 
-// choose takes the port asked for, or the first that is active and on the way,
+// choose takes the port asked for, or the first that is active and on the route,
 // or the first that is active.
-func (a *adapter) choose(cfg Config, way *way) error {
+func (a *adapter) choose(cfg Config, route *route) error {
 	var err error
 	if a.caps, err = a.ctx.caps(); err != nil {
 		return err
@@ -204,7 +204,7 @@ func (a *adapter) choose(cfg Config, way *way) error {
 		c := Choice{
 			Device: a.choice.Device, Firmware: a.caps.firmware, Port: num, Ethernet: p.ethernet, MTU: p.mtu,
 		}
-		if err := c.chooseGID(a.gids(num), cfg.GID, way); err != nil {
+		if err := c.chooseGID(a.gids(num), cfg.GID, route); err != nil {
 			errs = append(errs, err)
 		} else if a.choice.Port == 0 || c.Near {
 			a.port, a.choice = p, c
@@ -220,27 +220,27 @@ func (a *adapter) choose(cfg Config, way *way) error {
 	return nil
 }
 
-// chooseGID takes the GID asked for, or the best of those on the way, or the
+// chooseGID takes the GID asked for, or the best of those on the route, or the
 // best.
-func (c *Choice) chooseGID(entries []gid.Entry, want string, way *way) error {
+func (c *Choice) chooseGID(entries []gid.Entry, want string, route *route) error {
 	c.GIDs = len(entries)
 	if want != "" && want != "auto" {
 		i := slices.IndexFunc(entries, func(e gid.Entry) bool { return strconv.Itoa(e.Index) == want })
 		if i < 0 {
 			return fmt.Errorf("port %d has no GID %s; there are: %s: %w", c.Port, want, describe(entries), fabric.ErrInvalid)
 		}
-		c.GID, c.Near = entries[i], way.leadsBy(&entries[i])
+		c.GID, c.Near = entries[i], route.uses(&entries[i])
 		return nil
 	}
 	layer := "InfiniBand"
 	if c.Ethernet {
 		layer = gid.Ethernet
 	}
-	best := gid.Rank(way.filter(entries), layer)
+	best := gid.Rank(route.filter(entries), layer)
 	if best == nil {
 		return fmt.Errorf("port %d has no GID: give its network interface an address: %w", c.Port, fabric.ErrUnsupported)
 	}
-	c.GID, c.Near = *best, way.leadsBy(best)
+	c.GID, c.Near = *best, route.uses(best)
 	return nil
 }
 

@@ -35,7 +35,7 @@ func within(t *testing.T, what string, f func()) {
 // TestNumberGivenAway closes a queue pair whose number the adapter has given
 // to another one already.
 func TestNumberGivenAway(t *testing.T) {
-	s := newStand(t)
+	s := newHost(t)
 	first, err := s.dev.newConnected(s.config())
 	if err != nil {
 		t.Fatal(err)
@@ -62,7 +62,7 @@ func TestNumberGivenAway(t *testing.T) {
 // TestBusyConnecting asks a device for its counters while a queue pair looks
 // for its peer on the network.
 func TestBusyConnecting(t *testing.T) {
-	s := newStand(t)
+	s := newHost(t)
 	q, err := s.dev.newConnected(s.config())
 	if err != nil {
 		t.Fatal(err)
@@ -84,7 +84,7 @@ func TestBusyConnecting(t *testing.T) {
 // TestBrokenBeforeLink starts the control connection of a queue pair that has
 // broken meanwhile: the peer is told.
 func TestBrokenBeforeLink(t *testing.T) {
-	s := newStand(t)
+	s := newHost(t)
 	q, err := s.dev.newConnected(s.config())
 	if err != nil {
 		t.Fatal(err)
@@ -127,7 +127,7 @@ func tcpPair(t *testing.T) (near, far *net.TCPConn) {
 
 // TestWaitOnClosedQueue waits with a waiter whose queue was closed before it.
 func TestWaitOnClosedQueue(t *testing.T) {
-	s := newStand(t)
+	s := newHost(t)
 	w, err := s.dev.NewWaiter(fabric.WaitConfig{CQs: []fabric.CQ{s.cq}})
 	if err != nil {
 		t.Fatal(err)
@@ -147,7 +147,7 @@ func TestWaitOnClosedQueue(t *testing.T) {
 // TestPendingKeepsAwake leaves a completion where no event tells of it: in
 // memory, after a look at another queue.
 func TestPendingKeepsAwake(t *testing.T) {
-	s := newStand(t)
+	s := newHost(t)
 	w, err := s.dev.NewWaiter(fabric.WaitConfig{CQs: []fabric.CQ{s.cq}, Spin: time.Microsecond})
 	if err != nil {
 		t.Fatal(err)
@@ -167,7 +167,7 @@ func TestPendingKeepsAwake(t *testing.T) {
 // they may (T2). Nothing is left, and nothing is freed twice.
 func TestCloseWhileMaking(t *testing.T) {
 	for range 12 {
-		s := newStand(t)
+		s := newHost(t)
 		addr := gramAddress{ethernet: s.dev.adapter.choice.Ethernet, gid: s.dev.adapter.choice.GID.Addr.As16(), qpn: 17}
 		var group sync.WaitGroup
 		var made atomic.Int64
@@ -209,7 +209,7 @@ func TestCloseWhileMaking(t *testing.T) {
 // a queue pair while it is disconnected: every receive comes back.
 func TestDisconnectWhileReviving(t *testing.T) {
 	const receives = 32
-	a, b := newStand(t), newStand(t)
+	a, b := newHost(t), newHost(t)
 	mem, err := a.dom.Alloc("test", receives*64, 0)
 	if err != nil {
 		t.Fatal(err)
@@ -270,7 +270,7 @@ func TestDisconnectWhileReviving(t *testing.T) {
 // TestCloseAfterDevice closes what a device had after the device itself, with
 // completions that nobody has polled.
 func TestCloseAfterDevice(t *testing.T) {
-	a, b := newStand(t), newStand(t)
+	a, b := newHost(t), newHost(t)
 	qa, qb := connect(t, a, b, a.listen(0))
 	mem, err := b.dom.Alloc("test", 4096, fabric.RemoteWrite)
 	if err != nil {

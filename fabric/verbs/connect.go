@@ -97,7 +97,7 @@ func (q *QP) access() int {
 	return accessWrite
 }
 
-// reads is how many READs and atomics may be under way to the peer.
+// reads is how many READs and atomics may be in flight to the peer.
 func (q *QP) reads(peer *end) int { return max(1, min(q.dev.lim.MaxReads, peer.reads)) }
 
 func (q *QP) reliability() reliability {

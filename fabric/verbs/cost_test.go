@@ -36,23 +36,23 @@ func newBench(b testing.TB, chain int) *bench {
 		MaxInline: 512, MaxSegs: 8, MaxDepth: 4096, MaxMessage: 1 << 30, MTU: 4096,
 	}}
 	dom := &Domain{dev: d}
-	desk, err := newDesk(a, d.lim.MaxSegs)
+	staging, err := newStaging(a, d.lim.MaxSegs)
 	if err != nil {
 		b.Fatal(err)
 	}
-	b.Cleanup(func() { _ = desk.free() })
+	b.Cleanup(func() { _ = staging.free() })
 	block, err := a.Alloc("test", 4096)
 	if err != nil {
 		b.Fatal(err)
 	}
 	b.Cleanup(func() { _ = block.Free() })
-	cq := &CQ{dev: d, desk: desk, hw: hwQueue{cq: hwCQ(null.CQ())}}
-	cq.seats.Store(emptySeats())
+	cq := &CQ{dev: d, staging: staging, hw: hwQueue{cq: hwCQ(null.CQ())}}
+	cq.members.Store(noMembers())
 	q := &QP{
 		dev: d, domain: dom, transport: fabric.RC, send: cq, recv: cq, hw: hwQP(null.QP()), done: make(chan struct{}),
 		sends: make([]sendSlot, 4096), sendMask: 4095, sendDepth: 4096,
 	}
-	if err := q.sit(); err != nil {
+	if err := q.joinCQs(); err != nil {
 		b.Fatal(err)
 	}
 	r := &region{domain: dom, addr: 1 << 20, lkey: 7, size: 4096}
@@ -78,7 +78,7 @@ func (t *bench) post(b testing.TB) {
 func BenchmarkCall(b *testing.B) {
 	t := newBench(b, 1)
 	for b.Loop() {
-		nulladapter.CallNothing(t.cq.desk.sendAddr, t.cq.desk.doneAddr, 1)
+		nulladapter.CallNothing(t.cq.staging.sendAddr, t.cq.staging.doneAddr, 1)
 	}
 }
 
@@ -103,7 +103,7 @@ func BenchmarkPost(b *testing.B) {
 		t := newBench(b, 1)
 		t.post(b)
 		for b.Loop() {
-			_, _ = t.q.hw.postSend(t.cq.desk, 1)
+			_, _ = t.q.hw.postSend(t.cq.staging, 1)
 		}
 	})
 	for _, chain := range []int{1, 16} {
@@ -111,7 +111,7 @@ func BenchmarkPost(b *testing.B) {
 			t := newBench(b, chain)
 			t.post(b)
 			for b.Loop() {
-				nulladapter.RepeatPost(uintptr(t.q.hw), t.cq.desk.sendAddr, chain, repeats)
+				nulladapter.RepeatPost(uintptr(t.q.hw), t.cq.staging.sendAddr, chain, repeats)
 			}
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*repeats*chain), "ns/request")
 		})
@@ -165,7 +165,7 @@ func BenchmarkPoll(b *testing.B) {
 			t := newBench(b, 1)
 			for b.Loop() {
 				t.null.Complete(t.q.sendID, int32max*min(batch, 1))
-				nulladapter.RepeatPoll(uintptr(t.cq.hw.cq), max(batch, 1), t.cq.desk.doneAddr, repeats)
+				nulladapter.RepeatPoll(uintptr(t.cq.hw.cq), max(batch, 1), t.cq.staging.doneAddr, repeats)
 			}
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*repeats*max(batch, 1)), "ns/completion")
 		})
@@ -314,7 +314,7 @@ func BenchmarkAdapter(b *testing.B) {
 	b.Run("poll/c/batch=0", func(b *testing.B) {
 		t := newRig(b, 1)
 		for b.Loop() {
-			nulladapter.RepeatPoll(uintptr(t.cq.hw.cq), 1, t.cq.desk.doneAddr, repeats)
+			nulladapter.RepeatPoll(uintptr(t.cq.hw.cq), 1, t.cq.staging.doneAddr, repeats)
 		}
 		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*repeats), "ns/completion")
 	})

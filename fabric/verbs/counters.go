@@ -24,7 +24,7 @@ type stats struct {
 	dropped    atomic.Uint64 // own messages
 	errors     atomic.Uint64
 	// posted and known are of the send queue, where others have to know
-	// whether requests are under way (Quirks.SilentTarget).
+	// whether requests are in flight (Quirks.SilentTarget).
 	posted, known atomic.Uint64
 }
 

@@ -15,19 +15,19 @@ import (
 // CQ is a completion queue.
 type CQ struct {
 	base.Places
-	dev  *Device
-	hw   hwQueue
-	desk *desk
-	wake *base.WakePipe
+	dev     *Device
+	hw      hwQueue
+	staging *staging
+	wake    *base.WakePipe
 
-	// seats are the queue pairs that use the queue, by the low bits of their
+	// members are the queue pairs that use the queue, by the low bits of their
 	// tags (I1). Who joins stores, the owner loads; the array is replaced when
 	// it is too small.
-	seats atomic.Pointer[[]atomic.Pointer[seat]]
+	members atomic.Pointer[[]atomic.Pointer[member]]
 
 	// The next belong to the owner. stash are completions that had to leave
 	// the adapter's queue before they were asked for, and after them come those
-	// of the desk from ahead to aheadEnd, which Post took along; soft are those
+	// of the staging area from ahead to aheadEnd, which Post took along; soft are those
 	// that the adapter did not make, late are queue pairs with receives to be
 	// flushed here (I5), timed those whose wait for receives ends here.
 	stash []workCompletion
@@ -44,13 +44,13 @@ type CQ struct {
 
 	mu       sync.Mutex
 	notes    []*QP
-	free     []uint32 // places among the seats, the one that is free longest first
+	free     []uint32 // places among the members, the one that is free longest first
 	uses     []uint32 // how often each place was taken
 	released bool
 }
 
-// seat is a queue pair and its tag.
-type seat struct {
+// member is a queue pair and its tag.
+type member struct {
 	q   *QP
 	tag uint32
 }
@@ -61,9 +61,9 @@ type softDone struct {
 	slot uint64
 }
 
-func emptySeats() *[]atomic.Pointer[seat] { return new([]atomic.Pointer[seat]) }
+func noMembers() *[]atomic.Pointer[member] { return new([]atomic.Pointer[member]) }
 
-// placeBits are the bits of a tag that are its place among the seats.
+// placeBits are the bits of a tag that are its place among the members.
 const placeBits = 16
 
 // NewCQ implements fabric.Device.
@@ -72,16 +72,16 @@ func (d *Device) NewCQ(depth int) (fabric.CQ, error) {
 	if err := c.Init(depth, &d.lim); err != nil {
 		return nil, err
 	}
-	c.seats.Store(emptySeats())
+	c.members.Store(noMembers())
 	var err error
 	if c.wake, err = base.NewWakePipe(); err != nil {
 		return nil, err
 	}
-	if c.desk, err = newDesk(d.arena, d.lim.MaxSegs); err == nil {
+	if c.staging, err = newStaging(d.arena, d.lim.MaxSegs); err == nil {
 		if err = c.open(); err == nil {
 			return c, nil
 		}
-		_ = c.desk.free()
+		_ = c.staging.free()
 	}
 	c.wake.Close()
 	return nil, err
@@ -129,10 +129,10 @@ func (c *CQ) release() error {
 	c.dev.mu.Lock()
 	delete(c.dev.cqs, c)
 	c.dev.mu.Unlock()
-	return c.desk.free()
+	return c.staging.free()
 }
 
-// join gives a queue pair a seat and returns its tag.
+// join gives a queue pair a place and returns its tag.
 func (c *CQ) join(q *QP) (uint32, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -145,46 +145,46 @@ func (c *CQ) join(q *QP) (uint32, error) {
 	c.free = slices.Delete(c.free, 0, 1)
 	c.uses[place]++
 	tag := place | c.uses[place]<<placeBits
-	(*c.seats.Load())[place].Store(&seat{q: q, tag: tag})
+	(*c.members.Load())[place].Store(&member{q: q, tag: tag})
 	return tag, nil
 }
 
-// grow makes more seats. Queue pairs that sit already keep their places.
+// grow makes more places. Members keep theirs.
 func (c *CQ) grow() error {
-	old := *c.seats.Load()
+	old := *c.members.Load()
 	n := max(2*len(old), 16)
 	if n > 1<<placeBits {
 		return fmt.Errorf("fabric: completion queue with %d queue pairs takes no more: %w", len(old), fabric.ErrInvalid)
 	}
-	seats := make([]atomic.Pointer[seat], n)
+	members := make([]atomic.Pointer[member], n)
 	for i := range old {
-		seats[i].Store(old[i].Load())
+		members[i].Store(old[i].Load())
 	}
 	for i := len(old); i < n; i++ {
 		c.free = append(c.free, uint32(i))
 	}
 	c.uses = append(c.uses, make([]uint32, n-len(old))...)
-	c.seats.Store(&seats)
+	c.members.Store(&members)
 	return nil
 }
 
-// leave takes the seat back; completions with the tag are dropped from now on.
+// leave takes the place back; completions with the tag are dropped from now on.
 func (c *CQ) leave(tag uint32) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	place := tag & (1<<placeBits - 1)
-	(*c.seats.Load())[place].Store(nil)
+	(*c.members.Load())[place].Store(nil)
 	c.free = append(c.free, place)
 }
 
-// who returns the queue pair with a tag, or nil.
-func (c *CQ) who(tag uint32) *QP {
-	seats := *c.seats.Load()
+// find returns the queue pair with a tag, or nil.
+func (c *CQ) find(tag uint32) *QP {
+	members := *c.members.Load()
 	place := tag & (1<<placeBits - 1)
-	if int(place) >= len(seats) {
+	if int(place) >= len(members) {
 		return nil
 	}
-	s := seats[place].Load()
+	s := members[place].Load()
 	if s == nil || s.tag != tag {
 		return nil
 	}

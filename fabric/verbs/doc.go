@@ -9,7 +9,7 @@
 //
 // # Terms
 //
-//   - The desk is memory outside the Go heap that belongs to one completion
+//   - The staging area is memory outside the Go heap that belongs to one completion
 //     queue: work requests and completions in the layout of the library. Post
 //     writes requests there and hands the chain to the adapter in one C call;
 //     Poll has one C call fill in completions.
@@ -21,8 +21,8 @@
 //   - The control connection is a TCP connection beside every connected queue
 //     pair. Over it the ends find each other, say goodbye, notice each other's
 //     death, and ask for what a target cannot see: one-sided operations.
-//   - A note is something that another goroutine has to tell the owner of a
-//     completion queue: a queue pair has left StateReady.
+//   - A note is a message of another goroutine to the owner of a completion
+//     queue: a queue pair has left StateReady.
 //
 // # The control connection
 //

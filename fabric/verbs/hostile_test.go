@@ -19,21 +19,21 @@ import (
 	"github.com/remora-kv/remora/fabric/internal/base"
 )
 
-// stand is a device with a listener and what a queue pair needs.
-type stand struct {
+// host is a device with a listener and what a queue pair needs.
+type host struct {
 	t   *testing.T
 	dev *Device
 	dom fabric.Domain
 	cq  fabric.CQ
 }
 
-func newStand(t *testing.T) *stand {
+func newHost(t *testing.T) *host {
 	t.Helper()
 	d, err := New(Config{Device: os.Getenv("REMORA_RDMA_DEVICE")})
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &stand{t: t, dev: d}
+	s := &host{t: t, dev: d}
 	t.Cleanup(func() { _ = d.Close() })
 	if s.dom, err = d.NewDomain(); err != nil {
 		t.Fatal(err)
@@ -44,11 +44,11 @@ func newStand(t *testing.T) *stand {
 	return s
 }
 
-func (s *stand) config() fabric.QPConfig {
+func (s *host) config() fabric.QPConfig {
 	return fabric.QPConfig{Domain: s.dom, SendCQ: s.cq, RecvCQ: s.cq, SendDepth: 8, RecvDepth: 8}
 }
 
-func (s *stand) listen(timeout time.Duration) fabric.Listener {
+func (s *host) listen(timeout time.Duration) fabric.Listener {
 	s.t.Helper()
 	l, err := s.dev.Listen(fabric.Addr{Fabric: "rdma", Name: "127.0.0.1:0"}, fabric.ListenConfig{HandshakeTimeout: timeout})
 	if err != nil {
@@ -57,8 +57,8 @@ func (s *stand) listen(timeout time.Duration) fabric.Listener {
 	return l
 }
 
-// connect makes a connection of two stands and returns both ends.
-func connect(t *testing.T, a, b *stand, l fabric.Listener) (qa, qb *QP) {
+// connect makes a connection of two hosts and returns both ends.
+func connect(t *testing.T, a, b *host, l fabric.Listener) (qa, qb *QP) {
 	t.Helper()
 	ctx := t.Context()
 	type result struct {
@@ -88,7 +88,7 @@ func connect(t *testing.T, a, b *stand, l fabric.Listener) (qa, qb *QP) {
 
 // TestHostileHello lets strangers knock at a listener, which goes on.
 func TestHostileHello(t *testing.T) {
-	a, b := newStand(t), newStand(t)
+	a, b := newHost(t), newHost(t)
 	l := a.listen(300 * time.Millisecond)
 	good := sampleHello()
 	wrongVersion := good.encode()
@@ -128,7 +128,7 @@ func TestHostileHello(t *testing.T) {
 
 // TestHostileDialer accepts a request whose maker then breaks the rules.
 func TestHostileDialer(t *testing.T) {
-	a := newStand(t)
+	a := newHost(t)
 	l := a.listen(300 * time.Millisecond)
 	for what, then := range map[string][]byte{
 		"silence": nil,
@@ -160,7 +160,7 @@ func TestHostileDialer(t *testing.T) {
 // TestHostileControl has a connected peer break the rules of the control
 // connection.
 func TestHostileControl(t *testing.T) {
-	a, b := newStand(t), newStand(t)
+	a, b := newHost(t), newHost(t)
 	l := a.listen(0)
 	for what, bytes := range map[string][]byte{
 		"a huge message": {0xff, 0xff, 6},
@@ -202,7 +202,7 @@ func TestHostileControl(t *testing.T) {
 // TestDeafPeer has a peer that does not read its control connection: nothing
 // here waits for it.
 func TestDeafPeer(t *testing.T) {
-	a, b := newStand(t), newStand(t)
+	a, b := newHost(t), newHost(t)
 	qa, qb := connect(t, a, b, a.listen(0))
 	qb.mu.Lock() // its reader waits here with the first counts
 	defer qb.mu.Unlock()
@@ -231,7 +231,7 @@ func TestDeafPeer(t *testing.T) {
 // TestRefusalFits refuses for a reason that is longer than a message: the
 // dialer hears as much as fits.
 func TestRefusalFits(t *testing.T) {
-	s := newStand(t)
+	s := newHost(t)
 	near, far := tcpPair(t)
 	open, ok := s.dev.handshakes.Begin(near)
 	if !ok {
@@ -269,7 +269,7 @@ func (w watched) AfterFunc(func()) (stop func() bool) {
 // TestFailedDial dials where nobody accepts, in a context that goes on: what
 // failed leaves nothing there.
 func TestFailedDial(t *testing.T) {
-	a, b := newStand(t), newStand(t)
+	a, b := newHost(t), newHost(t)
 	l := a.listen(0)
 	ctx := watched{t.Context(), make(chan struct{}), new(atomic.Int64)}
 	for range 3 {
@@ -292,7 +292,7 @@ func TestFailedDial(t *testing.T) {
 // as any peer may ask for. However long the adapter looks for it, the device
 // goes on.
 func TestUnreachableHandle(t *testing.T) {
-	s := newStand(t)
+	s := newHost(t)
 	addr := gramAddress{ethernet: s.dev.adapter.choice.Ethernet, gid: s.dev.adapter.choice.GID.Addr.As16(), qpn: 17}
 	addr.gid[15] = 99
 	made := make(chan error, 1)
@@ -332,7 +332,7 @@ func TestUnreachableHandle(t *testing.T) {
 // TestStoppedPeer reads counters often while the peer's process is stopped: it is
 // asked once, answers when it runs again, and is never given up.
 func TestStoppedPeer(t *testing.T) {
-	a, b := newStand(t), newStand(t)
+	a, b := newHost(t), newHost(t)
 	qa, qb := connect(t, a, b, a.listen(0))
 	qb.link.mu.Lock() // its reader waits here with the first ask
 	const changes = 50000
@@ -360,7 +360,7 @@ func TestStoppedPeer(t *testing.T) {
 
 // TestOptions checks what an address can ask for.
 func TestOptions(t *testing.T) {
-	s := newStand(t)
+	s := newHost(t)
 	c := s.dev.Choice()
 	for _, bad := range []Config{
 		{Device: "no such device"},

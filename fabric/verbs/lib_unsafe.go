@@ -366,20 +366,20 @@ func (p hwPD) newAH(path *hwPath) (hwAH, error) {
 
 func (a hwAH) close() error { return errno(C.rm_destroy_ah(C.uintptr_t(a))) }
 
-// postSend posts the first n send requests of a desk. It returns how many were
+// postSend posts the first n send requests of a staging area. It returns how many were
 // posted, and an errno when that is not all.
-func (q hwQP) postSend(d *desk, n int) (int, syscall.Errno) {
+func (q hwQP) postSend(d *staging, n int) (int, syscall.Errno) {
 	r := int64(C.rm_post_send(C.uintptr_t(q), C.uintptr_t(d.sendAddr), C.int32_t(n)))
 	return int(uint32(r)), syscall.Errno(r >> 32)
 }
 
-// postRecv posts the first n receives of a desk, likewise.
-func (q hwQP) postRecv(d *desk, n int) (int, syscall.Errno) {
+// postRecv posts the first n receives of a staging area, likewise.
+func (q hwQP) postRecv(d *staging, n int) (int, syscall.Errno) {
 	r := int64(C.rm_post_recv(C.uintptr_t(q), C.uintptr_t(d.recvAddr), C.int32_t(n)))
 	return int(uint32(r)), syscall.Errno(r >> 32)
 }
 
-// poll fills up to n completions of a desk and returns their number.
-func (c hwCQ) poll(d *desk, n int) int {
+// poll fills up to n completions of a staging area and returns their number.
+func (c hwCQ) poll(d *staging, n int) int {
 	return int(C.rm_poll_cq(C.uintptr_t(c), C.int32_t(n), C.uintptr_t(d.doneAddr)))
 }

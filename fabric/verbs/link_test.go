@@ -13,7 +13,7 @@ import (
 // TestCountsAreAskedFor: a control connection is silent until somebody reads the
 // counters of the other end.
 func TestCountsAreAskedFor(t *testing.T) {
-	s := newStand(t)
+	s := newHost(t)
 	q, err := s.dev.newConnected(s.config())
 	if err != nil {
 		t.Fatal(err)

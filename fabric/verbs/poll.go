@@ -39,9 +39,9 @@ func (c *CQ) Poll(out []fabric.Completion) int {
 	}
 	for n < len(out) {
 		want := min(len(out)-n, batchMax)
-		got := c.hw.cq.poll(c.desk, want)
+		got := c.hw.cq.poll(c.staging, want)
 		for i := range got {
-			n += c.take(&c.desk.done[i], &out[n])
+			n += c.take(&c.staging.done[i], &out[n])
 		}
 		if got < want {
 			if len(c.timed) != 0 {
@@ -92,7 +92,7 @@ func (c *CQ) deadline() int64 {
 // take turns a completion of the adapter into one of the contract. It returns
 // 0 when there is nothing to tell.
 func (c *CQ) take(w *workCompletion, out *fabric.Completion) int {
-	q := c.who(uint32(w.id >> tagShift))
+	q := c.find(uint32(w.id >> tagShift))
 	if q == nil {
 		return 0
 	}
@@ -125,7 +125,7 @@ func (c *CQ) takeKept(out []fabric.Completion) int {
 // has already.
 func (c *CQ) takeAhead(out []fabric.Completion, n int) int {
 	for c.ahead != c.aheadEnd && n < len(out) {
-		n += c.take(&c.desk.done[c.ahead], &out[n])
+		n += c.take(&c.staging.done[c.ahead], &out[n])
 		c.ahead++
 	}
 	return n
@@ -133,13 +133,13 @@ func (c *CQ) takeAhead(out []fabric.Completion, n int) int {
 
 // pull moves everything out of the adapter's queue.
 func (c *CQ) pull() {
-	if c.ahead != c.aheadEnd && !c.gone { // the desk goes with the queue
-		c.stash = append(c.stash, c.desk.done[c.ahead:c.aheadEnd]...)
+	if c.ahead != c.aheadEnd && !c.gone { // the staging area goes with the queue
+		c.stash = append(c.stash, c.staging.done[c.ahead:c.aheadEnd]...)
 		c.ahead = c.aheadEnd
 	}
 	for !c.gone {
-		got := c.hw.cq.poll(c.desk, batchMax)
-		c.stash = append(c.stash, c.desk.done[:max(got, 0)]...)
+		got := c.hw.cq.poll(c.staging, batchMax)
+		c.stash = append(c.stash, c.staging.done[:max(got, 0)]...)
 		if got < batchMax {
 			return
 		}

@@ -48,7 +48,7 @@ func (q *QP) Post(wrs []fabric.WR) (int, error) {
 	}
 }
 
-// give hands the first k requests of the desk to the adapter and counts those
+// give hands the first k requests of the staging area to the adapter and counts those
 // that it has taken. Completions that are there come along for the next Poll,
 // because half of what either costs is the call into C. They do not while a
 // waiter is about to sleep, and not when there are some already.
@@ -58,9 +58,9 @@ func (q *QP) give(k int) (posted int, errno syscall.Errno) {
 	}
 	c := q.send
 	if c.ahead != c.aheadEnd || c.asleep.Load() != 0 {
-		posted, errno = q.hw.postSend(c.desk, k)
+		posted, errno = q.hw.postSend(c.staging, k)
 	} else {
-		posted, c.aheadEnd, errno = q.hw.postAndPoll(c.desk, k, c.hw.cq)
+		posted, c.aheadEnd, errno = q.hw.postAndPoll(c.staging, k, c.hw.cq)
 		c.ahead = 0
 	}
 	q.sendPosted += uint64(posted)
@@ -71,7 +71,7 @@ func (q *QP) give(k int) (posted int, errno syscall.Errno) {
 	return posted, errno
 }
 
-// fill writes requests to the desk, as many as fit there and are right, and
+// fill writes requests to the staging area, as many as fit there and are right, and
 // returns their number. before is how many of the chain came before.
 func (q *QP) fill(wrs []fabric.WR, before int) (int, error) {
 	slot := q.sendPosted
@@ -94,9 +94,9 @@ func (q *QP) fill(wrs []fabric.WR, before int) (int, error) {
 	return n, fabric.ErrQueueFull
 }
 
-// write writes request i of the desk, which will be in the given slot.
+// write writes request i of the staging area, which will be in the given slot.
 func (q *QP) write(i int, slot uint64, w *fabric.WR) error {
-	d := q.send.desk
+	d := q.send.staging
 	x := &d.send[i]
 	total := w.Local.Len
 	if total != 0 && len(w.More) == 0 {
@@ -145,7 +145,7 @@ var sendFlags = [8]uint32{
 
 // gather writes the segments of request i and returns their number and length.
 // Empty ones are left out: adapters take a length of 0 for 2^31.
-func (d *desk) gather(i int, first *fabric.Seg, more []fabric.Seg) (n int32, total int) {
+func (d *staging) gather(i int, first *fabric.Seg, more []fabric.Seg) (n int32, total int) {
 	list := d.segs[i*d.most : (i+1)*d.most]
 	if first.Len != 0 {
 		list[0].set(first)

@@ -184,7 +184,7 @@ func childLeave(p *parent) error {
 	return s.qp.Close()
 }
 
-// TestKilledPeer kills a dialer with requests of the acceptor under way.
+// TestKilledPeer kills a dialer with requests of the acceptor in flight.
 func TestKilledPeer(t *testing.T) {
 	for _, tr := range []fabric.Transport{fabric.RC, fabric.UC} {
 		t.Run(tr.String(), func(t *testing.T) {

@@ -129,7 +129,7 @@ func (q *QP) open() error {
 	if err != nil {
 		return fmt.Errorf("fabric: queue pair of depths %d and %d: %w", q.sendDepth, q.recvDepth, explainPin(err))
 	}
-	if err := q.sit(); err != nil {
+	if err := q.joinCQs(); err != nil {
 		_ = q.hw.close()
 		return err
 	}
@@ -138,8 +138,8 @@ func (q *QP) open() error {
 	return nil
 }
 
-// sit takes seats on the completion queues.
-func (q *QP) sit() error {
+// joinCQs takes a place on each completion queue.
+func (q *QP) joinCQs() error {
 	tag, err := q.send.join(q)
 	if err != nil {
 		return err
@@ -156,8 +156,8 @@ func (q *QP) sit() error {
 	return nil
 }
 
-// stand gives the seats back.
-func (q *QP) stand() {
+// leaveCQs gives the places back.
+func (q *QP) leaveCQs() {
 	q.send.leave(uint32(q.sendID >> tagShift))
 	if q.recv != q.send {
 		q.recv.leave(uint32(q.recvID >> tagShift))
@@ -193,7 +193,7 @@ func (q *QP) release() error {
 
 // forget takes the queue pair out of everything.
 func (q *QP) forget() {
-	q.stand()
+	q.leaveCQs()
 	q.send.Release(int(q.sendDepth), &q.recv.Places, int(q.recvDepth))
 	d := q.dev
 	d.mu.Lock()
@@ -302,7 +302,7 @@ func (q *QP) peerGone(reason error) {
 }
 
 // checkUp looks for a queue pair that the adapter has broken in silence. One
-// without requests under way was broken by the peer; otherwise the owner has
+// without requests in flight was broken by the peer; otherwise the owner has
 // to find out.
 func (q *QP) checkUp() {
 	if q.State() != fabric.StateReady {
@@ -337,7 +337,7 @@ func (q *QP) findOut(cqs ...*CQ) {
 		c.pull()
 		for i := range c.stash {
 			w := &c.stash[i]
-			if w.status == wcOK || w.status == wcFlushed || c.who(uint32(w.id>>tagShift)) != q {
+			if w.status == wcOK || w.status == wcFlushed || c.find(uint32(w.id>>tagShift)) != q {
 				continue
 			}
 			v := fabric.Completion{QPN: q.num, Op: fabric.OpRecv}

@@ -26,9 +26,9 @@ func (q *QP) PostRecv(wrs []fabric.RecvWR) (int, error) {
 	}
 }
 
-// fillRecv writes receives to the desk, as many as fit there and are right.
+// fillRecv writes receives to the staging area, as many as fit there and are right.
 func (q *QP) fillRecv(wrs []fabric.RecvWR, before int) (int, error) {
-	d := q.recv.desk
+	d := q.recv.staging
 	for i := range wrs {
 		if i == chainMax {
 			return i, nil
@@ -52,7 +52,7 @@ func (q *QP) fillRecv(wrs []fabric.RecvWR, before int) (int, error) {
 	return len(wrs), nil
 }
 
-// hand gives the first n receives of the desk to the adapter, or keeps them to
+// hand gives the first n receives of the staging area to the adapter, or keeps them to
 // be flushed here (I5).
 func (q *QP) hand(n int) (int, error) {
 	if n == 0 {
@@ -72,7 +72,7 @@ func (q *QP) hand(n int) (int, error) {
 		q.countPosted(n)
 		return n, nil
 	}
-	posted, errno := q.hw.postRecv(q.recv.desk, n)
+	posted, errno := q.hw.postRecv(q.recv.staging, n)
 	q.recvPosted += uint64(posted)
 	q.recvHanded = q.recvPosted
 	q.countPosted(posted)

@@ -12,7 +12,7 @@
 #error "package verbs writes work requests in little-endian order"
 #endif
 
-// What Go mirrors as sendWR; see desk_unsafe.go.
+// What Go mirrors as sendWR; see staging_unsafe.go.
 _Static_assert(sizeof(struct ibv_send_wr) == 128, "ibv_send_wr");
 _Static_assert(offsetof(struct ibv_send_wr, wr_id) == 0, "wr_id");
 _Static_assert(offsetof(struct ibv_send_wr, next) == 8, "next");

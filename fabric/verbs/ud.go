@@ -155,7 +155,7 @@ type shadowRecv struct {
 	segs [wantSegs]sge
 }
 
-func (s *shadowRecv) copy(d *desk, i int) {
+func (s *shadowRecv) copy(d *staging, i int) {
 	s.n = d.recv[i].segs
 	copy(s.segs[:s.n], d.segs[i*d.most:])
 }
@@ -210,8 +210,8 @@ func (q *QP) restart() (reset bool, err error) {
 	}
 	// Completions that the adapter has made of what was posted are stale under
 	// the new tags.
-	q.stand()
-	if err := q.sit(); err != nil {
+	q.leaveCQs()
+	if err := q.joinCQs(); err != nil {
 		return true, err
 	}
 	return true, q.startGrams()
@@ -240,7 +240,7 @@ func (q *QP) loseSends() {
 
 // repost gives the adapter the receives again that it had.
 func (q *QP) repost() error {
-	d := q.recv.desk
+	d := q.recv.staging
 	for slot := q.recvRetired; slot != q.recvHanded; {
 		n := 0
 		for ; n < chainMax && slot != q.recvHanded; n++ {

@@ -71,12 +71,12 @@ func (w *Waiter) Arm() (until int64) {
 	return until
 }
 
-// outstanding reports whether requests are under way whose failure would have
+// outstanding reports whether requests are in flight whose failure would have
 // to wake.
 func (c *CQ) outstanding() bool {
-	seats := *c.seats.Load()
-	for i := range seats {
-		if s := seats[i].Load(); s != nil && s.q.send == c && s.q.sendKnown != s.q.sendPosted {
+	members := *c.members.Load()
+	for i := range members {
+		if s := members[i].Load(); s != nil && s.q.send == c && s.q.sendKnown != s.q.sendPosted {
 			return true
 		}
 	}

@@ -1,9 +1,9 @@
 // Package direct is the software NIC of the providers whose peers can reach
 // each other's memory by loads and stores: loop and shm. The poster's own
 // thread executes a one-sided operation on the mapped memory of the target,
-// so no CPU of the target takes part (G18). What the two providers differ in
-// is behind the Link and Memory interfaces: where memory comes from, how a
-// peer's region is mapped, and how a peer is told about the end.
+// so no CPU of the target takes part (G18). The two providers differ in where
+// memory comes from, how a peer's region is mapped, and how a peer learns of the
+// end: that is behind the Provider and Link interfaces.
 //
 // # Terms
 //
@@ -14,10 +14,10 @@
 //     consumer tells the producer: how many receives it has posted (credits)
 //     and how long they are.
 //   - A Window is a region of the peer as this end has mapped it.
-//   - A bell is a pipe. The reading end belongs to a completion queue; every
-//     peer that may have to wake its owner holds the writing end.
-//   - A note is something that another goroutine has to tell the owner of a
-//     completion queue: a queue pair joined, a peer is gone, a window is there.
+//   - A wake pipe ends the sleep of a completion queue's owner, who holds the
+//     reading end; every peer that may have to wake it holds the writing end.
+//   - A note is a message of another goroutine to the owner of a completion
+//     queue: a queue pair joined, a peer is gone, a window is there.
 //
 // # The lane
 //

@@ -25,21 +25,21 @@ func TestWayFilter(t *testing.T) {
 		entry(5, "fe80::2", "RoCE v2", "eth1"),
 	}
 	for _, c := range []struct {
-		way  *way
-		want int
-		near bool
+		route *route
+		want  int
+		near  bool
 	}{
 		{nil, 3, false},
-		{&way{from: netip.MustParseAddr("10.0.0.5"), ifc: "eth0"}, 3, true},
-		{&way{from: netip.MustParseAddr("192.168.7.5"), ifc: "eth0.7"}, 4, true},
-		{&way{from: netip.MustParseAddr("192.168.7.6"), ifc: "eth0.7"}, 4, true},
-		{&way{from: netip.MustParseAddr("10.9.9.9"), ifc: "eth1"}, 5, true},
-		{&way{from: netip.MustParseAddr("10.9.9.9"), ifc: "wlan0"}, 3, false},
-		{&way{from: netip.MustParseAddr("10.9.9.9")}, 3, false},
+		{&route{from: netip.MustParseAddr("10.0.0.5"), ifc: "eth0"}, 3, true},
+		{&route{from: netip.MustParseAddr("192.168.7.5"), ifc: "eth0.7"}, 4, true},
+		{&route{from: netip.MustParseAddr("192.168.7.6"), ifc: "eth0.7"}, 4, true},
+		{&route{from: netip.MustParseAddr("10.9.9.9"), ifc: "eth1"}, 5, true},
+		{&route{from: netip.MustParseAddr("10.9.9.9"), ifc: "wlan0"}, 3, false},
+		{&route{from: netip.MustParseAddr("10.9.9.9")}, 3, false},
 	} {
-		best := gid.Rank(c.way.filter(entries), gid.Ethernet)
-		if best == nil || best.Index != c.want || c.way.leadsBy(best) != c.near {
-			t.Errorf("way %+v: takes %v, want %d", c.way, best, c.want)
+		best := gid.Rank(c.route.filter(entries), gid.Ethernet)
+		if best == nil || best.Index != c.want || c.route.uses(best) != c.near {
+			t.Errorf("way %+v: takes %v, want %d", c.route, best, c.want)
 		}
 	}
 }
@@ -48,18 +48,18 @@ func TestWayFilter(t *testing.T) {
 func TestWayOfInfiniBand(t *testing.T) {
 	e := entry(0, "fe80::2:c903:1:2", "", "")
 	raw := e.Addr.As16()
-	w := &way{from: netip.MustParseAddr("10.0.0.5"), ifc: "ib0", hardware: append(net.HardwareAddr{0, 0, 2, 8}, raw[:]...)}
-	if !w.leadsBy(&e) {
+	w := &route{from: netip.MustParseAddr("10.0.0.5"), ifc: "ib0", hardware: append(net.HardwareAddr{0, 0, 2, 8}, raw[:]...)}
+	if !w.uses(&e) {
 		t.Error("the port below the interface is not on the way")
 	}
-	if other := entry(0, "fe80::2:c903:1:3", "", ""); w.leadsBy(&other) {
+	if other := entry(0, "fe80::2:c903:1:3", "", ""); w.uses(&other) {
 		t.Error("another port is on the way")
 	}
 }
 
 func TestWayTo(t *testing.T) {
 	for _, near := range []string{"", "here", ":7000", "0.0.0.0:0", "127.0.0.1:0", "localhost:7000", "[::1]:1"} {
-		if w := wayTo(near); w != nil {
+		if w := routeTo(near); w != nil {
 			t.Errorf("wayTo(%q) leads by %+v", near, w)
 		}
 	}
@@ -71,8 +71,8 @@ func TestWayTo(t *testing.T) {
 			if !ok || n.IP.IsLoopback() || n.IP.To4() == nil || ifc.Flags&net.FlagUp == 0 {
 				continue
 			}
-			// The way to an own address begins there.
-			w := wayTo(net.JoinHostPort(n.IP.String(), "0"))
+			// The route to an own address begins there.
+			w := routeTo(net.JoinHostPort(n.IP.String(), "0"))
 			if w == nil || w.from.String() != n.IP.String() || w.ifc != ifc.Name {
 				t.Errorf("the way to %v of %s is %+v", n.IP, ifc.Name, w)
 			}

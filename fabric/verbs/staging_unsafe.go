@@ -72,9 +72,9 @@ const (
 	batchMax = 64
 )
 
-// desk is memory outside the Go heap in which requests are prepared and
+// staging is memory outside the Go heap in which requests are prepared and
 // completions delivered. It belongs to the owner of a completion queue.
-type desk struct {
+type staging struct {
 	block *arena.Block
 	send  []sendWR
 	recv  []recvWR
@@ -86,9 +86,9 @@ type desk struct {
 	sendAddr, recvAddr, doneAddr, callAddr uintptr
 }
 
-// newDesk makes a desk for requests of at most most segments. Requests are
+// newStaging makes a staging area for requests of at most most segments. Requests are
 // linked to their neighbours and segments once and for all.
-func newDesk(a *arena.Arena, most int) (*desk, error) {
+func newStaging(a *arena.Arena, most int) (*staging, error) {
 	const (
 		sendBytes = chainMax * int(unsafe.Sizeof(sendWR{}))
 		recvBytes = chainMax * int(unsafe.Sizeof(recvWR{}))
@@ -101,7 +101,7 @@ func newDesk(a *arena.Arena, most int) (*desk, error) {
 		return nil, err
 	}
 	p := unsafe.Pointer(unsafe.SliceData(b.Bytes()))
-	d := &desk{block: b, most: most}
+	d := &staging{block: b, most: most}
 	d.send = unsafe.Slice((*sendWR)(p), chainMax)
 	d.sendAddr = uintptr(p)
 	p = unsafe.Add(p, sendBytes)
@@ -126,10 +126,10 @@ func newDesk(a *arena.Arena, most int) (*desk, error) {
 	return d, nil
 }
 
-func (d *desk) free() error { return d.block.Free() }
+func (d *staging) free() error { return d.block.Free() }
 
 // postAndPoll is postSend of n requests and poll of a whole batch in one call.
-func (q hwQP) postAndPoll(d *desk, n int, c hwCQ) (posted, got int, err syscall.Errno) {
+func (q hwQP) postAndPoll(d *staging, n int, c hwCQ) (posted, got int, err syscall.Errno) {
 	x := d.call
 	x.qp, x.cq, x.n = C.uintptr_t(q), C.uintptr_t(c), C.int32_t(n)
 	C.rm_post_and_poll(C.uintptr_t(d.callAddr))

@@ -10,20 +10,20 @@ import (
 	"github.com/remora-kv/remora/internal/gid"
 )
 
-// way is how the system reaches a host: its own address then, and the network
-// interface that has it. A nil way leads nowhere in particular.
-type way struct {
+// route is how the system reaches a host: its own address then, and the network
+// interface that has it. A nil route leads nowhere in particular.
+type route struct {
 	from     netip.Addr
 	ifc      string
 	hardware net.HardwareAddr
 }
 
-// wayTime bounds how long the name of a host may take to be found.
-const wayTime = 2 * time.Second
+// routeTime bounds how long the name of a host may take to be found.
+const routeTime = 2 * time.Second
 
-// wayTo asks the system for the way to host:port, a peer's or one of its own.
-// It returns nil when there is none, and when the way does not leave the host.
-func wayTo(near string) *way {
+// routeTo asks the system for the route to host:port, a peer's or one of its own.
+// It returns nil when there is none, and when the route does not leave the host.
+func routeTo(near string) *route {
 	host, port, err := net.SplitHostPort(near)
 	if err != nil || host == "" {
 		return nil
@@ -31,7 +31,7 @@ func wayTo(near string) *way {
 	if port == "0" {
 		port = "1" // no packet is sent
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), wayTime)
+	ctx, cancel := context.WithTimeout(context.Background(), routeTime)
 	defer cancel()
 	var dialer net.Dialer
 	c, err := dialer.DialContext(ctx, "udp", net.JoinHostPort(host, port))
@@ -43,12 +43,12 @@ func wayTo(near string) *way {
 	if err != nil || local.Addr().IsLoopback() {
 		return nil
 	}
-	return wayFrom(local.Addr().Unmap().WithZone(""))
+	return routeFrom(local.Addr().Unmap().WithZone(""))
 }
 
-// wayFrom returns the way that begins at an address of this host.
-func wayFrom(from netip.Addr) *way {
-	w := &way{from: from}
+// routeFrom returns the route that begins at an address of this host.
+func routeFrom(from netip.Addr) *route {
+	w := &route{from: from}
 	all, _ := net.Interfaces()
 	for _, ifc := range all {
 		addrs, _ := ifc.Addrs()
@@ -65,9 +65,9 @@ func wayFrom(from netip.Addr) *way {
 	return w
 }
 
-// leadsBy reports whether a GID is of the way's interface: of RoCE on it, or of
+// uses reports whether a GID is of the route's interface: of RoCE on it, or of
 // the InfiniBand port below it, whose address ends with the GID.
-func (w *way) leadsBy(e *gid.Entry) bool {
+func (w *route) uses(e *gid.Entry) bool {
 	if w == nil {
 		return false
 	}
@@ -78,13 +78,13 @@ func (w *way) leadsBy(e *gid.Entry) bool {
 
 // filter returns the GIDs that come first: with the address, of the interface,
 // or else all.
-func (w *way) filter(entries []gid.Entry) []gid.Entry {
+func (w *route) filter(entries []gid.Entry) []gid.Entry {
 	if w == nil {
 		return entries
 	}
 	var exact, near []gid.Entry
 	for i := range entries {
-		if e := &entries[i]; w.leadsBy(e) {
+		if e := &entries[i]; w.uses(e) {
 			near = append(near, *e)
 			if e.Addr.Unmap() == w.from {
 				exact = append(exact, *e)
