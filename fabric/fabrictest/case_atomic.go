@@ -1,7 +1,7 @@
 package fabrictest
 
 import (
-	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -16,10 +16,7 @@ const (
 
 func atomicCases() []*testCase {
 	cases := join(
-		one("G6/results", ruleOld, atomicResults),
 		one("G6/unsignaled", ruleOld, atomicUnsignaled),
-		one("G6/fetch-add-unique", ruleAtomic, fetchAddUnique),
-		one("G6/cmp-swap-counter", ruleAtomic, cmpSwapCounter),
 		one("G6/cmp-swap-lock", ruleAtomic, cmpSwapLock),
 		one("G6/both-kinds", ruleAtomic, bothKinds),
 	)
@@ -31,40 +28,6 @@ func atomicCases() []*testCase {
 		}
 	}
 	return cases
-}
-
-// atomicResults checks the words at both ends after each operation.
-func atomicResults(t *trial) {
-	p := t.pair(pairConfig{})
-	const at, to = 4096, 128
-	word := uint64(0x0102030405060708)
-	p.a.mem.putWord(at, word)
-	check := func(what string) {
-		t.Helper()
-		p.b.mem.verify(what + ": the former word")
-		p.a.mem.verify(what + ": the target")
-	}
-	for _, add := range []uint64{0, 1, 0xff, 1 << 32, ^uint64(0), 1 << 63, 0xfedcba9876543210} {
-		w := p.b.fetchAdd(p.a.mem.Remote().At(at), to, add)
-		t.wantDone(p.do(p.b, w)[0], w)
-		p.b.mem.expectWord(to, word)
-		word += add
-		p.a.mem.expectWord(at, word)
-		check(fmt.Sprintf("FETCH_ADD of %#x", add))
-	}
-	for _, swap := range []struct{ compare, operand uint64 }{
-		{word, 7}, {7, 7}, {8, 9}, {7, 0}, {0, ^uint64(0)}, {^uint64(0), 0x1122334455667788}, {0x8877665544332211, 5},
-	} {
-		w := p.b.cmpSwap(p.a.mem.Remote().At(at), to, swap.compare, swap.operand)
-		t.wantDone(p.do(p.b, w)[0], w)
-		p.b.mem.expectWord(to, word)
-		if word == swap.compare {
-			word = swap.operand
-		}
-		p.a.mem.expectWord(at, word)
-		check(fmt.Sprintf("CMP_SWAP of %#x for %#x", swap.operand, swap.compare))
-	}
-	p.quiet()
 }
 
 // atomicUnsignaled posts atomics without signals, in chains with other
@@ -111,62 +74,6 @@ func (e *end) wait1(what string) {
 }
 
 const atomicWorkers = 8
-
-func fetchAddUnique(t *trial) {
-	target := t.mem(t.domain(t.world.A), 4096, everything)
-	target.putWord(64, 0)
-	each := t.times(1000)
-	seen := make([]atomic.Bool, atomicWorkers*each)
-	t.workers(atomicWorkers, func(i int, e *end) {
-		const window = 16
-		for left := each; left > 0; {
-			n := min(left, window)
-			for k := range n {
-				e.post(e.fetchAdd(target.Remote().At(64), 8*k, 1))
-			}
-			t.await("atomics", func() bool { return len(e.sent) >= n }, e.owner)
-			e.takeSent(n)
-			last := uint64(0)
-			for k := range n {
-				old := e.mem.word(8 * k)
-				if old >= uint64(len(seen)) || seen[old].Swap(true) {
-					t.Fatalf("worker %d: the former value %d was returned twice or never was", i, old)
-				}
-				if old < last {
-					t.Fatalf("worker %d: %d was returned after %d", i, old, last)
-				}
-				last = old
-			}
-			left -= n
-		}
-	})
-	if v := target.word(64); v != uint64(atomicWorkers*each) {
-		t.Fatalf("the sum is %d, want %d", v, atomicWorkers*each)
-	}
-}
-
-func cmpSwapCounter(t *trial) {
-	target := t.mem(t.domain(t.world.A), 4096, everything)
-	target.putWord(8, 0)
-	each := t.times(300)
-	t.workers(atomicWorkers, func(i int, e *end) {
-		guess := uint64(0)
-		for done := 0; done < each; {
-			e.post(e.cmpSwap(target.Remote().At(8), 0, guess, guess+1))
-			e.wait1("CMP_SWAP")
-			old := e.mem.word(0)
-			if old == guess {
-				done++
-				guess++
-			} else {
-				guess = old
-			}
-		}
-	})
-	if v := target.word(8); v != uint64(atomicWorkers*each) {
-		t.Fatalf("the counter is %d, want %d", v, atomicWorkers*each)
-	}
-}
 
 // cmpSwapLock protects a counter that is read and written by READ and WRITE
 // with a lock taken and released by CMP_SWAP.
@@ -239,5 +146,141 @@ func bothKinds(t *trial) {
 	})
 	if v := target.word(0); v != low+high<<32 {
 		t.Fatalf("the word is %#x, want %#x", v, low+high<<32)
+	}
+}
+
+func peerAtomicCases() []*testCase {
+	return join(
+		peers("G6/fetch-add-shared", ruleAtomic, sharedFetchAdd, fabric.RC),
+		peers("G6/cmp-swap-shared", ruleAtomic, sharedCmpSwap, fabric.RC),
+	)
+}
+
+// adder is a queue pair that counts a word up.
+type adder struct {
+	*end
+	at    fabric.Remote
+	guess uint64 // of the word
+	won   int
+}
+
+// adders are the queue pairs of this side, all driven by one goroutine.
+type adders struct {
+	p      *peer
+	list   []*adder
+	owners []*owner
+	word   *mem // the word of this side is at 0
+	others int  // adders of the other side at it
+}
+
+const addersPerSide = 4
+
+// adders connects several queue pairs to the other side's word. The server has
+// one more to its own: it is on the device of the word, those of the client are
+// not.
+func (p *peer) adders() *adders {
+	p.Helper()
+	p.needBothAtomics()
+	o := p.owner(p.dev, p.domain(p.dev), addersPerSide*128, false)
+	a := &adders{p: p, owners: []*owner{o}, others: addersPerSide}
+	for range addersPerSide {
+		l := p.connectOn(o, pairConfig{size: 4096})
+		a.list = append(a.list, &adder{end: l.end, at: l.remote})
+		if a.word == nil {
+			a.word = l.mem
+			a.word.putWord(0, 0)
+		}
+	}
+	// All at the word of the first.
+	for _, x := range a.list {
+		x.at = a.list[0].at
+	}
+	if p.role == Server {
+		own := p.pair(pairConfig{size: 4096})
+		a.list = append(a.list, &adder{end: own.b, at: a.word.Remote()})
+		a.owners = append(a.owners, own.a.owner, own.b.owner)
+	}
+	p.meet("adders", a.owners...)
+	return a
+}
+
+// atOwn are how many of this side's adders count its own word.
+func (a *adders) atOwn() int { return len(a.list) - addersPerSide }
+
+// sharedFetchAdd has all of them add 1 at the same time, in chains. Every former
+// value comes back once.
+func sharedFetchAdd(p *peer, tr fabric.Transport) {
+	a := p.adders()
+	const chain = 8
+	rounds := p.times(60)
+	var mine, theirs []uint64 // former values of this side's word, and of the other's
+	for range rounds {
+		for _, x := range a.list {
+			for k := range chain {
+				x.post(x.fetchAdd(x.at, 1024+8*k, 1))
+			}
+		}
+		for i, x := range a.list {
+			p.await("FETCH_ADDs", func() bool { return len(x.sent) >= chain }, a.owners...)
+			x.takeSent(chain)
+			for k := range chain {
+				v := x.mem.word(1024 + 8*k)
+				if k > 0 && v < x.mem.word(1024+8*(k-1)) {
+					p.Fatalf("%d was returned after %d", v, x.mem.word(1024+8*(k-1)))
+				}
+				if i < addersPerSide {
+					theirs = append(theirs, v)
+				} else {
+					mine = append(mine, v)
+				}
+			}
+		}
+	}
+	p.say(theirs)
+	var found []uint64
+	p.hear(&found, a.owners...)
+	all := slices.Concat(mine, found)
+	slices.Sort(all)
+	want := (a.others + a.atOwn()) * rounds * chain
+	for i, v := range all {
+		if v != uint64(i) {
+			p.Fatalf("of %d values the one at %d is %d: the sequence has a gap or a double", len(all), i, v)
+		}
+	}
+	if got := a.word.word(0); got != uint64(want) || len(all) != want {
+		p.Fatalf("%d FETCH_ADDs of 1 made %d and gave %d values", want, got, len(all))
+	}
+}
+
+// sharedCmpSwap has all of them count by CMP_SWAP.
+func sharedCmpSwap(p *peer, tr fabric.Transport) {
+	a := p.adders()
+	each := p.times(150)
+	for running := true; running; {
+		running = false
+		for _, x := range a.list {
+			if x.won < each {
+				x.post(x.cmpSwap(x.at, 1024, x.guess, x.guess+1))
+				running = true
+			}
+		}
+		for _, x := range a.list {
+			if x.won == each {
+				continue
+			}
+			p.await("a CMP_SWAP", func() bool { return len(x.sent) > 0 }, a.owners...)
+			x.takeSent(1)
+			if old := x.mem.word(1024); old == x.guess {
+				x.won++
+				x.guess++
+			} else {
+				x.guess = old
+			}
+		}
+	}
+	p.meet("counted", a.owners...)
+	want := (a.others + a.atOwn()) * each
+	if got := a.word.word(0); got != uint64(want) {
+		p.Fatalf("%d successful CMP_SWAPs made %d", want, got)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/remora-kv/remora/fabric"
@@ -21,16 +22,12 @@ const (
 
 func connectCases() []*testCase {
 	return join(
-		each("connect/private-data", rulePrivate, privateData, fabric.RC, fabric.UC),
 		one("connect/private-too-long", rulePrivate, privateTooLong),
-		one("connect/reject", ruleRefuse, reject),
-		one("connect/nobody", ruleRefuse, nobodyListens),
 		one("connect/transport-mismatch", "cfg.Transport must equal Transport.", transportMismatch),
 		one("connect/cancel-dial", ruleAttempt, cancelDial),
 		one("connect/context-is-of-the-attempt", ruleAttempt, contextOfAttempt),
 		each("connect/cycles", "A queue pair is ready when its maker returns it.", connectCycles, fabric.RC, fabric.UC),
 		one("connect/at-once", "A queue pair is ready when its maker returns it.", usableAtOnce),
-		one("connect/many-at-once", "A queue pair is ready when its maker returns it.", manyDials),
 	)
 }
 
@@ -74,42 +71,6 @@ func (t *trial) take(req fabric.ConnRequest, o *owner, private []byte) fabric.QP
 	return qp
 }
 
-func privateData(t *trial, tr fabric.Transport) {
-	l := t.listener()
-	most := min(t.world.A.Limits().MaxPrivate, t.world.B.Limits().MaxPrivate)
-	a := t.owner(t.world.A, t.domain(t.world.A), 4096, false)
-	b := t.owner(t.world.B, t.domain(t.world.B), 4096, false)
-	for i, n := range []int{0, 1, 56, most - 1, most} {
-		out, back := pattern(2*i+1).bytes(0, n), pattern(2*i+2).bytes(0, []int{0, 1, 56, most - 1, most}[4-i])
-		c := t.crew()
-		mine := bytes.Clone(out)
-		ch := t.dial(t.ctx(), c, l, pairConfig{tr: tr}.withDefaults().config(b), mine)
-		req := t.accept(l)
-		if req.Transport() != tr || !bytes.Equal(req.Private(), out) {
-			t.Fatalf("request for %v with %d bytes %x, want %v with %d bytes %x",
-				req.Transport(), len(req.Private()), req.Private(), tr, n, out)
-		}
-		answer := bytes.Clone(back)
-		qa := t.take(req, a, answer)
-		d := <-ch
-		t.must("Dial", d.err)
-		clear(mine)
-		clear(answer) // nobody keeps our slices
-		if !bytes.Equal(d.qp.PeerPrivate(), back) || !bytes.Equal(qa.PeerPrivate(), out) {
-			t.Fatalf("private data: dialer sees %x, want %x; acceptor sees %x, want %x",
-				d.qp.PeerPrivate(), back, qa.PeerPrivate(), out)
-		}
-		for _, qp := range []fabric.QP{qa, d.qp} {
-			if qp.State() != fabric.StateReady || qp.Err() != nil || qp.Address() != nil || qp.Transport() != tr {
-				t.Fatalf("new queue pair: state %v, err %v, address %x, transport %v", qp.State(), qp.Err(), qp.Address(), qp.Transport())
-			}
-		}
-		c.join()
-		t.must("Close", d.qp.Close())
-		t.must("Close", qa.Close())
-	}
-}
-
 func privateTooLong(t *trial) {
 	l := t.listener()
 	a := t.owner(t.world.A, t.domain(t.world.A), 4096, false)
@@ -131,52 +92,6 @@ func privateTooLong(t *trial) {
 		t.Fatalf("Accept failed, and Dial succeeded")
 	}
 	c.join()
-}
-
-func reject(t *trial) {
-	l := t.listener()
-	b := t.owner(t.world.B, t.domain(t.world.B), 4096, false)
-	for _, n := range []int{0, 1, 40, t.world.A.Limits().MaxPrivate} {
-		why := pattern(n+1).bytes(0, n)
-		c := t.crew()
-		ch := t.dial(t.ctx(), c, l, pairConfig{}.withDefaults().config(b), []byte("please"))
-		t.must("Reject", t.accept(l).Reject(why))
-		d := <-ch
-		var rejected *fabric.RejectedError
-		if !errors.As(d.err, &rejected) || !bytes.Equal(rejected.Private, why) {
-			t.Fatalf("Dial returned %v, want a RejectedError with %x", d.err, why)
-		}
-		c.join()
-	}
-	// The completion queue's room is free again, and the listener works.
-	p := t.pair(pairConfig{size: t.slots(2)})
-	p.sendOne(p.b, variant{size: 8, signaled: true}, "a message after rejections")
-}
-
-func nobodyListens(t *trial) {
-	b := t.owner(t.world.B, t.domain(t.world.B), 512, false)
-	cfg := pairConfig{}.withDefaults().config(b)
-	ctx, stop := t.contextWithStop()
-	defer stop()
-	for range 3 {
-		if qp, err := t.world.B.Dial(ctx, t.world.Listen(), cfg, nil); qp != nil || !errors.Is(err, fabric.ErrRefused) {
-			t.Fatalf("Dial where nobody listens returned %v, %v", qp, err)
-		}
-	}
-	l := t.newListener(fabric.ListenConfig{})
-	addr := l.Addr()
-	t.must("Listener.Close", l.Close())
-	if qp, err := t.world.B.Dial(ctx, addr, cfg, nil); qp != nil || !errors.Is(err, fabric.ErrRefused) {
-		t.Fatalf("Dial where nobody listens any more returned %v, %v", qp, err)
-	}
-	// The address is free again.
-	again, err := t.world.A.Listen(addr, fabric.ListenConfig{})
-	t.must("Listen at an address that was given back", err)
-	t.keep(&t.listeners, "Listener", false, again.Close)
-	if other, err := t.world.A.Listen(addr, fabric.ListenConfig{}); err == nil {
-		_ = other.Close()
-		t.Fatalf("two listeners at %v", addr)
-	}
 }
 
 func transportMismatch(t *trial) {
@@ -328,51 +243,288 @@ func usableAtOnce(t *trial) {
 	}
 }
 
-// manyDials connects many at the same time, with private data to tell who is
-// who, and checks that every connection leads to its own peer.
-func manyDials(t *trial) {
-	const n = 32
-	l := t.newListener(fabric.ListenConfig{})
-	c := t.crew()
-	accepted := make(chan *end, n)
-	c.run(func() {
-		for range n {
-			req := t.accept(l)
-			o := t.owner(t.world.A, t.domain(t.world.A), 128, false)
-			cfg := pairConfig{}.withDefaults().config(o)
-			qp, err := req.Accept(t.ctx(), cfg, req.Private())
-			t.must("Accept", err)
-			accepted <- o.add(qp, cfg, t.mem(o.dom, 4096, everything))
-		}
-		close(accepted)
-	})
-	ends := make([]*end, n)
-	domB := t.domain(t.world.B)
-	for i := range n {
-		c.run(func() {
-			o := t.owner(t.world.B, domB, 128, false)
-			cfg := pairConfig{}.withDefaults().config(o)
-			name := fmt.Appendf(nil, "dialer %d", i)
-			qp, err := t.world.B.Dial(t.ctx(), l.Addr(), cfg, name)
-			t.must("Dial", err)
-			if !bytes.Equal(qp.PeerPrivate(), name) {
-				t.Fatalf("%s was answered %q", name, qp.PeerPrivate())
+func peerReceiveCases() []*testCase {
+	return join(
+		peers("G9/rnr-late", ruleRNR, lateReceive, fabric.RC),
+		peers("G9/rnr-timeout", ruleRNR, rnrTimeout, fabric.RC),
+	)
+}
+
+// lateReceive has a message wait until the other side posts a receive.
+func lateReceive(p *peer, tr fabric.Transport) {
+	l := p.connect(pairConfig{tr: tr})
+	p.turns(func() {
+		for i := range 4 {
+			l.mem.write(0, pattern(i+1), 64)
+			w := l.sendFrom(0, 64)
+			if i%2 == 1 {
+				w = l.writeImmTo(l.remote.At(0), 0, 64, 5)
 			}
-			ends[i] = o.add(qp, cfg, t.mem(o.dom, 4096, everything))
-		})
+			l.post(w)
+			l.wantQuiet()
+			p.meet("posted", l.owner)
+			p.wantDone(l.done(1)[0], w)
+			p.meet("received", l.owner)
+		}
+	}, func() {
+		for i := range 4 {
+			p.meet("posted", l.owner)
+			l.mem.verify("before there is a receive")
+			l.postRecv(l.recvAt(0, 64))
+			l.got(1)
+			l.mem.expect(0, pattern(i+1), 64)
+			l.mem.verify("a message that waited")
+			p.meet("received", l.owner)
+		}
+	})
+}
+
+// rnrTimeout has a message wait in vain.
+func rnrTimeout(p *peer, tr fabric.Transport) {
+	const limit = 60 * time.Millisecond
+	for i := range 2 {
+		l := p.connect(pairConfig{tr: tr, rnr: limit})
+		if p.role == Server {
+			p.meet("failed", l.owner)
+			l.mem.verify("the target of a message without a receive")
+			continue
+		}
+		start := p.dev.Clock().Now()
+		w, after := l.sendFrom(0, 64), l.fenceWR()
+		if i == 1 {
+			w = l.writeImmTo(l.remote, 0, 64, 1)
+		}
+		l.post(w, after)
+		p.await("the failure", func() bool { return len(l.sent) > 1 }, l.owner)
+		l.wantFailure(w, fabric.StatusRNRExceeded, after)
+		l.wantBroken(fabric.ErrCompletion)
+		if took := time.Duration(p.dev.Clock().Now() - start); took < limit {
+			p.Fatalf("%v gave up after %v, RNRTimeout is %v", w.Op, took, limit)
+		}
+		p.meet("failed", l.owner)
+	}
+}
+
+func peerConnectCases() []*testCase {
+	return join(
+		peers("connect/private-data", rulePrivate, privateData, fabric.RC, fabric.UC),
+		peers("connect/reject", ruleRefuse, rejects, fabric.RC),
+		peers("connect/nobody", ruleRefuse, nobodyListens, fabric.RC),
+		peers("connect/many-at-once", "A queue pair is ready when its maker returns it.", manyDials, fabric.RC),
+		peers("G13/graceful", ruleGraceful, graceful, fabric.RC, fabric.UC),
+	)
+}
+
+// dialTo dials the server with private data.
+func (p *peer) dialTo(addr fabric.Addr, o *owner, tr fabric.Transport, private []byte) (fabric.QP, error) {
+	qp, err := p.dev.Dial(p.context, addr, pairConfig{tr: tr}.withDefaults().config(o), private)
+	if qp != nil {
+		p.keep(&p.qps, "QP", false, qp.Close)
+	}
+	return qp, err
+}
+
+// request takes the next connection request at the server.
+func (p *peer) nextRequest() fabric.ConnRequest {
+	p.Helper()
+	req, err := p.listener().Accept(p.context)
+	p.must("Listener.Accept", err)
+	return req
+}
+
+// privateData shows private data of all lengths to both sides.
+func privateData(p *peer, tr fabric.Transport) {
+	most := p.both.MaxPrivate
+	lengths := []int{0, 1, 56, most - 1, most}
+	o := p.owner(p.dev, p.domain(p.dev), 4096, false)
+	var addr fabric.Addr
+	if p.role == Server {
+		p.say(p.listener().Addr().String())
+	} else {
+		addr = p.theirAddr()
+	}
+	for i, n := range lengths {
+		ask, answer := pattern(2*i+1).bytes(0, n), pattern(2*i+2).bytes(0, lengths[len(lengths)-1-i])
+		var qp fabric.QP
+		want := answer
+		if p.role == Server {
+			req := p.nextRequest()
+			if req.Transport() != tr || !bytes.Equal(req.Private(), ask) {
+				p.Fatalf("request for %v with %x, want %v with %x", req.Transport(), req.Private(), tr, ask)
+			}
+			qp, want = p.take(req, o, answer), ask
+		} else {
+			var err error
+			qp, err = p.dialTo(addr, o, tr, ask)
+			p.must("Dial", err)
+		}
+		clear(ask)
+		clear(answer) // nobody keeps our slices
+		if want := pattern(2*i+1+int(p.role)).bytes(0, len(want)); !bytes.Equal(qp.PeerPrivate(), want) {
+			p.Fatalf("the peer's private data is %x, want %x", qp.PeerPrivate(), want)
+		}
+		if qp.State() != fabric.StateReady || qp.Err() != nil || qp.Address() != nil || qp.Transport() != tr {
+			p.Fatalf("new queue pair: state %v, err %v, address %x, transport %v", qp.State(), qp.Err(), qp.Address(), qp.Transport())
+		}
+		p.meet(fmt.Sprintf("private data of %d bytes", n))
+		p.must("Close", qp.Close())
+	}
+}
+
+// rejects refuses some, then takes one.
+func rejects(p *peer, tr fabric.Transport) {
+	why := [][]byte{nil, []byte("not today"), pattern(3).bytes(0, p.both.MaxPrivate)}
+	if p.role == Server {
+		p.say(p.listener().Addr().String())
+		for _, b := range why {
+			p.must("Reject", p.nextRequest().Reject(b))
+		}
+	} else {
+		o := p.owner(p.dev, p.domain(p.dev), 1024, false)
+		addr := p.theirAddr()
+		for _, b := range why {
+			qp, err := p.dialTo(addr, o, tr, []byte("please"))
+			var re *fabric.RejectedError
+			if qp != nil || !errors.As(err, &re) || !bytes.Equal(re.Private, b) {
+				p.Fatalf("Dial that is rejected with %x returned %v, %v", b, qp, err)
+			}
+		}
+	}
+	p.meet("rejected")
+	firstMessage(p, tr)
+}
+
+// nobodyListens dials where a listener has been.
+func nobodyListens(p *peer, tr fabric.Transport) {
+	if p.role == Server {
+		l := p.newListener(fabric.ListenConfig{})
+		p.must("Listener.Close", l.Close())
+		p.say(l.Addr().String())
+		p.meet("refused")
+		again, err := p.dev.Listen(l.Addr(), fabric.ListenConfig{})
+		p.must("Listen at an address that was given back", err)
+		p.keep(&p.listeners, "Listener", false, again.Close)
+		if other, err := p.dev.Listen(l.Addr(), fabric.ListenConfig{}); err == nil {
+			_ = other.Close()
+			p.Fatalf("two listeners at %v", l.Addr())
+		}
+		return
+	}
+	o := p.owner(p.dev, p.domain(p.dev), 1024, false)
+	addr := p.theirAddr()
+	for range 3 {
+		qp, err := p.dialTo(addr, o, tr, nil)
+		if qp != nil || !errors.Is(err, fabric.ErrRefused) {
+			p.Fatalf("Dial where nobody listens any more returned %v, %v", qp, err)
+		}
+	}
+	p.meet("refused")
+}
+
+// manyDials makes many connections to one listener at the same time. Each leads
+// to its own peer.
+func manyDials(p *peer, tr fabric.Transport) {
+	const n = 32
+	ends := make([]*end, n)
+	c := p.crew()
+	join := func(i int, o *owner, qp fabric.QP) {
+		ends[i] = o.add(qp, pairConfig{}.withDefaults().config(o), p.mem(o.dom, 4096, everything))
+		ends[i].mem.shared = true
+	}
+	dom := p.domain(p.dev)
+	if p.role == Server {
+		l := p.listener()
+		for range n {
+			c.run(func() {
+				req := p.nextRequest()
+				i, err := strconv.Atoi(string(req.Private()))
+				p.must("private data", err)
+				o := p.owner(p.dev, dom, 128, false)
+				qp, err := req.Accept(p.context, pairConfig{}.withDefaults().config(o), req.Private())
+				p.must("Accept", err)
+				join(i, o, qp)
+			})
+		}
+		p.say(l.Addr().String())
+	} else {
+		addr := p.theirAddr()
+		for i := range n {
+			c.run(func() {
+				o := p.owner(p.dev, dom, 128, false)
+				name := strconv.Itoa(i)
+				qp, err := p.dev.Dial(p.context, addr, pairConfig{}.withDefaults().config(o), []byte(name))
+				p.must("Dial", err)
+				if string(qp.PeerPrivate()) != name {
+					p.Fatalf("dialer %s was answered %q", name, qp.PeerPrivate())
+				}
+				join(i, o, qp)
+			})
+		}
 	}
 	c.join()
-	for a := range accepted {
-		var i int
-		if _, err := fmt.Sscanf(string(a.qp.PeerPrivate()), "dialer %d", &i); err != nil {
-			t.Fatalf("private data %q", a.qp.PeerPrivate())
+	p.greetAll(ends)
+}
+
+// greetAll sends a message both ways on every connection.
+func (p *peer) greetAll(ends []*end) {
+	p.Helper()
+	var owners []*owner
+	for _, e := range ends {
+		e.postRecv(e.recvAt(0, 64))
+		owners = append(owners, e.owner)
+	}
+	p.meet("receives", owners...)
+	for i, e := range ends {
+		e.mem.write(1024, pattern(2*i+int(p.role)), 64)
+		e.post(e.sendFrom(1024, 64))
+	}
+	for i, e := range ends {
+		p.await("a message both ways", func() bool { return len(e.sent) > 0 && len(e.received) > 0 }, owners...)
+		e.takeSent(1)
+		e.takeReceived(1)
+		e.mem.expect(0, pattern(2*i+1-int(p.role)), 64)
+		e.mem.verify(fmt.Sprintf("the message of dialer %d", i))
+	}
+}
+
+// graceful ends connections while the other side has not looked yet.
+func graceful(p *peer, tr fabric.Transport) {
+	const n = 20
+	for i, byClose := range []bool{false, true, false, true} {
+		l := p.connect(pairConfig{tr: tr, size: 4096})
+		if (p.role == Client) == (i < 2) {
+			p.meet("receives", l.owner)
+			for k := range n {
+				l.mem.write(k*16, pattern(k+1), 16)
+				l.post(l.sendFrom(k*16, 16))
+			}
+			l.done(n)
+			if byClose {
+				p.must("Close", l.qp.Close())
+			} else {
+				p.must("Disconnect", l.qp.Disconnect())
+				p.wantErr("Err after Disconnect", l.qp.Err(), fabric.ErrClosed)
+			}
+			p.meet("ended")
+			continue
 		}
-		p := &pair{t: t, a: a, b: ends[i]}
-		p.b.mem.write(0, pattern(i+1), 64)
-		a.postRecv(a.recvAt(0, 64))
-		p.do(p.b, p.b.sendFrom(0, 64))
-		p.recvs(a, 1)
-		a.mem.expect(0, pattern(i+1), 64)
-		a.mem.verify(fmt.Sprintf("the message of dialer %d", i))
+		for k := range n + 4 {
+			l.postRecv(l.recvAt(k*16, 16))
+		}
+		p.meet("receives", l.owner)
+		p.await("all receives", func() bool { return len(l.received) == n+4 }, l.owner)
+		for k, c := range l.received {
+			if (tr == fabric.RC && (k < n) != (c.Status == fabric.StatusOK)) || (k >= n && c.Status != fabric.StatusFlushed) {
+				p.Fatalf("receive %d of %d completed as %+v; %d messages were sent", k, n+4, c, n)
+			}
+			if k < n {
+				l.mem.expect(k*16, pattern(k+1), 16)
+			}
+		}
+		if tr == fabric.RC { // UC may drop some
+			l.mem.verify("the messages before the end")
+		}
+		p.wantDisconnected(l.end)
+		p.meet("ended")
 	}
 }

@@ -295,8 +295,8 @@ func datagramDisconnect(t *trial) {
 	c.run(func() { t.must("Disconnect", p.a.qp.Disconnect()) })
 	c.join()
 	t.await("flushes", func() bool { return len(p.a.received) == n }, p.a.owner)
-	p.wantFlushed(p.a)
-	p.wantBroken(p.a, fabric.ErrClosed, fabric.ErrDisconnected)
+	p.a.wantFlushed()
+	p.a.wantBroken(fabric.ErrClosed, fabric.ErrDisconnected)
 	if s := p.b.qp.State(); s != fabric.StateReady {
 		t.Fatalf("a datagram queue pair broke with another: %v", p.b.qp.Err())
 	}

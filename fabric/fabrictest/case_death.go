@@ -86,7 +86,7 @@ func deathReceives(t *trial, tr fabric.Transport) {
 	}
 	t.kill()
 	t.await("flushes", func() bool { return len(p.a.received) == n }, p.a.owner)
-	p.wantFlushed(p.a)
+	p.a.wantFlushed()
 	t.wantLost(p.a)
 	// What is posted now is flushed as well (G11).
 	w := unsignaled(p.a.sendFrom(0, 8))
@@ -109,7 +109,7 @@ func deathSendWaits(t *trial) {
 	t.kill()
 	t.await("completions", func() bool { return len(p.a.sent) == len(wrs) && len(p.a.received) == 1 }, p.a.owner)
 	t.wantEnded(p.a.sent, wrs)
-	p.wantFlushed(p.a)
+	p.a.wantFlushed()
 	t.wantLost(p.a)
 	p.a.mem.verify("the survivor")
 	t.afterlife()

@@ -14,9 +14,6 @@ const (
 
 func segmentCases() []*testCase {
 	return join(
-		each("segments/send", ruleMore, segmentsSend, fabric.RC, fabric.UC, fabric.UD),
-		each("segments/write", ruleMore, segmentsWrite, fabric.RC, fabric.UC),
-		each("segments/read", ruleMore, segmentsRead, fabric.RC),
 		each("segments/short-message", "More are further segments, filled after Local.", segmentsShort,
 			fabric.RC, fabric.UC, fabric.UD),
 		each("G7/edges", ruleRange, regionEdges, fabric.RC),
@@ -64,49 +61,6 @@ func (m *mem) gather(segs []fabric.Seg, b []byte) {
 	}
 }
 
-func segmentsSend(t *trial, tr fabric.Transport) {
-	p := t.pair(pairConfig{tr: tr, size: 32 << 10})
-	rng := t.random(0)
-	most := min(p.a.dev.Limits().MaxSegs, p.b.dev.Limits().MaxSegs)
-	limit := 8000
-	if tr == fabric.UD {
-		limit = t.mtu()
-	}
-	lost := 0
-	for i := range t.times(300) {
-		what := fmt.Sprintf("message %d", i)
-		n, pat := rng.IntN(limit), p.next()
-		from := cut(rng, p.b.mem, n, most)
-		into := cut(rng, p.a.mem, n+p.a.head(), most)
-		p.b.mem.gather(from, pat.bytes(0, n))
-		r := fabric.RecvWR{ID: p.a.id(), Local: into[0], More: into[1:]}
-		p.a.postRecv(r)
-		w := p.b.sendFrom(0, 0)
-		w.Local, w.More = from[0], from[1:]
-		if n <= p.b.dev.Limits().MaxInline && i%2 == 0 {
-			w = inline(w)
-		}
-		t.wantDone(p.do(p.b, w)[0], w)
-		arrived := func() bool { return len(p.a.received) > 0 }
-		if tr == fabric.RC {
-			p.await(what, arrived)
-		} else if !t.settle(arrived, p.a.owner, p.b.owner) {
-			// The receive stays and would take the next message.
-			if lost++; lost > 100 {
-				t.Fatalf("%d of %d messages were dropped", lost, i)
-			}
-			p = t.pair(pairConfig{tr: tr, size: 32 << 10})
-			continue
-		}
-		if c := p.a.takeReceived(1)[0]; c.ID != r.ID || int(c.Bytes) != p.a.head()+n {
-			t.Fatalf("%s of %d bytes completed as %+v", what, n, c)
-		}
-		p.a.mem.scatter(into, append(p.headerIn(into), pat.bytes(0, n)...))
-		p.a.mem.verify(what)
-		p.b.mem.verify(what + ", at the sender")
-	}
-}
-
 // headerIn reads the header of a datagram out of the segments of a receive.
 func (p *pair) headerIn(segs []fabric.Seg) []byte {
 	var b []byte
@@ -114,50 +68,6 @@ func (p *pair) headerIn(segs []fabric.Seg) []byte {
 		b = append(b, snapshot(s.Bytes())...)
 	}
 	return b[:p.a.head():p.a.head()]
-}
-
-func segmentsWrite(t *trial, tr fabric.Transport) {
-	p := t.pair(pairConfig{tr: tr, size: 32 << 10})
-	rng := t.random(0)
-	lost := 0
-	for i := range t.times(300) {
-		n, pat := 1+rng.IntN(8000), p.next()
-		from := cut(rng, p.b.mem, n, p.b.dev.Limits().MaxSegs)
-		at := rng.IntN(p.a.mem.Len() - n + 1)
-		p.b.mem.gather(from, pat.bytes(0, n))
-		w := p.b.writeTo(p.a.mem.Remote().At(at), 0, 0)
-		w.Local, w.More = from[0], from[1:]
-		if n <= p.b.dev.Limits().MaxInline && i%2 == 0 {
-			w = inline(w)
-		}
-		t.wantDone(p.do(p.b, w)[0], w)
-		if tr != fabric.RC && !t.settle(func() bool { return p.a.mem.holds(at, pat, n) }, p.a.owner, p.b.owner) {
-			if lost++; lost > 100 {
-				t.Fatalf("%d of %d messages were dropped", lost, i)
-			}
-			continue
-		}
-		p.a.mem.expect(at, pat, n)
-		p.a.mem.verify(fmt.Sprintf("WRITE %d of %d bytes to %d from %d segments", i, n, at, len(from)))
-		p.b.mem.verify("the initiator")
-	}
-}
-
-func segmentsRead(t *trial, tr fabric.Transport) {
-	p := t.pair(pairConfig{tr: tr, size: 32 << 10})
-	rng := t.random(0)
-	for i := range t.times(300) {
-		n, pat := 1+rng.IntN(8000), p.next()
-		into := cut(rng, p.b.mem, n, p.b.dev.Limits().MaxSegs)
-		at := rng.IntN(p.a.mem.Len() - n + 1)
-		p.a.mem.write(at, pat, n)
-		w := p.b.readFrom(p.a.mem.Remote().At(at), 0, 0)
-		w.Local, w.More = into[0], into[1:]
-		t.wantDone(p.do(p.b, w)[0], w)
-		p.b.mem.scatter(into, pat.bytes(0, n))
-		p.b.mem.verify(fmt.Sprintf("READ %d of %d bytes from %d into %d segments", i, n, at, len(into)))
-		p.a.mem.verify("the target")
-	}
 }
 
 // segmentsShort receives messages shorter than the receive: only the first
@@ -219,4 +129,260 @@ func regionEdges(t *trial, tr fabric.Transport) {
 		p.b.lastID = e.lastID
 	}
 	p.a.mem.verify("the region beside them")
+}
+
+func peerSegmentCases() []*testCase {
+	return join(
+		peers("segments/send", ruleMore, segmentsSend, fabric.RC, fabric.UC, fabric.UD),
+		peers("segments/write", ruleMore, segmentsWrite, fabric.RC, fabric.UC),
+		peers("segments/read", ruleMore, segmentsRead, fabric.RC),
+		peers("G1/long-chains", ruleOrder, longChains, fabric.RC),
+	)
+}
+
+// segmentsSend gathers messages here and scatters them there, cut at other
+// places.
+func segmentsSend(p *peer, tr fabric.Transport) {
+	l := p.connect(pairConfig{tr: tr, size: 16 << 10})
+	limit := 5000
+	if tr == fabric.UD {
+		limit = p.both.MTU
+	}
+	rounds := p.times(150)
+	p.turns(func() {
+		rng := p.random(0)
+		for i := range rounds {
+			n := rng.IntN(limit)
+			from := cut(rng, l.mem, n, p.both.MaxSegs)
+			l.mem.gather(from, pattern(i+1).bytes(0, n))
+			p.meet("ready", l.owner)
+			for try := 0; ; try++ {
+				w := l.sendFrom(0, 0)
+				w.Local, w.More = from[0], from[1:]
+				if n <= p.both.MaxInline && i%2 == 0 {
+					w = inline(w)
+				}
+				p.wantDone(l.do(w)[0], w)
+				p.say(n)
+				var arrived bool
+				if p.hear(&arrived, l.owner); arrived {
+					break
+				}
+				if try == attempts(tr) {
+					p.Fatalf("message %d never arrived", i)
+				}
+			}
+			l.mem.verify(fmt.Sprintf("message %d at the sender", i))
+		}
+	}, func() {
+		rng := p.random(1)
+		for i := range rounds {
+			into := cut(rng, l.mem, limit+l.head(), p.both.MaxSegs)
+			r := fabric.RecvWR{ID: l.id(), Local: into[0], More: into[1:]}
+			l.postRecv(r)
+			p.meet("ready", l.owner)
+			l.takeScattered(i, r, into)
+		}
+	})
+}
+
+// takeScattered waits until message i is in its segments.
+func (l *link) takeScattered(i int, r fabric.RecvWR, into []fabric.Seg) {
+	p, tr := l.p, l.cfg.Transport
+	p.Helper()
+	for range attempts(tr) + 1 {
+		var n int
+		p.hear(&n, l.owner)
+		arrived := p.arrives("a message", tr, func() bool { return len(l.received) > 0 }, l.owner)
+		if arrived {
+			if c := l.takeReceived(1)[0]; c.ID != r.ID || int(c.Bytes) != l.head()+n {
+				p.Fatalf("message %d of %d bytes completed as %+v", i, n, c)
+			}
+			var got []byte
+			for _, s := range into {
+				got = append(got, snapshot(s.Bytes())...)
+			}
+			l.mem.scatter(into, append(got[:l.head():l.head()], pattern(i+1).bytes(0, n)...))
+			l.mem.verify(fmt.Sprintf("message %d of %d bytes at the receiver", i, n))
+		}
+		if p.say(arrived); arrived {
+			return
+		}
+	}
+	p.Fatalf("message %d never arrived", i)
+}
+
+// segmentsWrite gathers what it writes.
+func segmentsWrite(p *peer, tr fabric.Transport) {
+	l := p.connect(pairConfig{tr: tr, size: 16 << 10})
+	type written struct{ At, Size int }
+	rounds := p.times(150)
+	p.turns(func() {
+		rng := p.random(0)
+		for i := range rounds {
+			n := rng.IntN(5000)
+			x := written{At: rng.IntN(l.mem.Len() - n), Size: n}
+			from := cut(rng, l.mem, n, p.both.MaxSegs)
+			l.mem.gather(from, pattern(i+1).bytes(0, n))
+			for try, arrived := 0, false; !arrived; try++ {
+				if try > attempts(tr) {
+					p.Fatalf("WRITE %d never arrived", i)
+				}
+				w := l.writeTo(l.remote.At(x.At), 0, 0)
+				w.Local, w.More = from[0], from[1:]
+				if n <= p.both.MaxInline && i%2 == 0 {
+					w = inline(w)
+				}
+				p.wantDone(l.do(w)[0], w)
+				p.say(x)
+				p.hear(&arrived, l.owner)
+			}
+			l.mem.verify("the initiator")
+		}
+	}, func() {
+		for i := range rounds {
+			for arrived := false; !arrived; {
+				var x written
+				p.hear(&x)
+				arrived = tr == fabric.RC ||
+					p.within(settleTime, func() bool { return l.mem.holds(x.At, pattern(i+1), x.Size) }, l.owner)
+				if arrived {
+					l.mem.expect(x.At, pattern(i+1), x.Size)
+					l.mem.verify(fmt.Sprintf("WRITE %d of %d bytes to %d", i, x.Size, x.At))
+				}
+				p.say(arrived)
+			}
+		}
+	})
+}
+
+// segmentsRead scatters what it reads.
+func segmentsRead(p *peer, tr fabric.Transport) {
+	l := p.connect(pairConfig{tr: tr, size: 16 << 10})
+	p.turns(func() {
+		rng := p.random(0)
+		p.meet("filled", l.owner)
+		for i := range p.times(150) {
+			n := rng.IntN(5000)
+			at := rng.IntN(l.mem.Len() - n)
+			into := cut(rng, l.mem, n, p.both.MaxSegs)
+			w := l.readFrom(l.remote.At(at), 0, 0)
+			w.Local, w.More = into[0], into[1:]
+			p.wantDone(l.do(w)[0], w)
+			l.mem.scatter(into, pattern(99).bytes(0, l.mem.Len())[at:at+n])
+			l.mem.verify(fmt.Sprintf("READ %d of %d bytes at %d", i, n, at))
+		}
+		p.meet("read", l.owner)
+	}, func() {
+		l.mem.write(0, pattern(99), l.mem.Len())
+		p.meet("filled", l.owner)
+		p.meet("read", l.owner)
+		l.mem.verify("the target of READs")
+	})
+}
+
+// chainLink is one part of a chain: sizes and places that both sides compute.
+type chainLink struct {
+	k, size int
+	pat     pattern
+}
+
+const (
+	chainSlot   = 1024
+	chainLinks  = 8
+	chainWrites = 0 * chainLinks * chainSlot
+	chainImms   = 1 * chainLinks * chainSlot
+	chainInbox  = 2 * chainLinks * chainSlot // at the target; READs go there at the initiator
+	chainWord   = 3 * chainLinks * chainSlot
+	chainRoom   = chainWord + chainSlot
+)
+
+// longChains posts all operations in one chain, few of them signaled.
+func longChains(p *peer, tr fabric.Transport) {
+	l := p.connect(pairConfig{tr: tr, size: chainRoom})
+	rounds := p.times(12)
+	list := func(round int) []chainLink {
+		rng := p.random(round)
+		var all []chainLink
+		for k := range chainLinks {
+			all = append(all, chainLink{k: k, size: 1 + rng.IntN(chainSlot), pat: pattern(round*chainLinks + k + 1)})
+		}
+		return all
+	}
+	p.turns(func() {
+		for round := range rounds {
+			p.meet("receives", l.owner)
+			l.postChain(list(round), uint64(round))
+			l.mem.verify(fmt.Sprintf("round %d at the initiator", round))
+			p.meet("posted", l.owner)
+		}
+	}, func() {
+		l.mem.putWord(chainWord, 0)
+		for round := range rounds {
+			l.takeChain(list(round), uint64(round))
+		}
+	})
+}
+
+// postChain posts a WRITE, a SEND, a READ of what was written, a WRITE_IMM and
+// a FETCH_ADD for each part of the chain, at once.
+func (l *link) postChain(list []chainLink, round uint64) {
+	p := l.p
+	p.Helper()
+	var wrs []fabric.WR
+	for _, x := range list {
+		at := x.k * chainSlot
+		l.mem.write(chainWrites+at, x.pat, x.size)
+		l.mem.expect(chainInbox+at, x.pat, x.size)
+		wrs = append(wrs,
+			unsignaled(l.writeTo(l.remote.At(chainWrites+at), chainWrites+at, x.size)),
+			unsignaled(l.sendFrom(chainWrites+at, x.size)),
+			l.readFrom(l.remote.At(chainWrites+at), chainInbox+at, x.size),
+			unsignaled(l.writeImmTo(l.remote.At(chainImms+at), chainWrites+at, x.size, uint32(x.k))))
+		if p.both.Atomics {
+			wrs = append(wrs, unsignaled(l.fetchAdd(l.remote.At(chainWord), chainWord+8*x.k, 1)))
+			l.mem.expectWord(chainWord+8*x.k, round*chainLinks+uint64(x.k))
+		}
+	}
+	wrs = append(wrs, l.fenceWR())
+	l.post(wrs...)
+	cs := l.done(len(list) + 1)
+	for i := range list {
+		p.wantDone(cs[i], wrs[i*(len(wrs)/len(list))+2])
+	}
+	p.wantDone(cs[len(list)], wrs[len(wrs)-1])
+}
+
+// takeChain receives what a chain sends and checks what it wrote.
+func (l *link) takeChain(list []chainLink, round uint64) {
+	p := l.p
+	p.Helper()
+	var ids []uint64
+	for _, x := range list {
+		for range 2 { // a SEND and a WRITE_IMM
+			r := l.recvAt(chainInbox+x.k*chainSlot, chainSlot)
+			if len(ids)%2 == 1 {
+				r.Local.Len = 0
+			}
+			ids = append(ids, r.ID)
+			l.postRecv(r)
+		}
+	}
+	p.meet("receives", l.owner)
+	for i, c := range l.got(len(ids)) {
+		x := list[i/2]
+		if c.ID != ids[i] || int(c.Bytes) != x.size || c.HasImm != (i%2 == 1) || (c.HasImm && c.Imm != uint32(x.k)) {
+			p.Fatalf("round %d: receive %d completed as %+v, of the messages of %d bytes", round, i, c, x.size)
+		}
+	}
+	p.meet("posted", l.owner)
+	for _, x := range list {
+		for _, area := range []int{chainWrites, chainImms, chainInbox} {
+			l.mem.expect(area+x.k*chainSlot, x.pat, x.size)
+		}
+	}
+	if p.both.Atomics {
+		l.mem.expectWord(chainWord, (round+1)*chainLinks)
+	}
+	l.mem.verify(fmt.Sprintf("round %d at the target", round))
 }

@@ -1,8 +1,10 @@
 package fabrictest
 
 import (
+	"context"
 	"math/rand/v2"
 	"runtime"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -15,14 +17,11 @@ func sleepCases() []*testCase {
 		each("G17/wakes/message", ruleEvents, wakesMessage, fabric.RC, fabric.UC, fabric.UD),
 		one("G17/wakes/send-completion", ruleEvents, wakesSend),
 		one("G17/wakes/rnr-timeout", ruleEvents, wakesRNR),
-		one("G17/wakes/disconnect", ruleEvents, wakesDisconnect),
 		one("G17/wakes/own-disconnect", ruleEvents, wakesOwnDisconnect),
 		one("G17/wakes/error", ruleEvents, wakesError),
 		one("G17/wakes/new-queue-pair", ruleEvents, wakesNewQP),
 		one("G17/wakes/any-cq", ruleEvents, wakesAnyCQ),
-		one("G17/solicited", ruleEvents, solicitedOnly),
 		one("G17/write-wakes-nobody", ruleNobody, writeWakesNobody),
-		one("G17/ping-pong", ruleNoneLost, pingPong),
 		one("G17/ping-pong-shared-cq", ruleNoneLost, pingPongShared),
 		one("G17/doze-bell", "A path publishes there that a bell is needed.", dozeBell),
 	)
@@ -87,31 +86,8 @@ func wakesRNR(t *trial) {
 		w := p.b.sendFrom(0, 8)
 		p.b.post(w)
 		s.until("the failure", func() bool { return len(p.b.sent) > 0 })
-		p.wantFailure(p.b.sent, w, fabric.StatusRNRExceeded, nil)
+		p.b.wantFailure(w, fabric.StatusRNRExceeded)
 		s.wantNoRescue()
-	}
-}
-
-// wakesDisconnect has a sleeper without receives woken by the end of its
-// connection.
-func wakesDisconnect(t *trial) {
-	for i := range t.times(30) {
-		p := t.pair(pairConfig{size: 4096})
-		s := t.sleeper(p.a.owner, fabric.WaitConfig{SolicitedOnly: i%2 == 1})
-		c := t.crew()
-		c.run(func() { // owns p.a
-			s.until("the end", func() bool { return p.a.qp.State() != fabric.StateReady })
-			t.wantDisconnected(p.a)
-		})
-		s.asleep()
-		if i%3 == 0 {
-			t.must("Close", p.b.qp.Close())
-		} else {
-			t.must("Disconnect", p.b.qp.Disconnect())
-		}
-		c.join()
-		s.wantNoRescue()
-		t.must("Waiter.Close", s.Close())
 	}
 }
 
@@ -123,7 +99,7 @@ func wakesOwnDisconnect(t *trial) {
 		c := t.crew()
 		c.run(func() { // owns p.a
 			s.until("the flush", func() bool { return len(p.a.received) > 0 })
-			p.wantFlushed(p.a)
+			p.a.wantFlushed()
 		})
 		s.asleep()
 		t.must("Disconnect", p.a.qp.Disconnect())
@@ -255,43 +231,6 @@ func wakesAnyCQ(t *trial) {
 	s.wantNoRescue()
 }
 
-// solicitedOnly sleeps through messages that were not marked. Waking up now
-// and then for no reason is no fault; waking up for each of them is.
-func solicitedOnly(t *trial) {
-	const plain = 10
-	p := t.pair(pairConfig{})
-	s := t.sleeper(p.a.owner, fabric.WaitConfig{SolicitedOnly: true})
-	for round := range 6 {
-		for range plain + 1 {
-			p.a.postRecv(p.a.recvAt(0, 8))
-		}
-		before := s.roused.Load()
-		c := t.crew()
-		c.run(func() { // owns p.a
-			s.until("the marked message", func() bool { return len(p.a.received) == plain+1 })
-			p.a.takeReceived(plain + 1)
-		})
-		for range plain {
-			s.undisturbed(func() {
-				p.b.post(p.b.sendFrom(0, 8))
-				p.b.wait1("the message to arrive")
-			})
-		}
-		if woken := s.roused.Load() - before; woken > plain/2 {
-			t.Fatalf("round %d: %d messages without a mark woke the sleeper %d times", round, plain, woken)
-		}
-		w := p.b.sendFrom(0, 8)
-		if round%2 == 1 {
-			w = p.b.writeImmTo(p.a.mem.Remote().At(64), 0, 8, 1)
-		}
-		w.Flags |= fabric.FlagSolicited
-		p.b.post(w)
-		p.b.wait1("the marked message to arrive")
-		c.join()
-	}
-	s.wantSlept()
-}
-
 // writeWakesNobody writes to a sleeper, who notices only when woken.
 func writeWakesNobody(t *trial) {
 	p := t.pair(pairConfig{})
@@ -331,7 +270,7 @@ func writeWakesNobody(t *trial) {
 
 // ping sends and waits for the answer, n times; wait and pause are the
 // caller's way of waiting and of passing time.
-func (p *pair) ping(e *end, n int, wait func(string, func() bool), pause func()) {
+func (e *end) ping(n int, wait func(string, func() bool), pause func()) {
 	for i := range n {
 		e.postRecv(e.recvAt(64, 8))
 		e.mem.putWord(0, uint64(i))
@@ -347,7 +286,7 @@ func (p *pair) ping(e *end, n int, wait func(string, func() bool), pause func())
 }
 
 // pong answers n times.
-func (p *pair) pong(e *end, n int, wait func(string, func() bool), pause func()) {
+func (e *end) pong(n int, wait func(string, func() bool), pause func()) {
 	e.postRecv(e.recvAt(64, 8))
 	for i := range n {
 		wait("the question", func() bool { return len(e.received) > 0 })
@@ -383,25 +322,6 @@ func dawdle(rng *rand.Rand) func() {
 	}
 }
 
-// pingPong has two sleepers wake each other, thousands of times (or, where both
-// share a processor, find that the other has been there already), with random
-// pauses so that messages come at every moment of falling asleep.
-func pingPong(t *trial) {
-	for i, spin := range []time.Duration{time.Nanosecond, time.Microsecond, 20 * time.Microsecond} {
-		p := t.pair(pairConfig{split: i == 1})
-		a := t.sleeper(p.a.owner, fabric.WaitConfig{Spin: spin})
-		b := t.sleeper(p.b.owner, fabric.WaitConfig{Spin: spin})
-		n := t.times(1500)
-		c := t.crew()
-		c.run(func() { p.pong(p.a, n, a.until, dawdle(t.random(2*i))) })
-		c.run(func() { p.ping(p.b, n, b.until, dawdle(t.random(2*i+1))) })
-		c.join()
-		a.wantNoRescue()
-		b.wantNoRescue()
-		t.Logf("spin %v: %d rounds, slept %d and %d times", spin, n, a.Sleeps(), b.Sleeps())
-	}
-}
-
 // pingPongShared has one sleeper answer several others.
 func pingPongShared(t *trial) {
 	const n = 4
@@ -417,7 +337,7 @@ func pingPongShared(t *trial) {
 		p.a.postRecv(p.a.recvAt(64, 8))
 		sb := t.sleeper(b, fabric.WaitConfig{})
 		c.run(func() {
-			p.ping(p.b, rounds, sb.until, dawdle(t.random(i)))
+			p.b.ping(rounds, sb.until, dawdle(t.random(i)))
 			sb.wantNoRescue()
 		})
 	}
@@ -518,4 +438,158 @@ func dozeBell(t *trial) {
 		}
 	}
 	c.join()
+}
+
+func peerSleepCases() []*testCase {
+	return join(
+		peers("G17/solicited", ruleEvents, solicitedOnly, fabric.RC, fabric.UC, fabric.UD),
+		peers("G17/ping-pong", ruleNoneLost, pingPong, fabric.RC),
+		peers("G17/wakes/disconnect", ruleEvents, wakesDisconnect, fabric.RC),
+	)
+}
+
+// untilTold waits asleep, as until does, and wakes up when the case has failed
+// at the other side.
+func (p *peer) untilTold(s *sleeper, what string, cond func() bool) {
+	p.Helper()
+	defer context.AfterFunc(p.context, s.Wake)()
+	s.until(what, cond)
+}
+
+const (
+	unmarked, marked = 64, 65 // bytes of the messages of solicitedOnly
+	unmarkedEach     = 4      // of the former in each round
+)
+
+// solicitedOnly has messages that are not marked let the server sleep, and one
+// that is marked wake it.
+func solicitedOnly(p *peer, tr fabric.Transport) {
+	l := p.connect(pairConfig{tr: tr, size: 4096})
+	rounds := p.times(8)
+	if p.role == Client {
+		for round := range rounds {
+			for range unmarkedEach {
+				p.meet("asleep", l.owner)
+				l.do(l.sendFrom(0, unmarked))
+				p.meet("sent", l.owner)
+			}
+			for awake := false; !awake; { // it may be dropped
+				w := l.sendFrom(0, marked)
+				if tr != fabric.UD && round%2 == 1 {
+					w = l.writeImmTo(l.remote, 0, marked, 1)
+				}
+				w.Flags |= fabric.FlagSolicited
+				l.do(w)
+				p.say(true)
+				p.hear(&awake, l.owner)
+			}
+		}
+		return
+	}
+	s := p.sleeper(l.owner, fabric.WaitConfig{SolicitedOnly: true})
+	disturbed := 0
+	for posted := 0; rounds > 0; rounds-- {
+		for ; posted < 32; posted++ {
+			l.postRecv(l.recvAt(0, marked))
+		}
+		disturbed += l.sleepSolicited(s)
+		posted -= len(l.received)
+		l.takeReceived(len(l.received))
+	}
+	if total := p.times(8) * unmarkedEach; disturbed > total/2 {
+		p.Fatalf("%d messages without a mark woke the sleeper %d times", total, disturbed)
+	}
+	s.wantSlept()
+	s.wantNoRescue()
+}
+
+// sleepSolicited sleeps until a marked message comes, and returns how often
+// others disturbed it.
+func (l *link) sleepSolicited(s *sleeper) (disturbed int) {
+	p, tr := l.p, l.cfg.Transport
+	p.Helper()
+	awake := make(chan struct{})
+	c := p.crew()
+	c.run(func() { // owns the link
+		defer close(awake)
+		p.untilTold(s, "a marked message", func() bool {
+			return slices.ContainsFunc(l.received, func(c fabric.Completion) bool { return int(c.Bytes) == l.head()+marked })
+		})
+	})
+	for range unmarkedEach {
+		s.asleep()
+		before := s.roused.Load()
+		p.meet("asleep")
+		p.meet("sent")
+		if p.within(8*time.Millisecond, func() bool { return s.roused.Load() != before }) {
+			disturbed++
+		}
+	}
+	for range attempts(tr) {
+		var sent bool
+		p.hear(&sent)
+		woken := p.arrives("the waiter to wake up", tr, func() bool {
+			select {
+			case <-awake:
+				return true
+			default:
+				return false
+			}
+		})
+		if p.say(woken); woken {
+			c.join()
+			return disturbed
+		}
+	}
+	p.Fatalf("no marked message woke the waiter")
+	return 0
+}
+
+// pingPong has both peers wake each other, thousands of times (or, where both
+// share a processor, find that the other has been there already), with random
+// pauses so that messages come at every moment of falling asleep.
+func pingPong(p *peer, tr fabric.Transport) {
+	for i, spin := range []time.Duration{time.Nanosecond, time.Microsecond, 20 * time.Microsecond} {
+		l := p.connect(pairConfig{tr: tr, split: i == 1})
+		s := p.sleeper(l.owner, fabric.WaitConfig{Spin: spin})
+		wait := func(what string, cond func() bool) { p.untilTold(s, what, cond) }
+		n, pause := p.times(1500), dawdle(p.random(2*i+int(p.role)))
+		if p.role == Server {
+			l.pong(n, wait, pause)
+		} else {
+			l.ping(n, wait, pause)
+		}
+		s.wantNoRescue()
+		p.meet("played", l.owner)
+	}
+}
+
+// wakesDisconnect has the end of the connection wake a sleeper without
+// receives.
+func wakesDisconnect(p *peer, tr fabric.Transport) {
+	for i := range p.times(16) {
+		l := p.connect(pairConfig{tr: tr, size: 4096})
+		if p.role == Client {
+			var asleep bool
+			p.hear(&asleep, l.owner)
+			if i%3 == 0 {
+				p.must("Close", l.qp.Close())
+			} else {
+				p.must("Disconnect", l.qp.Disconnect())
+			}
+			p.meet("woken")
+			continue
+		}
+		s := p.sleeper(l.owner, fabric.WaitConfig{SolicitedOnly: i%2 == 1})
+		c := p.crew()
+		c.run(func() { // owns the link
+			p.untilTold(s, "the end", func() bool { return l.qp.State() != fabric.StateReady })
+			p.wantDisconnected(l.end)
+		})
+		s.asleep()
+		p.say(true)
+		c.join()
+		s.wantNoRescue()
+		p.meet("woken")
+	}
 }

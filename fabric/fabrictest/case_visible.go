@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"runtime"
+	"slices"
 	"sync/atomic"
 
 	"github.com/remora-kv/remora/fabric"
@@ -18,79 +19,10 @@ const (
 
 func visibilityCases() []*testCase {
 	return join(
-		each("G2/last-byte-last", rulePlace, lastByteLast, fabric.RC, fabric.UC),
 		each("G2/address-order", rulePlace, addressOrder, fabric.RC),
 		each("G2/pipelined", rulePlace, pipelined, fabric.RC),
-		each("G3/write-then-send", ruleVisible, writeThenSend, fabric.RC, fabric.UC),
-		each("G3/write-then-write-imm", ruleVisible, writeThenImm, fabric.RC, fabric.UC),
 		each("G3/completion", ruleVisible, completionMeansVisible, fabric.RC),
 	)
-}
-
-// lastByteLast writes generation after generation to one place, while another
-// goroutine watches the last byte there and, when it changes, looks at all.
-func lastByteLast(t *trial, tr fabric.Transport) {
-	p := t.pair(pairConfig{tr: tr, size: 16 << 10})
-	sizes := []int{
-		1, 2, 3, 4, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 100, 127, 128, 255, 256, 500, 511, 512,
-		513, 1000, 1023, 1024, 1500, 2047, 2048, 3000, 4000, 4088, 4095, 4096,
-	}
-	per := t.times(120)
-	for k, size := range sizes {
-		at := 64 + k%8 // every alignment
-		if k%3 == 0 {
-			at = 64
-		}
-		p.generations(size, at, per)
-	}
-	p.b.mem.verify("the initiator")
-}
-
-// generations writes size bytes to at, count times, with a checker beside.
-func (p *pair) generations(size, at, count int) {
-	t := p.t
-	var seen atomic.Uint64 // generations that the checker has looked at
-	c := t.crew()
-	place := p.a.mem.Bytes()[at : at+size]
-	p.a.mem.put(at, make([]byte, size))
-	c.run(func() {
-		got := make([]byte, size)
-		last := byte(0)
-		for g := 1; g <= count; g++ {
-			want := generation(g)
-			for spins := 0; fence.ObserveByte(&place[size-1]) == last; spins++ {
-				t.check()
-				if spins%16 == 15 {
-					runtime.Gosched()
-				}
-			}
-			fence.CopyIn(got, place)
-			for i, v := range got {
-				if v != want {
-					t.Fatalf("WRITE of %d bytes to %d, generation %d: byte %d is %#x, and yet the last byte is %#x",
-						size, at, g, i, v, got[size-1])
-				}
-			}
-			last = want
-			seen.Store(uint64(g))
-		}
-	})
-	for g := 1; g <= count; g++ {
-		src := 32 + g%2*(size+9) // the other of two buffers
-		buf := make([]byte, size)
-		for i := range buf {
-			buf[i] = generation(g)
-		}
-		p.b.mem.put(src, buf)
-		t.insist(fmt.Sprintf("WRITE of %d bytes", size), p.a.cfg.Transport, func() {
-			w := p.b.writeTo(p.a.mem.Remote().At(at), src, size)
-			if g%3 == 0 && size <= p.b.dev.Limits().MaxInline {
-				w = inline(w)
-			}
-			p.do(p.b, w)
-		}, func() bool { return seen.Load() >= uint64(g) }, p.b.owner)
-	}
-	c.join()
 }
 
 // generation is the byte that fills generation g: never 0, and neighbours
@@ -199,79 +131,6 @@ func pipelined(t *trial, tr fabric.Transport) {
 	c.join()
 }
 
-// writeThenSend has the receiver in a goroutine of its own: when the message
-// is there, so is what was written before.
-func writeThenSend(t *trial, tr fabric.Transport) {
-	writeThen(t, tr, func(p *pair, i int) fabric.WR {
-		p.b.mem.putWord(0, uint64(i))
-		return p.b.sendFrom(0, 8)
-	})
-}
-
-func writeThenImm(t *trial, tr fabric.Transport) {
-	writeThen(t, tr, func(p *pair, i int) fabric.WR { return p.b.writeImmTo(p.a.mem.Remote().At(0), 0, 8, uint32(i)) })
-}
-
-// writeThen writes and rings a bell behind it that carries the number of the
-// WRITE. On UC a bell may be dropped and is rung again when the receiver does
-// not answer; if it was only slow, it hears the bell twice.
-func writeThen(t *trial, tr fabric.Transport, bell func(p *pair, i int) fabric.WR) {
-	const slots, base, src = 8, 4096, 2048
-	p := t.pair(pairConfig{tr: tr, size: 512 << 10})
-	sizes := []int{1, 8, 64, 1000, 4096, 20000}
-	total := t.times(600)
-	var checked atomic.Uint64
-	c := t.crew()
-	stride := 20001
-	p.a.postRecv(p.a.recvAt(64, 64))
-	c.run(func() { // the receiver owns a
-		for i := 0; i < total; {
-			t.await("the bell", func() bool { return len(p.a.received) > 0 }, p.a.owner)
-			comp := p.a.takeReceived(1)[0]
-			n := p.a.mem.word(64)
-			if comp.HasImm {
-				n = uint64(comp.Imm)
-			}
-			p.a.postRecv(p.a.recvAt(64, 64))
-			if n < uint64(i) && tr != fabric.RC {
-				continue // rung again: it says nothing of WRITE i
-			}
-			if n != uint64(i) {
-				t.Fatalf("bell %d, want %d", n, i)
-			}
-			p.checkWritten(i, base+i%slots*stride, sizes[i%len(sizes)])
-			i++
-			checked.Store(uint64(i))
-		}
-	})
-	for i := range total {
-		size := sizes[i%len(sizes)]
-		p.b.mem.write(src, pattern(i+1), size)
-		p.b.post(unsignaled(p.b.writeTo(p.a.mem.Remote().At(base+i%slots*stride), src, size)))
-		t.insist("bell", tr, func() {
-			p.b.post(bell(p, i))
-			t.await("the completion", func() bool { return len(p.b.sent) > 0 }, p.b.owner)
-			p.b.takeSent(1)
-		}, func() bool { return checked.Load() == uint64(i+1) }, p.b.owner)
-	}
-	c.join()
-}
-
-// checkWritten checks that WRITE i is there, now that the message behind it
-// is. On UC it may have been dropped: then what was there before is unchanged.
-func (p *pair) checkWritten(i, at, size int) {
-	m := p.a.mem
-	// Plainly: the completion has ordered it.
-	got := bytes.Clone(m.Bytes()[at : at+size])
-	want := pattern(i+1).bytes(0, size)
-	d := firstDifference(got, want)
-	if d < 0 {
-		m.expectBytes(at, want)
-	} else if p.a.cfg.Transport == fabric.RC || !bytes.Equal(got, m.want[at:at+size]) {
-		p.t.Fatalf("message %d is there and the WRITE of %d bytes before is not: %s", i, size, explain(got, want, d))
-	}
-}
-
 // completionMeansVisible reads the target plainly after the initiator's
 // completion, in another goroutine.
 func completionMeansVisible(t *trial, tr fabric.Transport) {
@@ -305,5 +164,311 @@ func completionMeansVisible(t *trial, tr fabric.Transport) {
 		}
 	}
 	close(tell)
+	c.join()
+}
+
+func peerOrderCases() []*testCase {
+	return join(
+		peers("G2/last-byte-last", rulePlace, lastByteLast, fabric.RC, fabric.UC),
+		peers("G3/write-then-send", ruleVisible, writeThen(fabric.OpSend), fabric.RC, fabric.UC),
+		peers("G3/write-then-write-imm", ruleVisible, writeThen(fabric.OpWriteImm), fabric.RC, fabric.UC),
+	)
+}
+
+// The slots that lastByteLast writes to, chain by chain: the first may all be
+// there before the other side looks.
+const (
+	hammerSlots  = 48
+	hammerChain  = 6
+	hammerStride = 4096 + 64
+)
+
+var hammerSizes = []int{
+	1, 2, 3, 4, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 100, 127, 128, 255, 256, 500, 511, 512,
+	513, 1000, 1023, 1024, 1500, 2047, 2048, 3000, 4000, 4088, 4095, 4096,
+}
+
+// hammerPlace says where WRITE k of a batch goes, how long it is, and its number.
+func hammerPlace(batch, k int) (at, n, g int) {
+	return k*hammerStride + (batch+k)%9, hammerSizes[(batch+5*k)%len(hammerSizes)], batch*hammerSlots + k + 1
+}
+
+// hammerValue is what WRITE g writes: words that name it and their place, and
+// a last byte that is neither 0 nor that of the WRITE before.
+func hammerValue(g, n int) []byte {
+	b := pattern(g).bytes(0, n)
+	b[n-1] = generation(g)
+	return b
+}
+
+// lastByteLast writes batches of self-describing values; the CPU of the target
+// watches the last byte of one of them and, when it is there, looks at all of
+// it and of those before.
+func lastByteLast(p *peer, tr fabric.Transport) {
+	l := p.connect(pairConfig{tr: tr, size: hammerSlots * hammerStride})
+	batches := p.times(40)
+	p.turns(func() {
+		p.meet("zeroes", l.owner)
+		for batch := range batches {
+			var wrs []fabric.WR
+			for k := range hammerSlots {
+				at, n, g := hammerPlace(batch, k)
+				l.mem.put(at, hammerValue(g, n))
+				w := unsignaled(l.writeTo(l.remote.At(at), at, n))
+				if g%3 == 0 && n <= l.dev.Limits().MaxInline {
+					w = inline(w)
+				}
+				wrs = append(wrs, w)
+			}
+			for chain := range slices.Chunk(wrs, hammerChain) {
+				chain[hammerChain-1].Flags |= fabric.FlagSignaled
+				l.do(chain...)
+			}
+			p.meet("written", l.owner)
+		}
+	}, func() {
+		l.mem.put(0, make([]byte, l.mem.Len()))
+		p.meet("zeroes", l.owner)
+		arrived := 0
+		for batch := range batches {
+			arrived += l.watchBatch(batch)
+			p.meet("written", l.owner)
+		}
+		if arrived < batches {
+			p.Fatalf("only %d of %d WRITEs arrived", arrived, batches*hammerSlots)
+		}
+	})
+}
+
+// watchBatch looks at a batch while it comes in and returns how many WRITEs of
+// it arrived.
+func (l *link) watchBatch(batch int) int {
+	p, tr := l.p, l.cfg.Transport
+	p.Helper()
+	step := 1 + batch%8 // how many are looked at together
+	arrived := 0
+	for k := 0; k < hammerSlots; k += step {
+		last := min(k+step, hammerSlots) - 1
+		for i := last; i >= k; i-- {
+			at, n, g := hammerPlace(batch, i)
+			place := l.mem.Bytes()[at : at+n]
+			there := func() bool { return fence.ObserveByte(&place[n-1]) == generation(g) }
+			if tr == fabric.RC && i < last {
+				if !there() {
+					p.Fatalf("batch %d: WRITE %d is there, the last byte of WRITE %d is not", batch, last, i)
+				}
+			} else if !p.arrives(fmt.Sprintf("WRITE %d of %d bytes", g, n), tr, there) {
+				continue // dropped, the others are not
+			}
+			arrived++
+			got, want := snapshot(place), hammerValue(g, n)
+			if d := firstDifference(got, want); d >= 0 {
+				p.Fatalf("WRITE %d of %d bytes to %d: the last byte is there, and %s", g, n, at, explain(got, want, d))
+			}
+		}
+	}
+	for k := range hammerSlots {
+		at, n, _ := hammerPlace(batch, k)
+		l.mem.put(at, make([]byte, n))
+	}
+	return arrived
+}
+
+// The slots that writeThen writes to.
+const (
+	writtenSlots  = 8
+	writtenStride = 20001
+	writtenBase   = 32 << 10
+)
+
+// writeThen writes and sends a message behind it that carries the number of
+// the WRITE: when the message is there, so is what was written before. On UC a
+// message may be dropped and is sent again when the receiver does not answer; if
+// it was only slow, it receives the message twice.
+func writeThen(op fabric.Op) func(p *peer, tr fabric.Transport) {
+	return func(p *peer, tr fabric.Transport) {
+		const src = 2048
+		sizes := []int{1, 8, 64, 1000, 4096, 20000}
+		l := p.connect(pairConfig{tr: tr, size: writtenBase + writtenSlots*writtenStride})
+		rounds := p.times(300)
+		p.turns(func() {
+			p.meet("a receive", l.owner)
+			for i := range rounds {
+				size := sizes[i%len(sizes)]
+				l.mem.write(src, pattern(i+1), size)
+				l.mem.putWord(0, uint64(i))
+				l.post(unsignaled(l.writeTo(l.remote.At(writtenBase+i%writtenSlots*writtenStride), src, size)))
+				p.insist("the message", tr, func() {
+					w := l.sendFrom(0, 8)
+					if op == fabric.OpWriteImm {
+						w = l.writeImmTo(l.remote, 0, 8, uint32(i))
+					}
+					l.do(w)
+				}, p.heard(), l.owner)
+			}
+		}, func() {
+			l.postRecv(l.recvAt(64, 64))
+			p.meet("a receive", l.owner)
+			for i := 0; i < rounds; {
+				c := l.got(1)[0]
+				n := l.mem.word(64)
+				if c.HasImm {
+					n = uint64(c.Imm)
+				}
+				l.postRecv(l.recvAt(64, 64))
+				if n < uint64(i) && tr != fabric.RC {
+					continue // sent again: it says nothing of WRITE i
+				}
+				if n != uint64(i) {
+					p.Fatalf("message %d, want %d", n, i)
+				}
+				l.checkWritten(i, writtenBase+i%writtenSlots*writtenStride, sizes[i%len(sizes)])
+				i++
+				p.say(i)
+			}
+			// The other side may have to send the last one again no more.
+			l.takeReceived(len(l.received))
+		})
+	}
+}
+
+// heard returns a condition that holds once the other side has said something.
+func (p *peer) heard() func() bool {
+	heard := false
+	return func() bool {
+		if !heard {
+			select {
+			case <-p.box.said:
+				heard = true
+			default:
+			}
+		}
+		return heard
+	}
+}
+
+// checkWritten checks that WRITE i is there, now that the message behind it
+// is. On UC it may have been dropped: then what was there before is unchanged.
+func (l *link) checkWritten(i, at, size int) {
+	// Plainly: the completion has ordered it.
+	got := bytes.Clone(l.mem.Bytes()[at : at+size])
+	want := pattern(i+1).bytes(0, size)
+	d := firstDifference(got, want)
+	if d < 0 {
+		l.mem.expectBytes(at, want)
+	} else if l.cfg.Transport == fabric.RC || !bytes.Equal(got, l.mem.want[at:at+size]) {
+		l.p.Fatalf("message %d is there and the WRITE of %d bytes before is not: %s", i, size, explain(got, want, d))
+	}
+}
+
+func peerWordCases() []*testCase {
+	return join(
+		peers("G5/write-against-cpu", ruleWords, wordsWriteCPU, fabric.RC, fabric.UC),
+		peers("G5/cpu-against-read", ruleWords, wordsReadCPU, fabric.RC),
+	)
+}
+
+// The words of a target are the first wordArea bytes. Behind them are as many
+// places of an initiator as it has requests in a chain.
+const (
+	wordChain = 8
+	wordPlace = wordArea + 8
+	wordRoom  = wordArea + wordChain*wordPlace
+)
+
+// wordChains posts chains of requests for random words, made by one with the
+// place, the offset and the length of each, and has done look at each place.
+func (l *link) wordChains(one func(to fabric.Remote, place, n int) fabric.WR, done func(place, at, n int)) {
+	l.t.Helper()
+	rng := l.t.random(0)
+	for range l.t.times(375) {
+		var wrs []fabric.WR
+		var at [wordChain]int
+		for k := range wordChain {
+			n := wordLengths[rng.IntN(len(wordLengths))]
+			at[k] = rng.IntN(wordArea-n+1) &^ 7
+			// The local side may be at any alignment.
+			wrs = append(wrs, unsignaled(one(l.remote.At(at[k]), wordArea+k*wordPlace+rng.IntN(8), n)))
+		}
+		wrs[wordChain-1].Flags |= fabric.FlagSignaled
+		l.do(wrs...)
+		for k, w := range wrs {
+			done(w.Local.Off, at[k], w.Local.Len)
+		}
+	}
+}
+
+// wordsWriteCPU writes words while the CPU of the target looks at them.
+func wordsWriteCPU(p *peer, tr fabric.Transport) {
+	l := p.connect(pairConfig{tr: tr, size: wordRoom})
+	p.turns(func() {
+		p.meet("zeroes", l.owner)
+		g := 0
+		l.wordChains(func(to fabric.Remote, place, n int) fabric.WR {
+			g++
+			equalBytes(l.mem.Bytes()[place:place+n], byte(g))
+			w := l.writeTo(to, place, n)
+			if n <= l.dev.Limits().MaxInline && g%2 == 0 {
+				w = inline(w)
+			}
+			return w
+		}, func(place, at, n int) {})
+		p.meet("written", l.owner)
+	}, func() {
+		l.mem.put(0, make([]byte, wordArea))
+		p.meet("zeroes", l.owner)
+		p.beside(func(int) {
+			got := snapshot(l.mem.Bytes()[:wordArea])
+			if d := torn(got, 0); d >= 0 {
+				p.Fatalf("CPU sees a torn word at %d: %x", d, got[d:d+8])
+			}
+		}, func() { p.meet("written") })
+	})
+}
+
+// wordsReadCPU reads words while the CPU of the target changes them.
+func wordsReadCPU(p *peer, tr fabric.Transport) {
+	l := p.connect(pairConfig{tr: tr, size: wordRoom})
+	p.turns(func() {
+		p.meet("zeroes", l.owner)
+		l.wordChains(l.readFrom, func(place, at, n int) {
+			got := l.mem.Bytes()[place : place+n]
+			if d := torn(got, 0); d >= 0 {
+				p.Fatalf("READ of %d bytes at %d: torn word at %d: %x", n, at, at+d, got[d:d+8])
+			}
+		})
+		p.meet("read", l.owner)
+	}, func() {
+		l.mem.put(0, make([]byte, wordArea))
+		p.meet("zeroes", l.owner)
+		rng, src := p.random(1), make([]byte, wordArea)
+		p.beside(func(i int) {
+			n := wordLengths[rng.IntN(len(wordLengths))]
+			at := rng.IntN(wordArea-n+1) &^ 7
+			equalBytes(src[:n], byte(i))
+			fence.CopyOut(l.mem.Bytes()[at:at+n], src[:n])
+		}, func() { p.meet("read") })
+	})
+}
+
+// beside repeats again in a goroutine of its own while do runs.
+func (p *peer) beside(again func(i int), do func()) {
+	p.Helper()
+	var over atomic.Bool
+	c := p.crew()
+	c.run(func() {
+		for i := 0; !over.Load(); i++ {
+			p.check()
+			again(i)
+			// By turns at full speed and not at all: the other side may have
+			// no other processor.
+			if i%512 == 511 {
+				breathe(spins, nil)
+			}
+			runtime.Gosched()
+		}
+	})
+	do()
+	over.Store(true)
 	c.join()
 }

@@ -154,8 +154,8 @@ func wakeStorm(t *trial) {
 		}
 	}
 	n := t.times(500)
-	c.run(func() { p.pong(p.a, n, patient(a), func() {}) })
-	c.run(func() { p.ping(p.b, n, patient(b), func() {}) })
+	c.run(func() { p.a.pong(n, patient(a), func() {}) })
+	c.run(func() { p.b.ping(n, patient(b), func() {}) })
 	c.wait.Wait()
 	done.Store(true)
 	storm.join()
@@ -170,13 +170,13 @@ func busyNeverSleeps(t *trial) {
 	c := t.crew()
 	n := t.times(50)
 	c.run(func() {
-		p.pong(p.a, n, func(what string, cond func() bool) {
+		p.a.pong(n, func(what string, cond func() bool) {
 			if !w.Wait(func() bool { p.a.poll(); return cond() || t.stop.Load() }, t.patience()) {
 				t.Fatalf("waited in vain for %s", what)
 			}
 		}, func() {})
 	})
-	p.ping(p.b, n, func(what string, cond func() bool) { t.await(what, cond, p.b.owner) }, func() {})
+	p.b.ping(n, func(what string, cond func() bool) { t.await(what, cond, p.b.owner) }, func() {})
 	c.join()
 	if w.Sleeps() != 0 || dozes != 0 {
 		t.Fatalf("a busy waiter slept %d times and called Doze or Undoze %d times", w.Sleeps(), dozes)

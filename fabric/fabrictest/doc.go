@@ -37,36 +37,40 @@
 //	    descriptors and mappings of memory files are back to what they were.
 //	    So the suite must not run beside other tests of the same process.
 //	S4  A queue pair and its completion queues are touched by one goroutine at
-//	    a time (T1). Most cases own both ends in one goroutine and drive them
-//	    in turn, because a software NIC may need both owners to poll.
+//	    a time (T1). Cases without peers own both ends in one goroutine and
+//	    drive them in turn, because a software NIC may need both owners to poll.
 //	S5  Transports that may drop (UC, UD) are given several attempts at each
 //	    message. A message that arrives altered, in part or at the wrong place
 //	    is a failure at the first attempt. A receiver in another goroutine may
 //	    be slow rather than without a message, and then gets it twice.
 //	S6  Random choices come from the seed in the log of a failed case.
 //
-// # Two sides
+// # Peers
 //
-// RunSide is the suite for two ends that share no memory: each runs in a
-// process of its own, perhaps on a machine of its own, and they agree on what
-// to do next over a plain connection. RunProcesses starts the second process,
-// RunBoth makes do with two goroutines. The cases check from both ends what
-// lies between: that bytes arrive, in which order, whole, once, and that each
-// side learns of the end of the other.
+// A case is written once. Most check what lies between two peers: that bytes
+// arrive, in which order, whole, once, and that each peer learns of the end of
+// the other. Such a case is one function that both peers run, each with its own
+// device; it branches by role, and the peers know of each other only what they
+// tell each other. Run has two goroutines of one process run it, RunProcesses
+// two processes, and RunSide one peer here and the other anywhere, perhaps on
+// another machine. The other cases need both devices in one process: mistakes
+// of one caller, threads, deaths, counts. Only Run runs those.
 //
-//	W1  The client leads. The server runs the cases that the client names, so
-//	    -run on the client chooses for both.
-//	W2  A case is the same function on both sides, with the same random
-//	    choices, and branches by role. Sides meet at named points.
-//	W3  A side that fails, is skipped, panics or hangs tells the other one,
-//	    which ends the case at once with the same reason. Then both go on with
-//	    the next case. They stop after a hang, after several failures, when the
-//	    first message does not arrive, or when the connection ends.
-//	W4  A device serves all cases. What a case made is closed at its end, when
-//	    the other side needs it no longer; leaks are not looked for.
-//	W5  What the other side says orders nothing in memory: a target looks at
+//	W1  Peers exchange small values (say, hear) and meet at named points (meet)
+//	    over a plain connection: a pipe, or whatever Side.Control is. While a
+//	    peer waits for a word it drives the owners that it names.
+//	W2  Both make the same random choices, from the name of the case.
+//	W3  A peer that fails, is skipped, panics or hangs tells the other one,
+//	    which ends the case at once with the same reason. Each has a watchdog of
+//	    its own.
+//	W4  What the other peer says orders nothing in memory: a target looks at
 //	    what was written through internal/fence, and plainly only where a
 //	    completion of its own has ordered it.
+//	W5  Between processes the client leads: the server runs the cases that the
+//	    client names, so -run on the client chooses for both. They stop after a
+//	    hang, after several failures, when the first message does not arrive, or
+//	    when the connection ends. A device serves all cases. What a case made is
+//	    closed when the other peer needs it no longer; leaks are not looked for.
 //
 // # Sleeps
 //

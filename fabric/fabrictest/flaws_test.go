@@ -70,7 +70,7 @@ func othersLook(turns int) {
 var flaws = []*flaw{
 	{
 		name:   "completions-reversed",
-		cases:  []string{"G1/chains/rc", "G1/mixed-operations/rc", "G1/receives/rc"},
+		cases:  []string{"G1/chains/rc", "G1/long-chains/rc", "G1/mixed-operations/rc", "G1/receives/rc"},
 		polled: func(cs []fabric.Completion) int { slices.Reverse(cs); return len(cs) },
 	},
 	{
@@ -86,7 +86,7 @@ var flaws = []*flaw{
 	},
 	{
 		name:  "write-one-byte-beside",
-		cases: []string{"G8/sizes/write/rc", "G7/edges/rc"},
+		cases: []string{"G8/sizes/write/rc", "G8/megabyte/rc", "G7/edges/rc"},
 		post: func(qp fabric.QP, wrs []fabric.WR) (int, error) {
 			return oneByOne(qp, wrs, func(w *fabric.WR) {
 				if w.Op == fabric.OpWrite && w.Local.Len > 0 {
@@ -98,7 +98,7 @@ var flaws = []*flaw{
 	{
 		name: "write-dropped-sometimes",
 		// Not G2/pipelined: whether its reader sees the gap depends on the scheduler.
-		cases: []string{"G8/sizes/write/rc", "G4/overlap/rc"},
+		cases: []string{"G8/sizes/write/rc", "G1/long-chains/rc", "G3/write-then-send/rc", "G4/overlap/rc"},
 		post: func() func(qp fabric.QP, wrs []fabric.WR) (int, error) {
 			var n atomic.Int64
 			return func(qp fabric.QP, wrs []fabric.WR) (int, error) {
@@ -195,7 +195,7 @@ var flaws = []*flaw{
 	},
 	{
 		name:  "fetch-add-forgotten",
-		cases: []string{"G6/fetch-add-unique", "G6/both-kinds", "G6/results"},
+		cases: []string{"G6/fetch-add-shared/rc", "G6/both-kinds", "G6/results/fetch-add/rc"},
 		post: func() func(qp fabric.QP, wrs []fabric.WR) (int, error) {
 			var n atomic.Int64
 			return func(qp fabric.QP, wrs []fabric.WR) (int, error) {
@@ -209,7 +209,7 @@ var flaws = []*flaw{
 	},
 	{
 		name:  "unsignaled-completes",
-		cases: []string{"G10/silence/rc", "G10/unsignaled-run/rc", "G8/sizes/write/rc"},
+		cases: []string{"G10/silence/rc", "G10/unsignaled-run/rc", "G8/sizes/write/rc", "G1/long-chains/rc"},
 		post: func(qp fabric.QP, wrs []fabric.WR) (int, error) {
 			return oneByOne(qp, wrs, func(w *fabric.WR) { w.Flags |= fabric.FlagSignaled })
 		},
@@ -229,7 +229,7 @@ var flaws = []*flaw{
 	},
 	{
 		name:  "wrong-status",
-		cases: []string{"G7/refused/read/rc", "G9/overlong/rc", "G9/rnr-at-once"},
+		cases: []string{"G7/refused/read/rc", "G9/overlong/rc", "G9/rnr-at-once", "G9/rnr-timeout/rc"},
 		polled: func(cs []fabric.Completion) int {
 			return kept(cs, func(c *fabric.Completion) bool {
 				if c.Status != fabric.StatusOK {
@@ -256,7 +256,7 @@ var flaws = []*flaw{
 	},
 	{
 		name:  "immediate-lost",
-		cases: []string{"G19/sizes/write-imm/rc"},
+		cases: []string{"G19/immediate/rc", "G8/sizes/write-imm/rc"},
 		polled: func(cs []fabric.Completion) int {
 			return kept(cs, func(c *fabric.Completion) bool { c.HasImm = false; return true })
 		},
@@ -292,7 +292,7 @@ var flaws = []*flaw{
 	},
 	{
 		name:   "always-wakes",
-		cases:  []string{"G17/solicited"},
+		cases:  []string{"G17/solicited/rc"},
 		waiter: func(cfg *fabric.WaitConfig) { cfg.SolicitedOnly = false },
 	},
 	{
@@ -353,7 +353,7 @@ var flaws = []*flaw{
 	},
 	{
 		name:  "leaks-goroutine",
-		cases: []string{"connect/reject"},
+		cases: []string{"connect/reject/rc"},
 		dial:  func() { go leak.wait() },
 	},
 	{
@@ -385,7 +385,7 @@ var flaws = []*flaw{
 	},
 	{
 		name:  "rnr-gives-up-early",
-		cases: []string{"G9/rnr-timeout"},
+		cases: []string{"G9/rnr-timeout/rc"},
 		config: func(cfg *fabric.QPConfig) {
 			if cfg.RNRTimeout > 0 {
 				cfg.RNRTimeout = 0

@@ -81,7 +81,10 @@ type testCase struct {
 	name string
 	// rule is the sentence of the contract that the case checks.
 	rule string
+	// run drives both devices, in one process. peer is one of two that do, each
+	// with its own device, in one process or in two. A case has one of them.
 	run  func(t *trial)
+	peer func(p *peer)
 }
 
 // warmUp is one message.
@@ -98,10 +101,11 @@ func warmUp(t *trial) {
 func allCases() []*testCase {
 	var all []*testCase
 	for _, group := range []func() []*testCase{
-		limitCases, operationCases, segmentCases, chainCases, queueCases,
-		orderCases, visibilityCases, wordCases, atomicCases, accessCases, revokeCases,
-		receiveCases, overlongCases, deathCases, connectCases, backlogCases,
-		closeCases, teardownCases, threadCases, datagramCases, waitCases, sleepCases,
+		peerOperationCases, limitCases, operationCases, peerSegmentCases, segmentCases, chainCases, queueCases,
+		orderCases, peerOrderCases, visibilityCases, peerWordCases, wordCases, peerAtomicCases, atomicCases,
+		peerAccessCases, accessCases, revokeCases,
+		peerReceiveCases, receiveCases, overlongCases, deathCases, peerConnectCases, connectCases, backlogCases,
+		closeCases, teardownCases, threadCases, datagramCases, waitCases, peerSleepCases, sleepCases,
 		counterCases, viewCases, placeCases, streamCases, allocCases,
 	} {
 		all = append(all, group()...)
@@ -119,6 +123,21 @@ func each(name, rule string, run func(t *trial, tr fabric.Transport), transports
 			run: func(t *trial) {
 				t.need(tr)
 				run(t, tr)
+			},
+		})
+	}
+	return cases
+}
+
+// peers makes a case for two peers for each of the transports, as each does.
+func peers(name, rule string, run func(p *peer, tr fabric.Transport), transports ...fabric.Transport) []*testCase {
+	var cases []*testCase
+	for _, tr := range transports {
+		cases = append(cases, &testCase{
+			name: name + "/" + tr.String(), rule: rule,
+			peer: func(p *peer) {
+				p.needBoth(tr)
+				run(p, tr)
 			},
 		})
 	}

@@ -71,9 +71,6 @@ func TestRules(t *testing.T) {
 		number, _, _ := strings.Cut(c.name, "/")
 		cited[number] = true
 	}
-	for _, c := range twoCases() {
-		check("two-sided "+c.name, c.rule)
-	}
 	for _, n := range numbers {
 		if !cited[n] {
 			t.Errorf("%s has no case", n)

@@ -2,9 +2,13 @@ package fabrictest
 
 import (
 	"hash/fnv"
+	"net"
 	"runtime"
+	"sync"
 	"testing"
 	"time"
+
+	"github.com/remora-kv/remora/fabric"
 )
 
 // outcome is how a case ended.
@@ -28,11 +32,16 @@ func runCase(tb testing.TB, c *testCase, newWorld func(tb testing.TB) *World, op
 		if t.world == nil || t.world.A == nil || t.world.B == nil || t.world.Listen == nil || t.world.Kill == nil {
 			t.Fatalf("fabrictest: the World lacks A, B, Listen or Kill")
 		}
-		c.run(t)
+		if c.run != nil {
+			c.run(t)
+		}
 	}
-	ok := t.supervised("case", work) && t.supervised("its goroutines", t.group.Wait) &&
-		t.supervised("clean-up", t.teardown)
-	if tb.Failed() && c.rule != "" {
+	ok := t.supervised("case", work)
+	if ok && c.peer != nil && !t.stop.Load() {
+		ok = t.runPeers(c)
+	}
+	ok = ok && t.supervised("its goroutines", t.group.Wait) && t.supervised("clean-up", t.teardown)
+	if tb.Failed() && c.rule != "" && c.run != nil {
 		tb.Logf("seed %#x; the rule: %s", t.seed, c.rule)
 	}
 	if !ok {
@@ -47,6 +56,38 @@ func runCase(tb testing.TB, c *testCase, newWorld func(tb testing.TB) *World, op
 		tb.Skip(*why)
 	}
 	return caseEnded
+}
+
+// runPeers runs a case for two peers in this process: A is the device of the
+// server, B that of the client. It reports whether both ended in time.
+func (t *trial) runPeers(c *testCase) bool {
+	var outs [2]outcome // by role
+	var conns [2]net.Conn
+	conns[Server], conns[Client] = net.Pipe()
+	var wait sync.WaitGroup
+	for r, dev := range []fabric.Device{Server: t.world.A, Client: t.world.B} {
+		wait.Add(1)
+		go func() {
+			defer wait.Done()
+			st, err := newStation(Side{Role: Role(r), Device: dev, Listen: t.world.Listen, Control: conns[r], Options: t.opt})
+			if err != nil {
+				t.Errorf("fabrictest: %v", err)
+				_ = conns[r].Close()
+				return
+			}
+			st.seq = 1
+			var why string
+			if outs[r], why = st.try(t.TB, c); why != "" {
+				t.skipped.Store(&why)
+			}
+		}()
+	}
+	wait.Wait()
+	if t.TB.Failed() {
+		t.stop.Store(true)
+	}
+	_, _ = conns[Server].Close(), conns[Client].Close()
+	return outs[Server] == caseEnded && outs[Client] == caseEnded
 }
 
 // supervised runs f in a goroutine of its own, which may end by Goexit, and

@@ -7,7 +7,7 @@ import (
 	"github.com/remora-kv/remora/fabric/fabrictest"
 )
 
-// TestSides runs the two-sided suite between two processes.
+// TestSides runs the cases for two peers in two processes.
 func TestSides(t *testing.T) {
 	fabrictest.RunProcesses(t, func(tb testing.TB) fabrictest.Side {
 		d := device(tb, "side")

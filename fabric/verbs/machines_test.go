@@ -145,7 +145,7 @@ func (w *wire) connect(t *testing.T, tr fabric.Transport) (*side, fabric.Remote)
 	return s, theirs
 }
 
-// wireSides runs the two-sided suite.
+// wireSides runs the cases for two peers.
 func wireSides(t *testing.T, w *wire) {
 	d := newDevice(t)
 	t.Cleanup(func() { _ = d.Close() })

@@ -4,44 +4,20 @@ import (
 	"bytes"
 	"context"
 	"io"
-	"net"
 	"os"
 	"os/exec"
 	"regexp"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	_ "github.com/remora-kv/remora/test/crash" // the processes of a test that hangs say where
 )
 
-// RunBoth runs both sides of the two-sided suite in this process, as far apart
-// as two goroutines are. It sets the roles and connects them.
-func RunBoth(t *testing.T, server, client Side) {
-	t.Helper()
-	server.Role, client.Role = Server, Client
-	a, b := net.Pipe()
-	var wait sync.WaitGroup
-	for _, x := range []struct {
-		s    Side
-		conn net.Conn
-	}{{server, a}, {client, b}} {
-		wait.Add(1)
-		go func() {
-			defer wait.Done()
-			defer func() { _ = x.conn.Close() }()
-			x.s.Control = x.conn
-			t.Run(x.s.Role.String(), func(t *testing.T) { RunSide(t, x.s) })
-		}()
-	}
-	wait.Wait()
-}
-
 // processEnv tells a test binary that it was started as the server.
 const processEnv = "REMORA_FABRICTEST_SERVER"
 
-// RunProcesses runs the client of the two-sided suite here and the server in a
+// RunProcesses runs the cases for two peers with the client here and the server in a
 // second process: the same binary, which runs the same test and so comes here
 // again. newSide is called once in each; roles and control are set by
 // RunProcesses. The test must not do anything else.

@@ -12,8 +12,8 @@ import (
 	"github.com/remora-kv/remora/fabric"
 )
 
-// party is one side of one run of a two-sided case.
-type party struct {
+// peer is one of the two that run a case together.
+type peer struct {
 	*trial
 	role Role
 	dev  fabric.Device
@@ -33,9 +33,9 @@ type party struct {
 	cancel  context.CancelFunc
 }
 
-func newParty(tb testing.TB, st *station, c *twoCase) *party {
+func newPeer(tb testing.TB, st *station, c *testCase) *peer {
 	ctx, cancel := context.WithTimeout(context.Background(), st.Options.Watchdog)
-	p := &party{
+	p := &peer{
 		trial: &trial{
 			TB: tb, opt: st.Options, rule: c.rule, seed: seedOf(c.name),
 			world: &World{A: st.Device, B: st.Device, Listen: st.Listen},
@@ -73,7 +73,7 @@ func breathe(i int, bell <-chan struct{}) {
 }
 
 // conclude ends what blocks here and tells the other side why.
-func (p *party) conclude(kind verdict, why string) {
+func (p *peer) conclude(kind verdict, why string) {
 	p.once.Do(func() {
 		p.cancel()
 		if !p.deaf.Load() {
@@ -83,7 +83,7 @@ func (p *party) conclude(kind verdict, why string) {
 }
 
 // attend listens to how the case ends at the other side.
-func (p *party) attend() {
+func (p *peer) attend() {
 	go func() {
 		defer close(p.attended)
 		for {
@@ -110,7 +110,7 @@ func (p *party) attend() {
 }
 
 // heed does what a verdict asks for, and reports whether it is the last.
-func (p *party) heed(m message) bool {
+func (p *peer) heed(m message) bool {
 	if verdict(m.Kind) == finished {
 		close(p.ended)
 		return false // it may fail while it cleans up
@@ -130,14 +130,14 @@ func (p *party) heed(m message) bool {
 }
 
 // leave ends attend.
-func (p *party) leave() {
+func (p *peer) leave() {
 	close(p.left)
 	<-p.attended
 }
 
 // finish waits until the other side is at its end as well: until then it may
 // need what is here.
-func (p *party) finish() {
+func (p *peer) finish() {
 	p.Helper()
 	if err := p.ctl.send(message{Case: p.seq, Kind: string(finished)}); err != nil {
 		p.Fatalf("the other side does not listen: %v", err)
@@ -154,7 +154,7 @@ func (p *party) finish() {
 }
 
 // say tells the other side something.
-func (p *party) say(v any) {
+func (p *peer) say(v any) {
 	p.Helper()
 	p.check()
 	if err := p.ctl.send(message{Case: p.seq, Kind: said, Body: encode(v)}); err != nil {
@@ -164,7 +164,7 @@ func (p *party) say(v any) {
 
 // hear waits for what the other side says. Meanwhile it drives the owners;
 // without any, this side does nothing at all.
-func (p *party) hear(v any, owners ...*owner) {
+func (p *peer) hear(v any, owners ...*owner) {
 	p.Helper()
 	var m message
 	if len(owners) == 0 {
@@ -185,7 +185,7 @@ func (p *party) hear(v any, owners ...*owner) {
 }
 
 // listen waits for a message, blocked.
-func (p *party) listen() (m message) {
+func (p *peer) listen() (m message) {
 	p.Helper()
 	timer := time.NewTimer(p.patience())
 	defer timer.Stop()
@@ -201,7 +201,7 @@ func (p *party) listen() (m message) {
 }
 
 // meet waits until both sides are at the same point.
-func (p *party) meet(where string, owners ...*owner) {
+func (p *peer) meet(where string, owners ...*owner) {
 	p.Helper()
 	p.say(where)
 	var theirs string
@@ -211,14 +211,14 @@ func (p *party) meet(where string, owners ...*owner) {
 }
 
 // needBoth skips the case when one of the devices has no such transport.
-func (p *party) needBoth(tr fabric.Transport) {
+func (p *peer) needBoth(tr fabric.Transport) {
 	if (tr == fabric.UC && !p.both.UC) || (tr == fabric.UD && !p.both.UD) {
 		p.Skipf("the devices have no %v", tr)
 	}
 }
 
 // needBothAtomics skips the case when one of the devices has none.
-func (p *party) needBothAtomics() {
+func (p *peer) needBothAtomics() {
 	if !p.both.Atomics {
 		p.Skipf("the devices have no atomics")
 	}
@@ -226,7 +226,7 @@ func (p *party) needBothAtomics() {
 
 // arrives waits for what the other side has sent: on RC it comes, elsewhere it
 // may not.
-func (p *party) arrives(what string, tr fabric.Transport, cond func() bool, owners ...*owner) bool {
+func (p *peer) arrives(what string, tr fabric.Transport, cond func() bool, owners ...*owner) bool {
 	p.Helper()
 	if tr == fabric.RC {
 		p.await(what, cond, owners...)
@@ -238,10 +238,10 @@ func (p *party) arrives(what string, tr fabric.Transport, cond func() bool, owne
 // link is this side's end of a connection.
 type link struct {
 	*end
-	p *party
-	// peer is the region of the other end.
-	peer    fabric.Remote
-	peerQPN uint32
+	p *peer
+	// remote is the region of the other end.
+	remote    fabric.Remote
+	remoteQPN uint32
 }
 
 // introduction is what the ends of a link tell each other.
@@ -252,14 +252,14 @@ type introduction struct {
 }
 
 // connect makes a link on an owner of its own. Both sides call it.
-func (p *party) connect(c pairConfig) *link {
+func (p *peer) connect(c pairConfig) *link {
 	p.Helper()
 	c = c.withDefaults()
 	return p.connectOn(p.owner(p.dev, p.domain(p.dev), c.sendDepth+c.recvDepth, c.split), c)
 }
 
 // connectOn makes a link on an owner.
-func (p *party) connectOn(o *owner, c pairConfig) *link {
+func (p *peer) connectOn(o *owner, c pairConfig) *link {
 	p.Helper()
 	c = c.withDefaults()
 	m := p.mem(o.dom, c.size, c.access)
@@ -277,11 +277,11 @@ func (p *party) connectOn(o *owner, c pairConfig) *link {
 	if c.tr == fabric.UD {
 		e.to = p.handle(o, theirs.Address)
 	}
-	return &link{end: e, p: p, peer: theirs.Remote, peerQPN: theirs.QPN}
+	return &link{end: e, p: p, remote: theirs.Remote, remoteQPN: theirs.QPN}
 }
 
 // join makes a connected queue pair.
-func (p *party) join(cfg fabric.QPConfig) fabric.QP {
+func (p *peer) join(cfg fabric.QPConfig) fabric.QP {
 	p.Helper()
 	if p.role == Client {
 		qp, err := p.dev.Dial(p.context, p.theirAddr(), cfg, nil)
@@ -298,7 +298,7 @@ func (p *party) join(cfg fabric.QPConfig) fabric.QP {
 }
 
 // theirAddr hears where the server listens.
-func (p *party) theirAddr() fabric.Addr {
+func (p *peer) theirAddr() fabric.Addr {
 	p.Helper()
 	var s string
 	p.hear(&s)
@@ -335,7 +335,7 @@ func (l *link) do(wrs ...fabric.WR) []fabric.Completion {
 }
 
 // turns runs a part of a case twice: the client begins, then the server does.
-func (p *party) turns(first, second func()) {
+func (p *peer) turns(first, second func()) {
 	for _, r := range []Role{Client, Server} {
 		if p.role == r {
 			first()

@@ -3,13 +3,14 @@ package fabrictest
 import (
 	"fmt"
 	"io"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/remora-kv/remora/fabric"
 )
 
-// Role is what one side of the two-sided suite is.
+// Role is what a peer is.
 type Role int
 
 const (
@@ -27,7 +28,7 @@ func (r Role) String() string {
 	return "server"
 }
 
-// Side is one of the two ends of the two-sided suite.
+// Side describes one of two peers.
 type Side struct {
 	Role Role
 	// Device is used for all cases. The caller closes it.
@@ -45,8 +46,8 @@ type Side struct {
 // maxFailed is after how many failed cases the two sides give up.
 const maxFailed = 5
 
-// RunSide is one half of the two-sided suite: the other half runs at the same
-// time at the other end of Control, in another process or on another machine.
+// RunSide is one peer of the cases for two. The other one runs at the same time
+// at the other end of Control, in another process or on another machine.
 // The client leads: the cases that its flags choose are run by both.
 func RunSide(t *testing.T, s Side) {
 	t.Helper()
@@ -55,46 +56,15 @@ func RunSide(t *testing.T, s Side) {
 		t.Fatalf("fabrictest: %v", err)
 	}
 	if s.Role == Client {
-		st.lead(t, twoCases())
+		st.lead(t, peerCases())
 	} else {
-		st.follow(t, twoCases())
+		st.follow(t, peerCases())
 	}
 }
 
-// twoCase is one case of the two-sided suite. Both sides run it.
-type twoCase struct {
-	// name is guarantee/what/variant.
-	name string
-	// rule is the sentence of the contract that the case checks.
-	rule string
-	run  func(p *party)
-}
-
-// twoCases is the two-sided suite. The first of them is a single message.
-func twoCases() []*twoCase {
-	var all []*twoCase
-	for _, group := range []func() []*twoCase{
-		twoOperationCases, twoSegmentCases, twoOrderCases, twoWordCases, twoAtomicCases,
-		twoAccessCases, twoReceiveCases, twoConnectCases, twoSleepCases,
-	} {
-		all = append(all, group()...)
-	}
-	return all
-}
-
-// twoEach makes a case for each of the transports, as each does.
-func twoEach(name, rule string, run func(p *party, tr fabric.Transport), transports ...fabric.Transport) []*twoCase {
-	var cases []*twoCase
-	for _, tr := range transports {
-		cases = append(cases, &twoCase{
-			name: name + "/" + tr.String(), rule: rule,
-			run: func(p *party) {
-				p.needBoth(tr)
-				run(p, tr)
-			},
-		})
-	}
-	return cases
+// peerCases are the cases for two peers. The first of them is a single message.
+func peerCases() []*testCase {
+	return slices.DeleteFunc(allCases(), func(c *testCase) bool { return c.peer == nil })
 }
 
 // station is a side with its connection to the other one.
@@ -150,7 +120,7 @@ func common(a, b fabric.Limits) fabric.Limits {
 }
 
 // lead runs the cases and has the other side run them.
-func (st *station) lead(t *testing.T, cases []*twoCase) {
+func (st *station) lead(t *testing.T, cases []*testCase) {
 	t.Helper()
 	bad := 0
 	for i, c := range cases {
@@ -185,9 +155,9 @@ func (st *station) lead(t *testing.T, cases []*twoCase) {
 }
 
 // follow runs the cases that the other side names.
-func (st *station) follow(t *testing.T, cases []*twoCase) {
+func (st *station) follow(t *testing.T, cases []*testCase) {
 	t.Helper()
-	byName := map[string]*twoCase{}
+	byName := map[string]*testCase{}
 	for _, c := range cases {
 		byName[c.name] = c
 	}
@@ -222,13 +192,23 @@ func (st *station) follow(t *testing.T, cases []*twoCase) {
 	}
 }
 
-// run runs one case at this side, with a watchdog.
-func (st *station) run(tb testing.TB, c *twoCase) outcome {
+// run runs one case at this side.
+func (st *station) run(tb testing.TB, c *testCase) outcome {
 	tb.Helper()
-	p := newParty(tb, st, c)
+	out, why := st.try(tb, c)
+	if why != "" && out == caseEnded && !tb.Failed() {
+		tb.Skip(why)
+	}
+	return out
+}
+
+// try runs one case at this side, with a watchdog, and says why it was skipped.
+func (st *station) try(tb testing.TB, c *testCase) (out outcome, skipped string) {
+	tb.Helper()
+	p := newPeer(tb, st, c)
 	p.attend()
 	ok := p.supervised("case", func() {
-		c.run(p)
+		c.peer(p)
 		p.finish()
 	})
 	p.cancel()
@@ -241,12 +221,12 @@ func (st *station) run(tb testing.TB, c *twoCase) outcome {
 		tb.Logf("seed %#x; the rule: %s", p.seed, c.rule)
 	}
 	if !ok {
-		return caseHung
+		return caseHung, ""
 	}
-	if why := p.skipped.Load(); why != nil && !tb.Failed() {
-		tb.Skip(*why)
+	if why := p.skipped.Load(); why != nil {
+		return caseEnded, *why
 	}
-	return caseEnded
+	return caseEnded, ""
 }
 
 // settleTime is how long a message that may be dropped is waited for.

@@ -65,7 +65,7 @@ func (s *sides) both(f func(r Role)) {
 }
 
 // run runs a case on both sides.
-func (s *sides) run(c *twoCase) (log [2]*recorder, out [2]outcome) {
+func (s *sides) run(c *testCase) (log [2]*recorder, out [2]outcome) {
 	s.both(func(r Role) {
 		log[r] = &recorder{TB: s.t}
 		s.st[r].seq++
@@ -78,7 +78,7 @@ func (s *sides) run(c *twoCase) (log [2]*recorder, out [2]outcome) {
 // and what each of them says about it.
 type discord struct {
 	name           string
-	client, server func(p *party)
+	client, server func(p *peer)
 	clientSays     string
 	serverSays     string
 	skipped        bool
@@ -86,16 +86,16 @@ type discord struct {
 }
 
 // waits are ways in which the server waits for a client that fails.
-func waits() map[string]func(p *party) {
-	return map[string]func(p *party){
-		"a word":      func(p *party) { p.hear(new(int)) },
-		"the end":     func(*party) {},
-		"a condition": func(p *party) { p.await("nothing", func() bool { return false }) },
-		"a dialer": func(p *party) {
+func waits() map[string]func(p *peer) {
+	return map[string]func(p *peer){
+		"a word":      func(p *peer) { p.hear(new(int)) },
+		"the end":     func(*peer) {},
+		"a condition": func(p *peer) { p.await("nothing", func() bool { return false }) },
+		"a dialer": func(p *peer) {
 			_, err := p.listener().Accept(p.context)
 			p.must("Accept", err)
 		},
-		"a message, asleep": func(p *party) {
+		"a message, asleep": func(p *peer) {
 			s := p.sleeper(p.owner(p.dev, p.domain(p.dev), 8, false), fabric.WaitConfig{})
 			p.untilTold(s, "a message", func() bool { return false })
 		},
@@ -107,29 +107,29 @@ func discords(t *testing.T) []discord {
 	t.Cleanup(func() { close(release) })
 	list := []discord{
 		{
-			name: "panics", client: func(*party) { panic("just so") }, server: func(p *party) { p.hear(new(int)) },
+			name: "panics", client: func(*peer) { panic("just so") }, server: func(p *peer) { p.hear(new(int)) },
 			clientSays: "panic: just so", serverSays: "the other side failed: panic: just so",
 		},
 		{
-			name: "both", client: func(p *party) { p.Fatalf("just so") }, server: func(p *party) { p.Fatalf("and so") },
+			name: "both", client: func(p *peer) { p.Fatalf("just so") }, server: func(p *peer) { p.Fatalf("and so") },
 			clientSays: "so", serverSays: "so",
 		},
 		{
-			name: "skips", client: func(p *party) { p.must("Post", fabric.ErrUnsupported) },
-			server: func(p *party) { p.hear(new(int)) }, clientSays: "not supported", serverSays: "not supported", skipped: true,
+			name: "skips", client: func(p *peer) { p.must("Post", fabric.ErrUnsupported) },
+			server: func(p *peer) { p.hear(new(int)) }, clientSays: "not supported", serverSays: "not supported", skipped: true,
 		},
 		{
-			name: "out-of-step", client: func(p *party) { p.meet("here") }, server: func(p *party) { p.meet("there") },
+			name: "out-of-step", client: func(p *peer) { p.meet("here") }, server: func(p *peer) { p.meet("there") },
 			clientSays: "here", serverSays: "there",
 		},
 		{
-			name: "hangs", client: func(*party) { <-release }, server: func(p *party) { p.hear(new(int)) },
+			name: "hangs", client: func(*peer) { <-release }, server: func(p *peer) { p.hear(new(int)) },
 			clientSays: "watchdog", serverSays: "the other side failed: watchdog", hangs: true,
 		},
 	}
 	for what, wait := range waits() {
 		list = append(list, discord{
-			name: "fails-while-the-other-waits-for-" + what, client: func(p *party) { p.Fatalf("just so") }, server: wait,
+			name: "fails-while-the-other-waits-for-" + what, client: func(p *peer) { p.Fatalf("just so") }, server: wait,
 			clientSays: "just so", serverSays: "the other side failed: just so",
 		})
 	}
@@ -149,7 +149,7 @@ func TestDiscord(t *testing.T) {
 			if d.hangs { // one of them, not who waits for it
 				s.st[Server].Options.Watchdog = DefaultWatchdog
 			}
-			log, out := s.run(&twoCase{name: d.name, rule: "a rule", run: func(p *party) {
+			log, out := s.run(&testCase{name: d.name, rule: "a rule", peer: func(p *peer) {
 				if p.role == Client {
 					d.client(p)
 				} else {
@@ -167,7 +167,7 @@ func TestDiscord(t *testing.T) {
 			if d.hangs {
 				return
 			}
-			log, _ = s.run(twoCases()[0])
+			log, _ = s.run(peerCases()[0])
 			for r := range log {
 				if log[r].failed {
 					t.Errorf("%v: the next case failed:\n%s", Role(r), log[r].log.String())
@@ -180,7 +180,7 @@ func TestDiscord(t *testing.T) {
 // TestGone has one side vanish in a case.
 func TestGone(t *testing.T) {
 	s := newSides(t, Options{}, nil)
-	log, _ := s.run(&twoCase{name: "vanishes", rule: "a rule", run: func(p *party) {
+	log, _ := s.run(&testCase{name: "vanishes", rule: "a rule", peer: func(p *peer) {
 		if p.role == Client {
 			_ = s.conn[Client].Close()
 		}
@@ -219,61 +219,9 @@ func TestMismatch(t *testing.T) {
 	}
 }
 
-// twoFlaws are devices that break a rule, and the two-sided cases that must
-// notice.
-var twoFlaws = map[string][]string{
-	"completions-reversed":    {"G1/chains/rc"},
-	"write-one-byte-short":    {"G8/sizes/write/rc", "G18/one-sided/rc", "segments/write/rc"},
-	"write-one-byte-beside":   {"G8/sizes/write/rc", "G8/megabyte/rc"},
-	"write-dropped-sometimes": {"G1/chains/rc", "G3/write-then-message/rc"},
-	"write-in-two-halves":     {"G2/last-byte-last/rc"},
-	"words-torn":              {"G5/write-against-cpu/rc"},
-	"fetch-add-forgotten":     {"G6/fetch-add-shared/rc", "G6/results/fetch-add/rc"},
-	"unsignaled-completes":    {"G1/chains/rc"},
-	"flushes-lost":            {"G7/refused/write/rc", "G13/graceful/rc"},
-	"wrong-status":            {"G7/refused/read/rc", "G9/rnr-timeout/rc"},
-	"errors-hidden":           {"G7/refused/write/rc"},
-	"wrong-reason":            {"G13/graceful/rc"},
-	"immediate-lost":          {"G19/immediate/rc", "G8/sizes/write-imm/rc"},
-	"always-wakes":            {"G17/solicited/rc"},
-}
-
-// TestTwoBroken is TestBroken for the two-sided suite.
-func TestTwoBroken(t *testing.T) {
-	cases := map[string]*twoCase{}
-	for _, c := range twoCases() {
-		cases[c.name] = c
-	}
-	for _, f := range flaws {
-		for _, name := range twoFlaws[f.name] {
-			t.Run(f.name+"/"+name, func(t *testing.T) {
-				c := cases[name]
-				if c == nil {
-					t.Fatalf("there is no case %s", name)
-				}
-				for _, broken := range []bool{false, true} {
-					opt, g := Options{exact: true}, &flaw{}
-					if broken {
-						opt.patience, g = 300*time.Millisecond, f
-					}
-					s := newSides(t, opt, func(_ Role, d fabric.Device) fabric.Device { return &flawedDevice{d, g} })
-					log, _ := s.run(c)
-					for r := range log {
-						if log[r].failed != broken {
-							t.Errorf("%v on a device with the flaw %v: failed %v\n%s", Role(r), broken, log[r].failed, log[r].log.String())
-						} else if broken {
-							t.Logf("%v: %s", Role(r), firstLine(log[r].log.String()))
-						}
-					}
-				}
-			})
-		}
-	}
-}
-
-// TestTwoModest has one device that has neither UC nor UD nor atomics: what
+// TestModestPeer has one device that has neither UC nor UD nor atomics: what
 // needs them is skipped on both sides, all else passes.
-func TestTwoModest(t *testing.T) {
+func TestModestPeer(t *testing.T) {
 	modest := &flaw{limits: func(l *fabric.Limits) { l.UC, l.UD, l.Atomics = false, false, false }}
 	s := newSides(t, Options{}, func(r Role, d fabric.Device) fabric.Device {
 		if r == Client {
@@ -281,7 +229,7 @@ func TestTwoModest(t *testing.T) {
 		}
 		return d
 	})
-	for _, c := range twoCases() {
+	for _, c := range peerCases() {
 		log, _ := s.run(c)
 		parts := strings.Split(c.name, "/")
 		needs := slices.Contains(parts, "uc") || slices.Contains(parts, "ud") || slices.Contains(parts, "fetch-add") ||
