@@ -15,12 +15,12 @@ import (
 // Client makes calls from any number of goroutines over one connection.
 type Client struct {
 	conn   Conn
-	token  atomic.Bool  // somebody drives
+	token  atomic.Bool  // a caller drives
 	parked atomic.Int64 // callers that wait for a signal
 	asleep atomic.Bool  // the driver waits and may sleep
 
 	mu     sync.Mutex
-	intake []*Pending  // calls that nobody has looked at
+	intake []*Pending  // calls that no driver has seen
 	news   atomic.Bool // intake is not empty
 	closed bool
 
@@ -30,21 +30,21 @@ type Client struct {
 	first   int
 	count   int
 	woken   int      // callers whose calls have ended since the driver yielded
-	heeded  int      // of sent and waiting, how many were looked at by heed
+	checked int      // of sent and waiting, how many have had their contexts checked
 	lander  Lander   // the connection, if it is one
-	landing *Pending // whose result is coming to where its caller wants it; nil: nobody's
+	landing *Pending // the call whose result is being written to its caller's memory, nil if none
 	more    func() bool
 }
 
-// Pending is a call on its way.
+// Pending is a call in flight.
 //
-// What is touched when its result comes is together: with a thousand of them all of
-// that comes from afar.
+// The fields touched when its result comes are together: with a thousand calls in flight
+// they are in no cache.
 type Pending struct {
-	client *Client
-	state  atomic.Uint32
-	parked atomic.Bool // the caller waits for the signal
-	heeded bool        // the driver looks after end
+	client  *Client
+	state   atomic.Uint32
+	parked  atomic.Bool // the caller waits for the signal
+	watched bool        // the driver checks end
 	// unwanted says that the caller gives up, while its result is landing.
 	unwanted atomic.Bool
 	signal   chan struct{}   // done, or: drive
@@ -55,9 +55,9 @@ type Pending struct {
 	message Message
 }
 
-// The states of a call. While it is busy the driver reads its argument or writes
-// its result, and the caller waits that moment before it gives up. While it is landing
-// the connection writes its result, which takes longer: the caller has it stop.
+// The states of a call. While a call is busy the driver reads its argument or writes
+// its result, and a caller that gives up waits for that. While it is landing the
+// connection writes its result, which takes longer: the caller stops it.
 const (
 	stateQueued uint32 = iota
 	stateBusy
@@ -67,7 +67,7 @@ const (
 	stateDone
 )
 
-// New makes a client of a connection that nobody else uses from now on.
+// New makes a client of a connection, which it owns from now on.
 func New(conn Conn) *Client {
 	c := &Client{conn: conn, sent: make([]*Pending, 64)}
 	c.more = func() bool { return c.conn.Poll() || c.news.Load() }
@@ -80,15 +80,15 @@ func New(conn Conn) *Client {
 
 var pendings = sync.Pool{New: func() any { return &Pending{signal: make(chan struct{}, 1)} }}
 
-// Call makes a call and appends its result to out, which it returns, as append does.
-// What is behind the length of out may be overwritten with an error too.
-// The message may be used again when Call returns. The error is an *rpc.Error when the
-// handler failed; that of ctx when its time is over; otherwise the connection is over.
-// Unless the error is rpc.ErrNotSent too, the call may have been served or not.
+// Call makes a call and returns its result appended to out. Even with an error it may
+// overwrite the capacity of out behind its length. The message may be used again when Call
+// returns. The error is an *rpc.Error if the handler failed, that of ctx if ctx ended,
+// otherwise the reason why the connection is over. Unless it is rpc.ErrNotSent too, the
+// server may have served the call.
 func (c *Client) Call(ctx context.Context, m *Message, out []byte) ([]byte, error) {
 	p, _ := pendings.Get().(*Pending)
 	p.client, p.out, p.err = c, out, nil
-	p.heeded, p.end = true, ctx.Done()
+	p.watched, p.end = true, ctx.Done()
 	p.message.set(m)
 	p.state.Store(stateQueued)
 	c.submit(p)
@@ -104,8 +104,8 @@ func (c *Client) Call(ctx context.Context, m *Message, out []byte) ([]byte, erro
 	return out, err
 }
 
-// Go starts a call and returns at once. The result is had from Wait, which must
-// be called. The message must stay as it is until Wait returns, and out be left alone.
+// Go starts a call and returns at once. Wait, which must be called, returns the result.
+// Neither the message nor out may be touched until Wait returns.
 func (c *Client) Go(m *Message, out []byte) *Pending {
 	p := &Pending{client: c, message: *m, out: out, signal: make(chan struct{}, 1)}
 	c.submit(p)
@@ -143,7 +143,7 @@ func (c *Client) submit(p *Pending) {
 	}
 }
 
-// claim makes a call busy; false when it was given up.
+// claim makes a call busy. It returns false if the caller has given up.
 func (p *Pending) claim(from uint32) bool { return p.state.CompareAndSwap(from, stateBusy) }
 
 // finish ends a busy call. data is copied.
@@ -163,7 +163,7 @@ func (p *Pending) wake() {
 // driveNap bounds how long a driver goes without looking at its context.
 const driveNap = time.Millisecond
 
-// wait drives the connection, or waits for somebody who does.
+// wait drives the connection, or waits for the caller that does.
 func (p *Pending) wait(ctx context.Context) error {
 	c, queued := p.client, false
 	for p.state.Load() != stateDone {
@@ -193,9 +193,9 @@ func (p *Pending) park(ctx context.Context) {
 	c := p.client
 	p.parked.Store(true)
 	c.parked.Add(1)
-	// Who released the token before it could see this one parked looks again.
+	// A driver that released the token before it could see this caller parked looks again.
 	if c.token.Load() && p.state.Load() != stateDone {
-		if p.heeded {
+		if p.watched {
 			<-p.signal
 		} else {
 			select {
@@ -208,8 +208,8 @@ func (p *Pending) park(ctx context.Context) {
 	c.parked.Add(-1)
 }
 
-// abandon gives up a call; false when it is over already. It says whether the
-// call had not been sent.
+// abandon gives up a call. It returns false if the call is over already, and sets queued
+// if the call had not been sent.
 func (p *Pending) abandon(queued *bool) bool {
 	for {
 		switch s := p.state.Load(); s {
@@ -239,10 +239,10 @@ func (c *Client) drive(ctx context.Context, p *Pending) {
 			return
 		}
 		if c.yield() {
-			c.heed(heedBusy)
+			c.checkContexts(checkBusy)
 			continue
 		}
-		c.heed(heedIdle)
+		c.checkContexts(checkIdle)
 		c.asleep.Store(true)
 		if !c.news.Load() {
 			c.conn.WaitMore(c.more, driveNap)
@@ -251,7 +251,7 @@ func (c *Client) drive(ctx context.Context, p *Pending) {
 	}
 }
 
-// yield lets callers go on whose calls have ended: what they ask for next goes out
+// yield lets callers whose calls have ended run, so that their next calls are sent
 // together.
 func (c *Client) yield() bool {
 	if c.woken == 0 {
@@ -264,7 +264,7 @@ func (c *Client) yield() bool {
 
 // advance sends what can be sent and takes the results that are there.
 func (c *Client) advance() {
-	c.heedLanding()
+	c.checkLanding()
 	if c.news.Load() {
 		c.mu.Lock()
 		c.waiting = append(c.waiting, c.intake...)
@@ -289,7 +289,7 @@ func (c *Client) sendWaiting() {
 	for n < len(c.waiting) {
 		p := c.waiting[n]
 		if !p.claim(stateQueued) {
-			n++ // given up
+			n++ // abandoned
 			continue
 		}
 		err := c.conn.Send(&p.message)
@@ -331,9 +331,9 @@ func (c *Client) pop() *Pending {
 	return p
 }
 
-// turn is after how many results a driver lets their callers go on. Were it to take
-// all that there are, nothing would be on its way while the callers make their next
-// calls, and the server would go to sleep.
+// turn is after how many results a driver lets their callers run. If it took all of them,
+// nothing would be in flight while the callers prepare their next calls, and the server
+// would go to sleep.
 const turn = 32
 
 func (c *Client) takeResults() {
@@ -346,7 +346,7 @@ func (c *Client) takeResults() {
 	}
 }
 
-// end ends a call that was sent, unless it was given up.
+// end ends a call that was sent, unless its caller gave up.
 func (c *Client) end(p *Pending, data []byte, err error) {
 	if c.landing != nil {
 		data = c.landed(p, data)
@@ -357,7 +357,7 @@ func (c *Client) end(p *Pending, data []byte, err error) {
 	}
 }
 
-// notSent is the error of a call that never left.
+// notSent marks err as that of a call that was never sent.
 func notSent(err error) error { return fmt.Errorf("%w: %w", rpc.ErrNotSent, err) }
 
 // failAll ends exactly the calls that have no result.
@@ -373,12 +373,12 @@ func (c *Client) failAll(err error) {
 	c.waiting = nil
 }
 
-// release gives up driving, and has another one go on where there is one who
-// waits. It looks again after it has let go: a caller that found the token taken
-// may have gone to wait after the first look, or given up after it was chosen.
+// release returns the token and wakes a parked caller to drive, if there is one (D2). It
+// looks again afterwards: a caller that found the token taken may have parked after the
+// first look, or given up after it was chosen.
 func (c *Client) release() {
 	for {
-		next := c.heir()
+		next := c.successor()
 		c.token.Store(false)
 		if next != nil {
 			if next.wake(); next.state.Load() != stateAbandoned {
@@ -396,8 +396,8 @@ func (c *Client) release() {
 	}
 }
 
-// heir returns a call whose caller can drive.
-func (c *Client) heir() *Pending {
+// successor returns a call whose caller can drive.
+func (c *Client) successor() *Pending {
 	for i := range c.count {
 		if p := c.sent[(c.first+i)%len(c.sent)]; p.parked.Load() && p.state.Load() != stateAbandoned {
 			return p
@@ -427,5 +427,5 @@ func (c *Client) Close() error {
 	}
 	c.advance()
 	c.failAll(rpc.ErrClosed)
-	return c.conn.Close() // the token stays taken: nobody drives any more
+	return c.conn.Close() // the token stays taken: no caller drives any more
 }

@@ -5,42 +5,40 @@ import "time"
 // Message is a call: the argument of a procedure is Head and, behind it, Body.
 type Message struct {
 	Proc uint16
-	// Class is of calls that take about the same time: a connection with batches puts
-	// only calls of one class together.
+	// Class groups calls that take about the same time. A connection puts only calls of one
+	// class into a batch.
 	Class uint8
-	// Hint is a hash of what the call is about, for connections that tell the server
-	// ahead.
+	// Hint is a hash of the key, for connections that announce keys to the server.
 	Hint       uint64
 	Head, Body []byte
 }
 
-// set is an assignment, field by field: what was written in words is slow to read in
-// larger pieces.
+// set assigns field by field: memory written in words is slow to read in larger units.
 func (m *Message) set(from *Message) {
 	m.Proc, m.Class, m.Hint = from.Proc, from.Class, from.Hint
 	m.Head, m.Body = from.Head, from.Body
 }
 
-// Conn is a connection as a Client drives it: from one goroutine at a time (D1), but for
-// Wake and Disconnect, which come from any.
+// Conn is a connection as a Client drives it: from one goroutine at a time (D1), except for
+// Wake and Disconnect, which any goroutine may call.
 type Conn interface {
-	// Send sends a call, at once or with Flush. The message is copied.
-	// rpc.ErrWindowFull says that results must be taken first; other errors are those
-	// of this call alone, unless Err says that the connection is over.
+	// Send copies a call and sends it, at once or with Flush. rpc.ErrWindowFull means that
+	// results must be taken first; other errors concern this call alone, unless Err returns
+	// one too.
 	Send(m *Message) error
 	Flush()
-	// Next takes the next result, in the order of the calls; false when it is not
-	// there. The result is valid until the next method is called.
+	// Next returns the next result, in the order of the calls; ok is false if it has not
+	// come. The result is valid until the next method call.
 	Next() (result []byte, err error, ok bool)
 	// Poll makes progress without waiting, and reports whether Next has a result or the
 	// connection is over.
 	Poll() bool
-	// WaitMore waits until more, which polls, says so, at most for nap or until Wake.
+	// WaitMore waits until more, which polls, returns true, for at most nap or until Wake.
 	WaitMore(more func() bool, nap time.Duration)
 	Wake()
 	// Err returns why the connection is over, nil while it is not.
 	Err() error
-	// Disconnect has the connection end soon, Close at once.
+	// Disconnect makes the connection end soon, Close ends it at once.
 	Disconnect()
 	Close() error
 }

@@ -86,7 +86,7 @@ func (l *lander) Next() ([]byte, error, bool) {
 	return l.target, nil, true
 }
 
-// Results come to where their callers want them, and to no place that its caller was told to have back
+// Results are written to the memory of their callers, and to none whose caller has returned
 // (D7): callers that give up write there at once.
 func TestLanding(t *testing.T) {
 	conn := &lander{echo: echo{window: 3, polls: 2}, stride: 3}
@@ -119,7 +119,7 @@ func TestLanding(t *testing.T) {
 				switch {
 				case errors.Is(err, context.Canceled):
 					given.Add(1)
-					clear(buf[:cap(buf)]) // the race detector sees who else writes
+					clear(buf[:cap(buf)]) // the race detector sees any other writer
 				case err != nil || string(got) != "> "+arg:
 					t.Errorf("%q, %v, want %q", got, err, "> "+arg)
 				case &got[0] == &buf[0]:
@@ -191,7 +191,7 @@ func TestGivingUpWhileLanding(t *testing.T) {
 	}
 }
 
-// Who drives may go while the result of another caller lands, who goes on.
+// A driver may leave while the result of another caller lands; that caller goes on.
 func TestDriverGoesWhileAnotherLands(t *testing.T) {
 	conn := &lander{echo: echo{window: 4}, stride: 1, stop: 4}
 	c := driver.New(conn)
