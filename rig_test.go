@@ -197,7 +197,7 @@ func (r *rig) serve(changes ...change) *cache {
 		MaxMessage: c.welcome.MaxValue + command.MaxKey + 64, Admit: c.admit,
 	}
 	for core := range cfg.Cores {
-		cfg.Guests = append(cfg.Guests, []rfp.Guest{c.herd.Core(core), c.sendrecv.Core(core)})
+		cfg.Pollers = append(cfg.Pollers, []rpc.Poller{c.herd.Poller(core), c.sendrecv.Poller(core)})
 	}
 	if c.srv, err = rfp.NewServer(cfg); err != nil {
 		r.t.Fatal(err)
@@ -211,7 +211,7 @@ func (r *rig) serve(changes ...change) *cache {
 
 // admit gives a connection request to the guest that it is for.
 func (c *cache) admit(dev fabric.Device, req fabric.ConnRequest) bool {
-	return c.herd.AdmitGuest(dev, req) || c.sendrecv.AdmitGuest(dev, req)
+	return c.herd.TryAdmit(dev, req) || c.sendrecv.TryAdmit(dev, req)
 }
 
 // close ends the server.

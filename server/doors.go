@@ -58,7 +58,7 @@ func (s *Server) makeDoors() error {
 func (s *Server) inviteDoors(cfg *rfp.ServerConfig) {
 	for _, door := range s.doors.texts {
 		for i := range s.cfg.Cores {
-			cfg.Guests[i] = append(cfg.Guests[i], door.Guest(i))
+			cfg.Pollers[i] = append(cfg.Pollers[i], door.Guest(i))
 		}
 	}
 }

@@ -53,14 +53,14 @@ func (s *Server) inviteHerd(cfg *rfp.ServerConfig) {
 		return
 	}
 	for i := range s.cfg.Cores {
-		cfg.Guests[i] = append(cfg.Guests[i], s.herd.Core(i))
+		cfg.Pollers[i] = append(cfg.Pollers[i], s.herd.Poller(i))
 	}
 }
 
 // admit gives a connection request to the guest that it is for; false if it is for rfp.
 func (s *Server) admit(dev fabric.Device, req fabric.ConnRequest) bool {
-	return s.herd != nil && s.herd.AdmitGuest(dev, req) || s.exports != nil && s.exports.AdmitGuest(dev, req) ||
-		s.sendrecv.AdmitGuest(dev, req)
+	return s.herd != nil && s.herd.TryAdmit(dev, req) || s.exports != nil && s.exports.TryAdmit(dev, req) ||
+		s.sendrecv.TryAdmit(dev, req)
 }
 
 // hashHints returns expectHash if the engine takes hints; without, no request waits in

@@ -28,7 +28,7 @@ func (s *Server) makeSendRecv() error {
 // inviteSendRecv makes sendrecv a guest of rfp.
 func (s *Server) inviteSendRecv(cfg *rfp.ServerConfig) {
 	for i := range s.cfg.Cores {
-		cfg.Guests[i] = append(cfg.Guests[i], s.sendrecv.Core(i))
+		cfg.Pollers[i] = append(cfg.Pollers[i], s.sendrecv.Poller(i))
 	}
 }
 

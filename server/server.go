@@ -14,6 +14,7 @@ import (
 	"github.com/remora-kv/remora/fabric"
 	"github.com/remora-kv/remora/internal/arena"
 	"github.com/remora-kv/remora/internal/command"
+	"github.com/remora-kv/remora/rpc"
 	"github.com/remora-kv/remora/rpc/herd"
 	"github.com/remora-kv/remora/rpc/onesided"
 	"github.com/remora-kv/remora/rpc/rfp"
@@ -86,7 +87,7 @@ func (s *Server) start() error {
 		Cores: s.cfg.Cores, CPUs: s.cfg.CPUs, Policy: s.cfg.Policy,
 		MaxMessage: s.cfg.MaxValue + command.MaxKey + command.PutSize + command.FoundSize,
 		MaxClients: s.cfg.MaxClients, Log: s.cfg.Log,
-		Guests: make([][]rfp.Guest, s.cfg.Cores), Admit: s.admit,
+		Pollers: make([][]rpc.Poller, s.cfg.Cores), Admit: s.admit,
 	}
 	s.inviteHerd(&cfg)
 	s.inviteSendRecv(&cfg)

@@ -1,20 +1,22 @@
 package herd
 
 import (
+	"sync"
 	"sync/atomic"
 
 	"github.com/remora-kv/remora/fabric"
 	"github.com/remora-kv/remora/internal/fence"
+	"github.com/remora-kv/remora/rpc/internal/serving"
 )
 
-// chunk is a tenant at one core: its slots, and the replies to what was in them. The
-// core owns it after add.
+// chunk is a session at one core: its slots, and the replies to what was in them. The
+// core owns it once it has entered.
 type chunk struct {
-	tenant *tenant
-	lane   int // which of the tenant's
-	core   *Core
-	outlet *outlet
-	to     fabric.AddressHandle
+	session *session
+	lane    int // which of the session's
+	core    *core
+	outlet  *outlet
+	to      fabric.AddressHandle
 
 	number   uint64 // of the request that comes next
 	stamp    uint64 // its stamp
@@ -22,16 +24,18 @@ type chunk struct {
 	slots    []requestSlot
 	replies  []reply
 	lastSeen uint64
-	at       int // place in core.chunks
-	hotAt    int // place in core.hot, -1 when not there
+	at       serving.Place // in core.chunks
+	hotAt    serving.Place // in core.hot
 	parked   bool
 	stranded bool // its outlet is broken for good, and its client cut off
 	gone     bool
 	sent     uint64 // last SEND of the outlet that was for this chunk
 	noticed  uint64 // last of them that was a notice and not inline
 	calls    uint64
+	answer   func() // answerRing, for Post
 
-	// Guarded by core.mu: a ring that the core has not looked at.
+	// A ring that the core has not looked at.
+	mu      sync.Mutex
 	ring    ring
 	hasRing bool
 }
@@ -51,9 +55,10 @@ type reply struct {
 	again  uint64 // SEND of the outlet by which it was sent again, 0 if it was not
 }
 
-func newChunk(t *tenant, lane int) *chunk {
+func newChunk(t *session, lane int) *chunk {
 	c := t.server.cores[t.size.first+lane]
-	ch := &chunk{tenant: t, lane: lane, core: c, outlet: c.outletOn(t.port.dev), number: 1, stamp: stampOf(t.generation, 1), hotAt: -1}
+	ch := &chunk{session: t, lane: lane, core: c, outlet: c.outletOn(t.registry.dev), number: 1, stamp: stampOf(t.generation, 1)}
+	ch.answer = func() { c.answerRing(ch) }
 	requests, replies, size := t.requests.Bytes(), t.replies.Bytes(), &t.size
 	for i := range size.window {
 		at := size.slotAt(lane, i)
@@ -69,7 +74,7 @@ func newChunk(t *tenant, lane int) *chunk {
 // advance expects the next request.
 func (ch *chunk) advance() {
 	ch.number++
-	ch.stamp = stampOf(ch.tenant.generation, ch.number)
+	ch.stamp = stampOf(ch.session.generation, ch.number)
 	if ch.slot++; ch.slot == len(ch.slots) {
 		ch.slot = 0
 	}
@@ -78,12 +83,11 @@ func (ch *chunk) advance() {
 // rung gives a ring to the core. Of several the last one counts: it knows best what
 // is missing.
 func (ch *chunk) rung(r ring) {
-	c := ch.core
-	c.mu.Lock()
-	if ch.ring = r; !ch.hasRing {
-		ch.hasRing = true
-		c.rings = append(c.rings, ch)
+	ch.mu.Lock()
+	waits := ch.hasRing
+	ch.ring, ch.hasRing = r, true
+	ch.mu.Unlock()
+	if !waits {
+		ch.core.Post(ch.answer)
 	}
-	c.mu.Unlock()
-	c.wake()
 }

@@ -19,7 +19,7 @@ var ErrNoAnswer = errors.New("herd: no answer")
 type ConnConfig struct {
 	// Device is where the connection is made. It stays the caller's to close.
 	Device fabric.Device
-	// Window is how many requests can be on their way to each core; default 4, at most
+	// Window is how many requests can be in flight to each core; default 4, at most
 	// 64. The server may allow less: Conn.Window says how many it is. Each takes a
 	// receive of the device or two, of all cores together; when it has not so many, Dial
 	// fails.
@@ -143,11 +143,11 @@ func (c *Conn) dial(ctx context.Context, addr fabric.Addr) (err error) {
 }
 
 // prepare makes everything that depends on what the server allows. The local memory is
-// images of all slots, a letter for each lane and one more, and the receives.
+// images of all slots, a control for each lane and one more, and the receives.
 func (c *Conn) prepare() (err error) {
 	w := &c.welcome
-	lettersAt := w.requestBytes()
-	receivesAt := lettersAt + roundUp((w.cores+1)*letterSize, lineSize)
+	controlsAt := w.requestBytes()
+	receivesAt := controlsAt + roundUp((w.cores+1)*controlSize, lineSize)
 	if err = c.inbox.init(receivesAt, &w.dimensions, c.dev.Limits().MaxDepth); err != nil {
 		return err
 	}
@@ -168,14 +168,14 @@ func (c *Conn) prepare() (err error) {
 	}
 	c.lanes = make([]Lane, w.cores)
 	for i := range c.lanes {
-		c.lanes[i].init(c, w.first+i, lettersAt+i*letterSize)
+		c.lanes[i].init(c, w.first+i, controlsAt+i*controlSize)
 	}
 	c.pollf = c.pollAll
 	c.waiter, err = c.dev.NewWaiter(fabric.WaitConfig{Policy: c.cfg.Policy, CQs: []fabric.CQ{c.cq, c.ucq}})
 	if err != nil {
 		return err
 	}
-	// Nobody sends here: it completes when the queue pair breaks, and wakes who waits.
+	// Nobody sends here: it completes when the queue pair breaks, and wakes the client that waits.
 	if _, err = c.uc.PostRecv([]fabric.RecvWR{{ID: recvID}}); err != nil {
 		return err
 	}
@@ -187,16 +187,16 @@ func (c *Conn) prepare() (err error) {
 
 // introduce tells the server where replies go, until all cores have welcomed us.
 func (c *Conn) introduce(ctx context.Context) error {
-	at := c.lanes[0].letterAt + len(c.lanes)*letterSize
+	at := c.lanes[0].controlAt + len(c.lanes)*controlSize
 	address := c.ud.Address()
 	if address == nil {
 		return fmt.Errorf("nobody can send to it: %w", c.ud.Err())
 	}
-	n := putIntroduction(c.local.Bytes()[at:at+letterSize], address)
+	n := putIntroduction(c.local.Bytes()[at:at+controlSize], address)
 	welcomed := func() bool { return c.pollAll() || c.missing() == 0 }
 	for pause := introducePause; c.missing() != 0; pause = min(2*pause, maxIntroducePause) {
-		if c.sender.reusable(c, c.sender.letter) {
-			c.sender.letter = c.send(at, n)
+		if c.sender.reusable(c, c.sender.control) {
+			c.sender.control = c.send(at, n)
 		}
 		c.waiter.Wait(welcomed, pause)
 		switch {
@@ -230,7 +230,7 @@ func (c *Conn) Cores() int { return c.welcome.total }
 // Lane returns the way to a core. One without a lane (ConnConfig.First) panics.
 func (c *Conn) Lane(core int) *Lane { return &c.lanes[core-c.welcome.first] }
 
-// Window returns how many requests can be on their way to each core.
+// Window returns how many requests can be in flight to each core.
 func (c *Conn) Window() int { return c.welcome.window }
 
 // MaxMessage returns the longest request and the longest result.

@@ -7,20 +7,20 @@
 //
 // # Terms
 //
-//   - A tenant is a client as the server knows it: a UC queue pair, a request
+//   - A session is a client as the server knows it: a UC queue pair, a request
 //     region that it alone writes, and its generation.
 //   - A slot holds one request. A chunk is the W slots that one core polls for one
-//     tenant; W is the window. A tenant has a lane with each core, or with some that
+//     session; W is the window. A session has a lane with each core, or with some that
 //     follow each other. Its request region is its chunks, lane by lane, so that
 //     request r of lane s lies in slot s*W + (r mod W).
 //   - The number of a request counts from 1 on each lane: the requests of one
 //     client to one core. Generation and number make the stamp, which is in the
 //     slot and in the reply.
-//   - An outlet is the UD queue pair of a core on one device: one for all tenants.
+//   - An outlet is the UD queue pair of a core on one device: one for all sessions.
 //   - The reply memory of a chunk has a place for each slot, with the last reply
 //     that was made for a request in it.
 //   - A ring is a SEND over UC: which requests of a lane have no reply yet. The
-//     keeper, a goroutine for each device, takes rings and hands them to cores.
+//     registry, a goroutine for each device, takes rings and hands them to cores.
 //   - A parked chunk is one that its core does not look at until it is rung for.
 //   - A no-op moves the pipeline without a request.
 //
@@ -83,7 +83,7 @@
 //	    pipeline or has its reply in the memory: a ring for it sends that again.
 //	H3  A client takes a reply only for a request of its own generation that has a
 //	    number without a reply on the lane of that core. Late replies, second copies
-//	    and replies to whoever had this queue pair's number before are passed over.
+//	    and replies to an earlier owner of this queue pair's number are passed over.
 //	H4  A request is written again when its reply is late, then the lane is rung for.
 //	    The order of a UC queue pair (G1, G3) makes the core find the request when it
 //	    looks because of the ring. Pauses double; a call ends with its reply or, when
@@ -96,19 +96,19 @@
 //	H6  A receive is posted for every request before it is written, and some more
 //	    for copies, welcomes and parked. Replies that were not taken by the program
 //	    hold their receives, and are at most W on each lane.
-//	H7  A request region belongs to one tenant and ends with it. A newcomer has
+//	H7  A request region belongs to one session and ends with it. A newcomer has
 //	    another region and another generation. Nothing of the dead is looked at or
 //	    sent to once their core has let go of the chunk, and the reply memory is given
 //	    back when no SEND from it is outstanding.
 //	H8  What a client wrote is copied once, then checked. What does not fit ends the
-//	    tenant, with a reason in the log and a count, and nothing else. Handlers see
+//	    session, with a reason in the log and a count, and nothing else. Handlers see
 //	    and fill memory that no client can reach.
 //	H9  Parking: the core sends word, then looks at the slot once more. A client that
 //	    gets it while it has a request of that number or later without a reply rings;
 //	    so does the next request otherwise. When the word is lost, H4 rings.
 //	H10 The pipeline is empty before a core sleeps, and after FlushPolls looks in
 //	    vain: no request waits for another one to push it on.
-//	H11 Memory of a tenant is bounded: its slots, as much for replies, one pending
+//	H11 Memory of a session is bounded: its slots, as much for replies, one pending
 //	    ring on each core.
 //	H12 An outlet that breaks is made anew before the core answers the next ring: what
 //	    was lost with it is asked for like anything that is lost (H4). When it cannot be,
@@ -119,7 +119,7 @@
 //
 // A request that was found enters stage 0 and its index entry is prefetched; the
 // one before it goes to stage 1, where its item is prefetched; the one before that
-// is served and its reply posted, while the memory is on its way. Expect is told of
+// is served and its reply posted, while the memory is in flight. Expect is told of
 // both stages with the keyhash. Without Expect, or with NoPrefetch, requests are
 // served when they are found.
 //
@@ -132,9 +132,9 @@
 // # Threads
 //
 // A core is one goroutine. It owns its outlets, its chunks and its pipeline. A
-// server runs its cores itself, or a host drives each of them (Core) from the
-// goroutine of its own core, so that both paths serve one partition. The keeper owns
-// the UC queue pairs; it alone begins and ends tenants. Address handles are made by
+// server runs its cores itself, or a host drives each of them (Poller) from the
+// goroutine of its own core, so that both paths serve one partition. The registry owns
+// the UC queue pairs; it alone begins and ends sessions. Address handles are made by
 // goroutines of their own, because that can take long. A Conn, with all its lanes,
 // belongs to one goroutine at a time.
 //
@@ -150,7 +150,7 @@
 //
 // HERD has one request region for all clients. Then every client could write the
 // requests of every other, and the slots of the dead would be handed on while their
-// last WRITEs may still land. A region for each tenant costs the server one more key
+// last WRITEs may still land. A region for each session costs the server one more key
 // and keeps the polling order: chunk by chunk, one slot in each.
 //
 // HERD's keyhash is 16 bytes, is the key, and is zeroed by the server to free the

@@ -19,10 +19,10 @@ func (r Raw) WriteSlot(core, slot int, length, number uint64, generation uint32)
 	return c.err
 }
 
-// Letter sends any bytes over UC.
-func (r Raw) Letter(b []byte) error {
+// Control sends any bytes over UC.
+func (r Raw) Control(b []byte) error {
 	c := r.Conn
-	at := c.lanes[0].letterAt
+	at := c.lanes[0].controlAt
 	copy(c.local.Bytes()[at:], b)
 	c.send(at, len(b))
 	return c.err
@@ -30,22 +30,27 @@ func (r Raw) Letter(b []byte) error {
 
 // Ring rings with any numbers.
 func (r Raw) Ring(core int, number, mask uint64) error {
-	var b [letterSize]byte
+	var b [controlSize]byte
 	ring := ring{core: core, number: number, mask: mask}
-	return r.Letter(b[:ring.put(b[:])])
+	return r.Control(b[:ring.put(b[:])])
 }
 
 // RungFor reports whether a ring for a request waits for a core to look at it.
 func (s *Server) RungFor(core int, number uint64) bool {
-	c := s.cores[core]
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, ch := range c.rings {
-		if ch.ring.number == number {
-			return true
-		}
+	found := false
+	for _, r := range s.registries {
+		r.Do(func() {
+			for ss := range r.sessions.All() {
+				if lane, here := ss.size.lane(core); here {
+					ch := ss.chunks[lane]
+					ch.mu.Lock()
+					found = found || ch.hasRing && ch.ring.number == number
+					ch.mu.Unlock()
+				}
+			}
+		})
 	}
-	return false
+	return found
 }
 
 // Generation is that of the connection, Address where its datagrams go.

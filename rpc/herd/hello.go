@@ -59,7 +59,7 @@ func parseHello(b []byte) (h hello, err error) {
 	return h, nil
 }
 
-// chose reports whether lanes with so many cores, of a server that has total, are what
+// chose reports whether lanes with that many cores, of a server that has total, are what
 // was asked for.
 func (h *hello) chose(cores, total int) bool {
 	if cores < 1 || total > maxCores || h.first+cores > total {
@@ -125,8 +125,8 @@ const (
 	ringSize         = 24
 	// maxAddress bounds the address of a datagram queue pair (fabric.QP.Address).
 	maxAddress = 128
-	// letterSize is the longest of them.
-	letterSize = introductionHead + maxAddress
+	// controlSize is the longest of them.
+	controlSize = introductionHead + maxAddress
 )
 
 // ring says which requests of a lane have no reply.
@@ -154,8 +154,8 @@ func putIntroduction(b, address []byte) int {
 	return introductionHead + copy(b[introductionHead:], address)
 }
 
-// parseLetter reads an introduction (address is not nil) or a ring.
-func parseLetter(b []byte) (r ring, address []byte, ok bool) {
+// parseControl reads an introduction (address is not nil) or a ring.
+func parseControl(b []byte) (r ring, address []byte, ok bool) {
 	if len(b) < introductionHead {
 		return r, nil, false
 	}

@@ -8,12 +8,11 @@ import (
 	"testing"
 
 	"github.com/remora-kv/remora/fabric"
+	"github.com/remora-kv/remora/rpc"
 	"github.com/remora-kv/remora/rpc/herd"
 	"github.com/remora-kv/remora/rpc/rfp"
 	"github.com/remora-kv/remora/test/scale"
 )
-
-var _ rfp.Guest = (*herd.Core)(nil)
 
 // serveBoth starts an rfp server whose cores serve herd as well, at one address of its
 // last device.
@@ -30,12 +29,12 @@ func (r *rig) serveBoth(cores int, before ...fabric.Device) *rfp.Server {
 		r.t.Fatal(err)
 	}
 	r.t.Cleanup(func() { _ = s.Close() })
-	guests := make([][]rfp.Guest, cores)
-	for i := range guests {
-		guests[i] = []rfp.Guest{s.Core(i)}
+	pollers := make([][]rpc.Poller, cores)
+	for i := range pollers {
+		pollers[i] = []rpc.Poller{s.Poller(i)}
 	}
 	host, err = rfp.NewServer(rfp.ServerConfig{
-		Device: devices[0], Others: devices[1:], Serve: r.mux.Serve, Cores: cores, Guests: guests, Admit: s.AdmitGuest,
+		Device: devices[0], Others: devices[1:], Serve: r.mux.Serve, Cores: cores, Pollers: pollers, Admit: s.TryAdmit,
 	})
 	if err != nil {
 		r.t.Fatal(err)
@@ -86,7 +85,7 @@ func TestTwoPathsOnOneCore(t *testing.T) {
 	})
 }
 
-// A host that sleeps is woken for its guest.
+// A host that sleeps is woken for its poller.
 func TestSleepingHostIsRung(t *testing.T) {
 	eachFabric(t, func(t *testing.T, r *rig) {
 		r.serveBoth(2)
@@ -108,7 +107,7 @@ func TestSleepingHostIsRung(t *testing.T) {
 	})
 }
 
-// The host ends first, then its guest; clients are told.
+// The host ends first, then its poller; clients are told.
 func TestHostGoes(t *testing.T) {
 	eachFabric(t, func(t *testing.T, r *rig) {
 		host := r.serveBoth(1)

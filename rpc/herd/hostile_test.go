@@ -16,11 +16,11 @@ func TestBadClientsAreCutOff(t *testing.T) {
 		"length":       func(r herd.Raw) error { return r.WriteSlot(0, 0, 1001, 1, r.Generation()) },
 		"reserved":     func(r herd.Raw) error { return r.WriteSlot(0, 0, 1<<16, 1, r.Generation()) },
 		"huge":         func(r herd.Raw) error { return r.WriteSlot(1, 0, math.MaxUint64, 1, r.Generation()) },
-		"letter":       func(r herd.Raw) error { return r.Letter([]byte("good day")) },
-		"no letter":    func(r herd.Raw) error { return r.Letter(nil) },
-		"short ring":   func(r herd.Raw) error { return r.Letter([]byte{2, 0, 0, 0, 0}) },
+		"control":      func(r herd.Raw) error { return r.Control([]byte("good day")) },
+		"no control":   func(r herd.Raw) error { return r.Control(nil) },
+		"short ring":   func(r herd.Raw) error { return r.Control([]byte{2, 0, 0, 0, 0}) },
 		"core":         func(r herd.Raw) error { return r.Ring(2, 1, 1) },
-		"introduction": func(r herd.Raw) error { return r.Letter([]byte{1, 0, 200, 0, 1, 2, 3}) },
+		"introduction": func(r herd.Raw) error { return r.Control([]byte{1, 0, 200, 0, 1, 2, 3}) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			eachFabric(t, func(t *testing.T, r *rig) {

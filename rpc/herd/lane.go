@@ -13,12 +13,12 @@ import (
 // Lane is the way to one core. Requests are served in the order in which they were
 // sent, and their results taken in that order.
 type Lane struct {
-	conn     *Conn
-	core     int
-	letterAt int // in local memory
-	welcomed bool
-	parked   bool // the core does not look: ring with the next request
-	letter   uint64
+	conn      *Conn
+	core      int
+	controlAt int // in local memory
+	welcomed  bool
+	parked    bool // the core does not look: ring with the next request
+	control   uint64
 
 	next     uint64 // number of the request that is sent next
 	first    uint64 // the oldest whose result was not taken
@@ -42,9 +42,9 @@ type entry struct {
 	again   uint64 // last WRITE of it if there was more than one (H5)
 }
 
-func (l *Lane) init(c *Conn, core, letterAt int) {
+func (l *Lane) init(c *Conn, core, controlAt int) {
 	*l = Lane{
-		conn: c, core: core, letterAt: letterAt, next: 1, first: 1, reserved: -1, held: -1,
+		conn: c, core: core, controlAt: controlAt, next: 1, first: 1, reserved: -1, held: -1,
 		entries: make([]entry, c.welcome.window),
 	}
 	l.timer.pause = c.cfg.RetryAfter

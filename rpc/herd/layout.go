@@ -86,7 +86,7 @@ func (d *dimensions) message() int { return d.slot - trailerSize }
 // memory of the client.
 func (d *dimensions) slotAt(lane, i int) int { return (lane*d.window + i) * d.slot }
 
-// requestBytes are all slots of a tenant.
+// requestBytes are all slots of a session.
 func (d *dimensions) requestBytes() int { return d.cores * d.window * d.slot }
 
 // replyStride is the distance of places in the reply memory: whole lines.

@@ -15,10 +15,10 @@ func TestGoldenBytes(t *testing.T) {
 		dimensions: dimensions{first: 5, cores: 2, window: 4, slot: 1024}, total: 7, generation: 0xABCDEF,
 		requests: fabric.Remote{Addr: 0x1122334455667788, Key: 0x99AABBCC},
 	}
-	var letter [letterSize]byte
+	var control [controlSize]byte
 	r := ring{core: 3, number: 0x0102, mask: 0x81}
-	ringBytes := append([]byte(nil), letter[:r.put(letter[:])]...)
-	introduction := append([]byte(nil), letter[:putIntroduction(letter[:], []byte("addr"))]...)
+	ringBytes := append([]byte(nil), control[:r.put(control[:])]...)
+	introduction := append([]byte(nil), control[:putIntroduction(control[:], []byte("addr"))]...)
 	var head [headerSize]byte
 	header{stampOf(0xABCDEF, 0x0203), 0x0405, kindParked}.put(head[:])
 	for name, c := range map[string]struct {
@@ -84,16 +84,16 @@ func TestGenerationsAreNeverZero(t *testing.T) {
 }
 
 func FuzzLetter(f *testing.F) {
-	var b [letterSize]byte
+	var b [controlSize]byte
 	f.Add(append([]byte(nil), b[:putIntroduction(b[:], []byte("addr"))]...))
 	r := ring{core: 1, number: 2, mask: 3}
 	f.Add(append([]byte(nil), b[:r.put(b[:])]...))
 	f.Fuzz(func(t *testing.T, in []byte) {
-		r, address, ok := parseLetter(in)
+		r, address, ok := parseControl(in)
 		if !ok {
 			return
 		}
-		var b [letterSize]byte
+		var b [controlSize]byte
 		var n int
 		if address != nil {
 			n = putIntroduction(b[:], address)

@@ -8,16 +8,17 @@ import (
 
 // outlet is the UD queue pair of a core on one device.
 type outlet struct {
-	port   *port
-	cq     fabric.CQ
-	qp     fabric.QP
-	inline int
+	registry *registry
+	cq       fabric.CQ
+	qp       fabric.QP
+	inline   int
 
 	depth    uint64
 	posted   uint64 // SENDs so far; their numbers are their IDs
 	signaled uint64 // the last of them that yields a completion
 	done     uint64 // those known to be complete
 	err      error  // why it broke
+	closed   bool
 	comps    [16]fabric.Completion
 	one      [1]fabric.WR
 }
@@ -25,11 +26,11 @@ type outlet struct {
 // outletDepth is how many SENDs can be outstanding.
 const outletDepth = 512
 
-func newOutlet(p *port, inline int) (*outlet, error) {
-	lim := p.dev.Limits()
-	o := &outlet{port: p, depth: uint64(min(outletDepth, lim.MaxDepth)), inline: min(inline, lim.MaxInline)}
+func newOutlet(r *registry, inline int) (*outlet, error) {
+	lim := r.dev.Limits()
+	o := &outlet{registry: r, depth: uint64(min(outletDepth, lim.MaxDepth)), inline: min(inline, lim.MaxInline)}
 	var err error
-	if o.cq, err = p.dev.NewCQ(int(o.depth) + 1); err != nil {
+	if o.cq, err = r.dev.NewCQ(int(o.depth) + 1); err != nil {
 		return nil, err
 	}
 	if o.qp, err = o.newQP(); err != nil {
@@ -40,7 +41,7 @@ func newOutlet(p *port, inline int) (*outlet, error) {
 }
 
 func (o *outlet) newQP() (fabric.QP, error) {
-	return o.port.domain.NewUD(fabric.QPConfig{
+	return o.registry.domain.NewUD(fabric.QPConfig{
 		Transport: fabric.UD, SendCQ: o.cq, RecvCQ: o.cq, SendDepth: int(o.depth), RecvDepth: 1,
 	})
 }
@@ -102,7 +103,7 @@ func (o *outlet) reap() {
 				continue // of one that was broken
 			}
 			if o.done = max(o.done, o.comps[i].ID); o.comps[i].Status != fabric.StatusOK && o.err == nil {
-				o.err = fmt.Errorf("herd: outlet on device %s: %w", o.port.dev.Name(), o.comps[i].Err())
+				o.err = fmt.Errorf("herd: outlet on device %s: %w", o.registry.dev.Name(), o.comps[i].Err())
 			}
 		}
 		if n < len(o.comps) {
@@ -120,7 +121,9 @@ func (o *outlet) complete(n uint64) bool {
 }
 
 func (o *outlet) close() {
-	_ = o.qp.Close()
-	_ = o.cq.Close()
-	o.done = o.posted
+	if !o.closed {
+		_ = o.qp.Close()
+		_ = o.cq.Close()
+		o.closed, o.done = true, o.posted
+	}
 }

@@ -5,26 +5,13 @@ import (
 
 	"github.com/remora-kv/remora/fabric"
 	"github.com/remora-kv/remora/internal/fence"
+	"github.com/remora-kv/remora/rpc/internal/serving"
 )
 
 // heat puts a chunk among those whose requests are looked for.
-func (c *Core) heat(ch *chunk) {
-	if ch.hotAt < 0 {
-		ch.hotAt = len(c.hot)
-		c.hot = append(c.hot, ch)
-	}
-	ch.lastSeen, ch.parked = c.sweep, false
-}
-
-// cool takes it out.
-func (c *Core) cool(ch *chunk) {
-	if at := ch.hotAt; at >= 0 {
-		last := c.hot[len(c.hot)-1]
-		c.hot[at], last.hotAt = last, at
-		c.hot[len(c.hot)-1] = nil
-		c.hot = c.hot[:len(c.hot)-1]
-		ch.hotAt = -1
-	}
+func (c *core) heat(ch *chunk) {
+	c.hot.Add(ch, &ch.hotAt)
+	ch.lastSeen, ch.parked = c.Sweep, false
 }
 
 // requested reports whether the next request is there.
@@ -34,7 +21,7 @@ func (ch *chunk) requested() bool {
 
 // park tells the client that its chunk is not looked at (H9); the caller looks once
 // more.
-func (c *Core) park(ch *chunk) {
+func (c *core) park(ch *chunk) {
 	if !ch.parked {
 		ch.parked = true
 		c.stats.parks.Add(1)
@@ -43,33 +30,33 @@ func (c *Core) park(ch *chunk) {
 }
 
 // parkIdle parks chunks that have been silent for long.
-func (c *Core) parkIdle() {
-	for i := len(c.hot) - 1; i >= 0 && len(c.hot) > 1; i-- {
-		if ch := c.hot[i]; c.sweep-ch.lastSeen > parkAfter {
-			if c.park(ch); !ch.requested() {
-				c.cool(ch)
-			}
+func (c *core) parkIdle() {
+	c.hot.RemoveIf(func(ch *chunk) bool {
+		if len(c.hot.All) == 1 || c.Sweep-ch.lastSeen <= serving.ParkAfter {
+			return false
 		}
-	}
+		c.park(ch)
+		return !ch.requested()
+	})
 }
 
 // Doze is called before the core sleeps; Pending, the last look, follows.
-func (c *Core) Doze() {
+func (c *core) Doze() {
 	c.flush()
 	for _, o := range c.outlets {
 		o.reap()
 	}
-	for _, ch := range c.hot {
+	for _, ch := range c.hot.All {
 		c.park(ch)
 	}
 }
 
 // Pending reports whether there is something to do. It does nothing itself.
-func (c *Core) Pending() bool {
-	if c.attention.Load() || len(c.retired) != 0 {
+func (c *core) Pending() bool {
+	if c.HasMail() || len(c.retired) != 0 {
 		return true
 	}
-	for _, ch := range c.hot {
+	for _, ch := range c.hot.All {
 		if ch.requested() {
 			return true
 		}
@@ -79,39 +66,35 @@ func (c *Core) Pending() bool {
 
 // Queue returns the completion queue of the outlet on a device, nil where there is none,
 // for the host to sleep at.
-func (c *Core) Queue(dev fabric.Device) fabric.CQ {
+func (c *core) Queue(dev fabric.Device) fabric.CQ {
 	if o := c.outletOn(dev); o != nil {
 		return o.cq
 	}
 	return nil
 }
 
-// Reap takes what is in it, which nobody has to wake for. Between Doze and Undoze whoever
-// has the queues of the device may call it.
-func (c *Core) Reap(dev fabric.Device) bool {
+// Reap takes what is in it, which nobody has to wake for. Between Doze and Undoze the
+// goroutine that has the queues of the device may call it.
+func (c *core) Reap(dev fabric.Device) bool {
 	if o := c.outletOn(dev); o != nil {
 		o.reap()
 	}
 	return false
 }
 
-// Undoze is called after the sleep: who is still parked will ring.
-func (c *Core) Undoze() {
-	c.tick()
-	for i := len(c.hot) - 1; i >= 0; i-- {
-		if ch := c.hot[i]; ch.parked && !ch.requested() {
-			c.cool(ch)
-		}
-	}
+// Undoze is called after the sleep: a client whose chunk is still parked will ring.
+func (c *core) Undoze() {
+	c.Tick()
+	c.hot.RemoveIf(func(ch *chunk) bool { return ch.parked && !ch.requested() })
 }
 
 // answerRing looks at a chunk again, and sends the replies again that the client has
 // not got (H2).
-func (c *Core) answerRing(ch *chunk) {
-	c.mu.Lock()
+func (c *core) answerRing(ch *chunk) {
+	ch.mu.Lock()
 	r := ch.ring
 	ch.hasRing = false
-	c.mu.Unlock()
+	ch.mu.Unlock()
 	if ch.gone {
 		return
 	}

@@ -51,9 +51,9 @@ func (p *pipeline) pop() {
 }
 
 // push takes the request that was copied into the next place, and serves the one that
-// falls out of the pipeline. Prefetches come first, so that memory is on its way while
+// falls out of the pipeline. Prefetches come first, so that memory is in flight while
 // the reply is posted.
-func (c *Core) push() {
+func (c *core) push() {
 	p := &c.pipe
 	p.empty = 0
 	p.count++
@@ -63,9 +63,9 @@ func (c *Core) push() {
 		return
 	}
 	expect := c.server.cfg.Expect
-	expect(c.index, 0, p.at(p.count-1).hash)
+	expect(c.Index, 0, p.at(p.count-1).hash)
 	if p.count > 1 {
-		expect(c.index, 1, p.at(p.count-2).hash)
+		expect(c.Index, 1, p.at(p.count-2).hash)
 	}
 	if p.count > stages {
 		c.serve(p.at(0))
@@ -75,9 +75,9 @@ func (c *Core) push() {
 
 // idle counts looks in vain, and moves the pipeline by no-ops when there were many
 // (H10). It reports whether it did.
-func (c *Core) idle() bool {
+func (c *core) idle() bool {
 	p := &c.pipe
-	if p.empty += max(len(c.hot), 1); p.empty < p.flushPolls {
+	if p.empty += max(len(c.hot.All), 1); p.empty < p.flushPolls {
 		return false
 	}
 	c.flush()
@@ -85,14 +85,14 @@ func (c *Core) idle() bool {
 }
 
 // flush moves the pipeline by no-ops until it is empty.
-func (c *Core) flush() {
+func (c *core) flush() {
 	p := &c.pipe
 	p.empty = 0
 	for p.count != 0 {
 		c.stats.noops.Add(1)
 		if p.count > 1 {
 			// The newest one has not been in stage 1.
-			c.server.cfg.Expect(c.index, 1, p.at(p.count-1).hash)
+			c.server.cfg.Expect(c.Index, 1, p.at(p.count-1).hash)
 		}
 		c.serve(p.at(0))
 		p.pop()

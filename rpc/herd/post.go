@@ -5,18 +5,18 @@ import (
 	"github.com/remora-kv/remora/internal/fence"
 )
 
-// sendDepth is how many requests and letters the UC queue pair of a client holds.
+// sendDepth is how many requests and controls the UC queue pair of a client holds.
 const sendDepth = 256
 
 // sender counts what was posted to the UC queue pair. Numbers of WRITEs and SENDs are
 // their IDs; done are those known to be complete.
 type sender struct {
 	depth, posted, signaled, done uint64
-	letter                        uint64 // the introduction
+	control                       uint64 // the introduction
 	one                           [1]fabric.WR
 }
 
-// room reports whether something can be posted. Two places are kept for letters, so
+// room reports whether something can be posted. Two places are kept for controls, so
 // that a ring is not kept away by requests.
 func (s *sender) room(c *Conn) bool {
 	if s.posted-s.done+2 >= s.depth {
@@ -69,7 +69,7 @@ func (c *Conn) write(l *Lane, number uint64, again bool) uint64 {
 	return c.post(again)
 }
 
-// send sends a letter that lies in local memory.
+// send sends a control that lies in local memory.
 func (c *Conn) send(off, n int) uint64 {
 	w := &c.sender.one[0]
 	w.Op, w.Flags = fabric.OpSend, 0
@@ -81,14 +81,14 @@ func (c *Conn) send(off, n int) uint64 {
 // there is no room, it is left out: the next one comes by time.
 func (l *Lane) ring() {
 	c := l.conn
-	if !c.sender.reusable(c, l.letter) {
+	if !c.sender.reusable(c, l.control) {
 		return
 	}
 	r := ring{core: l.core}
 	if r.number, r.mask = l.mask(); r.mask == 0 {
 		return
 	}
-	n := r.put(c.local.Bytes()[l.letterAt : l.letterAt+letterSize])
+	n := r.put(c.local.Bytes()[l.controlAt : l.controlAt+controlSize])
 	fence.Count(&c.stats.rings, 1)
-	l.letter = c.send(l.letterAt, n)
+	l.control = c.send(l.controlAt, n)
 }

@@ -116,7 +116,7 @@ func (c *Conn) Wake() { c.waiter.Wake() }
 // called from any goroutine.
 func (c *Conn) Disconnect() { _ = c.uc.Disconnect() }
 
-// reap takes completions of WRITEs and letters.
+// reap takes completions of WRITEs and controls.
 func (c *Conn) reap() {
 	for {
 		n := c.ucq.Poll(c.acks[:])

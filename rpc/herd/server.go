@@ -7,14 +7,11 @@ import (
 	"math/rand/v2"
 	"slices"
 	"sync/atomic"
-	"time"
 
 	"github.com/remora-kv/remora/fabric"
-	"github.com/remora-kv/remora/internal/affinity"
 	"github.com/remora-kv/remora/internal/knob"
 	"github.com/remora-kv/remora/rpc"
-	"github.com/remora-kv/remora/rpc/internal/gate"
-	"github.com/remora-kv/remora/rpc/internal/reaper"
+	"github.com/remora-kv/remora/rpc/internal/serving"
 )
 
 // Serve handles a message. rpc.Mux has such a method.
@@ -44,7 +41,7 @@ type ServerConfig struct {
 	// CPU of each.
 	Cores int
 	CPUs  []int
-	// Wake, when not nil, says that the cores are driven by a host, from Core, and
+	// Wake, when not nil, says that the cores are driven by a host (Poller), and
 	// wakes that of the given core from any goroutine. CPUs and Policy are the host's
 	// then.
 	Wake func(core int)
@@ -119,16 +116,14 @@ func Supports(dev fabric.Device) error {
 // Server serves messages of any number of clients. Its methods may be called
 // from any goroutine.
 type Server struct {
-	cfg     ServerConfig
-	cores   []*Core
-	ports   []*port
-	gate    *gate.Gate
-	reaper  *reaper.Reaper[*tenant]
-	clients atomic.Int64
-	most    atomic.Int64  // clients, at most cfg.MaxClients
-	gen     atomic.Uint32 // of the last client
-
-	connects, disconnects, cut, lost atomic.Uint64
+	cfg        ServerConfig
+	cores      []*core
+	registries []*registry // by device
+	acceptor   *serving.Acceptor
+	reaper     *serving.Reaper[*session]
+	clients    serving.Clients
+	count      atomic.Int64  // clients that there are
+	gen        atomic.Uint32 // of the last client
 }
 
 // NewServer starts the cores, unless there is a host for them. Call Listen to have
@@ -138,10 +133,12 @@ func NewServer(cfg ServerConfig) (*Server, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
-	s := &Server{cfg: cfg, reaper: reaper.New((*tenant).free)}
-	s.gate = gate.New("herd", cfg.Log, s.Admit)
+	s := &Server{cfg: cfg, reaper: serving.NewReaper((*session).free)}
+	s.acceptor = serving.NewAcceptor(serving.AcceptorConfig{
+		Path: "herd", Devices: cfg.Devices, MaxClients: cfg.MaxClients, Admit: s.admit, Log: cfg.Log,
+	})
+	s.clients.Log = cfg.Log
 	s.gen.Store(rand.Uint32()) // so that a restarted server does not begin with the same
-	s.most.Store(int64(cfg.MaxClients))
 	if err := s.start(); err != nil {
 		_ = s.Close()
 		return nil, err
@@ -154,11 +151,11 @@ func (s *Server) start() error {
 		if err := Supports(dev); err != nil {
 			return err
 		}
-		p, err := newPort(s, dev)
+		r, err := newRegistry(s, dev)
 		if err != nil {
 			return err
 		}
-		s.ports = append(s.ports, p)
+		s.registries = append(s.registries, r)
 	}
 	for i := range s.cfg.Cores {
 		c, err := newCore(s, i)
@@ -167,78 +164,53 @@ func (s *Server) start() error {
 		}
 		s.cores = append(s.cores, c)
 		if s.cfg.Wake == nil {
-			go s.runCore(c)
+			c.start()
 		}
 	}
 	return nil
 }
 
-// runCore runs a core on its CPU.
-func (s *Server) runCore(c *Core) {
-	if len(s.cfg.CPUs) != 0 {
-		unpin, err := affinity.Pin(s.cfg.CPUs[c.index])
-		if err != nil {
-			s.cfg.Log.Warn("a core is not pinned", "core", c.index, "cpu", s.cfg.CPUs[c.index], "err", err)
-		} else {
-			defer unpin()
-		}
-	}
-	c.run()
-}
-
-// Core returns a core for its host.
-func (s *Server) Core(i int) *Core { return s.cores[i] }
+// Poller returns a core for its host.
+func (s *Server) Poller(core int) rpc.Poller { return s.cores[core] }
 
 // Listen takes clients at an address of one of the server's devices, until Close.
 // It returns the address that was really taken.
 func (s *Server) Listen(dev fabric.Device, addr fabric.Addr, cfg fabric.ListenConfig) (fabric.Addr, error) {
-	if s.portOf(dev) == nil {
-		return fabric.Addr{}, fmt.Errorf("herd: server: %v is not on a device of this server: %w", addr, fabric.ErrInvalid)
-	}
-	return s.gate.Listen(dev, addr, cfg)
+	return s.acceptor.Listen(dev, addr, cfg)
 }
 
 // StopListening takes no more clients; those that there are go on.
-func (s *Server) StopListening() { s.gate.Stop() }
+func (s *Server) StopListening() { s.acceptor.Stop() }
 
 // SetMaxClients changes how many clients there can be, to at most the number that the
 // server was made for. Clients that there are go on.
-func (s *Server) SetMaxClients(n int) error {
-	if n < 1 || n > s.cfg.MaxClients {
-		return fmt.Errorf("herd: server: %d clients: between 1 and %d, which it was started with: %w",
-			n, s.cfg.MaxClients, fabric.ErrInvalid)
-	}
-	s.most.Store(int64(n))
-	return nil
-}
+func (s *Server) SetMaxClients(n int) error { return s.acceptor.SetMaxClients(n) }
 
-// handshakeTime bounds the making of a tenant.
-const handshakeTime = 10 * time.Second
-
-func (s *Server) portOf(dev fabric.Device) *port {
-	for _, p := range s.ports {
-		if p.dev == dev {
-			return p
+func (s *Server) registryOf(dev fabric.Device) *registry {
+	for _, r := range s.registries {
+		if r.dev == dev {
+			return r
 		}
 	}
 	return nil
 }
 
-// Close ends all clients and stops the cores. A host closes its cores (Core.Close)
+// Close ends all clients and stops the cores. A host closes its pollers
 // before. Calls that are being served are finished, their replies are not sent.
 func (s *Server) Close() error {
-	if err := s.gate.Close(); err != nil {
+	if err := s.acceptor.Close(); err != nil {
 		return err
 	}
 	for _, c := range s.cores {
-		c.end(s.cfg.Wake == nil)
+		c.Stop()
+		c.Close()
 	}
-	for _, p := range s.ports {
-		p.close()
+	for _, r := range s.registries {
+		r.close()
 	}
 	s.reaper.Close()
-	for _, p := range s.ports {
-		_ = p.domain.Close()
+	for _, r := range s.registries {
+		_ = r.domain.Close()
 	}
 	return nil
 }

@@ -4,7 +4,7 @@ import "sync/atomic"
 
 // coreStats are counts of a core.
 type coreStats struct {
-	calls, failures, resent, unsent, rings, parks, noops, outlets, stranded atomic.Uint64
+	resent, unsent, rings, parks, noops, outlets, stranded atomic.Uint64
 }
 
 // ServerStats are counts since the start, and what there is now.
@@ -31,11 +31,11 @@ type ServerStats struct {
 // Stats sums over all cores. It asks every core and waits for its answer.
 func (s *Server) Stats() ServerStats {
 	t := ServerStats{
-		Clients: int(s.clients.Load()), Connects: s.connects.Load(), Disconnects: s.disconnects.Load(),
-		Cut: s.cut.Load(), Lost: s.lost.Load(),
+		Clients: int(s.count.Load()), Connects: s.clients.Connects.Load(), Disconnects: s.clients.Disconnects.Load(),
+		Cut: s.clients.Cut.Load(), Lost: s.clients.Lost.Load(),
 	}
 	for _, c := range s.cores {
-		c.do(func() { c.count(&t) })
+		c.Do(func() { c.count(&t) })
 		c.addUp(&t)
 	}
 	return t
@@ -51,18 +51,18 @@ func (s *Server) CoreStats(core int) ServerStats {
 }
 
 // count adds what is now. The core's goroutine calls it.
-func (c *Core) count(t *ServerStats) {
-	t.Hot += len(c.hot)
-	for _, ch := range c.chunks {
-		t.Memory += ch.tenant.memory() / len(ch.tenant.chunks)
+func (c *core) count(t *ServerStats) {
+	t.Hot += len(c.hot.All)
+	for _, ch := range c.chunks.All {
+		t.Memory += ch.session.memory() / len(ch.session.chunks)
 	}
 }
 
 // addUp adds what was counted.
-func (c *Core) addUp(t *ServerStats) {
+func (c *core) addUp(t *ServerStats) {
 	st := &c.stats
-	t.Calls += st.calls.Load()
-	t.Failures += st.failures.Load()
+	t.Calls += c.Calls.Load()
+	t.Failures += c.Failures.Load()
 	t.Resent += st.resent.Load()
 	t.Unsent += st.unsent.Load()
 	t.Rings += st.rings.Load()

@@ -20,7 +20,7 @@ type ConnConfig struct {
 	Table int
 	// NewFinder makes the finder of a search from the layout of the table.
 	NewFinder func(layout []byte) (store.Finder, error)
-	// Window is how many searches can be on their way; default 1.
+	// Window is how many searches can be in flight; default 1.
 	Window int
 	// Buffer is the longest span that is read; default 4096. What is longer is for the
 	// server to answer.
@@ -160,7 +160,7 @@ func (c *Conn) Exported() (bytes int64) {
 	return bytes
 }
 
-// Window returns how many searches can be on their way.
+// Window returns how many searches can be in flight.
 func (c *Conn) Window() int { return len(c.searches) }
 
 // Err returns why the connection is over, nil while it is not.

@@ -3,6 +3,7 @@ package onesided_test
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"log/slog"
 	"path/filepath"
 	"testing"
@@ -10,7 +11,7 @@ import (
 
 	"github.com/remora-kv/remora/fabric"
 	"github.com/remora-kv/remora/fabric/provider"
-	"github.com/remora-kv/remora/rpc/internal/gate"
+	"github.com/remora-kv/remora/rpc/internal/serving"
 	"github.com/remora-kv/remora/rpc/onesided"
 	"github.com/remora-kv/remora/store"
 	"github.com/remora-kv/remora/test/scale"
@@ -36,7 +37,7 @@ type rig struct {
 	set    *provider.Set
 	device fabric.Device // of the server
 	server *onesided.Server
-	gate   *gate.Gate
+	accept *serving.Acceptor
 	addr   fabric.Addr
 	toys   []*toy
 }
@@ -80,13 +81,17 @@ func (r *rig) make(toys int, cfg onesided.ServerConfig) {
 		}
 		r.toys = append(r.toys, toy)
 	}
-	r.gate = gate.New("onesided", slog.New(slog.DiscardHandler), func(dev fabric.Device, req fabric.ConnRequest) {
-		if !r.server.AdmitGuest(dev, req) {
-			_ = req.Reject([]byte("for nobody"))
-		}
+	r.accept = serving.NewAcceptor(serving.AcceptorConfig{
+		Path: "onesided", Devices: []fabric.Device{r.device}, MaxClients: 1, Log: slog.New(slog.DiscardHandler),
+		Admit: func(_ context.Context, dev fabric.Device, req fabric.ConnRequest) error {
+			if !r.server.TryAdmit(dev, req) {
+				return errors.New("for nobody")
+			}
+			return nil
+		},
 	})
 	r.Cleanup(r.end)
-	if r.addr, err = r.gate.Listen(r.device, r.listenAddr(), fabric.ListenConfig{}); err != nil {
+	if r.addr, err = r.accept.Listen(r.device, r.listenAddr(), fabric.ListenConfig{}); err != nil {
 		r.Fatal(err)
 	}
 }
@@ -107,7 +112,7 @@ func (r *rig) end() {
 	if r.server == nil {
 		return
 	}
-	_ = r.gate.Close()
+	_ = r.accept.Close()
 	if err := r.server.Close(); err != nil {
 		r.Error(err)
 	}

@@ -123,9 +123,9 @@ func (s *Server) Open(tables []store.Export) error {
 	return nil
 }
 
-// AdmitGuest is what a host shows its connection requests: it takes those that are for
+// TryAdmit is what a host shows its connection requests: it takes those that are for
 // this path, and reports whether this was one.
-func (s *Server) AdmitGuest(dev fabric.Device, req fabric.ConnRequest) bool {
+func (s *Server) TryAdmit(dev fabric.Device, req fabric.ConnRequest) bool {
 	if req.Transport() != fabric.RC || !isHello(req.Private()) {
 		return false
 	}

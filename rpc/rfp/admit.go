@@ -5,46 +5,36 @@ import (
 	"fmt"
 
 	"github.com/remora-kv/remora/fabric"
+	"github.com/remora-kv/remora/rpc/internal/serving"
 	"github.com/remora-kv/remora/rpc/wire"
 )
 
-// admit makes a session of a connection request, or refuses it with a reason.
-func (s *Server) admit(dev fabric.Device, req fabric.ConnRequest) {
+// admit makes a session of a connection request.
+func (s *Server) admit(ctx context.Context, dev fabric.Device, req fabric.ConnRequest) error {
 	if s.cfg.Admit != nil && s.cfg.Admit(dev, req) {
-		return
+		return nil
 	}
-	ctx, cancel := context.WithTimeout(s.gate.Context(), handshakeTime)
-	defer cancel()
-	hello, err := s.greet(req)
+	h, err := s.greet(req)
 	if err != nil {
-		s.refuse(dev, req, err)
-		return
+		return err
 	}
-	c, err := s.coreFor(hello.Core)
+	c, err := serving.Choose(s.acceptor, s.cores, h.Core)
 	if err != nil {
-		s.refuse(dev, req, err)
-		return
+		return err
 	}
-	ss, err := newSession(c, dev, &hello)
+	ss, err := newSession(c, dev, &h)
 	if err != nil {
-		c.unreserve()
-		s.refuse(dev, req, err)
-		return
+		c.Unreserve()
+		return err
 	}
 	if err := ss.accept(ctx, req); err != nil {
-		c.unreserve()
+		c.Unreserve()
 		s.reaper.Take(ss)
-		s.refuse(dev, req, err)
-		return
+		return err
 	}
-	s.cfg.Log.Debug("client connected", "core", c.index, "qp", ss.qp.Num(), "peer", ss.peer.Addr)
-	c.add(ss)
-}
-
-func (s *Server) refuse(dev fabric.Device, req fabric.ConnRequest, why error) {
-	s.cfg.Log.Warn("client refused", "peer", req.Peer().Addr, "err", why)
-	text := []byte(why.Error())
-	_ = req.Reject(text[:min(len(text), dev.Limits().MaxPrivate)])
+	c.Log.Debug("client connected", "qp", ss.qp.Num(), "peer", ss.peer.Addr)
+	c.Post(func() { c.enter(ss) })
+	return nil
 }
 
 // greet checks what a client wants.
@@ -60,25 +50,4 @@ func (s *Server) greet(req fabric.ConnRequest) (wire.Hello, error) {
 		return h, fmt.Errorf("window %d, results %d, payload %d make no session", h.Window, h.Results, h.Payload)
 	}
 	return h, nil
-}
-
-// coreFor finds a core for a client and reserves a place on it. A client without
-// a wish is refused only when all cores are full.
-func (s *Server) coreFor(wish uint16) (*core, error) {
-	n := uint64(len(s.cores))
-	if wish != wire.AnyCore {
-		if uint64(wish) >= n {
-			return nil, fmt.Errorf("core %d wanted, there are %d", wish, n)
-		}
-		c := s.cores[wish]
-		return c, c.reserve()
-	}
-	first := s.next.Add(1)
-	c := s.cores[first%n]
-	err := c.reserve()
-	for i := uint64(1); err != nil && i < n; i++ {
-		c = s.cores[(first+i)%n]
-		err = c.reserve()
-	}
-	return c, err
 }

@@ -25,14 +25,14 @@ func (c *core) flush(s *session, class uint8, last bool) {
 		return
 	case len(s.backlog) == 0 && s.room():
 		if c.place(s, &f); !s.room() && !s.gone {
-			c.slowDown(s)
+			c.slow.Add(s, &s.slowAt)
 		}
 		return
 	}
 	f.payload = append([]byte(nil), payload...)
 	s.backlog = append(s.backlog, f)
 	s.waiting += len(payload)
-	c.slowDown(s)
+	c.slow.Add(s, &s.slowAt)
 }
 
 // place puts a result frame into its slot, and pushes it where the client wants
@@ -44,7 +44,7 @@ func (c *core) place(s *session, f *waitingFrame) {
 	slot := s.answerMem[at : at+s.answerStride]
 	var nanos int64
 	if f.start != 0 {
-		nanos = max(c.clock.Now()-f.start, 1)
+		nanos = max(c.Clock.Now()-f.start, 1)
 	}
 	push := s.mode(f.class)
 	if push == Fetch && f.push {
@@ -69,7 +69,7 @@ func (c *core) place(s *session, f *waitingFrame) {
 func (c *core) push(s *session, n uint64, at, length int, mode Mode) {
 	w := &c.one[0]
 	*w = fabric.WR{
-		ID: s.workID(), Op: fabric.OpWrite,
+		ID: s.id, Op: fabric.OpWrite,
 		Local: s.answers.Seg(at, length), Remote: s.replies.At(at),
 	}
 	if mode == ReplyWake {
@@ -103,11 +103,11 @@ func (s *session) told() bool {
 // resume places frames that waited for room.
 func (c *core) resume() bool {
 	worked := c.completions()
-	for i := len(c.slow) - 1; i >= 0; i-- {
-		if i >= len(c.slow) {
+	for i := len(c.slow.All) - 1; i >= 0; i-- {
+		if i >= len(c.slow.All) {
 			continue // others were dropped meanwhile
 		}
-		s := c.slow[i]
+		s := c.slow.All[i]
 		if !s.told() {
 			c.cut(s, "more results taken than there were")
 			continue
@@ -129,8 +129,8 @@ func (c *core) resume() bool {
 			continue
 		}
 		s.backlog, s.waiting = nil, 0
-		s.lastSeen = c.sweep
-		c.speedUp(s)
+		s.lastSeen = c.Sweep
+		c.slow.Remove(&s.slowAt)
 		if s.halted {
 			c.proceed(s)
 			worked = true

@@ -106,7 +106,7 @@ func NewEndpoint(cfg ServerConfig) (*Endpoint, error) {
 	e.server = s
 	e.next, e.stop = iter.Pull(func(y func(*rpc.Call) bool) {
 		yield = y
-		s.cores[0].run()
+		s.cores[0].Run(s.cores[0].moves())
 	})
 	return e, nil
 }
@@ -145,11 +145,7 @@ func (e *Endpoint) Send(b *Buffer, n int) error {
 }
 
 // Stop makes Recv return rpc.ErrClosed. It may be called from any goroutine.
-func (e *Endpoint) Stop() {
-	c := e.server.cores[0]
-	c.stop.Store(true)
-	c.wake()
-}
+func (e *Endpoint) Stop() { e.server.cores[0].Quit() }
 
 // Close ends all sessions. It is called by the goroutine that calls Recv.
 func (e *Endpoint) Close() error {

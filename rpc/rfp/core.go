@@ -2,31 +2,24 @@ package rfp
 
 import (
 	"fmt"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/remora-kv/remora/fabric"
-	"github.com/remora-kv/remora/rpc"
+	"github.com/remora-kv/remora/rpc/internal/serving"
 )
 
 // core serves its sessions, one message at a time.
 type core struct {
-	server *Server
-	index  int
-	clock  fabric.Clock
-	ports  []*port // by device
-	dozing bool    // the queues of all but the first are handed over
-	guests party
-	alone  int // looks at the guests since they had work
-	stop   atomic.Bool
-	done   chan struct{}
+	serving.Core
+	server  *Server
+	ports   []*port // by device
+	dozing  bool    // the queues of all but the first are handed over
+	pollers pollers
+	alone   int // looks at the pollers since they had work
 
-	sessions []*session // by tag
-	hot      []*session // whose requests are looked for
-	slow     []*session // with frames that wait for room, or pushes for a place
-	sweep    uint64     // looks at all of hot so far
-	nextID   uint32
+	sessions serving.Table[session]
+	hot      serving.List[session] // whose requests are looked for
+	slow     serving.List[session] // with frames that wait for room, or pushes for a place
 
 	// For long messages: buffers, and waiting for a client to take pieces.
 	spares     spares
@@ -45,27 +38,20 @@ type core struct {
 	results Results
 	out     []byte // payload of the result frame being filled
 	fill    int
-	start   int64 // when the frame being served was noticed; 0: not measured
-	pushAll bool  // the answer being made is pushed in any case
-	call    rpc.Call
+	start   int64            // when the frame being served was noticed; 0: not measured
+	pushAll bool             // the answer being made is pushed in any case
 	one     [1]fabric.WR     // being posted
 	bell    [1]fabric.RecvWR // likewise
-	pollf   func() bool
-
-	attention atomic.Bool // inbox or control is not empty
-	mu        sync.Mutex
-	inbox     []*session
-	control   []func()
-	reserved  int
 
 	stats coreStats
 }
 
 func newCore(s *Server, index int) (*core, error) {
 	cfg := &s.cfg
-	c := &core{server: s, index: index, clock: cfg.Device.Clock(), done: make(chan struct{})}
-	if len(cfg.Guests) != 0 {
-		c.guests = cfg.Guests[index]
+	c := &core{server: s}
+	c.Init(s.acceptor, index, cfg.Device.Clock(), nil)
+	if len(cfg.Pollers) != 0 {
+		c.pollers = cfg.Pollers[index]
 	}
 	c.in, c.out = make([]byte, 8+cfg.Payload), make([]byte, cfg.Payload)
 	for i, dev := range cfg.devices() {
@@ -79,7 +65,7 @@ func newCore(s *Server, index int) (*core, error) {
 			return nil, err
 		}
 		if c.ports = append(c.ports, p); i != 0 {
-			p.lookOut(c.ports[0].waiter.Wake)
+			p.handOver(c.ports[0].waiter.Wake)
 		}
 	}
 	var err error
@@ -87,89 +73,34 @@ func newCore(s *Server, index int) (*core, error) {
 		c.free()
 		return nil, fmt.Errorf("rfp: core %d: %w", index, err)
 	}
-	c.pollf, c.lingerf = c.poll, c.roomCame
-	c.tick()
+	c.Waiter, c.lingerf = c.ports[0].waiter, c.roomCame
 	return c, nil
 }
-
-// reserve makes sure of room for one more client.
-func (c *core) reserve() error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if int64(c.reserved) >= c.server.maxClients.Load() {
-		return fmt.Errorf("core %d has its %d clients already", c.index, c.reserved)
-	}
-	c.reserved++
-	return nil
-}
-
-func (c *core) unreserve() {
-	c.mu.Lock()
-	c.reserved--
-	c.mu.Unlock()
-}
-
-// add hands a session over to the core.
-func (c *core) add(s *session) {
-	c.mu.Lock()
-	c.inbox = append(c.inbox, s)
-	c.mu.Unlock()
-	c.wake()
-}
-
-func (c *core) wake() {
-	c.attention.Store(true)
-	c.ports[0].waiter.Wake()
-}
-
-// do has the core's goroutine call f, and waits for it.
-func (c *core) do(f func()) {
-	called := make(chan struct{})
-	c.mu.Lock()
-	c.control = append(c.control, func() { f(); close(called) })
-	c.mu.Unlock()
-	c.wake()
-	select {
-	case <-called:
-	case <-c.done:
-	}
-}
-
-func (c *core) close() {
-	c.stop.Store(true)
-	c.wake()
-	<-c.done
-}
-
-// idleSteps is how often a core looks in vain before it lets its waiter decide
-// how to go on.
-const idleSteps = 256
 
 // stalledNap bounds the sleep of a core that waits for a client to make room,
 // which rings no bell.
 const stalledNap = time.Millisecond
 
-func (c *core) run() {
-	defer close(c.done)
-	for !c.stop.Load() {
-		for idle := 0; idle < idleSteps && !c.stop.Load(); {
-			if idle++; c.step() {
-				idle = 0
-			}
-		}
-		var nap time.Duration
-		if len(c.slow) != 0 {
-			nap = stalledNap
-		}
-		c.ports[0].waiter.Wait(c.pollf, nap)
+func (c *core) moves() serving.Moves {
+	return serving.Moves{Work: c.work, Poll: c.poll, Close: c.close}
+}
+
+func (c *core) work() {
+	for c.More(c.step()) {
 	}
-	c.attend()
-	for _, s := range c.sessions {
-		if s != nil {
+	if c.Nap = 0; len(c.slow.All) != 0 {
+		c.Nap = stalledNap
+	}
+}
+
+// close ends the core, its sessions and its pollers.
+func (c *core) close() {
+	c.End(func() {
+		for s := range c.sessions.All() {
 			c.drop(s)
 		}
-	}
-	c.guests.close()
+	})
+	c.pollers.close()
 	c.free()
 }
 
@@ -183,93 +114,56 @@ func (c *core) free() {
 	}
 }
 
-// tick looks at the clock for handlers, which need not know better when they are
-// called than a few sweeps. It is 0 only when nobody has looked.
-func (c *core) tick() { c.call.Now = c.clock.Now() }
-
 // step looks at everything once, and reports whether there was work.
 func (c *core) step() bool {
 	worked := false
-	for i := 0; i < len(c.hot); i++ {
-		s := c.hot[i]
+	for i := 0; i < len(c.hot.All); i++ {
+		s := c.hot.All[i]
 		if c.serve(s) {
-			s.lastSeen, worked = c.sweep, true
+			s.lastSeen, worked = c.Sweep, true
 		}
-		if i < len(c.hot) && c.hot[i] != s {
+		if i < len(c.hot.All) && c.hot.All[i] != s {
 			i-- // it was dropped, another took its place
 		}
 	}
-	if len(c.guests) != 0 && (c.alone < aloneAfter || c.sweep%lookEvery == 0) {
-		if c.alone++; c.guests.step() {
+	if len(c.pollers) != 0 && (c.alone < aloneAfter || c.Sweep%serving.LookEvery == 0) {
+		if c.alone++; c.pollers.step() {
 			c.alone, worked = 0, true
-		} else if c.alone == aloneAfter && !c.guests.empty() {
+		} else if c.alone == aloneAfter && !c.pollers.empty() {
 			c.alone = 0
 		}
 	}
-	if c.sweep++; c.sweep%tickEvery == 0 {
-		c.tick()
+	if c.Sweep++; c.Sweep%serving.TickEvery == 0 {
+		c.Tick()
 	}
-	if len(c.slow) != 0 && c.resume() {
+	if len(c.slow.All) != 0 && c.resume() {
 		worked = true
 	}
-	if c.sweep%lookEvery == 0 && c.look() {
+	if c.Sweep%serving.LookEvery == 0 && c.look() {
 		worked = true
 	}
-	if c.sweep%parkEvery == 0 {
+	if c.Sweep%serving.ParkEvery == 0 {
 		c.parkIdle()
 	}
 	return worked
 }
 
-// lookEvery is in how many sweeps there is one look at what is not requests.
-const lookEvery = 8
-
-// aloneAfter is after how many looks in vain guests without clients are looked at as seldom.
+// aloneAfter is after how many looks in vain pollers without clients are polled seldom.
 const aloneAfter = 256
 
-// tickEvery is in how many sweeps there is one look at the clock.
-const tickEvery = 32
-
-// look takes completions, new sessions and control functions.
+// look takes completions, new sessions and what others have asked for.
 func (c *core) look() bool {
-	if c.attention.Load() {
-		c.attend()
+	if c.HasMail() {
+		c.Attend()
 		return true
 	}
 	return c.completions()
 }
 
-// attend takes new sessions and control functions.
-func (c *core) attend() {
-	c.attention.Store(false)
-	c.mu.Lock()
-	inbox, control := c.inbox, c.control
-	c.inbox, c.control = nil, nil
-	c.mu.Unlock()
-	for _, s := range inbox {
-		c.enter(s)
-	}
-	for _, f := range control {
-		f()
-	}
-}
-
 // enter makes a session one of the core's.
 func (c *core) enter(s *session) {
-	c.nextID++
-	s.id, s.tag = c.nextID, -1
-	for tag, other := range c.sessions {
-		if other == nil {
-			s.tag = tag
-			break
-		}
-	}
-	if s.tag < 0 {
-		s.tag = len(c.sessions)
-		c.sessions = append(c.sessions, nil)
-	}
-	c.sessions[s.tag] = s
-	c.stats.connects.Add(1)
+	s.id = c.sessions.Add(s)
+	c.Connects.Add(1)
 	for range bells {
 		if !c.postBell(s) {
 			return
@@ -280,25 +174,12 @@ func (c *core) enter(s *session) {
 
 // postBell posts a receive for a ring of the client.
 func (c *core) postBell(s *session) bool {
-	c.bell[0].ID = s.workID()
+	c.bell[0].ID = s.id
 	if _, err := s.qp.PostRecv(c.bell[:]); err != nil {
 		c.end(s, err)
 		return false
 	}
 	return true
-}
-
-// workID names the session in completions.
-func (s *session) workID() uint64 { return uint64(s.tag)<<32 | uint64(s.id) }
-
-// of returns the session of a completion, or nil when it is gone.
-func (c *core) of(id uint64) *session {
-	if tag := id >> 32; tag < uint64(len(c.sessions)) {
-		if s := c.sessions[tag]; s != nil && s.id == uint32(id) {
-			return s
-		}
-	}
-	return nil
 }
 
 // completions takes rings and the ends of pushes and of queue pairs.
@@ -313,10 +194,10 @@ func (c *core) completions() bool {
 }
 
 func (c *core) completionsOf(p *port) bool {
-	comps := p.poll()
+	comps := p.Take()
 	for i := range comps {
 		comp := &comps[i]
-		s := c.of(comp.ID)
+		s := c.sessions.Of(comp.ID)
 		switch {
 		case s == nil:
 		case comp.Status != fabric.StatusOK:

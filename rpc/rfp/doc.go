@@ -120,7 +120,7 @@
 // listener and handed over (T3); memory is given back by another one, because
 // unmapping takes time. A Conn belongs to one goroutine at a time. Client is for
 // any number of goroutines: whoever waits drives the connection for all. A core may
-// serve other paths beside its sessions, its guests, from the same goroutine.
+// serve other paths beside its sessions (rpc.Poller), from the same goroutine.
 //
 // # Why not otherwise
 //

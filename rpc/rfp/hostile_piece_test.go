@@ -22,7 +22,7 @@ const rawArea = 4096
 
 func withArea(_ *rawClient, h *wire.Hello) { h.Bulk = rawArea }
 
-const noPiece = "a piece that is none"
+const noPiece = "a malformed piece"
 
 // attacks with pieces of long messages.
 var pieceAttacks = []attack{

@@ -65,18 +65,18 @@ var frameAttacks = []attack{
 	{name: "all ones", do: func(c *rawClient) {
 		c.write(0, bytes.Repeat([]byte{0xFF}, 8192))
 	}},
-	{name: "entry beyond the frame", ends: isCut, log: "an entry that is none", do: func(c *rawClient) {
+	{name: "entry beyond the frame", ends: isCut, log: "a malformed entry", do: func(c *rawClient) {
 		b := entries(request(procEcho, []byte("hello")))
 		binary.LittleEndian.PutUint32(b, 100)
 		c.send(b, one)
 	}},
-	{name: "entry of a gigabyte", ends: isCut, log: "an entry that is none", do: func(c *rawClient) {
+	{name: "entry of a gigabyte", ends: isCut, log: "a malformed entry", do: func(c *rawClient) {
 		c.send([]byte{0xFF, 0xFF, 0xFF, 0x3F, 1, 0}, one)
 	}},
-	{name: "half an entry header", ends: isCut, log: "an entry that is none", do: func(c *rawClient) {
+	{name: "half an entry header", ends: isCut, log: "a malformed entry", do: func(c *rawClient) {
 		c.send(append(bytes.Clone(someCall), 1, 0), wire.Word1{Entries: 2})
 	}},
-	{name: "failure as request", ends: isCut, log: "an entry that is none", do: func(c *rawClient) {
+	{name: "failure as request", ends: isCut, log: "a malformed entry", do: func(c *rawClient) {
 		c.send(entry(request(procEcho, nil), wire.Failure), one)
 	}},
 	{name: "more messages than announced", ends: isCut, log: "more messages in a frame than announced", do: func(c *rawClient) {

@@ -34,15 +34,15 @@ func (c *core) serveMany(s *session, class uint8, at, most int) int {
 	if len(batch) == 0 {
 		return 0
 	}
-	c.call.Announced = at
+	c.Call.Announced = at
 	c.results.frame, c.results.fill = c.payloadOf(s), c.fill
-	n, long := c.server.cfg.ServeMany(&c.call, batch, &c.results)
+	n, long := c.server.cfg.ServeMany(&c.Call, batch, &c.results)
 	c.fill = c.results.fill
 	if long != nil {
 		n++
 		c.settle(s, class, long, nil)
 	}
-	fence.Count(&c.stats.calls, uint64(n))
+	fence.Count(&c.Calls, uint64(n))
 	s.calls += uint64(n)
 	return n
 }

@@ -4,25 +4,21 @@ import (
 	"sync/atomic"
 
 	"github.com/remora-kv/remora/internal/fence"
+	"github.com/remora-kv/remora/rpc/internal/serving"
 	"github.com/remora-kv/remora/rpc/wire"
 )
 
-const (
-	// parkEvery is after how many sweeps idle sessions are looked for, and
-	// parkAfter how many sweeps without a request make one.
-	parkEvery = 1 << 12
-	parkAfter = 1 << 14
-)
+// heat puts a session among those whose requests are looked for.
+func (c *core) heat(s *session) {
+	c.hot.Add(s, &s.hotAt)
+	s.lastSeen = c.Sweep
+}
 
 // parkIdle parks sessions that have been silent for long (I5).
 func (c *core) parkIdle() {
-	for i := len(c.hot) - 1; i >= 0; i-- {
-		if s := c.hot[i]; c.sweep-s.lastSeen > parkAfter && len(c.hot) > 1 && c.park(s) {
-			if !c.requested(s) {
-				c.cool(s)
-			}
-		}
-	}
+	c.hot.RemoveIf(func(s *session) bool {
+		return c.Sweep-s.lastSeen > serving.ParkAfter && len(c.hot.All) > 1 && c.park(s) && !c.requested(s)
+	})
 }
 
 // park announces in the answer slot that the session is not looked at. It
@@ -31,7 +27,7 @@ func (c *core) park(s *session) bool {
 	if s.parked {
 		return true
 	}
-	if s.slowAt >= 0 {
+	if s.slowAt.In() {
 		return false
 	}
 	if !s.told() {
@@ -69,16 +65,12 @@ func (c *core) unpark(s *session) {
 
 // parkAll is called before the core sleeps; a last look at all sessions follows.
 func (c *core) parkAll() {
-	for i := len(c.hot) - 1; i >= 0; i-- {
-		c.park(c.hot[i])
+	for i := len(c.hot.All) - 1; i >= 0; i-- {
+		c.park(c.hot.All[i])
 	}
 }
 
-// leaveParked is called after the sleep: who is still parked will ring.
+// leaveParked is called after the sleep: a client whose session is still parked will ring.
 func (c *core) leaveParked() {
-	for i := len(c.hot) - 1; i >= 0; i-- {
-		if s := c.hot[i]; s.parked && !c.requested(s) {
-			c.cool(s)
-		}
-	}
+	c.hot.RemoveIf(func(s *session) bool { return s.parked && !c.requested(s) })
 }

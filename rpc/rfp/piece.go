@@ -324,7 +324,7 @@ func (c *core) postpone(s *session, class uint8, total int, res, after []byte) {
 		rest: rest, whole: rest, total: total, push: c.pushAll, class: class, start: c.start,
 	})
 	s.waiting += len(rest)
-	c.slowDown(s)
+	c.slow.Add(s, &s.slowAt)
 }
 
 // pour puts pieces of a result that was kept into the area while there is room.

@@ -5,46 +5,43 @@ import (
 	"sync/atomic"
 
 	"github.com/remora-kv/remora/fabric"
+	"github.com/remora-kv/remora/rpc/internal/serving"
 )
 
 // port is a device as one core uses it: its completion queue, and how to sleep
 // until something happens there.
 //
 // A core sleeps in the waiter of its first port. While it does, the completion
-// queues of the others are in the hands of their lookouts: goroutines that sleep
+// queues of the others are in the hands of their watchers: goroutines that sleep
 // in the waiters of those ports and wake the core (T1: one at a time uses a
 // queue). The core hands them over before it sleeps and waits to have them back
 // when it has woken, before it touches anything of their devices.
 type port struct {
-	dev    fabric.Device
-	guests party
-	cq     fabric.CQ
-	waiter fabric.Waiter
-	comps  [32]fabric.Completion
-	kept   int // completions that a lookout has taken
+	serving.Port
+	pollers pollers
+	waiter  fabric.Waiter
 
-	out, back chan struct{} // the queue goes to the lookout, and returns
+	out, back chan struct{} // the queue goes to the watcher, and returns
 	recalled  atomic.Bool   // it is wanted back
 }
 
 func newPort(c *core, dev fabric.Device, w fabric.WaitConfig) (*port, error) {
 	cfg := &c.server.cfg
-	depth := cfg.MaxClients * (sessionDepth(cfg.Results) + bells)
-	cq, err := dev.NewCQ(min(depth, dev.Limits().MaxCQDepth))
-	if err != nil {
-		return nil, fmt.Errorf("rfp: core %d: %w", c.index, err)
+	p := &port{pollers: c.pollers}
+	if err := p.Init(dev, cfg.MaxClients*(sessionDepth(cfg.Results)+bells)); err != nil {
+		return nil, fmt.Errorf("rfp: core %d: %w", c.Index, err)
 	}
-	w.Policy, w.CQs = cfg.Policy, append([]fabric.CQ{cq}, c.guests.queues(dev)...)
-	waiter, err := dev.NewWaiter(w)
-	if err != nil {
-		_ = cq.Close()
-		return nil, fmt.Errorf("rfp: core %d: %w", c.index, err)
+	w.Policy, w.CQs = cfg.Policy, append([]fabric.CQ{p.CQ}, c.pollers.queues(dev)...)
+	var err error
+	if p.waiter, err = dev.NewWaiter(w); err != nil {
+		_ = p.CQ.Close()
+		return nil, fmt.Errorf("rfp: core %d: %w", c.Index, err)
 	}
-	return &port{dev: dev, guests: c.guests, cq: cq, waiter: waiter}, nil
+	return p, nil
 }
 
-// lookOut starts a lookout that calls found when there are completions.
-func (p *port) lookOut(found func()) {
+// handOver starts a watcher that calls found when there are completions.
+func (p *port) handOver(found func()) {
 	p.out, p.back = make(chan struct{}), make(chan struct{})
 	go func() {
 		for range p.out {
@@ -74,24 +71,10 @@ func (p *port) recall() {
 	p.recalled.Store(false)
 }
 
-// peek takes completions and keeps them for the core, and has the guests take their own.
+// peek takes completions and keeps them for the core, and has the pollers take their own.
 func (p *port) peek() bool {
-	found := p.guests.reap(p.dev)
-	if p.kept == 0 {
-		p.kept = p.cq.Poll(p.comps[:])
-	}
-	return found || p.kept != 0
-}
-
-// poll returns the completions that there are. They are valid until the next
-// call.
-func (p *port) poll() []fabric.Completion {
-	n := p.kept
-	p.kept = 0
-	if n == 0 {
-		n = p.cq.Poll(p.comps[:])
-	}
-	return p.comps[:n]
+	found := p.pollers.reap(p.Dev)
+	return p.Keep() || found
 }
 
 func (p *port) close() {
@@ -100,14 +83,14 @@ func (p *port) close() {
 		<-p.back
 	}
 	_ = p.waiter.Close()
-	_ = p.cq.Close()
+	_ = p.CQ.Close()
 }
 
 // doze is called before the core sleeps; a last look at all sessions follows.
 func (c *core) doze() {
-	c.alone = 0 // the last look is one at the guests, too
+	c.alone = 0 // the last look is one at the pollers, too
 	c.parkAll()
-	c.guests.doze()
+	c.pollers.doze()
 	for _, p := range c.ports[1:] {
 		p.out <- struct{}{}
 		c.dozing = true
@@ -120,9 +103,9 @@ func (c *core) undoze() {
 		p.recall()
 	}
 	c.dozing = false
-	c.tick()
+	c.Tick()
 	c.leaveParked()
-	c.guests.undoze()
+	c.pollers.undoze()
 }
 
 // poll is what a core does while it waits. Once the other queues are handed over
@@ -131,18 +114,18 @@ func (c *core) poll() bool {
 	if !c.dozing {
 		return c.step() || c.look()
 	}
-	for _, s := range c.hot {
+	for _, s := range c.hot.All {
 		if c.requested(s) {
 			return true
 		}
 	}
-	return c.guests.reap(c.ports[0].dev) || c.guests.pending() || c.attention.Load() || c.stop.Load() || c.completionsOf(c.ports[0])
+	return c.pollers.reap(c.ports[0].Dev) || c.pollers.pending() || c.HasMail() || c.Stopping() || c.completionsOf(c.ports[0])
 }
 
 // portOf returns the port of a device.
 func (c *core) portOf(dev fabric.Device) *port {
 	for _, p := range c.ports {
-		if p.dev == dev {
+		if p.Dev == dev {
 			return p
 		}
 	}

@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/remora-kv/remora/internal/fence"
-	"github.com/remora-kv/remora/rpc"
+	"github.com/remora-kv/remora/rpc/internal/serving"
 	"github.com/remora-kv/remora/rpc/wire"
 )
 
@@ -13,7 +13,7 @@ import (
 func (c *core) serve(s *session) bool {
 	slot := &s.slots[s.slot]
 	w := wire.Word0(fence.Observe64(slot.word))
-	if !w.Is(s.number) || s.slowAt >= 0 {
+	if !w.Is(s.number) || s.slowAt.In() {
 		return false
 	}
 	size := w.Size()
@@ -27,7 +27,7 @@ func (c *core) serve(s *session) bool {
 	at := s.answerAt
 	fence.ExpectLines(s.answerMem[at : at+min(wire.ResultBytes(size), s.answerStride)])
 	if fence.Observe64(fence.Word(slot.mem, wire.TailOffset(size))) != wire.Tail(s.number) {
-		return false // the rest is on its way
+		return false // the rest is in flight
 	}
 	in := c.in[:8+size]
 	fence.CopyIn(in, slot.mem[8:wire.RequestHeader+size])
@@ -52,7 +52,7 @@ func (c *core) serveFrame(s *session, w wire.Word1, payload []byte) {
 	}
 	c.start = 0
 	if s.mode(w.Class) != Fetch || c.stats.frames.Load()%sampleEvery == 0 {
-		c.start = c.clock.Now()
+		c.start = c.Clock.Now()
 	}
 	c.pushAll = false
 	if c.told = 0; w.Entries > 1 && c.server.cfg.Expect != nil {
@@ -78,7 +78,7 @@ func (c *core) announce(payload []byte) {
 		c.batch[n] = entry
 		n++
 	}
-	c.server.cfg.Expect(c.index, c.batch[:n])
+	c.server.cfg.Expect(c.Index, c.batch[:n])
 	if c.told = n; whole < 0 {
 		whole = n
 	}
@@ -106,7 +106,7 @@ func (c *core) proceed(s *session) {
 // serveMessages handles messages; w.Entries are those that may end in payload.
 func (c *core) serveMessages(s *session, w wire.Word1, payload []byte) {
 	c.fill = 0
-	c.call.Core, c.call.Peer = c.index, s.peer
+	c.Call.Peer = s.peer
 	many := c.server.cfg.ServeMany != nil
 	for at := 1; len(payload) != 0; at++ {
 		if len(s.backlog) != 0 {
@@ -125,18 +125,18 @@ func (c *core) serveMessages(s *session, w wire.Word1, payload []byte) {
 		}
 		entry, rest, marks, err := wire.NextEntry(payload)
 		if err != nil || marks == wire.Failure {
-			c.cut(s, "an entry that is none")
+			c.cut(s, "a malformed entry")
 			return
 		}
 		payload = rest
-		if c.call.Announced = 0; marks == 0 && len(s.partial) == 0 && at <= c.told {
-			c.call.Announced = at
+		if c.Call.Announced = 0; marks == 0 && len(s.partial) == 0 && at <= c.told {
+			c.Call.Announced = at
 		}
 		if marks == wire.Bulk {
 			c.start = 0 // how long copies take says nothing about the procedure
 			more, ok := c.collect(s, entry)
 			if !ok {
-				c.cut(s, "a piece that is none")
+				c.cut(s, "a malformed piece")
 				return
 			}
 			if more {
@@ -205,9 +205,9 @@ func (c *core) result(s *session, class uint8, msg []byte) {
 	if c.fill != 0 && len(c.payloadOf(s))-c.fill < wire.EntryHeader+smallRoom {
 		c.flush(s, class, false)
 	}
-	fence.Count(&c.stats.calls, 1)
+	fence.Count(&c.Calls, 1)
 	s.calls++
-	res, err := c.server.cfg.Serve(&c.call, msg, c.room(s))
+	res, err := c.server.cfg.Serve(&c.Call, msg, c.room(s))
 	c.settle(s, class, res, err)
 }
 
@@ -220,18 +220,16 @@ func (c *core) room(s *session) []byte {
 // settle puts what a handler has returned into the frame.
 func (c *core) settle(s *session, class uint8, res []byte, err error) {
 	frame, out := c.payloadOf(s), c.room(s)
-	after := c.call.After
-	c.call.After = nil
+	after := c.Call.After
+	c.Call.After = nil
 	if n := len(res) + len(after); err == nil && n > c.server.cfg.MaxMessage {
 		err = c.tooLong(n)
 	}
 	var marks wire.Marks
 	if err != nil {
-		code, text := rpc.Failure(err)
-		res, marks = wire.AppendFailure(out, code, text[:min(len(text), c.server.cfg.MaxMessage-2)]), wire.Failure
-		fence.Count(&c.stats.failures, 1)
+		res, marks = c.Failure(out, err, c.server.cfg.MaxMessage), wire.Failure
 	}
-	if len(after) == 0 && inPlace(res, out) {
+	if len(after) == 0 && serving.InPlace(res, out) {
 		wire.PutEntry(frame[c.fill:], len(res), marks)
 		c.fill += wire.EntryHeader + len(res)
 		return
@@ -248,11 +246,6 @@ func (c *core) settle(s *session, class uint8, res []byte, err error) {
 
 // payloadOf is the frame being filled, as long as the session's frames are.
 func (c *core) payloadOf(s *session) []byte { return c.out[:s.rings.payload] }
-
-// inPlace reports whether res is what was appended to out.
-func inPlace(res, out []byte) bool {
-	return len(res) <= cap(out) && (len(res) == 0 || &res[0] == &out[:1][0])
-}
 
 // spill copies a result that is not in the frame: into it, into a new one, or
 // in parts into several.

@@ -4,16 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"slices"
-	"sync/atomic"
-	"time"
 
 	"github.com/remora-kv/remora/fabric"
-	"github.com/remora-kv/remora/internal/affinity"
 	"github.com/remora-kv/remora/internal/knob"
 	"github.com/remora-kv/remora/rpc"
-	"github.com/remora-kv/remora/rpc/internal/gate"
-	"github.com/remora-kv/remora/rpc/internal/reaper"
+	"github.com/remora-kv/remora/rpc/internal/serving"
 )
 
 // Serve handles a message. rpc.Mux has such a method.
@@ -75,11 +70,11 @@ type ServerConfig struct {
 	// PushAbove is the length of an answer from which on it is pushed, because
 	// fetching many frames costs more; default 8192.
 	PushAbove int
-	// Guests, when not empty, names other paths for each core to serve beside this one.
-	// Admit, when not nil, is shown every connection request first, and reports whether
-	// it was for a guest: then it is not touched here any more.
-	Guests [][]Guest
-	Admit  func(dev fabric.Device, req fabric.ConnRequest) bool
+	// Pollers, when not empty, names for each core what it serves beside this path. Admit,
+	// when not nil, is given every connection request first, and reports whether it was
+	// for one of those: then it is not touched here any more.
+	Pollers [][]rpc.Poller
+	Admit   func(dev fabric.Device, req fabric.ConnRequest) bool
 	// Log gets connects, and sessions that ended for a reason; default: none.
 	Log *slog.Logger
 }
@@ -134,8 +129,8 @@ func (c *ServerConfig) validate() error {
 	if n := len(c.CPUs); n != 0 && n != c.Cores {
 		err = errors.Join(err, fmt.Errorf("%d CPUs for %d cores", n, c.Cores))
 	}
-	if n := len(c.Guests); n != 0 && n != c.Cores {
-		err = errors.Join(err, fmt.Errorf("%d Guests for %d cores", n, c.Cores))
+	if n := len(c.Pollers); n != 0 && n != c.Cores {
+		err = errors.Join(err, fmt.Errorf("Pollers for %d cores, there are %d", n, c.Cores))
 	}
 	if err != nil {
 		return fmt.Errorf("rfp: server: %w", err)
@@ -146,13 +141,10 @@ func (c *ServerConfig) validate() error {
 // Server serves messages of any number of clients. Its methods may be called
 // from any goroutine.
 type Server struct {
-	cfg    ServerConfig
-	cores  []*core
-	gate   *gate.Gate
-	reaper *reaper.Reaper[*session]
-	next   atomic.Uint64 // core of the next client that has no wish
-
-	maxClients atomic.Int64 // at most cfg.MaxClients
+	cfg      ServerConfig
+	cores    []*core
+	acceptor *serving.Acceptor
+	reaper   *serving.Reaper[*session]
 }
 
 // NewServer starts the cores. Call Listen to have clients, and Close at the end.
@@ -162,7 +154,7 @@ func NewServer(cfg ServerConfig) (*Server, error) {
 		return nil, err
 	}
 	for _, c := range s.cores {
-		go s.runCore(c)
+		c.Start(cfg.CPUs, c.moves())
 	}
 	return s, nil
 }
@@ -173,9 +165,10 @@ func newServer(cfg ServerConfig) (*Server, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
-	s := &Server{cfg: cfg, reaper: reaper.New((*session).free)}
-	s.gate = gate.New("rfp", cfg.Log, s.admit)
-	s.maxClients.Store(int64(cfg.MaxClients))
+	s := &Server{cfg: cfg, reaper: serving.NewReaper((*session).free)}
+	s.acceptor = serving.NewAcceptor(serving.AcceptorConfig{
+		Path: "rfp", Devices: cfg.devices(), MaxClients: cfg.MaxClients, Admit: s.admit, Log: cfg.Log,
+	})
 	for i := range cfg.Cores {
 		c, err := newCore(s, i)
 		if err != nil {
@@ -189,24 +182,11 @@ func newServer(cfg ServerConfig) (*Server, error) {
 
 // abandon gives back a server whose cores never ran.
 func (s *Server) abandon() {
-	_ = s.gate.Close()
+	_ = s.acceptor.Close()
 	for _, c := range s.cores {
 		c.free()
 	}
 	s.reaper.Close()
-}
-
-// runCore runs a core on its CPU.
-func (s *Server) runCore(c *core) {
-	if len(s.cfg.CPUs) != 0 {
-		unpin, err := affinity.Pin(s.cfg.CPUs[c.index])
-		if err != nil {
-			s.cfg.Log.Warn("a core is not pinned", "core", c.index, "cpu", s.cfg.CPUs[c.index], "err", err)
-		} else {
-			defer unpin()
-		}
-	}
-	c.run()
 }
 
 // bulk is the length of the area for pieces of requests, 0 when there is none.
@@ -225,36 +205,24 @@ func (s *Server) Listen(addr fabric.Addr, cfg fabric.ListenConfig) (fabric.Addr,
 
 // ListenOn is Listen at an address of any of the server's devices.
 func (s *Server) ListenOn(dev fabric.Device, addr fabric.Addr, cfg fabric.ListenConfig) (fabric.Addr, error) {
-	if !slices.Contains(s.cfg.devices(), dev) {
-		return fabric.Addr{}, fmt.Errorf("rfp: server: %v is not on a device of this server: %w", addr, fabric.ErrInvalid)
-	}
-	return s.gate.Listen(dev, addr, cfg)
+	return s.acceptor.Listen(dev, addr, cfg)
 }
 
 // StopListening takes no more clients; those that there are go on.
-func (s *Server) StopListening() { s.gate.Stop() }
+func (s *Server) StopListening() { s.acceptor.Stop() }
 
 // SetMaxClients changes how many sessions there can be on a core, to at most the
 // number that the server was made for. Sessions that there are go on.
-func (s *Server) SetMaxClients(n int) error {
-	if n < 1 || n > s.cfg.MaxClients {
-		return fmt.Errorf("rfp: server: %d clients per core: between 1 and %d, which it was started with: %w", n, s.cfg.MaxClients, fabric.ErrInvalid)
-	}
-	s.maxClients.Store(int64(n))
-	return nil
-}
-
-// handshakeTime bounds the making of a session.
-const handshakeTime = 10 * time.Second
+func (s *Server) SetMaxClients(n int) error { return s.acceptor.SetMaxClients(n) }
 
 // Close ends all sessions and stops the cores. Calls that are being served are
 // finished, their results are not.
 func (s *Server) Close() error {
-	if err := s.gate.Close(); err != nil {
+	if err := s.acceptor.Close(); err != nil {
 		return err
 	}
 	for _, c := range s.cores {
-		c.close()
+		c.Stop()
 	}
 	s.reaper.Close()
 	return nil

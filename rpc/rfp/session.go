@@ -7,20 +7,20 @@ import (
 
 	"github.com/remora-kv/remora/fabric"
 	"github.com/remora-kv/remora/internal/fence"
+	"github.com/remora-kv/remora/rpc/internal/serving"
 	"github.com/remora-kv/remora/rpc/wire"
 )
 
 // bells is how many rings of a client can wait to be noticed.
 const bells = 4
 
-// session is one client at one core. The core owns it after add.
+// session is one client at one core. The core owns it once it has entered.
 type session struct {
 	core    *core
 	port    *port
-	id      uint32 // unique on the core
-	tag     int    // place in core.sessions
-	hotAt   int    // place in core.hot, -1 when not there
-	slowAt  int    // place in core.slow, -1 when not there
+	id      uint64        // in completions
+	hotAt   serving.Place // in core.hot
+	slowAt  serving.Place // in core.slow
 	peer    fabric.Peer
 	qp      fabric.QP
 	domain  fabric.Domain
@@ -89,7 +89,7 @@ type waitingFrame struct {
 
 func newSession(c *core, dev fabric.Device, h *wire.Hello) (*session, error) {
 	cfg := &c.server.cfg
-	s := &session{core: c, port: c.portOf(dev), hotAt: -1, slowAt: -1, number: 1, replies: remoteOf(h.Replies)}
+	s := &session{core: c, port: c.portOf(dev), number: 1, replies: remoteOf(h.Replies)}
 	s.rings = rings{
 		window:  min(int(h.Window), cfg.Window),
 		results: min(int(h.Results), cfg.Results),
@@ -129,14 +129,14 @@ func sessionDepth(results int) int { return 3 * results }
 func (s *session) accept(ctx context.Context, req fabric.ConnRequest) error {
 	cfg := &s.core.server.cfg
 	w := wire.Welcome{
-		Core: uint16(s.core.index), Cores: uint16(cfg.Cores),
+		Core: uint16(s.core.Index), Cores: uint16(cfg.Cores),
 		Window: uint16(s.rings.window), Results: uint16(s.rings.results),
 		Payload: uint32(s.rings.payload), MaxMessage: uint32(cfg.MaxMessage),
 		Requests: placeOf(s.reqs.Remote()), Answers: placeOf(s.answers.Remote()),
 		Bulk: uint32(s.rings.bulk), ResultBulk: uint32(s.rings.resultBulk),
 	}
 	qp, err := req.Accept(ctx, fabric.QPConfig{
-		Transport: fabric.RC, Domain: s.domain, SendCQ: s.port.cq, RecvCQ: s.port.cq,
+		Transport: fabric.RC, Domain: s.domain, SendCQ: s.port.CQ, RecvCQ: s.port.CQ,
 		SendDepth: sessionDepth(s.rings.results), RecvDepth: bells, RNRTimeout: time.Second,
 	}, w.Append(nil))
 	if err != nil {

@@ -12,10 +12,7 @@ const sampleEvery = 256
 
 // coreStats are counted by the core and read by anybody.
 type coreStats struct {
-	frames, calls, failures atomic.Uint64
-	pushes, unpushed, parks atomic.Uint64
-	connects, disconnects   atomic.Uint64
-	cut, lost               atomic.Uint64
+	frames, pushes, unpushed, parks atomic.Uint64
 }
 
 // ServerStats are counts since the start, and what is now.
@@ -53,11 +50,9 @@ type SessionStats struct {
 // may call it.
 func (s *Server) Sessions(core int) []SessionStats {
 	c := s.cores[core]
-	all := make([]SessionStats, 0, len(c.sessions))
-	for _, ss := range c.sessions {
-		if ss != nil {
-			all = append(all, ss.describe())
-		}
+	all := make([]SessionStats, 0, c.sessions.Len())
+	for ss := range c.sessions.All() {
+		all = append(all, ss.describe())
 	}
 	return all
 }
@@ -65,9 +60,9 @@ func (s *Server) Sessions(core int) []SessionStats {
 func (s *session) describe() SessionStats {
 	choice := unpackChoice(fence.Observe64(fence.Word(s.reqs.Bytes(), choiceAt)))
 	d := SessionStats{
-		Fabric: s.port.dev.Fabric(), Peer: s.peer.Addr, Calls: s.calls,
+		Fabric: s.port.Dev.Fabric(), Peer: s.peer.Addr, Calls: s.calls,
 		Window: s.rings.window, Batch: int(s.batch), R: choice.R, F: choice.F,
-		Hot: s.hotAt >= 0, Memory: s.memory(),
+		Hot: s.hotAt.In(), Memory: s.memory(),
 	}
 	for class := range numClasses {
 		if s.mode(uint8(class)) != Fetch {
@@ -90,7 +85,7 @@ func (s *Server) CoreStats(core int) ServerStats {
 func (s *Server) Stats() ServerStats {
 	var t ServerStats
 	for _, c := range s.cores {
-		c.do(func() { c.count(&t) })
+		c.Do(func() { c.count(&t) })
 		c.addUp(&t)
 	}
 	return t
@@ -98,26 +93,24 @@ func (s *Server) Stats() ServerStats {
 
 // count adds what is now. The core's goroutine calls it.
 func (c *core) count(t *ServerStats) {
-	for _, ss := range c.sessions {
-		if ss != nil {
-			t.Clients++
-			t.Memory += ss.memory()
-		}
+	for ss := range c.sessions.All() {
+		t.Clients++
+		t.Memory += ss.memory()
 	}
-	t.Hot += len(c.hot)
+	t.Hot += len(c.hot.All)
 }
 
 // addUp adds what was counted.
 func (c *core) addUp(t *ServerStats) {
 	st := &c.stats
 	t.Frames += st.frames.Load()
-	t.Calls += st.calls.Load()
-	t.Failures += st.failures.Load()
+	t.Calls += c.Calls.Load()
+	t.Failures += c.Failures.Load()
 	t.Pushes += st.pushes.Load()
 	t.Unpushed += st.unpushed.Load()
 	t.Parks += st.parks.Load()
-	t.Connects += st.connects.Load()
-	t.Disconnects += st.disconnects.Load()
-	t.Cut += st.cut.Load()
-	t.Lost += st.lost.Load()
+	t.Connects += c.Connects.Load()
+	t.Disconnects += c.Disconnects.Load()
+	t.Cut += c.Cut.Load()
+	t.Lost += c.Lost.Load()
 }

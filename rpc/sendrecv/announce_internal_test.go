@@ -6,7 +6,7 @@ import "testing"
 // went while it was due.
 func TestAnnounceBesideTheGone(t *testing.T) {
 	expected := 0
-	c := &Core{server: &Server{cfg: ServerConfig{Expect: func(_ int, msgs [][]byte) { expected = len(msgs) }}}}
+	c := &core{server: &Server{cfg: ServerConfig{Expect: func(_ int, msgs [][]byte) { expected = len(msgs) }}}}
 	due := func(requests uint64, gone bool) *session {
 		s := &session{size: dimensions{4, minMessage}, arrived: requests, gone: gone, due: true}
 		s.lengths, s.mem = make([]int, s.size.receives()), make([]byte, s.size.bytes())

@@ -20,7 +20,7 @@ type ConnConfig struct {
 	Device fabric.Device
 	// Core is the core of the server to connect to, or AnyCore.
 	Core int
-	// Window is how many requests can be on their way; default 4, at most 1024. The
+	// Window is how many requests can be in flight; default 4, at most 1024. The
 	// server may allow less: Conn.Window says how many it is.
 	Window int
 	// MaxMessage is the longest request or result; default 1024. The server may allow
@@ -179,7 +179,7 @@ func (c *Conn) Core() int { return c.welcome.core }
 // Cores returns how many cores the server has.
 func (c *Conn) Cores() int { return c.welcome.cores }
 
-// Window returns how many requests can be on their way.
+// Window returns how many requests can be in flight.
 func (c *Conn) Window() int { return c.welcome.window }
 
 // MaxMessage returns the longest request and the longest result.

@@ -92,9 +92,9 @@
 // # Threads
 //
 // A core is one goroutine. It owns its completion queues and the queue pairs of its
-// sessions. A server runs its cores itself, or a host drives each of them (Core) from the
+// sessions. A server runs its cores itself, or a host drives each of them (Poller) from the
 // goroutine of its own core, so that both paths serve one partition. Sessions are made by
-// whoever accepts, and handed over; what receives they have is posted by the core. A Conn
+// the goroutine that accepts, and handed over; what receives they have is posted by the core. A Conn
 // belongs to one goroutine at a time, but for Wake, Disconnect and Stats.
 //
 // # Hostile clients

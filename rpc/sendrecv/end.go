@@ -4,22 +4,19 @@ import (
 	"errors"
 
 	"github.com/remora-kv/remora/fabric"
+	"github.com/remora-kv/remora/rpc/internal/serving"
 )
 
 // cut ends the session of a client that broke the rules (S8).
-func (c *Core) cut(s *session, why string) {
-	c.stats.cut.Add(1)
-	c.server.cfg.Log.Warn("client cut off", "core", c.index, "peer", s.peer.Addr, "qp", s.qp.Num(), "reason", why)
+func (c *core) cut(s *session, why string) {
+	c.CutOff(s.qp, why)
 	c.drop(s)
 }
 
 // broken ends a session whose queue pair failed. What failed first is the reason, of
 // which the other requests say nothing.
-func (c *Core) broken(s *session, comp *fabric.Completion) {
-	err := s.qp.Err()
-	if err == nil {
-		err = comp.Err()
-	}
+func (c *core) broken(s *session, comp *fabric.Completion) {
+	err := serving.Reason(s.qp, comp)
 	var first *fabric.CompletionError
 	if errors.As(err, &first) {
 		switch first.Status {
@@ -36,23 +33,23 @@ func (c *Core) broken(s *session, comp *fabric.Completion) {
 }
 
 // lost ends a session because of its queue pair.
-func (c *Core) lost(s *session, err error) {
-	if errors.Is(err, fabric.ErrDisconnected) {
-		c.server.cfg.Log.Debug("client left", "core", c.index, "peer", s.peer.Addr)
-	} else {
-		c.stats.lost.Add(1)
-		c.server.cfg.Log.Warn("client lost", "core", c.index, "peer", s.peer.Addr, "err", err)
-	}
+func (c *core) lost(s *session, err error) {
+	c.Gone(s.qp, err)
 	c.drop(s)
 }
 
 // drop forgets a session and gives everything back (S10).
-func (c *Core) drop(s *session) {
-	c.sessions[s.tag], s.gone = nil, true
-	c.live--
+func (c *core) drop(s *session) {
+	c.sessions.Remove(s.id)
+	s.gone = true
 	s.port.live--
+	c.Disconnects.Add(1)
+	c.discard(s)
+}
+
+// discard gives back a session that is not one of the core's, or not any more.
+func (c *core) discard(s *session) {
 	_ = s.qp.Close()
-	c.unreserve()
-	c.stats.disconnects.Add(1)
+	c.Unreserve()
 	c.server.reaper.Take(s)
 }

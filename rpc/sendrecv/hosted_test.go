@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/remora-kv/remora/fabric"
+	"github.com/remora-kv/remora/rpc"
 	"github.com/remora-kv/remora/rpc/rfp"
 	"github.com/remora-kv/remora/rpc/sendrecv"
 	"github.com/remora-kv/remora/test/scale"
@@ -16,21 +17,19 @@ import (
 
 // watched is a core whose naps are counted.
 type watched struct {
-	*sendrecv.Core
+	rpc.Poller
 	dozes, wakes atomic.Int64
 }
 
 func (w *watched) Doze() {
-	w.Core.Doze()
+	w.Poller.Doze()
 	w.dozes.Add(1)
 }
 
 func (w *watched) Undoze() {
-	w.Core.Undoze()
+	w.Poller.Undoze()
 	w.wakes.Add(1)
 }
-
-var _ rfp.Guest = (*watched)(nil)
 
 // serveBoth starts an rfp server whose cores serve sendrecv as well, at one address of
 // its last device.
@@ -47,13 +46,13 @@ func (r *rig) serveBoth(cores int, before ...fabric.Device) (*rfp.Server, []*wat
 		r.t.Fatal(err)
 	}
 	r.t.Cleanup(func() { _ = s.Close() })
-	guests, cast := make([][]rfp.Guest, cores), make([]*watched, cores)
-	for i := range guests {
-		cast[i] = &watched{Core: s.Core(i)}
-		guests[i] = []rfp.Guest{cast[i]}
+	pollers, cast := make([][]rpc.Poller, cores), make([]*watched, cores)
+	for i := range pollers {
+		cast[i] = &watched{Poller: s.Poller(i)}
+		pollers[i] = []rpc.Poller{cast[i]}
 	}
 	host, err = rfp.NewServer(rfp.ServerConfig{
-		Device: devices[0], Others: devices[1:], Serve: r.mux.Serve, Cores: cores, Guests: guests, Admit: s.AdmitGuest,
+		Device: devices[0], Others: devices[1:], Serve: r.mux.Serve, Cores: cores, Pollers: pollers, Admit: s.TryAdmit,
 	})
 	if err != nil {
 		r.t.Fatal(err)
@@ -105,7 +104,7 @@ func TestTwoPathsOnOneCore(t *testing.T) {
 	})
 }
 
-// A host that sleeps is woken by a request for its guest, on any device (S9).
+// A host that sleeps is woken by a request for its poller, on any device (S9).
 func TestSleepingHostIsWoken(t *testing.T) {
 	for _, which := range []string{"the only device", "the second device"} {
 		t.Run(which, func(t *testing.T) {
@@ -144,7 +143,7 @@ func TestSleepingCoreIsWoken(t *testing.T) {
 	})
 }
 
-// The host ends first, then its guest; clients are told.
+// The host ends first, then its poller; clients are told.
 func TestHostGoes(t *testing.T) {
 	eachFabric(t, func(t *testing.T, r *rig) {
 		host, _ := r.serveBoth(1)

@@ -69,7 +69,7 @@ func (d *dimensions) sendAt(n uint64) int {
 func (d *dimensions) bytes() int { return (d.receives() + d.window) * d.stride() }
 
 // signalEvery is in how many SENDs one is signaled, and sendDepth the length of a send
-// queue: as many as are on their way, as many whose completions are late, and those until
+// queue: as many as are in flight, as many whose completions are late, and those until
 // the next completion.
 func (d *dimensions) signalEvery() int { return max(d.window/2, 1) }
 

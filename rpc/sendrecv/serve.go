@@ -5,21 +5,19 @@ import (
 
 	"github.com/remora-kv/remora/fabric"
 	"github.com/remora-kv/remora/internal/fence"
-	"github.com/remora-kv/remora/rpc"
-	"github.com/remora-kv/remora/rpc/wire"
 )
 
 // completions takes requests, ends of SENDs and ends of queue pairs.
-func (c *Core) completions() bool {
+func (c *core) completions() bool {
 	worked := false
 	for _, p := range c.ports {
 		if p.live == 0 {
 			continue
 		}
-		comps := p.take()
+		comps := p.Take()
 		for i := range comps {
 			comp := &comps[i]
-			s := c.of(comp.ID)
+			s := c.sessions.Of(comp.ID)
 			switch {
 			case s == nil: // gone
 			case comp.Status != fabric.StatusOK:
@@ -36,7 +34,7 @@ func (c *Core) completions() bool {
 }
 
 // received takes a request. It is checked here and served later, where it is (S5).
-func (c *Core) received(s *session, comp *fabric.Completion) {
+func (c *core) received(s *session, comp *fabric.Completion) {
 	at, n := s.size.receiveAt(s.arrived), int(comp.Bytes)
 	h, ok := parseHeader(s.mem[at : at+min(n, s.size.sendBytes())])
 	switch {
@@ -60,7 +58,7 @@ func (c *Core) received(s *session, comp *fabric.Completion) {
 
 // serveDue serves what has come, session by session, and reports whether there was
 // something that could be served. Sessions that are stalled stay due (S7).
-func (c *Core) serveDue() bool {
+func (c *core) serveDue() bool {
 	if c.server.cfg.Expect != nil {
 		c.announce()
 	}
@@ -85,7 +83,7 @@ func (c *Core) serveDue() bool {
 }
 
 // announce tells of requests that came together.
-func (c *Core) announce() {
+func (c *core) announce() {
 	n := 0
 	for _, s := range c.due {
 		s.told, s.known = n, 0
@@ -99,7 +97,7 @@ func (c *Core) announce() {
 		s.known = n - s.told
 	}
 	if n > 1 {
-		c.server.cfg.Expect(c.index, c.batch[:n])
+		c.server.cfg.Expect(c.Index, c.batch[:n])
 		return
 	}
 	for _, s := range c.due { // those before it may be gone
@@ -108,15 +106,15 @@ func (c *Core) announce() {
 }
 
 // serveSession serves the requests of a session for whose replies there is room.
-func (c *Core) serveSession(s *session) {
-	c.call.Core, c.call.Peer = c.index, s.peer
+func (c *core) serveSession(s *session) {
+	c.Call.Peer = s.peer
 	for s.served != s.arrived {
 		most := min(int(s.arrived-s.served), chain)
 		for most != 0 && !s.room(most) {
 			most--
 		}
 		if most == 0 {
-			fence.Count(&c.stats.stalls, 1)
+			fence.Count(&c.stalls, 1)
 			return
 		}
 		for i := range most {
@@ -130,28 +128,23 @@ func (c *Core) serveSession(s *session) {
 
 // serve calls the handler for the next request of a session, and fills in the SEND of its
 // reply and the receive that takes the place of its own.
-func (c *Core) serve(s *session, send *fabric.WR, recv *fabric.RecvWR) {
+func (c *core) serve(s *session, send *fabric.WR, recv *fabric.RecvWR) {
 	n := s.served
-	if c.call.Announced = 0; s.known != 0 {
+	if c.Call.Announced = 0; s.known != 0 {
 		s.known--
 		s.told++
-		c.call.Announced = s.told
+		c.Call.Announced = s.told
 	}
-	c.call.After = nil
-	fence.Count(&c.stats.calls, 1)
+	c.Call.After = nil
+	fence.Count(&c.Calls, 1)
 	at := s.size.sendAt(n + 1)
 	place := s.mem[at : at+s.size.sendBytes() : at+s.size.sendBytes()]
 	out := place[headerSize:headerSize]
-	res, err := c.server.cfg.Serve(&c.call, s.message(n), out)
-	if total := len(res) + len(c.call.After); err == nil && total > cap(out) {
-		err = &rpc.Error{Code: rpc.CodeTooLarge, Text: fmt.Sprintf(
-			"sendrecv: result of %d bytes, replies hold %d: use another path", total, cap(out))}
-	}
+	res, err := c.server.cfg.Serve(&c.Call, s.message(n), out)
 	k := kindResult
-	if err != nil {
-		k, res = kindFailure, c.failure(out, err)
-	} else {
-		res = append(inPlace(out, res), c.call.After...)
+	res, failed := c.Result(out, res, err)
+	if failed {
+		k = kindFailure
 	}
 	header{uint32(n + 1), k}.put(place)
 	s.prepareSend(send, at, headerSize+len(res))
@@ -159,23 +152,8 @@ func (c *Core) serve(s *session, send *fabric.WR, recv *fabric.RecvWR) {
 	s.served++
 }
 
-// inPlace has the result of a handler where out is.
-func inPlace(out, res []byte) []byte {
-	if len(res) != 0 && &res[0] != &out[:1][0] {
-		return append(out, res...)
-	}
-	return out[:len(res)]
-}
-
-// failure makes the result of a call that failed.
-func (c *Core) failure(out []byte, err error) []byte {
-	fence.Count(&c.stats.failures, 1)
-	code, text := rpc.Failure(err)
-	return wire.AppendFailure(out, code, text[:min(len(text), cap(out)-2)])
-}
-
 // post posts the receives of n requests again, and then their replies (S1).
-func (c *Core) post(s *session, n int) bool {
+func (c *core) post(s *session, n int) bool {
 	_, err := s.qp.PostRecv(c.recvs[:n])
 	if err == nil {
 		_, err = s.qp.Post(c.sends[:n])

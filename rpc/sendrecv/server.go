@@ -5,15 +5,12 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
-	"sync/atomic"
 	"time"
 
 	"github.com/remora-kv/remora/fabric"
-	"github.com/remora-kv/remora/internal/affinity"
 	"github.com/remora-kv/remora/internal/knob"
 	"github.com/remora-kv/remora/rpc"
-	"github.com/remora-kv/remora/rpc/internal/gate"
-	"github.com/remora-kv/remora/rpc/internal/reaper"
+	"github.com/remora-kv/remora/rpc/internal/serving"
 )
 
 // Serve handles a message. rpc.Mux has such a method.
@@ -41,7 +38,7 @@ type ServerConfig struct {
 	// CPU of each.
 	Cores int
 	CPUs  []int
-	// Wake, when not nil, says that the cores are driven by a host, from Core, and
+	// Wake, when not nil, says that the cores are driven by a host (Poller), and
 	// wakes that of the given core from any goroutine. CPUs and Policy are the host's
 	// then.
 	Wake func(core int)
@@ -113,12 +110,10 @@ func (c *ServerConfig) validate() error {
 // Server serves messages of any number of clients. Its methods may be called
 // from any goroutine.
 type Server struct {
-	cfg    ServerConfig
-	cores  []*Core
-	gate   *gate.Gate
-	reaper *reaper.Reaper[*session]
-	next   atomic.Uint64 // core of the next client that has no wish
-	most   atomic.Int64  // sessions on a core, at most cfg.MaxClients
+	cfg      ServerConfig
+	cores    []*core
+	acceptor *serving.Acceptor
+	reaper   *serving.Reaper[*session]
 }
 
 // NewServer starts the cores, unless there is a host for them. Call Listen to have
@@ -128,9 +123,10 @@ func NewServer(cfg ServerConfig) (*Server, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
-	s := &Server{cfg: cfg, reaper: reaper.New((*session).free)}
-	s.gate = gate.New("sendrecv", cfg.Log, s.Admit)
-	s.most.Store(int64(cfg.MaxClients))
+	s := &Server{cfg: cfg, reaper: serving.NewReaper((*session).free)}
+	s.acceptor = serving.NewAcceptor(serving.AcceptorConfig{
+		Path: "sendrecv", Devices: cfg.Devices, MaxClients: cfg.MaxClients, Admit: s.admit, Log: cfg.Log,
+	})
 	for i := range cfg.Cores {
 		c, err := newCore(s, i)
 		if err != nil {
@@ -139,62 +135,37 @@ func NewServer(cfg ServerConfig) (*Server, error) {
 		}
 		s.cores = append(s.cores, c)
 		if cfg.Wake == nil {
-			go s.runCore(c)
+			c.start()
 		}
 	}
 	return s, nil
 }
 
-// runCore runs a core on its CPU.
-func (s *Server) runCore(c *Core) {
-	if len(s.cfg.CPUs) != 0 {
-		unpin, err := affinity.Pin(s.cfg.CPUs[c.index])
-		if err != nil {
-			s.cfg.Log.Warn("a core is not pinned", "core", c.index, "cpu", s.cfg.CPUs[c.index], "err", err)
-		} else {
-			defer unpin()
-		}
-	}
-	c.run()
-}
-
-// Core returns a core for its host.
-func (s *Server) Core(i int) *Core { return s.cores[i] }
+// Poller returns a core for its host.
+func (s *Server) Poller(core int) rpc.Poller { return s.cores[core] }
 
 // Listen takes clients at an address of one of the server's devices, until Close.
 // It returns the address that was really taken.
 func (s *Server) Listen(dev fabric.Device, addr fabric.Addr, cfg fabric.ListenConfig) (fabric.Addr, error) {
-	if !slices.Contains(s.cfg.Devices, dev) {
-		return fabric.Addr{}, fmt.Errorf("sendrecv: server: %v is not on a device of this server: %w", addr, fabric.ErrInvalid)
-	}
-	return s.gate.Listen(dev, addr, cfg)
+	return s.acceptor.Listen(dev, addr, cfg)
 }
 
 // StopListening takes no more clients; those that there are go on.
-func (s *Server) StopListening() { s.gate.Stop() }
+func (s *Server) StopListening() { s.acceptor.Stop() }
 
 // SetMaxClients changes how many sessions there can be on a core, to at most the number
 // that the server was made for. Sessions that there are go on.
-func (s *Server) SetMaxClients(n int) error {
-	if n < 1 || n > s.cfg.MaxClients {
-		return fmt.Errorf("sendrecv: server: %d clients per core: between 1 and %d, which it was started with: %w",
-			n, s.cfg.MaxClients, fabric.ErrInvalid)
-	}
-	s.most.Store(int64(n))
-	return nil
-}
+func (s *Server) SetMaxClients(n int) error { return s.acceptor.SetMaxClients(n) }
 
-// handshakeTime bounds the making of a session.
-const handshakeTime = 10 * time.Second
-
-// Close ends all clients and stops the cores. A host closes its cores (Core.Close)
+// Close ends all clients and stops the cores. A host closes its pollers
 // before. Calls that are being served are finished, their replies may not be sent.
 func (s *Server) Close() error {
-	if err := s.gate.Close(); err != nil {
+	if err := s.acceptor.Close(); err != nil {
 		return err
 	}
 	for _, c := range s.cores {
-		c.end(s.cfg.Wake == nil)
+		c.Stop()
+		c.Close()
 	}
 	s.reaper.Close()
 	return nil

@@ -6,12 +6,11 @@ import (
 	"github.com/remora-kv/remora/fabric"
 )
 
-// session is one client at one core. The core owns it after add.
+// session is one client at one core. The core owns it once it has entered.
 type session struct {
-	core   *Core
+	core   *core
 	port   *port
-	id     uint32 // unique on the core
-	tag    int    // place in core.sessions
+	id     uint64 // in completions
 	peer   fabric.Peer
 	domain fabric.Domain
 	qp     fabric.QP
@@ -31,7 +30,7 @@ type session struct {
 	told, known int
 }
 
-func newSession(c *Core, dev fabric.Device, h *hello) (*session, error) {
+func newSession(c *core, dev fabric.Device, h *hello) (*session, error) {
 	s := &session{core: c, port: c.portOf(dev), size: h.dimensions, lengths: make([]int, h.receives())}
 	s.inline = min(c.server.cfg.Inline, dev.Limits().MaxInline)
 	dom, err := dev.NewDomain()
@@ -51,9 +50,9 @@ func newSession(c *Core, dev fabric.Device, h *hello) (*session, error) {
 // accept makes the queue pair.
 func (s *session) accept(ctx context.Context, req fabric.ConnRequest) error {
 	cfg := &s.core.server.cfg
-	w := welcome{core: s.core.index, cores: cfg.Cores, dimensions: s.size}
+	w := welcome{core: s.core.Index, cores: cfg.Cores, dimensions: s.size}
 	qp, err := req.Accept(ctx, fabric.QPConfig{
-		Transport: fabric.RC, Domain: s.domain, SendCQ: s.port.cq, RecvCQ: s.port.cq,
+		Transport: fabric.RC, Domain: s.domain, SendCQ: s.port.CQ, RecvCQ: s.port.CQ,
 		SendDepth: s.size.sendDepth(), RecvDepth: s.size.receives(), RNRTimeout: cfg.Patience,
 	}, w.bytes())
 	if err != nil {
@@ -70,9 +69,6 @@ func (s *session) free() {
 	s.core.memory.Add(-int64(s.size.bytes()))
 }
 
-// workID names the session in completions.
-func (s *session) workID() uint64 { return uint64(s.tag)<<32 | uint64(s.id) }
-
 // message is request number n+1, which came and was not served.
 func (s *session) message(n uint64) []byte {
 	at := s.size.receiveAt(n) + headerSize
@@ -85,12 +81,12 @@ func (s *session) room(n int) bool { return s.posted-s.done+uint64(n) <= uint64(
 
 // prepareReceive fills in the receive for request number n+1.
 func (s *session) prepareReceive(w *fabric.RecvWR, n uint64) {
-	w.ID, w.Local = s.workID(), s.region.Seg(s.size.receiveAt(n), s.size.sendBytes())
+	w.ID, w.Local = s.id, s.region.Seg(s.size.receiveAt(n), s.size.sendBytes())
 }
 
 // prepareSend fills in the SEND of n bytes at off of the session's memory, the next one.
 func (s *session) prepareSend(w *fabric.WR, off, n int) {
-	w.ID, w.Op, w.Flags = s.workID(), fabric.OpSend, 0 // field by field: a literal would be made elsewhere and copied
+	w.ID, w.Op, w.Flags = s.id, fabric.OpSend, 0 // field by field: a literal would be made elsewhere and copied
 	w.Local = s.region.Seg(off, n)
 	if n <= s.inline {
 		w.Flags = fabric.FlagInline

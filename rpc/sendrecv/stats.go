@@ -1,12 +1,5 @@
 package sendrecv
 
-import "sync/atomic"
-
-// coreStats are counts of a core.
-type coreStats struct {
-	calls, failures, stalls, connects, disconnects, cut, lost atomic.Uint64
-}
-
 // ServerStats are counts since the start, and what there is now.
 type ServerStats struct {
 	Clients  int    `json:"clients"`  // sessions
@@ -37,15 +30,14 @@ func (s *Server) CoreStats(core int) ServerStats {
 	return t
 }
 
-func (c *Core) addUp(t *ServerStats) {
-	st := &c.stats
-	t.Clients += c.clients()
+func (c *core) addUp(t *ServerStats) {
+	t.Clients += c.Reserved()
 	t.Memory += c.memory.Load()
-	t.Calls += st.calls.Load()
-	t.Failures += st.failures.Load()
-	t.Stalls += st.stalls.Load()
-	t.Connects += st.connects.Load()
-	t.Disconnects += st.disconnects.Load()
-	t.Cut += st.cut.Load()
-	t.Lost += st.lost.Load()
+	t.Calls += c.Calls.Load()
+	t.Failures += c.Failures.Load()
+	t.Stalls += c.stalls.Load()
+	t.Connects += c.Connects.Load()
+	t.Disconnects += c.Disconnects.Load()
+	t.Cut += c.Cut.Load()
+	t.Lost += c.Lost.Load()
 }

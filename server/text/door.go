@@ -17,7 +17,6 @@ import (
 	"github.com/remora-kv/remora/fabric"
 	"github.com/remora-kv/remora/internal/knob"
 	"github.com/remora-kv/remora/rpc"
-	"github.com/remora-kv/remora/rpc/rfp"
 	"github.com/remora-kv/remora/server/internal/mailbox"
 	"github.com/remora-kv/remora/store"
 )
@@ -113,7 +112,7 @@ func New(cfg Config) (*Door, error) {
 }
 
 // Guest returns what a core is to serve.
-func (d *Door) Guest(core int) rfp.Guest { return d.boxes[core] }
+func (d *Door) Guest(core int) rpc.Poller { return d.boxes[core] }
 
 // ring ends the sleep of the loop.
 func (d *Door) ring() {

@@ -15,7 +15,6 @@ import (
 
 	"github.com/remora-kv/remora/internal/command"
 	"github.com/remora-kv/remora/rpc"
-	"github.com/remora-kv/remora/rpc/rfp"
 	"github.com/remora-kv/remora/test/cachetest"
 )
 
@@ -39,7 +38,7 @@ type fakeCore struct {
 	rig   *rig
 	index int
 	items map[string]string
-	guest rfp.Guest
+	guest rpc.Poller
 	wake  chan struct{}
 	stop  atomic.Bool
 	done  chan struct{}

@@ -5,7 +5,7 @@
 // A door is a goroutine that speaks a protocol with clients which are not those of a
 // fabric: text, and whatever comes after it. A core owns a partition, and nobody else may
 // touch that. A box is between one door and one core. The core serves it as a guest
-// (rfp.Guest) beside its sessions, and a door has a box for every core.
+// (rpc.Poller) beside its sessions, and a door has a box for every core.
 //
 // A letter is a place in the box: a request, and later its result. Letters are a ring;
 // three numbers go round, each of which one side writes:

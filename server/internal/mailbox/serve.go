@@ -2,7 +2,7 @@ package mailbox
 
 import "github.com/remora-kv/remora/fabric"
 
-// Step serves requests, and reports whether there were any. It implements rfp.Guest, as
+// Step serves requests, and reports whether there were any. It implements rpc.Poller, as
 // the other methods of this file.
 func (b *Box) Step() bool {
 	posted := b.posted.Load()

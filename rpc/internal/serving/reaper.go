@@ -1,10 +1,9 @@
-// Package reaper gives back the memory of clients that are over: unmapping takes long
-// enough to be felt by the other clients of a core, so a goroutine of its own does it.
-package reaper
+package serving
 
 import "sync"
 
-// Reaper frees what it is given, one after the other, on its own goroutine. Take may
+// Reaper frees what it is given, one after the other, on its own goroutine: unmapping takes
+// long enough to be felt by the other clients of a core. Take may
 // be called by any goroutine until Close.
 type Reaper[T any] struct {
 	free func(T)
@@ -14,14 +13,14 @@ type Reaper[T any] struct {
 	done chan struct{}
 }
 
-// New returns a reaper that frees by calling free.
-func New[T any](free func(T)) *Reaper[T] {
+// NewReaper returns a reaper that frees by calling free.
+func NewReaper[T any](free func(T)) *Reaper[T] {
 	r := &Reaper[T]{free: free, kick: make(chan struct{}, 1), done: make(chan struct{})}
 	go r.run()
 	return r
 }
 
-// Take has something freed soon.
+// Take frees t soon.
 func (r *Reaper[T]) Take(t T) {
 	r.mu.Lock()
 	r.work = append(r.work, t)

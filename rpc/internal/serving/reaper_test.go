@@ -1,17 +1,17 @@
-package reaper_test
+package serving_test
 
 import (
 	"sync"
 	"testing"
 
-	"github.com/remora-kv/remora/rpc/internal/reaper"
+	"github.com/remora-kv/remora/rpc/internal/serving"
 )
 
 // Everything is freed once, by one goroutine, and nothing is left after Close.
 func TestReaper(t *testing.T) {
 	const givers, each = 4, 500
 	freed := make([]int, givers*each) // without a lock: the race detector sees two who free
-	r := reaper.New(func(i int) { freed[i]++ })
+	r := serving.NewReaper(func(i int) { freed[i]++ })
 	var wg sync.WaitGroup
 	for g := range givers {
 		wg.Go(func() {

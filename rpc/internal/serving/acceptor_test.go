@@ -1,4 +1,4 @@
-package gate_test
+package serving_test
 
 import (
 	"context"
@@ -10,17 +10,17 @@ import (
 	"github.com/remora-kv/remora/fabric"
 	"github.com/remora-kv/remora/fabric/loop"
 	"github.com/remora-kv/remora/rpc"
-	"github.com/remora-kv/remora/rpc/internal/gate"
+	"github.com/remora-kv/remora/rpc/internal/serving"
 )
 
 // patience bounds what is waited for in vain when a test fails.
 const patience = 2 * time.Minute
 
-// rig is a gate that refuses everybody, with what they bring as the reason, and a
+// rig is an acceptor that refuses everybody, with what they bring as the reason, and a
 // device of theirs.
 type rig struct {
 	*testing.T
-	*gate.Gate
+	*serving.Acceptor
 	server, client fabric.Device
 }
 
@@ -36,11 +36,14 @@ func newRig(t *testing.T) *rig {
 		t.Cleanup(func() { _ = d.Close() })
 		*dev = d
 	}
-	r.Gate = gate.New("test", slog.New(slog.DiscardHandler), func(dev fabric.Device, req fabric.ConnRequest) {
-		if dev != r.server {
-			t.Errorf("a request on device %s", dev.Name())
-		}
-		_ = req.Reject(req.Private())
+	r.Acceptor = serving.NewAcceptor(serving.AcceptorConfig{
+		Path: "test", Devices: []fabric.Device{r.server}, MaxClients: 4, Log: slog.New(slog.DiscardHandler),
+		Admit: func(_ context.Context, dev fabric.Device, req fabric.ConnRequest) error {
+			if dev != r.server {
+				t.Errorf("a request on device %s", dev.Name())
+			}
+			return errors.New(string(req.Private()))
+		},
 	})
 	t.Cleanup(func() { _ = r.Close() })
 	return r
@@ -56,7 +59,7 @@ func (r *rig) listen(name string) (fabric.Addr, error) {
 	return r.Listen(r.server, addr, fabric.ListenConfig{})
 }
 
-// admits reports whether who dials an address comes to the gate.
+// admits reports whether who dials an address comes to the acceptor.
 func (r *rig) admits(addr fabric.Addr) bool {
 	r.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
@@ -82,9 +85,9 @@ func (r *rig) admits(addr fabric.Addr) bool {
 	return errors.As(err, &refused) && string(refused.Private) == "so I am"
 }
 
-// Clients come in at every address until the gate stops, and again at one that it
+// Clients come in at every address until the acceptor stops, and again at one that it
 // takes later; after Close nobody does, and nothing can be listened at.
-func TestGate(t *testing.T) {
+func TestAcceptor(t *testing.T) {
 	r := newRig(t)
 	var addrs []fabric.Addr
 	for _, name := range []string{"front", "back"} {
@@ -104,8 +107,10 @@ func TestGate(t *testing.T) {
 	if err != nil || !r.admits(side) {
 		t.Errorf("after Stop: nobody is admitted elsewhere, %v", err)
 	}
-	if r.Context().Err() != nil {
-		t.Error("the context ends before the gate")
+	ctx, cancel := r.Handshake()
+	defer cancel()
+	if ctx.Err() != nil {
+		t.Error("handshakes end before the acceptor")
 	}
 	if err := r.Close(); err != nil {
 		t.Error(err)
@@ -113,8 +118,8 @@ func TestGate(t *testing.T) {
 	if err := r.Close(); !errors.Is(err, rpc.ErrClosed) {
 		t.Errorf("a second Close: %v", err)
 	}
-	if r.Context().Err() == nil || r.admits(side) {
-		t.Error("the gate is open after Close")
+	if ctx.Err() == nil || r.admits(side) {
+		t.Error("the acceptor is open after Close")
 	}
 	if _, err := r.listen("late"); !errors.Is(err, rpc.ErrClosed) {
 		t.Errorf("listening after Close: %v", err)

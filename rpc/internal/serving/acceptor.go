@@ -1,0 +1,159 @@
+package serving
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/remora-kv/remora/fabric"
+	"github.com/remora-kv/remora/rpc"
+)
+
+// AcceptorConfig describes an acceptor. All of it is needed.
+type AcceptorConfig struct {
+	// Path is the name of the path, for errors and the log.
+	Path string
+	// Devices are where the server listens.
+	Devices []fabric.Device
+	// MaxClients is how many clients there can be, in all or on each core.
+	MaxClients int
+	// Admit accepts a connection request, or returns why it does not. ctx bounds the
+	// handshake. Requests of one address come one after the other.
+	Admit func(ctx context.Context, dev fabric.Device, req fabric.ConnRequest) error
+	Log   *slog.Logger
+}
+
+// Acceptor listens for the clients of a server: at several addresses, until it stops or
+// is closed. Any goroutine may call its methods.
+type Acceptor struct {
+	cfg    AcceptorConfig
+	ctx    context.Context
+	cancel context.CancelFunc
+	wg     sync.WaitGroup
+	most   atomic.Int64  // clients, at most cfg.MaxClients
+	next   atomic.Uint64 // core of the next client that leaves the choice to the server
+
+	mu        sync.Mutex
+	closed    bool
+	listeners map[fabric.Listener]struct{}
+}
+
+// handshakeTime bounds the making of a session.
+const handshakeTime = 10 * time.Second
+
+// NewAcceptor returns an acceptor that listens nowhere yet.
+func NewAcceptor(cfg AcceptorConfig) *Acceptor {
+	a := &Acceptor{cfg: cfg, listeners: map[fabric.Listener]struct{}{}}
+	a.ctx, a.cancel = context.WithCancel(context.Background())
+	a.most.Store(int64(cfg.MaxClients))
+	return a
+}
+
+// Handshake returns a context for a step of a handshake. It ends when the acceptor is
+// closed, or when the step has taken too long.
+func (a *Acceptor) Handshake() (context.Context, context.CancelFunc) {
+	return context.WithTimeout(a.ctx, handshakeTime)
+}
+
+// MaxClients returns how many clients there can be now.
+func (a *Acceptor) MaxClients() int64 { return a.most.Load() }
+
+// SetMaxClients changes how many clients there can be, to at most the number that the
+// server was made for. Clients that there are go on.
+func (a *Acceptor) SetMaxClients(n int) error {
+	if n < 1 || n > a.cfg.MaxClients {
+		return fmt.Errorf("%s: server: a limit of %d clients: choose one between 1 and %d, which it was started with: %w",
+			a.cfg.Path, n, a.cfg.MaxClients, fabric.ErrInvalid)
+	}
+	a.most.Store(int64(n))
+	return nil
+}
+
+// Listen accepts clients at an address of a device. It returns the address that was
+// really taken.
+func (a *Acceptor) Listen(dev fabric.Device, addr fabric.Addr, cfg fabric.ListenConfig) (fabric.Addr, error) {
+	if !slices.Contains(a.cfg.Devices, dev) {
+		return fabric.Addr{}, fmt.Errorf("%s: server: %v is not on a device of this server: %w", a.cfg.Path, addr, fabric.ErrInvalid)
+	}
+	l, err := dev.Listen(addr, cfg)
+	if err != nil {
+		return fabric.Addr{}, err
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.closed {
+		_ = l.Close()
+		return fabric.Addr{}, fmt.Errorf("%s: server: %w", a.cfg.Path, rpc.ErrClosed)
+	}
+	a.listeners[l] = struct{}{}
+	a.wg.Go(func() { a.accept(dev, l) })
+	return l.Addr(), nil
+}
+
+func (a *Acceptor) accept(dev fabric.Device, l fabric.Listener) {
+	for {
+		req, err := l.Accept(a.ctx)
+		if err != nil {
+			if a.ctx.Err() == nil && !errors.Is(err, fabric.ErrClosed) {
+				a.cfg.Log.Error("no more clients at this address", "addr", l.Addr().String(), "err", err)
+			}
+			return
+		}
+		a.Admit(dev, req)
+	}
+}
+
+// Admit has the path accept a connection request, or refuses it with a reason.
+func (a *Acceptor) Admit(dev fabric.Device, req fabric.ConnRequest) {
+	ctx, cancel := a.Handshake()
+	defer cancel()
+	err := fmt.Errorf("%s is not served on this device", a.cfg.Path)
+	if slices.Contains(a.cfg.Devices, dev) {
+		err = a.cfg.Admit(ctx, dev, req)
+	}
+	if err != nil {
+		Refuse(a.cfg.Log, dev, req, err)
+	}
+}
+
+// Refuse rejects a connection request with a reason, as far as the device carries it.
+func Refuse(log *slog.Logger, dev fabric.Device, req fabric.ConnRequest, why error) {
+	log.Warn("client refused", "peer", req.Peer().Addr, "err", why)
+	text := []byte(why.Error())
+	_ = req.Reject(text[:min(len(text), dev.Limits().MaxPrivate)])
+}
+
+// Stop accepts no more clients at the addresses that there are.
+func (a *Acceptor) Stop() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.stop()
+}
+
+func (a *Acceptor) stop() {
+	for l := range a.listeners {
+		_ = l.Close()
+	}
+	clear(a.listeners)
+}
+
+// Close accepts no more clients, and returns when none is being admitted. A second Close
+// returns rpc.ErrClosed at once.
+func (a *Acceptor) Close() error {
+	a.mu.Lock()
+	if a.closed {
+		a.mu.Unlock()
+		return rpc.ErrClosed
+	}
+	a.closed = true
+	a.stop()
+	a.mu.Unlock()
+	a.cancel()
+	a.wg.Wait()
+	return nil
+}

@@ -1,0 +1,42 @@
+package serving
+
+import (
+	"errors"
+	"log/slog"
+	"sync/atomic"
+
+	"github.com/remora-kv/remora/fabric"
+)
+
+// Clients counts clients that came and went. Any goroutine may call its methods.
+type Clients struct {
+	Log *slog.Logger
+
+	Connects, Disconnects atomic.Uint64
+	Cut                   atomic.Uint64 // those that broke the protocol
+	Lost                  atomic.Uint64 // those that went without saying so
+}
+
+// CutOff notes that a client is being disconnected because it broke the protocol.
+func (c *Clients) CutOff(qp fabric.QP, why string) {
+	c.Cut.Add(1)
+	c.Log.Warn("client cut off", "peer", qp.Peer().Addr, "qp", qp.Num(), "reason", why)
+}
+
+// Gone notes that the queue pair of a client failed, and why.
+func (c *Clients) Gone(qp fabric.QP, err error) {
+	if errors.Is(err, fabric.ErrDisconnected) || errors.Is(err, fabric.ErrClosed) {
+		c.Log.Debug("client left", "peer", qp.Peer().Addr)
+		return
+	}
+	c.Lost.Add(1)
+	c.Log.Warn("client lost", "peer", qp.Peer().Addr, "err", err)
+}
+
+// Reason returns why a queue pair failed of which a completion tells.
+func Reason(qp fabric.QP, comp *fabric.Completion) error {
+	if err := qp.Err(); err != nil {
+		return err
+	}
+	return comp.Err()
+}

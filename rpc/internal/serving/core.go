@@ -1,0 +1,110 @@
+package serving
+
+import (
+	"fmt"
+	"sync/atomic"
+
+	"github.com/remora-kv/remora/fabric"
+	"github.com/remora-kv/remora/internal/affinity"
+	"github.com/remora-kv/remora/rpc"
+	"github.com/remora-kv/remora/rpc/wire"
+)
+
+const (
+	// IdleSteps is how often a core looks in vain before its waiter decides how to go on.
+	IdleSteps = 256
+	// LookEvery is in how many sweeps there is one look at what is not requests.
+	LookEvery = 8
+	// TickEvery is in how many sweeps there is one look at the clock.
+	TickEvery = 32
+	// ParkEvery is in how many sweeps there is one look for idle sessions.
+	ParkEvery = 1 << 12
+	// ParkAfter is how many sweeps without a request make a session idle.
+	ParkAfter = 1 << 14
+)
+
+// Core is what the cores of all paths have alike. A path embeds it and calls Init.
+type Core struct {
+	Loop
+	Clients
+	Index int
+	Clock fabric.Clock
+	// Call is what handlers are given; Tick keeps its time.
+	Call rpc.Call
+	// Sweep counts looks at all requests.
+	Sweep uint64
+	// Calls counts requests, and Failures those that failed.
+	Calls, Failures atomic.Uint64
+
+	acceptor *Acceptor
+	reserved atomic.Int64
+}
+
+// Init makes a core ready. wake wakes the host that drives it; it is nil when it runs by
+// itself.
+func (c *Core) Init(a *Acceptor, index int, clock fabric.Clock, wake func(core int)) {
+	c.acceptor, c.Index, c.Clock = a, index, clock
+	c.Log = a.cfg.Log.With("core", index)
+	c.Call.Core = index
+	var wakeHost func()
+	if wake != nil {
+		wakeHost = func() { wake(index) }
+	}
+	c.Loop.Init(wakeHost)
+	c.Tick()
+}
+
+// Start runs the core on a goroutine of its own, on its CPU if there are CPUs.
+func (c *Core) Start(cpus []int, m Moves) {
+	go func() {
+		if len(cpus) != 0 {
+			unpin, err := affinity.Pin(cpus[c.Index])
+			if err != nil {
+				c.Log.Warn("a core is not pinned", "cpu", cpus[c.Index], "err", err)
+			} else {
+				defer unpin()
+			}
+		}
+		c.Run(m)
+	}()
+}
+
+// Tick looks at the clock for handlers, which need not know better when they are called
+// than a few sweeps.
+func (c *Core) Tick() { c.Call.Now = c.Clock.Now() }
+
+// Reserve makes sure of room for one more client.
+func (c *Core) Reserve() error {
+	if n := c.reserved.Add(1); n > c.acceptor.MaxClients() {
+		c.reserved.Add(-1)
+		return fmt.Errorf("core %d has its %d clients already", c.Index, n-1)
+	}
+	return nil
+}
+
+// Unreserve gives back the room of a client.
+func (c *Core) Unreserve() { c.reserved.Add(-1) }
+
+// Reserved returns how many clients there are, with those that are being admitted.
+func (c *Core) Reserved() int { return int(c.reserved.Load()) }
+
+// Choose reserves a place for a client on the core that it wants. A client that wants
+// wire.AnyCore is refused only when all cores are full.
+func Choose[C interface{ Reserve() error }](a *Acceptor, cores []C, wish uint16) (C, error) {
+	n := uint64(len(cores))
+	if wish != wire.AnyCore {
+		if uint64(wish) >= n {
+			var none C
+			return none, fmt.Errorf("core %d wanted, there are %d", wish, n)
+		}
+		return cores[wish], cores[wish].Reserve()
+	}
+	first := a.next.Add(1)
+	c := cores[first%n]
+	err := c.Reserve()
+	for i := uint64(1); err != nil && i < n; i++ {
+		c = cores[(first+i)%n]
+		err = c.Reserve()
+	}
+	return c, err
+}
