@@ -293,7 +293,7 @@ func (c *Config) normalize() error {
 		errs.Between("--batch", n, 1, maxBatch)
 	}
 	for _, n := range c.Links {
-		errs.Between("--links", n, LinksByHabit, maxLinks)
+		errs.Between("--link-cache", n, LinksByHabit, maxLinks)
 	}
 	errs.Between("--cores", c.Cores, 1, maxClients)
 	errs.Between("--retries", c.Retries, 0, 1<<20)

@@ -1,6 +1,6 @@
 // Package cache measures a key-value cache: how many gets and puts in a second,
 // how long each takes, and what it costs in verbs and CPU; of Remora, and of
-// memcached and Redis beside it. It is the library behind `remora bench`.
+// memcached and Redis beside it. It is the library behind `remora bench cache`.
 //
 // # Terms
 //

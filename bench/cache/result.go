@@ -11,7 +11,7 @@ import (
 )
 
 // Row is one measurement: one trial of one case. Its JSON form is one line of
-// `remora bench --json`; the fields up to ServerCPU are the ones that scripts rely
+// `remora bench cache --json`; the fields up to ServerCPU are the ones that scripts rely
 // on.
 type Row struct {
 	Path      string  `json:"path"`

@@ -11,7 +11,7 @@ import (
 )
 
 // Summary is what all trials of a case say together. Its JSON form is one line of
-// `remora bench --json --summary`, behind the rows.
+// `remora bench cache --json --summary`, behind the rows.
 type Summary struct {
 	// Kind is KindSummary, which tells it from a row.
 	Kind   string `json:"kind"`

@@ -35,9 +35,9 @@ func (m *Measured) Commands(trials int) []string {
 	return order
 }
 
-// commandLine is `remora perf` with the flags of a configuration.
+// commandLine is `remora bench verbs` with the flags of a configuration.
 func commandLine(c *perf.Config, sizes, accesses string, trials int) string {
-	args := []string{"remora perf", strings.Join(c.Tests, " "), "--fabric", c.Fabric, "--transport", c.Transport}
+	args := []string{"remora bench verbs", strings.Join(c.Tests, " "), "--fabric", c.Fabric, "--transport", c.Transport}
 	add := func(when bool, words ...any) {
 		if when {
 			args = append(args, strings.TrimSuffix(fmt.Sprintln(words...), "\n"))

@@ -1,6 +1,6 @@
 // Package figures redraws Figures 2 to 7 of the HERD paper ("Using RDMA
 // Efficiently for Key-Value Services", SIGCOMM 2014) on a fabric of one's own. It
-// is the library behind `remora perf figures`.
+// is the library behind `remora bench figure herd-verbs`.
 //
 // A figure is a plan over the tests of bench/perf and measures nothing by itself:
 // each of its points is one perf.Config, and the command that measures it alone is

@@ -35,7 +35,7 @@ func (r *Report) WriteIndex(w io.Writer) error {
 // command is what measures all of this again.
 func (r *Report) command() string {
 	c := &r.Config
-	s := fmt.Sprintf("remora perf figures --out DIR --fabric %s --duration %v --warmup %v --trials %d", c.Fabric, c.Duration, c.Warmup, c.Trials)
+	s := fmt.Sprintf("remora bench figure herd-verbs --out DIR --fabric %s --duration %v --warmup %v --trials %d", c.Fabric, c.Duration, c.Warmup, c.Trials)
 	if len(c.Only) != 0 {
 		s += " --only " + list(c.Only)
 	}

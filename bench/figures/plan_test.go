@@ -61,7 +61,7 @@ func TestEchoAddsOneAfterTheOther(t *testing.T) {
 	for _, p := range Plan(2)[3].Points[8:] { // WRITE/SEND
 		c := p.Config
 		c.Fabric = "shm"
-		got = append(got, strings.TrimPrefix(commandLine(&c, "32", "", 1), "remora perf echo-ws --fabric shm --transport "))
+		got = append(got, strings.TrimPrefix(commandLine(&c, "32", "", 1), "remora bench verbs echo-ws --fabric shm --transport "))
 	}
 	for i, want := range []string{
 		"rc --size 32 --window 16 --inline=false --unsignaled=false",
@@ -86,7 +86,7 @@ func TestCommandsJoinWhatDiffersInOneList(t *testing.T) {
 		m.Outcomes = append(m.Outcomes, Outcome{Point: p, Rows: []perf.Row{{OpsPerSec: 1}}})
 	}
 	m.Outcomes[0].Rows, m.Outcomes[0].Reason = nil, "cannot be" // 1 access, prefetched
-	want := "remora perf echo-ws --fabric tcp --transport uc --reply-transport ud --size 32 --window 32 --threads 1 " +
+	want := "remora bench verbs echo-ws --fabric tcp --transport uc --reply-transport ud --size 32 --window 32 --threads 1 " +
 		"--accesses 1,2,4,6,8 --prefetch off --table 1MiB --duration 200ms --warmup 100ms --trials 5"
 	got := m.Commands(5)
 	if got[0] != want {

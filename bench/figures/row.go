@@ -8,7 +8,7 @@ import (
 )
 
 // Row is one trial of a point, or why there is none. Its JSON form is one line of
-// `remora perf figures --json`: that of perf, and where it belongs.
+// `remora bench figure herd-verbs --json`: that of perf, and where it belongs.
 type Row struct {
 	Figure int    `json:"figure"`
 	Series string `json:"series"`

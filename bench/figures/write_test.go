@@ -81,10 +81,10 @@ func TestIndexShowsAllAndSaysWhyNot(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"SIGCOMM 2014", "remora perf figures --out DIR --fabric shm", "--only 3", "--table 1MiB", "- CPUs: 0",
+		"SIGCOMM 2014", "remora bench figure herd-verbs --out DIR --fabric shm", "--only 3", "--table 1MiB", "- CPUs: 0",
 		"## Figure 3: Rate", "In the paper (Figure 3", "![Figure 3: Rate](figure-3.svg)", "[figure-3.csv](figure-3.csv)",
 		"| bytes | a | b | c | d |", "| 8 | 20.0 | - | - | - |", "- b at 8: shm has no uc", "Doubtful: crowded; a at 8 has 3 trials, of the others one failed: once.",
-		"remora perf read --fabric shm --transport uc --size 8",
+		"remora bench verbs read --fabric shm --transport uc --size 8",
 	} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("no %q in\n%s", want, b.String())

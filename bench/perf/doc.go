@@ -1,7 +1,7 @@
 // Package perf measures a fabric: latency and rate of each verb, in-bound and
 // out-bound, echoed in the ways that key-value systems use, and against what
 // the machine could do without any fabric. It is the library behind
-// `remora perf`.
+// `remora bench verbs`.
 //
 // # Terms
 //

@@ -8,7 +8,7 @@ import (
 )
 
 // Row is one measurement: one trial of one case. Its JSON form is one line of
-// `remora perf --json`; the first twelve fields are the ones that scripts rely
+// `remora bench verbs --json`; the first twelve fields are the ones that scripts rely
 // on.
 type Row struct {
 	Test      string  `json:"test"`

@@ -1,5 +1,5 @@
 // Package preset measures what figures and tables of papers show, on a machine of one's
-// own. It is the library behind `remora bench --preset`.
+// own. It is the library behind `remora bench cache --preset`.
 //
 // A Preset is a figure: who found what, and points, each a configuration of one of the
 // benchmarks (bench, bench rpc, bench kvl, perf) with a series and a place on the horizontal

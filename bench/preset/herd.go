@@ -35,7 +35,7 @@ func herdPresets() []Preset {
 			shows = []Quantity{p50()}
 		}
 		out = append(out, of(fmt.Sprintf("herd-fig%d", f.Number), fmt.Sprintf("Figure %d", f.Number), f.Title, f.Paper,
-			f.About+" `remora perf figures` draws it.", f.XLabel, shows, verbPoints(f)))
+			f.About+" `remora bench figure herd-verbs` draws it.", f.XLabel, shows, verbPoints(f)))
 	}
 	return append(out,
 		of("herd-fig9", "Figure 9", "throughput for 48-byte items (16-byte keys, 32-byte values) by the share of GETs",

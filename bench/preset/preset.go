@@ -71,7 +71,7 @@ type work interface {
 	run(ctx context.Context, env *Env, s *Size, p *Point) ([]Row, error)
 }
 
-// Row is one trial of one point. Its JSON form is one line of `remora bench --preset NAME
+// Row is one trial of one point. Its JSON form is one line of `remora bench figure NAME
 // --json`.
 type Row struct {
 	Preset string `json:"preset"`
@@ -114,5 +114,5 @@ func Find(name string) (Preset, error) {
 			return p, nil
 		}
 	}
-	return Preset{}, fmt.Errorf("there is no preset %q: `remora bench presets` lists them", name)
+	return Preset{}, fmt.Errorf("there is no preset %q: `remora bench figure` lists them", name)
 }

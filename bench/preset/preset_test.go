@@ -41,7 +41,7 @@ func TestPresetsCite(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if _, err := Find("rfp-fig99"); err == nil || !strings.Contains(err.Error(), "presets") {
+	if _, err := Find("rfp-fig99"); err == nil || !strings.Contains(err.Error(), "bench figure") {
 		t.Errorf("%v", err)
 	}
 }

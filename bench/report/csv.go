@@ -62,7 +62,7 @@ func (s *sheet) String() string {
 	return b.String()
 }
 
-// rowsCSV writes every trial, as bench --csv does.
+// rowsCSV writes every trial, as bench cache --csv does.
 func rowsCSV(w io.Writer, rows []cache.Row) error {
 	c := cache.NewCSV(w)
 	for i := range rows {
@@ -73,7 +73,7 @@ func rowsCSV(w io.Writer, rows []cache.Row) error {
 	return nil
 }
 
-// writeRows writes rows as JSON, one a line, as bench --json does.
+// writeRows writes rows as JSON, one a line, as bench cache --json does.
 func writeRows(w io.Writer, rows []cache.Row) error {
 	enc := json.NewEncoder(w)
 	for i := range rows {

@@ -1,6 +1,6 @@
 // Package report writes what bench/cache has measured as a directory for people: one
 // page that opens without a network, figures for papers, and the rows. It is the
-// library behind `remora bench --report`.
+// library behind `remora bench cache --report`.
 //
 //	index.html              the page: everything in it, also its programs and data
 //	fig-NAME.svg, .png      the figures in the style of papers

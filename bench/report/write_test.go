@@ -177,8 +177,8 @@ func contrast(t *testing.T, a, b string) float64 {
 }
 
 func TestCommandLineIsForAShell(t *testing.T) {
-	got := CommandLine([]string{"remora", "bench", "--path", "rfp,redis", "--cache", "10%", "", "it's", "$(rm)", "a b"})
-	if want := `remora bench --path rfp,redis --cache 10% '' 'it'\''s' '$(rm)' 'a b'`; got != want {
+	got := CommandLine([]string{"remora", "bench", "cache", "--path", "rfp,redis", "--cache", "10%", "", "it's", "$(rm)", "a b"})
+	if want := `remora bench cache --path rfp,redis --cache 10% '' 'it'\''s' '$(rm)' 'a b'`; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
 }

@@ -31,28 +31,26 @@ func newBenchAgentCmd(a *app) *cobra.Command {
 	var listen, token string
 	cmd := &cobra.Command{
 		Use:   "agent",
-		Short: "Let bench on another machine use client processes of this one",
-		Long: `Let bench on another machine use client processes of this one, until it is stopped.
+		Short: "Run client processes for bench cache on another machine",
+		Long: `Run client processes for bench cache on another machine, until it is stopped.
 
-Run an agent on every client machine, and bench with --agents and --server on one. All
-must be of the same version. An agent works for one run at a time, and ends the
-processes of a run when its controller goes away.
+Run an agent on every client machine, and bench cache with --agents and --server on one.
+All must have the same version. An agent serves one run at a time and ends its processes
+when the controller goes away.
 
-Who can talk to an agent can have this machine send requests to any server. It listens
-at a loopback address unless it has a token, which controllers must know: by --token,
-or by the variable REMORA_BENCH_TOKEN, which other users of the machine do not see. The
-token is not sent, but what follows is not encrypted: use it inside a network that is
-yours, or through ssh.`,
+A controller can make this machine send requests to any server. An agent therefore
+listens on a loopback address only, unless it has a token that controllers must know:
+by --token, or by REMORA_BENCH_TOKEN, which other users of the machine cannot see. The
+token itself is never sent, but the rest is not encrypted: use a private network or ssh.`,
 		Example: `  REMORA_BENCH_TOKEN=... remora bench agent --listen 10.0.0.2:7790      on node2
   REMORA_BENCH_TOKEN=... remora bench agent --listen 10.0.0.3:7790      on node3
-  REMORA_BENCH_TOKEN=... remora bench --agents node2:7790,node3:7790 --server tcp://node1:7700 --clients 4`,
+  REMORA_BENCH_TOKEN=... remora bench cache --agents node2:7790,node3:7790 --server tcp://node1:7700 --clients 4`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runAgent(cmd, a, listen, agentToken(token)) },
 	}
-	cmd.Flags().StringVar(&listen, "listen", defaultAgent, "`ADDRESS` to listen at, host:port")
-	cmd.Flags().StringVar(&token, "token", "", "`TEXT` that controllers must know (default: that of REMORA_BENCH_TOKEN)")
-	completeFrom(cmd, "listen")
-	completeFrom(cmd, "token")
+	cmd.Flags().StringVar(&listen, "listen", defaultAgent, "`ADDRESS` to listen on, host:port")
+	cmd.Flags().StringVar(&token, "token", "", "`TEXT` that controllers must know (default: REMORA_BENCH_TOKEN)")
+	complete(cmd)
 	return cmd
 }
 
@@ -60,17 +58,17 @@ func runAgent(cmd *cobra.Command, a *app, listen, token string) error {
 	if _, _, err := net.SplitHostPort(listen); err != nil {
 		return misuse("--listen %q: write host:port", listen)
 	}
-	argv, err := serverArgv("", "bench", cacheClient)
+	argv, err := workerArgv("", workerClient)
 	if err != nil {
 		return err
 	}
 	var lc net.ListenConfig
 	l, err := lc.Listen(cmd.Context(), "tcp", listen)
 	if err != nil {
-		return fmt.Errorf("listening at %s: %w", listen, err)
+		return fmt.Errorf("listening on %s: %w", listen, err)
 	}
 	say := func(text string) { _, _ = fmt.Fprintln(a.err, "agent:", text) }
-	say("listening at " + l.Addr().String())
+	say("listening on " + l.Addr().String())
 	err = cache.ServeAgent(cmd.Context(), l, cache.Agent{Token: token, Version: programVersion(), Client: argv, Log: say})
 	if errors.Is(err, cache.ErrOpenAgent) {
 		return misuse("%v: use --token, or %s", err, tokenVar)

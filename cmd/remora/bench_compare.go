@@ -4,13 +4,12 @@ import (
 	"context"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/remora-kv/remora/bench/cache"
 	"github.com/remora-kv/remora/fabric/provider"
 )
 
-// compareFlags are those of bench, and some of its own.
+// compareFlags are those of bench cache, and some more.
 type compareFlags struct {
 	benchFlags
 	quick    bool
@@ -23,20 +22,19 @@ func newBenchCompareCmd(a *app) *cobra.Command {
 		Use:   "compare",
 		Short: "Compare all paths on all fabrics, memcached and Redis in one run",
 		Long: `Compare all paths of Remora on all fabrics with each other, and with memcached and
-Redis where they are installed, in one run.
+Redis if they are installed, in one run.
 
-It is measured in rounds: every target once, in an order that --seed shuffles for each
-round, then every target again. What disturbs the machine for a while so hits all alike.
-Every target has as many operations on their way: paths without batches have a larger
-window instead. The table has a section for each load, in it the targets of each fabric,
-the fastest first, with the 95 % confidence interval of the mean, and how many times
-what the baseline does; ratios are of the same round.
+Each round measures every target once, in an order shuffled by --seed, so that a
+disturbance of the machine hits all targets alike. All targets have the same number of
+operations in flight: paths without batches get a larger window. The table has a section
+for each load and fabric, fastest first, with the 95 % confidence interval of the mean
+and the ratio to the baseline of the same round.
 
-Without --window and --batch there are two loads: one operation at a time, and 16.
-What cannot be measured here is named with the reason.`,
+Without --window and --batch there are two loads: 1 and 16 operations in flight. Targets
+that cannot run here are listed with the reason.`,
 		Example: `  remora bench compare --quick                        a first look, in half a minute
   remora bench compare                                some minutes
-  remora bench compare --paths rfp,herd,memcached --fabrics shm
+  remora bench compare --path rfp,herd,memcached --fabric shm
   remora bench compare --baseline rfp/shm --value-size 1024 --dist zipf
   remora bench compare --csv rows.csv --trials 10     every trial, for a spreadsheet`,
 		Args: noArgs,
@@ -45,16 +43,10 @@ What cannot be measured here is named with the reason.`,
 	f.register(cmd)
 	f.output.register(cmd)
 	fl := cmd.Flags()
-	fl.BoolVar(&f.quick, "quick", false, "few keys and short trials: half a minute in all")
-	fl.StringVar(&f.baseline, "baseline", "", "`TARGET` that others are held against, as memcached or rfp/shm (default memcached, else text)")
+	fl.BoolVar(&f.quick, "quick", false, "use few keys and short trials: half a minute in all")
+	fl.StringVar(&f.baseline, "baseline", "", "`TARGET` of the ratios, such as memcached or rfp/shm (default memcached, else text)")
 	completeFrom(cmd, "baseline", cache.Paths()...)
-	fl.SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
-		switch name {
-		case "paths", "fabrics":
-			name = name[:len(name)-1]
-		}
-		return pflag.NormalizedName(name)
-	})
+	complete(cmd)
 	fl.Lookup("path").DefValue = "[all]"
 	fl.Lookup("fabric").DefValue = "[shm,tcp, and rdma where there is a device]"
 	f.cfg.Keys, f.cfg.Duration, f.cfg.Trials = cache.CompareKeys, cache.CompareDuration, cache.CompareTrials
@@ -64,7 +56,7 @@ What cannot be measured here is named with the reason.`,
 	return cmd
 }
 
-// comparison turns flags into what is to be measured.
+// comparison translates the flags.
 func (f *compareFlags) comparison(cmd *cobra.Command) (cache.Comparison, error) {
 	cfg, err := f.config(cmd)
 	changed := cmd.Flags().Changed
@@ -112,14 +104,14 @@ func (f *compareFlags) run(ctx context.Context, cmd *cobra.Command, a *app) erro
 	return sink.finish(ctx, err, report.Report, report.WriteTable)
 }
 
-// prepare makes what a run of bench needs around it. first are columns of the CSV before
-// those of a row.
+// prepare makes the environment and the output of a run. first are columns of the CSV
+// before those of a row.
 func (f *benchFlags) prepare(a *app, first ...string) (cache.Env, *rowSink, *progress, error) {
-	argv, err := serverArgv("", "bench", cacheServer)
+	argv, err := workerArgv("", workerCache)
 	if err != nil {
 		return cache.Env{}, nil, nil, err
 	}
-	client, err := serverArgv("", "bench", cacheClient)
+	client, err := workerArgv("", workerClient)
 	if err != nil {
 		return cache.Env{}, nil, nil, err
 	}

@@ -11,7 +11,7 @@ import (
 
 func TestBenchCompare(t *testing.T) {
 	code, out, errOut := runCmd(t, "bench", "compare", "--quick", "--keys", "200", "--ops", "300", "--memory", "64MiB", "--trials", "2",
-		"--paths", "rfp,reply,text", "--fabrics", "loop,shm", "--baseline", "text")
+		"--path", "rfp,reply,text", "--fabric", "loop,shm", "--baseline", "text")
 	if code != exitOK || errOut != "" {
 		t.Fatalf("exit code %d, standard error %q", code, errOut)
 	}

@@ -4,28 +4,12 @@ import (
 	"context"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/remora-kv/remora/bench/kvl"
 	"github.com/remora-kv/remora/fabric/provider"
 )
-
-// kvlServer is the name of the hidden command that bench kvl starts as its server.
-const kvlServer = "kvl-server"
-
-func newBenchKVLServerCmd(a *app) *cobra.Command {
-	return &cobra.Command{
-		Use:    kvlServer,
-		Short:  "The server process of bench kvl; it takes its commands from standard input",
-		Hidden: true,
-		Args:   noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return kvl.Serve(cmd.Context(), provider.New(), a.in, a.out, a.err)
-		},
-	}
-}
 
 // kvlFlags are the flags of bench kvl.
 type kvlFlags struct {
@@ -38,22 +22,23 @@ func newBenchKVLCmd(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "kvl",
 		Short: "Compare links with keys: the applications of the KELI paper",
-		Long: `Compare links with keys: the applications of the KELI paper.
+		Long: `Compare links with keys: the applications of the KELI paper. Each path has its own
+server process, paths are measured in turn, and their results must be equal.
 
-The same data is read with links (a lookup of the first item, then READs of those
-behind its links, without the server) and with keys in their place. Applications:
-
+Applications:
   item     one item at a time (Figure 8)
-  match    the street that a position belongs to (Figure 9)
+  match    find the street of a position (Figure 9)
   page     a product with all its reviews (Figure 10)
-  search   breadth first over the followers of a user (Figure 11)
+  search   breadth-first search over the followers of a user (Figure 11)
 
-Paths: links; lookup (the same server, by key); rfp (keys, through the cache);
-batch (the same, with half a window in each frame); memcached (keys, over a socket;
-Debian's package). A search goes by links-one, rfp-one and memcached-one, too: with one
-read at a time, as in the paper; and by links-two: two workers, one of them on the server's
-CPU, which has nothing else to do. Each has a server process of its own, and all are
-measured in turn. Their results are compared.`,
+Paths:
+  links      look up the first item, then follow links with one READ each
+  lookup     the same server, by key
+  rfp        the cache, by key
+  batch      the cache, by key, half a window in each frame
+  memcached  memcached, by key, over a socket
+  NAME-one   search with one read in flight, as in the paper (links, rfp, memcached)
+  links-two  search with two workers, the second on the otherwise idle CPU of the server`,
 		Example: `  remora bench kvl                                     all, as large as in the paper
   remora bench kvl --scale 0.02                        a first look
   remora bench kvl --app search --path links,rfp --fabric tcp
@@ -64,23 +49,23 @@ measured in turn. Their results are compared.`,
 	fl, c := cmd.Flags(), &f.cfg
 	fl.StringSliceVar(&c.Apps, "app", kvl.Apps(), "applications, a `LIST`")
 	fl.StringSliceVar(&c.Paths, "path", kvl.Paths(), "paths, a `LIST`")
-	fl.StringVar(&c.Fabric, "fabric", kvl.DefaultFabric, "`NAME` of the fabric: "+strings.Join(provider.Names(), ", "))
-	fl.Float64Var(&c.Scale, "scale", 1, "size of the data, in those of the paper")
-	fl.IntVar(&c.Window, "window", kvl.DefaultWindow, "reads on their way at most")
-	fl.IntVar(&c.Ops, "ops", kvl.DefaultOps, "items, positions or pages in a trial")
-	fl.IntVar(&c.Users, "users", 0, "users that a search visits at most (default: all)")
-	fl.IntVar(&c.MemcachedUsers, "memcached-users", kvl.DefaultOps, "users that a search through memcached visits at most")
-	fl.IntVar(&c.Trials, "trials", kvl.DefaultTrials, "how often to measure each row; the table shows the median")
-	fl.Uint64Var(&c.Seed, "seed", 1, "of the data and of what is read")
-	fl.StringVar(&f.dir, "out", "", "`DIRECTORY` for kvl.csv and kvl.svg")
+	choose(fl, &c.Fabric, "fabric", kvl.DefaultFabric, "fabric to measure: "+either(provider.Names()), provider.Names()...)
+	fl.Float64Var(&c.Scale, "scale", 1, "size of the data (1: as in the paper)")
+	fl.IntVar(&c.Window, "window", kvl.DefaultWindow, "`NUMBER` of reads in flight")
+	fl.IntVar(&c.Ops, "ops", kvl.DefaultOps, "`NUMBER` of items, positions or pages in a trial")
+	fl.IntVar(&c.Users, "users", 0, "`NUMBER` of users that a search visits at most (default: all)")
+	fl.IntVar(&c.MemcachedUsers, "memcached-users", kvl.DefaultOps, "the same for memcached")
+	fl.IntVar(&c.Trials, "trials", kvl.DefaultTrials, "`NUMBER` of trials of each row; the table shows the median")
+	fl.Uint64Var(&c.Seed, "seed", 1, "seed of the data and of the reads")
+	fl.StringVar(&f.dir, "out", "", "write kvl.csv and kvl.svg into `DIR`")
 	completeFrom(cmd, "app", kvl.Apps()...)
 	completeFrom(cmd, "path", kvl.Paths()...)
-	completeFrom(cmd, "fabric", provider.Names()...)
+	complete(cmd)
 	return cmd
 }
 
 func (f *kvlFlags) run(ctx context.Context, a *app) error {
-	argv, err := serverArgv("", "bench", kvlServer)
+	argv, err := workerArgv("", workerKVL)
 	if err != nil {
 		return err
 	}

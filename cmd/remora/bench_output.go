@@ -11,8 +11,8 @@ import (
 	"github.com/remora-kv/remora/bench/cache"
 )
 
-// benchOutput is where rows of bench go, besides the table: as JSON, as CSV, summed up, and
-// as a page.
+// benchOutput are the flags for the output of bench besides the table: JSON, CSV, summaries
+// and a page.
 type benchOutput struct {
 	csv     string
 	summary bool
@@ -22,10 +22,10 @@ type benchOutput struct {
 
 func (o *benchOutput) register(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&o.csv, "csv", "", "write all rows as CSV to `FILE`; - is standard output, instead of the table")
-	cmd.Flags().BoolVar(&o.summary, "summary", false, "with --json: a line for each case behind the rows, with mean, standard deviation and 95 % confidence")
-	cmd.Flags().BoolVar(&o.strict, "strict", false, "fail when there are warnings, after all is measured and written")
-	completeFrom(cmd, "summary")
+	cmd.Flags().BoolVar(&o.summary, "summary", false, "with --json: also print a line per case with mean, standard deviation and 95 % confidence")
+	cmd.Flags().BoolVar(&o.strict, "strict", false, "fail if there are warnings, after everything is written")
 	o.report.register(cmd)
+	section(cmd.Flags(), "Output", "csv", "summary", "strict", "report")
 }
 
 // stdout is the name of standard output where a file is expected.
@@ -39,8 +39,8 @@ type rowSink struct {
 	file io.Closer
 }
 
-// open refuses what cannot be written, before anything is measured. first are columns of
-// the CSV before those of a row.
+// open fails if a file cannot be written, before anything is measured. first are columns
+// of the CSV before those of a row.
 func (o *benchOutput) open(a *app, first ...string) (*rowSink, error) {
 	s := &rowSink{app: a, out: o}
 	if err := o.report.prepare(); err != nil {
@@ -48,7 +48,7 @@ func (o *benchOutput) open(a *app, first ...string) (*rowSink, error) {
 	}
 	switch {
 	case o.summary && !a.json:
-		return nil, misuse("--summary is for --json: the table shows it with --trials")
+		return nil, misuse("--summary has no effect without --json: the table has it with --trials")
 	case o.csv == stdout && a.json:
 		return nil, misuse("--json and --csv - both want standard output: give --csv a file")
 	case o.csv == stdout:
@@ -76,7 +76,7 @@ func (s *rowSink) row(r cache.Row, first ...string) error {
 	return nil
 }
 
-// finish writes what comes behind the rows, and says what err is to the user.
+// finish writes what comes after the rows, and turns err into an error for the user.
 func (s *rowSink) finish(ctx context.Context, err error, report *cache.Report, table func(io.Writer) error) error {
 	if s.file != nil {
 		if closed := s.file.Close(); err == nil {
@@ -100,7 +100,7 @@ func (s *rowSink) finish(ctx context.Context, err error, report *cache.Report, t
 	case werr != nil:
 		return werr
 	case s.out.strict && len(report.Warnings) != 0:
-		return fmt.Errorf("--strict: there are warnings (%d), the first: %s", len(report.Warnings), report.Warnings[0])
+		return fmt.Errorf("--strict: %d warnings, the first: %s", len(report.Warnings), report.Warnings[0])
 	}
 	return nil
 }

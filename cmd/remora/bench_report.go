@@ -12,8 +12,7 @@ import (
 	"github.com/remora-kv/remora/bench/report"
 )
 
-// reportFlag has what was measured written as a page, for every command that measures
-// rows of the cache.
+// reportFlag writes the rows of a benchmark of the cache as a page.
 type reportFlag struct {
 	dir string
 	cmd *cobra.Command
@@ -21,11 +20,10 @@ type reportFlag struct {
 
 func (f *reportFlag) register(cmd *cobra.Command) {
 	f.cmd = cmd
-	cmd.Flags().StringVar(&f.dir, "report", "", "write a page with charts that opens offline, figures and rows into `DIRECTORY`")
-	_ = cmd.MarkFlagDirname("report")
+	cmd.Flags().StringVar(&f.dir, "report", "", "write a page with charts that opens offline, figures and rows into `DIR`")
 }
 
-// prepare refuses a directory that cannot be written, before anything is measured.
+// prepare fails on a directory that cannot be written, before anything is measured.
 func (f *reportFlag) prepare() error {
 	if f.dir == "" {
 		return nil
@@ -36,7 +34,7 @@ func (f *reportFlag) prepare() error {
 	return nil
 }
 
-// write writes what was measured until err, if it is not nil, and says where.
+// write writes the rows measured before err, if it is not nil, and prints where.
 func (f *reportFlag) write(a *app, r *cache.Report, err error) error {
 	if f.dir == "" || len(r.Rows) == 0 {
 		return nil

@@ -43,7 +43,7 @@ func TestBenchRefusesToOverwrite(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "mine"), []byte("x"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	code, out, errOut := runCmd(t, "bench", "--report", dir)
+	code, out, errOut := runCmd(t, "bench", "cache", "--report", dir)
 	if code != exitUsage || out != "" || !strings.Contains(errOut, "choose another directory") {
 		t.Errorf("exit code %d, %q, standard error %q", code, out, errOut)
 	}

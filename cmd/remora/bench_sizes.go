@@ -15,12 +15,12 @@ type benchSizes struct {
 }
 
 func (s *benchSizes) register(fl *pflag.FlagSet) {
-	fl.StringVar(&s.key, "key-size", strconv.Itoa(cache.DefaultKeySize), "`BYTES` of a key; or uniform:8-64, or etc, as in Facebook's pool")
+	fl.StringVar(&s.key, "key-size", strconv.Itoa(cache.DefaultKeySize), "`BYTES` of a key; or uniform:8-64, or etc (Facebook's pool)")
 	fl.StringSliceVar(&s.values, "value-size", []string{strconv.Itoa(cache.DefaultValueSize)},
-		"`BYTES` of a value, a list; or uniform:1-899, etc, or weibo, 43 in the mean")
+		"`BYTES` of a value, a list; or uniform:1-899, etc, weibo (mean 43)")
 }
 
-// into tells numbers from names.
+// into sorts numbers and names.
 func (s *benchSizes) into(cfg *cache.Config) error {
 	if n, err := strconv.Atoi(s.key); err != nil {
 		cfg.KeyDist = s.key

@@ -11,7 +11,7 @@ import (
 	"github.com/remora-kv/remora/bench/cache"
 )
 
-// sweepFlags are those of bench, and the axes.
+// sweepFlags are those of bench cache, and the axes.
 type sweepFlags struct {
 	benchFlags
 	over []string
@@ -22,13 +22,15 @@ func newBenchSweepCmd(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "sweep --over FLAG=VALUE,VALUE...",
 		Short: "Measure along one axis or several: clients, window, batch, rate, value-size, ...",
-		Long: `Measure along one axis or several: a row for every combination of the values that
---over gives to flags of bench, and a small chart with the knee of each curve: the point
-from which on more brings little, of --over rate the last before p99 rises.
+		Long: `Measure along one axis or several: a row for every combination of the values of --over,
+and a small chart with the knee of each curve: the point after which more gains little,
+or with --over rate the last one before p99 rises.
 
-An axis is any flag of bench with a number or a name: ` + strings.Join(sweepAxes(), ", ") + `.
-The first is the horizontal one. All other flags are those of bench. Points are measured
-in rounds, in an order that --seed shuffles for each.`,
+Axes are flags of bench cache; the first is the horizontal one:
+` + wrapped(sweepAxes()) + `
+
+All other flags are those of bench cache. Points are measured in rounds, in an order
+shuffled by --seed.`,
 		Example: `  remora bench sweep --over clients=1,2,4,8
   remora bench sweep --over window=1,2,4,8,16 --over batch=1,16 --trials 5
   remora bench sweep --over rate=100000,200000,400000,800000 --path rfp,memcached
@@ -39,12 +41,13 @@ in rounds, in an order that --seed shuffles for each.`,
 	}
 	f.register(cmd)
 	f.output.register(cmd)
-	cmd.Flags().StringArrayVar(&f.over, "over", nil, "an axis: a `FLAG` of bench and its values, as clients=1,2,4,8; may be given several times")
+	cmd.Flags().StringArrayVar(&f.over, "over", nil, "an axis, such as clients=1,2,4,8: a `FLAG` of bench cache and its values; can be repeated")
 	completeFrom(cmd, "over", sweepAxes()...)
+	complete(cmd)
 	return cmd
 }
 
-// sweepFixed are flags of bench that all points of a sweep have in common.
+// sweepFixed are flags that all points of a sweep have in common.
 func sweepFixed() []string {
 	return []string{"duration", "warmup", "warmup-ops", "ops", "trials", "seed", "server", "no-load", "help", "csv", "summary", "json", "report"}
 }
@@ -62,6 +65,19 @@ func sweepAxes() (names []string) {
 	return names
 }
 
+// wrapped writes names on lines of the help.
+func wrapped(names []string) string {
+	lines := []string{" "}
+	for _, name := range names {
+		if last := &lines[len(lines)-1]; len(*last)+len(name) < 86 {
+			*last += " " + name
+		} else {
+			lines = append(lines, "  "+name)
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
 // axis is a flag with its values.
 type axis struct {
 	name   string
@@ -71,17 +87,17 @@ type axis struct {
 // axes reads --over.
 func (f *sweepFlags) axes(cmd *cobra.Command) (out []axis, err error) {
 	if len(f.over) == 0 {
-		return nil, misuse("--over is missing: an axis, as in --over clients=1,2,4,8")
+		return nil, misuse("--over is missing: an axis, such as --over clients=1,2,4,8")
 	}
 	for _, text := range f.over {
 		name, list, ok := strings.Cut(text, "=")
 		switch {
 		case !ok || list == "":
-			return nil, misuse("--over %q: write a flag and its values, as clients=1,2,4,8", text)
+			return nil, misuse("--over %q: write a flag and its values, such as clients=1,2,4,8", text)
 		case !slices.Contains(sweepAxes(), name):
-			return nil, misuse("--over %s: there is no such axis: use %s", name, strings.Join(sweepAxes(), ", "))
+			return nil, misuse("--over %s: no such axis: use %s", name, strings.Join(sweepAxes(), ", "))
 		case cmd.Flags().Changed(name), slices.ContainsFunc(out, func(x axis) bool { return x.name == name }):
-			return nil, misuse("--over %s: that is given twice", name)
+			return nil, misuse("--over %s: given twice", name)
 		}
 		out = append(out, axis{name, strings.Split(list, ",")})
 	}
@@ -89,7 +105,7 @@ func (f *sweepFlags) axes(cmd *cobra.Command) (out []axis, err error) {
 }
 
 // points makes a configuration for every combination, the first axis changing fastest: as
-// bench would of the same command line with one value for each.
+// bench cache would with one value for each.
 func (f *sweepFlags) points(cmd *cobra.Command, axes []axis) ([]cache.SweepPoint, error) {
 	combos := [][]string{nil}
 	for i := len(axes) - 1; i >= 0; i-- {
@@ -131,7 +147,7 @@ func (f *sweepFlags) at(cmd *cobra.Command, axes []axis, values []string) (cache
 		if list, ok := given.Value.(pflag.SliceValue); ok {
 			set(given.Name, strings.Join(list.GetSlice(), ","))
 		} else {
-			set(given.Name, given.Value.String())
+			set(given.Name, exactly(given))
 		}
 	})
 	for i := range axes {

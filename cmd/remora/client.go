@@ -8,10 +8,11 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/remora-kv/remora"
+	"github.com/remora-kv/remora/fabric"
 	"github.com/remora-kv/remora/kvl/keli"
+	"github.com/remora-kv/remora/rpc"
 )
 
 // clientOptions are the flags of commands that talk to a server.
@@ -20,57 +21,112 @@ type clientOptions struct {
 	timeout time.Duration
 }
 
-// define adds the flags. The server is also found in the environment.
-func (o *clientOptions) define(f *pflag.FlagSet) {
+// define adds the flags to a command. The server can also stand in the environment.
+func (o *clientOptions) define(cmd *cobra.Command) {
 	o.server = os.Getenv("REMORA_SERVER")
 	if o.server == "" {
 		o.server = remora.DefaultAddr()
 	}
-	f.StringVar(&o.server, "server", o.server, "`URL` of the server, with ?path=herd, sendrecv or another path, or REMORA_SERVER")
-	f.DurationVar(&o.timeout, "timeout", 5*time.Second, "how long to try")
+	f := cmd.Flags()
+	f.StringVar(&o.server, "server", o.server, "`URL` of the server, also by REMORA_SERVER; ?path=herd chooses a path")
+	f.DurationVar(&o.timeout, "timeout", 5*time.Second, "give up after this time")
+	section(f, "Connection", "server", "timeout")
+	complete(cmd)
+	if cmd.ValidArgsFunction == nil {
+		cmd.ValidArgsFunction = cobra.NoFileCompletions
+	}
 }
 
-// with connects and calls f.
-func (o *clientOptions) with(cmd *cobra.Command, f func(ctx context.Context, c *remora.Client) error) error {
+// context bounds a command by its timeout.
+func (o *clientOptions) context(cmd *cobra.Command) (context.Context, context.CancelFunc, error) {
 	if o.timeout <= 0 {
-		return misuse("a timeout of %v is not positive", o.timeout)
+		return nil, nil, misuse("--timeout %v must be above 0", o.timeout)
 	}
 	ctx, cancel := context.WithTimeout(cmd.Context(), o.timeout)
+	return ctx, cancel, nil
+}
+
+// with connects to a cache and calls f.
+func (o *clientOptions) with(cmd *cobra.Command, f func(ctx context.Context, c *remora.Client) error) error {
+	err := o.withCache(cmd, f)
+	if err != nil && servesItems(err) {
+		return fmt.Errorf("%s serves items with links, not a cache: use remora kvl get, walk or stats", o.server)
+	}
+	return err
+}
+
+func (o *clientOptions) withCache(cmd *cobra.Command, f func(ctx context.Context, c *remora.Client) error) error {
+	ctx, cancel, err := o.context(cmd)
+	if err != nil {
+		return err
+	}
 	defer cancel()
 	c, err := remora.Dial(ctx, o.server, remora.WithLinks(0)) // one operation, mostly
 	if err != nil {
-		if errors.Is(err, remora.ErrUnavailable) {
-			return fmt.Errorf("%w\nIs a server running there? Start one with: remora serve --listen %s", err, o.server)
-		}
-		return err
+		return o.advise(err, remora.ErrUnavailable, "remora serve")
 	}
 	defer func() { _ = c.Close() }()
 	return f(ctx, c)
 }
 
-// Exit codes of commands that talk to a server, so that scripts can tell what
-// happened.
-const (
-	exitNotFound    = 3
-	exitCondition   = 4
-	exitUnavailable = 5
-)
-
-const clientExitCodes = `
-Exit codes: 0 done, 1 failure, 2 wrong usage, 3 there is no such item, 4 the
-condition was not met (--add, --cas), 5 the server cannot be reached.`
-
-// exitCode returns the exit code of an error that is not one of usage.
-func exitCode(err error) int {
-	switch {
-	case errors.Is(err, remora.ErrNotFound), errors.Is(err, keli.ErrNotFound):
-		return exitNotFound
-	case errors.Is(err, remora.ErrExists), errors.Is(err, remora.ErrChanged):
-		return exitCondition
-	case errors.Is(err, remora.ErrUnavailable), errors.Is(err, remora.ErrUnknown), errors.Is(err, keli.ErrUnavailable):
-		return exitUnavailable
+// withItems connects to a server of items with links and calls f.
+func (o *clientOptions) withItems(cmd *cobra.Command, f func(ctx context.Context, c *keli.Client) error) error {
+	ctx, cancel, err := o.context(cmd)
+	if err != nil {
+		return err
 	}
-	return exitFailure
+	defer cancel()
+	c, err := keli.Dial(ctx, o.server)
+	if rejected := (*fabric.RejectedError)(nil); errors.As(err, &rejected) {
+		return fmt.Errorf("%w\nIf %s is a cache, use remora get or stats", err, o.server)
+	}
+	if err != nil {
+		return o.advise(err, keli.ErrUnavailable, "remora kvl serve SOURCE")
+	}
+	defer func() { _ = c.Close() }()
+	return f(ctx, c)
+}
+
+// advise says how to start a server where there is none.
+func (o *clientOptions) advise(err, unavailable error, command string) error {
+	if !errors.Is(err, unavailable) || servesItems(err) || errors.Is(err, context.Canceled) {
+		return err
+	}
+	if o.server != remora.DefaultAddr() {
+		command += " --listen " + o.server
+	}
+	return fmt.Errorf("%w\nIs a server running there? Start one with: %s", err, command)
+}
+
+// servesItems reports whether a server refused to be greeted as a cache, as servers of
+// items with links do.
+func servesItems(err error) bool {
+	var refused *rpc.Error
+	return errors.As(err, &refused) && refused.Code == rpc.CodeNoProcedure
+}
+
+// keyError is an error of one key among several.
+type keyError struct {
+	key string
+	err error
+}
+
+func (e keyError) Error() string { return fmt.Sprintf("%q: %s", e.key, withoutName(e.err)) }
+func (e keyError) Unwrap() error { return e.err }
+
+// eachKey calls f for every key. A missing item does not keep it from the others.
+func eachKey(keys []string, f func(key string) error) error {
+	var missing []error
+	for _, key := range keys {
+		err := f(key)
+		switch {
+		case errors.Is(err, remora.ErrNotFound), errors.Is(err, keli.ErrNotFound):
+			missing = append(missing, keyError{key, err})
+		case err != nil:
+			return errors.Join(append(missing, err)...)
+		}
+	}
+	return errors.Join(missing...)
 }
 
 // keysOnly refuses a command line without keys.

@@ -1,9 +1,9 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"time"
 	"unicode/utf8"
 
@@ -15,34 +15,22 @@ import (
 func newGetCmd(a *app) *cobra.Command {
 	o := &clientOptions{}
 	cmd := &cobra.Command{
-		Use:   "get KEY",
-		Short: "Print the value of a key",
-		Long: `Print the value of a key, byte for byte; on a terminal a line ends after it.
-With --json there can be several keys, and each is a line with its value, version,
-flags and what is left of its time to live.
-` + clientExitCodes,
+		Use:   "get KEY...",
+		Short: "Print the values of keys",
+		Long: `Print the values of keys, one after the other and byte for byte. On a terminal each
+ends with a newline. With --json each is a line with value, version, flags and
+remaining time to live.`,
 		Example: `  remora get greeting
   remora get picture > picture.png
   remora get --json greeting farewell`,
 		Args: keysOnly,
 		RunE: func(cmd *cobra.Command, keys []string) error {
-			if len(keys) > 1 && !a.json {
-				return misuse("several keys need --json, so that their values can be told apart")
-			}
 			return o.with(cmd, func(ctx context.Context, c *remora.Client) error {
-				var missing error
-				for _, key := range keys {
-					err := a.get(ctx, c, key)
-					if !errors.Is(err, remora.ErrNotFound) && err != nil {
-						return err
-					}
-					missing = errors.Join(missing, err)
-				}
-				return missing
+				return eachKey(keys, func(key string) error { return a.get(ctx, c, key) })
 			})
 		},
 	}
-	o.define(cmd.Flags())
+	o.define(cmd)
 	return cmd
 }
 
@@ -66,7 +54,7 @@ func (a *app) get(ctx context.Context, c *remora.Client, key string) error {
 		return json.NewEncoder(a.out).Encode(newItemLine(key, &item))
 	}
 	value := item.Value
-	if n := len(value); a.onTerminal() && n != 0 && value[n-1] != '\n' {
+	if isTerminal(a.out) && !bytes.HasSuffix(value, []byte("\n")) {
 		value = append(value, '\n')
 	}
 	_, err = a.out.Write(value)

@@ -78,6 +78,16 @@ func TestKeyCommands(t *testing.T) {
 		s.ok("set", "b", "2")
 		s.fails(exitNotFound, "no such item", "del", "a", "none", "b")
 		s.fails(exitNotFound, "no such item", "get", "b")
+		// Several values follow each other, without a line between them where nobody reads.
+		s.ok("set", "a", "one")
+		s.ok("set", "b", "two\n")
+		if out := s.ok("get", "a", "b", "a"); out != "onetwo\none" {
+			t.Errorf("several keys: %q", out)
+		}
+		if r := s.talk("get", "a", "none", "b"); r.code != exitNotFound || r.out != "onetwo\n" || !strings.Contains(r.err, `"none": no such item`) {
+			t.Errorf("several keys of which one is missing: %+v", r)
+		}
+		s.ok("del", "b")
 		// The empty key is one.
 		s.ok("set", "", "nameless")
 		if out := s.ok("get", ""); out != "nameless" {
@@ -105,7 +115,7 @@ func TestNumberAndTimeCommands(t *testing.T) {
 		}
 		s.ok("set", "text", "words")
 		s.fails(exitFailure, "not a decimal number", "incr", "text")
-		s.fails(exitUsage, "no number", "incr", "visits", "many")
+		s.fails(exitUsage, "not a number", "incr", "visits", "many")
 		s.fails(exitNotFound, "no such item", "touch", "none", "1h")
 		if out := s.ok("touch", "visits", "1h"); out != "" {
 			t.Errorf("touch prints %q", out)
@@ -119,8 +129,8 @@ func TestNumberAndTimeCommands(t *testing.T) {
 		if got := line(t, s.ok("get", "visits", "--json")); got["ttl_ms"] != nil {
 			t.Errorf("get --json after a touch without end: %v", got)
 		}
-		s.fails(exitUsage, "no time to live", "touch", "visits", "soon")
-		s.fails(exitUsage, "negative", "set", "k", "v", "--ttl", "-1s")
+		s.fails(exitUsage, "not a time to live", "touch", "visits", "soon")
+		s.fails(exitUsage, "must not be negative", "set", "k", "v", "--ttl", "-1s")
 	})
 }
 
@@ -191,7 +201,7 @@ func TestStatsCommand(t *testing.T) {
 		s.ok("set", "k", "v")
 		s.ok("get", "k")
 		fabric, _, _ := strings.Cut(s.urls[0], ":")
-		text := s.ok("stats", "--clients")
+		text := s.ok("stats", "--per-client")
 		for _, words := range []string{"mica engine", "cache mode", s.urls[0], "fabric " + fabric, "WRITE", "MiB mica", "evicted", "100.0 %", "batch"} {
 			if !strings.Contains(text, words) {
 				t.Errorf("%q is not in:\n%s", words, text)
@@ -228,14 +238,13 @@ func TestClientMistakes(t *testing.T) {
 		{0, "host:port", []string{"get", "k", "--server", "tcp://nowhere"}},
 		{exitUsage, "needs a key", []string{"get"}},
 		{exitUsage, "needs a key", []string{"del"}},
-		{exitUsage, "several keys need --json", []string{"get", "a", "b"}},
 		{exitUsage, "takes a key and a value", []string{"set"}},
 		{exitUsage, "takes a key and a value", []string{"set", "a", "b", "c"}},
 		{exitUsage, "takes a key and a time to live", []string{"touch", "a"}},
-		{exitUsage, "not positive", []string{"get", "k", "--timeout", "0s"}},
+		{exitUsage, "must be above 0", []string{"get", "k", "--timeout", "0s"}},
 		{exitUsage, "--ttl", []string{"set", "k", "v", "--ttl", "soon"}},
 		{exitUsage, "takes no arguments", []string{"ping", "pong"}},
-		{0, "[add replace cas]", []string{"set", "k", "v", "--add", "--replace"}},
+		{exitUsage, "--add and --replace exclude each other", []string{"set", "k", "v", "--add", "--replace"}},
 	} {
 		r := command(t, nil, nil, c.args...)
 		if r.code == exitOK || c.code != 0 && r.code != c.code || r.out != "" || c.want != "stats" && !strings.Contains(r.err, c.want) {

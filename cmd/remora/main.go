@@ -11,9 +11,23 @@ import (
 
 func main() { os.Exit(start()) }
 
+// start runs the program until it ends or a signal stops it. A second signal kills
+// the process, unless a command handles it.
 func start() int {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
+	ctx, cancel := context.WithCancelCause(context.Background())
+	defer cancel(nil)
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		sig := <-signals
+		signal.Stop(signals)
+		cancel(stopped{sig})
+	}()
 	defer profiled()()
 	return run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
 }
+
+// stopped is the cause of a context that a signal cancelled.
+type stopped struct{ signal os.Signal }
+
+func (s stopped) Error() string { return "stopped by signal: " + s.signal.String() }

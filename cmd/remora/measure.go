@@ -5,12 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 
 	"github.com/remora-kv/remora/bench/perf"
 )
 
-// outcome is what a benchmark has measured, whichever it was.
+// outcome is the result of a benchmark of any kind.
 type outcome struct {
 	rows       int
 	warnings   []string
@@ -18,8 +17,8 @@ type outcome struct {
 	noTable    bool // standard output has something else
 }
 
-// finish writes what was measured, also when it ended early, and says what err is
-// to the user.
+// finish writes the rows, also of a run that ended early, and turns err into an error for
+// the user.
 func (a *app) finish(ctx context.Context, err error, o outcome) error {
 	if a.json || o.noTable {
 		for _, w := range o.warnings {
@@ -34,21 +33,8 @@ func (a *app) finish(ctx context.Context, err error, o outcome) error {
 	if ctx.Err() != nil {
 		return context.Canceled
 	}
-	if errors.Is(err, perf.ErrUsage) { // that of every benchmark
+	if errors.Is(err, perf.ErrUsage) { // of all benchmarks
 		return usageError{err}
 	}
 	return err
-}
-
-// serverArgv is the command line of the server process: this binary with args,
-// unless the user has a command of their own.
-func serverArgv(command string, args ...string) ([]string, error) {
-	if command != "" {
-		return []string{"/bin/sh", "-c", "exec " + command}, nil
-	}
-	exe, err := os.Executable()
-	if err != nil {
-		return nil, fmt.Errorf("finding this program, which is its own server: %w", err)
-	}
-	return append([]string{exe}, args...), nil
 }

@@ -10,7 +10,7 @@ import (
 )
 
 // profiled writes a CPU profile of this process, from now until its result is called, into
-// the directory REMORA_PROFILE. script/pgo makes what the compiler is told of it.
+// the directory REMORA_PROFILE. script/pgo merges them for the compiler.
 func profiled() func() {
 	dir := os.Getenv("REMORA_PROFILE")
 	if dir == "" {

@@ -5,7 +5,7 @@ import (
 	"io"
 	"os"
 
-	"golang.org/x/sys/unix"
+	"golang.org/x/term"
 
 	"github.com/remora-kv/remora/bench/perf"
 )
@@ -15,16 +15,16 @@ import (
 type progress struct{ w io.Writer }
 
 func newProgress(w io.Writer) *progress {
-	if f, ok := w.(*os.File); !ok || !isTerminal(f) {
+	if !isTerminal(w) {
 		return &progress{}
 	}
 	return &progress{w: w}
 }
 
-// isTerminal asks the kernel.
-func isTerminal(f *os.File) bool {
-	_, err := unix.IoctlGetTermios(int(f.Fd()), ioctlReadTermios)
-	return err == nil
+// isTerminal reports whether w is a terminal.
+func isTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
 }
 
 // eraseLine goes to the beginning of the line and clears it.
@@ -45,10 +45,4 @@ func (p *progress) clear() {
 	if p.w != nil {
 		_, _ = io.WriteString(p.w, eraseLine)
 	}
-}
-
-// onTerminal reports whether the output goes to a terminal.
-func (a *app) onTerminal() bool {
-	f, ok := a.out.(*os.File)
-	return ok && isTerminal(f)
 }

@@ -6,15 +6,24 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
+
+	"github.com/remora-kv/remora"
+	"github.com/remora-kv/remora/kvl/keli"
 )
 
-// The exit codes.
+// The exit codes, so that scripts can tell what happened.
 const (
-	exitOK      = 0
-	exitFailure = 1
-	exitUsage   = 2
+	exitOK          = 0
+	exitFailure     = 1
+	exitUsage       = 2
+	exitNotFound    = 3
+	exitCondition   = 4
+	exitUnavailable = 5 // the operation certainly did not happen
+	exitUnknown     = 6 // the operation may have happened
+	exitSignal      = 128
 )
 
 // app is what every command gets: where to read and write, and the flags that
@@ -47,72 +56,123 @@ func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer
 	if err == nil {
 		return exitOK
 	}
-	return a.fail(cmd, err)
+	return a.fail(ctx, cmd, err)
 }
 
 // fail reports an error and returns the exit code for it.
-func (a *app) fail(cmd *cobra.Command, err error) int {
+func (a *app) fail(ctx context.Context, cmd *cobra.Command, err error) int {
+	code, message := exitCode(err), withoutName(err)
+	switch {
+	case code == exitUsage:
+		message += fmt.Sprintf("\nTry '%s --help'.", cmd.CommandPath())
+	case ctx.Err() != nil && errors.Is(err, context.Canceled):
+		if code != exitUnknown {
+			message = "interrupted"
+		}
+		code = exitSignal + int(syscall.SIGINT)
+		if s := (stopped{}); errors.As(context.Cause(ctx), &s) && s.signal == syscall.SIGTERM {
+			code = exitSignal + int(syscall.SIGTERM)
+		}
+	}
+	_, _ = fmt.Fprintf(a.err, "remora: %s\n", message)
+	return code
+}
+
+// withoutName is the text of an error without the name of the package in front,
+// which is that of the program.
+func withoutName(err error) string {
+	return strings.TrimPrefix(strings.TrimPrefix(err.Error(), "remora: "), "keli: ")
+}
+
+// exitCode returns the exit code of an error.
+func exitCode(err error) int {
 	var wrong usageError
 	switch {
 	case errors.As(err, &wrong):
-		_, _ = fmt.Fprintf(a.err, "remora: %v\nTry '%s --help'.\n", err, cmd.CommandPath())
 		return exitUsage
-	case errors.Is(err, context.Canceled):
-		_, _ = fmt.Fprintln(a.err, "remora: stopped")
-		return exitFailure
+	case errors.Is(err, remora.ErrUnknown):
+		return exitUnknown
+	case errors.Is(err, remora.ErrUnavailable), errors.Is(err, keli.ErrUnavailable):
+		return exitUnavailable
+	case errors.Is(err, remora.ErrExists), errors.Is(err, remora.ErrChanged):
+		return exitCondition
+	case errors.Is(err, remora.ErrNotFound), errors.Is(err, keli.ErrNotFound):
+		return exitNotFound
 	}
-	_, _ = fmt.Fprintf(a.err, "remora: %s\n", strings.TrimPrefix(err.Error(), "remora: "))
-	return exitCode(err)
+	return exitFailure
 }
 
+// The groups of commands in the help.
+const (
+	groupCache   = "cache"
+	groupItems   = "items"
+	groupMeasure = "measure"
+	groupHost    = "host"
+)
+
 func newRootCmd(a *app) *cobra.Command {
-	root := &cobra.Command{
-		Use:   "remora",
+	showVersion := false
+	root := newGroup(&cobra.Command{
+		Use:   "remora COMMAND",
 		Short: "A key-value cache and an RPC library for RDMA networks",
 		Long: `Remora is an in-memory key-value cache and an RPC library for RDMA networks.
 The same code runs over shared memory, TCP and RDMA verbs.
 
-Exit codes: 0 success, 1 failure, 2 wrong usage; those of get, set and other
-commands that talk to a server stand in their help.`,
+Exit codes:
+    0  success
+    1  failure
+    2  wrong usage
+    3  no such item
+    4  the condition of set (--add, --cas) does not hold
+    5  server unavailable: the operation certainly did not happen
+    6  connection lost: the operation may have happened
+  130  interrupted (Ctrl-C); 143 by SIGTERM`,
 		Example: `  remora serve                   run the cache, for this user
   remora set greeting hello      store a value
-  remora get greeting            and print it
-  remora doctor                  what this machine can use
-  remora perf                    measure everything over shared memory
-  remora perf read --size 64     latency of an RDMA READ
-  remora version`,
-		Args:                       unknownCommand,
-		RunE:                       func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-		SilenceErrors:              true,
-		SilenceUsage:               true,
-		SuggestionsMinimumDistance: 2,
+  remora get greeting            print it
+  remora doctor                  show what this machine can use
+  remora bench compare --quick   measure it against memcached and Redis`,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+	})
+	help := root.RunE
+	root.RunE = func(cmd *cobra.Command, args []string) error {
+		if showVersion {
+			return a.printVersion()
+		}
+		return help(cmd, args)
 	}
+	root.Flags().BoolVar(&showVersion, "version", false, "print the version")
 	root.PersistentFlags().BoolVar(&a.json, "json", false, "print one JSON object per line and nothing else")
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
-	root.AddCommand(
-		newServeCmd(a),
-		newGetCmd(a),
-		newSetCmd(a),
-		newDelCmd(a),
-		newIncrCmd(a),
-		newTouchCmd(a),
-		newItemCmd(a),
-		newReloadCmd(a),
-		newStatsCmd(a),
-		newPingCmd(a),
-		newPerfCmd(a),
-		newPerfServerCmd(a),
-		newBenchCmd(a),
-		newLoadCmd(a),
-		newTuneCmd(a),
-		newDoctorCmd(a),
-		newVersionCmd(a),
-	)
+	root.SetUsageFunc(a.usage)
+	cobra.EnableCommandSorting = false // they are in the order of their use
+	addGroup(root, groupCache, "Cache", newServeCmd(a), newGetCmd(a), newSetCmd(a), newDelCmd(a), newIncrCmd(a), newTouchCmd(a), newStatsCmd(a), newPingCmd(a))
+	addGroup(root, groupItems, "Items with links", newKVLCmd(a))
+	addGroup(root, groupMeasure, "Benchmarks", newBenchCmd(a))
+	addGroup(root, groupHost, "This machine", newDoctorCmd(a), newTuneCmd(a), newVersionCmd(a))
 	return root
 }
 
-// unknownCommand refuses arguments of the root command, which are commands
-// that do not exist.
+// addGroup adds commands under a heading of the help.
+func addGroup(parent *cobra.Command, id, title string, commands ...*cobra.Command) {
+	parent.AddGroup(&cobra.Group{ID: id, Title: title})
+	for _, cmd := range commands {
+		cmd.GroupID = id
+		parent.AddCommand(cmd)
+	}
+}
+
+// newGroup completes a command that only has others below it.
+func newGroup(cmd *cobra.Command) *cobra.Command {
+	cmd.Args = unknownCommand
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+	cmd.SuggestionsMinimumDistance = 2
+	cmd.DisableFlagsInUseLine = true
+	return cmd
+}
+
+// unknownCommand refuses arguments of a group, which are commands that do not exist.
 func unknownCommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil

@@ -28,23 +28,23 @@ func newReloader(o *serveOptions, flags *pflag.FlagSet) *reloader {
 // live are the settings that can be changed while the server runs.
 var live = []string{"log-level", "max-clients", "drain"}
 
-// reload takes over all of the live settings, or none if the configuration is
-// wrong, and tells which others have changed.
+// reload applies all of the live settings, or none if the configuration is
+// wrong, and logs which others have changed.
 func (r *reloader) reload(s *server.Server, log *slog.Logger) {
 	fresh, flags := newServeOptions(), pflag.NewFlagSet("serve", pflag.ContinueOnError)
 	fresh.define(flags)
 	err := r.fill(fresh, flags)
 	if err == nil {
-		err = fresh.check(log)
+		err = fresh.check(flags, log)
 	}
 	if err == nil {
 		err = r.apply(fresh, s)
 	}
 	if err != nil {
-		log.Error("the configuration is not taken over", "err", err)
+		log.Error("the configuration is wrong, the old one stays", "err", err)
 		return
 	}
-	log.Info("configuration read again", "log-level", fresh.logLevel, "max-clients", fresh.maxClients, "drain", fresh.drain)
+	log.Info("configuration read again", "log-level", fresh.logLevel, "max-clients", fresh.maxClients, "drain", fresh.drain.String())
 	if waiting := r.waiting(flags); len(waiting) != 0 {
 		log.Warn("settings have changed that need a restart", "settings", waiting)
 	}
@@ -60,7 +60,7 @@ func (r *reloader) fill(fresh *serveOptions, flags *pflag.FlagSet) error {
 			return err
 		}
 	}
-	return fresh.load(flags)
+	return fresh.hostOptions.fill(flags)
 }
 
 // copyFlag sets the flag of the same name.
@@ -86,8 +86,8 @@ func exactly(f *pflag.Flag) string {
 }
 
 // check says whether a server would start with the options.
-func (o *serveOptions) check(log *slog.Logger) error {
-	cfg, err := o.serverConfig(log)
+func (o *serveOptions) check(flags *pflag.FlagSet, log *slog.Logger) error {
+	cfg, err := o.serverConfig(flags, log)
 	if err == nil {
 		_, err = cfg.Complete()
 	}
@@ -96,14 +96,10 @@ func (o *serveOptions) check(log *slog.Logger) error {
 
 // apply changes the server.
 func (r *reloader) apply(fresh *serveOptions, s *server.Server) error {
-	before := r.level.Level()
-	if err := setLevel(&r.level, fresh.logLevel); err != nil {
-		return err
-	}
 	if err := s.SetMaxClients(fresh.maxClients); err != nil {
-		r.level.Set(before)
 		return err
 	}
+	setLevel(&r.level, fresh.logLevel)
 	r.options.drain = fresh.drain
 	return nil
 }

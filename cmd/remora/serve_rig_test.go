@@ -49,7 +49,18 @@ type serving struct {
 // are variables as NAME=value.
 func serve(t *testing.T, addresses int, env []string, args ...string) *serving {
 	t.Helper()
-	p := cachetest.Start(t, append(env, programVar+"=1"), append([]string{"serve", "--memory", "16MiB"}, args...)...)
+	return serveBy(t, addresses, env, append([]string{"serve", "--memory", "16MiB"}, args...)...)
+}
+
+// serveKVL is serve for `remora kvl serve`.
+func serveKVL(t *testing.T, addresses int, args ...string) *serving {
+	t.Helper()
+	return serveBy(t, addresses, nil, append([]string{"kvl", "serve"}, args...)...)
+}
+
+func serveBy(t *testing.T, addresses int, env []string, args ...string) *serving {
+	t.Helper()
+	p := cachetest.Start(t, append(env, programVar+"=1"), args...)
 	s := &serving{Process: p, t: t}
 	for range addresses {
 		s.urls = append(s.urls, p.Line())

@@ -72,26 +72,28 @@ func TestServeMistakes(t *testing.T) {
 		env  []string
 		args []string
 	}{
-		{exitUsage, []string{file + `:2: there is no setting "moed"`, file + ":3: engine stands in line 1 already"}, nil, []string{"--config", file}},
+		{exitUsage, []string{file + `:2: there is no setting "moed"`, file + ":3: engine is already set in line 1"}, nil, []string{"--config", file}},
 		{exitFailure, []string{"cannot read the configuration", "no such file"}, nil, []string{"--config", file + ".none"}},
 		{exitUsage, []string{"REMORA_CORES", "many"}, []string{"REMORA_CORES=many"}, nil},
-		{exitUsage, []string{`mode "book" is unknown: use cache or store`}, nil, []string{"--mode", "book"}},
-		{exitUsage, []string{`eviction "random" is unknown`}, nil, []string{"--eviction", "random"}},
+		{exitUsage, []string{`"book" for "--mode" flag: use cache or store`}, nil, []string{"--mode", "book"}},
+		{exitUsage, []string{`"--eviction" flag: use second-chance or fifo`}, nil, []string{"--eviction", "random"}},
 		{exitUsage, []string{"adaptive or busy"}, nil, []string{"--poll", "lazy"}},
-		{exitUsage, []string{`prefetch "never" is unknown: use off or on`}, nil, []string{"--prefetch", "never"}},
-		{exitUsage, []string{`log-level "loud" is unknown`}, nil, []string{"--log-level", "loud"}},
-		{exitUsage, []string{`log-format "xml" is unknown`}, nil, []string{"--log-format", "xml"}},
+		{exitUsage, []string{`use on or off`}, nil, []string{"--prefetch", "never"}},
+		{exitUsage, []string{`use debug, info, warn or error`}, nil, []string{"--log-level", "loud"}},
+		{exitUsage, []string{`use text or json`}, nil, []string{"--log-format", "xml"}},
 		{exitUsage, []string{"socket-mode", "0600"}, nil, []string{"--socket-mode", "rw"}},
 		{exitUsage, []string{"takes no arguments"}, nil, []string{"now"}},
-		{exitUsage, []string{"is no size"}, nil, []string{"--memory", "much"}},
-		{0, []string{`engine "steam" is unknown: use ` + strings.Join(server.Engines(), " or ")}, nil, []string{"--engine", "steam"}},
+		{exitUsage, []string{"--eviction has no effect"}, nil, []string{"--mode", "store", "--eviction", "fifo"}},
+		{exitUsage, []string{"--socket-mode has no effect"}, []string{"REMORA_SOCKET_MODE=0660"}, []string{"--listen", "tcp://127.0.0.1:0"}},
+		{exitUsage, []string{"is not a size"}, nil, []string{"--memory", "much"}},
+		{exitUsage, []string{"use " + either(server.Engines())}, nil, []string{"--engine", "steam"}},
 		{0, []string{"pigeon:x"}, nil, []string{"--listen", "pigeon:x"}},
 		{0, []string{"-3 cores"}, nil, []string{"--cores", "-3"}},
 		{exitFailure, []string{"cannot listen on " + taken.urls[0], "a live server listens"}, nil, []string{"--listen", taken.urls[0]}},
 		{exitFailure, []string{"cannot listen on", "directory must exist"}, nil, []string{"--listen", "shm:" + filepath.Join(t.TempDir(), "none", "s")}},
 	} {
 		args := append([]string{"serve", "--memory", "16MiB"}, c.args...)
-		if c.env != nil || !strings.Contains(fmt.Sprint(args), "--listen") {
+		if !strings.Contains(fmt.Sprint(args), "--listen") {
 			args = append(args, "--listen", shmURL(t))
 		}
 		r := command(t, nil, c.env, args...)

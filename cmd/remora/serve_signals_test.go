@@ -160,7 +160,7 @@ func TestServeReload(t *testing.T) {
 	for i, wrong := range []string{"log-level = loud", "nonsense = 1", "cores = many", "max-clients = 100000", "max-clients = 0", "mode = strict", "cores = 1000"} {
 		writeConfig(t, file, wrong)
 		s.Signal(syscall.SIGHUP)
-		s.Said.Await(t, "msg=\"the configuration is not taken over\"", 1+i)
+		s.Said.Await(t, "msg=\"the configuration is wrong, the old one stays\"", 1+i)
 	}
 	before := strings.Count(s.Said.String(), "msg=\"client connected\"")
 	s.ok("ping")

@@ -19,40 +19,49 @@ import (
 
 func newStatsCmd(a *app) *cobra.Command {
 	o := &clientOptions{}
-	clients := false
+	perClient := false
 	cmd := &cobra.Command{
 		Use:   "stats",
-		Short: "Show what a server holds and does",
-		Long: `Show what a server holds and does: the fabrics in use with their verbs, clients, those
-that read without a core, operations, hits, evictions, and memory by purpose. With --json there is a line for
-each core; what belongs to the whole server is told by core 0.
-` + clientExitCodes,
+		Short: "Show the contents, load and memory of a server",
+		Long: `Show the contents, load and memory of a server: fabrics and their verbs, clients,
+operations, hits, evictions, memory by purpose. With --json there is one line per core;
+core 0 also reports what belongs to the whole server. Of a server of items with links
+it shows the same as remora kvl stats.`,
 		Example: `  remora stats
-  remora stats --clients                            each client with R, F and batch size
+  remora stats --per-client
   remora stats --json | jq .store.evicted`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return o.with(cmd, func(ctx context.Context, c *remora.Client) error {
-				docs, err := c.Stats(ctx)
-				if err != nil {
-					return err
-				}
-				if a.json {
-					return a.statsLines(docs)
-				}
-				cores := make([]server.Stats, len(docs))
-				for i, doc := range docs {
-					if err := json.Unmarshal(doc, &cores[i]); err != nil {
-						return fmt.Errorf("statistics of core %d: %w", i, err)
-					}
-				}
-				return writeStats(a.out, cores, clients)
-			})
+			err := o.withCache(cmd, func(ctx context.Context, c *remora.Client) error { return a.cacheStats(ctx, c, perClient) })
+			if !servesItems(err) {
+				return err
+			}
+			if perClient {
+				return misuse("--per-client is for a cache: %s serves items with links", o.server)
+			}
+			return o.withItems(cmd, a.itemStats)
 		},
 	}
-	o.define(cmd.Flags())
-	cmd.Flags().BoolVar(&clients, "clients", false, "show each client")
+	cmd.Flags().BoolVar(&perClient, "per-client", false, "show each client, with R, F and batch size")
+	o.define(cmd)
 	return cmd
+}
+
+func (a *app) cacheStats(ctx context.Context, c *remora.Client, perClient bool) error {
+	docs, err := c.Stats(ctx)
+	if err != nil {
+		return err
+	}
+	if a.json {
+		return a.statsLines(docs)
+	}
+	cores := make([]server.Stats, len(docs))
+	for i, doc := range docs {
+		if err := json.Unmarshal(doc, &cores[i]); err != nil {
+			return fmt.Errorf("statistics of core %d: %w", i, err)
+		}
+	}
+	return writeStats(a.out, cores, perClient)
 }
 
 func (a *app) statsLines(docs []json.RawMessage) error {
@@ -65,7 +74,7 @@ func (a *app) statsLines(docs []json.RawMessage) error {
 }
 
 // writeStats writes the statistics of all cores as tables.
-func writeStats(out io.Writer, cores []server.Stats, clients bool) error {
+func writeStats(out io.Writer, cores []server.Stats, perClient bool) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	s := &cores[0]
 	row(w, "server", s.Version+", up "+(time.Duration(s.UptimeMS)*time.Millisecond).Round(time.Second).String())
@@ -76,14 +85,14 @@ func writeStats(out io.Writer, cores []server.Stats, clients bool) error {
 		row(w, "fabric "+f.Fabric, fmt.Sprintf("%s; by clients: %s; by the server: %s; %d errors", f.Device, verbs(f.In), verbs(f.Out), f.Errors))
 	}
 	if r := s.Readers; r != nil {
-		row(w, "readers", fmt.Sprintf("without a core: %d now, %d since the start; %s, %s", r.Clients, r.Connects, verbs(r.Verbs), bytesText(int64(r.Bytes))))
+		row(w, "readers", fmt.Sprintf("%d clients read directly, %d since the start; %s, %s", r.Clients, r.Connects, verbs(r.Verbs), bytesText(int64(r.Bytes))))
 	}
 	for _, m := range s.Memory {
 		row(w, "memory", bytesText(m.Bytes)+" "+m.Purpose)
 	}
 	row(w, "")
 	writeCores(w, cores)
-	if clients {
+	if perClient {
 		row(w, "")
 		writeClients(w, cores)
 	}

@@ -15,7 +15,7 @@ func TestStatsOfReaders(t *testing.T) {
 		args []string
 		opts []remora.Option
 	}{
-		"links": {[]string{"--links", "on"}, []remora.Option{remora.WithLinks(8)}},
+		"links": {[]string{"--direct-reads", "on"}, []remora.Option{remora.WithLinks(8)}},
 		"pilaf": {[]string{"--engine", "cuckoo"}, []remora.Option{remora.WithPath(remora.PathPilaf)}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -41,7 +41,7 @@ func TestStatsOfReaders(t *testing.T) {
 			if st := s.stats()[0].Readers; st.Clients != 1 || st.Connects != 1 || st.Verbs["READ"] == 0 || st.Bytes == 0 {
 				t.Errorf("%+v", st)
 			}
-			if text := s.ok("stats"); !strings.Contains(text, "without a core: 1 now, 1 since the start") {
+			if text := s.ok("stats"); !strings.Contains(text, "1 clients read directly, 1 since the start") {
 				t.Errorf("%s", text)
 			}
 			if err := client.Close(); err != nil {
@@ -50,7 +50,7 @@ func TestStatsOfReaders(t *testing.T) {
 			s.end()
 		})
 	}
-	for _, args := range [][]string{{"--links", "off"}, {}, {"--engine", "lru8"}} {
+	for _, args := range [][]string{{"--direct-reads", "off"}, {}, {"--engine", "lru8"}} {
 		s := serve(t, 1, nil, append(args, "--listen", shmURL(t))...)
 		if st := s.stats()[0].Readers; st != nil {
 			t.Errorf("with %v nobody can read, and yet: %+v", args, st)

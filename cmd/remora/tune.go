@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"runtime"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -39,22 +38,20 @@ func newTuneCmd(a *app) *cobra.Command {
 		Long: `Choose R and F, the parameters of remote fetching, for this hardware and an
 application.
 
-R is how many READs a client spends on a result before it has the server reply, F
-the size of its first READ. What the hardware can do is measured once and kept in
-a profile, which takes about 20 seconds: the rate of in-bound READs and the time
-of one by size, and the rate at which a server can reply. From that follow the
-bounds of the search, F in [L,H] and R in [1,N], and I(R,F), the results per
-second when each takes R READs of F bytes: the measured rate of READs divided by R.
+R is the number of READs that a client spends on a result before it asks the server to
+reply, F the size of its first READ. tune measures the hardware once, in about 20
+seconds, and keeps a profile: rate and latency of in-bound READs by size, and the rate
+of replies. The profile bounds the search, F in [L,H] and R in [1,N], and gives I(R,F),
+the results per second if each takes R READs of F bytes.
 
-Then every candidate is tried on a sample of the application: the sizes of its
-results and the times that the server takes for them. Without a sample tune shows
-the profile.`,
+tune then evaluates every candidate on a sample of the application: sizes of results and
+times to process them. Without a sample it shows the profile.`,
 		Example: `  remora tune                                           measure shared memory, once
-  remora tune --sizes 32,300,300 --process-time 1us,7us
+  remora tune --result-size 32,300,300 --process-time 1us,7us
   remora tune --fabric tcp --sample app.json            what tune.Sample.Save wrote
-  remora tune --measure --sizes 1024                    measure again
-  remora tune --profile node7.json --sizes 300 --json --rows 0
-  remora tune --fabric rdma --server-command 'ssh node2 remora perf-server' --listen rdma://node2:0`,
+  remora tune --measure --result-size 1024                    measure again
+  remora tune --profile node7.json --result-size 300 --json --rows 0
+  remora tune --fabric rdma --server-command 'ssh node2 remora bench worker verbs' --listen rdma://node2:0`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context(), cmd, a) },
 	}
@@ -64,44 +61,37 @@ the profile.`,
 
 func (f *tuneFlags) register(cmd *cobra.Command) {
 	fl := cmd.Flags()
-	fl.StringVar(&f.fabric, "fabric", perf.DefaultFabric, "`NAME` of the fabric: "+strings.Join(provider.Names(), ", "))
+	choose(fl, &f.fabric, "fabric", perf.DefaultFabric, "fabric of the profile: "+either(provider.Names()), provider.Names()...)
 	fl.StringVar(&f.profile, "profile", "", "`FILE` of the profile (default: profile-FABRIC.json in the user's configuration directory)")
-	fl.BoolVar(&f.measure, "measure", false, "measure the profile even if there is one")
-	fl.IntSliceVar(&f.sizes, "sizes", nil, "`BYTES` of results, a list; what is there twice counts twice")
-	fl.StringVar(&f.sample, "sample", "", "`FILE` with the sample of an application, instead of --sizes")
-	fl.DurationSliceVar(&f.times, "process-time", nil, "how long the server takes for results, a `LIST` (default: not known)")
+	fl.BoolVar(&f.measure, "measure", false, "measure again, and replace the profile")
+	fl.IntSliceVar(&f.sizes, "result-size", nil, "`BYTES` of results, a list; repeat a size to give it more weight")
+	fl.StringVar(&f.sample, "sample", "", "`FILE` with a sample that tune.Sample.Save wrote, instead of --result-size")
+	fl.DurationSliceVar(&f.times, "process-time", nil, "time that the server takes for a result, a `LIST` (default: unknown)")
 	fl.Lookup("process-time").DefValue = ""
-	fl.IntVar(&f.rows, "rows", 12, "how many candidates to show, best first; 0 shows all")
-	fl.IntVar(&f.threads, "threads", spareCPUs(), "client threads of the measurement: a CPU for each, and one for the server")
-	fl.DurationVar(&f.duration, "duration", 60*time.Millisecond, "length of a trial of the measurement, of which there are about a hundred")
-	fl.StringVar(&f.server, "server-command", "", "`COMMAND` that starts perf-server elsewhere for the measurement, its standard input and output connected to here")
-	fl.StringVar(&f.listen, "listen", "", "`URL` where that server listens (default: a place of its own on this host)")
-	fixed := func(name string, values ...string) {
-		_ = cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
-	}
-	fixed("fabric", provider.Names()...)
-	for _, name := range []string{"sizes", "process-time", "rows", "threads", "duration", "server-command", "listen"} {
-		fixed(name)
-	}
+	fl.IntVar(&f.rows, "rows", 12, "`NUMBER` of candidates to show, best first; 0 shows all")
+	fl.IntVar(&f.threads, "threads", spareCPUs(), "`NUMBER` of client threads; each needs a CPU, and so does the server")
+	fl.DurationVar(&f.duration, "duration", 60*time.Millisecond, "length of a trial, of about a hundred")
+	fl.StringVar(&f.server, "server-command", "", "`COMMAND` that runs remora bench worker verbs on another host, such as ssh")
+	fl.StringVar(&f.listen, "listen", "", "`URL` for that server to listen on")
+	section(fl, "Measurement", "threads", "duration", "server-command", "listen")
+	complete(cmd)
 }
 
 // spareCPUs is how many threads leave a CPU to the server.
 func spareCPUs() int { return min(max(runtime.NumCPU()-1, 1), 4) }
 
 // check refuses what cannot be meant.
-func (f *tuneFlags) check() error {
+func (f *tuneFlags) check(cmd *cobra.Command) error {
 	negative := func(n int) bool { return n < 0 }
 	switch {
-	case !slices.Contains(provider.Names(), f.fabric):
-		return misuse("--fabric %q is unknown: use %s", f.fabric, strings.Join(provider.Names(), ", "))
 	case f.sample != "" && len(f.sizes) != 0:
-		return misuse("--sizes and --sample say the same: use one of them")
+		return misuse("--result-size and --sample exclude each other")
 	case f.sample != "" && len(f.times) != 0:
-		return misuse("--process-time goes with --sizes: a sample has times of its own")
+		return misuse("--process-time and --sample exclude each other: a sample has its own times")
 	case len(f.times) != 0 && len(f.sizes) == 0:
-		return misuse("--process-time needs --sizes")
+		return misuse("--process-time needs --result-size")
 	case slices.ContainsFunc(f.sizes, negative):
-		return misuse("--sizes %v: a size is negative", f.sizes)
+		return misuse("--result-size %v: a size is negative", f.sizes)
 	case slices.ContainsFunc(f.times, func(d time.Duration) bool { return d < 0 }):
 		return misuse("--process-time %v: a time is negative", f.times)
 	case f.rows < 0:
@@ -110,14 +100,12 @@ func (f *tuneFlags) check() error {
 		return misuse("--duration %v must be more than 0", f.duration)
 	case f.threads < 1:
 		return misuse("--threads %d must be at least 1", f.threads)
-	case f.server != "" && f.listen == "":
-		return misuse("--server-command needs --listen, the address that the server is reached at from here")
 	}
-	return nil
+	return elsewhereNeedsListen(cmd)
 }
 
 func (f *tuneFlags) run(ctx context.Context, cmd *cobra.Command, a *app) error {
-	if err := f.check(); err != nil {
+	if err := f.check(cmd); err != nil {
 		return err
 	}
 	sample, err := f.application()
@@ -172,14 +160,14 @@ func (f *tuneFlags) hardware(ctx context.Context, a *app, out *tuneReport) (err 
 			return nil
 		}
 		if !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("%w\nmend the file, or measure again with --measure", err)
+			return fmt.Errorf("%w\nRepair the file, or measure again with --measure", err)
 		}
 	}
 	if out.readings, err = f.readings(ctx, a); err != nil {
 		return err
 	}
 	if out.profile, err = tune.NewProfile(f.fabric, out.readings); err != nil {
-		return fmt.Errorf("%w\nmeasure longer: --duration %v", err, 5*f.duration)
+		return fmt.Errorf("%w\nMeasure longer: --duration %v", err, 5*f.duration)
 	}
 	out.profile.Machine, out.profile.Date = thisMachine(), time.Now().Truncate(time.Second)
 	out.profile.How = howMeasured(f)

@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	// readWindow is how many READs each thread keeps on their way.
+	// readWindow is how many READs each thread keeps in flight.
 	readWindow = 16
 	// tuneTrials is how often a point is measured. The best counts: what else runs
 	// on a machine only makes it slower.
@@ -30,9 +30,9 @@ func readSizes() []int {
 
 func replySizes() []int { return []int{64, 512, 2048, 8192} }
 
-// readings measures the curves with tests of perf.
+// readings measures the curves with tests of bench/perf.
 func (f *tuneFlags) readings(ctx context.Context, a *app) ([]tune.Reading, error) {
-	argv, err := serverArgv(f.server, perfServer)
+	argv, err := workerArgv(f.server, workerVerbs)
 	if err != nil {
 		return nil, err
 	}
@@ -123,7 +123,7 @@ func (m *measurement) run(ctx context.Context, cfg perf.Config, take func(*tune.
 	return nil
 }
 
-// warn tells warnings once.
+// warn prints each warning once.
 func (m *measurement) warn(warnings []string) {
 	for _, w := range warnings {
 		if !slices.Contains(m.warned, w) {
@@ -147,14 +147,14 @@ func (m *measurement) readings() []tune.Reading {
 func thisMachine() string {
 	name, err := os.Hostname()
 	if err != nil {
-		name = "a machine without a name"
+		name = "unnamed"
 	}
 	return fmt.Sprintf("%s, %s/%s, %d CPUs", name, runtime.GOOS, runtime.GOARCH, runtime.NumCPU())
 }
 
 // howMeasured says how, in a profile.
 func howMeasured(f *tuneFlags) string {
-	return fmt.Sprintf("in-bound READs of %d threads, %d on their way on each, divided by R; "+
+	return fmt.Sprintf("in-bound READs of %d threads, %d in flight on each, divided by R; "+
 		"read_ns: one at a time, median; replies: out-bound WRITEs of one server thread; best of %d trials of %v",
 		f.threads, readWindow, tuneTrials, f.duration)
 }

@@ -147,7 +147,7 @@ func (r *tuneReport) writeProfile(b *strings.Builder) {
 		fmt.Fprintln(t)
 	}
 	_ = t.Flush() // into memory
-	b.WriteString("\nTo choose, give a sample: --sizes or --sample.\n")
+	b.WriteString("\nTo choose, give a sample: --result-size or --sample.\n")
 }
 
 // writeChoice writes candidates and what to do with the first.

@@ -35,7 +35,7 @@ func connectX3(t *testing.T, path string) {
 func TestTuneChooses(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "profile.json")
 	connectX3(t, path)
-	code, out, errOut := runCmd(t, "tune", "--profile", path, "--sizes", "32,300,300", "--process-time", "1us,5us")
+	code, out, errOut := runCmd(t, "tune", "--profile", path, "--result-size", "32,300,300", "--process-time", "1us,5us")
 	if code != exitOK || errOut != "" {
 		t.Fatalf("exit code %d, standard error %q", code, errOut)
 	}
@@ -56,7 +56,7 @@ func TestTunePrintsNothingButJSON(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "profile.json")
 	connectX3(t, path)
 	for rows, want := range map[int]int{1: 1, 5: 5, 0: (1024 - 256 + 1) * 5} {
-		code, out, errOut := runCmd(t, "tune", "--profile", path, "--sizes", "300", "--rows", fmt.Sprint(rows), "--json")
+		code, out, errOut := runCmd(t, "tune", "--profile", path, "--result-size", "300", "--rows", fmt.Sprint(rows), "--json")
 		if code != exitOK || errOut != "" {
 			t.Fatalf("exit code %d, standard error %q", code, errOut)
 		}
@@ -103,7 +103,7 @@ func TestTuneMeasuresOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	// The second time it is there.
-	code, out, errOut = runCmd(t, append(args, "--sizes", "300")...)
+	code, out, errOut = runCmd(t, append(args, "--result-size", "300")...)
 	if code != exitOK || errOut != "" || strings.Contains(out, "saved") || !strings.Contains(out, "rfp.Params{") {
 		t.Errorf("%s: exit code %d, standard error %q:\n%s", fabric, code, errOut, out)
 	}
@@ -147,20 +147,20 @@ func TestTuneMistakes(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "profile.json")
 	connectX3(t, path)
 	for args, want := range map[string]string{
-		"now":                                  "takes no arguments",
-		"--fabric ether":                       `"ether" is unknown`,
-		"--sizes 1 --sample x":                 "use one of them",
-		"--sample x --process-time 1us":        "times of its own",
-		"--process-time 1us":                   "needs --sizes",
-		"--sizes 1,-2":                         "negative",
-		"--sizes 1 --process-time=-1us":        "negative",
-		"--rows -1":                            "negative",
-		"--duration 0s":                        "more than 0",
-		"--threads 0":                          "at least 1",
-		"--server-command x":                   "--listen",
-		"--fabric shm --profile " + path:       "is a profile of rdma: use --fabric rdma",
-		"--sizes many":                         "--sizes",
-		"--measure --threads 100000 --sizes 1": "--threads 100000",
+		"now":                                        "takes no arguments",
+		"--fabric ether":                             `"ether"`,
+		"--result-size 1 --sample x":                 "exclude each other",
+		"--sample x --process-time 1us":              "its own times",
+		"--process-time 1us":                         "needs --result-size",
+		"--result-size 1,-2":                         "negative",
+		"--result-size 1 --process-time=-1us":        "negative",
+		"--rows -1":                                  "negative",
+		"--duration 0s":                              "more than 0",
+		"--threads 0":                                "at least 1",
+		"--server-command x":                         "--listen",
+		"--fabric shm --profile " + path:             "is a profile of rdma: use --fabric rdma",
+		"--result-size many":                         "--result-size",
+		"--measure --threads 100000 --result-size 1": "--threads 100000",
 	} {
 		code, out, errOut := runCmd(t, append([]string{"tune"}, strings.Fields(args)...)...)
 		if code != exitUsage || out != "" || !strings.Contains(errOut, want) || !strings.Contains(errOut, "remora tune --help") {

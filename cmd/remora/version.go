@@ -26,16 +26,18 @@ func newVersionCmd(a *app) *cobra.Command {
 		Short:   "Print the version of this binary",
 		Example: "  remora version\n  remora version --json",
 		Args:    noArgs,
-		RunE: func(*cobra.Command, []string) error {
-			info, _ := debug.ReadBuildInfo()
-			v := versionOf(info)
-			if a.json {
-				return json.NewEncoder(a.out).Encode(v)
-			}
-			_, err := fmt.Fprintln(a.out, v)
-			return err
-		},
+		RunE:    func(*cobra.Command, []string) error { return a.printVersion() },
 	}
+}
+
+func (a *app) printVersion() error {
+	info, _ := debug.ReadBuildInfo()
+	v := versionOf(info)
+	if a.json {
+		return json.NewEncoder(a.out).Encode(v)
+	}
+	_, err := fmt.Fprintln(a.out, v)
+	return err
 }
 
 // programVersion is the version of this binary, as a server tells it.

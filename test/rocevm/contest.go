@@ -16,7 +16,7 @@ import (
 type Contest struct {
 	// Name says what is measured.
 	Name string
-	// Ours are the arguments of remora perf. Of a round trip half counts, as
+	// Ours are the arguments of remora bench verbs. Of a round trip half counts, as
 	// perftest does; Mean takes time over operations instead of the median.
 	Ours       []string
 	Half, Mean bool
@@ -161,7 +161,7 @@ func (c *Cluster) oursUS(ctx context.Context, output io.Writer, k *Contest) (flo
 		return 0, err
 	}
 	if len(rows) != 1 || rows[0].P50 <= 0 || rows[0].OpsPerSec <= 0 {
-		return 0, fmt.Errorf("rocevm: remora perf %s measured %+v", strings.Join(k.Ours, " "), rows)
+		return 0, fmt.Errorf("rocevm: remora bench verbs %s measured %+v", strings.Join(k.Ours, " "), rows)
 	}
 	us := rows[0].P50
 	if k.Mean {
@@ -226,7 +226,7 @@ const (
 // thread for soft interrupts have its turn each time.
 const CountOps = 5000
 
-// latencyScenario compares the times of remora perf with those of perftest. That
+// latencyScenario compares the times of remora bench verbs with those of perftest. That
 // there are numbers is checked, what they are is printed: they depend on what
 // else the host does.
 func latencyScenario(ctx context.Context, c *Cluster, output io.Writer) (string, error) {

@@ -61,7 +61,7 @@ func ContestCommands(samples []Sample) string {
 	var b strings.Builder
 	for i := range samples {
 		s := &samples[i]
-		ours := "remora perf --fabric rdma --json " + strings.Join(s.Ours, " ")
+		ours := "remora bench verbs --fabric rdma --json " + strings.Join(s.Ours, " ")
 		theirs := fmt.Sprintf("%s -d %s -x 1 -F %s", s.Peer[0], deviceName, strings.Join(s.Peer[1:], " "))
 		fmt.Fprintf(&b, "%s\n%s & %s %s\n", ours, theirs, theirs, firstAddress)
 		if len(s.PinnedUS) != 0 {

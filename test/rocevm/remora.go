@@ -17,7 +17,7 @@ import (
 const (
 	remoraPackage = "github.com/remora-kv/remora/cmd/remora"
 	remoraPath    = "/usr/bin/remora"
-	// perfPort is where the server guest starts a perf-server for whoever
+	// perfPort is where the server guest starts a worker of bench verbs for whoever
 	// connects.
 	perfPort = 18516
 )
@@ -34,7 +34,7 @@ func CompileRemora(ctx context.Context, dir string) ([]File, error) {
 	return []File{{Host: program, Guest: remoraPath}}, nil
 }
 
-// PerfRow is a line of remora perf --json, as far as it matters here.
+// PerfRow is a line of remora bench verbs --json, as far as it matters here.
 type PerfRow struct {
 	Test      string  `json:"test"`
 	Fabric    string  `json:"fabric"`
@@ -51,18 +51,18 @@ type PerfRow struct {
 	Samples   int64   `json:"samples"`
 }
 
-// Perf runs remora perf on the RoCE device with the arguments given and returns
+// Perf runs remora bench verbs on the RoCE device with the arguments given and returns
 // its rows: client and server in one guest, or one in each of two. The program
 // of CompileRemora must be in the guests. Output may be nil.
 func (c *Cluster) Perf(ctx context.Context, output io.Writer, args ...string) ([]PerfRow, error) {
-	client := Command{Argv: append([]string{remoraPath, "perf", "--fabric", "rdma", "--json"}, args...), Output: output}
+	client := Command{Argv: append([]string{remoraPath, "bench", "verbs", "--fabric", "rdma", "--json"}, args...), Output: output}
 	if len(c.Guests) == 1 {
 		r, err := c.Client().Run(ctx, client)
 		return perfRows(r, err)
 	}
 	client.Argv = append(client.Argv, "--server-command", fmt.Sprintf("nc %s %d", c.Server().Address, perfPort),
 		"--listen", "rdma://"+c.Server().Address+":0")
-	server := Command{Argv: []string{"nc", "-ll", "-p", strconv.Itoa(perfPort), "-e", remoraPath, "perf-server"}, Output: output}
+	server := Command{Argv: []string{"nc", "-ll", "-p", strconv.Itoa(perfPort), "-e", remoraPath, "bench", "worker", "verbs"}, Output: output}
 	p, err := c.StartPair(ctx, server, Ready{Port: perfPort}, client)
 	if err != nil {
 		return nil, err
@@ -77,7 +77,7 @@ func perfRows(r Result, err error) ([]PerfRow, error) {
 		err = r.Err()
 	}
 	if err != nil {
-		return nil, fmt.Errorf("rocevm: remora perf: %w\n%s", err, tail(r.Output, consoleTail))
+		return nil, fmt.Errorf("rocevm: remora bench verbs: %w\n%s", err, tail(r.Output, consoleTail))
 	}
 	var rows []PerfRow
 	for line := range strings.Lines(r.Output) {
@@ -86,7 +86,7 @@ func perfRows(r Result, err error) ([]PerfRow, error) {
 		}
 		var row PerfRow
 		if err := json.Unmarshal([]byte(line), &row); err != nil {
-			return nil, fmt.Errorf("rocevm: remora perf printed %q: %w", line, err)
+			return nil, fmt.Errorf("rocevm: remora bench verbs printed %q: %w", line, err)
 		}
 		rows = append(rows, row)
 	}
@@ -122,7 +122,7 @@ var herdEcho = []string{
 	"--accesses", "2", "--prefetch", "on,off", "--table", "1MiB", "--ops", suiteOps,
 }
 
-// PerfSuite measures every test of perf on every transport that has it.
+// PerfSuite measures every test of bench verbs on every transport that has it.
 func (c *Cluster) PerfSuite(ctx context.Context, output io.Writer) ([]PerfRow, error) {
 	var all []PerfRow
 	for _, s := range perfSuite {

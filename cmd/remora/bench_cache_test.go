@@ -16,17 +16,9 @@ import (
 	"github.com/remora-kv/remora/server"
 )
 
-// The test binary is also the server processes that bench and bench rpc start,
-// which are os.Executable with two arguments. TestMain knows that of perf.
-func init() {
-	if len(os.Args) > 2 && os.Args[1] == "bench" && (os.Args[2] == benchServer || os.Args[2] == cacheServer || os.Args[2] == cacheClient || os.Args[2] == kvlServer) {
-		os.Exit(start())
-	}
-}
-
 // smallBench is bench with few keys and operations.
 func smallBench(args string) []string {
-	return append([]string{"bench", "--keys", "200", "--ops", "300", "--memory", "64MiB"}, strings.Fields(args)...)
+	return append([]string{"bench", "cache", "--keys", "200", "--ops", "300", "--memory", "64MiB"}, strings.Fields(args)...)
 }
 
 func TestBenchPrintsATable(t *testing.T) {
@@ -51,7 +43,7 @@ func TestBenchIsStrict(t *testing.T) {
 		code int
 	}{{"", exitOK}, {"--strict", exitFailure}} {
 		code, out, errOut := runCmd(t, smallBench("--fabric loop "+tc.args)...)
-		if code != tc.code || !strings.Contains(out, "ops/s") || strings.Contains(errOut, "--strict: there are warnings") != (tc.code != exitOK) {
+		if code != tc.code || !strings.Contains(out, "ops/s") || strings.Contains(errOut, "--strict: ") != (tc.code != exitOK) {
 			t.Errorf("%q: exit code %d, %q and %q", tc.args, code, out, errOut)
 		}
 	}
@@ -96,9 +88,9 @@ func TestBenchFlags(t *testing.T) {
 		"--path sendrecv --window 4":     `"path":"sendrecv","engine":"mica"`,
 		"--path herd,rfp --prefetch off": `"prefetch":"off"`,
 		"--prefetch off,on":              `"prefetch":"on"`,
-		"--links 100 --recency faa":      `"links":100,"recency":"faa"`,
-		"--links -1":                     `"links":-1,"recency":"batched"`,
-		"--path herd --links 100":        `"links":0,"recency":""`,
+		"--link-cache 100 --recency faa": `"links":100,"recency":"faa"`,
+		"--link-cache -1":                `"links":-1,"recency":"batched"`,
+		"--path herd --link-cache 100":   `"links":0,"recency":""`,
 		"--get-pct 99.5":                 `"get_pct":99.5`,
 		"--dist zipf --theta 0.5":        `"dist":"zipf","theta":0.5`,
 		"--dist scan-mixed":              `"dist":"scan-mixed","theta":0.99`,
@@ -156,12 +148,12 @@ func TestBenchOfAgents(t *testing.T) {
 	if !lines.Scan() {
 		t.Fatal(lines.Err())
 	}
-	address := strings.TrimPrefix(lines.Text(), "agent: listening at ")
+	address := strings.TrimPrefix(lines.Text(), "agent: listening on ")
 	go func() {
 		for lines.Scan() {
 		}
 	}()
-	args := []string{"bench", "--json", "--keys", "200", "--ops", "300", "--agents", address, "--server", s.Addrs()[0].String()}
+	args := []string{"bench", "cache", "--json", "--keys", "200", "--ops", "300", "--agents", address, "--server", s.Addrs()[0].String()}
 	if code, out, errOut := runCmd(t, args...); code != exitOK || !strings.Contains(out, `"ops":300`) || !strings.Contains(out, `"processes":1`) {
 		t.Errorf("exit code %d, %q\n%s", code, errOut, out)
 	}
@@ -200,47 +192,53 @@ func TestBenchOfOthers(t *testing.T) {
 func TestMistakesInBenchGetExitCode2AndAdvice(t *testing.T) {
 	for _, tc := range []struct{ args, want string }{
 		{"bench now", `unknown command "now"`},
-		{"bench --path fax", "use rfp, reply, herd, sendrecv, onesided, onesided-faa, pilaf, farm, farm-var, text, memcached, redis"},
-		{"bench --fabric ether", "loop, shm, tcp"},
-		{"bench --engine btree", "mica"},
-		{"bench --keys 0", "at least 1"},
-		{"bench --keys many", "--keys"},
-		{"bench --poll lazy", "adaptive or busy"},
-		{"bench --duration 0s", "too short"},
-		{"bench --seed 0", "another number"},
-		{"bench --memory lots", "no size"},
-		{"bench --theta 0", "--dist uniform"},
-		{"bench --scan-pct 0", "--dist zipf"},
-		{"bench --trace /nowhere/a.csv", "/nowhere/a.csv"},
-		{"bench --hot-ops 0", "--dist uniform"},
-		{"bench --hot-keys 101", "--hot-keys"},
-		{"bench --workload ycsb-e", "scans ranges of keys"},
-		{"bench --workload tpc-c", "use ycsb-a, ycsb-b, ycsb-c, ycsb-d, ycsb-f"},
-		{"bench --rmw-pct 50", "more than 100"},
-		{"bench --value-size huge", "weibo"},
-		{"bench --value-size uniform:9-3", "no sizes"},
-		{"bench --key-size weibo", "no sizes"},
-		{"bench --key-size 0", "at least 1"},
-		{"bench --dist latest --key-size 5", "new keys"},
-		{"bench --scan-pct 101", "at most 100"},
-		{"bench --warmup-ops -1", "--warmup-ops"},
-		{"bench --cache half", "write 10% for a tenth"},
-		{"bench --cache 101%", "at most 100"},
-		{"bench --cache 10% --memory 1GiB", "one of them"},
-		{"bench --cache 10% --path memcached", "use --path rfp"},
-		{"bench --no-load", "--server"},
-		{"bench --server tcp://x:1 --cores 2", "has its own"},
-		{"bench --server tcp://x:1 --prefetch off", "has its own"},
-		{"bench --prefetch never", "on, off"},
-		{"bench --protocol binary", "text, meta"},
-		{"bench --processes 2 --fabric loop", "use another --fabric"},
-		{"bench --processes -1", "--processes"},
-		{"bench --agents node2:7790", "--server"},
-		{"bench --agents node2 --server tcp://x:1", "host:port"},
+		{"bench cache --path fax", "use rfp, reply, herd, sendrecv, onesided, onesided-faa, pilaf, farm, farm-var, text, memcached, redis"},
+		{"bench cache --fabric ether", "loop, shm, tcp"},
+		{"bench cache --engine btree", "mica"},
+		{"bench cache --keys 0", "at least 1"},
+		{"bench cache --keys many", "--keys"},
+		{"bench cache --poll lazy", "adaptive or busy"},
+		{"bench cache --duration 0s", "too short"},
+		{"bench cache --seed 0", "must not be 0"},
+		{"bench cache --memory lots", "not a size"},
+		{"bench cache --dist zipf --theta 0", "--dist uniform"},
+		{"bench cache --dist scan-mixed --scan-pct 0", "--dist zipf"},
+		{"bench cache --trace /nowhere/a.csv", "/nowhere/a.csv"},
+		{"bench cache --dist hotspot --hot-ops 0", "--dist uniform"},
+		{"bench cache --hot-keys 101", "--hot-keys"},
+		{"bench cache --workload ycsb-e", "scans ranges of keys"},
+		{"bench cache --workload tpc-c", "use ycsb-a, ycsb-b, ycsb-c, ycsb-d, ycsb-f"},
+		{"bench cache --rmw-pct 50", "more than 100"},
+		{"bench cache --value-size huge", "weibo"},
+		{"bench cache --value-size uniform:9-3", "no sizes"},
+		{"bench cache --key-size weibo", "no sizes"},
+		{"bench cache --key-size 0", "at least 1"},
+		{"bench cache --dist latest --key-size 5", "new keys"},
+		{"bench cache --dist scan-mixed --scan-pct 101", "at most 100"},
+		{"bench cache --warmup-ops -1", "--warmup-ops"},
+		{"bench cache --cache half", "write 10% for a tenth"},
+		{"bench cache --cache 101%", "at most 100"},
+		{"bench cache --cache 10% --memory 1GiB", "exclude each other"},
+		{"bench cache --cache 10% --path memcached", "use --path rfp"},
+		{"bench cache --no-load", "--server"},
+		{"bench cache --server tcp://x:1 --cores 2", "not for the one of --server"},
+		{"bench cache --server tcp://x:1 --prefetch off", "not for the one of --server"},
+		{"bench cache --prefetch never", "on, off"},
+		{"bench cache --path memcached --protocol binary", "text, meta"},
+		{"bench cache --processes 2 --fabric loop", "use another --fabric"},
+		{"bench cache --processes -1", "--processes"},
+		{"bench cache --agents node2:7790", "--server"},
+		{"bench cache --agents node2 --server tcp://x:1", "host:port"},
 		{"bench agent now", "takes no arguments"},
 		{"bench agent --listen here", "host:port"},
-		{"bench --recency never", "batched, faa, sampled, none"},
-		{"bench --links -2", "--links"},
+		{"bench cache --link-cache 1 --recency never", "batched, faa, sampled, none"},
+		{"bench cache --link-cache -2", "--link-cache"},
+		{"bench cache --recency none", "--recency has no effect without --link-cache"},
+		{"bench cache --protocol meta", "--protocol has no effect without --path memcached"},
+		{"bench cache --network unix", "--network has no effect"},
+		{"bench cache --theta 0.5", "--theta has no effect without --dist or --workload"},
+		{"bench cache --token x", "--token has no effect without --agents"},
+		{"bench cache --ops 1 --duration 1s", "exclude each other"},
 	} {
 		code, out, errOut := runCmd(t, strings.Fields(tc.args)...)
 		if code != exitUsage || out != "" || !strings.Contains(errOut, tc.want) || !strings.Contains(errOut, "--help'") {
@@ -251,7 +249,7 @@ func TestMistakesInBenchGetExitCode2AndAdvice(t *testing.T) {
 
 // A share of the keys is turned into a memory that holds it.
 func TestBenchOfASmallCache(t *testing.T) {
-	code, out, errOut := runCmd(t, strings.Fields("bench --json --fabric loop --keys 8000 --ops 2000 --cache 50%,25 --fill --get-pct 100")...)
+	code, out, errOut := runCmd(t, strings.Fields("bench cache --json --fabric loop --keys 8000 --ops 2000 --cache 50%,25 --fill --get-pct 100")...)
 	if code != exitOK {
 		t.Fatalf("exit code %d, standard error %q", code, errOut)
 	}
@@ -270,7 +268,7 @@ func TestBenchOfASmallCache(t *testing.T) {
 			t.Errorf("of %g %% of the keys, %g %% stay", want, share)
 		}
 	}
-	if code, _, errOut := runCmd(t, strings.Fields("bench --fabric loop --keys 100 --cache 1%")...); code != exitUsage || !strings.Contains(errOut, "use more keys") {
+	if code, _, errOut := runCmd(t, strings.Fields("bench cache --fabric loop --keys 100 --cache 1%")...); code != exitUsage || !strings.Contains(errOut, "use more keys") {
 		t.Errorf("a cache smaller than can be: exit code %d, %q", code, errOut)
 	}
 }
@@ -281,7 +279,7 @@ func TestBenchOfATrace(t *testing.T) {
 	if err := os.WriteFile(path, []byte("op,key,size,ttl\nset,a,100\nget,a\nget,b,7\ndel,a\nget,a\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	code, out, errOut := runCmd(t, "bench", "--json", "--fabric", "loop", "--memory", "64MiB", "--trace", path)
+	code, out, errOut := runCmd(t, "bench", "cache", "--json", "--fabric", "loop", "--memory", "64MiB", "--trace", path)
 	if code != exitOK || !strings.Contains(out, `"ops":5,`) || !strings.Contains(out, `"misses":2,`) || !strings.Contains(out, `"trace":"`+path) {
 		t.Errorf("exit code %d, %q, %s", code, errOut, out)
 	}
@@ -289,7 +287,7 @@ func TestBenchOfATrace(t *testing.T) {
 
 func TestBenchOfAServerThatRuns(t *testing.T) {
 	url := "shm:" + filepath.Join(t.TempDir(), "s")
-	code, _, errOut := runCmd(t, "bench", "--server", url)
+	code, _, errOut := runCmd(t, "bench", "cache", "--server", url)
 	if code != exitUnavailable || !strings.Contains(errOut, url) {
 		t.Errorf("nobody there: exit code %d, %q", code, errOut)
 	}
@@ -299,7 +297,7 @@ func TestBenchOfAServerThatRuns(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = s.Close() })
 	for _, more := range []string{"", "--no-load"} {
-		args := append([]string{"bench", "--server", url, "--keys", "200", "--ops", "300"}, strings.Fields(more)...)
+		args := append([]string{"bench", "cache", "--server", url, "--keys", "200", "--ops", "300"}, strings.Fields(more)...)
 		code, out, errOut := runCmd(t, args...)
 		if code != exitOK || !strings.Contains(out, fmt.Sprintf("servers: remora running at %s", url)) || strings.Contains(out, "missed") {
 			t.Errorf("exit code %d, %q, standard error %q", code, out, errOut)
@@ -311,11 +309,11 @@ func TestBenchCompletion(t *testing.T) {
 	for flag, want := range map[string]string{
 		"--path": "memcached", "--fabric": "shm", "--engine": "mica", "--dist": "zipf", "--protocol": "meta", "--network": "unix", "--poll": "busy",
 	} {
-		if code, out, _ := runCmd(t, "__complete", "bench", flag, ""); code != exitOK || !strings.Contains(out, want) {
+		if code, out, _ := runCmd(t, "__complete", "bench", "cache", flag, ""); code != exitOK || !strings.Contains(out, want) {
 			t.Errorf("%s: exit code %d, %q is not offered in %q", flag, code, want, out)
 		}
 	}
-	if _, out, _ := runCmd(t, "bench", "--help"); strings.Contains(out, cacheServer) || !strings.Contains(out, "\n  rpc ") {
-		t.Errorf("help mentions the hidden %s, or not rpc:\n%s", cacheServer, out)
+	if _, out, _ := runCmd(t, "bench", "--help"); strings.Contains(out, "worker") || !strings.Contains(out, "\n  rpc ") {
+		t.Errorf("help mentions the hidden worker, or not rpc:\n%s", out)
 	}
 }

@@ -11,9 +11,9 @@ import (
 // tinyFigure are the flags that make a figure of next to nothing.
 var tinyFigure = strings.Fields("--fabric loop --only 5 --duration 1ms --warmup 0s --trials 1 --table 64KiB")
 
-func TestPerfFiguresWritesWhatItSays(t *testing.T) {
+func TestBenchVerbsFiguresWritesWhatItSays(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "new")
-	code, out, errOut := runCmd(t, append([]string{"perf", "figures", "--out", dir}, tinyFigure...)...)
+	code, out, errOut := runCmd(t, append([]string{"bench", "figure", "herd-verbs", "--out", dir}, tinyFigure...)...)
 	if code != exitOK || errOut != "" {
 		t.Fatalf("exit code %d, %q", code, errOut)
 	}
@@ -29,12 +29,12 @@ func TestPerfFiguresWritesWhatItSays(t *testing.T) {
 	// The commands in the index are commands.
 	ran := 0
 	for line := range strings.Lines(string(index)) {
-		args, ok := strings.CutPrefix(strings.TrimSpace(line), "remora perf echo-")
+		args, ok := strings.CutPrefix(strings.TrimSpace(line), "remora bench verbs echo-")
 		if !ok {
 			continue
 		}
 		ran++
-		fields := append([]string{"perf"}, strings.Fields("echo-"+args)...)
+		fields := append([]string{"bench", "verbs"}, strings.Fields("echo-"+args)...)
 		if code, _, errOut := runCmd(t, fields...); code != exitOK {
 			t.Errorf("%q: exit code %d, %s", fields, code, errOut)
 		}
@@ -44,8 +44,8 @@ func TestPerfFiguresWritesWhatItSays(t *testing.T) {
 	}
 }
 
-func TestPerfFiguresPrintsNothingButJSON(t *testing.T) {
-	code, out, _ := runCmd(t, append([]string{"perf", "figures", "--json", "--out", t.TempDir()}, tinyFigure...)...)
+func TestBenchVerbsFiguresPrintsNothingButJSON(t *testing.T) {
+	code, out, _ := runCmd(t, append([]string{"bench", "figure", "herd-verbs", "--json", "--out", t.TempDir()}, tinyFigure...)...)
 	lines := strings.Split(strings.TrimSpace(out), "\n")
 	if code != exitOK || len(lines) != 12 {
 		t.Fatalf("exit code %d, %d lines:\n%s", code, len(lines), out)
@@ -58,7 +58,7 @@ func TestPerfFiguresPrintsNothingButJSON(t *testing.T) {
 	}
 }
 
-func TestPerfFiguresExplainsMistakes(t *testing.T) {
+func TestBenchVerbsFiguresExplainsMistakes(t *testing.T) {
 	out := t.TempDir()
 	for args, want := range map[string]string{
 		"":                             "--out is missing",
@@ -73,24 +73,24 @@ func TestPerfFiguresExplainsMistakes(t *testing.T) {
 		"--out DIR read":               "takes no arguments",
 	} {
 		fields := strings.Fields(strings.ReplaceAll(args, "DIR", out))
-		code, got, errOut := runCmd(t, append([]string{"perf", "figures"}, fields...)...)
+		code, got, errOut := runCmd(t, append([]string{"bench", "figure", "herd-verbs"}, fields...)...)
 		if code != exitUsage || got != "" || !strings.Contains(errOut, want) {
 			t.Errorf("%s: exit code %d, %q, want %q", args, code, errOut, want)
 		}
 	}
-	code, _, errOut := runCmd(t, "perf", "figures", "--out", "/dev/null/figures")
+	code, _, errOut := runCmd(t, "bench", "figure", "herd-verbs", "--out", "/dev/null/figures")
 	if code != exitFailure || !strings.Contains(errOut, "directory for the figures") {
 		t.Errorf("a directory that cannot be: exit code %d, %q", code, errOut)
 	}
 }
 
-func TestPerfFiguresCompletes(t *testing.T) {
+func TestBenchVerbsFiguresCompletes(t *testing.T) {
 	for words, want := range map[string]string{
-		"perf figures --only ":     "5\tECHO rate",
-		"perf figures --fabric ":   "shm",
-		"perf fig":                 "figures\t",
-		"perf echo-ws --prefetch ": "on,off",
-		"perf inbound-w":           "inbound-write\t",
+		"bench figure herd-verbs --only ":   "5\tECHO rate",
+		"bench figure herd-verbs --fabric ": "shm",
+		"bench figure herd-v":               "herd-verbs\t",
+		"bench verbs echo-ws --prefetch ":   "on,off",
+		"bench verbs inbound-w":             "inbound-write\t",
 	} {
 		args := append([]string{"__complete"}, strings.Fields(words)...)
 		if strings.HasSuffix(words, " ") {

@@ -9,7 +9,7 @@ import (
 	"github.com/remora-kv/remora/kvl/load"
 )
 
-// loadBar is a line on a terminal that says how far a load is. Anywhere else it is silent.
+// loadBar shows the progress of a load on a terminal, and nothing anywhere else.
 type loadBar struct {
 	*progress
 	last time.Time
@@ -36,13 +36,13 @@ func barText(p load.Progress) string {
 	if p.Total <= 0 {
 		return fmt.Sprintf("%s: %d rows", p.Table, p.Rows)
 	}
-	part := min(float64(p.Done)/float64(p.Total), 1) // what there is to do is an estimate
+	part := min(float64(p.Done)/float64(p.Total), 1) // the total is an estimate
 	full := int(part * barWidth)
 	return fmt.Sprintf("[%s%s] %3.0f %% %s: %d rows", strings.Repeat("#", full), strings.Repeat(".", barWidth-full), part*100, p.Table, p.Rows)
 }
 
 func (b *loadBar) sealing() {
 	if b.w != nil {
-		_, _ = io.WriteString(b.w, eraseLine+"making the image")
+		_, _ = io.WriteString(b.w, eraseLine+"building the image")
 	}
 }

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// Links are there by themselves where they cost nothing.
-func TestLinksPay(t *testing.T) {
+// Direct reads are on by themselves where they cost nothing.
+func TestDirectReadsPay(t *testing.T) {
 	file := func(text string) string {
 		name := filepath.Join(t.TempDir(), "shmem_enabled")
 		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
@@ -34,7 +34,7 @@ func TestLinksPay(t *testing.T) {
 		{tcp, "mica", advise, 0o600, false},
 		{nil, "mica", advise, 0o600, false},
 	} {
-		if got := linksPay(c.listen, c.engine, c.mode, c.file); got != c.want {
+		if got := directReadsPay(c.listen, c.engine, c.mode, c.file); got != c.want {
 			t.Errorf("%+v: %v", c, got)
 		}
 	}

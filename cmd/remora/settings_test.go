@@ -1,4 +1,4 @@
-package settings_test
+package main
 
 import (
 	"slices"
@@ -6,12 +6,10 @@ import (
 	"testing"
 
 	"github.com/spf13/pflag"
-
-	"github.com/remora-kv/remora/internal/settings"
 )
 
-// options are the flags of a made-up command.
-type options struct {
+// madeUp are the flags of a made-up command.
+type madeUp struct {
 	flags    *pflag.FlagSet
 	listen   []string
 	maxValue int
@@ -19,8 +17,8 @@ type options struct {
 	config   string
 }
 
-func newOptions(args ...string) *options {
-	o := &options{flags: pflag.NewFlagSet("serve", pflag.ContinueOnError)}
+func newMadeUp(args ...string) *madeUp {
+	o := &madeUp{flags: pflag.NewFlagSet("serve", pflag.ContinueOnError)}
 	o.flags.StringSliceVar(&o.listen, "listen", []string{"default"}, "")
 	o.flags.IntVar(&o.maxValue, "max-value", 1, "")
 	o.flags.StringVar(&o.mode, "mode", "cache", "")
@@ -31,20 +29,17 @@ func newOptions(args ...string) *options {
 	return o
 }
 
-func source(env map[string]string, file string) settings.Source {
-	s := settings.Source{
-		Env:    func(name string) (string, bool) { v, ok := env[name]; return v, ok },
-		Prefix: "REMORA_", FileName: "remora.conf", Skip: []string{"config"},
-	}
+func source(env map[string]string, file string) *settings {
+	s := &settings{env: func(name string) (string, bool) { v, ok := env[name]; return v, ok }, fileName: "remora.conf"}
 	if file != "" {
-		s.File = strings.NewReader(file)
+		s.file = strings.NewReader(file)
 	}
 	return s
 }
 
 // The command line comes before the environment, that before the file, and that
 // before the default.
-func TestPrecedence(t *testing.T) {
+func TestSettingsPrecedence(t *testing.T) {
 	file := "# a comment\n\nmode = store\nmax-value=3\n listen = a \nlisten=b,c\n"
 	env := map[string]string{"REMORA_MAX_VALUE": "4", "REMORA_CONFIG": "ignored"}
 	for _, c := range []struct {
@@ -62,8 +57,8 @@ func TestPrecedence(t *testing.T) {
 		{"line", []string{"--max-value=5", "--listen=z"}, env, file, 5, "store", "z"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			o := newOptions(c.args...)
-			if err := settings.Fill(o.flags, source(c.env, c.file)); err != nil {
+			o := newMadeUp(c.args...)
+			if err := source(c.env, c.file).fill(o.flags); err != nil {
 				t.Fatal(err)
 			}
 			if o.maxValue != c.max || o.mode != c.mode || !slices.Equal(o.listen, strings.Fields(c.listen)) || o.config != "" {
@@ -73,28 +68,28 @@ func TestPrecedence(t *testing.T) {
 	}
 }
 
-// All mistakes are told at once, each with its place.
-func TestMistakes(t *testing.T) {
-	o := newOptions()
-	err := settings.Fill(o.flags, source(nil, "mode store\nmaxvalue = 3\nmode = a\nmode = b\nconfig = x\n"))
+// All mistakes are reported at once, each with its place.
+func TestSettingsMistakes(t *testing.T) {
+	o := newMadeUp()
+	err := source(nil, "mode store\nmaxvalue = 3\nmode = a\nmode = b\nconfig = x\n").fill(o.flags)
 	if err == nil {
 		t.Fatal("no error")
 	}
 	for _, want := range []string{
 		`remora.conf:1: "mode store" is not NAME = VALUE`, `remora.conf:2: there is no setting "maxvalue"`,
-		"remora.conf:4: mode stands in line 3 already", `remora.conf:5: there is no setting "config"`,
+		"remora.conf:4: mode is already set in line 3", `remora.conf:5: there is no setting "config"`,
 	} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("%q is not in: %v", want, err)
 		}
 	}
 	for env, file := range map[string]string{"REMORA_MAX_VALUE": "", "": "max-value = many"} {
-		o := newOptions()
+		o := newMadeUp()
 		values := map[string]string{}
 		if env != "" {
 			values[env] = "many"
 		}
-		err := settings.Fill(o.flags, source(values, file))
+		err := source(values, file).fill(o.flags)
 		if err == nil || !strings.Contains(err.Error(), "many") || !strings.Contains(err.Error(), env+"") {
 			t.Errorf("%q %q: %v", env, file, err)
 		}

@@ -24,7 +24,7 @@ func TestEveryPresetRuns(t *testing.T) {
 			continue
 		}
 		t.Run(p.Name, func(t *testing.T) {
-			code, out, errOut := runCmd(t, "bench", "--preset", p.Name, "--trials", "1", "--keys", "200", "--ops", "100", "--warmup", "1ms", "--memory", "64MiB", "--scale", "0.00001")
+			code, out, errOut := runCmd(t, "bench", "figure", p.Name, "--trials", "1", "--keys", "200", "--ops", "100", "--warmup", "1ms", "--memory", "64MiB", "--scale", "0.00001")
 			if code != exitOK || !strings.Contains(out, p.Figure) || !strings.Contains(out, "found there: ") {
 				t.Fatalf("exit code %d, %q\n%s", code, errOut, out)
 			}
@@ -38,24 +38,25 @@ func TestEveryPresetRuns(t *testing.T) {
 }
 
 func TestPresetData(t *testing.T) {
-	args := strings.Fields("bench --preset herd-fig9 --trials 2 --keys 200 --ops 100 --memory 64MiB --fabric loop --csv -")
+	args := strings.Fields("bench figure herd-fig9 --trials 2 --keys 200 --ops 100 --memory 64MiB --fabric loop --csv -")
 	code, out, _ := runCmd(t, args...)
 	if lines := strings.Split(strings.TrimSpace(out), "\n"); code != exitOK || len(lines) != 1+2*12 || !strings.HasPrefix(lines[0], "preset,figure,series,axis,x,trial,") {
 		t.Errorf("exit code %d\n%s", code, out)
 	}
 	for bad, want := range map[string]string{
-		"--preset nothing":                    "presets",
-		"--preset herd-fig9 --path rfp":       "--path",
-		"--preset herd-fig9 --fabric shm,tcp": "one --fabric",
-		"--preset herd-fig9 --scale 0":        "--scale",
-		"--preset herd-fig9 --json --csv -":   "standard output",
+		"nothing":                         "bench figure",
+		"herd-fig9 --path rfp":            "--path",
+		"herd-fig9 --fabric shm,tcp":      "--fabric",
+		"herd-fig9 --scale 0":             "--scale",
+		"herd-fig9 --json --csv -":        "standard output",
+		"herd-fig9 --ops 1 --duration 1s": "exclude each other",
 	} {
-		if code, _, errOut := runCmd(t, append([]string{"bench"}, strings.Fields(bad)...)...); code != exitUsage || !strings.Contains(errOut, want) {
+		if code, _, errOut := runCmd(t, append([]string{"bench", "figure"}, strings.Fields(bad)...)...); code != exitUsage || !strings.Contains(errOut, want) {
 			t.Errorf("%s: exit code %d, %q", bad, code, errOut)
 		}
 	}
-	code, out, _ = runCmd(t, "bench", "presets")
-	_, help, _ := runCmd(t, "bench", "presets", "--help")
+	code, out, _ = runCmd(t, "bench", "figure")
+	_, help, _ := runCmd(t, "bench", "figure", "--help")
 	for _, p := range preset.All() {
 		if code != exitOK || !strings.Contains(out, p.Name+"\n  "+p.Paper+", "+p.Figure) || !strings.Contains(out, p.Found) || !strings.Contains(help, p.Name) || !strings.Contains(help, p.Figure+": "+p.Title) {
 			t.Errorf("%s is not told", p.Name)

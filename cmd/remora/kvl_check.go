@@ -11,88 +11,93 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/remora-kv/remora/kvl"
 	"github.com/remora-kv/remora/kvl/keli"
 	"github.com/remora-kv/remora/kvl/load"
 )
 
-// loadFlags are the flags of load.
-type loadFlags struct {
+// sourceFlags are the flags of kvl commands that load a source.
+type sourceFlags struct {
 	mapping, dangling string
-	show              bool
 }
 
-func newLoadCmd(a *app) *cobra.Command {
-	var f loadFlags
+func (f *sourceFlags) define(fl *pflag.FlagSet) {
+	fl.StringVar(&f.mapping, "mapping", "", "`FILE` that maps tables and columns to items and links")
+	choose(fl, &f.dangling, "dangling", kvl.Fail.String(), "references to missing rows: fail, drop the attribute, or store a null link", "fail", "drop", "null")
+}
+
+// open opens the source and reads the mapping.
+func (f *sourceFlags) open(source string) (src load.Source, mapping *load.Mapping, dangling kvl.Dangling, err error) {
+	if dangling, err = kvl.ParseDangling(f.dangling); err != nil {
+		return nil, nil, dangling, err
+	}
+	if f.mapping != "" {
+		if mapping, err = load.ReadMapping(f.mapping); err != nil {
+			return nil, nil, dangling, asUsage(err)
+		}
+	}
+	src, err = load.Open(source)
+	return src, mapping, dangling, asUsage(err)
+}
+
+func newKVLCheckCmd(a *app) *cobra.Command {
+	var f sourceFlags
+	show := false
 	cmd := &cobra.Command{
-		Use:   "load SOURCE",
-		Short: "Load items with links from a database or a file, and say what they are",
-		Long: `Load items with links from a database or a file, and say what they are: how many
-rows, items and links, how many bytes, how long it took, and which references lead
-to rows that are not there. Nothing is served or kept: it is what a server would
-hold.
+		Use:   "check SOURCE",
+		Short: "Load a source once and report what a server would hold",
+		Long: `Load a database or a file once and report what a server would hold: rows, items,
+links, bytes, time, and references to missing rows. Nothing is served or kept.
 
-Sources are postgres://user@host/database; files of SQLite (*.db, *.sqlite, sqlite:PATH);
-JSON Lines with an item on each line (*.jsonl, jsonl:PATH); and edge lists with two
-keys on each line (*.csv, *.tsv, csv:PATH).
+A SOURCE is one of
+  postgres://user@host/database
+  shop.db, shop.sqlite or sqlite:PATH       SQLite
+  items.jsonl or jsonl:PATH                 JSON Lines, one item per line
+  edges.csv, edges.tsv or csv:PATH          an edge list, two keys per line
 
-Without a mapping the tables of a database become items, primary keys their keys, and
-foreign keys links, with lists of links back. --show-mapping prints that as a file, to
-be changed and given to --mapping.
-
-Exit codes: 0 success, 1 failure, dangling references among them unless --dangling
-says otherwise, 2 wrong usage, which a mistake in a mapping is.`,
-		Example: `  remora load university.db
-  remora load university.db --show-mapping > mapping.json
-  remora load university.db --mapping mapping.json --dangling null
-  remora load 'postgres://app@db1/shop' --json
-  remora load followers.csv`,
+Without a mapping every table becomes a type of items: primary keys become keys,
+foreign keys become links, with lists of links in the other direction. --show-mapping
+prints this mapping as a file, to change and pass to --mapping.`,
+		Example: `  remora kvl check university.db
+  remora kvl check university.db --show-mapping > mapping.json
+  remora kvl check university.db --mapping mapping.json --dangling null
+  remora kvl check postgres://app@db1/shop --json`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 1 {
 				return misuse("%s needs one source, but was given %d", cmd.CommandPath(), len(args))
 			}
 			return nil
 		},
-		RunE: func(cmd *cobra.Command, args []string) error { return asUsage(f.run(cmd.Context(), a, args[0])) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := errors.Join(exclusive(cmd, "show-mapping", "dangling"), exclusive(cmd, "show-mapping", "json")); err != nil {
+				return err
+			}
+			src, mapping, dangling, err := f.open(args[0])
+			if err != nil {
+				return err
+			}
+			defer src.Close()
+			if show {
+				return asUsage(a.showMapping(cmd.Context(), src, mapping))
+			}
+			return asUsage(a.load(cmd.Context(), src, mapping, dangling))
+		},
 	}
-	fl := cmd.Flags()
-	fl.StringVar(&f.mapping, "mapping", "", "`FILE` that says what becomes of tables and columns")
-	fl.StringVar(&f.dangling, "dangling", kvl.Fail.String(), "what becomes of references to rows that are not there: `fail`, drop (no attribute) or null (a link to nowhere)")
-	fl.BoolVar(&f.show, "show-mapping", false, "print the mapping, completed, and load nothing")
-	_ = cmd.RegisterFlagCompletionFunc("dangling", cobra.FixedCompletions([]string{"fail", "drop", "null"}, cobra.ShellCompDirectiveNoFileComp))
+	f.define(cmd.Flags())
+	cmd.Flags().BoolVar(&show, "show-mapping", false, "print the complete mapping and load nothing")
+	complete(cmd)
 	return cmd
 }
 
-// asUsage tells mistakes of who wrote the command line or the mapping from failures.
+// asUsage tells mistakes in the command line or the mapping from failures.
 func asUsage(err error) error {
 	var mapping *load.MappingError
 	if errors.As(err, &mapping) || errors.Is(err, load.ErrSource) || errors.Is(err, keli.ErrInvalid) {
 		return usageError{err}
 	}
 	return err
-}
-
-func (f *loadFlags) run(ctx context.Context, a *app, source string) error {
-	dangling, err := kvl.ParseDangling(f.dangling)
-	if err != nil {
-		return misuse("--dangling %q: use fail, drop or null", f.dangling)
-	}
-	var mapping *load.Mapping
-	if f.mapping != "" {
-		if mapping, err = load.ReadMapping(f.mapping); err != nil {
-			return err
-		}
-	}
-	src, err := load.Open(source)
-	if err != nil {
-		return err
-	}
-	defer src.Close()
-	if f.show {
-		return a.showMapping(ctx, src, mapping)
-	}
-	return a.load(ctx, src, mapping, dangling)
 }
 
 func (a *app) showMapping(ctx context.Context, src load.Source, mapping *load.Mapping) error {
@@ -107,7 +112,7 @@ func (a *app) showMapping(ctx context.Context, src load.Source, mapping *load.Ma
 	return err
 }
 
-// loadResult is what a load says, in JSON.
+// loadResult is the report of a load, in JSON.
 type loadResult struct {
 	Source   string        `json:"source"`
 	Report   load.Report   `json:"report"`
@@ -118,7 +123,7 @@ type loadResult struct {
 	RowsPerS float64       `json:"rows_per_s"`
 }
 
-// loadStats are those of the image.
+// loadStats describe the image.
 type loadStats struct {
 	Items    int64 `json:"items"`
 	Links    int64 `json:"links"`
@@ -130,7 +135,7 @@ type loadStats struct {
 	Dangling int64 `json:"dangling"`
 }
 
-// dangledLine is a reference to a row that is not there.
+// dangledLine is a reference to a missing row.
 type dangledLine struct {
 	Type string `json:"type"`
 	Key  string `json:"key"`
@@ -138,7 +143,8 @@ type dangledLine struct {
 	To   string `json:"to"`
 }
 
-// load builds an image of a source and reports it, also if it fails because of what dangles.
+// load builds an image of a source and reports it, also if it fails because of dangling
+// references.
 func (a *app) load(ctx context.Context, src load.Source, mapping *load.Mapping, dangling kvl.Dangling) error {
 	b, err := kvl.NewBuilder(kvl.Config{Generation: 1, Dangling: dangling})
 	if err != nil {
@@ -172,7 +178,7 @@ func danglingAdvice(err error) error {
 	if err == nil {
 		return nil
 	}
-	return fmt.Errorf("%w; mend the data, or load without them: --dangling drop or null", err)
+	return fmt.Errorf("%w\nRepair the data, or load without these references: --dangling drop or null", err)
 }
 
 func newLoadResult(src load.Source, report load.Report, s kvl.Stats, read, took time.Duration) *loadResult {
@@ -209,12 +215,12 @@ func (r *loadResult) writeText(w io.Writer, took time.Duration) error {
 	s := &r.Stats
 	fmt.Fprintf(&b, "\n%d items and %d links in %s", s.Items, s.Links, bytesText(s.Bytes))
 	fmt.Fprintf(&b, ", %d lists, %d chunks, %d areas\n", s.Lists, s.Chunks, s.Areas)
-	fmt.Fprintf(&b, "%v: %.2f s reading, %.2f s making the image, %.0f rows/s\n", took.Round(time.Millisecond), r.Read, r.Seal, r.RowsPerS)
+	fmt.Fprintf(&b, "%v: %.2f s reading, %.2f s building the image, %.0f rows/s\n", took.Round(time.Millisecond), r.Read, r.Seal, r.RowsPerS)
 	for _, note := range r.Report.Notes {
 		fmt.Fprintf(&b, "note: %s\n", note)
 	}
 	if s.Dangling > 0 {
-		fmt.Fprintf(&b, "%d references lead to what is not there:\n", s.Dangling)
+		fmt.Fprintf(&b, "%d references to missing rows:\n", s.Dangling)
 	}
 	for i, d := range r.Dangled {
 		if i == shownDangling {

@@ -41,19 +41,19 @@ func universityFile(t *testing.T, more string) string {
 	return path
 }
 
-func TestLoad(t *testing.T) {
-	code, out, errOut := runCmd(t, "load", universityFile(t, ""))
+func TestKVLCheck(t *testing.T) {
+	code, out, errOut := runCmd(t, "kvl", "check", universityFile(t, ""))
 	if code != exitOK || errOut != "" {
 		t.Fatalf("exit code %d, standard error %q", code, errOut)
 	}
-	want := tutorial(t, "$ remora load university.db\n", "```")
+	want := tutorial(t, "$ remora kvl check university.db\n", "```")
 	if !strings.HasPrefix(out, want) || !strings.Contains(out, "rows/s") {
 		t.Errorf("printed\n%s\nthe tutorial says\n%s", out, want)
 	}
 }
 
-func TestLoadJSON(t *testing.T) {
-	code, out, errOut := runCmd(t, "load", "--json", universityFile(t, ""))
+func TestKVLCheckJSON(t *testing.T) {
+	code, out, errOut := runCmd(t, "kvl", "check", "--json", universityFile(t, ""))
 	var got loadResult
 	if err := json.Unmarshal([]byte(out), &got); err != nil || code != exitOK || errOut != "" {
 		t.Fatalf("exit code %d, output %q, standard error %q, error %v", code, out, errOut, err)
@@ -64,9 +64,9 @@ func TestLoadJSON(t *testing.T) {
 }
 
 // What --show-mapping prints is a mapping, and can be changed.
-func TestLoadWithMapping(t *testing.T) {
+func TestKVLCheckWithMapping(t *testing.T) {
 	db := universityFile(t, "CREATE TABLE x (a INTEGER REFERENCES nowhere)")
-	code, out, errOut := runCmd(t, "load", db, "--show-mapping")
+	code, out, errOut := runCmd(t, "kvl", "check", db, "--show-mapping")
 	if code != exitOK || !strings.Contains(out, `"reverse": "student.supervisor"`) || !strings.Contains(errOut, "note: table x: the foreign key a leads to nowhere") {
 		t.Fatalf("exit code %d, output %s, standard error %q", code, out, errOut)
 	}
@@ -78,29 +78,29 @@ func TestLoadWithMapping(t *testing.T) {
 		}
 	}
 	write(strings.ReplaceAll(out, `"student/"`, `""`))
-	if code, out, errOut := runCmd(t, "load", db, "--mapping", mapping); code != exitOK || !strings.Contains(out, "5 items") {
+	if code, out, errOut := runCmd(t, "kvl", "check", db, "--mapping", mapping); code != exitOK || !strings.Contains(out, "5 items") {
 		t.Errorf("exit code %d, output %s, standard error %q", code, out, errOut)
 	}
 	write("{\n\"tables\": [{\"table\": \"students\"}]}")
-	code, out, errOut = runCmd(t, "load", db, "--mapping", mapping)
+	code, out, errOut = runCmd(t, "kvl", "check", db, "--mapping", mapping)
 	if code != exitUsage || out != "" || !strings.Contains(errOut, mapping+`:2: tables[0].table: there is no table "students"`) {
 		t.Errorf("exit code %d, output %s, standard error %q", code, out, errOut)
 	}
 }
 
-func TestLoadDangling(t *testing.T) {
+func TestKVLCheckDangling(t *testing.T) {
 	db := universityFile(t, "INSERT INTO student VALUES ('stu003', 'GHI', 'prof009', NULL)")
-	const told = "1 references lead to what is not there:\n  student student/stu003: supervisor -> professor/prof009\n"
-	code, out, errOut := runCmd(t, "load", db)
+	const told = "1 references to missing rows:\n  student student/stu003: supervisor -> professor/prof009\n"
+	code, out, errOut := runCmd(t, "kvl", "check", db)
 	if code != exitFailure || !strings.Contains(out, told) || !strings.Contains(errOut, "--dangling drop") {
 		t.Errorf("exit code %d, output %s, standard error %q", code, out, errOut)
 	}
 	for policy, nowhere := range map[string]int64{"drop": 0, "null": 1} {
-		code, out, _ := runCmd(t, "load", db, "--dangling", policy)
+		code, out, _ := runCmd(t, "kvl", "check", db, "--dangling", policy)
 		if code != exitOK || !strings.Contains(out, told) {
 			t.Errorf("%s: exit code %d, output %s", policy, code, out)
 		}
-		code, out, _ = runCmd(t, "load", db, "--dangling", policy, "--json")
+		code, out, _ = runCmd(t, "kvl", "check", db, "--dangling", policy, "--json")
 		var got loadResult
 		if err := json.Unmarshal([]byte(out), &got); err != nil || code != exitOK {
 			t.Fatalf("exit code %d, output %q, error %v", code, out, err)
@@ -111,20 +111,20 @@ func TestLoadDangling(t *testing.T) {
 	}
 }
 
-func TestLoadMistakes(t *testing.T) {
+func TestKVLCheckMistakes(t *testing.T) {
 	db := universityFile(t, "")
 	for _, tc := range []struct {
 		args []string
 		code int
 		want string
 	}{
-		{[]string{"load"}, exitUsage, "needs one source"},
-		{[]string{"load", "a.db", "b.db"}, exitUsage, "needs one source"},
-		{[]string{"load", "a.xyz"}, exitUsage, "no kind that is known"},
-		{[]string{"load", "none.db"}, exitUsage, "no file"},
-		{[]string{"load", db, "--dangling", "maybe"}, exitUsage, "fail, drop or null"},
-		{[]string{"load", db, "--mapping", "none.json"}, exitFailure, "none.json"},
-		{[]string{"load", "sqlite:load_test.go"}, exitFailure, "not a database"},
+		{[]string{"kvl", "check"}, exitUsage, "needs one source"},
+		{[]string{"kvl", "check", "a.db", "b.db"}, exitUsage, "needs one source"},
+		{[]string{"kvl", "check", "a.xyz"}, exitUsage, "no kind that is known"},
+		{[]string{"kvl", "check", "none.db"}, exitUsage, "no file"},
+		{[]string{"kvl", "check", db, "--dangling", "maybe"}, exitUsage, "fail, drop or null"},
+		{[]string{"kvl", "check", db, "--mapping", "none.json"}, exitFailure, "none.json"},
+		{[]string{"kvl", "check", "sqlite:kvl_check_test.go"}, exitFailure, "not a database"},
 	} {
 		code, out, errOut := runCmd(t, tc.args...)
 		if code != tc.code || out != "" || !strings.Contains(errOut, tc.want) {
@@ -133,7 +133,7 @@ func TestLoadMistakes(t *testing.T) {
 	}
 }
 
-func TestLoadBar(t *testing.T) {
+func TestKVLCheckBar(t *testing.T) {
 	for _, tc := range []struct {
 		p    load.Progress
 		want string

@@ -15,51 +15,61 @@ import (
 	"github.com/remora-kv/remora/kvl/keli"
 )
 
-// itemFlags are the flags of item.
-type itemFlags struct {
+// walkFlags are the flags of kvl walk; kvl get is a walk of depth 0.
+type walkFlags struct {
 	clientOptions
-	depth, items int
+	depth, maxItems int
 }
 
-func newItemCmd(a *app) *cobra.Command {
-	f := &itemFlags{}
+func newKVLGetCmd(a *app) *cobra.Command {
+	f := &walkFlags{maxItems: 1}
 	cmd := &cobra.Command{
-		Use:   "item KEY",
-		Short: "Print an item with links, and those behind its links",
-		Long: `Print an item of a server of remora serve --kvl: its attributes, with the keys of
-what its links lead to. With --depth the items behind its links are printed, too, and
-those behind theirs, breadth first and each once. With --json each item is a line.
+		Use:   "get KEY...",
+		Short: "Print items, with the keys that their links lead to",
+		Long: `Print items, with the keys that their links lead to. With --json each item is a line,
+with all links of its lists; without, the first ten of each.`,
+		Example: "  remora kvl get student/stu001\n  remora kvl get --json department/depcs",
+		Args:    keysOnly,
+		RunE: func(cmd *cobra.Command, keys []string) error {
+			return f.withItems(cmd, func(ctx context.Context, c *keli.Client) error {
+				return eachKey(keys, func(key string) error { return f.print(ctx, a, c, key) })
+			})
+		},
+	}
+	f.define(cmd)
+	return cmd
+}
 
-Exit codes: 0 done, 1 failure, 2 wrong usage, 3 there is no such item, 5 the server
-cannot be reached.`,
-		Example: `  remora item student/stu001
-  remora item student/stu001 --depth 2
-  remora item --json department/depcs --depth 3 --items 1000`,
+func newKVLWalkCmd(a *app) *cobra.Command {
+	f := &walkFlags{}
+	cmd := &cobra.Command{
+		Use:   "walk KEY",
+		Short: "Print an item and the items behind its links",
+		Long: `Print an item and the items behind its links, breadth first and each once, down to
+--depth links. With --json each item is a line.`,
+		Example: `  remora kvl walk student/stu001
+  remora kvl walk --json department/depcs --depth 3 --max-items 1000`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 1 {
 				return misuse("%s needs one key", cmd.CommandPath())
 			}
 			return nil
 		},
-		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd.Context(), a, args[0]) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if f.depth < 0 || f.maxItems < 1 {
+				return misuse("--depth must be 0 or more and --max-items 1 or more")
+			}
+			return f.withItems(cmd, func(ctx context.Context, c *keli.Client) error { return f.print(ctx, a, c, args[0]) })
+		},
 	}
-	f.define(cmd.Flags())
-	cmd.Flags().IntVar(&f.depth, "depth", 0, "how many links to follow from the item")
-	cmd.Flags().IntVar(&f.items, "items", 100, "how many items to print at most")
+	cmd.Flags().IntVar(&f.depth, "depth", 1, "`NUMBER` of links to follow from the item")
+	cmd.Flags().IntVar(&f.maxItems, "max-items", 100, "print at most this `NUMBER` of items")
+	f.define(cmd)
 	return cmd
 }
 
-func (f *itemFlags) run(ctx context.Context, a *app, key string) error {
-	if f.depth < 0 || f.items < 1 || f.timeout <= 0 {
-		return misuse("--depth must be 0 or more, --items 1 or more, --timeout positive")
-	}
-	ctx, cancel := context.WithTimeout(ctx, f.timeout)
-	defer cancel()
-	c, err := f.dialKVL(ctx)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = c.Close() }()
+// print prints what is found from a key, all of one generation.
+func (f *walkFlags) print(ctx context.Context, a *app, c *keli.Client, key string) error {
 	for {
 		text, err := f.read(ctx, a, c, key)
 		switch {
@@ -72,11 +82,11 @@ func (f *itemFlags) run(ctx context.Context, a *app, key string) error {
 	}
 }
 
-// read returns what is printed: all of one generation. If that ends meanwhile there is none.
-func (f *itemFlags) read(ctx context.Context, a *app, c *keli.Client, key string) ([]byte, error) {
+// read returns the text to print. It fails if the generation ends meanwhile.
+func (f *walkFlags) read(ctx context.Context, a *app, c *keli.Client, key string) ([]byte, error) {
 	p := itemPrinter{json: a.json, keys: map[kvl.Link]string{}}
 	_, err := c.Walk(ctx, keli.WalkConfig{
-		Keys: [][]byte{[]byte(key)}, MaxDepth: f.depth, MaxItems: f.items,
+		Keys: [][]byte{[]byte(key)}, MaxDepth: f.depth, MaxItems: f.maxItems,
 		Schema: func(s *kvl.Schema) { p.schema = s },
 	}, p.collect(f.depth))
 	if err == nil {
@@ -85,7 +95,7 @@ func (f *itemFlags) read(ctx context.Context, a *app, c *keli.Client, key string
 	return p.out.Bytes(), err
 }
 
-// itemPrinter prints items with the keys of what their links lead to.
+// itemPrinter prints items with the keys that their links lead to.
 type itemPrinter struct {
 	out    bytes.Buffer
 	json   bool
@@ -120,7 +130,7 @@ func (p *itemPrinter) print(ctx context.Context, c *keli.Client) error {
 	return nil
 }
 
-// keyOf returns the key of what a link leads to.
+// keyOf returns the key that a link leads to.
 func (p *itemPrinter) keyOf(ctx context.Context, c *keli.Client, l kvl.Link) (string, error) {
 	if l.IsZero() {
 		return "", nil
@@ -136,11 +146,11 @@ func (p *itemPrinter) keyOf(ctx context.Context, c *keli.Client, l kvl.Link) (st
 	return p.keys[l], nil
 }
 
-// linksOf returns the keys behind a list, at most so many.
-func (p *itemPrinter) linksOf(ctx context.Context, c *keli.Client, list kvl.List, most int) (keys []string, err error) {
+// linksOf returns the keys behind a list, at most limit.
+func (p *itemPrinter) linksOf(ctx context.Context, c *keli.Client, list kvl.List, limit int) (keys []string, err error) {
 	enough := errors.New("enough")
 	err = c.FollowList(ctx, list, func(item kvl.Item) error {
-		if len(keys) == most {
+		if len(keys) == limit {
 			return enough
 		}
 		keys = append(keys, string(item.Key()))
@@ -184,7 +194,7 @@ func (p *itemPrinter) printText(ctx context.Context, c *keli.Client, item kvl.It
 	return nil
 }
 
-// printable is a value for people.
+// printable is a value as text.
 func printable(v []byte) string {
 	if text := string(v); utf8.ValidString(text) && !strings.ContainsAny(text, "\n\r\x1b\x00") {
 		return text

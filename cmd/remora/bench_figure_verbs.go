@@ -14,7 +14,7 @@ import (
 	"github.com/remora-kv/remora/fabric/provider"
 )
 
-// figuresFlags are the flags of perf figures that need work before they are a
+// figuresFlags are the flags of bench figure herd-verbs that need work before they are a
 // Config.
 type figuresFlags struct {
 	cfg    figures.Config
@@ -23,23 +23,23 @@ type figuresFlags struct {
 	server string
 }
 
-func newPerfFiguresCmd(a *app) *cobra.Command {
+func newBenchFigureVerbsCmd(a *app) *cobra.Command {
 	f := figuresFlags{table: perf.DefaultTable}
 	cmd := &cobra.Command{
-		Use:   "figures",
+		Use:   "herd-verbs",
 		Short: "Measure and draw Figures 2 to 7 of the HERD paper on this fabric",
 		Long: `Measure and draw Figures 2 to 7 of the HERD paper ("Using RDMA Efficiently for
 Key-Value Services") on this fabric:
 
 ` + describeFigures() + `
-Writes into the directory of --out, for each figure, a CSV file with a row for every
-point and a drawing (SVG), and index.md, which shows them beside what the paper found
-and says which command measures each row alone. What the fabric cannot do is a row
-that says why. Trials are interleaved, and rows are medians.`,
-		Example: `  remora perf figures --out figures                     all, over shared memory: some four minutes
-  remora perf figures --out figures --only 5,7
-  remora perf figures --out figures --fabric tcp --trials 5 --duration 1s
-  remora perf figures --out figures --fabric rdma --server-command 'ssh node2 remora perf-server' --listen rdma://node2:0`,
+Writes a CSV file and a drawing (SVG) for each figure into --out, and index.md, which
+shows them beside the results of the paper, with the command that measures each row
+alone. Points that the fabric cannot do are rows with the reason. Trials are
+interleaved; rows are medians.`,
+		Example: `  remora bench figure herd-verbs --out figures                     all, over shared memory: about four minutes
+  remora bench figure herd-verbs --out figures --only 5,7
+  remora bench figure herd-verbs --out figures --fabric tcp --trials 5 --duration 1s
+  remora bench figure herd-verbs --out figures --fabric rdma --server-command 'ssh node2 remora bench worker verbs' --listen rdma://node2:0`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context(), cmd, a) },
 	}
@@ -58,37 +58,31 @@ func describeFigures() string {
 
 func (f *figuresFlags) register(cmd *cobra.Command) {
 	fl, c := cmd.Flags(), &f.cfg
-	fl.StringVar(&f.out, "out", "", "`DIR` to write to; it is made when it is not there")
-	fl.StringVar(&c.Fabric, "fabric", perf.DefaultFabric, "`NAME` of the fabric: "+strings.Join(provider.Names(), ", "))
-	fl.IntSliceVar(&c.Only, "only", nil, "`NUMBERS` of the figures, a list (default all)")
+	fl.StringVar(&f.out, "out", "", "`DIR` to write to; created if missing")
+	choose(fl, &c.Fabric, "fabric", perf.DefaultFabric, "fabric to measure: "+either(provider.Names()), provider.Names()...)
+	fl.IntSliceVar(&c.Only, "only", nil, "`NUMBERS` of the figures, a list (default: all)")
 	fl.DurationVar(&c.Duration, "duration", figures.DefaultDuration, "length of a trial")
-	fl.DurationVar(&c.Warmup, "warmup", figures.DefaultWarmup, "time before a trial that does not count")
-	fl.IntVar(&c.Trials, "trials", figures.DefaultTrials, "how often to measure each point")
-	fl.Var(&f.table, "table", "memory that the server of Figure 7 searches; to be larger than the caches")
-	fl.StringVar(&f.server, "server-command", "", "`COMMAND` that starts perf-server elsewhere, its standard input and output connected to here")
-	fl.StringVar(&c.Listen, "listen", "", "`URL` where the server listens (default: a place of its own on this host)")
-	fixed := func(name string, values ...string) {
-		_ = cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
-	}
-	fixed("fabric", provider.Names()...)
+	fl.DurationVar(&c.Warmup, "warmup", figures.DefaultWarmup, "time before each trial, not counted")
+	fl.IntVar(&c.Trials, "trials", figures.DefaultTrials, "`NUMBER` of trials of each point")
+	fl.Var(&f.table, "table", "size of the memory that the server of Figure 7 searches, larger than the caches")
+	fl.StringVar(&f.server, "server-command", "", "`COMMAND` that runs remora bench worker verbs on another host, such as ssh")
+	fl.StringVar(&c.Listen, "listen", "", "`URL` for that server to listen on")
+	section(fl, "Server", "table", "server-command", "listen")
 	var numbers []string
 	for _, f := range figures.Plan(1) {
 		numbers = append(numbers, fmt.Sprintf("%d\t%s", f.Number, f.Title))
 	}
-	fixed("only", numbers...)
-	for _, name := range []string{"duration", "warmup", "trials", "table", "listen", "server-command"} {
-		fixed(name)
-	}
-	_ = cmd.MarkFlagDirname("out")
+	completeFrom(cmd, "only", numbers...)
+	complete(cmd)
 }
 
-// config turns flags into what is to be measured. A zero in the library means the
-// default; from a user it is a mistake, or none.
+// config translates the flags. A zero means the default in the library, but is a mistake
+// of a user.
 func (f *figuresFlags) config(cmd *cobra.Command) (figures.Config, error) {
 	cfg, changed := f.cfg, cmd.Flags().Changed
 	switch {
 	case f.out == "":
-		return cfg, misuse("--out is missing: the directory that the figures are written to")
+		return cfg, misuse("--out is missing: the directory for the figures")
 	case cfg.Duration < time.Microsecond:
 		return cfg, misuse("--duration %v is too short to measure anything", cfg.Duration)
 	case cfg.Warmup < 0:
@@ -97,8 +91,6 @@ func (f *figuresFlags) config(cmd *cobra.Command) (figures.Config, error) {
 		return cfg, misuse("--trials %d must be at least 1", cfg.Trials)
 	case changed("table") && f.table < 1<<10:
 		return cfg, misuse("--table of %d bytes is too small to search: 1 KiB or more", int64(f.table))
-	case f.server != "" && cfg.Listen == "":
-		return cfg, misuse("--server-command needs --listen, the address that the server is reached at from here")
 	}
 	if cfg.Warmup == 0 {
 		cfg.Warmup = -1
@@ -107,7 +99,7 @@ func (f *figuresFlags) config(cmd *cobra.Command) (figures.Config, error) {
 		cfg.Table = int(f.table)
 	}
 	cfg.Remote = f.server != ""
-	return cfg, nil
+	return cfg, elsewhereNeedsListen(cmd)
 }
 
 func (f *figuresFlags) run(ctx context.Context, cmd *cobra.Command, a *app) error {
@@ -115,7 +107,7 @@ func (f *figuresFlags) run(ctx context.Context, cmd *cobra.Command, a *app) erro
 	if err != nil {
 		return err
 	}
-	argv, err := serverArgv(f.server, perfServer)
+	argv, err := workerArgv(f.server, workerVerbs)
 	if err != nil {
 		return err
 	}
@@ -144,7 +136,7 @@ func (f *figuresFlags) run(ctx context.Context, cmd *cobra.Command, a *app) erro
 	return a.finish(ctx, err, outcome{})
 }
 
-// tellFigures says what was measured, and where it is.
+// tellFigures prints what was measured, and where it is.
 func (a *app) tellFigures(r *figures.Report, dir string) error {
 	for i := range r.Figures {
 		m := &r.Figures[i]

@@ -1,0 +1,179 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/remora-kv/remora/bench/perf"
+	"github.com/remora-kv/remora/fabric"
+	"github.com/remora-kv/remora/fabric/provider"
+)
+
+// verbsFlags are the flags of bench verbs that need work before they are a Config.
+type verbsFlags struct {
+	cfg                perf.Config
+	inline, unsignaled bool
+	prefetch           []string
+	table              size
+	poll               string
+	server             string
+}
+
+func newBenchVerbsCmd(a *app) *cobra.Command {
+	var f verbsFlags
+	cmd := &cobra.Command{
+		Use:   "verbs [TEST...]",
+		Short: "Measure a fabric: latency and rate of each verb, in-bound, out-bound and echoed",
+		Long: `Measure a fabric: latency and rate of each verb, in-bound, out-bound and echoed.
+
+Tests:
+` + describeTests() + `
+A part of a test can be named alone: inbound-write, outbound-send. Without TEST, or with
+all, every test runs at its interesting windows, after the limit of the bare machine,
+with which echoes are compared. remora bench figure herd-verbs draws Figures 2 to 7 of
+the HERD paper from these tests.`,
+		Example: `  remora bench verbs                                     everything, over shared memory
+  remora bench verbs read --size 8,64,1024               latency of READ by size
+  remora bench verbs write --window 16 --inline --unsignaled
+  remora bench verbs echo-ww limit --window 1,8          the fabric against the bare machine
+  remora bench verbs echo-ss --fabric tcp --transport ud --json
+  remora bench verbs inbound --threads 4 --duration 10s --trials 5
+  remora bench verbs echo-ws --accesses 2,8 --prefetch on,off --window 32
+  remora bench figure herd-verbs --out figures               Figures 2 to 7 of the HERD paper
+  remora bench verbs idle                                CPU time of an idle server
+  remora bench verbs --fabric rdma                       everything, over the RDMA adapter of this host
+  remora bench verbs --fabric tcp --server-command 'ssh node2 remora bench worker verbs' --listen tcp://node2:0`,
+		ValidArgs: completions(),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return f.run(cmd.Context(), cmd, a, args)
+		},
+	}
+	f.register(cmd)
+	return cmd
+}
+
+// describeTests lists the catalogue.
+func describeTests() string {
+	var b strings.Builder
+	for _, t := range perf.Tests() {
+		names := make([]string, len(t.Transports))
+		for i, tr := range t.Transports {
+			names[i] = tr.String()
+		}
+		on := ""
+		if len(names) > 0 {
+			on = " (" + strings.Join(names, ", ") + ")"
+		}
+		fmt.Fprintf(&b, "  %-14s %s%s\n", t.Name, t.About, on)
+	}
+	return b.String()
+}
+
+// completions are the test names with their descriptions.
+func completions() []string {
+	out := []string{perf.All + "\tevery test"}
+	for _, t := range perf.Tests() {
+		out = append(out, t.Name+"\t"+t.About)
+	}
+	for _, t := range perf.Parts() {
+		out = append(out, t.Name+"\t"+t.About)
+	}
+	return out
+}
+
+func (f *verbsFlags) register(cmd *cobra.Command) {
+	fl := cmd.Flags()
+	choose(fl, &f.cfg.Fabric, "fabric", perf.DefaultFabric, "fabric to measure: "+either(provider.Names()), provider.Names()...)
+	choose(fl, &f.cfg.Transport, "transport", "rc", "type of the queue pairs", "rc", "uc", "ud")
+	choose(fl, &f.cfg.ReplyTransport, "reply-transport", "", "ud: replies of echo-ws are datagrams, as in HERD (default: as --transport)", "ud")
+	fl.IntSliceVar(&f.cfg.Sizes, "size", nil, "`BYTES` of a message, a list (default: by test, 8 to 64)")
+	fl.IntSliceVar(&f.cfg.Windows, "window", nil, "operations in flight on each queue pair, a `LIST` (default: by test, 1 to 16)")
+	fl.IntVar(&f.cfg.Threads, "threads", 0, "`NUMBER` of client threads, each with its own queue pair (default: by test, 1 or 2)")
+	fl.BoolVar(&f.inline, "inline", false, "send data inline (default: if it fits, in tests of the rate)")
+	fl.BoolVar(&f.unsignaled, "unsignaled", false, "request one completion for many work requests (default: in tests of the rate)")
+	fl.IntSliceVar(&f.cfg.Accesses, "accesses", nil, "random memory accesses of the server for each request of echo-ws or echo-ww, a `LIST` (default 0)")
+	fl.StringSliceVar(&f.prefetch, "prefetch", nil, "whether the server prefetches that memory, a `LIST` of on, off (default on)")
+	f.table = perf.DefaultTable
+	fl.Var(&f.table, "table", "size of the memory of --accesses, larger than the caches")
+	choose(fl, &f.poll, "poll", fabric.Adaptive.String(), "how idle threads wait: adaptive sleeps, busy never does", "adaptive", "busy")
+	fl.DurationVar(&f.cfg.Duration, "duration", perf.DefaultDuration, "length of a trial (1s for all)")
+	fl.IntVar(&f.cfg.Ops, "ops", 0, "end a trial after `N` operations of each thread, instead of by time")
+	fl.DurationVar(&f.cfg.Warmup, "warmup", perf.DefaultWarmup, "time before the first trial, not counted")
+	fl.IntVar(&f.cfg.Trials, "trials", 1, "`NUMBER` of trials of each row; the table shows the median")
+	fl.StringVar(&f.server, "server-command", "", "`COMMAND` that runs remora bench worker verbs on another host, such as ssh")
+	fl.StringVar(&f.cfg.Listen, "listen", "", "`URL` for that server to listen on")
+	section(fl, "Posting", "transport", "reply-transport", "inline", "unsignaled")
+	section(fl, "Memory accesses of echoes", "accesses", "prefetch", "table")
+	section(fl, "Trials", "duration", "ops", "warmup", "trials")
+	section(fl, "Server", "poll", "server-command", "listen")
+	completeFrom(cmd, "prefetch", "on", "off", "on,off")
+	complete(cmd)
+}
+
+// config translates the flags and arguments.
+func (f *verbsFlags) config(cmd *cobra.Command, args []string) (perf.Config, error) {
+	cfg := f.cfg
+	cfg.Tests = args
+	changed := cmd.Flags().Changed
+	toggle := func(name string, on bool) perf.Toggle {
+		switch {
+		case !changed(name):
+			return perf.Auto
+		case on:
+			return perf.On
+		}
+		return perf.Off
+	}
+	cfg.Inline, cfg.Unsignaled = toggle("inline", f.inline), toggle("unsignaled", f.unsignaled)
+	if !changed("duration") {
+		cfg.Duration = 0
+	}
+	if changed("threads") && cfg.Threads < 1 {
+		return cfg, misuse("--threads %d must be at least 1", cfg.Threads)
+	}
+	if err := errors.Join(exclusive(cmd, "ops", "duration"), elsewhereNeedsListen(cmd)); err != nil {
+		return cfg, err
+	}
+	cfg.Remote = f.server != ""
+	for _, word := range f.prefetch {
+		if word != "on" && word != "off" {
+			return cfg, misuse("--prefetch %q is unknown: use on, off or on,off", word)
+		}
+		cfg.Prefetch = append(cfg.Prefetch, word == "on")
+	}
+	if changed("table") {
+		cfg.Table = int(f.table)
+		if cfg.Table == 0 {
+			return cfg, misuse("--table must be larger than 0")
+		}
+	}
+	cfg.Poll, _ = fabric.ParsePolicy(f.poll) // which was checked
+	return cfg, nil
+}
+
+func (f *verbsFlags) run(ctx context.Context, cmd *cobra.Command, a *app, args []string) error {
+	cfg, err := f.config(cmd, args)
+	if err != nil {
+		return err
+	}
+	argv, err := workerArgv(f.server, workerVerbs)
+	if err != nil {
+		return err
+	}
+	env := perf.Env{Providers: a.providers(), Server: argv}
+	if a.json {
+		env.Row = func(r perf.Row) error { return r.WriteJSON(a.out) }
+	}
+	bar := newProgress(a.err)
+	env.Progress = bar.show
+	report, err := perf.Run(ctx, cfg, env)
+	bar.clear()
+	if report == nil {
+		report = &perf.Report{}
+	}
+	return a.finish(ctx, err, outcome{rows: len(report.Rows), warnings: report.Warnings, writeTable: report.WriteTable})
+}

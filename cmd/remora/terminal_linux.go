@@ -1,6 +1,0 @@
-package main
-
-import "golang.org/x/sys/unix"
-
-// ioctlReadTermios succeeds on terminals only.
-const ioctlReadTermios = unix.TCGETS
