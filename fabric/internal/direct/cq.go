@@ -31,7 +31,6 @@ func (d *done) unpack(c *fabric.Completion) {
 
 // CQ is a completion queue of this process.
 type CQ struct {
-	base.Places
 	core *Core
 	wake *base.WakePipe
 
@@ -53,6 +52,8 @@ type CQ struct {
 	// attention is not 0 when there are notes; asleep while a waiter sleeps.
 	attention atomic.Uint32
 	asleep    atomic.Uint32
+
+	base.Places // behind what every poll reads
 
 	mu     sync.Mutex
 	notes  []func()
