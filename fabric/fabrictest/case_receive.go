@@ -24,8 +24,8 @@ func receiveCases() []*testCase {
 	)
 }
 
-// bells are the two operations that consume a receive.
-func (e *end) bells(to *mem) []fabric.WR {
+// messages are the two operations that consume a receive.
+func (e *end) messages(to *mem) []fabric.WR {
 	return []fabric.WR{e.sendFrom(0, 16), e.writeImmTo(to.Remote(), 0, 16, 1)}
 }
 
@@ -43,7 +43,7 @@ func (p *pair) wantRNR(w fabric.WR, after ...fabric.WR) {
 func rnrAtOnce(t *trial) {
 	for i := range 2 {
 		p := t.pair(pairConfig{noWait: true})
-		w := p.b.bells(p.a.mem)[i]
+		w := p.b.messages(p.a.mem)[i]
 		if i == 1 {
 			w = unsignaled(w)
 		}
@@ -58,7 +58,7 @@ func rnrInTime(t *trial) {
 	for i := range 2 {
 		p := t.pair(pairConfig{rnr: 20 * time.Second})
 		for round := range t.times(20) {
-			w := p.b.bells(p.a.mem)[i]
+			w := p.b.messages(p.a.mem)[i]
 			p.b.post(w)
 			p.quiet()
 			p.a.postRecv(p.a.recvAt(64, 16))
@@ -126,7 +126,7 @@ func oneEach(t *trial, tr fabric.Transport) {
 	for left := depth; left > 0; {
 		n := 1 + rng.IntN(min(left, 5))
 		for range n {
-			p.b.post(p.b.bells(p.a.mem)[rng.IntN(2)], p.b.fenceWR())
+			p.b.post(p.b.messages(p.a.mem)[rng.IntN(2)], p.b.fenceWR())
 		}
 		p.sends(p.b, 2*n)
 		p.recvs(p.a, n)

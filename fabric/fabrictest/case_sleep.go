@@ -64,7 +64,7 @@ func wakesSend(t *trial) {
 	for i := range t.times(60) {
 		c := t.crew()
 		c.run(func() { // owns p.b
-			p.b.post(p.b.bells(p.a.mem)[i%2], p.b.readFrom(p.a.mem.Remote(), 1024, 4096))
+			p.b.post(p.b.messages(p.a.mem)[i%2], p.b.readFrom(p.a.mem.Remote(), 1024, 4096))
 			s.until("the completions", func() bool { return len(p.b.sent) == 2 })
 			p.b.takeSent(2)
 		})

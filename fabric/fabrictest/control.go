@@ -62,7 +62,7 @@ type control struct {
 type mailbox struct {
 	said     chan message
 	verdicts chan message
-	bell     chan struct{} // one is there after a message was said
+	arrived  chan struct{} // holds one after a message has arrived
 }
 
 func newControl(rw io.ReadWriter) *control {
@@ -99,7 +99,7 @@ func (c *control) read(in *json.Decoder) {
 			return
 		}
 		select {
-		case box.bell <- struct{}{}:
+		case box.arrived <- struct{}{}:
 		default:
 		}
 		if m.Kind == over {
@@ -114,7 +114,7 @@ func (c *control) box(number int) *mailbox {
 	defer c.mu.Unlock()
 	b := c.boxes[number]
 	if b == nil {
-		b = &mailbox{said: make(chan message, backlog), verdicts: make(chan message, backlog), bell: make(chan struct{}, 1)}
+		b = &mailbox{said: make(chan message, backlog), verdicts: make(chan message, backlog), arrived: make(chan struct{}, 1)}
 		c.boxes[number] = b
 	}
 	return b

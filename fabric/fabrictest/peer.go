@@ -23,8 +23,8 @@ type peer struct {
 	seq  int
 	box  *mailbox
 	once sync.Once // tells the other side how it ended here
-	// deaf: the end was heard from the other side, which need not be told.
-	deaf atomic.Bool
+	// peerKnows: the other side reported the end first and need not be told.
+	peerKnows atomic.Bool
 	// ended is closed when the other side has finished, left when this one has
 	// no use for its messages any more, attended when nobody listens.
 	ended, left, attended chan struct{}
@@ -33,7 +33,7 @@ type peer struct {
 	cancel  context.CancelFunc
 }
 
-func newPeer(tb testing.TB, st *station, c *testCase) *peer {
+func newPeer(tb testing.TB, st *runner, c *testCase) *peer {
 	ctx, cancel := context.WithTimeout(context.Background(), st.Options.Watchdog)
 	p := &peer{
 		trial: &trial{
@@ -45,7 +45,7 @@ func newPeer(tb testing.TB, st *station, c *testCase) *peer {
 		ended: make(chan struct{}), left: make(chan struct{}), attended: make(chan struct{}),
 		context: ctx, cancel: cancel,
 	}
-	p.pause = func(i int) { breathe(i, p.box.bell) }
+	p.pause = func(i int) { breathe(i, p.box.arrived) }
 	p.told = func(kind verdict, why string) { p.conclude(kind, why) }
 	return p
 }
@@ -59,7 +59,7 @@ const (
 
 // breathe lets others run after the condition of a wait was looked at i times.
 // A message ends it.
-func breathe(i int, bell <-chan struct{}) {
+func breathe(i int, arrived <-chan struct{}) {
 	if i < spins {
 		runtime.Gosched()
 		return
@@ -67,7 +67,7 @@ func breathe(i int, bell <-chan struct{}) {
 	timer := time.NewTimer(breath)
 	defer timer.Stop()
 	select {
-	case <-bell:
+	case <-arrived:
 	case <-timer.C:
 	}
 }
@@ -76,7 +76,7 @@ func breathe(i int, bell <-chan struct{}) {
 func (p *peer) conclude(kind verdict, why string) {
 	p.once.Do(func() {
 		p.cancel()
-		if !p.deaf.Load() {
+		if !p.peerKnows.Load() {
 			_ = p.ctl.send(message{Case: p.seq, Kind: string(kind), Text: why})
 		}
 	})
@@ -91,17 +91,17 @@ func (p *peer) attend() {
 			case <-p.left:
 				return
 			case m := <-p.box.verdicts:
-				if p.heed(m) {
+				if p.apply(m) {
 					return
 				}
 			case <-p.ctl.gone:
 				// What it said before counts first.
 				for len(p.box.verdicts) > 0 {
-					if p.heed(<-p.box.verdicts) {
+					if p.apply(<-p.box.verdicts) {
 						return
 					}
 				}
-				p.deaf.Store(true)
+				p.peerKnows.Store(true)
 				p.Errorf("%v", p.ctl.cause)
 				return
 			}
@@ -109,8 +109,8 @@ func (p *peer) attend() {
 	}()
 }
 
-// heed does what a verdict asks for, and reports whether it is the last.
-func (p *peer) heed(m message) bool {
+// apply does what a verdict asks for, and reports whether it is the last.
+func (p *peer) apply(m message) bool {
 	if verdict(m.Kind) == finished {
 		close(p.ended)
 		return false // it may fail while it cleans up
@@ -118,7 +118,7 @@ func (p *peer) heed(m message) bool {
 	if p.stop.Load() {
 		return true // this side ended by itself
 	}
-	p.deaf.Store(true)
+	p.peerKnows.Store(true)
 	if verdict(m.Kind) == skipped {
 		p.skipped.CompareAndSwap(nil, &m.Text)
 		p.stop.Store(true)

@@ -13,11 +13,11 @@ import (
 	"github.com/remora-kv/remora/fabric/loop"
 )
 
-// sides are two stations with loop devices, joined by a pipe.
+// sides are two runners with loop devices, joined by a pipe.
 type sides struct {
 	t    *testing.T
 	conn [2]net.Conn // by role
-	st   [2]*station
+	st   [2]*runner
 }
 
 // newSides greets on both sides. wrap changes the device of a role.
@@ -40,7 +40,7 @@ func newSides(t *testing.T, opt Options, wrap func(r Role, d fabric.Device) fabr
 		if wrap != nil {
 			side.Device = wrap(r, d)
 		}
-		if s.st[r], err = newStation(side); err != nil {
+		if s.st[r], err = newRunner(side); err != nil {
 			t.Errorf("%v: %v", r, err)
 		}
 	})
@@ -202,7 +202,7 @@ func TestMismatch(t *testing.T) {
 		go func() {
 			d, err := network.NewDevice(fmt.Sprint(i))
 			if err == nil {
-				_, err = newStation(Side{Role: Client, Device: d, Control: c})
+				_, err = newRunner(Side{Role: Client, Device: d, Control: c})
 				_ = d.Close()
 			}
 			errs <- err
@@ -214,7 +214,7 @@ func TestMismatch(t *testing.T) {
 		}
 	}
 	_, _ = a.Close(), b.Close()
-	if _, err := newStation(Side{Role: Server}); err == nil {
+	if _, err := newRunner(Side{Role: Server}); err == nil {
 		t.Error("a Side without anything was taken")
 	}
 }

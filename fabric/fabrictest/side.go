@@ -51,7 +51,7 @@ const maxFailed = 5
 // The client leads: the cases that its flags choose are run by both.
 func RunSide(t *testing.T, s Side) {
 	t.Helper()
-	st, err := newStation(s)
+	st, err := newRunner(s)
 	if err != nil {
 		t.Fatalf("fabrictest: %v", err)
 	}
@@ -67,8 +67,8 @@ func peerCases() []*testCase {
 	return slices.DeleteFunc(allCases(), func(c *testCase) bool { return c.peer == nil })
 }
 
-// station is a side with its connection to the other one.
-type station struct {
+// runner is a side with its connection to the other one.
+type runner struct {
 	Side
 	ctl *control
 	// both is what both devices can do.
@@ -76,15 +76,15 @@ type station struct {
 	seq  int // the number of the current case
 }
 
-// newStation greets the other side.
-func newStation(s Side) (*station, error) {
+// newRunner greets the other side.
+func newRunner(s Side) (*runner, error) {
 	if s.Device == nil || s.Control == nil || (s.Role == Server && s.Listen == nil) {
 		return nil, fmt.Errorf("the Side of the %v lacks Device, Control or Listen", s.Role)
 	}
 	if s.Options.Watchdog == 0 {
 		s.Options.Watchdog = DefaultWatchdog
 	}
-	st := &station{Side: s, ctl: newControl(s.Control)}
+	st := &runner{Side: s, ctl: newControl(s.Control)}
 	mine := greeting{Role: s.Role, Fabric: s.Device.Fabric(), Limits: s.Device.Limits()}
 	if err := st.ctl.send(message{Kind: said, Body: encode(mine)}); err != nil {
 		return nil, fmt.Errorf("the other side does not listen: %w", err)
@@ -120,7 +120,7 @@ func common(a, b fabric.Limits) fabric.Limits {
 }
 
 // lead runs the cases and has the other side run them.
-func (st *station) lead(t *testing.T, cases []*testCase) {
+func (st *runner) lead(t *testing.T, cases []*testCase) {
 	t.Helper()
 	bad := 0
 	for i, c := range cases {
@@ -155,7 +155,7 @@ func (st *station) lead(t *testing.T, cases []*testCase) {
 }
 
 // follow runs the cases that the other side names.
-func (st *station) follow(t *testing.T, cases []*testCase) {
+func (st *runner) follow(t *testing.T, cases []*testCase) {
 	t.Helper()
 	byName := map[string]*testCase{}
 	for _, c := range cases {
@@ -193,7 +193,7 @@ func (st *station) follow(t *testing.T, cases []*testCase) {
 }
 
 // run runs one case at this side.
-func (st *station) run(tb testing.TB, c *testCase) outcome {
+func (st *runner) run(tb testing.TB, c *testCase) outcome {
 	tb.Helper()
 	out, why := st.try(tb, c)
 	if why != "" && out == caseEnded && !tb.Failed() {
@@ -203,7 +203,7 @@ func (st *station) run(tb testing.TB, c *testCase) outcome {
 }
 
 // try runs one case at this side, with a watchdog, and says why it was skipped.
-func (st *station) try(tb testing.TB, c *testCase) (out outcome, skipped string) {
+func (st *runner) try(tb testing.TB, c *testCase) (out outcome, skipped string) {
 	tb.Helper()
 	p := newPeer(tb, st, c)
 	p.attend()

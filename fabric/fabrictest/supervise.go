@@ -69,7 +69,7 @@ func (t *trial) runPeers(c *testCase) bool {
 		wait.Add(1)
 		go func() {
 			defer wait.Done()
-			st, err := newStation(Side{Role: Role(r), Device: dev, Listen: t.world.Listen, Control: conns[r], Options: t.opt})
+			st, err := newRunner(Side{Role: Role(r), Device: dev, Listen: t.world.Listen, Control: conns[r], Options: t.opt})
 			if err != nil {
 				t.Errorf("fabrictest: %v", err)
 				_ = conns[r].Close()
