@@ -6,13 +6,14 @@ import (
 
 	"github.com/remora-kv/remora/fabric"
 	"github.com/remora-kv/remora/rpc"
+	"github.com/remora-kv/remora/rpc/wire"
 )
 
 // version is that of handshake, slots and replies. Ends of different versions refuse
 // each other.
 const version = 1
 
-const helloMagic = 0x4448 // "HD"
+var protocol = wire.Protocol{Name: "herd", Magic: 0x4448 /* "HD" */, Version: version, Err: rpc.ErrProtocol}
 
 const (
 	helloSize   = 12
@@ -37,7 +38,7 @@ type welcome struct {
 
 func (h *hello) bytes() []byte {
 	le := binary.LittleEndian
-	b := append(le.AppendUint16(nil, helloMagic), version, 0)
+	b := protocol.Append(nil)
 	b = le.AppendUint16(b, uint16(h.window))
 	b = le.AppendUint16(b, uint16(h.slot))
 	b = le.AppendUint16(b, uint16(h.first))
@@ -45,7 +46,7 @@ func (h *hello) bytes() []byte {
 }
 
 func parseHello(b []byte) (h hello, err error) {
-	if err := checkMagic(b, helloSize); err != nil {
+	if err := protocol.Check(b, helloSize); err != nil {
 		return h, err
 	}
 	le := binary.LittleEndian
@@ -73,7 +74,7 @@ func (h *hello) chose(cores, total int) bool {
 
 func (w *welcome) bytes() []byte {
 	le := binary.LittleEndian
-	b := append(le.AppendUint16(nil, helloMagic), version, 0)
+	b := protocol.Append(nil)
 	b = le.AppendUint16(b, uint16(w.cores))
 	b = le.AppendUint16(b, uint16(w.window))
 	b = le.AppendUint16(b, uint16(w.slot))
@@ -85,7 +86,7 @@ func (w *welcome) bytes() []byte {
 
 // parseWelcome reads what a server answers to h.
 func parseWelcome(b []byte, h *hello) (w welcome, err error) {
-	if err := checkMagic(b, welcomeSize); err != nil {
+	if err := protocol.Check(b, welcomeSize); err != nil {
 		return w, err
 	}
 	le := binary.LittleEndian
@@ -101,19 +102,6 @@ func parseWelcome(b []byte, h *hello) (w welcome, err error) {
 			w.cores, w.total, w.window, w.slot, w.generation, rpc.ErrProtocol)
 	}
 	return w, nil
-}
-
-func checkMagic(b []byte, size int) error {
-	switch {
-	case len(b) < 3 || binary.LittleEndian.Uint16(b) != helloMagic:
-		return fmt.Errorf("herd: the other end does not speak this protocol: %w", rpc.ErrProtocol)
-	case b[2] != version:
-		return fmt.Errorf("herd: the other end speaks version %d of the protocol, this one %d: "+
-			"use the same release at both ends: %w", b[2], version, rpc.ErrProtocol)
-	case len(b) < size:
-		return fmt.Errorf("herd: greeting of %d bytes instead of %d: %w", len(b), size, rpc.ErrProtocol)
-	}
-	return nil
 }
 
 // What a client sends over UC beside requests.

@@ -101,7 +101,7 @@ func Dial(ctx context.Context, addr fabric.Addr, cfg ConnConfig) (*Conn, error) 
 
 func (c *Conn) dial(ctx context.Context, addr fabric.Addr) (err error) {
 	if c.line, err = visit.Dial(ctx, addr, visit.LineConfig{
-		Device: c.dev, Depth: c.cfg.Window + 1, Policy: c.cfg.Policy, Hello: helloBytes(),
+		Device: c.dev, Depth: c.cfg.Window + 1, Policy: c.cfg.Policy, Hello: protocol.Append(nil),
 	}); err != nil {
 		return err
 	}

@@ -126,7 +126,7 @@ func (s *Server) Open(tables []store.Export) error {
 // TryAdmit is what a host shows its connection requests: it takes those that are for
 // this path, and reports whether this was one.
 func (s *Server) TryAdmit(dev fabric.Device, req fabric.ConnRequest) bool {
-	if req.Transport() != fabric.RC || !isHello(req.Private()) {
+	if req.Transport() != fabric.RC || !protocol.Speaks(req.Private()) {
 		return false
 	}
 	s.hall.Admit(dev, req)

@@ -11,7 +11,7 @@ import (
 // TryAdmit is what a host shows its connection requests: it takes those of this path, as
 // Admit does, and reports whether this was one.
 func (s *Server) TryAdmit(dev fabric.Device, req fabric.ConnRequest) bool {
-	if req.Transport() != fabric.RC || !speaks(req.Private()) {
+	if req.Transport() != fabric.RC || !protocol.Speaks(req.Private()) {
 		return false
 	}
 	s.Admit(dev, req)

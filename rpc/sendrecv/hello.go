@@ -5,13 +5,14 @@ import (
 	"fmt"
 
 	"github.com/remora-kv/remora/rpc"
+	"github.com/remora-kv/remora/rpc/wire"
 )
 
 // version is that of handshake and messages. Ends of different versions refuse each
 // other.
 const version = 1
 
-const helloMagic = 0x5253 // "SR"
+var protocol = wire.Protocol{Name: "sendrecv", Magic: 0x5253 /* "SR" */, Version: version, Err: rpc.ErrProtocol}
 
 const (
 	helloSize   = 12
@@ -19,7 +20,7 @@ const (
 )
 
 // anyCore in a hello leaves the choice of the core to the server.
-const anyCore = 0xFFFF
+const anyCore = wire.AnyCore
 
 // hello is what a client says when it connects: what it would like at most.
 type hello struct {
@@ -35,14 +36,14 @@ type welcome struct {
 
 func (h *hello) bytes() []byte {
 	le := binary.LittleEndian
-	b := append(le.AppendUint16(nil, helloMagic), version, 0)
+	b := protocol.Append(nil)
 	b = le.AppendUint16(b, h.core)
 	b = le.AppendUint16(b, uint16(h.window))
 	return le.AppendUint32(b, uint32(h.message))
 }
 
 func parseHello(b []byte) (h hello, err error) {
-	if err := checkMagic(b, helloSize); err != nil {
+	if err := protocol.Check(b, helloSize); err != nil {
 		return h, err
 	}
 	le := binary.LittleEndian
@@ -56,7 +57,7 @@ func parseHello(b []byte) (h hello, err error) {
 
 func (w *welcome) bytes() []byte {
 	le := binary.LittleEndian
-	b := append(le.AppendUint16(nil, helloMagic), version, 0)
+	b := protocol.Append(nil)
 	b = le.AppendUint16(b, uint16(w.core))
 	b = le.AppendUint16(b, uint16(w.cores))
 	b = le.AppendUint16(b, uint16(w.window))
@@ -66,7 +67,7 @@ func (w *welcome) bytes() []byte {
 
 // parseWelcome reads what a server answers to h.
 func parseWelcome(b []byte, h *hello) (w welcome, err error) {
-	if err := checkMagic(b, welcomeSize); err != nil {
+	if err := protocol.Check(b, welcomeSize); err != nil {
 		return w, err
 	}
 	le := binary.LittleEndian
@@ -78,20 +79,4 @@ func parseWelcome(b []byte, h *hello) (w welcome, err error) {
 			w.core, w.cores, w.window, w.message, rpc.ErrProtocol)
 	}
 	return w, nil
-}
-
-// speaks reports whether private data are of this path.
-func speaks(b []byte) bool { return len(b) >= 3 && binary.LittleEndian.Uint16(b) == helloMagic }
-
-func checkMagic(b []byte, size int) error {
-	switch {
-	case !speaks(b):
-		return fmt.Errorf("sendrecv: the other end does not speak this protocol: %w", rpc.ErrProtocol)
-	case b[2] != version:
-		return fmt.Errorf("sendrecv: the other end speaks version %d of the protocol, this one %d: "+
-			"use the same release at both ends: %w", b[2], version, rpc.ErrProtocol)
-	case len(b) < size:
-		return fmt.Errorf("sendrecv: greeting of %d bytes instead of %d: %w", len(b), size, rpc.ErrProtocol)
-	}
-	return nil
 }

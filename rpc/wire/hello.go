@@ -1,15 +1,12 @@
 package wire
 
-import (
-	"encoding/binary"
-	"fmt"
-)
+import "encoding/binary"
 
 // Version is the version of frames and handshake. Ends of different versions
 // refuse each other.
 const Version = 3
 
-const helloMagic = 0x5246 // "FR"
+var protocol = Protocol{Name: "wire", Magic: 0x5246 /* "FR" */, Version: Version}
 
 // HelloSize and WelcomeSize are the lengths of the private data at connect; every
 // fabric carries 56 bytes.
@@ -53,8 +50,7 @@ type Welcome struct {
 // Append appends the encoded hello.
 func (h *Hello) Append(b []byte) []byte {
 	le := binary.LittleEndian
-	b = le.AppendUint16(b, helloMagic)
-	b = append(b, Version, 0)
+	b = protocol.Append(b)
 	b = le.AppendUint16(b, h.Core)
 	b = le.AppendUint16(b, h.Window)
 	b = le.AppendUint16(b, h.Results)
@@ -65,7 +61,7 @@ func (h *Hello) Append(b []byte) []byte {
 
 // ParseHello decodes what a client said.
 func ParseHello(b []byte) (h Hello, err error) {
-	if err := checkMagic(b, HelloSize); err != nil {
+	if err := protocol.Check(b, HelloSize); err != nil {
 		return h, err
 	}
 	le := binary.LittleEndian
@@ -77,8 +73,7 @@ func ParseHello(b []byte) (h Hello, err error) {
 // Append appends the encoded welcome.
 func (w *Welcome) Append(b []byte) []byte {
 	le := binary.LittleEndian
-	b = le.AppendUint16(b, helloMagic)
-	b = append(b, Version, 0)
+	b = protocol.Append(b)
 	b = le.AppendUint16(b, w.Core)
 	b = le.AppendUint16(b, w.Cores)
 	b = le.AppendUint16(b, w.Window)
@@ -92,7 +87,7 @@ func (w *Welcome) Append(b []byte) []byte {
 
 // ParseWelcome decodes what a server said.
 func ParseWelcome(b []byte) (w Welcome, err error) {
-	if err := checkMagic(b, WelcomeSize); err != nil {
+	if err := protocol.Check(b, WelcomeSize); err != nil {
 		return w, err
 	}
 	le := binary.LittleEndian
@@ -103,18 +98,6 @@ func ParseWelcome(b []byte) (w Welcome, err error) {
 	w.Requests, w.Answers = placeAt(b[20:]), placeAt(b[32:])
 	w.Bulk, w.ResultBulk = le.Uint32(b[44:]), le.Uint32(b[48:])
 	return w, nil
-}
-
-func checkMagic(b []byte, size int) error {
-	switch {
-	case len(b) < 3 || binary.LittleEndian.Uint16(b) != helloMagic:
-		return fmt.Errorf("wire: the other end does not speak this protocol")
-	case b[2] != Version:
-		return fmt.Errorf("wire: the other end speaks version %d of the protocol, this one %d: use the same release at both ends", b[2], Version)
-	case len(b) < size:
-		return fmt.Errorf("wire: greeting of %d bytes instead of %d", len(b), size)
-	}
-	return nil
 }
 
 func appendPlace(b []byte, p Place) []byte {
