@@ -120,7 +120,7 @@ func TestKVLCheckMistakes(t *testing.T) {
 	}{
 		{[]string{"kvl", "check"}, exitUsage, "needs one source"},
 		{[]string{"kvl", "check", "a.db", "b.db"}, exitUsage, "needs one source"},
-		{[]string{"kvl", "check", "a.xyz"}, exitUsage, "no kind that is known"},
+		{[]string{"kvl", "check", "a.xyz"}, exitUsage, "no known kind"},
 		{[]string{"kvl", "check", "none.db"}, exitUsage, "no file"},
 		{[]string{"kvl", "check", db, "--dangling", "maybe"}, exitUsage, "fail, drop or null"},
 		{[]string{"kvl", "check", db, "--mapping", "none.json"}, exitFailure, "none.json"},
