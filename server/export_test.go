@@ -2,7 +2,6 @@ package server
 
 import (
 	"github.com/remora-kv/remora/fabric"
-	"github.com/remora-kv/remora/internal/arena"
 	"github.com/remora-kv/remora/rpc"
 	"github.com/remora-kv/remora/rpc/herd"
 	"github.com/remora-kv/remora/rpc/sendrecv"
@@ -55,7 +54,7 @@ func (s *Server) Partition(core int) store.Partition { return s.shards[core].par
 func (s *Server) Time(core int, now int64) int64 { return s.shards[core].now(&rpc.Call{Now: now}) }
 
 // Usage returns what the partitions have of the server's memory.
-func (s *Server) Usage() []arena.Usage { return s.arena.Stats() }
+func (s *Server) Usage() []store.Usage { return s.arena.Usage() }
 
 // Devices returns the devices.
 func (s *Server) Devices() []fabric.Device { return s.devices }

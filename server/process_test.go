@@ -99,15 +99,14 @@ func describeServer(s *server.Server) serverReport {
 	debug.FreeOSMemory()
 	clients, calls := s.Traffic()
 	r := serverReport{Clients: clients, Goroutines: runtime.NumGoroutine(), Usage: map[string]int64{}, Counts: calls}
-	add := func(usage []arena.Usage) {
-		for _, u := range usage {
-			r.Usage[u.Purpose] += u.Bytes
-		}
+	for _, u := range s.Usage() {
+		r.Usage[u.Purpose] += u.Bytes
 	}
-	add(s.Usage())
 	for _, d := range s.Devices() {
 		if m, ok := d.(interface{ Memory() []arena.Usage }); ok {
-			add(m.Memory())
+			for _, u := range m.Memory() {
+				r.Usage[u.Purpose] += u.Bytes
+			}
 		}
 	}
 	return r

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/remora-kv/remora/fabric"
-	"github.com/remora-kv/remora/internal/arena"
 	"github.com/remora-kv/remora/internal/command"
 	"github.com/remora-kv/remora/rpc"
 	"github.com/remora-kv/remora/rpc/herd"
@@ -28,7 +27,7 @@ type Server struct {
 	cfg      Config
 	started  time.Time
 	welcome  command.Welcome
-	arena    *arena.Arena
+	arena    *store.Arena
 	shards   []*shard
 	devices  []fabric.Device
 	places   []place
@@ -51,7 +50,7 @@ func Start(cfg Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{cfg: cfg, started: time.Now(), arena: arena.New()} //lint:allow time.Now start of the process
+	s := &Server{cfg: cfg, started: time.Now(), arena: store.NewArena(nil)} //lint:allow time.Now start of the process
 	if err := s.start(); err != nil {
 		_ = s.Close()
 		return nil, fmt.Errorf("server: %w", err)

@@ -106,7 +106,7 @@ func (sh *shard) describe(c *rpc.Call) *Stats {
 
 func (sh *shard) describeServer(st *Stats) {
 	s := sh.server
-	for _, u := range s.arena.Stats() {
+	for _, u := range s.arena.Usage() {
 		st.Memory = append(st.Memory, Memory{u.Purpose, u.Bytes})
 	}
 	for _, dev := range s.devices {

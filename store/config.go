@@ -3,8 +3,6 @@ package store
 import (
 	"errors"
 	"fmt"
-
-	"github.com/remora-kv/remora/internal/arena"
 )
 
 // Mode says what happens when memory is full.
@@ -37,7 +35,7 @@ const MinMemory = 64 << 10
 // Config is what every engine is made from.
 type Config struct {
 	// Arena is where the memory comes from; nil makes one.
-	Arena *arena.Arena
+	Arena *Arena
 	// Memory bounds all that the partition uses (S4), at least MinMemory.
 	Memory int64
 	// MaxValue is the length of the longest value; 0 is DefaultMaxValue.
@@ -58,7 +56,7 @@ type Config struct {
 func (c Config) Complete() (Config, error) {
 	var faults []error
 	if c.Arena == nil {
-		c.Arena = arena.New()
+		c.Arena = NewArena(nil)
 	}
 	if c.MaxValue == 0 {
 		c.MaxValue = DefaultMaxValue

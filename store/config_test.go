@@ -4,7 +4,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/remora-kv/remora/internal/arena"
 	"github.com/remora-kv/remora/store"
 )
 
@@ -16,7 +15,7 @@ func TestCompleteFillsIn(t *testing.T) {
 	if got.Arena == nil || got.MaxValue != store.DefaultMaxValue || got.Mode != store.Cache || got.Eviction != store.SecondChance {
 		t.Errorf("%+v", got)
 	}
-	a := arena.New()
+	a := store.NewArena(nil)
 	full := store.Config{
 		Arena: a, Memory: 1 << 30, MaxValue: store.MaxValueLimit, Seed: 3, FirstVersion: store.MaxVersion / 2,
 		Mode: store.Store, Eviction: store.FIFO,

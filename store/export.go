@@ -1,7 +1,5 @@
 package store
 
-import "github.com/remora-kv/remora/internal/arena"
-
 // Exporter is a Partition that clients can read by themselves, without the server's
 // CPU. Its memory comes from Arena.Export, so that a server can register it.
 //
@@ -24,8 +22,8 @@ type Export struct {
 	// bytes. A Finder does not trust it.
 	Layout []byte
 	// Areas are the blocks, which a Finder names by their place in this list; at most
-	// MaxAreas. Those from Arena.Export(ReadWriteForOthers) can be added to by clients.
-	Areas []*arena.Block
+	// MaxAreas. Clients can add to those that are writable (Arena.Export).
+	Areas []Block
 }
 
 const (

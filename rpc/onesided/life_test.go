@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/remora-kv/remora/fabric"
-	"github.com/remora-kv/remora/internal/arena"
 	"github.com/remora-kv/remora/rpc"
 	"github.com/remora-kv/remora/rpc/onesided"
 	"github.com/remora-kv/remora/store"
@@ -93,11 +92,11 @@ func TestRefusals(t *testing.T) {
 		t.Errorf("two faults: %v", err)
 	}
 	// Memory of others is not exported.
-	own, err := arena.New().Export("own", 64, arena.ReadOnlyForOthers)
+	own, err := store.NewArena(nil).Export("own", 64, false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := r.server.Open([]store.Export{{Areas: []*arena.Block{own}}}); !errors.Is(err, fabric.ErrInvalid) {
+	if err := r.server.Open([]store.Export{{Areas: []store.Block{own}}}); !errors.Is(err, fabric.ErrInvalid) {
 		t.Errorf("memory of another arena: %v", err)
 	}
 	_ = own.Free()

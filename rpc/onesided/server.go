@@ -7,7 +7,6 @@ import (
 	"sync"
 
 	"github.com/remora-kv/remora/fabric"
-	"github.com/remora-kv/remora/internal/arena"
 	"github.com/remora-kv/remora/internal/knob"
 	"github.com/remora-kv/remora/rpc"
 	"github.com/remora-kv/remora/rpc/visit"
@@ -38,7 +37,7 @@ const (
 // their memory back, and Release ends what was left for them.
 type Server struct {
 	cfg    ServerConfig
-	arena  *arena.Arena
+	arena  *store.Arena
 	domain fabric.Domain
 	hall   *visit.Hall
 
@@ -65,7 +64,7 @@ func NewServer(cfg ServerConfig) (*Server, error) {
 		return nil, fmt.Errorf("onesided: server: %w", err)
 	}
 	s := &Server{cfg: cfg}
-	s.arena = arena.NewFrom(s.allocate)
+	s.arena = store.NewArena(s.allocate)
 	if s.domain, err = cfg.Device.NewDomain(); err != nil {
 		return nil, fmt.Errorf("onesided: server: %w", err)
 	}
@@ -78,12 +77,12 @@ func NewServer(cfg ServerConfig) (*Server, error) {
 
 // Arena is where partitions have their memory from: what they export is registered with
 // the device.
-func (s *Server) Arena() *arena.Arena { return s.arena }
+func (s *Server) Arena() *store.Arena { return s.arena }
 
 // allocate is the source of the arena.
-func (s *Server) allocate(purpose string, size int, seal arena.Seal) ([]byte, any, func() error, error) {
+func (s *Server) allocate(purpose string, size int, writable bool) ([]byte, any, func() error, error) {
 	access := fabric.RemoteRead
-	if seal == arena.ReadWriteForOthers {
+	if writable {
 		access |= fabric.RemoteAtomic
 	}
 	r, err := s.domain.Alloc(purpose, size, access)

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"hash/crc64"
 
-	"github.com/remora-kv/remora/internal/arena"
 	"github.com/remora-kv/remora/internal/fence"
 	"github.com/remora-kv/remora/store"
 )
@@ -15,7 +14,7 @@ import (
 //
 //	slot  | hash 8 | version 8 | value 24 | CRC-64 of it all 8 |
 type toy struct {
-	slots, uses *arena.Block
+	slots, uses store.Block
 }
 
 const (
@@ -26,12 +25,12 @@ const (
 
 var polynomial = crc64.MakeTable(crc64.ECMA)
 
-func newToy(a *arena.Arena) (*toy, error) {
-	slots, err := a.Export("toy", toySlots*toySize, arena.ReadOnlyForOthers)
+func newToy(a *store.Arena) (*toy, error) {
+	slots, err := a.Export("toy", toySlots*toySize, false)
 	if err != nil {
 		return nil, err
 	}
-	uses, err := a.Export("toy uses", toySlots*8, arena.ReadWriteForOthers)
+	uses, err := a.Export("toy uses", toySlots*8, true)
 	if err != nil {
 		return nil, errors.Join(err, slots.Free())
 	}
@@ -39,7 +38,7 @@ func newToy(a *arena.Arena) (*toy, error) {
 }
 
 func (t *toy) export() store.Export {
-	return store.Export{Layout: []byte("toy"), Areas: []*arena.Block{t.slots, t.uses}}
+	return store.Export{Layout: []byte("toy"), Areas: []store.Block{t.slots, t.uses}}
 }
 
 func (t *toy) free() error { return errors.Join(t.slots.Free(), t.uses.Free()) }

@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"testing"
 
-	"github.com/remora-kv/remora/internal/arena"
 	"github.com/remora-kv/remora/store"
 )
 
@@ -20,7 +19,7 @@ type rig struct {
 // open makes a table that is checked and closed at the end of the test.
 func open(t testing.TB, mode store.Mode, memory int64) *rig {
 	t.Helper()
-	table, err := New(store.Config{Arena: arena.New(), Memory: memory, Mode: mode, Seed: seed, MaxValue: store.MaxValueLimit})
+	table, err := New(store.Config{Arena: store.NewArena(nil), Memory: memory, Mode: mode, Seed: seed, MaxValue: store.MaxValueLimit})
 	if err != nil {
 		t.Fatal(err)
 	}

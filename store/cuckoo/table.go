@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/remora-kv/remora/internal/arena"
 	"github.com/remora-kv/remora/internal/extent"
 	"github.com/remora-kv/remora/store"
 )
@@ -13,8 +12,8 @@ import (
 type Table struct {
 	hashing
 	cfg        store.Config
-	indexBlock *arena.Block
-	itemBlock  *arena.Block
+	indexBlock store.Block
+	itemBlock  store.Block
 	index      []byte
 	items      []byte
 	layout     []byte
@@ -47,14 +46,12 @@ func NewFor(cfg store.Config, itemBytes int) (*Table, error) {
 	}
 	buckets, itemMemory := split(cfg.Memory, itemBytes)
 	t := &Table{hashing: newHashing(buckets, cfg.Seed), cfg: cfg, last: cfg.FirstVersion}
-	if t.indexBlock, err = cfg.Arena.Export("cuckoo index", int(buckets*bucketSize), arena.ReadOnlyForOthers); err != nil {
+	if t.indexBlock, err = cfg.Arena.Export("cuckoo index", int(buckets*bucketSize), false); err != nil {
 		return nil, err
 	}
-	if t.itemBlock, err = cfg.Arena.Export("cuckoo items", int(itemMemory), arena.ReadOnlyForOthers); err != nil {
+	if t.itemBlock, err = cfg.Arena.Export("cuckoo items", int(itemMemory), false); err != nil {
 		return nil, errors.Join(err, t.indexBlock.Free())
 	}
-	t.indexBlock.HugePages()
-	t.itemBlock.HugePages()
 	t.index, t.items = t.indexBlock.Bytes(), t.itemBlock.Bytes()
 	t.space.Init(t.items, t.owner())
 	l := layout{t.hashing, itemMemory}
@@ -64,7 +61,7 @@ func NewFor(cfg store.Config, itemBytes int) (*Table, error) {
 
 // Export returns index and item memory.
 func (t *Table) Export() store.Export {
-	return store.Export{Layout: t.layout, Areas: []*arena.Block{indexArea: t.indexBlock, itemArea: t.itemBlock}}
+	return store.Export{Layout: t.layout, Areas: []store.Block{indexArea: t.indexBlock, itemArea: t.itemBlock}}
 }
 
 // caches says whether the table may evict.

@@ -5,15 +5,14 @@ import (
 	"reflect"
 	"testing"
 
-	"github.com/remora-kv/remora/internal/arena"
 	"github.com/remora-kv/remora/store"
 )
 
 // TestArena exports two blocks, read-only, and gives them back.
 func TestArena(t *testing.T) {
 	freed := 0
-	a := arena.NewFrom(func(_ string, size int, seal arena.Seal) ([]byte, any, func() error, error) {
-		if seal != arena.ReadOnlyForOthers {
+	a := store.NewArena(func(_ string, size int, writable bool) ([]byte, any, func() error, error) {
+		if writable {
 			t.Error("others can write")
 		}
 		return make([]byte, size), "region", func() error { freed++; return nil }, nil
@@ -22,7 +21,7 @@ func TestArena(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	usage := a.Stats()
+	usage := a.Usage()
 	if len(usage) != 2 || usage[0].Purpose != "cuckoo index" || usage[1].Purpose != "cuckoo items" {
 		t.Errorf("%+v", usage)
 	}
@@ -36,7 +35,7 @@ func TestArena(t *testing.T) {
 	if err := table.Close(); err != nil {
 		t.Error(err)
 	}
-	if usage := a.Stats(); len(usage) != 0 || freed != 2 {
+	if usage := a.Usage(); len(usage) != 0 || freed != 2 {
 		t.Errorf("left after Close: %+v", usage)
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"fmt"
 
-	"github.com/remora-kv/remora/internal/arena"
 	"github.com/remora-kv/remora/store"
 )
 
@@ -52,5 +51,5 @@ func parseLayout(b []byte) (layout, error) {
 // Export returns the slots and the item memory.
 func (t *Table) Export() store.Export {
 	l := layout{t.slotSize, t.homes, uint64(len(t.items)), t.seed}
-	return store.Export{Layout: l.bytes(), Areas: []*arena.Block{slotArea: t.slotArea, itemArea: t.itemArea}}
+	return store.Export{Layout: l.bytes(), Areas: []store.Block{slotArea: t.slotArea, itemArea: t.itemArea}}
 }

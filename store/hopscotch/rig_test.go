@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"testing"
 
-	"github.com/remora-kv/remora/internal/arena"
 	"github.com/remora-kv/remora/internal/fence"
 	"github.com/remora-kv/remora/store"
 )
@@ -30,7 +29,7 @@ type rig struct {
 // openRig makes a table that is checked and closed at the end of the test.
 func openRig(t testing.TB, open shape, mode store.Mode, memory int64) *rig {
 	t.Helper()
-	table, err := open(store.Config{Arena: arena.New(), Memory: memory, Mode: mode, Seed: seed})
+	table, err := open(store.Config{Arena: store.NewArena(nil), Memory: memory, Mode: mode, Seed: seed})
 	if err != nil {
 		t.Fatal(err)
 	}

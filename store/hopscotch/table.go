@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/remora-kv/remora/internal/arena"
 	"github.com/remora-kv/remora/internal/extent"
 	"github.com/remora-kv/remora/store"
 )
@@ -12,8 +11,8 @@ import (
 // Table is a partition.
 type Table struct {
 	cfg      store.Config
-	slotArea *arena.Block
-	itemArea *arena.Block
+	slotArea store.Block
+	itemArea store.Block
 	slots    []byte
 	items    []byte
 	slotSize uint64
@@ -51,14 +50,12 @@ func open(cfg store.Config, slotSize uint64) (*Table, error) {
 	slots, itemMemory := split(cfg, slotSize)
 	t := &Table{cfg: cfg, slotSize: slotSize, homes: slots - (reach - 1), seed: uint64(cfg.Seed), last: cfg.FirstVersion}
 	t.stride = strideFor(slots)
-	if t.slotArea, err = cfg.Arena.Export("hopscotch slots", int(slots*slotSize), arena.ReadOnlyForOthers); err != nil {
+	if t.slotArea, err = cfg.Arena.Export("hopscotch slots", int(slots*slotSize), false); err != nil {
 		return nil, err
 	}
-	if t.itemArea, err = cfg.Arena.Export("hopscotch items", int(itemMemory), arena.ReadOnlyForOthers); err != nil {
+	if t.itemArea, err = cfg.Arena.Export("hopscotch items", int(itemMemory), false); err != nil {
 		return nil, errors.Join(err, t.slotArea.Free())
 	}
-	t.slotArea.HugePages()
-	t.itemArea.HugePages()
 	t.slots, t.items = t.slotArea.Bytes(), t.itemArea.Bytes()
 	t.space.Init(t.items, t.owner())
 	return t, nil

@@ -5,7 +5,6 @@ import (
 	"reflect"
 	"testing"
 
-	"github.com/remora-kv/remora/internal/arena"
 	"github.com/remora-kv/remora/store"
 )
 
@@ -33,7 +32,7 @@ func TestSplit(t *testing.T) {
 
 func TestNewFor(t *testing.T) {
 	for _, item := range []int{0, 1, 48, 4096, 100 << 20} {
-		a := arena.New()
+		a := store.NewArena(nil)
 		table, err := NewFor(store.Config{Arena: a, Memory: 1 << 20}, item)
 		if err != nil {
 			t.Fatal(err)

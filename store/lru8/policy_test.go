@@ -6,7 +6,6 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/remora-kv/remora/internal/arena"
 	"github.com/remora-kv/remora/store"
 )
 
@@ -50,7 +49,7 @@ func TestHitRatio(t *testing.T) {
 		{"0 to 2000 bytes", 8 << 20, DefaultItem, func(key int) int { return key * 2654435761 >> 8 % 2000 }},
 		{"0 to 4096, short ones more often", 8 << 20, DefaultItem, mixed},
 	} {
-		table, err := NewFor(store.Config{Arena: arena.New(), Memory: c.memory}, c.expected)
+		table, err := NewFor(store.Config{Arena: store.NewArena(nil), Memory: c.memory}, c.expected)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/remora-kv/remora/internal/arena"
 	"github.com/remora-kv/remora/internal/extent"
 	"github.com/remora-kv/remora/store"
 )
@@ -12,8 +11,8 @@ import (
 // Table is a partition.
 type Table struct {
 	cfg        store.Config
-	indexBlock *arena.Block
-	itemBlock  *arena.Block
+	indexBlock store.Block
+	itemBlock  store.Block
 	index      []byte
 	items      []byte
 	buckets    uint64
@@ -52,8 +51,6 @@ func NewFor(cfg store.Config, itemBytes int) (*Table, error) {
 	if t.itemBlock, err = cfg.Arena.Alloc("lru8 items", int(itemMemory)); err != nil {
 		return nil, errors.Join(err, t.indexBlock.Free())
 	}
-	t.indexBlock.HugePages()
-	t.itemBlock.HugePages()
 	t.index, t.items = t.indexBlock.Bytes(), t.itemBlock.Bytes()
 	t.space.Init(t.items, t.owner())
 	return t, nil

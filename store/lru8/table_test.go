@@ -3,18 +3,17 @@ package lru8
 import (
 	"testing"
 
-	"github.com/remora-kv/remora/internal/arena"
 	"github.com/remora-kv/remora/store"
 )
 
 // TestArena takes two blocks and gives them back.
 func TestArena(t *testing.T) {
-	a := arena.New()
+	a := store.NewArena(nil)
 	table, err := New(store.Config{Arena: a, Memory: 1 << 20})
 	if err != nil {
 		t.Fatal(err)
 	}
-	usage := a.Stats()
+	usage := a.Usage()
 	if len(usage) != 2 || usage[0].Purpose != "lru8 index" || usage[1].Purpose != "lru8 items" {
 		t.Errorf("%+v", usage)
 	}
@@ -24,7 +23,7 @@ func TestArena(t *testing.T) {
 	if err := table.Close(); err != nil {
 		t.Error(err)
 	}
-	if usage := a.Stats(); len(usage) != 0 {
+	if usage := a.Usage(); len(usage) != 0 {
 		t.Errorf("left after Close: %+v", usage)
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"os"
 	"testing"
 
-	"github.com/remora-kv/remora/internal/arena"
 	"github.com/remora-kv/remora/store"
 )
 
@@ -18,7 +17,7 @@ func TestHuge(t *testing.T) {
 	}
 	const items, cores, most = 100_000_000, 2, 24
 	cfg := store.Config{
-		Arena: arena.New(), Memory: 12 << 30 / cores, Mode: store.Store,
+		Arena: store.NewArena(nil), Memory: 12 << 30 / cores, Mode: store.Store,
 		Seed: 0x5eed5eed5eed5eed, FirstVersion: 1 << 45,
 	}
 	var parts [cores]*rig

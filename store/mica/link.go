@@ -3,17 +3,16 @@ package mica
 import (
 	"bytes"
 
-	"github.com/remora-kv/remora/internal/arena"
 	"github.com/remora-kv/remora/store"
 )
 
 // Export returns the block, and the counts of uses where there are any: the layout says
 // so.
 func (t *Table) Export() store.Export {
-	if t.usesBlock == nil {
-		return store.Export{Layout: []byte{0}, Areas: []*arena.Block{t.block}}
+	if t.uses == nil {
+		return store.Export{Layout: []byte{0}, Areas: []store.Block{t.block}}
 	}
-	return store.Export{Layout: []byte{1}, Areas: []*arena.Block{t.block, t.usesBlock}}
+	return store.Export{Layout: []byte{1}, Areas: []store.Block{t.block, t.usesBlock}}
 }
 
 // LinkOf returns where the item is that was got or put last.

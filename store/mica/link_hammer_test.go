@@ -28,8 +28,12 @@ const hammeredKeys = 12
 // sharing has a table in memory that other processes could map: there the race detector sees nothing,
 // and readers prove what they read.
 func sharing(cfg *store.Config) {
-	under := cfg.Arena
-	cfg.Arena = arena.NewFrom(func(purpose string, size int, seal arena.Seal) ([]byte, any, func() error, error) {
+	under := arena.New()
+	cfg.Arena = store.NewArena(func(purpose string, size int, writable bool) ([]byte, any, func() error, error) {
+		seal := arena.ReadOnlyForOthers
+		if writable {
+			seal = arena.ReadWriteForOthers
+		}
 		b, err := under.AllocShared(purpose, size, seal)
 		if err != nil {
 			return nil, nil, nil, err

@@ -8,7 +8,6 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/remora-kv/remora/internal/arena"
 	"github.com/remora-kv/remora/store"
 )
 
@@ -30,12 +29,12 @@ func largest(n int) func(*store.Config) { return func(c *store.Config) { c.MaxVa
 
 func newRig(tb testing.TB, with ...func(*store.Config)) *rig {
 	tb.Helper()
-	cfg := store.Config{Arena: arena.New(), Memory: 1 << 20, Seed: 0x5eed}
+	cfg := store.Config{Arena: store.NewArena(nil), Memory: 1 << 20, Seed: 0x5eed}
 	for _, change := range with {
 		change(&cfg)
 	}
 	tb.Cleanup(func() {
-		if left := cfg.Arena.Stats(); len(left) > 0 {
+		if left := cfg.Arena.Usage(); len(left) > 0 {
 			tb.Errorf("memory is left: %+v", left)
 		}
 	})

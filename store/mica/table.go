@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/remora-kv/remora/internal/arena"
 	"github.com/remora-kv/remora/store"
 )
 
@@ -51,10 +50,10 @@ type Table struct {
 
 	hash  func(key []byte) uint64
 	stats store.Stats
-	block *arena.Block
+	block store.Block
 
-	uses      []byte       // counts of uses by readers, nil if there are none
-	usesBlock *arena.Block // of uses
+	uses      []byte      // counts of uses by readers, nil if there are none
+	usesBlock store.Block // of uses
 }
 
 var (
@@ -79,11 +78,10 @@ func New(cfg store.Config) (*Table, error) {
 		uses = (size/(usesOf+1) + pageSize) &^ (pageSize - 1)
 		size -= uses
 	}
-	block, err := cfg.Arena.Export("mica", size, arena.ReadOnlyForOthers)
+	block, err := cfg.Arena.Export("mica", size, false)
 	if err != nil {
 		return nil, fmt.Errorf("mica: %w", err)
 	}
-	block.HugePages()
 	shift := geometry(size)
 	t := &Table{
 		mem: block.Bytes(), block: block,
@@ -131,9 +129,10 @@ func (t *Table) Stats() store.Stats {
 
 // Close frees the memory. Nothing may be called after it.
 func (t *Table) Close() error {
-	t.mem, t.byLine, t.byWord, t.uses = nil, nil, nil, nil
-	if t.usesBlock != nil {
-		return errors.Join(t.block.Free(), t.usesBlock.Free())
+	err := t.block.Free()
+	if t.uses != nil {
+		err = errors.Join(err, t.usesBlock.Free())
 	}
-	return t.block.Free()
+	t.mem, t.byLine, t.byWord, t.uses = nil, nil, nil, nil
+	return err
 }

@@ -1,8 +1,8 @@
 package mica
 
 import (
-	"github.com/remora-kv/remora/internal/arena"
 	"github.com/remora-kv/remora/internal/fence"
+	"github.com/remora-kv/remora/store"
 )
 
 // usesOf is how many bytes of the log share a count of uses by readers.
@@ -10,11 +10,11 @@ const usesOf = 64
 
 // makeUses makes the counts of uses, which readers can add to. Who adds what he likes can
 // have items spared or not, and nothing else.
-func (t *Table) makeUses(a *arena.Arena, size int) (err error) {
+func (t *Table) makeUses(a *store.Arena, size int) (err error) {
 	if size == 0 {
 		return nil
 	}
-	if t.usesBlock, err = a.Export("mica uses", size, arena.ReadWriteForOthers); err == nil {
+	if t.usesBlock, err = a.Export("mica uses", size, true); err == nil {
 		t.uses = t.usesBlock.Bytes()
 	}
 	return err

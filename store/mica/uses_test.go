@@ -3,14 +3,13 @@ package mica
 import (
 	"testing"
 
-	"github.com/remora-kv/remora/internal/arena"
 	"github.com/remora-kv/remora/store"
 )
 
 // exported is memory for readers, in this process.
 func exported(c *store.Config) {
-	c.Arena = arena.NewFrom(func(_ string, size int, _ arena.Seal) ([]byte, any, func() error, error) {
-		block, err := arena.New().Alloc("source", size+pageSize)
+	c.Arena = store.NewArena(func(_ string, size int, _ bool) ([]byte, any, func() error, error) {
+		block, err := store.NewArena(nil).Alloc("source", size+pageSize)
 		if err != nil {
 			return nil, nil, nil, err
 		}

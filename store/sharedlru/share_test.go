@@ -13,7 +13,6 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/remora-kv/remora/internal/arena"
 	"github.com/remora-kv/remora/store"
 	"github.com/remora-kv/remora/test/cachetest"
 )
@@ -24,7 +23,7 @@ const seed store.Seed = 7
 // open makes a table that is checked and closed at the end of the test.
 func open(t testing.TB, mode store.Mode, memory int64, handles int) *Table {
 	t.Helper()
-	a := arena.New()
+	a := store.NewArena(nil)
 	table, err := New(store.Config{Arena: a, Memory: memory, Mode: mode, Seed: seed}, handles)
 	if err != nil {
 		t.Fatal(err)
@@ -38,7 +37,7 @@ func open(t testing.TB, mode store.Mode, memory int64, handles int) *Table {
 				t.Error(err)
 			}
 		}
-		if left := a.Stats(); len(left) != 0 {
+		if left := a.Usage(); len(left) != 0 {
 			t.Errorf("the last handle left %+v", left)
 		}
 	})

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"sync"
 
-	"github.com/remora-kv/remora/internal/arena"
 	"github.com/remora-kv/remora/store"
 )
 
@@ -13,7 +12,7 @@ import (
 type Table struct {
 	cfg     store.Config
 	handles []Handle
-	blocks  []*arena.Block
+	blocks  []store.Block
 
 	mu      sync.Mutex // over all that follows (H1)
 	index   []byte
@@ -81,7 +80,6 @@ func (t *Table) alloc(purpose string, size int) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	b.HugePages()
 	t.blocks = append(t.blocks, b)
 	return b.Bytes(), nil
 }

@@ -43,7 +43,7 @@ func TestCheck(t *testing.T) {
 // TestArena takes two blocks and gives them back.
 func TestArena(t *testing.T) {
 	r := open(t, store.Store, 4096)
-	usage := r.cfg.Arena.Stats()
+	usage := r.cfg.Arena.Usage()
 	if len(usage) != 2 || usage[0].Purpose != "slots" || usage[0].Bytes != 4<<20 || usage[1].Bytes != 4096*shadowSize {
 		t.Errorf("%+v", usage)
 	}

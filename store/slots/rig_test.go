@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"testing"
 
-	"github.com/remora-kv/remora/internal/arena"
 	"github.com/remora-kv/remora/internal/fence"
 	"github.com/remora-kv/remora/store"
 )
@@ -22,7 +21,7 @@ type rig struct {
 // open makes a table of n slots that is checked and closed at the end of the test.
 func open(t testing.TB, mode store.Mode, n int) *rig {
 	t.Helper()
-	table, err := New(store.Config{Arena: arena.New(), Memory: int64(n*cell + overhead), Mode: mode, Seed: seed})
+	table, err := New(store.Config{Arena: store.NewArena(nil), Memory: int64(n*cell + overhead), Mode: mode, Seed: seed})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"sync/atomic"
 
-	"github.com/remora-kv/remora/internal/arena"
 	"github.com/remora-kv/remora/internal/fence"
 	"github.com/remora-kv/remora/store"
 )
@@ -29,8 +28,8 @@ const (
 // Table is a partition.
 type Table struct {
 	cfg         store.Config
-	slotBlock   *arena.Block
-	shadowBlock *arena.Block
+	slotBlock   store.Block
+	shadowBlock store.Block
 	slots       []byte
 	shadows     []byte
 	n           uint64 // slots
@@ -38,7 +37,7 @@ type Table struct {
 	last        uint64 // the last version that was given
 	stats       store.Stats
 	layout      [layoutSize]byte
-	areas       [1]*arena.Block
+	areas       [1]store.Block
 	image       [slotSize]byte // of the slot that is written next
 }
 
@@ -58,13 +57,12 @@ func New(cfg store.Config) (*Table, error) {
 		return nil, fmt.Errorf("slots: a memory of %d bytes: at most %d slots of %d", cfg.Memory, int64(maxSlots), cell)
 	}
 	t := &Table{cfg: cfg, n: n, window: windowOf(cfg.Mode, n), last: cfg.FirstVersion}
-	if t.slotBlock, err = cfg.Arena.Export("slots", int(n*slotSize), arena.ReadWriteForOthers); err != nil {
+	if t.slotBlock, err = cfg.Arena.Export("slots", int(n*slotSize), true); err != nil {
 		return nil, err
 	}
 	if t.shadowBlock, err = cfg.Arena.Alloc("slots shadows", int(n*shadowSize)); err != nil {
 		return nil, errors.Join(err, t.slotBlock.Free())
 	}
-	t.slotBlock.HugePages()
 	t.slots, t.shadows = t.slotBlock.Bytes(), t.shadowBlock.Bytes()
 	t.layout = layoutOf(n, t.window)
 	t.areas[0] = t.slotBlock

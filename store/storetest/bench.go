@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/remora-kv/remora/internal/arena"
 	"github.com/remora-kv/remora/store"
 )
 
@@ -43,7 +42,7 @@ func newBench(b *testing.B, engine Engine, mode store.Mode) *benchTable {
 		b.Skip("the engine does not have this mode")
 	}
 	t := &benchTable{seed: 7, key: make([]byte, 16)}
-	p, err := engine.New(store.Config{Arena: arena.New(), Memory: benchMemory, Mode: mode, Seed: t.seed})
+	p, err := engine.New(store.Config{Arena: store.NewArena(nil), Memory: benchMemory, Mode: mode, Seed: t.seed})
 	if err != nil {
 		b.Fatal(err)
 	}

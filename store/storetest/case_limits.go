@@ -4,7 +4,6 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/remora-kv/remora/internal/arena"
 	"github.com/remora-kv/remora/store"
 	"github.com/remora-kv/remora/test/scale"
 )
@@ -190,7 +189,7 @@ func badConfig(t *trial) {
 		if err == nil {
 			t.Fatalf("New takes %+v: %v", cfg, p)
 		}
-		if left := cfg.Arena.Stats(); len(left) > 0 {
+		if left := cfg.Arena.Usage(); len(left) > 0 {
 			t.Fatalf("New failed and left memory behind: %+v", left)
 		}
 	}
@@ -206,9 +205,9 @@ func badConfig(t *trial) {
 }
 
 // held returns what an arena has given out.
-func held(a *arena.Arena) int64 {
+func held(a *store.Arena) int64 {
 	var sum int64
-	for u := range slices.Values(a.Stats()) {
+	for u := range slices.Values(a.Usage()) {
 		sum += u.Bytes
 	}
 	return sum

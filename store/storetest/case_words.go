@@ -10,7 +10,7 @@ import (
 func wordCases() []*testCase {
 	return join(
 		both("E1/touch", ruleWord, touchWord),
-		both("E1/writable", "Those from Arena.Export(ReadWriteForOthers) can be added to by clients.", scribbledAreas),
+		both("E1/writable", "Clients can add to those that are writable (Arena.Export).", scribbledAreas),
 	)
 }
 

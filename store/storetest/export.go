@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/remora-kv/remora/internal/arena"
 	"github.com/remora-kv/remora/store"
 )
 
@@ -142,23 +141,24 @@ func (x *exported) newFinder() store.Finder {
 	return f
 }
 
-// right is the owner of an exported block: what others may do with it.
-type right struct{ seal arena.Seal }
+// right is the owner of an exported block: what clients may do with it.
+type right struct{ writable bool }
 
-// exportingArena has an arena with a source that remembers the seals.
+// exportingArena has an arena whose blocks clients can read, and remembers which they may
+// write.
 func exportingArena(cfg *store.Config) {
-	under := arena.New()
-	cfg.Arena = arena.NewFrom(func(purpose string, size int, seal arena.Seal) ([]byte, any, func() error, error) {
+	under := store.NewArena(nil)
+	cfg.Arena = store.NewArena(func(purpose string, size int, writable bool) ([]byte, any, func() error, error) {
 		b, err := under.Alloc(purpose, size)
 		if err != nil {
 			return nil, nil, nil, err
 		}
-		return b.Bytes(), right{seal}, b.Free, nil
+		return b.Bytes(), right{writable}, b.Free, nil
 	})
 }
 
-// writable says whether clients may write an area.
-func writable(b *arena.Block) bool {
+// writable reports whether clients may write an area.
+func writable(b store.Block) bool {
 	r, ok := b.Owner().(right)
-	return ok && r.seal == arena.ReadWriteForOthers
+	return ok && r.writable
 }

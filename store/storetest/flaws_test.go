@@ -7,7 +7,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/remora-kv/remora/internal/arena"
 	"github.com/remora-kv/remora/store"
 )
 
@@ -304,7 +303,7 @@ func hoard(p store.Partition, cfg store.Config) store.Partition {
 // hoarding takes more from the arena than it may.
 type hoarding struct {
 	wrapper
-	block *arena.Block
+	block store.Block
 }
 
 func (w *hoarding) Close() error { return errors.Join(w.block.Free(), w.Partition.Close()) }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/remora-kv/remora/internal/arena"
 	"github.com/remora-kv/remora/store"
 )
 
@@ -56,7 +55,7 @@ func configOf(program []byte, mode store.Mode) store.Config {
 	var h [headerSize]byte
 	copy(h[:], program)
 	return store.Config{
-		Arena:        arena.New(),
+		Arena:        store.NewArena(nil),
 		Mode:         mode,
 		Memory:       []int64{store.MinMemory, 80_001, 128 << 10, 512 << 10}[h[0]%4],
 		MaxValue:     []int{100, 3000, 20_000, 0}[h[0]/4%4],

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/remora-kv/remora/internal/arena"
 	"github.com/remora-kv/remora/store"
 )
 
@@ -378,9 +377,9 @@ func (tb *table) drop() {
 }
 
 // noBlocks fails if an arena has blocks.
-func (tb *table) noBlocks(a *arena.Arena) {
+func (tb *table) noBlocks(a *store.Arena) {
 	tb.Helper()
-	if left := a.Stats(); len(left) > 0 {
+	if left := a.Usage(); len(left) > 0 {
 		tb.Fatalf("Close left memory behind: %+v", left)
 	}
 }

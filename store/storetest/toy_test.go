@@ -6,7 +6,6 @@ import (
 	"hash/crc32"
 	"runtime"
 
-	"github.com/remora-kv/remora/internal/arena"
 	"github.com/remora-kv/remora/internal/fence"
 	"github.com/remora-kv/remora/store"
 )
@@ -21,7 +20,7 @@ import (
 type toy struct {
 	*plain
 	flaw                   toyFlaw
-	index, cells, counters *arena.Block
+	index, cells, counters store.Block
 	buckets                uint64
 	places                 map[string]toyPlace
 	free                   []uint32
@@ -61,20 +60,16 @@ func newToy(cfg store.Config, flaw toyFlaw) (*toy, error) {
 	y := &toy{plain: p, flaw: flaw, places: map[string]toyPlace{}}
 	y.buckets = uint64(p.cfg.Memory / store.MinMemory * toyBuckets)
 	n := (int(p.cfg.Memory) - int(y.buckets)*toyBucket) / (toyCell + 8)
-	seal := arena.ReadWriteForOthers
-	if flaw.readOnlyWord {
-		seal = arena.ReadOnlyForOthers
-	}
 	export := p.cfg.Arena.Export
 	if flaw.heap {
-		export = func(purpose string, size int, _ arena.Seal) (*arena.Block, error) {
+		export = func(purpose string, size int, _ bool) (store.Block, error) {
 			return p.cfg.Arena.Alloc(purpose, size)
 		}
 	}
 	var errs [3]error
-	y.index, errs[0] = export("toy index", int(y.buckets)*toyBucket, arena.ReadOnlyForOthers)
-	y.cells, errs[1] = export("toy cells", n*toyCell, arena.ReadOnlyForOthers)
-	y.counters, errs[2] = export("toy counters", n*8, seal)
+	y.index, errs[0] = export("toy index", int(y.buckets)*toyBucket, false)
+	y.cells, errs[1] = export("toy cells", n*toyCell, false)
+	y.counters, errs[2] = export("toy counters", n*8, !flaw.readOnlyWord)
 	for i := range n {
 		y.free = append(y.free, uint32(i))
 	}
@@ -87,7 +82,7 @@ func (y *toy) Export() store.Export {
 	if y.exports++; y.flaw.exportsAnew {
 		layout = append(layout, byte(y.exports))
 	}
-	return store.Export{Layout: layout, Areas: []*arena.Block{y.index, y.cells, y.counters}}
+	return store.Export{Layout: layout, Areas: []store.Block{y.index, y.cells, y.counters}}
 }
 
 func (y *toy) Close() error { return errors.Join(y.index.Free(), y.cells.Free(), y.counters.Free()) }

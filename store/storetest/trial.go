@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/remora-kv/remora/internal/arena"
 	"github.com/remora-kv/remora/store"
 	"github.com/remora-kv/remora/test/scale"
 )
@@ -103,7 +102,7 @@ func seedOf(name string) uint64 {
 
 // config is what most cases use: 1 MiB.
 func (t *trial) config() store.Config {
-	return store.Config{Arena: arena.New(), Memory: 1 << 20, Mode: t.mode, Seed: store.Seed(t.seed)}
+	return store.Config{Arena: store.NewArena(nil), Memory: 1 << 20, Mode: t.mode, Seed: store.Seed(t.seed)}
 }
 
 // open makes a table of the default configuration with changes.
