@@ -34,7 +34,8 @@ const MinMemory = 64 << 10
 
 // Config is what every engine is made from.
 type Config struct {
-	// Arena is where the memory comes from; nil makes one.
+	// Arena allocates the memory. If it is nil, the partition uses an Arena of its own,
+	// in this process.
 	Arena *Arena
 	// Memory bounds all that the partition uses (S4), at least MinMemory.
 	Memory int64

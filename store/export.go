@@ -7,9 +7,9 @@ package store
 //
 //	E1  whatever is found there proves itself: it carries a checksum over key, value,
 //	    version and the rest, and a Finder accepts nothing else;
-//	E2  a change is in the exported memory when the call that made it returns: who
-//	    begins to read later finds it, or nothing, or something that does not prove
-//	    itself, but never what was there before.
+//	E2  a change is in the exported memory when the call that made it returns: a client
+//	    that begins to read later finds it, or nothing, or something that does not
+//	    prove itself, but never what was there before.
 type Exporter interface {
 	Partition
 	// Export returns what clients read. It is the same from New to Close.

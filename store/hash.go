@@ -2,8 +2,8 @@ package store
 
 import "github.com/zeebo/xxh3"
 
-// Seed keys the hashes of a server, so that nobody who does not know it can
-// prepare keys that collide.
+// Seed keys the hashes of a server, so that a client cannot prepare keys that
+// collide without knowing it.
 type Seed uint64
 
 // Hash returns the hash of a key.

@@ -18,9 +18,9 @@ const hugePage = 2 << 20
 type Seal int
 
 const (
-	// ReadWriteForOthers lets whoever has the descriptor map it writable.
+	// ReadWriteForOthers lets every process that has the descriptor map it writable.
 	ReadWriteForOthers Seal = iota
-	// ReadOnlyForOthers lets nobody but the owner's mapping write (A4).
+	// ReadOnlyForOthers lets only the owner's mapping write (A4).
 	ReadOnlyForOthers
 )
 

@@ -89,7 +89,7 @@
 //	C11 Touch: expiry and CRC64 of the header, in place. An image between the two does
 //	    not prove itself.
 //	C12 A block that is free may be written at once, and often has lost its checksums to
-//	    the links of free blocks already. Who still reads it by an old entry finds the
+//	    the links of free blocks already. A client that reads it by an old entry finds the
 //	    item that the entry named, or something of another version, or something whose
 //	    checksums do not fit.
 //
@@ -104,17 +104,18 @@
 // expiry is not found.
 //
 // Missing, from one image: home does not have the key, and its count of spilled keys is 0
-// (C9). At a fill of 75 % one READ proves three misses of four like this (TestSpans).
+// (C9). This is how most searches for a missing key end (TestSpans).
 //
 // Missing, from five images: home, second, third, home again, second again; none has the
 // key, and home and second have the stamps that they had. So both were the same at the
 // time when the third was read, and the key was in none of the three (C9). Two looks at
 // every choice without stamps would not prove this: an entry can go and come back.
-// A stamp comes back after 2^28 changes of one bucket, and a reader who sleeps just that
+// A stamp comes back after 2^28 changes of one bucket, and a reader that sleeps just that
 // long between two READs would be deceived if they were exactly as many.
 //
-// A checksum is no signature: who may put values could make one that looks like an item of
-// another key to a reader whose entry is out of date, if he guesses place and version.
+// A checksum is no signature: a client that may put values could make one that looks like
+// an item of another key to a reader whose entry is out of date, if it guesses place and
+// version.
 //
 // An image that does not prove itself is asked for again: a bucket at its place, an item
 // by its bucket, which may have changed. After 16 READs the Finder says Ask. A counter of
@@ -133,12 +134,11 @@
 //
 // # When the item memory is full
 //
-// A cache clears what follows the hand until there is one piece that is long enough:
-// second chance in the order of memory, which is that of age. Up to 16 used items are
-// passed, and used ones among what is cleared move to a free block, if there is one
-// (Config.Eviction FIFO does neither). A store reclaims what has expired among the next 64
-// blocks, and then clears too, but moves everything and evicts nothing. It refuses an item
-// if that does not help in 16 places.
+// A cache clears the blocks that follow the hand (Evict of internal/extent): second chance
+// in the order of memory, which is that of age. Used items are passed or moved to a free
+// block, if there is one (Config.Eviction FIFO does neither). A store reclaims what has
+// expired, then moves items out of the way (Reclaim), and refuses the item if that does not
+// help.
 //
 // # How memory is divided
 //

@@ -83,7 +83,7 @@ func (t *Table) entryAt(bucket uint64) entry {
 func (t *Table) isEmpty(bucket uint64) bool { return t.word(bucket, 0)&store.MaxVersion == 0 }
 
 // write puts an item, or the zero entry, into a bucket, and changes its count of spilled
-// keys by that much: one change for whoever reads it (C4).
+// keys by that much: one change for clients that read it (C4).
 func (t *Table) write(bucket uint64, e entry, spill int) {
 	old := t.entryAt(bucket)
 	e.w0 |= spilled(old.spill(), spill) << versionBits

@@ -36,7 +36,7 @@ func TestZeros(t *testing.T) {
 	}
 }
 
-// TestWrite changes what it is told, and the stamp by one, also where that begins anew.
+// TestWrite changes what was asked for, and the stamp by one, also where that begins anew.
 func TestWrite(t *testing.T) {
 	r := open(t, store.Store, store.MinMemory)
 	for _, stamp := range []uint64{0, 41, 1<<stampBits - 2, 1<<stampBits - 1} {

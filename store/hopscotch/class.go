@@ -2,7 +2,7 @@ package hopscotch
 
 import "math/bits"
 
-// A class is the length of a block in a byte, for those who read it: in units below 16,
+// A class is the length of a block in a byte, for clients that read it: in units below 16,
 // and above that eight classes for each power of two, rounded up. So a reader reads at
 // most an eighth too much.
 

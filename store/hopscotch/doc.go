@@ -130,28 +130,25 @@
 // # How full it gets
 //
 // With neighbourhoods of six, hops find a slot for nearly all items up to three quarters of
-// the slots: at 50 % one item in 2600 is in a chain, at 75 % one in 90, at 90 % one in 23
-// (TestFill). Without chains a store would have to refuse an item at about 28 %. So a store
-// refuses when its memory is full, and the price are longer searches: 1.01 spans on average
-// for items in line at 75 %, 2.00 for others (TestSpans). When an item goes, items that a
-// crowd has driven away from their homes are drawn back (draw): without that, one Put in six
-// finds no slot in a cache that is two thirds full, with it one in thirty.
+// the slots (TestFill). A store puts the others into chains, so that it refuses an item only
+// when its memory is full; searches are a little longer then (TestSpans). When an item goes,
+// items that were driven away from their homes are drawn back (draw), so that the slots
+// around a full neighbourhood do not stay occupied by others.
 //
 // # When there is no slot
 //
 // An item of the 32 slots looked at that has expired gives up its slot. Otherwise a cache
 // evicts one of the neighbourhood: the one with the least credit, and of those the one that
 // was written first. Credit comes with use: it is 2 after a Get or Touch, and each time an
-// item is spared takes 1. With the eviction FIFO nobody has credit. A store puts the item
+// item is spared takes 1. With the eviction FIFO no item has credit. A store puts the item
 // into the chain; a flood of equal hashes ends at 22 items with ErrFull (S8).
 //
 // # When the memory is full
 //
-// As in package lru8: a cache goes from slot to slot, in an order that comes to all of them
-// and does not leave a desert behind, and evicts items in blocks that have no credit until
-// there is a block that is long enough; after 8 of those it sweeps a part of item memory
-// clear. A store reclaims what has expired, then sweeps and moves, and refuses if that does
-// not help.
+// A cache goes from slot to slot, in an order that spreads over the whole table, and evicts
+// items in blocks that have no credit until there is a block that is long enough. After 8
+// of those it clears a part of item memory (Evict of internal/extent). A store reclaims what
+// has expired, then moves items (Reclaim), and refuses the item if that does not help.
 //
 // # How the memory is divided
 //
@@ -178,5 +175,5 @@
 //     stamp tells them apart.
 //   - Blocks of a chain that hold several items, as in FaRM, save READs in long chains. Here
 //     one item in 90 is in a chain, and most chains have one.
-//   - A table that grows needs readers to be told. The memory is known at New.
+//   - A table that grows would have to notify its readers. The memory is known at New.
 package hopscotch

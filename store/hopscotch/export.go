@@ -38,12 +38,12 @@ func (l layout) bytes() []byte {
 // parseLayout reads a layout that a peer has sent.
 func parseLayout(b []byte) (layout, error) {
 	if len(b) != layoutSize || binary.LittleEndian.Uint64(b) != layoutFormat {
-		return layout{}, fmt.Errorf("hopscotch: a layout of %d bytes that is none of this engine", len(b))
+		return layout{}, fmt.Errorf("hopscotch: malformed layout (%d bytes, want %d that begin with the format of this engine): client and server may be of different versions", len(b), layoutSize)
 	}
 	word := func(i int) uint64 { return binary.LittleEndian.Uint64(b[8*i:]) }
 	l := layout{slotSize: word(1), homes: word(2), items: word(3), seed: word(4)}
 	if l.slotSize != slotHead && l.slotSize != inlineSlot || l.homes == 0 || l.homes > maxMemory/slotHead || l.items > maxMemory {
-		return layout{}, fmt.Errorf("hopscotch: a layout of %d homes, slots of %d bytes and %d bytes for items", l.homes, l.slotSize, l.items)
+		return layout{}, fmt.Errorf("hopscotch: malformed layout: %d homes, slots of %d bytes and %d bytes for items", l.homes, l.slotSize, l.items)
 	}
 	return l, nil
 }

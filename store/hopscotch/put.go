@@ -53,7 +53,7 @@ func (t *Table) putInline(p place, k store.Key, e *store.Entry, now int64) (uint
 		return t.commit(place{slot: p.slot})
 	}
 	h := t.homeOf(k.Hash)
-	if i := t.seat(h, now); i != none {
+	if i := t.vacant(h, now); i != none {
 		t.enterInline(h, i, k.Hash, &m)
 		return t.commit(place{slot: i})
 	}
@@ -142,7 +142,7 @@ func (t *Table) insert(k store.Key, e *store.Entry, need uint64, now int64) (uin
 	}
 	t.fill(off, k, e)
 	h := t.homeOf(k.Hash)
-	if i := t.seat(h, now); i != none {
+	if i := t.vacant(h, now); i != none {
 		t.occupy(h, i, off, k.Hash, t.last+1)
 		return t.commit(place{slot: i, off: off})
 	}

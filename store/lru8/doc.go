@@ -61,12 +61,10 @@
 //	    at most 8 overflow buckets behind a bucket.
 //	L4  Item memory is divided by package extent, and what holds of its blocks, lists
 //	    and hand holds here.
-//	L5  To free a block writes into the first 24 bytes of it and its neighbours
-//	    only (X2 of extent), where no key or value is. What a view shows stays readable until
-//	    memory is written on purpose: an item, a moved item, or the head of a
-//	    block that is cut off (trim). So a Put frees what it must, copies key and
-//	    value, and cuts blocks last; and it does not move items if its key or
-//	    value is a view.
+//	L5  Freeing a block does not overwrite a key or a value (X2 of extent), so a
+//	    view of a freed item stays readable until the block is written. A Put frees
+//	    what it must, copies key and value, and cuts blocks last (X6); it does not
+//	    move items if its key or value is a view.
 //	L6  Every item has exactly one slot, in the bucket of its hash or behind it,
 //	    and every slot that is no link names an item.
 //	L7  A call looks at one bucket (at most nine in Store mode). A Put that has to
@@ -98,14 +96,12 @@
 //     to bytes but not to a block.
 //
 // So there is no length for which the memory is lost (calcification), and no Put
-// fails. Under Zipf's law of exponent 1.01 the hit ratio is that of one exact LRU
-// list over all items, within 0.01, for equal and for mixed lengths
-// (TestHitRatio).
+// fails. The hit ratio is close to that of one exact LRU list over all items, for
+// equal and for mixed lengths (TestHitRatio).
 //
-// A store reclaims what has expired among the next 64 blocks, and then sweeps,
-// but moves everything and evicts nothing: fragmented memory is joined at the
-// price of copying about as many bytes as the new item has. It refuses an item if
-// that does not help.
+// A store reclaims what has expired, and then moves items out of the way (Reclaim
+// of internal/extent): fragmented memory is joined at the price of copying about
+// as many bytes as the new item has. It refuses the item if that does not help.
 //
 // # How many buckets
 //

@@ -58,7 +58,7 @@
 // that neither choose the bucket nor the partition; the tags of a line are
 // compared all at once.
 //
-// Who hints at items has their entries found before they are got. A table keeps these
+// A caller that hints at items has their entries found before it gets them. A table keeps these
 // leads until the next call that may move or remove an item, so that Get compares the key
 // and need not search.
 //
@@ -102,7 +102,7 @@
 //	    moved take it with them, none is reclaimed, and in a Cache none is moved.
 //	M10 Where an item was that is gone or has been moved, there is no live item: it is
 //	    marked before its memory is used for anything else, and before the call
-//	    returns. So who reads that memory later by an old link finds no item, or
+//	    returns. So a client that reads that memory later by an old link finds no item, or
 //	    another one, which has another version.
 //
 // # The border

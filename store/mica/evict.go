@@ -17,7 +17,7 @@ func (t *Table) evictOldest(now int64) int {
 	} else {
 		t.countGone(at, m, now)
 		t.remove(t.entryOf(at, m))
-		t.bury(at)
+		t.markDead(at)
 		t.count(m, -1)
 		t.shrink()
 	}
@@ -30,7 +30,7 @@ func (t *Table) evictAll(now int64) {
 	t.eachInLog(func(at int, m meta) bool {
 		if m&metaLive != 0 {
 			t.countGone(at, m, now)
-			t.bury(at)
+			t.markDead(at)
 			t.count(m, -1)
 		}
 		return true
@@ -57,7 +57,7 @@ func (t *Table) slideOldest() int {
 	size := t.sizeOf(m)
 	if from != to {
 		s := t.entryOf(from, m)
-		t.bury(from) // or links would find it where it was (M10)
+		t.markDead(from) // or links would find it where it was (M10)
 		copy(t.mem[to:to+size], t.mem[from:from+size])
 		t.publishMeta(to, m)
 		t.lineAt(s.line).setPosition(s.i, t.position(to))
@@ -103,12 +103,12 @@ func (t *Table) entryOf(at int, m meta) slot {
 	return s
 }
 
-// bury marks an item that is gone for those who read the memory (M10).
-func (t *Table) bury(at int) { t.mem[at+stateAt] &^= stateLive }
+// markDead marks an item as dead for clients that read the memory (M10).
+func (t *Table) markDead(at int) { t.mem[at+stateAt] &^= stateLive }
 
 // kill marks an item as dead. Its entry is the caller's business.
 func (t *Table) kill(at int, m meta) {
-	t.bury(at)
+	t.markDead(at)
 	t.ring.dead += t.sizeOf(m)
 	t.count(m, -1)
 }

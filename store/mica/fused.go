@@ -14,7 +14,7 @@ const fusedPart = 4 << 10
 // longValue is how long values are that fillLong takes.
 const longValue = 32 << 10
 
-// pastCaches is how long values are that go past the caches on their way into the log: they would
+// pastCaches is how long values are that bypass the caches when they are written to the log: they would
 // push everything else out, and to fetch the lines that they are written to takes longer
 // than to write them.
 const pastCaches = 256 << 10

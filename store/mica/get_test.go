@@ -40,7 +40,7 @@ func TestGetLeavesMemoryAlone(t *testing.T) {
 	})
 }
 
-// Who appends to a view does not write into the table.
+// An append to a view does not write into the table.
 func TestViewsHaveNoCapacity(t *testing.T) {
 	r := newRig(t)
 	for i := range 3 {

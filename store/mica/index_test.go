@@ -68,7 +68,7 @@ func flood(t *testing.T, hash func(uint64) uint64, with func(*store.Config)) {
 	}
 }
 
-// Who has the same hash as others cannot take the place of those who have not.
+// An item of the same hash as others cannot take the place of items of other hashes.
 func TestFloodLeavesOthersAlone(t *testing.T) {
 	eachMode(t, func(t *testing.T, with func(*store.Config)) {
 		r := newRig(t, with)

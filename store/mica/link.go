@@ -28,8 +28,7 @@ func (t *Table) LinkOf(k store.Key) (store.Link, bool) {
 	return store.Link{Span: store.Span{Off: int64(at), Len: t.sizeOf(m)}, Version: t.versionOf(at, m)}, true
 }
 
-// began is told of a call that may change something: what was found before it may not be
-// where it was.
+// began notes a call that may change something: what was found before it may have moved.
 func (t *Table) began() {
 	t.changes++
 	t.got = 0

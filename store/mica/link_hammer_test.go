@@ -61,7 +61,7 @@ func hammerFault(b []byte, i int, n uint64) string {
 	return ""
 }
 
-// While values of all lengths are written, those past the caches too, whoever follows a link
+// While values of all lengths are written, those past the caches too, a reader that follows a link
 // finds the change that it was made for, whole, or nothing (M4, M10).
 func TestLinksUnderFire(t *testing.T) {
 	r := newRig(t, memory(4<<20), largest(1<<20), sharing)

@@ -145,7 +145,7 @@ func (r *rig) overhead() float64 {
 	return float64(st.IndexBytes+st.ItemBytes-st.KeyBytes-st.ValueBytes) / float64(st.Items)
 }
 
-// seeded returns a generator whose seed is told if the test fails.
+// seeded returns a generator whose seed is logged if the test fails.
 func seeded(tb testing.TB, n uint64) *rand.Rand {
 	tb.Cleanup(func() {
 		if tb.Failed() {

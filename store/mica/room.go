@@ -2,14 +2,14 @@ package mica
 
 import "math"
 
-// spareLines is how many lines a Cache keeps free for an index of so many,
+// spareLines is how many lines a Cache keeps free for an index of that many,
 // because buckets overflow and shrink again all the time: by chance, so that it
 // is about the root of their number, and a bit for the drift.
 func spareLines(lines uint64) uint64 {
 	return lines>>6 + 3*uint64(math.Sqrt(float64(lines)))
 }
 
-// mostShare: the index asks for at most one byte of so many. The smallest items
+// mostShare: the index asks for at most one byte of this many. The smallest items
 // need it to have one of four.
 const mostShare = 3
 

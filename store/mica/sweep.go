@@ -79,7 +79,7 @@ func (t *Table) sweepOldest(now int64) int {
 	case !t.pins.any() && t.expired(at, m, now):
 		t.stats.Expired++
 		t.remove(t.entryOf(at, m))
-		t.bury(at)
+		t.markDead(at)
 		t.count(m, -1)
 		t.ring.pass(size)
 	default:

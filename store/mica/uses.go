@@ -8,8 +8,8 @@ import (
 // usesOf is how many bytes of the log share a count of uses by readers.
 const usesOf = 64
 
-// makeUses makes the counts of uses, which readers can add to. Who adds what he likes can
-// have items spared or not, and nothing else.
+// makeUses makes the counts of uses, which readers can add to. A reader that adds anything else
+// can have items spared or not, and nothing worse.
 func (t *Table) makeUses(a *store.Arena, size int) (err error) {
 	if size == 0 {
 		return nil
@@ -35,7 +35,7 @@ func (t *Table) forgetUses(at int) {
 // Used counts items as used, by the hashes of their keys: the first of a bucket that has
 // the tag, which is another one in one case of a hundred. What is touched is loaded
 // ahead, for all of them at once. As long as no item was spared none has lost its mark, and
-// whoever can read one has got or put it before: there is nothing to do, and nothing is
+// a client that can read one has got or put it before: there is nothing to do, and nothing is
 // touched.
 func (t *Table) Used(hashes []uint64) {
 	for t.spares && t.stats.Rescued != 0 && len(hashes) > 0 {

@@ -18,8 +18,8 @@ func exported(c *store.Config) {
 	})
 }
 
-// Items that readers use are spared like those that calls use, whether the table is told
-// by hashes or by counts; without, they go, although each was got once by who reads it.
+// Items that readers use are spared like those that calls use, whether the table learns
+// of it by hashes or by counts; without, they go, although each was got once before.
 func TestUsesByReaders(t *testing.T) {
 	const hot, size = 100, 100
 	for name, use := range map[string]func(r *rig, k store.Key){

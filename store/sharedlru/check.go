@@ -10,12 +10,12 @@ import (
 type census struct {
 	seen   []bool  // by chunk
 	items  int     // in rows
-	free   uint32  // chunks in carcasses
+	free   uint32  // chunks in free chains
 	mortal int64   // items
 	shares []share // levels only
 }
 
-// Check reads the items row by row, the order, and the carcasses, and compares what it
+// Check reads the items row by row, the order, and the free chains, and compares what it
 // counted: every chunk is somewhere exactly once (H3). It looks at the whole table,
 // whichever handle is asked.
 func (h *Handle) Check() error {
@@ -23,7 +23,7 @@ func (h *Handle) Check() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	c := census{seen: make([]bool, t.chunks.fresh), shares: make([]share, len(t.shares))}
-	for _, check := range []func(*census) error{t.checkRows, t.checkOrder, t.checkCarcasses, t.checkCounts} {
+	for _, check := range []func(*census) error{t.checkRows, t.checkOrder, t.checkFree, t.checkCounts} {
 		if err := check(&c); err != nil {
 			return err
 		}
@@ -126,10 +126,10 @@ func (t *Table) checkOrder(c *census) error {
 	return nil
 }
 
-// checkCarcasses walks over the chunks that can be taken.
-func (t *Table) checkCarcasses(c *census) error {
-	for at := t.chunks.carcass; at != 0; at = t.chunks.link(at, atOlder) {
-		if err := t.visit(c, at, kindCarcass); err != nil {
+// checkFree walks over the chunks that can be taken.
+func (t *Table) checkFree(c *census) error {
+	for at := t.chunks.firstFree; at != 0; at = t.chunks.link(at, atOlder) {
+		if err := t.visit(c, at, kindFree); err != nil {
 			return err
 		}
 		n, err := t.visitRest(c, at)
@@ -149,7 +149,7 @@ func (t *Table) checkCounts(c *census) error {
 		}
 	}
 	if fresh := uint32(len(t.chunks.mem)/chunkSize) - uint32(t.chunks.fresh); c.free+fresh != t.chunks.free {
-		return corrupt("%d chunks in carcasses and %d fresh ones; the table has %d", c.free, fresh, t.chunks.free)
+		return corrupt("%d chunks in free chains and %d fresh ones; the table has %d", c.free, fresh, t.chunks.free)
 	}
 	if c.mortal != t.mortal {
 		return corrupt("%d items will expire; the table has %d", c.mortal, t.mortal)

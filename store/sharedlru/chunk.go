@@ -10,17 +10,17 @@ type ref uint32
 type kind uint32
 
 const (
-	kindItem    kind = 0x6d657469 // the head of an item
-	kindBody    kind = 0x79646f62 // of an item or a carcass
-	kindCarcass kind = 0x64616564 // the first of a carcass
+	kindItem kind = 0x6d657469 // the head of an item
+	kindBody kind = 0x79646f62 // of an item or a free chain
+	kindFree kind = 0x64616564 // the first of a free chain
 )
 
 // chunks is the memory of items.
 type chunks struct {
-	mem     []byte
-	fresh   ref    // from here on chunks were never used
-	carcass ref    // the first one
-	free    uint32 // how many chunks can be taken
+	mem       []byte
+	fresh     ref    // from here on chunks were never used
+	firstFree ref    // the first chunk of the first free chain
+	free      uint32 // how many chunks can be taken
 }
 
 // init makes all chunks but number 0 fresh.
@@ -49,10 +49,10 @@ func (c *chunks) setLink(at ref, field uint64, to ref) { c.setWord(at, field, ui
 
 func (c *chunks) kindOf(at ref) kind { return kind(c.word(at, atKind)) }
 
-// take returns a chunk. There must be one. The first chunk of a carcass goes last.
+// take returns a chunk. There must be one. The first chunk of a free chain goes last.
 func (c *chunks) take() ref {
 	c.free--
-	first := c.carcass
+	first := c.firstFree
 	if first == 0 {
 		c.fresh++
 		return c.fresh - 1
@@ -61,15 +61,15 @@ func (c *chunks) take() ref {
 		c.setLink(first, atNext, c.link(second, atNext))
 		return second
 	}
-	c.carcass = c.link(first, atOlder)
+	c.firstFree = c.link(first, atOlder)
 	return first
 }
 
 // give frees a chain of n chunks, whatever its length, in one step.
 func (c *chunks) give(first ref, n uint32) {
-	c.setWord(first, atKind, uint32(kindCarcass))
-	c.setLink(first, atOlder, c.carcass)
-	c.carcass = first
+	c.setWord(first, atKind, uint32(kindFree))
+	c.setLink(first, atOlder, c.firstFree)
+	c.firstFree = first
 	c.free += n
 }
 

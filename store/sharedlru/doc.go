@@ -6,7 +6,7 @@
 //
 // A Table is shared by handles, one for each core; a Handle is that core's partition.
 // Memory is cut into chunks of 128 bytes, all alike. An item is a chain of chunks, whose
-// first one is its head. A carcass is a chain of chunks that nobody uses. The index is
+// first one is its head. A free chain is a chain of chunks that no item uses. The index is
 // an array of buckets, each of which names the first item of a list (a row).
 //
 // # Layout
@@ -34,8 +34,8 @@
 //	| next | kind | key and value go on                  |  128 bytes
 //	+------+------+--------------------------------------+
 //
-// The CRC (Castagnoli) of the header covers bytes 12 to 47. A carcass has its link to
-// the next carcass where an item has the older one.
+// The CRC (Castagnoli) of the header covers bytes 12 to 47. A free chain has its link to
+// the next one where an item has the older one.
 //
 // # Invariants
 //
@@ -45,7 +45,7 @@
 //	    are set aside, are at most Config.Memory. Nothing is taken from the arena after
 //	    New.
 //	H3  Every chunk is reserved (number 0), fresh (never used), or in the chain of
-//	    exactly one item or carcass.
+//	    exactly one item or free chain.
 //	H4  The list from newest to oldest holds every item once, in the order in which they
 //	    were put, got or touched.
 //	H5  Every item is in the row of its hash. A row has at most 64 items (S8).

@@ -3,7 +3,7 @@ package sharedlru
 // expiryChunks is how many chunks a store looks at for items that have expired.
 const expiryChunks = 64
 
-// makeRoom sees to it that so many chunks can be taken, and says whether they can. A
+// makeRoom frees need chunks if it has to, and reports whether it could. A
 // cache can always: a view, and so an item, is shorter than what all chunks hold.
 func (t *Table) makeRoom(need uint32, now int64) bool {
 	if !t.caches() {

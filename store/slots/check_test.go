@@ -21,7 +21,7 @@ func TestCheck(t *testing.T) {
 		{"empty slot", func(r *rig, _ []store.Key) { r.slot(50)[0] = 1 }, "begins with"},
 		{"shadow", func(r *rig, k []store.Key) { r.shadow(r.find(k[0]))[ofHash] ^= 1 }, "guard"},
 		{"shadow of an empty slot", func(r *rig, _ []store.Key) { r.shadow(50)[ofSum] = 1 }, "guard"},
-		{"path", func(r *rig, k []store.Key) { r.bury(r.find(k[0])); r.mark(5, empty) }, "before it is empty"},
+		{"path", func(r *rig, k []store.Key) { r.makeTombstone(r.find(k[0])); r.mark(5, empty) }, "before it is empty"},
 		{"count", func(r *rig, _ []store.Key) { r.stats.Items++ }, "Stats"},
 		{"version", func(r *rig, _ []store.Key) { r.last = 1 }, "version"},
 		{"window", func(r *rig, _ []store.Key) { r.window = 1 }, "window"},

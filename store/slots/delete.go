@@ -24,8 +24,8 @@ func (t *Table) uncount(i uint64) {
 	t.stats.ValueBytes -= int64(s.valueSize())
 }
 
-// bury makes an item a tombstone.
-func (t *Table) bury(i uint64) {
+// makeTombstone makes an item a tombstone.
+func (t *Table) makeTombstone(i uint64) {
 	t.uncount(i)
 	t.mark(i, tombstone)
 }
@@ -39,7 +39,7 @@ func (t *Table) mark(i uint64, st state) {
 // remove makes an item a tombstone, and then empties the tombstones that no search has to
 // pass any more (O4): it, and those right before it, at most a window of them.
 func (t *Table) remove(i uint64) {
-	t.bury(i)
+	t.makeTombstone(i)
 	if t.shadow(t.after(i, 1)).state() != empty {
 		return
 	}

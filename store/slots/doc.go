@@ -70,12 +70,12 @@
 //
 // Clients count uses by FETCH_ADD on access_count, in the middle of the slot. So they must
 // be able to write the area, all of it where it is shared memory (fabric shm), and on a
-// network whoever can add can mostly write. That is the paper's design and what it trusts:
+// network a client that can add can mostly write. That is the paper's design and what it trusts:
 // a client that scribbles can make others miss items, and one that computes checksums can
 // make them find what it likes, in their own READs and in what the server answers from a
 // slot that it was just writing. It cannot make the engine fail, read outside, lose its
 // count, or change an item that it did not scribble over (O6): an item that does not fit
-// its checksum any more is lost when the engine comes across it. Who does not trust all
+// its checksum any more is lost when the engine comes across it. A server that does not trust all
 // clients alike takes another engine.
 //
 // # When a window is full
@@ -96,7 +96,7 @@
 //
 // # Collisions
 //
-// FNV-1a is not keyed: whoever chooses keys can have them meet in one window. That costs a
+// FNV-1a is not keyed: a client that chooses keys can have them meet in one window. That costs a
 // window of slots per call, and ErrFull or evictions for the keys in it, no more (S8).
 //
 // # Threads

@@ -6,8 +6,8 @@ import (
 )
 
 const (
-	// usePoints is what a use is worth: so many evictions in its window does an item
-	// outlive.
+	// usePoints is what a use is worth: how many evictions in its window an item
+	// outlives for it.
 	usePoints = 8
 	// maxPoints is the worth of 64 uses.
 	maxPoints = 64 * usePoints
@@ -54,7 +54,7 @@ func (t *Table) evict(home uint64) uint64 {
 		t.stats.Rescued++
 	}
 	t.stats.Evicted++
-	t.bury(victim)
+	t.makeTombstone(victim)
 	return victim
 }
 

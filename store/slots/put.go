@@ -90,7 +90,7 @@ func (t *Table) room(k store.Key, now int64) uint64 {
 	case free != nowhere:
 	case victim != nowhere:
 		t.stats.Expired++
-		t.bury(victim)
+		t.makeTombstone(victim)
 		free = victim
 	case t.caches():
 		free = t.evict(home)

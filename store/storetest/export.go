@@ -94,7 +94,7 @@ func exportCases() []*testCase {
 
 const (
 	ruleProves = "it carries a checksum over key, value, version and the rest, and a Finder accepts nothing else;"
-	ruleLater  = "who begins to read later finds it, or nothing, or something that does not prove itself, but never what was there before."
+	ruleLater  = "a client that begins to read later finds it, or nothing, or something that does not prove itself, but never what was there before."
 	ruleForged = "Bytes of another key, of another version than the proof says, or half of a change are never Found."
 	ruleMiss   = "Missing says that there was certainly no such item at some time since Start."
 	ruleBytes  = "it never reads outside of them, asks for a bounded number of spans (then it says Ask), and allocates nothing."

@@ -3,10 +3,10 @@ package hopscotch
 // probes is how many slots are looked at for an empty one.
 const probes = 32
 
-// seat returns an empty slot in the neighbourhood of a home: one that is empty or whose
+// vacant returns an empty slot in the neighbourhood of a home: one that is empty or whose
 // item has expired, one that becomes empty because items hop to others of their own
 // neighbourhoods, or in a cache that of an item which is evicted. A store may have none.
-func (t *Table) seat(h uint64, now int64) uint64 {
+func (t *Table) vacant(h uint64, now int64) uint64 {
 	i := t.empty(h, now)
 	for i != none && i-h >= reach {
 		i = t.hop(i)
