@@ -33,9 +33,8 @@ type Config struct {
 	Eviction store.Eviction
 	// MaxValue is the longest value; default 1 MiB, at most 64 MiB.
 	MaxValue int
-	// NoPrefetch has a core load what an operation touches when it serves it, and not
-	// ahead: neither for the batches of rfp nor in the pipeline of herd. It is there to
-	// measure what prefetching brings.
+	// NoPrefetch turns prefetching off, in batches of rfp and in the pipeline of herd, to
+	// measure its gain.
 	NoPrefetch bool
 	// Links has clients read items where they are, without a core, once they know the
 	// place: the memory of the partitions is registered with the first device. Engines

@@ -54,7 +54,7 @@ func (s *Server) openExports() error {
 	for i, sh := range s.shards {
 		e, ok := sh.part.(store.Exporter)
 		if !ok {
-			return fmt.Errorf("clients cannot have links to items of engine %s: use %s", s.cfg.Engine, DefaultEngine)
+			return fmt.Errorf("clients cannot read items of engine %s directly: use engine %s, or no direct reads", s.cfg.Engine, DefaultEngine)
 		}
 		tables[i] = e.Export()
 		sh.linker, _ = sh.part.(store.Linker)

@@ -120,7 +120,7 @@ func keyOf(msg []byte) []byte {
 }
 
 func malformed(p command.Proc) error {
-	return &rpc.Error{Code: rpc.CodeMalformed, Text: "a request of " + p.String() + " that is none"}
+	return &rpc.Error{Code: rpc.CodeMalformed, Text: "malformed request of " + p.String()}
 }
 
 // key makes the key of a request, and reports whether it belongs here (V2). The

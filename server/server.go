@@ -246,7 +246,7 @@ func (s *Server) Drain(ctx context.Context) error {
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
-			s.cfg.Log.Warn("closing with clients that still send", "clients", clients)
+			s.cfg.Log.Warn("closing connections of clients that still send", "clients", clients)
 			return s.Close()
 		}
 	}

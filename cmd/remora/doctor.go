@@ -15,14 +15,13 @@ import (
 func newDoctorCmd(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "doctor",
-		Short: "Say what fabric this machine can use, and why not another",
-		Long: `Say what fabric this machine can use, and why not another.
+		Short: "Show which fabrics this machine can use, and why not others",
+		Long: `Show which fabrics this machine can use, and why not others. Nothing is changed.
 
-Each line is marked ok, warn (works, but slower or less of it than could be) or
-no (a fabric cannot be used because of this), with what to do next. Nothing is
-changed on the machine. The exit code is 0 when shm or tcp is usable, else 1.`,
+Each line is ok, warn (works, but slower than it could) or no (rules out a fabric), with
+advice. The exit code is 0 if shm or tcp is usable, else 1.`,
 		Example: `  remora doctor
-  remora doctor --json | grep '"fabric"'      the verdicts only`,
+  remora doctor --json | grep '"fabric"'      only the verdicts`,
 		Args: noArgs,
 		RunE: func(*cobra.Command, []string) error {
 			h := doctor.ThisHost()

@@ -86,7 +86,8 @@ func addFlag(sets map[string]*pflag.FlagSet, title string, f *pflag.Flag) {
 		sets[title] = pflag.NewFlagSet(title, pflag.ContinueOnError)
 		sets[title].SortFlags = false
 	}
-	if f.DefValue == "[]" { // of a list, which pflag would print
+	switch f.Value.Type() + " " + f.DefValue { // pflag would print these zeros
+	case "float64Slice []", "durationSlice []", "SIZE 0 B":
 		f.DefValue = ""
 	}
 	sets[title].AddFlag(f)
@@ -94,7 +95,7 @@ func addFlag(sets map[string]*pflag.FlagSet, title string, f *pflag.Flag) {
 
 // width is that of the terminal, if the output is one.
 func (a *app) width() int {
-	const usual, most = 80, 120
+	const usual, most = 96, 120
 	if f, ok := a.out.(*os.File); ok {
 		if w, _, err := term.GetSize(int(f.Fd())); err == nil && w >= 40 {
 			return min(w, most)

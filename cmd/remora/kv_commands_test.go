@@ -50,7 +50,7 @@ func TestPathOfAnAddress(t *testing.T) {
 				t.Errorf("%s: get prints %q", path, out)
 			}
 		}
-		s.fails(exitFailure, "herd", "get", "rfp", "--server", s.urls[0]+"?path=sideways")
+		s.fails(exitUsage, "herd", "get", "rfp", "--server", s.urls[0]+"?path=sideways")
 	})
 }
 

@@ -42,7 +42,7 @@ func (a *app) itemStats(ctx context.Context, c *keli.Client) error {
 		row(w, "last failure", st.LastFailure)
 	}
 	row(w, "items", fmt.Sprintf("%d items, %d links, %d lists, %s", st.Image.Items, st.Image.Links, st.Image.Lists, bytesText(st.Image.Bytes)))
-	row(w, "lookups", fmt.Sprintf("%d; %d without an item, %d for a generation that is over; %d cores", st.Lookups, st.Missing, st.Stale, st.Cores))
+	row(w, "lookups", fmt.Sprintf("%d; %d without an item, %d for a generation that is over; %s", st.Lookups, st.Missing, st.Stale, plural(st.Cores, "core")))
 	for _, m := range st.Memory {
 		row(w, "memory", bytesText(m.Bytes)+" "+m.Purpose)
 	}

@@ -44,8 +44,8 @@ func (a *app) pingCache(ctx context.Context, c *remora.Client) error {
 			"version": info.Version, "us": micros(took),
 		})
 	}
-	_, err := fmt.Fprintf(a.out, "%s answers over %s (%s), %d cores, %s, in %v\n",
-		info.Addr, info.Fabric, info.Device, info.Cores, info.Version, took.Round(time.Microsecond))
+	_, err := fmt.Fprintf(a.out, "%s answers over %s (%s), %s, %s, in %v\n",
+		info.Addr, info.Fabric, info.Device, plural(info.Cores, "core"), info.Version, took.Round(time.Microsecond))
 	return err
 }
 
@@ -61,8 +61,8 @@ func (a *app) pingItems(ctx context.Context, server string, c *keli.Client) erro
 			"server": server, "cores": info.Cores, "generation": info.Generation, "us": micros(took),
 		})
 	}
-	_, err = fmt.Fprintf(a.out, "%s answers: items with links, generation %d, %d cores, in %v\n",
-		server, info.Generation, info.Cores, took.Round(time.Microsecond))
+	_, err = fmt.Fprintf(a.out, "%s answers: items with links, generation %d, %s, in %v\n",
+		server, info.Generation, plural(info.Cores, "core"), took.Round(time.Microsecond))
 	return err
 }
 

@@ -88,7 +88,7 @@ func withoutName(err error) string {
 func exitCode(err error) int {
 	var wrong usageError
 	switch {
-	case errors.As(err, &wrong):
+	case errors.As(err, &wrong), errors.Is(err, remora.ErrInvalid), errors.Is(err, keli.ErrInvalid):
 		return exitUsage
 	case errors.Is(err, remora.ErrUnknown):
 		return exitUnknown

@@ -115,7 +115,7 @@ func TestServeSecondSignal(t *testing.T) {
 			t.Errorf("exit code %d, %s", code, &s.Said)
 		}
 		within(t, "the end of the connection", over)
-		if strings.Contains(s.Said.String(), "closing with clients that still send") {
+		if strings.Contains(s.Said.String(), "closing connections of clients that still send") {
 			return
 		}
 	}

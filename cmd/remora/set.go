@@ -12,6 +12,9 @@ import (
 	"github.com/remora-kv/remora"
 )
 
+// longestValue is the largest that any server stores.
+const longestValue = 64 << 20
+
 // setOptions are the flags of set.
 type setOptions struct {
 	clientOptions
@@ -78,7 +81,7 @@ func (a *app) set(cmd *cobra.Command, o *setOptions, args []string) error {
 	if len(args) == 2 && args[1] != "-" {
 		value = []byte(args[1])
 	} else {
-		if value, err = io.ReadAll(a.in); err != nil {
+		if value, err = a.readValue(cmd.Context()); err != nil {
 			return fmt.Errorf("reading the value from standard input: %w", err)
 		}
 	}
@@ -89,4 +92,20 @@ func (a *app) set(cmd *cobra.Command, o *setOptions, args []string) error {
 		}
 		return json.NewEncoder(a.out).Encode(map[string]any{"key": args[0], "version": version})
 	})
+}
+
+// readValue reads standard input, until ctx ends: nobody may be typing. It reads no more
+// than it takes for a server to refuse the value.
+func (a *app) readValue(ctx context.Context) (value []byte, err error) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		value, err = io.ReadAll(io.LimitReader(a.in, longestValue+1))
+	}()
+	select {
+	case <-done:
+		return value, err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
 }

@@ -79,7 +79,7 @@ func writeStats(out io.Writer, cores []server.Stats, perClient bool) error {
 	s := &cores[0]
 	row(w, "server", s.Version+", up "+(time.Duration(s.UptimeMS)*time.Millisecond).Round(time.Second).String())
 	row(w, "listening", strings.Join(s.Listen, ", "))
-	row(w, "cache", fmt.Sprintf("%s engine, %s mode, %s polling, %d cores", s.Engine, s.Mode, s.Poll, s.Cores))
+	row(w, "cache", fmt.Sprintf("%s engine, %s mode, %s polling, %s", s.Engine, s.Mode, s.Poll, plural(s.Cores, "core")))
 	for i := range s.Fabrics {
 		f := &s.Fabrics[i]
 		row(w, "fabric "+f.Fabric, fmt.Sprintf("%s; by clients: %s; by the server: %s; %d errors", f.Device, verbs(f.In), verbs(f.Out), f.Errors))
@@ -100,6 +100,14 @@ func writeStats(out io.Writer, cores []server.Stats, perClient bool) error {
 }
 
 func row(w io.Writer, cells ...string) { _, _ = fmt.Fprintln(w, strings.Join(cells, "\t")) }
+
+// plural writes a number of things.
+func plural(n int, what string) string {
+	if n != 1 {
+		what += "s"
+	}
+	return fmt.Sprintf("%d %s", n, what)
+}
 
 // verbs writes counts by name.
 func verbs(counts map[string]uint64) string {

@@ -127,7 +127,7 @@ func (c *conn) skipped() bool {
 	return n != 0
 }
 
-// complain answers a command that is none.
+// complain answers a malformed command.
 func (c *conn) complain(f *fault) {
 	p := c.push(0)
 	p.done, p.text = true, appendError(p.text[:0], f.text)

@@ -225,7 +225,7 @@ func (l *loop) linger(c *conn) {
 func (l *loop) hangUp(c *conn, why string) {
 	if why != "" {
 		l.stats.cut.Add(1)
-		l.cfg.Log.Warn("client cut off", "door", "text", "reason", why, "backlog", c.backlog())
+		l.cfg.Log.Warn("client disconnected", "path", "text", "reason", why, "backlog", c.backlog())
 	}
 	_ = unix.Close(c.fd) // which takes it out of the epoll, too
 	l.conns[c.index] = nil
@@ -285,7 +285,7 @@ func (l *loop) anyReady() bool {
 func (l *loop) poll(timeout int) {
 	n, err := unix.EpollWait(l.epoll, l.events[:], timeout)
 	if err != nil && !errors.Is(err, unix.EINTR) {
-		l.cfg.Log.Error("the text door cannot wait for its clients", "err", err)
+		l.cfg.Log.Error("cannot wait for text clients", "err", err)
 		l.stopping.Store(true)
 		return
 	}
