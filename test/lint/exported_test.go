@@ -19,28 +19,6 @@ import (
 	"testing"
 )
 
-// internalNamed lists the exported names that still name an internal type, each with the change
-// that will take it off the list. The list is to become empty.
-var internalNamed = map[string]string{
-	"fabric/loop.Device.Core":        hooks,
-	"fabric/loop.Device.AllocRegion": hooks,
-	"fabric/loop.Device.GramAddress": hooks,
-	"fabric/loop.Device.GramClosed":  hooks,
-	"fabric/loop.Device.GramOpen":    hooks,
-	"fabric/shm.Device.Core":         hooks,
-	"fabric/shm.Device.AllocRegion":  hooks,
-	"fabric/shm.Device.GramAddress":  hooks,
-	"fabric/shm.Device.GramClosed":   hooks,
-	"fabric/shm.Device.GramOpen":     hooks,
-	"fabric/shm.Device.Memory":       "return a type of fabric",
-	"fabric/tcp.Config.Arena":        "only tests set it",
-	"store.Config.Arena":             "as kvl.Config.Memory",
-	"store.Export.Areas":             "as kvl.Image.Areas",
-	"rpc/onesided.Server.Arena":      "follows store.Config.Arena",
-}
-
-const hooks = "a hook for fabric/internal/direct: move it to an unexported type"
-
 // notYetPublic lists the directories that the rule does not look at.
 var notYetPublic = map[string]string{
 	"bench": "its packages are being merged; what remains public then has to keep the rule",
@@ -60,18 +38,10 @@ func TestNoInternalTypeIsExported(t *testing.T) {
 	if len(packages) < 10 {
 		t.Fatalf("%d public packages found", len(packages))
 	}
-	used := make(map[string]bool)
 	for _, pkg := range packages {
 		for _, b := range internalTypes(pkg, m.path) {
 			name := strings.TrimPrefix(strings.TrimPrefix(pkg.Path(), m.path), "/") + "." + b.name
-			if used[name] = true; internalNamed[name] == "" {
-				t.Errorf("%s: %s names %s: declare a type in a public package that holds it in an unexported field, or take a function", b.where, name, b.what)
-			}
-		}
-	}
-	for name := range internalNamed {
-		if !used[name] {
-			t.Errorf("%s names no internal type any more: remove it from internalNamed", name)
+			t.Errorf("%s: %s names %s: declare a type in a public package that holds it in an unexported field, or take a function", b.where, name, b.what)
 		}
 	}
 }
