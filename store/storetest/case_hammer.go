@@ -85,9 +85,12 @@ func hammer(t *trial, keys, spread int) {
 		counts[i] = hammerReader{t: t, x: x, f: x.newFinder(), keys: all, random: t.random(1 + i), want: make([]byte, longestSpan)}
 		readers.Go(func() { counts[i].run(&stop) })
 	}
-	for range t.times(7500) {
+	for n := range t.times(7500) {
 		if w.change(); t.Failed() {
 			break
+		}
+		if n%16 == 0 {
+			runtime.Gosched() // where there is one processor, readers look now
 		}
 	}
 	stop.Store(true)

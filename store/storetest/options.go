@@ -22,6 +22,9 @@ type Options struct {
 	// Watchdog ends a case that hangs. 0 means DefaultWatchdog for each
 	// iteration.
 	Watchdog time.Duration
+	// exact makes the cases try as often as they say, whatever IterationsVar: the
+	// tests of the suite need that for flaws that show seldom.
+	exact bool
 }
 
 // DefaultWatchdog is how long a case may take. Others may use the machine.

@@ -4,11 +4,14 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/remora-kv/remora/test/scale"
 )
 
 func TestOptionsFromEnvironment(t *testing.T) {
 	t.Setenv(SeedVar, "0xfeed")
-	want := plainOptions
+	plain := Options{Iterations: 1, Watchdog: time.Duration(scale.Times(1)) * DefaultWatchdog}
+	want := plain
 	want.Seed = 0xfeed
 	if got := (Options{}).complete(t); got != want {
 		t.Errorf("options from the environment: %+v", got)
@@ -18,8 +21,8 @@ func TestOptionsFromEnvironment(t *testing.T) {
 		t.Errorf("the environment made %+v out of %+v", got, given)
 	}
 	t.Setenv(SeedVar, "")
-	if got := (Options{}).complete(t); got != plainOptions {
-		t.Errorf("options without an environment: %+v, want %+v", got, plainOptions)
+	if got := (Options{}).complete(t); got != plain {
+		t.Errorf("options without an environment: %+v, want %+v", got, plain)
 	}
 }
 

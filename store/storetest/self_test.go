@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/remora-kv/remora/store"
 	"github.com/remora-kv/remora/store/lru8"
@@ -144,7 +143,7 @@ func (r *recorder) Errorf(format string, args ...any) { r.Error(fmt.Sprintf(form
 
 // plainOptions do not depend on the environment: what a case notices was chosen
 // for these.
-var plainOptions = Options{Iterations: 1, Watchdog: time.Duration(scale.Times(1)) * DefaultWatchdog}
+var plainOptions = Options{Iterations: 1, Watchdog: DefaultWatchdog, exact: true}
 
 // TestFlaws runs cases on engines that break one rule each, and expects them to
 // notice. TestPlain has shown that they pass on the same engine without a flaw.

@@ -86,7 +86,10 @@ func (t *trial) rescue() {
 
 // times scales the repetitions of a case that tries at random.
 func (t *trial) times(n int) int {
-	return scale.Times(n) * t.opt.Iterations
+	if !t.opt.exact {
+		n = scale.Times(n)
+	}
+	return n * t.opt.Iterations
 }
 
 // random returns the generator number n of this case.
