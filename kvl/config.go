@@ -86,10 +86,10 @@ func (c *Config) complete() error {
 	case c.Inline < 0:
 		c.Inline = 0
 	case c.Inline > maxInline:
-		errs = append(errs, fmt.Errorf("Inline is %d, must be at most %d", c.Inline, maxInline))
+		errs = append(errs, fmt.Errorf("field Inline is %d, must be at most %d", c.Inline, maxInline))
 	}
 	if c.Dangling > Null {
-		errs = append(errs, fmt.Errorf("Dangling is %d, must be Fail, Drop or Null", uint8(c.Dangling)))
+		errs = append(errs, fmt.Errorf("field Dangling is %d, must be Fail, Drop or Null", uint8(c.Dangling)))
 	}
 	if err := errors.Join(errs...); err != nil {
 		return fmt.Errorf("kvl: config: %w", err)

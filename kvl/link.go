@@ -24,7 +24,7 @@ const (
 	MaxArea = 1 << 43
 )
 
-// ErrCorrupt: bytes are not a record of a Builder, were changed, or are not those at the link.
+// ErrCorrupt says that bytes are not a record of a Builder, were changed, or are not those at the link.
 var ErrCorrupt = errors.New("kvl: corrupt")
 
 // NewLink returns the link to a record.

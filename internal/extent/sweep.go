@@ -126,6 +126,7 @@ func (s *Space) clear(block uint64, now int64, move bool) bool {
 		return true
 	case Taken:
 		return s.items.Clear(block, now, move)
+	default:
 	}
 	if !s.items.Clear(block, now, move) {
 		return false

@@ -130,7 +130,7 @@ func (c *ServerConfig) validate() error {
 		err = errors.Join(err, fmt.Errorf("%d CPUs for %d cores", n, c.Cores))
 	}
 	if n := len(c.Pollers); n != 0 && n != c.Cores {
-		err = errors.Join(err, fmt.Errorf("Pollers for %d cores, there are %d", n, c.Cores))
+		err = errors.Join(err, fmt.Errorf("%d pollers for %d cores", n, c.Cores))
 	}
 	if err != nil {
 		return fmt.Errorf("rfp: server: %w", err)

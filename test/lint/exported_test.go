@@ -131,7 +131,7 @@ type walker struct {
 func (w *walker) object(name string, obj types.Object) {
 	w.name, w.pos = name, obj.Pos()
 	if tn, ok := obj.(*types.TypeName); ok && !tn.IsAlias() {
-		w.declared(name, tn.Type().(*types.Named))
+		w.declared(name, tn.Type().(*types.Named)) //lint:ignore errcheck a declared type is named
 		return
 	}
 	if alias, ok := obj.Type().(*types.Alias); ok && alias.Obj() == obj {
