@@ -11,7 +11,7 @@ import (
 const (
 	ruleRights = "A key that is revoked, of another domain, without the right for the operation, or an address range that is not " +
 		"wholly inside the region, touches no byte."
-	ruleTold = "On RC it completes with StatusRemoteAccess and breaks the queue pair on both sides. UC tells nobody and drops."
+	ruleTold = "On RC it completes with StatusRemoteAccess and breaks the queue pair on both sides. UC drops it in silence."
 	ruleZero = "An operation of zero bytes names no memory and is not checked."
 	ruleKeys = "a key opens a Region only through a queue pair of the same domain."
 )

@@ -8,8 +8,8 @@ import (
 )
 
 const (
-	ruleChain = "A post beyond SendDepth or RecvDepth is refused with ErrQueueFull; what fitted of the chain was posted, " +
-		"and Post says how many that were."
+	ruleChain = "A post beyond SendDepth or RecvDepth is refused with ErrQueueFull; the part of the chain that fits is posted, " +
+		"and Post returns its length."
 	ruleIndex = "Those before it in the chain were posted."
 )
 

@@ -8,8 +8,8 @@ import (
 	"github.com/remora-kv/remora/fabric"
 )
 
-const ruleDeath = "When a peer dies, the device notices by itself and the queue pair breaks with ErrPeerLost; requests that were " +
-	"under way complete with StatusPeerLost or StatusFlushed. Nothing hangs."
+const ruleDeath = "When a peer dies, the device notices by itself and the queue pair breaks with ErrPeerLost; requests in " +
+	"flight complete with StatusPeerLost or StatusFlushed. Nothing hangs."
 
 func deathCases() []*testCase {
 	return join(

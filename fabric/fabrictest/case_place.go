@@ -8,15 +8,15 @@ import (
 
 const (
 	rulePlacer  = "Place does what a WRITE does, under the same rights, and is counted like one."
-	ruleNoPlace = "It is false, and has written nothing, if only a WRITE can do that: to memory that was not written or read before, " +
-		"that may not be written, on a queue pair that is not ready, or has requests that were not executed yet."
+	ruleNoPlace = "It returns false and writes nothing if only a WRITE can do that: to memory that was not written or read before " +
+		"or may not be written, on a queue pair that is not ready or has requests that were not executed yet."
 )
 
 // placeCases are of providers whose queue pairs are Placers; of others they ask nothing.
 func placeCases() []*testCase {
 	return join(
 		one("G21/same-as-write", rulePlacer, near(placeSame)),
-		one("G21/rights", rulePlacer+" No break and no completion comes of a Place that says no, and nothing is written.", near(placeRights)),
+		one("G21/rights", rulePlacer+" A Place that returns false neither breaks the queue pair nor completes, and has written nothing.", near(placeRights)),
 		one("G21/counted", rulePlacer, near(placeCounted)),
 		one("G21/behind-requests", rulePlacer, near(placeBehind)),
 		one("G21/before-requests", rulePlacer, near(placeBefore)),

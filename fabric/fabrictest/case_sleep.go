@@ -23,7 +23,7 @@ func sleepCases() []*testCase {
 		one("G17/wakes/any-cq", ruleEvents, wakesAnyCQ),
 		one("G17/write-wakes-nobody", ruleNobody, writeWakesNobody),
 		one("G17/ping-pong-shared-cq", ruleNoneLost, pingPongShared),
-		one("G17/doze-bell", "A path publishes there that a bell is needed.", dozeBell),
+		one("G17/doze-bell", "A path publishes there that it has to be woken.", dozeBell),
 	)
 }
 

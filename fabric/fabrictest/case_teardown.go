@@ -12,7 +12,7 @@ const (
 	ruleAny     = "From any goroutine at any time: everything on Device, Domain, Listener and ConnRequest; QP.Disconnect, State, " +
 		"Err, Done, Counters and the getters; Waiter.Wake; all of Region except Close."
 	ruleJoin = "Making a queue pair (Dial, Accept, NewUD) on a completion queue that its owner is polling is allowed from any goroutine."
-	rulePass = "Passing ownership on takes a synchronisation by the caller."
+	rulePass = "The caller synchronises a change of owner."
 )
 
 func teardownCases() []*testCase {

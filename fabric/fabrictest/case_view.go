@@ -6,7 +6,7 @@ import (
 	"github.com/remora-kv/remora/fabric"
 )
 
-const ruleView = "What View returns is what a READ brings, under the same rights, and is counted like one."
+const ruleView = "View returns what a READ would, under the same rights, and is counted like one."
 
 // viewCases are of providers whose queue pairs are Viewers; of others they ask nothing.
 func viewCases() []*testCase {
@@ -15,10 +15,10 @@ func viewCases() []*testCase {
 		one("G20/rights", ruleView, near(viewRights)),
 		one("G20/counted", ruleView, near(viewCounted)),
 		one("G20/behind-requests", ruleView, near(viewBehind)),
-		one("G20/closed-region", "A region that is closed meanwhile is not taken away from under a view, "+
-			"and no other takes its place: its bytes stay as they were last.", near(viewClosed)),
-		one("G20/not-ready", "It is false if only a READ can tell: of memory that was not read before, that may not be read, "+
-			"on a queue pair that is not ready, or has requests that were not executed yet.", near(viewNotReady)),
+		one("G20/closed-region", "The memory behind a view stays mapped when its region is closed, "+
+			"and is not reused: its bytes stay as they were last.", near(viewClosed)),
+		one("G20/not-ready", "It returns false if only a READ can do that: for memory that was not read before or may not be read, "+
+			"on a queue pair that is not ready or has requests that were not executed yet.", near(viewNotReady)),
 		each("G20/transport", "Some queue pairs of type RC are Viewers.", viewTransport, fabric.UC, fabric.UD),
 	)
 }

@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	rulePlace   = "A WRITE becomes visible at the target in address order, its last byte last: who sees the last byte sees all of it."
+	rulePlace   = "A WRITE becomes visible at the target in address order, its last byte last: a reader that sees the last byte sees all of it."
 	ruleVisible = "What one queue pair wrote is visible at the target before a later SEND or WRITE_IMM of that queue pair completes " +
 		"a receive there, and before the initiator's own completion on RC."
 )
