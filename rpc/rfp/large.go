@@ -2,7 +2,6 @@ package rfp
 
 import (
 	"fmt"
-	"time"
 
 	"github.com/remora-kv/remora/rpc"
 	"github.com/remora-kv/remora/rpc/wire"
@@ -68,20 +67,20 @@ func (c *Conn) sendLarge(class uint8, msg message) error {
 	return err
 }
 
-// sendFor is how long a long message waits in Send for the server to take its pieces. What
-// is left then is copied and follows later.
-const sendFor = 55 * time.Microsecond
+// sendPatience is how many polls in vain a long message waits in Send for the server
+// to take its pieces. What is left then is copied and follows later.
+const sendPatience = 1 << 12
 
 // sendMost sends as much of a message as the server takes while it is watched.
 func (c *Conn) sendMost(msg message) (rest message, err error) {
 	rest, err = c.sendParts(msg)
-	for vain := (stopwatch{}); err == nil && rest.len() != 0 && !vain.beyond(sendFor, c.clock); {
+	for vain := 0; err == nil && rest.len() != 0 && vain < sendPatience; vain++ {
 		if c.Poll() {
 			return rest, c.err // a result has come, and is to be taken first
 		}
 		left := rest.len()
 		if rest, err = c.sendParts(rest); rest.len() != left {
-			vain = stopwatch{}
+			vain = 0
 		}
 	}
 	return rest, err
