@@ -108,7 +108,7 @@ func (c *Conn) learn(w wire.Word0) {
 	c.frames = 0
 	if better, ok := c.tuner.Decide(time.Duration(c.clock.Now())); ok {
 		c.cfg.Retries = better.R
-		c.allow(better.R)
+		c.policy.respan()
 		c.fetchSize = min(max(better.F, minFetchSize), c.stride)
 		c.makeReads()
 		_ = c.tellChoice()

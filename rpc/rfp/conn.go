@@ -118,7 +118,7 @@ type Conn struct {
 	parts
 	bulk bulk
 	adaptive
-	classes [numClasses]class
+	policy fetchPolicy
 
 	err     error
 	stats   connStats
@@ -127,7 +127,6 @@ type Conn struct {
 	receive [1]fabric.RecvWR // likewise
 	pollf   func() bool      // Poll
 	newsf   func() bool      // pollNews
-	now     func() int64
 }
 
 // minResults is the least ring for results.
@@ -211,18 +210,15 @@ func (c *Conn) prepare(want *rings) (err error) {
 		c.inline = c.dev.Limits().MaxInline
 	}
 	c.receiver.init(r, landing, words, c.local.Bytes(), c.replies.Bytes(), min(c.cfg.FetchSize, r.resultStride()))
-	c.allow(c.cfg.Retries)
+	c.policy.init(&c.cfg.Params)
 	c.makeReads()
-	for i := range c.classes {
-		c.classes[i].mode = c.cfg.Mode
-	}
-	c.pollf, c.newsf, c.now = c.Poll, c.pollNews, c.clock.Now
+	c.pollf, c.newsf = c.Poll, c.pollNews
 	for _, p := range []struct {
 		w      *fabric.Waiter
 		policy fabric.Policy
 		spin   time.Duration
 	}{{&c.spinner, fabric.Busy, 0}, {&c.sleeper, c.cfg.Policy, 0}, {&c.napper, c.cfg.Policy, time.Nanosecond}} {
-		cfg := fabric.WaitConfig{Policy: p.policy, Spin: p.spin, CQs: []fabric.CQ{c.cq}, Doze: c.glance}
+		cfg := fabric.WaitConfig{Policy: p.policy, Spin: p.spin, CQs: []fabric.CQ{c.cq}, Doze: c.beforeSleep}
 		if *p.w, err = c.dev.NewWaiter(cfg); err != nil {
 			return err
 		}

@@ -17,20 +17,17 @@
 //   - Replying: the server, having put the frame into its answer slot, also
 //     pushes it, by WRITE into the client's memory. The client polls that.
 //   - The mode of a class of calls (a procedure) is one of the two. Hybrid
-//     begins with fetching, goes over to replying when more than R READs failed
-//     in each of a number of consecutive calls (more in that of a batch), and back
-//     when the time that the server took, which an answer tells, would have been
-//     short enough. READs that patience has saved count as failed.
+//     begins with fetching, changes to replying when more than R READs failed
+//     in each of several consecutive calls, and back when the server reports times
+//     that are short enough.
+//   - The fetch policy (fetchPolicy) decides that, and when a client looks for an
+//     answer. Its doc has the rules, P1 to P10.
 //   - A parked session is one whose request slots the server does not look at.
 //     Its next answer slot says so. The client, which looks there for its
 //     answer, rings: a SEND of no bytes.
 //   - A piece is part of a message longer than a frame. It lies in the bulk area
 //     of its direction, behind the slots, and an entry of a frame says where. Both
 //     ends copy pieces at the same time.
-//   - Patience is how often the client looks at its own completion queue before
-//     the first READ of an answer: for each class one number for answers to a request
-//     that was sent when no other was on its way, and one for answers that follow
-//     others.
 //
 // # Memory
 //
@@ -61,11 +58,11 @@
 //	    frames which are answers by themselves need no such WRITE.
 //	I3  A result frame is in its answer slot before it is pushed, so that
 //	    fetching finds every answer, whatever mode either side believes in.
-//	I4  A client that waits looks into the answer slot again and again, with
-//	    growing pauses when it expects a push, and once more before it sleeps. So
-//	    neither a change of mode that crosses an answer, nor a session parked while
-//	    a request is on its way, can make it wait for ever. Pauses are counted in
-//	    polls, and end for one who polls only now and then.
+//	I4  A client that waits READs the answer slot again and again: after growing
+//	    pauses while it expects a push, and once more before it sleeps. So neither a
+//	    change of mode that crosses an answer, nor a session parked while a request is
+//	    in flight, makes it wait for ever. Pauses are times, so they also end for a
+//	    client that polls rarely.
 //	I5  Parking: the server announces it in the answer slot, then looks at the
 //	    request slot once more. It does so only while the client is known to have
 //	    taken the frame that was there before.
@@ -133,11 +130,11 @@
 // of a request, so that the call that is being waited for can already change
 // over.
 //
-// A client could go on fetching, whatever calls take: with enough patience its READs
-// find the answer. But it would spin all the time, where one that is replied to can
-// sleep, and from some microseconds on replies cost nothing: in memory of one host
-// they make calls of 1 us a tenth slower, of 2 us some hundredths, and of 3 to 5 us hardly at
-// all. The limit lies among the last, so that it need not be exact.
+// A client could go on fetching, whatever calls take: with a delay that is long enough its
+// READs find the answer. But it would spin all the time, where one that expects a push can
+// sleep, and from some microseconds on pushes cost nothing: in the memory of one host they
+// make calls of 1 us a tenth slower, of 2 us some hundredths, and of 3 to 5 us hardly at
+// all. The span (P2) lies among the last, so that it need not be exact.
 //
 // The server could tell that it sleeps in one place for all clients. But then
 // it would have to wake up for every one of them, and poll all of them while it

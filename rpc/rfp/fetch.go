@@ -8,21 +8,11 @@ import (
 
 // fetch posts READs for the answers that come next, when it is time.
 func (c *Conn) fetch() {
-	if c.flying+c.restFlying != 0 {
+	if c.flying+c.restFlying != 0 || !c.due() {
 		return
 	}
-	if c.expectsPush() {
-		if c.idle < c.doubtAt {
-			return
-		}
-		c.recountLonger()
-		c.pause = 0 // counted in polls, of which a sleeper makes few
-	}
-	if c.pause > 0 {
-		c.pause--
-		return
-	}
-	n := min(c.ahead, int(c.number-1-c.answered), c.rings.results)
+	c.policy.reading()
+	n := min(c.policy.ahead, int(c.number-1-c.answered), c.rings.results)
 	for i := range n {
 		slot := c.slot + i
 		if slot >= c.rings.results {
@@ -30,7 +20,7 @@ func (c *Conn) fetch() {
 		}
 		c.wanted[slot], c.asked[slot] = c.next+uint64(i), c.fetchSize
 	}
-	c.askedIdle = c.idle
+	c.askedAt = 0
 	k, err := c.qp.Post(c.reads[c.slot : c.slot+n])
 	c.flying += k
 	fence.Count(&c.stats.fetches, uint64(k))
@@ -38,7 +28,15 @@ func (c *Conn) fetch() {
 		c.postFailed(err)
 		return
 	}
-	c.reap()
+	if c.reap(); c.flying != 0 {
+		c.askedAt = c.clock.Now()
+	}
+}
+
+// due reports whether the policy wants a READ now.
+func (c *Conn) due() bool {
+	t := &c.policy.timer
+	return t.left == 0 || !t.skips() && t.over(c.clock.Now())
 }
 
 // makeReads makes the READs of all answer slots, for the present F.
@@ -53,9 +51,6 @@ func (c *Conn) makeReads() {
 		}
 	}
 }
-
-// maxAhead bounds how many answers are fetched together.
-const maxAhead = 16
 
 // fetchRest fetches what the first READ of a frame did not bring.
 func (c *Conn) fetchRest(at, size int) {
@@ -81,88 +76,38 @@ func (c *Conn) fetched(slot int) {
 	w := wire.Word0(fence.Word(c.landing, slot*c.stride).Load())
 	if w.Is(m) {
 		c.landed[slot] = m
-		if m == c.next {
-			c.hit()
+		if m == c.next && c.policy.hit() {
+			c.change(Reply)
 		}
 		return
 	}
 	fence.Count(&c.stats.misses, 1)
-	c.ahead = max(c.ahead/2, 1)
+	c.policy.early()
 	if m == c.next {
 		c.missed(w)
 	}
 }
 
-// hit is told that a READ has brought the frame next. READs that are posted
-// together are mostly to find something, since one that comes too early takes lines
-// away which the server is about to write.
-func (c *Conn) hit() {
-	if c.attempts.hit(c.patience()) {
-		c.failed(c.saved())
-	}
-	if c.hits++; c.hits%growAfter == 0 {
-		c.ahead = min(c.ahead+1, maxAhead)
-	}
-}
-
-// growAfter is how many answers come before one more is fetched together.
-const growAfter = 8
-
-// missed is told that a READ has not.
+// missed is called when a READ has not brought the frame next.
 func (c *Conn) missed(w wire.Word0) {
 	if w.Parked(c.next) {
-		c.ring()
+		if c.policy.parked() {
+			c.ring()
+		}
 		return
 	}
-	c.took(c.idle-c.askedIdle, c.cfg.Retries)
-	if c.since == 0 {
-		c.since, c.sinceIdle = c.clock.Now(), c.idle
+	var took int64
+	if c.askedAt != 0 {
+		took = c.clock.Now() - c.askedAt
 	}
-	n := c.attempts.missed(c.patience())
-	c.pause = c.pausing
-	c.failed(n)
-}
-
-// failed tells the class of the frame next how many READs for it have failed.
-func (c *Conn) failed(n int) {
-	had, f := c.tries, c.oldest()
-	c.tries = n
-	if c.classes[f.class].failed(&c.cfg.Params, had, n, f.results, c.since, c.now) {
-		c.change(f.class, Reply)
+	if c.policy.missed(took) {
+		c.change(Reply)
 	}
 }
 
-// patience is that for calls of the class whose answer is waited for.
-func (c *Conn) patience() *patience { return &c.classes[c.oldest().class].patience }
-
-// awaitFirst is called when a request is sent and no other is on its way.
-func (c *Conn) awaitFirst() {
-	c.attempts.begin(c.patience(), alone)
-	c.pause = c.pausing
-	c.trust()
-}
-
-// awaitNext is called when an answer was taken and others are on their way. There
-// is nothing to wait for where the next was fetched, or is being fetched, already.
-func (c *Conn) awaitNext() {
-	c.follows = following
-	if c.landed[c.slot] != c.next && c.flying == 0 {
-		c.attempts.begin(c.patience(), following)
-		c.pause = c.pausing
-	}
-}
-
-// ring wakes the server, once for an answer and then again after long pauses. A
-// core that is busy notices no ring: when its receives are used up, one more waits
-// for it, and the READs behind that one, which would lead to others.
+// ring wakes the server. A core that is busy notices no ring: when its receives are used
+// up, one more waits for it, and the READs behind that one, which would lead to others.
 func (c *Conn) ring() {
-	c.attempts.reset()
-	c.pause = ringPause
-	if c.rung && c.idle < c.doubtAt {
-		return
-	}
-	c.rung = true
-	c.recountLonger()
 	fence.Count(&c.stats.rings, 1)
 	_ = c.postOne(fabric.WR{ID: kindRing, Op: fabric.OpSend, Flags: fabric.FlagSolicited | fabric.FlagSignaled})
 }

@@ -2,6 +2,7 @@ package rfp
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/remora-kv/remora/rpc"
 	"github.com/remora-kv/remora/rpc/wire"
@@ -67,20 +68,20 @@ func (c *Conn) sendLarge(class uint8, msg message) error {
 	return err
 }
 
-// sendPatience is how many polls in vain a long message waits in Send for the server
-// to take its pieces. What is left then is copied and follows later.
-const sendPatience = 1 << 12
+// sendFor is how long a long message waits in Send for the server to take its pieces. What
+// is left then is copied and follows later.
+const sendFor = 55 * time.Microsecond
 
 // sendMost sends as much of a message as the server takes while it is watched.
 func (c *Conn) sendMost(msg message) (rest message, err error) {
 	rest, err = c.sendParts(msg)
-	for vain := 0; err == nil && rest.len() != 0 && vain < sendPatience; vain++ {
+	for vain := (stopwatch{}); err == nil && rest.len() != 0 && !vain.beyond(sendFor, c.clock); {
 		if c.Poll() {
 			return rest, c.err // a result has come, and is to be taken first
 		}
 		left := rest.len()
 		if rest, err = c.sendParts(rest); rest.len() != left {
-			vain = 0
+			vain = stopwatch{}
 		}
 	}
 	return rest, err

@@ -53,22 +53,11 @@ type receiver struct {
 	wanted     []uint64
 	asked      []int
 	landed     []uint64
-	flying     int    // READs of answers on their way
-	restFlying int    // 1 while the rest of a frame is fetched
-	whole      bool   // the rest has come
-	ahead      int    // READs that are posted together
-	attempts          // for the frame next
-	pause      int    // polls before the next READ
-	hits       uint64 // READs that brought the frame next
-	rung       bool   // the server was woken for the frame next
-	idle       int    // polls without news
-	askedIdle  int    // how many they were when READs were posted
-	since      int64  // when sinceIdle of them had been made; 0 when nobody has looked
-	sinceIdle  int
-	doubtAt    int    // how many make a READ though a push is expected
-	unreaped   int    // pushes found since completions were taken for their sake
-	usual      int    // how many there mostly are before a push, in 1/8
-	glanced    uint64 // the frame for which a look was taken before sleeping
+	flying     int   // READs of answers in flight
+	restFlying int   // 1 while the rest of a frame is fetched
+	whole      bool  // the rest has come
+	askedAt    int64 // when READs were posted that were not over at once; 0: they were
+	unreaped   int   // pushes found since completions were taken for their sake
 
 	open     bool // a frame is being taken
 	held     bool // a frame is being taken, and a piece of it is on its way
@@ -81,30 +70,15 @@ type receiver struct {
 }
 
 const (
-	// doubtPolls is after how many polls in vain at least a client that expects a
-	// push looks itself, and doubtFactor how often the usual number; it doubles
-	// from there (I4).
-	doubtPolls  = 1 << 9
-	doubtFactor = 4
-	// maxUsual bounds what one slow push does to the usual number.
-	maxUsual = 1 << 13
 	// yieldAfter is how long a client that fetches spins before it lets others
 	// have its processor, unless it is busy by policy.
 	yieldAfter = 50 * time.Microsecond
-	// maxDoubt is where it stops to double.
-	maxDoubt = 1 << 20
-	// ringPause is how many polls a server is given to wake up.
-	ringPause = 1 << 10
-	// pollGap is how many nanoseconds lie between polls on average at most, of one
-	// who does nothing else.
-	pollGap = 4000
 	// napLimit bounds a sleep that a push is to end (I4).
 	napLimit = time.Millisecond
 )
 
 func (r *receiver) init(g *rings, landingAt, wordsAt int, local, replies []byte, fetchSize int) {
-	r.next, r.ahead = 1, 1
-	r.trust()
+	r.next = 1
 	r.landingAt, r.wordsAt, r.fetchSize, r.stride = landingAt, wordsAt, fetchSize, g.resultStride()
 	r.landing, r.pushed = local[landingAt:wordsAt], replies
 	r.wanted, r.landed, r.asked = make([]uint64, g.results), make([]uint64, g.results), make([]int, g.results)
@@ -125,20 +99,15 @@ func (c *Conn) Poll() bool {
 	if c.fill != 0 {
 		c.flushLate()
 	}
-	if c.number-1 == c.answered {
+	if !c.awaits() {
 		c.reap()
 		return c.err != nil
 	}
 	if w := wire.Word0(fence.Observe64(c.replyWord[c.slot])); w.Is(c.next) && c.restFlying == 0 && c.takePush(w) {
 		return c.open || c.err != nil
 	}
-	c.idle++
-	if (c.idle <= 2 || c.idle&15 == 0) && (c.pause > 0 || c.expectsPush()) {
-		c.hurry()
-	}
-	if c.pause > 0 && c.idle&15 != 0 && !c.expectsPush() {
-		c.pause--
-		return false // nothing is on its way: there is no READ before its time
+	if !c.policy.pushes && c.policy.timer.skips() {
+		return false // nothing is in flight, and the next READ is not due
 	}
 	c.reap()
 	if c.landed[c.slot] != c.next {
@@ -148,20 +117,6 @@ func (c *Conn) Poll() bool {
 		c.takeLanded()
 	}
 	return c.open || c.err != nil
-}
-
-// hurry looks whether this connection is polled only now and then. Pauses and doubts
-// are counted in polls, and are over then.
-func (c *Conn) hurry() {
-	now := c.clock.Now()
-	switch {
-	case c.since == 0:
-		c.since, c.sinceIdle = now, c.idle
-	case now-c.since > int64(c.idle-c.sinceIdle)*pollGap:
-		if c.pause = 0; c.expectsPush() {
-			c.idle = max(c.idle, c.doubtAt)
-		}
-	}
 }
 
 // flushLate sends a frame that has waited long enough for more messages. Its
@@ -178,8 +133,6 @@ func (c *Conn) flushLate() {
 
 // oldest is the request frame whose answer comes next.
 func (c *Conn) oldest() *sentFrame { return &c.sent[c.oldSlot] }
-
-func (c *Conn) expectsPush() bool { return c.classes[c.sent[c.oldSlot].class].mode != Fetch }
 
 // takePush takes a frame that the server has written here, if it is all there.
 func (c *Conn) takePush(w wire.Word0) bool {
@@ -232,40 +185,25 @@ func (c *Conn) takeLanded() {
 // begin starts to take the frame next.
 func (c *Conn) begin(w wire.Word0, payload []byte) {
 	c.open, c.word, c.cur, c.whole = true, w, payload, false
-	if c.expectsPush() {
-		c.usual += min(c.idle, maxUsual) - c.usual>>3
+	if c.policy.answered(w.Nanos()) {
+		c.change(Fetch)
 	}
-	c.trust()
-	c.judge(w)
 	if c.tuner != nil {
 		c.learn(w)
 	}
 	c.absorb()
 }
 
-// trust begins to count the polls after which a push is doubted.
-func (r *receiver) trust() {
-	r.recount()
-	r.doubtAt = max(doubtPolls, doubtFactor*(r.usual>>3))
-}
-
-// recountLonger begins to count polls, up to twice as many as before.
-func (r *receiver) recountLonger() {
-	r.recount()
-	r.doubtAt = min(2*r.doubtAt, maxDoubt)
-}
-
-func (r *receiver) recount() { r.idle, r.since = 0, 0 }
-
-// glance is called before a sleep that a push is to end: the server may sleep
-// too, and has announced it where only a READ sees it. Once for a frame is
-// enough: its request had been written, and a server that announces later looks
-// at the requests after that (I5).
-func (c *Conn) glance() {
-	if c.glanced != c.next && c.number-1 != c.answered {
-		c.glanced, c.idle, c.since = c.next, c.doubtAt, 0
+// beforeSleep is called before a sleep that a push is to end: the server may sleep
+// too, and has announced it where only a READ sees it.
+func (c *Conn) beforeSleep() {
+	if c.awaits() {
+		c.policy.beforeSleep()
 	}
 }
+
+// awaits reports whether an answer is awaited.
+func (c *Conn) awaits() bool { return c.number-1 != c.answered }
 
 // absorb takes entries that are only parts of a result, and leaves the frame open
 // only if the end of one is in it.
@@ -308,8 +246,6 @@ func (c *Conn) finish() {
 	if c.slot++; c.slot == c.rings.results {
 		c.slot = 0
 	}
-	c.attempts.reset()
-	c.rung, c.pause = false, 0
 	if c.word.Last() {
 		f := c.oldest()
 		if f.results != 0 {
@@ -322,8 +258,9 @@ func (c *Conn) finish() {
 			c.oldSlot = 0
 		}
 	}
-	if c.number-1 != c.answered && !c.expectsPush() {
-		c.awaitNext()
+	if c.awaits() {
+		f := c.oldest()
+		c.policy.await(f.class, f.results, following, c.landed[c.slot] == c.next || c.flying != 0)
 	}
 	if c.word.Last() && c.unsent() {
 		c.goOn()
@@ -411,7 +348,7 @@ func (c *Conn) Wait(timeout time.Duration) bool {
 	if timeout > 0 {
 		deadline = c.clock.Now() + int64(timeout)
 	}
-	for c.err == nil && (c.calls != 0 || c.number-1 != c.answered) {
+	for c.err == nil && (c.calls != 0 || c.awaits()) {
 		nap := napLimit
 		if deadline != 0 {
 			left := deadline - c.clock.Now()
@@ -437,47 +374,56 @@ func (c *Conn) pollNews() bool {
 // is news with every piece: were its time counted from the first one, most would be
 // slept for in vain. After some pieces the caller looks at the time.
 func (c *Conn) spin(poll func() bool) bool {
-	pieces := 0
-	for vain, had := 0, c.bulk.arrived; vain < c.steps(); vain++ {
-		if poll() {
-			return true
-		}
-		if c.bulk.arrived != had && pieces < spinPieces {
-			vain, had, pieces = 0, c.bulk.arrived, pieces+1
+	var vain stopwatch
+	for had, pieces := c.bulk.arrived, 0; !poll(); {
+		switch {
+		case c.bulk.arrived != had && pieces < spinPieces:
+			vain, had, pieces = stopwatch{}, c.bulk.arrived, pieces+1
+		case c.bulk.arrived != 0:
+			if vain.beyond(pieceSpin, c.clock) {
+				return false
+			}
+		case c.sleepsAtOnce() || vain.beyond(spinFor, c.clock):
+			return false
 		}
 	}
-	return false
+	return true
 }
 
-// memorySteps is how often Wait polls before it goes on in a waiter, fewSteps
-// when the result will not be there for long, and pieceSteps between two pieces of
-// one; spinPieces is for how many pieces.
+// spinFor is how long Wait polls before it goes on in a waiter, and pieceSpin how long
+// between two pieces of a result; spinPieces is for how many pieces.
 const (
-	spinPieces  = 16
-	memorySteps = 1 << 10
-	fewSteps    = 4
-	pieceSteps  = 1 << 12
+	spinFor    = 15 * time.Microsecond
+	pieceSpin  = 55 * time.Microsecond
+	spinPieces = 16
 )
 
-func (c *Conn) steps() int {
-	switch {
-	case c.bulk.arrived != 0:
-		return pieceSteps
-	case c.naps():
-		return fewSteps
-	}
-	return memorySteps
+// stopwatch measures how long polls have been in vain, and reads the clock with one poll
+// in 64.
+type stopwatch struct {
+	polls int
+	since int64
 }
 
-// naps reports whether the next result is a push that takes long.
-func (c *Conn) naps() bool {
-	return c.number-1 != c.answered && c.classes[c.sent[c.oldSlot].class].naps(&c.cfg.Params)
+// beyond counts a poll in vain, and reports whether there have been some for longer than d.
+func (w *stopwatch) beyond(d time.Duration, clock fabric.Clock) bool {
+	if w.polls++; w.polls%64 != 0 {
+		return false
+	}
+	now := clock.Now()
+	if w.polls == 64 {
+		w.since = now
+	}
+	return now-w.since > int64(d)
 }
+
+// sleepsAtOnce reports whether the next result is a push that takes long.
+func (c *Conn) sleepsAtOnce() bool { return c.awaits() && c.policy.sleepsAtOnce() }
 
 // waitFor waits in the waiter that fits: a client that fetches must not sleep
 // between two READs; one that expects a push looks for itself after each nap.
 func (c *Conn) waitFor(poll func() bool, nap time.Duration) bool {
-	if c.number-1 != c.answered && !c.expectsPush() {
+	if c.awaits() && !c.policy.pushes {
 		if c.cfg.Policy == fabric.Busy {
 			return c.spinner.Wait(poll, nap)
 		}
@@ -488,13 +434,13 @@ func (c *Conn) waitFor(poll func() bool, nap time.Duration) bool {
 		return false
 	}
 	w := c.sleeper
-	if c.naps() {
+	if c.sleepsAtOnce() {
 		w = c.napper
 	}
 	if w.Wait(poll, nap) {
 		return true
 	}
-	c.idle = c.doubtAt
+	c.policy.readNow()
 	return false
 }
 

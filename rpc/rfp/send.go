@@ -164,7 +164,7 @@ func (c *Conn) Flush() error {
 		c.sendSlot = 0
 	}
 	if c.number-c.answered == 1 {
-		c.awaitFirst()
+		c.policy.await(c.class, c.entries, alone, false)
 	}
 	c.number++
 	c.fill, c.entries = 0, 0
@@ -211,5 +211,12 @@ func (c *Conn) post(w []fabric.WR) error {
 		if c.reap(); c.err != nil {
 			return c.err
 		}
+	}
+}
+
+// postFailed ends the connection, unless only the queue is full.
+func (c *Conn) postFailed(err error) {
+	if !errors.Is(err, fabric.ErrQueueFull) {
+		c.fail(err)
 	}
 }
