@@ -70,7 +70,7 @@ func (c *Conn) RecvBuffer(b *Buffer, timeout time.Duration) (int, error) {
 }
 
 // Endpoint is a server without handlers: its goroutine receives a message, sends
-// the result, and receives the next. It is one core, run by whoever calls Recv.
+// the result, and receives the next. It is one core, run by the goroutine that calls Recv.
 type Endpoint struct {
 	server *Server
 	domain fabric.Domain
@@ -119,7 +119,7 @@ func (e *Endpoint) Server() *Server { return e.server }
 func (e *Endpoint) NewBuffer(size int) (*Buffer, error) { return newBuffer(e.domain, size) }
 
 // Recv waits for the next message and copies it into a buffer. It returns its
-// length and who sent it. A message that was received before and has no result
+// length and its sender. A message that was received before and has no result
 // gets an empty one. After Close it returns rpc.ErrClosed.
 func (e *Endpoint) Recv(b *Buffer) (int, fabric.Peer, error) {
 	c, ok := e.next()

@@ -14,13 +14,13 @@ import (
 // Client makes calls from any number of goroutines over one connection. Of those
 // that wait for a result, one at a time drives the connection for all (package
 // driver). It puts the calls that have come meanwhile into one frame, so that
-// concurrency becomes batches, and a caller who is alone pays for nobody else.
+// concurrency becomes batches, and a lone caller pays for no other.
 type Client struct {
 	conn   *Conn
 	client *driver.Client
 }
 
-// Pending is a call on its way.
+// Pending is a call in flight.
 type Pending = driver.Pending
 
 // DialClient connects to a server. In cfg, Batch is how many calls a frame takes
@@ -34,7 +34,7 @@ func DialClient(ctx context.Context, addr fabric.Addr, cfg ConnConfig) (*Client,
 	return NewClient(conn), nil
 }
 
-// NewClient makes a client of a connection that nobody else uses from now on.
+// NewClient makes a client of a connection, which it owns from now on.
 func NewClient(conn *Conn) *Client {
 	return &Client{conn: conn, client: driver.New(conn.Driven())}
 }
@@ -42,12 +42,11 @@ func NewClient(conn *Conn) *Client {
 // Conn returns the connection, for its getters and counters.
 func (c *Client) Conn() *Conn { return c.conn }
 
-// Call calls a procedure and appends its result to out, which it returns, as
-// append does; what is behind the length of out may be overwritten with an error
-// too. arg may be used again when Call returns. The error is an
-// *rpc.Error when the handler failed; that of ctx when its time is over;
-// otherwise the connection is over. Unless the error is rpc.ErrNotSent too, the
-// call may have been served or not.
+// Call calls a procedure and returns its result appended to out. Even with an error it may
+// overwrite the capacity of out behind its length. arg may be used again when Call
+// returns. The error is an *rpc.Error if the handler failed, that of ctx if ctx ended,
+// otherwise the reason why the connection is over. Unless it is rpc.ErrNotSent too, the
+// server may have served the call.
 func (c *Client) Call(ctx context.Context, proc uint16, arg, out []byte) ([]byte, error) {
 	return c.client.Call(ctx, &driver.Message{Proc: proc, Class: uint8(proc), Head: arg}, out)
 }
@@ -57,8 +56,8 @@ func (c *Client) CallGather(ctx context.Context, proc uint16, head, body, out []
 	return c.client.Call(ctx, &driver.Message{Proc: proc, Class: uint8(proc), Head: head, Body: body}, out)
 }
 
-// Go starts a call and returns at once. The result is had from Wait, which must
-// be called. arg must stay as it is until Wait returns, and out be left alone.
+// Go starts a call and returns at once. Pending.Wait, which must be called, returns the
+// result. Neither arg nor out may be touched until Wait returns.
 func (c *Client) Go(proc uint16, arg, out []byte) *Pending {
 	return c.client.Go(&driver.Message{Proc: proc, Class: uint8(proc), Head: arg}, out)
 }

@@ -22,7 +22,7 @@ type ConnConfig struct {
 	Device fabric.Device
 	// Core is the core of the server to connect to, or AnyCore.
 	Core int
-	// Window is how many request frames can be on their way; default 8. The
+	// Window is how many request frames can be in flight; default 8. The
 	// server may allow less.
 	Window int
 	// Batch is how many messages make a frame; default 1, which sends every
@@ -241,7 +241,7 @@ func (c *Conn) Cores() int { return int(c.welcome.Cores) }
 // Core returns the core of the server that this connection is with.
 func (c *Conn) Core() int { return int(c.welcome.Core) }
 
-// Window returns how many request frames can be on their way.
+// Window returns how many request frames can be in flight.
 func (c *Conn) Window() int { return c.rings.window }
 
 // MaxMessage returns the longest message that the server takes or sends.
@@ -250,7 +250,7 @@ func (c *Conn) MaxMessage() int { return int(c.welcome.MaxMessage) }
 // Err returns why the connection is over, nil while it is not.
 func (c *Conn) Err() error { return c.err }
 
-// Frames returns how many were sent: Stats().Frames, for who asks often.
+// Frames returns how many frames were sent. It is cheaper than Stats.
 func (c *Conn) Frames() uint64 { return c.stats.frames.Load() }
 
 // Outstanding returns how many messages have no result yet.

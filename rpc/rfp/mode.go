@@ -41,16 +41,16 @@ func (c *Conn) change(m Mode) {
 	fence.Count(&c.stats.switches, 1)
 	class := int(c.policy.class)
 	at := c.wordsAt + modeWord + class
-	c.local.Bytes()[at] = byte(c.told(m))
+	c.local.Bytes()[at] = byte(c.modeByte(m))
 	_ = c.postWrite(fabric.WR{
 		ID: kindWrite, Op: fabric.OpWrite,
 		Local: c.local.Seg(at, 1), Remote: c.reqs.At(modesAt + class),
 	})
 }
 
-// told is the mode as the server is told it: replies must wake a client that
+// modeByte is the mode as the server has to know it: pushes must wake a client that
 // may sleep.
-func (c *Conn) told(m Mode) Mode {
+func (c *Conn) modeByte(m Mode) Mode {
 	if m != Fetch && c.cfg.Policy != fabric.Busy {
 		return ReplyWake
 	}
@@ -61,7 +61,7 @@ func (c *Conn) told(m Mode) Mode {
 func (c *Conn) tellAllModes() error {
 	at := c.wordsAt + modeWord
 	for i := range c.policy.classes {
-		c.local.Bytes()[at+i] = byte(c.told(c.policy.classes[i].mode))
+		c.local.Bytes()[at+i] = byte(c.modeByte(c.policy.classes[i].mode))
 	}
 	return c.postWrite(fabric.WR{
 		ID: kindWrite, Op: fabric.OpWrite,
@@ -69,8 +69,7 @@ func (c *Conn) tellAllModes() error {
 	})
 }
 
-// tellChoice tells the server R and F, which it shows to whoever looks after it
-// and uses for nothing.
+// tellChoice tells the server R and F, for its statistics only.
 func (c *Conn) tellChoice() error {
 	at := c.wordsAt + choiceWord
 	binary.LittleEndian.PutUint64(c.local.Bytes()[at:], packChoice(c.Choice()))

@@ -15,9 +15,9 @@ type Params struct {
 	// replies. Otherwise the mode is hybrid and Mode is what it begins with.
 	Pinned bool
 	Mode   Mode
-	// Retries is R: a call for which more READs than this have failed is slow, or
-	// would have failed had the client not waited before the first. For a batch it is
-	// as many as lie in a time that is longer in proportion to its messages. Default 5.
+	// Retries is R: a call for which more READs than this have failed, or would have
+	// failed without the delay before the first, is slow. A batch may take longer in
+	// proportion to its messages. Default 5.
 	Retries int
 	// SlowCalls is how many slow calls in a row change the mode to Reply, and how
 	// many quick ones change it back, unless it was changed back in vain before.
@@ -25,9 +25,9 @@ type Params struct {
 	SlowCalls int
 	// FetchSize is F, the bytes of the first READ of an answer. Default 256.
 	FetchSize int
-	// NapAfter is from which process time of the server on a client that is replied
-	// to, and may sleep (fabric.Adaptive), does so at once. A shorter one saves its
-	// CPU and costs throughput: to be woken takes some ten microseconds. Default 30 us.
+	// NapAfter is the process time of the server above which a client that expects a push
+	// and may sleep (fabric.Adaptive) sleeps without spinning. A shorter one saves the
+	// client's CPU and costs throughput: waking takes some ten microseconds. Default 30 us.
 	NapAfter time.Duration
 }
 

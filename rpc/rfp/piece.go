@@ -17,14 +17,14 @@ type bulk struct {
 	placer  fabric.Placer    // the queue pair, if it is one
 	stage   *fabric.Region   // an area from which pieces are written to the server
 	viewer  fabric.Viewer    // the queue pair, if it is one
-	room    func(int) []byte // asks where a long result is wanted; nil: nobody says
+	room    func(int) []byte // returns memory of the caller for a long result; may be nil
 	own     []byte           // memory for results that are looked at, and wanted nowhere else
 	target  []byte           // where the result is copied to: what room returned, or own; nil: it is READ
 	lent    bool             // target is what room returned
 	landing *fabric.Region   // a long result, READ piece by piece
 	arrived int              // bytes of it that are there
 	piece   wire.Piece       // that is being fetched, or was
-	flying  bool             // its READ is on its way
+	flying  bool             // its READ is in flight
 	here    bool             // it has come
 }
 
@@ -137,7 +137,7 @@ func pieceAt(at, n, total int, more bool) wire.Piece {
 }
 
 // fetchPiece adds the piece that an entry names to the result, and reports
-// whether it is there: otherwise it is on its way, or the connection is over.
+// whether it is there: otherwise it is in flight, or the connection is over.
 func (c *Conn) fetchPiece(entry []byte) bool {
 	b := &c.bulk
 	switch {
@@ -148,7 +148,7 @@ func (c *Conn) fetchPiece(entry []byte) bool {
 	}
 	p, ok := wire.ParsePiece(entry, c.rings.resultBulk)
 	if !ok || !fits(&p, b.arrived, c.MaxMessage()) || len(c.partial) != 0 || b.arrived != 0 && p.Total != b.piece.Total {
-		c.senseless()
+		c.malformed()
 		return false
 	}
 	if b.arrived == 0 {
@@ -178,7 +178,7 @@ func (c *Conn) pieceFrom(p *wire.Piece) fabric.Remote {
 }
 
 // absorbPiece takes a piece after which the result goes on. It reports whether it
-// did: otherwise the piece is on its way, or the result is complete.
+// did: otherwise the piece is in flight, or the result is complete.
 func (c *Conn) absorbPiece(entry []byte) bool {
 	if !c.fetchPiece(entry) {
 		c.open, c.held = false, c.err == nil

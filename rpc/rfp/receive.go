@@ -28,7 +28,7 @@ const (
 // Words in local memory behind the slots, from which small things are written.
 const (
 	modeWord   = 0
-	takenWords = 8 // and so many, used in turn
+	takenWords = 8 // how many words for takenAt are used in turn
 	choiceWord = numClasses + 8*takenWords
 	wordsBytes = choiceWord + 8
 )
@@ -60,7 +60,7 @@ type receiver struct {
 	unreaped   int   // pushes found since completions were taken for their sake
 
 	open     bool // a frame is being taken
-	held     bool // a frame is being taken, and a piece of it is on its way
+	held     bool // a frame is being taken, and a piece of it is in flight
 	pieced   bool // a piece of it was taken
 	word     wire.Word0
 	cur      []byte // what is left of it
@@ -138,7 +138,7 @@ func (c *Conn) oldest() *sentFrame { return &c.sent[c.oldSlot] }
 func (c *Conn) takePush(w wire.Word0) bool {
 	size := w.Size()
 	if size > c.rings.payload {
-		c.fail(fmt.Errorf("a result frame of %d bytes, agreed were %d: %w", size, c.rings.payload, rpc.ErrProtocol))
+		c.fail(c.tooLong(size))
 		return true
 	}
 	at := c.slot * c.stride
@@ -147,8 +147,8 @@ func (c *Conn) takePush(w wire.Word0) bool {
 	}
 	fence.Count(&c.stats.replies, 1)
 	if c.unreaped++; c.unreaped >= c.rings.results/4 {
-		// Pushes that wake take receives, and who finds all of them at the first
-		// look would never post others.
+		// Pushes that wake use up receives, and a client that finds all of them at the
+		// first look would never post others.
 		c.unreaped = 0
 		c.reap()
 	}
@@ -162,6 +162,11 @@ func (c *Conn) takePush(w wire.Word0) bool {
 	return true
 }
 
+// tooLong is the error for a frame whose length breaks the agreement.
+func (c *Conn) tooLong(size int) error {
+	return fmt.Errorf("malformed result frame %d: %d bytes, want at most %d: %w", c.next, size, c.rings.payload, rpc.ErrProtocol)
+}
+
 // takeLanded takes the frame that a READ has brought, or fetches its rest.
 func (c *Conn) takeLanded() {
 	if c.restFlying != 0 {
@@ -171,7 +176,7 @@ func (c *Conn) takeLanded() {
 	w := wire.Word0(fence.Word(c.landing, at).Load())
 	size := w.Size()
 	if size > c.rings.payload {
-		c.fail(fmt.Errorf("a result frame of %d bytes, agreed were %d: %w", size, c.rings.payload, rpc.ErrProtocol))
+		c.fail(c.tooLong(size))
 		return
 	}
 	if wire.ResultBytes(size) > c.asked[c.slot] && !c.whole {
@@ -225,7 +230,7 @@ func (c *Conn) absorb() {
 			return
 		}
 		if err != nil || c.bulk.arrived != 0 || len(c.partial)+len(entry) > c.MaxMessage() {
-			c.senseless()
+			c.malformed()
 			return
 		}
 		c.partial = append(c.partial, entry...)
@@ -233,9 +238,9 @@ func (c *Conn) absorb() {
 	}
 }
 
-// senseless gives up a server whose result frames cannot be.
-func (c *Conn) senseless() {
-	c.fail(fmt.Errorf("a result frame whose entries make no sense: %w", rpc.ErrProtocol))
+// malformed ends the connection: the entries of the frame next break the protocol.
+func (c *Conn) malformed() {
+	c.fail(fmt.Errorf("malformed entry in result frame %d: %w", c.next, rpc.ErrProtocol))
 	c.open = false
 }
 
@@ -249,10 +254,10 @@ func (c *Conn) finish() {
 	if c.word.Last() {
 		f := c.oldest()
 		if f.results != 0 {
-			c.fail(fmt.Errorf("an answer lacks %d results: %w", f.results, rpc.ErrProtocol))
+			c.fail(fmt.Errorf("result frame %d ends an answer that lacks %d results: %w", c.next-1, f.results, rpc.ErrProtocol))
 		}
 		c.out.free(f.bulkEnd)
-		c.ackedAt = max(c.ackedAt, f.taken) // who has answered has read it
+		c.ackedAt = max(c.ackedAt, f.taken) // a server that has answered has read it
 		c.answered++
 		if c.oldSlot++; c.oldSlot == c.rings.window {
 			c.oldSlot = 0
@@ -273,7 +278,7 @@ func (c *Conn) finish() {
 
 // Next returns the next result, of the oldest message that has none. data is
 // valid until the next call of Next, Poll, Send or Wait. err is an *rpc.Error
-// when the call failed at the server. ok is false when there is none: then Poll,
+// when the call failed at the server. ok is false when no result has come: then Poll,
 // or Wait; or the connection is over, see Err.
 func (c *Conn) Next() (data []byte, err error, ok bool) {
 	if !c.open && (!c.Poll() || !c.open) {
@@ -290,12 +295,12 @@ func (c *Conn) Next() (data []byte, err error, ok bool) {
 		entry, marks = c.longResult(), 0
 	}
 	if len(c.partial)+len(entry) > c.MaxMessage() {
-		c.senseless()
+		c.malformed()
 		return nil, nil, false
 	}
 	f := c.oldest()
 	if f.results--; bad != nil || f.results < 0 {
-		c.fail(fmt.Errorf("more results than messages: %w", rpc.ErrProtocol))
+		c.fail(fmt.Errorf("result frame %d has more results than its request has messages: %w", c.next, rpc.ErrProtocol))
 		c.open = false
 		return nil, nil, false // the reason is in Err
 	}
@@ -339,7 +344,7 @@ func (c *Conn) NextShort() (data []byte, ok bool) {
 }
 
 // Wait waits until Next has a result, and reports whether it has; otherwise
-// timeout has passed (0: never), nothing is on its way, or the connection is over.
+// timeout has passed (0: never), nothing is in flight, or the connection is over.
 func (c *Conn) Wait(timeout time.Duration) bool {
 	if c.spin(c.pollf) {
 		return c.open

@@ -27,7 +27,7 @@ func (c *Conn) Send(class uint8, msg []byte) error {
 }
 
 // SendGather is Send of the message that is head and, behind it, body: so that
-// nobody need copy a long body to put a few bytes before it.
+// callers need not copy a long body to put a few bytes before it.
 func (c *Conn) SendGather(class uint8, head, body []byte) error {
 	n := len(head) + len(body)
 	if n > c.frameRoom() {

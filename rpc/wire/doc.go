@@ -1,6 +1,6 @@
 // Package wire is the format of the frames in which the paths of rpc move
 // messages: bytes and tables, usable without fabric or engine. docs/protocol.md
-// is the same for readers who do not read Go.
+// describes the same without Go.
 //
 // # Terms
 //
@@ -65,11 +65,11 @@
 //
 //	W1  Numbers of frames count from 1, so that zeroed memory is no frame.
 //	W2  A slot holds the frame that is expected, or that of the lap before, or
-//	    bytes on their way. Sequences of these differ, so a stale frame is
+//	    one of which not all bytes have arrived. Sequences of these differ, so a stale frame is
 //	    never taken for a new one.
 //	W3  The writer fills a frame from lower to higher addresses, and word 0 of
-//	    a result last. Who sees the tail of a request sees all of it; who reads
-//	    word 0 of a result before its entries has all of them.
+//	    a result last. A server that sees the tail of a request sees all of it; a
+//	    client that reads word 0 of a result before its entries has all of them.
 //	W4  What is decoded was copied from the peer's memory before, once. No
 //	    decoder trusts a size: every one is compared with what is there.
 //

@@ -10,8 +10,7 @@ import (
 const MaxBatch = 128
 
 const (
-	// An epoch has so many requests that epochOver of them are the share alpha,
-	// within bounds.
+	// An epoch has epochOver/alpha requests, within bounds.
 	epochOver = 16
 	minEpoch  = 64
 	maxEpoch  = 1 << 16
@@ -75,7 +74,7 @@ func (b *Batch) Observe(latency time.Duration) {
 }
 
 // ObserveAt records the latency of a request that was sent when Size was size.
-// A client with several batches on their way uses it, so that no size is blamed
+// A client with several batches in flight uses it, so that no size is blamed
 // for requests of another; they only count for the account.
 func (b *Batch) ObserveAt(latency time.Duration, size int) {
 	slow := latency > b.limit
@@ -104,7 +103,7 @@ func (b *Batch) book(slow bool) {
 }
 
 // price is what a trial of a size costs at worst: an epoch that is lost, and what
-// is on its way by then.
+// is in flight by then.
 func (b *Batch) price(size int) float64 { return float64(b.lost + 1 + 2*size) }
 
 // judge ends an epoch that was not lost.

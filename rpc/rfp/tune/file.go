@@ -103,7 +103,7 @@ type sampleFile struct {
 	Times   []timeCount `json:"process_times"`
 }
 
-// sizeCount counts results of so many bytes, without any header.
+// sizeCount counts results of one length, in bytes without any header.
 type sizeCount struct {
 	Bytes int    `json:"bytes"`
 	Count uint32 `json:"count"`

@@ -32,7 +32,7 @@ type Profile struct {
 // Point is what is known of one fetch size.
 type Point struct {
 	F int
-	// ReadTime is what one READ of F bytes takes when nothing else is on its way.
+	// ReadTime is what one READ of F bytes takes when nothing else is in flight.
 	ReadTime time.Duration
 	// Reply is how many replies of F bytes the server can send in a second.
 	Reply float64
