@@ -95,6 +95,11 @@ var policyCases = []struct {
 	{"P4 batches", Params{SlowCalls: 1, Retries: 1}, []event{
 		{batchOf(4), -1, false}, {missed, -1, false}, {missed, -1, false}, {missed, -1, false}, {missed, -1, true},
 	}},
+	{"P5 slow calls that are not consecutive", Params{}, slices.Concat(
+		fails, []event{{missed, -1, false}, {takes(0), -1, false}, {with(0), 0, false}}, fails, []event{{takes(0), -1, false}, {with(0), 0, false}},
+		fails, []event{{missed, -1, false}, {takes(0), -1, false}, {with(0), 0, false}}, fails, []event{{takes(0), -1, false}, {with(0), 0, false}},
+	)},
+	{"P6 pinned", Params{Pinned: true, Mode: Reply, SlowCalls: 1}, []event{{takes(1), -1, false}, {takes(1), -1, false}, {takes(1), -1, false}}},
 	{"P5 pinned", Params{Pinned: true, Retries: 1, SlowCalls: 1}, []event{{missed, -1, false}, {missed, -1, false}, {missed, -1, false}}},
 	{"P6 quick pushes in a row", Params{Mode: Reply}, []event{
 		{takes(3_000), -1, false}, {takes(4_000), -1, false}, {takes(3_000), -1, false}, {takes(0), -1, false}, {takes(3_000), 0, true},
@@ -144,6 +149,23 @@ func TestFetchPolicy(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// P4: a batch that is 16 times as long may fail four READs more.
+func TestBatchesMayTakeLonger(t *testing.T) {
+	for messages, more := range map[int]int{0: 0, 1: 0, 2: 1, 4: 2, 16: 4} {
+		params := Params{SlowCalls: 1}
+		params.setDefaults()
+		var p fetchPolicy
+		p.init(&params)
+		p.await(0, messages, alone, false)
+		n := 1
+		for ; !p.missed(0); n++ {
+		}
+		if n != params.Retries+1+more {
+			t.Errorf("%d messages: slow after %d READs, want %d", messages, n, params.Retries+1+more)
+		}
 	}
 }
 
