@@ -2,43 +2,26 @@ package server_test
 
 import (
 	"encoding/json"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/remora-kv/remora"
-	"github.com/remora-kv/remora/fabric"
+	"github.com/remora-kv/remora/fabric/fabrictest"
 	"github.com/remora-kv/remora/server"
 	"github.com/remora-kv/remora/test/cachetest"
 )
 
-// stillClock is a clock that stands still until it is told to go on.
-type stillClock struct{ now atomic.Int64 }
-
-// Now implements fabric.Clock.
-func (c *stillClock) Now() int64 { return c.now.Load() }
-
-// stillDevice is a device whose users go by another clock. What it does itself
-// goes by its own.
-type stillDevice struct {
-	fabric.Device
-	clock *stillClock
-}
-
-// Clock implements fabric.Device.
-func (d stillDevice) Clock() fabric.Clock { return d.clock }
-
 // stopped gives a server a clock that stands still.
-func stopped(cfg server.Config) (server.Config, *stillClock) {
-	clock := &stillClock{}
-	clock.now.Store(int64(time.Hour))
-	return cfg.Behind(func(d fabric.Device) fabric.Device { return stillDevice{d, clock} }), clock
+func stopped(cfg server.Config) (server.Config, *fabrictest.HandClock) {
+	clock := fabrictest.NewHandClock()
+	return cfg.Behind(clock.Server), clock
 }
 
 // advance lets time pass, and waits until every core has noticed.
-func (c *stillClock) advance(t testing.TB, client *remora.Client, d time.Duration) {
+func advance(t testing.TB, clock *fabrictest.HandClock, client *remora.Client, d time.Duration) {
 	t.Helper()
-	want := (c.now.Add(int64(d)) - int64(time.Hour)) / int64(time.Millisecond)
+	clock.Advance(d)
+	want := (clock.Now() - int64(time.Hour)) / int64(time.Millisecond)
 	cachetest.Await(t, "all cores to see the time", func() bool {
 		for _, s := range stats(t, client) {
 			if s.UptimeMS < want {

@@ -25,14 +25,14 @@ func TestExpiry(t *testing.T) {
 		for _, kind := range kinds {
 			versions[kind] = mustSet(t, c, kind.String(), "1", 100*time.Millisecond)
 		}
-		clock.advance(t, c, 99*time.Millisecond)
+		advance(t, clock, c, 99*time.Millisecond)
 		for _, kind := range kinds {
 			item, err := c.GetItem(testContext(t), kind.String())
 			if err != nil || item.TTL != time.Millisecond || item.Version != versions[kind] {
 				t.Errorf("%v, a millisecond before its end: %+v, %v", kind, item, err)
 			}
 		}
-		clock.advance(t, c, time.Millisecond)
+		advance(t, clock, c, time.Millisecond)
 		for _, kind := range kinds {
 			call := cachetest.Call{Kind: kind, Key: kind.String(), Version: versions[kind], Value: "2"}
 			want := cachetest.NotFound
@@ -71,7 +71,7 @@ func TestTimesToLive(t *testing.T) {
 	for _, key := range []string{"longer", "shorter", "for ever", "set", "counted"} {
 		mustSet(t, c, key, "1", time.Minute)
 	}
-	clock.advance(t, c, 30*time.Second)
+	advance(t, clock, c, 30*time.Second)
 	for key, ttl := range map[string]time.Duration{"longer": time.Hour, "shorter": time.Second, "for ever": 0} {
 		if err := c.Touch(ctx, key, ttl); err != nil {
 			t.Error(err)
@@ -84,7 +84,7 @@ func TestTimesToLive(t *testing.T) {
 		t.Error(err)
 	}
 	left("counted", 30*time.Second)
-	clock.advance(t, c, 40*time.Second)
+	advance(t, clock, c, 40*time.Second)
 	left("longer", time.Hour-40*time.Second)
 	left("for ever", 0)
 	left("set", 0)
@@ -97,7 +97,7 @@ func TestTimesToLive(t *testing.T) {
 	mustSet(t, c, "very long", "1", 1<<63-1)
 	mustSet(t, c, "very short", "1", 1)
 	left("very short", time.Millisecond)
-	clock.advance(t, c, 1000*time.Hour)
+	advance(t, clock, c, 1000*time.Hour)
 	if item, err := c.GetItem(ctx, "very long"); err != nil || item.TTL < 100*365*24*time.Hour {
 		t.Errorf("the longest time: %v, %v", item.TTL, err)
 	}

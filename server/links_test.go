@@ -43,7 +43,7 @@ func TestLinks(t *testing.T) {
 		cfg, clock := stopped(r.linked())
 		r.start(cfg)
 		ctx := testContext(t)
-		client := dialOn(t, r.url, stillDevice{r.device(), clock}, remora.WithLinks(100))
+		client := dialOn(t, r.url, clock.Client(r.device()), remora.WithLinks(100))
 		if !client.Info().Links {
 			t.Error("the server says that it has no links")
 		}
@@ -97,7 +97,7 @@ func TestLinks(t *testing.T) {
 			if err != nil || item.Flags != 5 || item.TTL <= 0 || item.TTL > 10*time.Second {
 				t.Errorf("%s: %+v, %v", name, item, err)
 			}
-			clock.advance(t, client, 11*time.Second)
+			advance(t, clock, client, 11*time.Second)
 			get("b", "", false)
 			if err := other.Delete(ctx, "b"); !errors.Is(err, remora.ErrNotFound) {
 				t.Error(err)
@@ -393,7 +393,7 @@ func TestChase(t *testing.T) {
 		cfg, clock := stopped(r.linked())
 		r.start(cfg)
 		ctx := testContext(t)
-		dev := stillDevice{r.device(), clock}
+		dev := clock.Client(r.device())
 		client := dialOn(t, r.url, dev, remora.WithLinks(1))
 		type chaser interface {
 			Chase(ctx context.Context, l remora.Link) (remora.Item, error)
@@ -420,7 +420,7 @@ func TestChase(t *testing.T) {
 			if item, err := c.Chase(ctx, b); err != nil || string(item.Value) != "two" || item.TTL <= 0 {
 				t.Errorf("%s: %+v, %v", name, item, err)
 			}
-			clock.advance(t, client, 11*time.Second)
+			advance(t, clock, client, 11*time.Second)
 			if item, err := c.Chase(ctx, b); !errors.Is(err, remora.ErrChanged) {
 				t.Errorf("%s: expired, and %+v, %v", name, item, err)
 			}

@@ -77,18 +77,18 @@ func (w way) run(t *testing.T, program []cachetest.Step, opts ...remora.Option) 
 	r.start(cfg)
 	dev := r.device()
 	if len(opts) != 0 {
-		dev = stillDevice{dev, clock} // clients who read by themselves go by the clock
+		dev = clock.Client(dev) // clients who read by themselves go by the clock
 	}
 	c, ctx := dialOn(t, r.url, dev, append(opts, remora.WithPath(w.path))...), testContext(t)
-	advance := func(d time.Duration) { clock.advance(t, c, d) }
+	later := func(d time.Duration) { advance(t, clock, c, d) }
 	switch w.how {
 	case "client":
-		return cachetest.Run(ctx, program, adapter{operations: c}, advance)
+		return cachetest.Run(ctx, program, adapter{operations: c}, later)
 	case "session":
-		return cachetest.Run(ctx, program, adapter{operations: session(t, c)}, advance)
+		return cachetest.Run(ctx, program, adapter{operations: session(t, c)}, later)
 	case "batches":
-		return cachetest.RunAhead(ctx, program, &pipe{Session: session(t, c, remora.WithBatch(5), remora.WithWindow(4))}, 20, advance)
+		return cachetest.RunAhead(ctx, program, &pipe{Session: session(t, c, remora.WithBatch(5), remora.WithWindow(4))}, 20, later)
 	default:
-		return cachetest.RunAhead(ctx, program, &pipe{Session: session(t, c, remora.WithWindow(8))}, 8, advance)
+		return cachetest.RunAhead(ctx, program, &pipe{Session: session(t, c, remora.WithWindow(8))}, 8, later)
 	}
 }

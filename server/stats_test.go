@@ -33,7 +33,7 @@ func TestStatistics(t *testing.T) {
 		wg.Go(func() { work("b", c) })
 		wg.Go(func() { work("c", ss) })
 		wg.Wait()
-		clock.advance(t, c, time.Second)
+		advance(t, clock, c, time.Second)
 		before := stats(t, c)
 		checkStatistics(t, s, c, before, 3*each)
 		// A core tells about itself alone.

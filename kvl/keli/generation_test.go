@@ -167,7 +167,7 @@ func TestClientKnowsGenerations(t *testing.T) {
 	if got := stampOf(t, c.SchemaOf(item), item); got != 4 {
 		t.Errorf("an item of generation %d", got)
 	}
-	r.clock.advance(lease)
+	r.clock.Advance(lease)
 	if _, err := c.Follow(ctx, links[0]); !errors.Is(err, keli.ErrGenerationOver) {
 		t.Errorf("after the lease: %v", err)
 	}

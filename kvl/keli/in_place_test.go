@@ -5,6 +5,7 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/remora-kv/remora/fabric/fabrictest"
 	"github.com/remora-kv/remora/fabric/provider"
 	"github.com/remora-kv/remora/kvl"
 	"github.com/remora-kv/remora/kvl/keli"
@@ -17,7 +18,7 @@ func outlive(t *testing.T, r *rig, item kvl.Item) {
 	was := bytes.Clone(item.Record())
 	for range 3 {
 		r.publish(ring(100).build)
-		r.clock.advance(2 * lease)
+		r.clock.Advance(2 * lease)
 	}
 	r.eventually("its memory is given back", func() bool { return r.server.Reclaim() == 0 })
 	if !bytes.Equal(item.Record(), was) {
@@ -28,7 +29,7 @@ func outlive(t *testing.T, r *rig, item kvl.Item) {
 // Items stay what they are until the session is used again, though their generation ends.
 func TestItemsOutliveTheirGeneration(t *testing.T) {
 	eachFabric(t, func(t *testing.T, r *rig) {
-		r.clock = newStillClock()
+		r.clock = fabrictest.NewHandClock()
 		r.serve(keli.Config{Lease: lease}, ring(100).build)
 		s, ctx := r.session(), r.ctx()
 		_, link, err := s.Find(ctx, key(3))
@@ -54,7 +55,7 @@ func TestItemsOutliveTheirGeneration(t *testing.T) {
 // The same in the middle of a walk, which is told.
 func TestVisitsOutliveTheirGeneration(t *testing.T) {
 	eachFabric(t, func(t *testing.T, r *rig) {
-		r.clock = newStillClock()
+		r.clock = fabrictest.NewHandClock()
 		r.serve(keli.Config{Lease: lease}, ring(100).build)
 		s, ctx := r.session(), r.ctx()
 		seen := 0

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/remora-kv/remora/fabric"
+	"github.com/remora-kv/remora/fabric/fabrictest"
 	"github.com/remora-kv/remora/kvl"
 	"github.com/remora-kv/remora/kvl/keli"
 )
@@ -16,7 +17,7 @@ const lease = 8 * time.Second
 // still is a rig whose server and clients go by one clock, which stands still.
 func still(t *testing.T, name string) *rig {
 	r := newRig(t, name)
-	r.clock = newStillClock()
+	r.clock = fabrictest.NewHandClock()
 	return r
 }
 
@@ -37,31 +38,31 @@ func ring(n int) *graph {
 // before.
 func TestMemoryIsGivenBack(t *testing.T) {
 	eachFabric(t, func(t *testing.T, r *rig) {
-		r.clock = newStillClock()
+		r.clock = fabrictest.NewHandClock()
 		s := r.serve(keli.Config{Lease: lease}, ring(100).build)
 		one := mixedState(s)
 		if one == 0 {
 			t.Fatal("an image without memory")
 		}
 		r.publish(ring(100).build)
-		r.clock.advance(lease)
+		r.clock.Advance(lease)
 		r.publish(ring(100).build)
 		if n := mixedState(s); n != 3*one {
 			t.Fatalf("three images have %d bytes, one has %d", n, one)
 		}
-		r.clock.advance(lease/4 - 1)
+		r.clock.Advance(lease/4 - 1)
 		if left := s.Reclaim(); left != 2 || mixedState(s) != 3*one {
 			t.Fatalf("before the lease is over %d are left, with %d bytes", left, mixedState(s))
 		}
-		r.clock.advance(1)
+		r.clock.Advance(1)
 		r.eventually("the first is given back", func() bool { return s.Reclaim() == 1 && mixedState(s) == 2*one })
-		r.clock.advance(lease - 1)
+		r.clock.Advance(lease - 1)
 		if left := s.Reclaim(); left != 1 {
 			t.Fatalf("%d left, want the second", left)
 		}
-		r.clock.advance(1)
+		r.clock.Advance(1)
 		r.eventually("the second is given back", func() bool { return s.Reclaim() == 0 && mixedState(s) == one })
-		r.clock.advance(100 * lease)
+		r.clock.Advance(100 * lease)
 		if s.Reclaim() != 0 || mixedState(s) != one {
 			t.Fatal("the current one is not there any more")
 		}
@@ -75,7 +76,7 @@ func TestMemoryIsGivenBack(t *testing.T) {
 // error that says so, and it goes on after Refresh.
 func TestLeaseOfOldGeneration(t *testing.T) {
 	eachFabric(t, func(t *testing.T, r *rig) {
-		r.clock = newStillClock()
+		r.clock = fabrictest.NewHandClock()
 		r.serve(keli.Config{Lease: lease, FirstGeneration: 1}, ring(10).build)
 		s, ctx := r.session(), r.ctx()
 		_, link, err := s.Find(ctx, key(3))
@@ -88,15 +89,15 @@ func TestLeaseOfOldGeneration(t *testing.T) {
 			if err != nil || stampOf(t, s.Schema(), item) != 1 {
 				t.Fatalf("within the lease: %v", err)
 			}
-			r.clock.advance(lease/4 - 1)
+			r.clock.Advance(lease/4 - time.Millisecond)
 		}
-		r.clock.advance(4)
+		r.clock.Advance(4 * time.Millisecond)
 		for range 2 {
 			if _, err := s.Follow(ctx, link); !errors.Is(err, keli.ErrGenerationOver) {
 				t.Fatalf("after the lease: %v", err)
 			}
 		}
-		r.clock.advance(lease)
+		r.clock.Advance(lease)
 		r.eventually("its memory is given back", func() bool { return r.server.Reclaim() == 0 })
 		if _, err := s.Follow(ctx, link); !errors.Is(err, keli.ErrGenerationOver) || s.Counters().Connects != 1 {
 			t.Fatalf("after its memory is gone: %v, %+v", err, s.Counters())
@@ -117,7 +118,7 @@ func TestLeaseOfOldGeneration(t *testing.T) {
 // A session renews its lease beside its READs, so it does not end while it reads.
 func TestLeaseIsRenewed(t *testing.T) {
 	eachFabric(t, func(t *testing.T, r *rig) {
-		r.clock = newStillClock()
+		r.clock = fabrictest.NewHandClock()
 		r.serve(keli.Config{Lease: lease}, ring(10).build)
 		s, ctx := r.session(), r.ctx()
 		_, link, err := s.Find(ctx, key(3))
@@ -125,7 +126,7 @@ func TestLeaseIsRenewed(t *testing.T) {
 			t.Fatal(err)
 		}
 		for range 100 {
-			r.clock.advance(lease / 8)
+			r.clock.Advance(lease / 8)
 			for range 2 {
 				if _, err := s.Follow(ctx, link); err != nil {
 					t.Fatal(err)
@@ -141,7 +142,7 @@ func TestLeaseIsRenewed(t *testing.T) {
 // Bytes that arrive after the lease are thrown away, and read again under a new one.
 func TestPausedReaderThrowsAway(t *testing.T) {
 	eachFabric(t, func(t *testing.T, r *rig) {
-		r.clock = newStillClock()
+		r.clock = fabrictest.NewHandClock()
 		g := web()
 		r.serve(keli.Config{Lease: lease}, g.build)
 		s, ctx := r.session(), r.ctx()
@@ -150,14 +151,14 @@ func TestPausedReaderThrowsAway(t *testing.T) {
 			t.Fatal(err)
 		}
 		list, _ := item.Clone().List(nameOf(t, s.Schema(), "to"))
-		r.clock.jumpAt(2, 2*lease) // before the READ is posted it is early, and then late
+		r.clock.JumpAt(2, 2*lease) // before the READ is posted it is early, and then late
 		item, err = s.Follow(ctx, link)
 		if err != nil || s.Counters().Late != 1 {
 			t.Fatalf("%v, %+v", err, s.Counters())
 		}
 		checkItem(t, s, g, item, 5)
 		n := 0
-		r.clock.jumpAt(20, 2*lease)
+		r.clock.JumpAt(20, 2*lease)
 		err = s.FollowList(ctx, list, func(kvl.Item) error { n++; return nil })
 		if err != nil || n != 650 || s.Counters().Late != 2 {
 			t.Fatalf("%d items, %v, %+v", n, err, s.Counters())
@@ -170,7 +171,7 @@ func TestPausedReaderThrowsAway(t *testing.T) {
 		list, _ = item.Clone().List(nameOf(t, s.Schema(), "to"))
 		r.publish(g.build)
 		n = 0
-		r.clock.jumpAt(20, 2*lease)
+		r.clock.JumpAt(20, 2*lease)
 		err = s.FollowList(ctx, list, func(kvl.Item) error { n++; return nil })
 		if !errors.Is(err, keli.ErrGenerationOver) || n == 0 || n >= 650 {
 			t.Fatalf("%d items, %v", n, err)
@@ -185,17 +186,17 @@ func TestPausedReaderThrowsAway(t *testing.T) {
 // connection, and goes on with another.
 func TestSlowClock(t *testing.T) {
 	eachFabric(t, func(t *testing.T, r *rig) {
-		r.clock = newStillClock()
+		r.clock = fabrictest.NewHandClock()
 		r.serve(keli.Config{Lease: lease}, ring(10).build)
 		servers := r.clock
-		r.clock = newStillClock()
+		r.clock = fabrictest.NewHandClock()
 		s, ctx := r.session(), r.ctx()
 		_, link, err := s.Find(ctx, key(3))
 		if err != nil {
 			t.Fatal(err)
 		}
 		r.publish(ring(10).build)
-		servers.advance(2 * lease)
+		servers.Advance(2 * lease)
 		r.eventually("memory is given back", func() bool { return r.server.Reclaim() == 0 })
 		if _, err := s.Follow(ctx, link); !errors.Is(err, keli.ErrGenerationOver) || s.Counters().Connects != 2 {
 			t.Fatalf("%v, %+v", err, s.Counters())
@@ -231,7 +232,7 @@ func TestLinkOfSomebodyElse(t *testing.T) {
 // A mixed walk goes on in the new generation, and visits every key once.
 func TestMixedWalk(t *testing.T) {
 	eachFabric(t, func(t *testing.T, r *rig) {
-		r.clock = newStillClock()
+		r.clock = fabrictest.NewHandClock()
 		g := web()
 		r.serve(keli.Config{Lease: lease, FirstGeneration: 1, Generations: 100}, g.build)
 		s := r.session()
@@ -245,7 +246,7 @@ func TestMixedWalk(t *testing.T) {
 			}
 			if len(seen)%150 == 20 {
 				r.publish(g.build)
-				r.clock.advance(2 * lease)
+				r.clock.Advance(2 * lease)
 			}
 			return true, nil
 		}
@@ -300,7 +301,7 @@ func TestFailedBuildKeepsTheOld(t *testing.T) {
 	if st := s.Stats(); st.Published != 3 || st.Failed != 3 || !strings.Contains(st.LastFailure, "too many") || st.Old != 2 || st.Generation != 9 {
 		t.Errorf("%+v", st)
 	}
-	r.clock.advance(2 * lease)
+	r.clock.Advance(2 * lease)
 	r.publish(ring(10).build)
 	if err := s.Close(); err != nil {
 		t.Error(err)

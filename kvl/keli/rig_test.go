@@ -5,11 +5,11 @@ import (
 	"encoding/binary"
 	"fmt"
 	"path/filepath"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/remora-kv/remora/fabric"
+	"github.com/remora-kv/remora/fabric/fabrictest"
 	"github.com/remora-kv/remora/fabric/provider"
 	"github.com/remora-kv/remora/kvl"
 	"github.com/remora-kv/remora/kvl/keli"
@@ -37,7 +37,7 @@ type rig struct {
 	testing.TB
 	fabric string
 	set    *provider.Set
-	clock  *stillClock // nil: that of the devices
+	clock  *fabrictest.HandClock // nil: that of the devices
 	server *keli.Server
 	listen fabric.Addr
 	addr   fabric.Addr
@@ -62,9 +62,6 @@ func (r *rig) device() fabric.Device {
 		r.Fatal(err)
 	}
 	r.Cleanup(func() { _ = d.Close() })
-	if r.clock != nil {
-		return stillDevice{d, r.clock}
-	}
 	return d
 }
 
@@ -72,6 +69,9 @@ func (r *rig) device() fabric.Device {
 func (r *rig) serve(cfg keli.Config, build keli.Build) *keli.Server {
 	r.Helper()
 	cfg.Device = r.device()
+	if r.clock != nil {
+		cfg.Device = r.clock.Server(cfg.Device)
+	}
 	s, err := keli.NewServer(cfg)
 	if err != nil {
 		r.Fatal(err)
@@ -97,7 +97,11 @@ func (r *rig) publish(build keli.Build) {
 
 func (r *rig) dial(opts ...keli.Option) *keli.Client {
 	r.Helper()
-	c, err := keli.Dial(r.ctx(), r.addr.String(), append([]keli.Option{keli.WithDevice(r.device())}, opts...)...)
+	dev := r.device()
+	if r.clock != nil {
+		dev = r.clock.Client(dev)
+	}
+	c, err := keli.Dial(r.ctx(), r.addr.String(), append([]keli.Option{keli.WithDevice(dev)}, opts...)...)
 	if err != nil {
 		r.Fatal(err)
 	}
@@ -132,45 +136,6 @@ func (r *rig) eventually(what string, f func() bool) {
 		<-time.After(time.Millisecond)
 	}
 }
-
-// stillClock stands still until it is told to go on.
-type stillClock struct {
-	now   atomic.Int64
-	calls atomic.Int64 // left until it jumps; 0 never
-	jump  atomic.Int64
-}
-
-func newStillClock() *stillClock {
-	c := &stillClock{}
-	c.now.Store(int64(time.Hour))
-	return c
-}
-
-// Now implements fabric.Clock.
-func (c *stillClock) Now() int64 {
-	if c.calls.Load() > 0 && c.calls.Add(-1) == 0 {
-		c.now.Add(c.jump.Load())
-	}
-	return c.now.Load()
-}
-
-func (c *stillClock) advance(d time.Duration) { c.now.Add(int64(d)) }
-
-// jumpAt has the clock jump when it is looked at for the nth time from now.
-func (c *stillClock) jumpAt(n int64, d time.Duration) {
-	c.jump.Store(int64(d))
-	c.calls.Store(n)
-}
-
-// stillDevice is a device whose users go by another clock. What it does itself goes by its
-// own.
-type stillDevice struct {
-	fabric.Device
-	clock *stillClock
-}
-
-// Clock implements fabric.Device.
-func (d stillDevice) Clock() fabric.Clock { return d.clock }
 
 // graph builds images in which every item has the stamp of its generation.
 type graph struct {

@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/remora-kv/remora/fabric/fabrictest"
 	"github.com/remora-kv/remora/kvl"
 	"github.com/remora-kv/remora/kvl/keli"
 )
@@ -276,7 +277,7 @@ func TestWalkParallelEnds(t *testing.T) {
 // and go.
 func TestWalkParallelIsInOneGeneration(t *testing.T) {
 	r := newRig(t, fabrics[0])
-	r.clock = newStillClock()
+	r.clock = fabrictest.NewHandClock()
 	g := crowd(1500, 20)
 	r.serve(keli.Config{Lease: lease, Generations: 1000}, g.build)
 	c := r.dial()
@@ -294,7 +295,7 @@ func TestWalkParallelIsInOneGeneration(t *testing.T) {
 				if n := visited.Add(1); n == int64(round*50) {
 					r.publish(g.build)
 					if round%2 == 0 {
-						r.clock.advance(2 * lease)
+						r.clock.Advance(2 * lease)
 					}
 				}
 				return true, nil
