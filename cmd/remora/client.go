@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -114,19 +115,35 @@ type keyError struct {
 func (e keyError) Error() string { return fmt.Sprintf("%q: %s", e.key, withoutName(e.err)) }
 func (e keyError) Unwrap() error { return e.err }
 
+// keyErrors are the errors of several keys, on a line each.
+type keyErrors []error
+
+func (e keyErrors) Error() string {
+	lines := make([]string, len(e))
+	for i, err := range e {
+		lines[i] = withoutName(err)
+	}
+	return strings.Join(lines, "\nremora: ")
+}
+
+func (e keyErrors) Unwrap() []error { return e }
+
 // eachKey calls f for every key. A missing item does not keep it from the others.
 func eachKey(keys []string, f func(key string) error) error {
-	var missing []error
+	var missing keyErrors
 	for _, key := range keys {
 		err := f(key)
 		switch {
 		case errors.Is(err, remora.ErrNotFound), errors.Is(err, keli.ErrNotFound):
 			missing = append(missing, keyError{key, err})
 		case err != nil:
-			return errors.Join(append(missing, err)...)
+			return append(missing, err)
 		}
 	}
-	return errors.Join(missing...)
+	if missing == nil {
+		return nil
+	}
+	return missing
 }
 
 // keysOnly refuses a command line without keys.

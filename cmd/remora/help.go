@@ -33,8 +33,11 @@ func (a *app) usage(cmd *cobra.Command) error {
 	if cmd.HasExample() {
 		fmt.Fprintf(&b, "\nExamples:\n%s\n", cmd.Example)
 	}
-	groups := slices.Clone(cmd.Groups())
-	for _, group := range append(groups, &cobra.Group{Title: "Other commands"}) {
+	rest := &cobra.Group{Title: "Commands"}
+	if len(cmd.Groups()) != 0 {
+		rest.Title = "Other commands"
+	}
+	for _, group := range append(slices.Clone(cmd.Groups()), rest) {
 		writeCommands(&b, cmd, group)
 	}
 	a.writeFlags(&b, cmd)
@@ -86,11 +89,28 @@ func addFlag(sets map[string]*pflag.FlagSet, title string, f *pflag.Flag) {
 		sets[title] = pflag.NewFlagSet(title, pflag.ContinueOnError)
 		sets[title].SortFlags = false
 	}
-	switch f.Value.Type() + " " + f.DefValue { // pflag would print these zeros
-	case "float64Slice []", "durationSlice []", "SIZE 0 B":
-		f.DefValue = ""
-	}
+	f.DefValue = plainDefault(f)
 	sets[title].AddFlag(f)
+}
+
+// plainDefault is the default of a flag as a user would write it. pflag prints slices in
+// brackets, with all digits of a float, and some zeros.
+func plainDefault(f *pflag.Flag) string {
+	text := f.DefValue
+	switch f.Value.Type() + " " + text {
+	case "float64Slice []", "durationSlice []", "SIZE 0 B":
+		return ""
+	}
+	if _, list := f.Value.(pflag.SliceValue); !list || text == "[]" {
+		return text
+	}
+	items := strings.Split(strings.Trim(text, "[]"), ",")
+	for i, item := range items {
+		if strings.Contains(item, ".") && strings.Trim(item, "0123456789.") == "" {
+			items[i] = strings.TrimSuffix(strings.TrimRight(item, "0"), ".")
+		}
+	}
+	return strings.Join(items, ",")
 }
 
 // width is that of the terminal, if the output is one.

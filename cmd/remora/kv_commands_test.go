@@ -78,6 +78,7 @@ func TestKeyCommands(t *testing.T) {
 		s.ok("set", "b", "2")
 		s.fails(exitNotFound, "no such item", "del", "a", "none", "b")
 		s.fails(exitNotFound, "no such item", "get", "b")
+		s.fails(exitNotFound, "remora: \"b\": no such item\nremora: \"c\": no such item\n", "del", "b", "c")
 		// Several values follow each other, without a line between them where nobody reads.
 		s.ok("set", "a", "one")
 		s.ok("set", "b", "two\n")
