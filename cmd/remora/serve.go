@@ -160,8 +160,8 @@ func (o *serveOptions) define(f *pflag.FlagSet) {
 // serverConfig translates the options.
 func (o *serveOptions) serverConfig(flags *pflag.FlagSet, log *slog.Logger) (server.Config, error) {
 	mode, err := o.mode(flags)
-	if err == nil && o.full == "store" && flags.Changed("eviction") {
-		err = errors.New("--eviction has no effect with --mode store")
+	if err == nil {
+		err = o.checkEffects(flags)
 	}
 	cfg := server.Config{
 		Listen: o.listen, Cores: o.cores, CPUs: o.cpus, Memory: int64(o.memory), Engine: o.engine,
@@ -182,6 +182,20 @@ func (o *serveOptions) serverConfig(flags *pflag.FlagSet, log *slog.Logger) (ser
 	cfg.Providers = provider.New()
 	cfg.Providers.Log = log
 	return cfg, nil
+}
+
+// checkEffects refuses flags that have no effect beside others.
+func (o *serveOptions) checkEffects(flags *pflag.FlagSet) error {
+	evicts := flags.Changed("eviction")
+	switch {
+	case evicts && o.full == "store":
+		return errors.New("--eviction has no effect with --mode store")
+	case evicts && (o.engine == "lru8" || o.engine == "shared-lru"):
+		return fmt.Errorf("--eviction has no effect with --engine %s, which always evicts the least recently used", o.engine)
+	case o.directReads == "on" && !slices.ContainsFunc(o.listen, func(url string) bool { return !strings.HasPrefix(url, "text:") }):
+		return errors.New("--direct-reads on has no effect when all --listen addresses are text")
+	}
+	return nil
 }
 
 func (a *app) serve(cmd *cobra.Command, o *serveOptions) error {

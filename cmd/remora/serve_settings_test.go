@@ -84,6 +84,8 @@ func TestServeMistakes(t *testing.T) {
 		{exitUsage, []string{"socket-mode", "0600"}, nil, []string{"--socket-mode", "rw"}},
 		{exitUsage, []string{"takes no arguments"}, nil, []string{"now"}},
 		{exitUsage, []string{"--eviction has no effect"}, nil, []string{"--mode", "store", "--eviction", "fifo"}},
+		{exitUsage, []string{"--eviction has no effect"}, nil, []string{"--engine", "lru8", "--eviction", "fifo"}},
+		{exitUsage, []string{"--direct-reads on has no effect"}, nil, []string{"--listen", "text://127.0.0.1:0", "--direct-reads", "on"}},
 		{exitUsage, []string{"--socket-mode has no effect"}, []string{"REMORA_SOCKET_MODE=0660"}, []string{"--listen", "tcp://127.0.0.1:0"}},
 		{exitUsage, []string{"is not a size"}, nil, []string{"--memory", "much"}},
 		{exitUsage, []string{"use " + either(server.Engines())}, nil, []string{"--engine", "steam"}},
