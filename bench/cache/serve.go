@@ -51,7 +51,7 @@ const spareClients = 16
 // setup starts the server.
 func (h *host) setup(cmd *order) (a answer, err error) {
 	if h.server != nil || cmd.Case == nil {
-		return a, fmt.Errorf("%q again, or without a case", doSetup)
+		return a, fmt.Errorf("%q twice, or without a case", doSetup)
 	}
 	c := cmd.Case
 	listen := textListen
