@@ -90,7 +90,7 @@ func (s *Server) start() error {
 	}
 	s.inviteHerd(&cfg)
 	s.inviteSendRecv(&cfg)
-	s.inviteDoors(&cfg)
+	s.addDoors(&cfg)
 	var err error
 	if s.rfp, err = rfp.NewServer(cfg); err != nil {
 		return err
