@@ -66,18 +66,11 @@ func (c *Config) countEvery() int {
 	return 0
 }
 
-func (c *Config) policy() fabric.Policy {
-	if c.Busy {
-		return fabric.Busy
-	}
-	return fabric.Adaptive
-}
-
 // rfp returns the configuration of a connection of rfp.
 func (c *Config) rfp(device fabric.Device, core int) rfp.ConnConfig {
 	k := c.Path.kind()
 	return rfp.ConnConfig{
-		Device: device, Core: core, Window: c.Window, Batch: c.Batch, FlushAfter: c.FlushAfter, Policy: c.policy(),
+		Device: device, Core: core, Window: c.Window, Batch: c.Batch, FlushAfter: c.FlushAfter, Policy: fabric.PolicyOf(c.Busy),
 		Params: rfp.Params{Pinned: k.pinned, Mode: k.mode, FetchSize: c.FetchSize, Retries: c.Retries},
 	}
 }

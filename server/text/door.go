@@ -34,9 +34,9 @@ type Config struct {
 	Seed  store.Seed
 	// MaxValue is the longest value, MaxClients how many connections there can be.
 	MaxValue, MaxClients int
-	// Policy says whether an idle door sleeps.
-	Policy fabric.Policy
-	Log    *slog.Logger
+	// BusyPoll has an idle door poll all the time; by default it sleeps.
+	BusyPoll bool
+	Log      *slog.Logger
 
 	// Backlog is how many bytes of answers a client may leave before no command of it
 	// is taken; default 1 MiB. Stall is how long it may take none of them before it is

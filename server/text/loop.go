@@ -7,7 +7,6 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/remora-kv/remora/fabric"
 	"github.com/remora-kv/remora/internal/command"
 	"github.com/remora-kv/remora/internal/fence"
 )
@@ -239,7 +238,7 @@ func (l *loop) hangUp(c *conn, why string) {
 
 // wait takes events, and sleeps until there are some if there is nothing to do.
 func (l *loop) wait(worked bool) {
-	if worked || len(l.next) != 0 || len(l.blocked) != 0 || l.cfg.Policy == fabric.Busy {
+	if worked || len(l.next) != 0 || len(l.blocked) != 0 || l.cfg.BusyPoll {
 		l.poll(0)
 		return
 	}
