@@ -85,7 +85,7 @@ func (sh *shard) describe(c *rpc.Call) *Stats {
 	s := sh.server
 	st := &Stats{
 		Core: sh.index, Cores: s.cfg.Cores, Instance: s.welcome.Instance, Version: s.cfg.Version,
-		Engine: s.cfg.Engine, Mode: s.welcome.Mode, Poll: s.cfg.Policy.String(), Prefetch: sh.prefetch != nil,
+		Engine: s.cfg.Engine, Mode: s.welcome.Mode, Poll: fabric.PolicyOf(s.cfg.BusyPoll).String(), Prefetch: sh.prefetch != nil,
 		UptimeMS: sh.now(c) - s.started.UnixMilli(),
 		Ops:      make(map[string]uint64, opCount), Store: sh.part.Stats(),
 		RPC: s.rfp.CoreStats(sh.index), Sessions: s.rfp.Sessions(sh.index),

@@ -175,7 +175,7 @@ func (o *serveOptions) serverConfig(flags *pflag.FlagSet, log *slog.Logger) (ser
 		cfg.Eviction = store.FIFO
 	}
 	cfg.Links = o.directReads == "on" || o.directReads == "auto" && directReadsPay(o.listen, o.engine, os.FileMode(mode), sharedHugePages)
-	cfg.Policy, _ = fabric.ParsePolicy(o.poll) // which was checked
+	cfg.BusyPoll = o.poll == fabric.Busy.String()
 	if err != nil {
 		return cfg, usageError{err}
 	}
