@@ -49,7 +49,7 @@ func newRegistry(s *Server, dev fabric.Device) (*registry, error) {
 		return fail(err)
 	}
 	r.Init(nil)
-	go r.Run(serving.Moves{Poll: r.poll, Close: func() { r.End(r.dropAll) }})
+	r.Start(serving.Moves{Poll: r.poll, Close: func() { r.End(r.dropAll) }})
 	return r, nil
 }
 
@@ -145,7 +145,7 @@ func (r *registry) read(t *session, msg []byte) {
 func (r *registry) introduce(t *session, address []byte) {
 	t.holds.Add(1)
 	r.wg.Go(func() {
-		ctx, cancel := r.server.acceptor.Handshake()
+		ctx, cancel := r.server.base.Handshake()
 		defer cancel()
 		var handles []fabric.AddressHandle
 		var err error

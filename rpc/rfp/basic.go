@@ -100,13 +100,13 @@ func NewEndpoint(cfg ServerConfig) (*Endpoint, error) {
 		return nil, err
 	}
 	if e.domain, err = cfg.Device.NewDomain(); err != nil {
-		s.abandon() // its core never ran, so Close would wait for ever
+		_ = s.Close()
 		return nil, err
 	}
 	e.server = s
 	e.next, e.stop = iter.Pull(func(y func(*rpc.Call) bool) {
 		yield = y
-		s.cores[0].Run(s.cores[0].moves())
+		s.base.Cores[0].Run(s.base.Cores[0].Moves())
 	})
 	return e, nil
 }
@@ -145,7 +145,7 @@ func (e *Endpoint) Send(b *Buffer, n int) error {
 }
 
 // Stop makes Recv return rpc.ErrClosed. It may be called from any goroutine.
-func (e *Endpoint) Stop() { e.server.cores[0].Quit() }
+func (e *Endpoint) Stop() { e.server.base.Cores[0].Quit() }
 
 // Close ends all sessions. It is called by the goroutine that calls Recv.
 func (e *Endpoint) Close() error {

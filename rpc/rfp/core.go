@@ -1,7 +1,6 @@
 package rfp
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/remora-kv/remora/fabric"
@@ -46,15 +45,15 @@ type core struct {
 	stats coreStats
 }
 
-func newCore(s *Server, index int) (*core, error) {
+func (s *Server) newCore(index int) (*core, error) {
 	cfg := &s.cfg
 	c := &core{server: s}
-	c.Init(s.acceptor, index, cfg.Device.Clock(), nil)
+	c.Init(s.base.Acceptor, index)
 	if len(cfg.Pollers) != 0 {
 		c.pollers = cfg.Pollers[index]
 	}
 	c.in, c.out = make([]byte, 8+cfg.Payload), make([]byte, cfg.Payload)
-	for i, dev := range cfg.devices() {
+	for i, dev := range append([]fabric.Device{cfg.Device}, cfg.Others...) {
 		wait := fabric.WaitConfig{Doze: c.doze, Undoze: c.undoze}
 		if i != 0 {
 			wait = fabric.WaitConfig{Spin: time.Nanosecond} // the core has spun already
@@ -71,7 +70,7 @@ func newCore(s *Server, index int) (*core, error) {
 	var err error
 	if c.linger, err = cfg.Device.NewWaiter(fabric.WaitConfig{Policy: fabric.Busy}); err != nil {
 		c.free()
-		return nil, fmt.Errorf("rfp: core %d: %w", index, err)
+		return nil, err
 	}
 	c.Waiter, c.lingerf = c.ports[0].waiter, c.roomCame
 	return c, nil
@@ -81,8 +80,9 @@ func newCore(s *Server, index int) (*core, error) {
 // which rings no bell.
 const stalledNap = time.Millisecond
 
-func (c *core) moves() serving.Moves {
-	return serving.Moves{Work: c.work, Poll: c.poll, Close: c.close}
+// Moves returns what a core does. At the end it closes its pollers.
+func (c *core) Moves() serving.Moves {
+	return serving.Moves{Work: c.work, Poll: c.poll, Close: func() { c.pollers.close(); c.Close() }}
 }
 
 func (c *core) work() {
@@ -93,15 +93,17 @@ func (c *core) work() {
 	}
 }
 
-// close ends the core, its sessions and its pollers.
-func (c *core) close() {
-	c.End(func() {
-		for s := range c.sessions.All() {
-			c.drop(s)
-		}
-	})
-	c.pollers.close()
-	c.free()
+// Close ends the core and its sessions. A second Close does nothing.
+func (c *core) Close() {
+	if c.End(c.dropAll) {
+		c.free()
+	}
+}
+
+func (c *core) dropAll() {
+	for s := range c.sessions.All() {
+		c.drop(s)
+	}
 }
 
 // free gives back the queues.
@@ -160,8 +162,8 @@ func (c *core) look() bool {
 	return c.completions()
 }
 
-// enter makes a session one of the core's.
-func (c *core) enter(s *session) {
+// Enter makes a session one of the core's.
+func (c *core) Enter(s *session) {
 	s.id = c.sessions.Add(s)
 	c.Connects.Add(1)
 	for range bells {

@@ -36,5 +36,5 @@ func (c *core) drop(s *session) {
 	_ = s.qp.Close()
 	c.Unreserve()
 	c.Disconnects.Add(1)
-	c.server.reaper.Take(s)
+	c.server.base.Reaper.Take(s)
 }

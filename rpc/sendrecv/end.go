@@ -51,5 +51,5 @@ func (c *core) drop(s *session) {
 func (c *core) discard(s *session) {
 	_ = s.qp.Close()
 	c.Unreserve()
-	c.server.reaper.Take(s)
+	c.server.base.Reaper.Take(s)
 }
