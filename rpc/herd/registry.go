@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/remora-kv/remora/fabric"
+	"github.com/remora-kv/remora/rpc/internal/endpoint"
 	"github.com/remora-kv/remora/rpc/internal/serving"
 )
 
@@ -112,7 +113,7 @@ func (r *registry) completion(comp *fabric.Completion) {
 		return // gone
 	}
 	if comp.Status != fabric.StatusOK {
-		r.broken(t, serving.Reason(t.qp, comp))
+		r.broken(t, endpoint.Reason(t.qp, comp))
 		return
 	}
 	r.read(t, t.controls.Bytes()[i*controlSize:][:min(int(comp.Bytes), controlSize)])

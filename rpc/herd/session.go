@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 
 	"github.com/remora-kv/remora/fabric"
+	"github.com/remora-kv/remora/rpc/internal/endpoint"
 	"github.com/remora-kv/remora/rpc/internal/serving"
 )
 
@@ -133,7 +134,7 @@ func (t *session) accept(ctx context.Context, req fabric.ConnRequest) error {
 
 // free gives back memory; the queue pair is closed, and no core has a chunk.
 func (t *session) free() {
-	_ = serving.Free(t.domain, t.requests, t.controls, t.replies)
+	_ = endpoint.Free(t.domain, t.requests, t.controls, t.replies)
 	t.server.count.Add(-1)
 }
 

@@ -2,11 +2,12 @@ package onesided
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/remora-kv/remora/fabric"
 	"github.com/remora-kv/remora/rpc"
-	"github.com/remora-kv/remora/rpc/internal/serving"
+	"github.com/remora-kv/remora/rpc/internal/endpoint"
 )
 
 // ReaderConn is the client's end of a reader connection. The client posts READs to QP and polls CQ.
@@ -16,6 +17,7 @@ type ReaderConn struct {
 	QP     fabric.QP
 	Waiter fabric.Waiter
 
+	end   endpoint.Endpoint
 	wr    [1]fabric.WR
 	comps [2]fabric.Completion
 }
@@ -47,24 +49,24 @@ func DialReader(ctx context.Context, addr fabric.Addr, cfg ReaderConfig) (*Reade
 }
 
 func (c *ReaderConn) dial(ctx context.Context, addr fabric.Addr, cfg *ReaderConfig) (err error) {
-	if c.Domain, err = cfg.Device.NewDomain(); err != nil {
+	if err = c.end.Open("reader", cfg.Device); err != nil {
 		return err
 	}
 	depth := min(cfg.Depth, cfg.Device.Limits().MaxDepth)
-	if c.CQ, err = cfg.Device.NewCQ(depth + 1); err != nil {
+	if c.CQ, err = c.end.NewCQ(depth + 1); err != nil {
 		return err
 	}
-	if c.Waiter, err = cfg.Device.NewWaiter(fabric.WaitConfig{Policy: cfg.Policy, CQs: []fabric.CQ{c.CQ}}); err != nil {
+	if c.Waiter, err = c.end.NewWaiter(fabric.WaitConfig{Policy: cfg.Policy, CQs: []fabric.CQ{c.CQ}}); err != nil {
 		return err
 	}
-	qp, err := cfg.Device.Dial(ctx, addr, fabric.QPConfig{
-		Transport: fabric.RC, Domain: c.Domain, SendCQ: c.CQ, RecvCQ: c.CQ, SendDepth: depth, RecvDepth: 1,
+	err = c.end.Dial(ctx, addr, fabric.QPConfig{
+		Transport: fabric.RC, SendCQ: c.CQ, RecvCQ: c.CQ, SendDepth: depth, RecvDepth: 1,
 	}, cfg.Hello)
 	if err != nil {
 		return err
 	}
-	c.QP = qp
-	_, err = qp.PostRecv([]fabric.RecvWR{{ID: EndID}})
+	c.Domain, c.QP = c.end.Domain, c.end.QP
+	_, err = c.QP.PostRecv([]fabric.RecvWR{{ID: EndID}})
 	return err
 }
 
@@ -108,7 +110,7 @@ func (c *ReaderConn) Fetch(ctx context.Context, from fabric.Remote, n int) ([]by
 
 // Reason returns why the connection ended that a completion reports as ended.
 func (c *ReaderConn) Reason(comp *fabric.Completion) error {
-	if err := serving.Reason(c.QP, comp); err != nil {
+	if err := endpoint.Reason(c.QP, comp); err != nil {
 		return err
 	}
 	return rpc.ErrProtocol // the server sent a message
@@ -117,19 +119,9 @@ func (c *ReaderConn) Reason(comp *fabric.Completion) error {
 // Close ends the connection, and closes the regions that READs went to and the domain. A second
 // Close does nothing.
 func (c *ReaderConn) Close(regions ...*fabric.Region) error {
-	if c.Domain == nil {
+	err := c.end.Close(regions...)
+	if errors.Is(err, rpc.ErrClosed) {
 		return nil
 	}
-	if c.QP != nil {
-		_ = c.QP.Close()
-	}
-	if c.Waiter != nil {
-		_ = c.Waiter.Close()
-	}
-	if c.CQ != nil {
-		_ = c.CQ.Close()
-	}
-	err := serving.Free(c.Domain, regions...)
-	c.Domain = nil
 	return err
 }

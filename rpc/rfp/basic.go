@@ -38,7 +38,7 @@ func (b *Buffer) Bytes() []byte { return b.region.Bytes() }
 func (b *Buffer) Free() error { return b.region.Close() }
 
 // NewBuffer allocates a buffer.
-func (c *Conn) NewBuffer(size int) (*Buffer, error) { return newBuffer(c.domain, size) }
+func (c *Conn) NewBuffer(size int) (*Buffer, error) { return newBuffer(c.end.Domain, size) }
 
 // SendBuffer sends the first n bytes of a buffer as one message; see Send.
 func (c *Conn) SendBuffer(b *Buffer, n int) error { return c.Send(0, b.Bytes()[:n]) }
@@ -51,14 +51,14 @@ var ErrTimeout = errors.New("rfp: timeout")
 // timeout 0 waits for ever.
 func (c *Conn) RecvBuffer(b *Buffer, timeout time.Duration) (int, error) {
 	if !c.Wait(timeout) {
-		if c.err != nil {
-			return 0, c.err
+		if c.end.Err != nil {
+			return 0, c.end.Err
 		}
 		return 0, ErrTimeout
 	}
 	data, err, ok := c.Next()
 	if !ok {
-		return 0, c.err
+		return 0, c.end.Err
 	}
 	if err != nil {
 		return 0, err

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/remora-kv/remora/fabric"
+	"github.com/remora-kv/remora/rpc/internal/endpoint"
 	"github.com/remora-kv/remora/rpc/internal/serving"
 )
 
@@ -178,7 +179,7 @@ func (c *core) Enter(s *session) {
 func (c *core) postBell(s *session) bool {
 	c.bell[0].ID = s.id
 	if _, err := s.qp.PostRecv(c.bell[:]); err != nil {
-		c.end(s, err)
+		c.lost(s, err)
 		return false
 	}
 	return true
@@ -203,7 +204,7 @@ func (c *core) completionsOf(p *port) bool {
 		switch {
 		case s == nil:
 		case comp.Status != fabric.StatusOK:
-			c.broken(s, comp)
+			c.lost(s, endpoint.Reason(s.qp, comp))
 		case comp.Op == fabric.OpRecv:
 			if c.postBell(s) {
 				c.unpark(s)

@@ -38,7 +38,7 @@ func (c *Conn) needStage() error {
 
 func (c *Conn) makeStage() (err error) {
 	if c.bulk.stage == nil {
-		c.bulk.stage, err = c.domain.Alloc("rfp pieces", c.rings.bulk, 0)
+		c.bulk.stage, err = c.end.Domain.Alloc("rfp pieces", c.rings.bulk, 0)
 	}
 	return err
 }
@@ -54,7 +54,7 @@ func (c *Conn) needLanding(total int) (err error) {
 	for size < total {
 		size *= 2
 	}
-	if c.bulk.landing, err = c.domain.Alloc("rfp long result", size, 0); err != nil {
+	if c.bulk.landing, err = c.end.Domain.Alloc("rfp long result", size, 0); err != nil {
 		c.bulk.landing = old
 		return err
 	}
@@ -73,14 +73,6 @@ func (c *Conn) longResult() []byte {
 		all = b.landing.Bytes()
 	}
 	return all[:n:n]
-}
-
-func (b *bulk) close() {
-	for _, r := range []*fabric.Region{b.stage, b.landing} {
-		if r != nil {
-			_ = r.Close()
-		}
-	}
 }
 
 // writePiece writes the next piece of a message into the server's memory, to be
@@ -114,8 +106,8 @@ func (c *Conn) placePiece(msg message, n, at int) bool {
 // postPiece writes a piece by way of memory that the fabric knows.
 func (c *Conn) postPiece(msg message, n, at int) error {
 	if err := c.makeStage(); err != nil {
-		c.fail(fmt.Errorf("no memory for a message of %d bytes: %w", c.largeTotal, err))
-		return c.err
+		c.end.Fail(fmt.Errorf("no memory for a message of %d bytes: %w", c.largeTotal, err))
+		return c.end.Err
 	}
 	msg.copyTo(c.bulk.stage.Bytes()[at : at+n])
 	return c.postWrite(fabric.WR{ID: kindWrite, Op: fabric.OpWrite, Local: c.bulk.stage.Seg(at, n), Remote: c.pieceTo(at)})
@@ -159,7 +151,7 @@ func (c *Conn) fetchPiece(entry []byte) bool {
 		return true
 	}
 	if err := c.aimLanding(int(p.Total)); err != nil {
-		c.fail(fmt.Errorf("no memory for a result of %d bytes: %w", p.Total, err))
+		c.end.Fail(fmt.Errorf("no memory for a result of %d bytes: %w", p.Total, err))
 		return false
 	}
 	b.flying = true
@@ -181,7 +173,7 @@ func (c *Conn) pieceFrom(p *wire.Piece) fabric.Remote {
 // did: otherwise the piece is in flight, or the result is complete.
 func (c *Conn) absorbPiece(entry []byte) bool {
 	if !c.fetchPiece(entry) {
-		c.open, c.held = false, c.err == nil
+		c.open, c.held = false, c.end.Err == nil
 		return false
 	}
 	if !c.bulk.piece.More {

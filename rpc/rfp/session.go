@@ -7,6 +7,7 @@ import (
 
 	"github.com/remora-kv/remora/fabric"
 	"github.com/remora-kv/remora/internal/fence"
+	"github.com/remora-kv/remora/rpc/internal/endpoint"
 	"github.com/remora-kv/remora/rpc/internal/serving"
 	"github.com/remora-kv/remora/rpc/wire"
 )
@@ -159,7 +160,7 @@ func (s *session) accept(ctx context.Context, req fabric.ConnRequest) error {
 }
 
 // free gives back memory; the queue pair is closed.
-func (s *session) free() { _ = serving.Free(s.domain, s.reqs, s.answers) }
+func (s *session) free() { _ = endpoint.Free(s.domain, s.reqs, s.answers) }
 
 // memory is what the session takes beside its queue pair.
 func (s *session) memory() int {

@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/remora-kv/remora/fabric"
-	"github.com/remora-kv/remora/rpc/internal/serving"
+	"github.com/remora-kv/remora/rpc/internal/endpoint"
 )
 
 // session is one client at one core. The core owns it once it has entered.
@@ -67,7 +67,7 @@ func (s *session) accept(ctx context.Context, dev fabric.Device, req fabric.Conn
 
 // free gives back memory; the queue pair is closed.
 func (s *session) free() {
-	_ = serving.Free(s.domain, s.region)
+	_ = endpoint.Free(s.domain, s.region)
 	s.core.memory.Add(-int64(s.size.bytes()))
 }
 

@@ -41,11 +41,3 @@ func (c *Clients) AddUp(t *rpc.ServerStats) {
 	t.Cut += c.Cut.Load()
 	t.Lost += c.Lost.Load()
 }
-
-// Reason returns why a queue pair failed of which a completion tells.
-func Reason(qp fabric.QP, comp *fabric.Completion) error {
-	if err := qp.Err(); err != nil {
-		return err
-	}
-	return comp.Err()
-}
