@@ -41,7 +41,7 @@ type core struct {
 	start   int64            // when the frame being served was noticed; 0: not measured
 	pushAll bool             // the answer being made is pushed in any case
 	one     [1]fabric.WR     // being posted
-	bell    [1]fabric.RecvWR // likewise
+	recv    [1]fabric.RecvWR // likewise
 
 	stats coreStats
 }
@@ -78,7 +78,7 @@ func (s *Server) newCore(index int) (*core, error) {
 }
 
 // stalledNap bounds the sleep of a core that waits for a client to make room,
-// which rings no bell.
+// which does not wake the core.
 const stalledNap = time.Millisecond
 
 // Moves returns what a core does. At the end it closes its pollers.
@@ -167,18 +167,18 @@ func (c *core) look() bool {
 func (c *core) Enter(s *session) {
 	s.id = c.sessions.Add(s)
 	c.Connects.Add(1)
-	for range bells {
-		if !c.postBell(s) {
+	for range wakeups {
+		if !c.postReceive(s) {
 			return
 		}
 	}
 	c.heat(s)
 }
 
-// postBell posts a receive for a ring of the client.
-func (c *core) postBell(s *session) bool {
-	c.bell[0].ID = s.id
-	if _, err := s.qp.PostRecv(c.bell[:]); err != nil {
+// postReceive posts a receive for a wake-up by the client.
+func (c *core) postReceive(s *session) bool {
+	c.recv[0].ID = s.id
+	if _, err := s.qp.PostRecv(c.recv[:]); err != nil {
 		c.lost(s, err)
 		return false
 	}
@@ -206,7 +206,7 @@ func (c *core) completionsOf(p *port) bool {
 		case comp.Status != fabric.StatusOK:
 			c.lost(s, endpoint.Reason(s.qp, comp))
 		case comp.Op == fabric.OpRecv:
-			if c.postBell(s) {
+			if c.postReceive(s) {
 				c.unpark(s)
 			}
 		}

@@ -270,28 +270,28 @@ func (c *core) awaitArea(s *session, n, part int) (at int, ok bool) {
 			return at, true
 		}
 	}
-	if s.hasty > 0 {
-		s.hasty-- // it did not take pieces in time before
+	if s.skips > 0 {
+		s.skips-- // it did not take pieces in time before
 		return 0, false
 	}
 	c.lingerFor, c.lingerSize, c.lingerPart = s, n, part
 	if !c.linger.Wait(c.lingerf, lingerTime) {
-		s.waitedInVain()
+		s.waitTimedOut()
 		return 0, false
 	}
-	s.mistrust = 0
+	s.nextSkips = 0
 	return s.out.take(n, part)
 }
 
-// maxMistrust bounds for how many results a client that let a core wait in vain is
-// not waited for again: for none the first time, then for 1, 3, 7 and so on, until
-// it has taken a piece in time. Whoever was interrupted for a moment is to lose a
-// copy of one result by it, and not of dozens.
-const maxMistrust = 31
+// maxSkips bounds for how many results a core does not wait for a client that did not take pieces
+// in time: for none the first time, then for 1, 3, 7 and so on, until the client has taken a piece
+// in time. So a client that was interrupted for a moment loses a copy of one result by it, and not
+// of dozens.
+const maxSkips = 31
 
-// waitedInVain notes that the client did not take pieces in time.
-func (s *session) waitedInVain() {
-	s.hasty, s.mistrust = s.mistrust, min(2*s.mistrust+1, maxMistrust)
+// waitTimedOut notes that the client did not take pieces in time.
+func (s *session) waitTimedOut() {
+	s.skips, s.nextSkips = s.nextSkips, min(2*s.nextSkips+1, maxSkips)
 }
 
 // roomCame looks whether there is room for the piece that is waited for.

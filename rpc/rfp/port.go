@@ -27,7 +27,7 @@ type port struct {
 func newPort(c *core, dev fabric.Device, w fabric.WaitConfig) (*port, error) {
 	cfg := &c.server.cfg
 	p := &port{pollers: c.pollers}
-	if err := p.Init(dev, cfg.MaxClients*(sessionDepth(cfg.Results)+bells)); err != nil {
+	if err := p.Init(dev, cfg.MaxClients*(sessionDepth(cfg.Results)+wakeups)); err != nil {
 		return nil, err
 	}
 	w.Policy, w.CQs = cfg.Policy, append([]fabric.CQ{p.CQ}, c.pollers.queues(dev)...)

@@ -12,8 +12,8 @@ import (
 	"github.com/remora-kv/remora/rpc/wire"
 )
 
-// bells is how many rings of a client can wait to be noticed.
-const bells = 4
+// wakeups is how many wake-ups of a client can wait to be noticed.
+const wakeups = 4
 
 // session is one client at one core. The core owns it once it has entered.
 type session struct {
@@ -57,8 +57,8 @@ type session struct {
 	bulkIn, bulkOut []byte
 	out             area
 	ends            []uint64
-	hasty           int // results with which the client is not waited for
-	mistrust        int // what that will be when it is waited for in vain again
+	skips           int // results for which the core does not wait for the client
+	nextSkips       int // what skips will be when the core has waited in vain again
 
 	// The frame that is being served while its results wait for room.
 	halted   bool
@@ -150,7 +150,7 @@ func (s *session) accept(ctx context.Context, req fabric.ConnRequest) error {
 	}
 	qp, err := req.Accept(ctx, fabric.QPConfig{
 		Transport: fabric.RC, Domain: s.domain, SendCQ: s.port.CQ, RecvCQ: s.port.CQ,
-		SendDepth: sessionDepth(s.rings.results), RecvDepth: bells, RNRTimeout: time.Second,
+		SendDepth: sessionDepth(s.rings.results), RecvDepth: wakeups, RNRTimeout: time.Second,
 	}, w.Append(nil))
 	if err != nil {
 		return err
