@@ -262,7 +262,7 @@ func (c *Conn) Close() error { return c.end.Close(c.bulk.stage, c.bulk.landing) 
 
 // connStats are counts of a connection.
 type connStats struct {
-	calls, frames, fetches, misses, rests, replies, pieces, rings, switches atomic.Uint64
+	calls, frames, fetches, misses, rests, replies, pieces, wakeups, switches atomic.Uint64
 }
 
 // ConnStats are counts since the connection was made. They may be read from any
@@ -274,7 +274,7 @@ type ConnStats struct {
 	Rests         uint64 // READs of what the first one did not bring
 	Replies       uint64 // answers that were pushed
 	Pieces        uint64 // of long results, that were taken
-	Rings         uint64 // wake-ups of the server
+	Wakeups       uint64 // of the server
 	Switches      uint64 // changes of mode
 }
 
@@ -283,6 +283,6 @@ func (c *Conn) Stats() ConnStats {
 	s := &c.stats
 	return ConnStats{
 		Calls: s.calls.Load(), Frames: s.frames.Load(), Fetches: s.fetches.Load(), Misses: s.misses.Load(),
-		Rests: s.rests.Load(), Replies: s.replies.Load(), Pieces: s.pieces.Load(), Rings: s.rings.Load(), Switches: s.switches.Load(),
+		Rests: s.rests.Load(), Replies: s.replies.Load(), Pieces: s.pieces.Load(), Wakeups: s.wakeups.Load(), Switches: s.switches.Load(),
 	}
 }

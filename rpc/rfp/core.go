@@ -185,7 +185,7 @@ func (c *core) postReceive(s *session) bool {
 	return true
 }
 
-// completions takes rings and the ends of pushes and of queue pairs.
+// completions takes wake-ups and the ends of pushes and of queue pairs.
 func (c *core) completions() bool {
 	worked := false
 	for _, p := range c.ports {

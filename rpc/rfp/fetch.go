@@ -92,7 +92,7 @@ func (c *Conn) fetched(slot int) {
 func (c *Conn) missed(w wire.Word0) {
 	if w.Parked(c.next) {
 		if c.policy.parked() {
-			c.ring()
+			c.wake()
 		}
 		return
 	}
@@ -105,11 +105,11 @@ func (c *Conn) missed(w wire.Word0) {
 	}
 }
 
-// ring wakes the server. A core that is busy notices no ring: when its receives are used
+// wake wakes the server. A core that is busy notices no wake-up: when its receives are used
 // up, one more waits for it, and the READs behind that one, which would lead to others.
-func (c *Conn) ring() {
-	fence.Count(&c.stats.rings, 1)
-	_ = c.postOne(fabric.WR{ID: kindRing, Op: fabric.OpSend, Flags: fabric.FlagSolicited | fabric.FlagSignaled})
+func (c *Conn) wake() {
+	fence.Count(&c.stats.wakeups, 1)
+	_ = c.postOne(fabric.WR{ID: kindWake, Op: fabric.OpSend, Flags: fabric.FlagSolicited | fabric.FlagSignaled})
 }
 
 // reap takes completions.

@@ -19,7 +19,7 @@ const (
 	kindWrite = iota << 56
 	kindFetch
 	kindRest
-	kindRing
+	kindWake
 	kindRecv
 	kindPiece
 	kindMask = 0xFF << 56

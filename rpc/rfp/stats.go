@@ -22,7 +22,7 @@ type ServerStats struct {
 	Frames   uint64 `json:"frames"`
 	Pushes   uint64 `json:"pushes"`   // result frames written to clients
 	Unpushed uint64 `json:"unpushed"` // result frames left to be fetched because the send queue was full
-	Parks    uint64 `json:"parks"`    // sessions set aside until they ring
+	Parks    uint64 `json:"parks"`    // sessions that are not polled until their client wakes the core
 	Clients  int    `json:"clients"`
 	Hot      int    `json:"hot"`    // of them whose memory is being polled
 	Memory   int    `json:"memory"` // bytes of their rings, of the area for results beyond the usual what was used, and of messages and results that wait
