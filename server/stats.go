@@ -8,9 +8,9 @@ import (
 	"github.com/remora-kv/remora/internal/command"
 	"github.com/remora-kv/remora/rpc"
 	"github.com/remora-kv/remora/rpc/herd"
+	"github.com/remora-kv/remora/rpc/onesided"
 	"github.com/remora-kv/remora/rpc/rfp"
 	"github.com/remora-kv/remora/rpc/sendrecv"
-	"github.com/remora-kv/remora/rpc/visit"
 	"github.com/remora-kv/remora/server/text"
 	"github.com/remora-kv/remora/store"
 )
@@ -49,7 +49,7 @@ type Stats struct {
 // Readers is what clients do that read the memory of items by themselves, by links or on a
 // path on which they search. Adapters do not tell Verbs and Bytes: both are empty there.
 type Readers struct {
-	visit.Stats
+	onesided.Stats
 	Verbs map[string]uint64 `json:"verbs"`
 	Bytes uint64            `json:"bytes"`
 }
@@ -130,7 +130,7 @@ func describeDevice(dev fabric.Device) Fabric {
 	}
 }
 
-func describeReaders(st visit.Stats) *Readers {
+func describeReaders(st onesided.Stats) *Readers {
 	return &Readers{Stats: st, Verbs: verbsOf(&st.In.In), Bytes: st.In.InBytes}
 }
 

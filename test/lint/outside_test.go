@@ -21,7 +21,6 @@ var withoutExample = map[string]string{
 	"fabric/verbs": "needs an adapter; used like the other providers",
 	"kvl/app":      "in examples/",
 	"rpc/onesided": "a part of clients and servers",
-	"rpc/visit":    "a part of clients and servers",
 	"rpc/wire":     "the format of frames, for the paths",
 	"server/text":  "a part of the server",
 }
