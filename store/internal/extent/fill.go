@@ -1,32 +1,31 @@
 package extent
 
-import "github.com/remora-kv/remora/internal/fence"
+import (
+	"github.com/remora-kv/remora/internal/fence"
+	"github.com/remora-kv/remora/store"
+)
 
 // Holds reports whether b is a view of the memory.
 func (s *Space) Holds(b []byte) bool { return Within(s.mem, b) }
 
-// MayMove reports whether items may be moved to make room for this key and value. They
-// may be moved to memory that was freed and that a view still shows; so not if the key or
-// the value is a view.
-func (s *Space) MayMove(key, value []byte) bool { return !s.Holds(key) && !s.Holds(value) }
-
-// Fill writes the key and the value of an item, one behind the other and both behind a
-// header of that many bytes, into a block that was taken, cuts off the rest of the block,
-// and has the hand pass it. Key and value may be views of the memory, of this block too:
-// the value is copied first, then the key, of at most 64 KiB, and then the block is cut.
-func (s *Space) Fill(block, header uint64, key, value []byte) {
-	at := block + header
+// Fill writes the item of a block that was taken, so far as it is in a Record, which begins
+// after that many bytes. It cuts off the rest of the block, and has the hand pass it. Key and
+// value may be views of the memory, of this block too: the value is copied first, then the
+// key, of at most 64 KiB, and then the block is cut.
+func (h *Heap) Fill(block, body uint64, k store.Key, e *store.Entry) {
+	at := block + body + BodyData
 	switch {
-	case !s.Holds(key):
-		s.fill(at, key, value)
-	case len(key) <= shortKey:
+	case !h.Holds(k.Bytes):
+		h.fill(at, k.Bytes, e.Value)
+	case len(k.Bytes) <= shortKey:
 		var aside [shortKey]byte
-		s.fill(at, aside[:copy(aside[:], key)], value)
+		h.fill(at, aside[:copy(aside[:], k.Bytes)], e.Value)
 	default:
-		s.fillLong(at, key, value)
+		h.fillLong(at, k.Bytes, e.Value)
 	}
-	s.Trim(block, RoundUp(header+uint64(len(key))+uint64(len(value))))
-	s.moveHand(block, s.Next(block))
+	h.Trim(block, RoundUp(body+BodyData+uint64(len(k.Bytes))+uint64(len(e.Value))))
+	h.moveHand(block, h.Next(block))
+	h.SetHeader(block+body, k, e)
 }
 
 // fill writes the value first, since it may overlap its own place. The key must not be a

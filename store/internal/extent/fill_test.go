@@ -3,6 +3,8 @@ package extent
 import (
 	"bytes"
 	"testing"
+
+	"github.com/remora-kv/remora/store"
 )
 
 // TestShift copies between places that overlap in all ways.
@@ -47,29 +49,35 @@ func TestWithin(t *testing.T) {
 // TestFill writes items whose key and value are views of the block that they go to, and
 // of others, or none.
 func TestFill(t *testing.T) {
-	const header, size = 40, 4096
+	const body, size = 32, 4096
+	const data = body + BodyData
 	for _, keySize := range []int{0, 1, shortKey, shortKey + 1, 1000} {
-		for _, keyFrom := range []int{header, header + 1, 500, size - 1000} {
-			for _, valueFrom := range []int{header, header + 7, 600} {
-				s := spaceOf(t, 1<<14)
-				block := s.Take(size)
-				for i := uint64(Links); i < s.Size(block); i++ {
-					s.mem[block+i] = byte(i*7 + i/256)
+		for _, keyFrom := range []int{data, data + 1, 500, size - 1000} {
+			for _, valueFrom := range []int{data, data + 7, 600} {
+				h := &Heap{Space: *spaceOf(t, 1<<14), Last: 6}
+				block := h.Take(size)
+				for i := uint64(Links); i < h.Size(block); i++ {
+					h.mem[block+i] = byte(i*7 + i/256)
 				}
-				mem := s.mem[block:]
+				mem := h.mem[block:]
 				key, value := mem[keyFrom:keyFrom+keySize], mem[valueFrom:valueFrom+1500]
-				want := append(bytes.Clone(key), value...)
-				s.Fill(block, header, key, value)
-				if got := mem[header : header+len(want)]; !bytes.Equal(got, want) {
+				wantKey, wantValue := bytes.Clone(key), bytes.Clone(value)
+				h.Fill(block, body, store.Key{Hash: 5, Bytes: key}, &store.Entry{Value: value, Flags: 3, Expires: 4})
+				r := h.Record(block + body)
+				if !bytes.Equal(r.Key(), wantKey) || !bytes.Equal(r.Value(), wantValue) {
 					t.Errorf("key of %d bytes from %d, value from %d: wrong bytes", keySize, keyFrom, valueFrom)
 				}
-				if got, want := s.Size(block), RoundUp(header+uint64(len(want))); got != want {
+				var item store.Item
+				if r.Show(&item); r.Hash() != 5 || item.Version != 7 || item.Flags != 3 || item.Expires != 4 {
+					t.Errorf("hash %d, %+v", r.Hash(), item)
+				}
+				if got, want := h.Size(block), RoundUp(body+r.Size()); got != want {
 					t.Errorf("the block has %d bytes, want %d", got, want)
 				}
-				if s.hand != s.Next(block) {
-					t.Errorf("the hand is at %d, not behind the block", s.hand)
+				if h.hand != h.Next(block) {
+					t.Errorf("the hand is at %d, not behind the block", h.hand)
 				}
-				checkSpace(t, s)
+				checkSpace(t, &h.Space)
 			}
 		}
 	}

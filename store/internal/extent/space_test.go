@@ -37,7 +37,7 @@ func TestBins(t *testing.T) {
 func spaceOf(t *testing.T, size int) *Space {
 	t.Helper()
 	s := &Space{}
-	s.Init(make([]byte, size), Items{})
+	s.Init(make([]byte, size))
 	return s
 }
 

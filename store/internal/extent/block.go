@@ -51,12 +51,15 @@ func (h head) kind() Kind       { return Kind(h & kindMask) }
 func (h head) size() uint64     { return uint64(h) >> 4 & maxUnits * Unit }
 func (h head) prevSize() uint64 { return uint64(h) >> 32 * Unit }
 
-// put writes a word (X3).
-func (s *Space) put(off, word uint64) { fence.Publish64(fence.Word(s.mem, int(off)), word) }
+// Word returns the word at a place.
+func (s *Space) Word(off uint64) uint64 { return binary.NativeEndian.Uint64(s.mem[off:]) }
 
-func (s *Space) head(off uint64) head { return head(binary.NativeEndian.Uint64(s.mem[off:])) }
+// SetWord writes a word (X3).
+func (s *Space) SetWord(off, word uint64) { fence.Publish64(fence.Word(s.mem, int(off)), word) }
 
-func (s *Space) setHead(off uint64, h head) { s.put(off, uint64(h)) }
+func (s *Space) head(off uint64) head { return head(s.Word(off)) }
+
+func (s *Space) setHead(off uint64, h head) { s.SetWord(off, uint64(h)) }
 
 // Size returns the length of a block.
 func (s *Space) Size(off uint64) uint64 { return s.head(off).size() }
@@ -83,10 +86,10 @@ const (
 )
 
 func (s *Space) link(off, which uint64) uint64 {
-	return binary.NativeEndian.Uint64(s.mem[off+which:])
+	return s.Word(off + which)
 }
 
-func (s *Space) setLink(off, which, to uint64) { s.put(off+which, to) }
+func (s *Space) setLink(off, which, to uint64) { s.SetWord(off+which, to) }
 
 // RoundUp returns n rounded up to units.
 func RoundUp(n uint64) uint64 { return (n + Unit - 1) &^ (Unit - 1) }

@@ -1,11 +1,13 @@
-// Package extent divides a piece of memory into blocks of any length, for engines that
-// keep items in it: a segregated-fit allocator whose blocks know their neighbours, so
-// that freed blocks can be joined to any length again.
+// Package extent is what the engines lru8, cuckoo and hopscotch share: all of a partition
+// but its index.
 //
-// A table that runs out of memory has its Space make room: Evict for a cache, Reclaim for
-// a store. Both go round the memory with a hand, as the CLOCK algorithm does, and join
-// neighbouring blocks. What is in a block only the table knows, which expires, moves or
-// evicts it when it is asked to (Items).
+// A Space divides a piece of memory into blocks of any length: a segregated-fit allocator
+// whose blocks know their neighbours, so that freed blocks can be joined to any length again.
+// A Heap is a Space with items in its blocks (Record), and counts them. When a table runs out
+// of memory, MakeRoom evicts items of a cache, or reclaims what has expired in a store and
+// moves what is in the way. Both go round the memory with a hand, as the CLOCK algorithm
+// does, and join neighbouring blocks. The index is the table's, which the Heap asks to unlink
+// an item or to lead to its new place (Table).
 //
 // # Layout
 //
@@ -29,7 +31,14 @@
 //	|           | before    | or 0     | bin or 0 |                   |
 //	+-----------+-----------+----------+----------+-------------------+
 //
-// Free blocks are in lists by length (bins).
+// Free blocks are in lists by length (bins). An item has the words of its table behind the
+// head, such as checksums, and then a Record:
+//
+//	 63       16 15             0  63    0  63      0  31   0  63         32
+//	+-----------+----------------+--------+----------+-------+--------------+-----+-------+
+//	| version   | length of key  | hash   | expires  | flags | value length | key | value |
+//	+-----------+----------------+--------+----------+-------+--------------+-----+-------+
+//	|<---------- word ---------->|<-------------------- body ---------------------------->|
 //
 // # Invariants
 //
@@ -43,17 +52,17 @@
 //	    any time. What they make of it is their business.
 //	X4  The hand is at the beginning of a block, or at the end block, at all times.
 //	X5  Take, Give, Trim, Claim and Absorb cost the same, whatever the memory holds.
-//	    Evict and Reclaim pass at most 16 used items or look at 64 blocks for expired
-//	    ones, and clear as many bytes as are needed in one piece; Reclaim tries that in
-//	    up to 16 places.
+//	    MakeRoom passes at most 16 used items or looks at 64 blocks for expired ones, and
+//	    clears as many bytes as are needed in one piece; in a store it tries that in up to
+//	    16 places.
 //	X6  Fill and Write may be given views of the memory. They copy before they change
 //	    anything that a view may show.
 //
 // # Why here
 //
-// Sweeping is about blocks: it reads heads, moves the hand and joins neighbours, and asks
-// the table three questions. The functions of Items are called once for a block that has
-// to be cleared, not for an operation that finds room.
+// Sweeping is about blocks: it reads heads, moves the hand and joins neighbours. The
+// functions of Table are called once for a block that has to be cleared, not for an operation
+// that finds room.
 //
 // # Threads
 //

@@ -9,7 +9,6 @@ const bins = 16 + 24*8
 // Space is memory that is divided into blocks. The zero Space has none: see Init.
 type Space struct {
 	mem   []byte
-	items Items
 	first uint64 // the first block
 	end   uint64 // the end block
 	hand  uint64 // the owner's (X4)
@@ -20,8 +19,8 @@ type Space struct {
 
 // Init makes the memory, zeroed and at least 2*Unit + MinBlock, one free block,
 // or several where one would be too long for the length field.
-func (s *Space) Init(mem []byte, items Items) {
-	s.mem, s.items = mem, items
+func (s *Space) Init(mem []byte) {
+	s.mem = mem
 	s.first, s.end = Unit, uint64(len(mem))&^(Unit-1)-Unit
 	prevSize := uint64(0)
 	for off := s.first; off < s.end; {
@@ -33,6 +32,9 @@ func (s *Space) Init(mem []byte, items Items) {
 	s.setHead(s.end, newHead(End, 0, prevSize))
 	s.hand, s.free = s.first, s.end-s.first
 }
+
+// Mem returns the memory.
+func (s *Space) Mem() []byte { return s.mem }
 
 // Used returns how many bytes are in blocks in use.
 func (s *Space) Used() uint64 { return s.end - s.first - s.free }
