@@ -154,7 +154,7 @@ func TestWithoutOptimizations(t *testing.T) {
 // A connection can have lanes with some cores only. The others know nothing of it.
 func TestLanesOfSomeCores(t *testing.T) {
 	eachFabric(t, func(t *testing.T, r *rig) {
-		r.mux.Handle(99, func(c *rpc.Call, out []byte) ([]byte, error) { return append(out, byte(c.Core)), nil })
+		r.Mux.Handle(99, func(c *rpc.Call, out []byte) ([]byte, error) { return append(out, byte(c.Core)), nil })
 		s := r.serve(herd.ServerConfig{Cores: 3})
 		for _, cfg := range []herd.ConnConfig{{}, {First: 1}, {First: 1, Count: 1}, {First: 2, Count: 1}, {Count: 2}} {
 			c := r.dial(cfg)

@@ -59,7 +59,7 @@ func (d narrowDomain) NewUD(cfg fabric.QPConfig) (fabric.QP, error) {
 // its own device cannot hold is an error that says what to do.
 func TestMoreThanThereIs(t *testing.T) {
 	eachFabric(t, func(t *testing.T, r *rig) {
-		handleCount(r)
+		r.HandleCount()
 		s := r.serve(herd.ServerConfig{Cores: 2, Window: 6, SlotSize: 256})
 		c := r.dial(herd.ConnConfig{Window: 64, SlotSize: 4096})
 		if c.Window() != 6 || c.MaxMessage() != 256-24 {
@@ -80,15 +80,15 @@ func TestMoreThanThereIs(t *testing.T) {
 			t.Errorf("a request more than the server allows: %v", err)
 		}
 		// Room for each request and little more: as many are on their way all the same.
-		tight := r.dial(herd.ConnConfig{Device: narrow{r.newDevice(), 17}, Window: 64})
+		tight := r.dial(herd.ConnConfig{Device: narrow{r.NewDevice(), 17}, Window: 64})
 		if err := countUp(tight, 2, 100, 0); err != nil || tight.Window() != 6 {
 			t.Errorf("with short queues: %v, window %d", err, tight.Window())
 		}
-		_, err := r.tryDial(herd.ConnConfig{Device: narrow{r.newDevice(), 13}, Window: 64})
+		_, err := r.tryDial(herd.ConnConfig{Device: narrow{r.NewDevice(), 13}, Window: 64})
 		if !errors.Is(err, fabric.ErrInvalid) || !strings.Contains(err.Error(), "smaller Window") {
 			t.Errorf("with shorter ones: %v", err)
 		}
-		if few := r.dial(herd.ConnConfig{Device: narrow{r.newDevice(), 13}, Window: 4}); few.Window() != 4 {
+		if few := r.dial(herd.ConnConfig{Device: narrow{r.NewDevice(), 13}, Window: 4}); few.Window() != 4 {
 			t.Errorf("with less asked for: window %d", few.Window())
 		}
 		for _, cfg := range []herd.ConnConfig{{Window: 65}, {Window: -1}, {SlotSize: 8192}} {

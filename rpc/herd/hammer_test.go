@@ -1,48 +1,13 @@
 package herd_test
 
 import (
-	"bytes"
-	"encoding/binary"
-	"errors"
-	"fmt"
-	"math/rand/v2"
 	"sync"
 	"testing"
 
-	"github.com/remora-kv/remora/rpc"
 	"github.com/remora-kv/remora/rpc/herd"
+	"github.com/remora-kv/remora/test/rpctest"
 	"github.com/remora-kv/remora/test/scale"
 )
-
-// procMake returns a value of the length and seed that its argument begins with;
-// the rest of the argument must be a value of a length and seed, too.
-const procMake uint16 = 61
-
-const hammerHead = 24
-
-// hammerValue appends a value that says of each byte what it must be.
-func hammerValue(b []byte, n int, seed uint64) []byte {
-	for i := 0; i < n; i += 8 {
-		seed = seed*6364136223846793005 + 1442695040888963407
-		b = binary.LittleEndian.AppendUint64(b, seed)
-	}
-	return b[:len(b)-(-n&7)]
-}
-
-func handleMake(r *rig) {
-	r.mux.Handle(procMake, func(c *rpc.Call, out []byte) ([]byte, error) {
-		le := binary.LittleEndian
-		if len(c.Request) < hammerHead {
-			return out, &rpc.Error{Code: rpc.CodeUser, Text: "too short"}
-		}
-		n, seed, sum := le.Uint32(c.Request), le.Uint64(c.Request[8:]), le.Uint64(c.Request[16:])
-		arg := c.Request[hammerHead:]
-		if !bytes.Equal(arg, hammerValue(nil, len(arg), sum)) {
-			return out, &rpc.Error{Code: rpc.CodeUser, Text: fmt.Sprintf("an argument of %d bytes is not what was sent", len(arg))}
-		}
-		return hammerValue(out, int(n), seed), nil
-	})
-}
 
 // Every byte of every argument and every result, from many connections, with and
 // without pipeline, inline data and loss.
@@ -63,8 +28,8 @@ func TestHammer(t *testing.T) {
 	} {
 		t.Run(p.name, func(t *testing.T) {
 			eachFabric(t, func(t *testing.T, r *rig) {
-				r.plan = p.plan
-				handleMake(r)
+				r.Plan = p.plan
+				r.HandleMake()
 				p.server.Cores = 2
 				s := r.serve(p.server)
 				var wg sync.WaitGroup
@@ -72,7 +37,7 @@ func TestHammer(t *testing.T) {
 					p.conn.Window = 1 + 3*i
 					c := r.dial(p.conn)
 					wg.Go(func() {
-						if err := hammer(c, calls, uint64(i)); err != nil {
+						if err := rpctest.Hammer(c, sendersOf(c), calls, uint64(i)); err != nil {
 							t.Errorf("client %d: %v; %+v", i, err, c.Stats())
 						}
 					})
@@ -84,53 +49,4 @@ func TestHammer(t *testing.T) {
 			})
 		})
 	}
-}
-
-// wanted is a result that must come.
-type wanted struct {
-	n    int
-	seed uint64
-}
-
-func hammer(c *herd.Conn, calls int, seed uint64) error {
-	rnd := rand.New(rand.NewPCG(seed, 2))
-	queues := make([][]wanted, c.Cores())
-	for sent, taken := 0, 0; taken < calls; {
-		if core := rnd.IntN(len(queues)); sent < calls {
-			w, msg := hammerCall(rnd, c.MaxMessage())
-			switch err := c.Lane(core).Send(rnd.Uint64(), msg); {
-			case err == nil:
-				queues[core] = append(queues[core], w)
-				sent++
-			case !errors.Is(err, rpc.ErrWindowFull):
-				return err
-			}
-		}
-		if c.Outstanding() == c.Window()*c.Cores() || sent == calls {
-			c.Wait(patience)
-		}
-		if c.Poll(); c.Err() != nil {
-			return c.Err()
-		}
-		for core := range queues {
-			for l := c.Lane(core); l.Ready(); taken++ {
-				got, err, _ := l.Next()
-				w := queues[core][0]
-				queues[core] = queues[core][1:]
-				if err != nil || !bytes.Equal(got, hammerValue(nil, w.n, w.seed)) {
-					return fmt.Errorf("%d bytes came for %d, or others than were sent: %w", len(got), w.n, err)
-				}
-			}
-		}
-	}
-	return nil
-}
-
-func hammerCall(rnd *rand.Rand, most int) (wanted, []byte) {
-	w := wanted{rnd.IntN(most + 1), rnd.Uint64()}
-	sum := rnd.Uint64()
-	msg := request(procMake, binary.LittleEndian.AppendUint64(nil, uint64(w.n)))
-	msg = binary.LittleEndian.AppendUint64(msg, w.seed)
-	msg = binary.LittleEndian.AppendUint64(msg, sum)
-	return w, hammerValue(msg, rnd.IntN(most-len(msg)+1), sum)
 }

@@ -17,31 +17,31 @@ import (
 // serveBoth starts an rfp server whose cores serve herd as well, at one address of its
 // last device.
 func (r *rig) serveBoth(cores int, before ...fabric.Device) *rfp.Server {
-	r.t.Helper()
-	r.device = r.newDevice()
-	devices := append(slices.Clone(before), r.device)
+	r.Helper()
+	r.Device = r.NewDevice()
+	devices := append(slices.Clone(before), r.Device)
 	var host *rfp.Server
 	s, err := herd.NewServer(herd.ServerConfig{
-		Devices: devices, Serve: r.mux.Serve, Cores: cores,
+		Devices: devices, Serve: r.Mux.Serve, Cores: cores,
 		Wake: func(core int) { host.Wake(core) },
 	})
 	if err != nil {
-		r.t.Fatal(err)
+		r.Fatal(err)
 	}
-	r.t.Cleanup(func() { _ = s.Close() })
+	r.Cleanup(func() { _ = s.Close() })
 	pollers := make([][]rpc.Poller, cores)
 	for i := range pollers {
 		pollers[i] = []rpc.Poller{s.Poller(i)}
 	}
 	host, err = rfp.NewServer(rfp.ServerConfig{
-		Device: devices[0], Others: devices[1:], Serve: r.mux.Serve, Cores: cores, Pollers: pollers, Admit: s.TryAdmit,
+		Device: devices[0], Others: devices[1:], Serve: r.Mux.Serve, Cores: cores, Pollers: pollers, Admit: s.TryAdmit,
 	})
 	if err != nil {
-		r.t.Fatal(err)
+		r.Fatal(err)
 	}
-	r.t.Cleanup(func() { _ = host.Close() })
-	if r.addr, err = host.ListenOn(r.device, r.listenAddr(), fabric.ListenConfig{}); err != nil {
-		r.t.Fatal(err)
+	r.Cleanup(func() { _ = host.Close() })
+	if r.Addr, err = host.ListenOn(r.Device, r.Listen, fabric.ListenConfig{}); err != nil {
+		r.Fatal(err)
 	}
 	r.server = s
 	return host
@@ -55,7 +55,7 @@ func TestTwoPathsOnOneCore(t *testing.T) {
 		calls = 300
 	}
 	eachFabric(t, func(t *testing.T, r *rig) {
-		handleCount(r)
+		r.HandleCount()
 		r.serveBoth(2)
 		var wg sync.WaitGroup
 		for i := range 2 {
@@ -65,7 +65,7 @@ func TestTwoPathsOnOneCore(t *testing.T) {
 					t.Errorf("herd: %v; %+v", err, c.Stats())
 				}
 			})
-			f, err := rfp.DialClient(context.Background(), r.addr, rfp.ConnConfig{Device: r.newDevice(), Core: i})
+			f, err := rfp.DialClient(context.Background(), r.Addr, rfp.ConnConfig{Device: r.NewDevice(), Core: i})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -141,11 +141,11 @@ func TestSleepingHostSendsWhatIsLate(t *testing.T) {
 func testSleepingHostSends(t *testing.T, r *rig, second bool) {
 	var before []fabric.Device
 	if second {
-		before = append(before, r.newDevice())
+		before = append(before, r.NewDevice())
 	}
-	r.plan = "seed=1; ud.delay=100%,3ms"
+	r.Plan = "seed=1; ud.delay=100%,3ms"
 	r.serveBoth(1, before...)
-	r.plan = ""
+	r.Plan = ""
 	c := r.dial(herd.ConnConfig{RetryAfter: 2 * patience, GiveUp: 4 * patience})
 	for range scale.Times(20) {
 		if got, err := call(c, 0, procEcho, []byte("late")); err != nil || string(got) != "late" {

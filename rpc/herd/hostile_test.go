@@ -138,7 +138,7 @@ type poster struct {
 
 func newPoster(t *testing.T, r *rig, to []byte) *poster {
 	t.Helper()
-	dev := r.newDevice()
+	dev := r.NewDevice()
 	dom, err := dev.NewDomain()
 	if err != nil {
 		t.Fatal(err)

@@ -28,7 +28,7 @@ func TestComingAndGoing(t *testing.T) {
 	}
 	eachFabric(t, func(t *testing.T, r *rig) {
 		running := goleak.IgnoreCurrent()
-		handleCount(r)
+		r.HandleCount()
 		s := r.serve(herd.ServerConfig{Cores: 2})
 		witness := r.dial(herd.ConnConfig{})
 		var wg sync.WaitGroup
@@ -52,7 +52,7 @@ func TestComingAndGoing(t *testing.T) {
 		}
 		_ = witness.Close()
 		_ = s.Close()
-		if r.fabric == "loop" {
+		if r.Fabric == "loop" {
 			cachetest.NoLeaks(t, running)
 		}
 	})
@@ -61,14 +61,14 @@ func TestComingAndGoing(t *testing.T) {
 // visit connects, calls, and goes: after all results, with results on their way, or by
 // the end of its device.
 func visit(r *rig, which uint32, how int) error {
-	dev, err := r.set.Open(r.fabric)
+	dev, err := r.Set.Open(r.Fabric)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = dev.Close() }()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	c, err := herd.Dial(ctx, r.addr, herd.ConnConfig{Device: dev, Window: 8})
+	c, err := herd.Dial(ctx, r.Addr, herd.ConnConfig{Device: dev, Window: 8})
 	if err != nil {
 		return err
 	}
@@ -121,7 +121,7 @@ func TestAdmissionLimit(t *testing.T) {
 func TestServerGoes(t *testing.T) {
 	eachFabric(t, func(t *testing.T, r *rig) {
 		started, release := make(chan struct{}), make(chan struct{})
-		r.mux.Handle(99, func(*rpc.Call, []byte) ([]byte, error) {
+		r.Mux.Handle(99, func(*rpc.Call, []byte) ([]byte, error) {
 			close(started)
 			<-release
 			return nil, nil

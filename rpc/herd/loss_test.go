@@ -1,76 +1,14 @@
 package herd_test
 
 import (
-	"encoding/binary"
 	"errors"
-	"fmt"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/remora-kv/remora/rpc"
 	"github.com/remora-kv/remora/rpc/herd"
 	"github.com/remora-kv/remora/test/scale"
 )
-
-// procCount adds one to the counter that the argument names, and returns what it was
-// before: a request that takes effect twice, or not at all, shifts all later ones.
-const procCount uint16 = 50
-
-func handleCount(r *rig) {
-	counters := make([]map[uint32]uint32, 8)
-	r.mux.Handle(procCount, func(c *rpc.Call, out []byte) ([]byte, error) {
-		if counters[c.Core] == nil {
-			counters[c.Core] = map[uint32]uint32{}
-		}
-		which := binary.LittleEndian.Uint32(c.Request)
-		n := counters[c.Core][which]
-		counters[c.Core][which]++
-		out = append(out, c.Request...)
-		return binary.LittleEndian.AppendUint32(out, n), nil
-	})
-}
-
-// countUp makes n calls on every lane with full windows, and checks that each was
-// counted exactly once and in order.
-func countUp(c *herd.Conn, which uint32, n int, size int) error {
-	arg := binary.LittleEndian.AppendUint32(nil, which)
-	arg = append(arg, make([]byte, size)...)
-	sent, taken := make([]int, c.Cores()), make([]uint32, c.Cores())
-	for done := 0; done < n*c.Cores(); {
-		for core := range sent {
-			for l := c.Lane(core); sent[core] < n; sent[core]++ {
-				if err := l.Send(uint64(which), request(procCount, arg)); errors.Is(err, rpc.ErrWindowFull) {
-					break
-				} else if err != nil {
-					return err
-				}
-			}
-		}
-		if c.Outstanding() != 0 && !c.Wait(patience) {
-			return errors.New("no result")
-		}
-		if c.Poll(); c.Err() != nil {
-			return c.Err()
-		}
-		for core := range taken {
-			for l := c.Lane(core); l.Ready(); done++ {
-				got, err, _ := l.Next()
-				if err != nil {
-					return err
-				}
-				if len(got) != len(arg)+4 || string(got[:len(arg)]) != string(arg) {
-					return fmt.Errorf("result %d of core %d is that of another call", taken[core], core)
-				}
-				if v := binary.LittleEndian.Uint32(got[len(arg):]); v != taken[core] {
-					return fmt.Errorf("call %d on core %d was counted as %d", taken[core], core, v)
-				}
-				taken[core]++
-			}
-		}
-	}
-	return nil
-}
 
 // lossPlans are what UC and UD do on bad days, and worse.
 var lossPlans = map[string]string{
@@ -94,8 +32,8 @@ func TestLoss(t *testing.T) {
 	for name, plan := range lossPlans {
 		t.Run(name, func(t *testing.T) {
 			eachFabric(t, func(t *testing.T, r *rig) {
-				r.plan = plan
-				handleCount(r)
+				r.Plan = plan
+				r.HandleCount()
 				s := r.serve(herd.ServerConfig{Cores: 2})
 				for which, window := range []int{1, 4, 16} {
 					c := r.dial(herd.ConnConfig{Window: window, RetryAfter: time.Millisecond})
@@ -116,8 +54,8 @@ func TestLoss(t *testing.T) {
 // The same through a pipeline, whose requests have no reply for a while.
 func TestLossWithPipeline(t *testing.T) {
 	eachFabric(t, func(t *testing.T, r *rig) {
-		r.plan = lossPlans["all"]
-		handleCount(r)
+		r.Plan = lossPlans["all"]
+		r.HandleCount()
 		r.serve(herd.ServerConfig{Expect: func(int, int, uint64) {}})
 		c := r.dial(herd.ConnConfig{Window: 8, RetryAfter: time.Millisecond})
 		if err := countUp(c, 1, 200, 0); err != nil {
@@ -129,8 +67,8 @@ func TestLossWithPipeline(t *testing.T) {
 // Without inline data, memory that is sent twice must not change meanwhile (H5).
 func TestLossWithoutInline(t *testing.T) {
 	eachFabric(t, func(t *testing.T, r *rig) {
-		r.plan = lossPlans["spray"]
-		handleCount(r)
+		r.Plan = lossPlans["spray"]
+		r.HandleCount()
 		r.serve(herd.ServerConfig{Inline: -1})
 		c := r.dial(herd.ConnConfig{Window: 4, RetryAfter: time.Millisecond, NoInline: true})
 		if err := countUp(c, 1, 200, 100); err != nil {
@@ -143,9 +81,9 @@ func TestLossWithoutInline(t *testing.T) {
 func TestWelcomeIsLost(t *testing.T) {
 	for _, inline := range []int{0, -1} {
 		eachFabric(t, func(t *testing.T, r *rig) {
-			r.plan = "seed=1; ud.drop@op=0..3"
+			r.Plan = "seed=1; ud.drop@op=0..3"
 			r.serve(herd.ServerConfig{Inline: inline})
-			r.plan = ""
+			r.Plan = ""
 			if got, err := call(r.dial(herd.ConnConfig{}), 0, procEcho, []byte("in")); err != nil || string(got) != "in" {
 				t.Errorf("%q, %v", got, err)
 			}
@@ -158,13 +96,13 @@ func TestWelcomeIsLost(t *testing.T) {
 func TestGivingUp(t *testing.T) {
 	eachFabric(t, func(t *testing.T, r *rig) {
 		r.serve(herd.ServerConfig{})
-		r.plan = "seed=1"
-		dev := &leaper{Device: r.newDevice()}
+		r.Plan = "seed=1"
+		dev := &leaper{Device: r.NewDevice()}
 		c := r.dial(herd.ConnConfig{Device: dev, RetryAfter: time.Second, GiveUp: patience})
 		if _, err := call(c, 0, procEcho, []byte("x")); err != nil {
 			t.Fatal(err)
 		}
-		r.wraps[0].Cut()
+		r.Wraps[0].Cut()
 		before := c.Stats().Retries
 		if err := send(c.Lane(0), c, request(procEcho, []byte("x"))); err != nil {
 			t.Fatal(err)
@@ -189,8 +127,8 @@ func TestGivingUp(t *testing.T) {
 // A reply that comes when its call was answered otherwise is passed over, and counted.
 func TestStrays(t *testing.T) {
 	eachFabric(t, func(t *testing.T, r *rig) {
-		r.plan = "seed=1; ud.dup=100%"
-		handleCount(r)
+		r.Plan = "seed=1; ud.dup=100%"
+		r.HandleCount()
 		r.serve(herd.ServerConfig{})
 		c := r.dial(herd.ConnConfig{Window: 3})
 		if err := countUp(c, 1, 100, 0); err != nil {

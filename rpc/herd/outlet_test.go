@@ -25,10 +25,10 @@ func TestBrokenOutletIsMadeAnew(t *testing.T) {
 	for name, inline := range map[string]int{"inline": 0, "referenced": -1} {
 		t.Run(name, func(t *testing.T) {
 			eachFabric(t, func(t *testing.T, r *rig) {
-				r.plan = "seed=11; ud.break=2%; ud.drop=1%"
-				handleCount(r)
+				r.Plan = "seed=11; ud.break=2%; ud.drop=1%"
+				r.HandleCount()
 				s := r.serve(herd.ServerConfig{Cores: 2, Inline: inline})
-				r.plan = ""
+				r.Plan = ""
 				var wg sync.WaitGroup
 				for which := range 3 {
 					c := r.dial(herd.ConnConfig{Window: 1 + 5*which, RetryAfter: time.Millisecond})
@@ -51,10 +51,10 @@ func TestBrokenOutletIsMadeAnew(t *testing.T) {
 // whose completion will never come.
 func TestBrokenOutletKeepsNobody(t *testing.T) {
 	eachFabric(t, func(t *testing.T, r *rig) {
-		r.plan = "seed=12; ud.break=10%"
-		handleCount(r)
+		r.Plan = "seed=12; ud.break=10%"
+		r.HandleCount()
 		s := r.serve(herd.ServerConfig{Inline: -1})
-		r.plan = ""
+		r.Plan = ""
 		for i := range scale.Times(12) {
 			if err := visit(r, uint32(i), i%3); err != nil {
 				t.Fatal(err)
@@ -100,18 +100,18 @@ func (d stingyDomain) NewUD(cfg fabric.QPConfig) (fabric.QP, error) {
 // back are served as soon as it can.
 func TestOutletThatStaysBroken(t *testing.T) {
 	eachFabric(t, func(t *testing.T, r *rig) {
-		r.plan = "ud.break@op=3"
-		dev := &stingy{Device: r.newDevice()}
-		r.plan = ""
+		r.Plan = "ud.break@op=3"
+		dev := &stingy{Device: r.NewDevice()}
+		r.Plan = ""
 		var log lines
 		s, err := herd.NewServer(herd.ServerConfig{
-			Devices: []fabric.Device{dev}, Serve: r.mux.Serve, Log: slog.New(slog.NewTextHandler(&log, nil)),
+			Devices: []fabric.Device{dev}, Serve: r.Mux.Serve, Log: slog.New(slog.NewTextHandler(&log, nil)),
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { _ = s.Close() })
-		if r.addr, err = s.Listen(dev, r.listenAddr(), fabric.ListenConfig{}); err != nil {
+		if r.Addr, err = s.Listen(dev, r.Listen, fabric.ListenConfig{}); err != nil {
 			t.Fatal(err)
 		}
 		c := r.dial(herd.ConnConfig{RetryAfter: time.Millisecond})

@@ -34,7 +34,7 @@ func TestSleepingCoreIsRung(t *testing.T) {
 // When word that it sleeps is lost, time rings (H4, H9).
 func TestSleepingCoreIsRungForByTime(t *testing.T) {
 	eachFabric(t, func(t *testing.T, r *rig) {
-		r.plan = "seed=1; ud.drop=30%"
+		r.Plan = "seed=1; ud.drop=30%"
 		s := r.serve(herd.ServerConfig{})
 		c := r.dial(herd.ConnConfig{RetryAfter: time.Millisecond})
 		for range 20 {
@@ -50,7 +50,7 @@ func TestSleepingCoreIsRungForByTime(t *testing.T) {
 func TestIdleClientsAreParked(t *testing.T) {
 	eachFabric(t, func(t *testing.T, r *rig) {
 		s := r.serve(herd.ServerConfig{MaxClients: 64})
-		dev := r.newDevice()
+		dev := r.NewDevice()
 		conns := make([]*herd.Conn, 20)
 		for i := range conns {
 			conns[i] = r.dial(herd.ConnConfig{Device: dev})

@@ -28,12 +28,12 @@ func (d *leaper) Now() int64 { return d.Device.Clock().Now() + d.leapt.Load() }
 func TestStoppedClientDoesNotGiveUp(t *testing.T) {
 	eachFabric(t, func(t *testing.T, r *rig) {
 		release := make(chan struct{})
-		r.mux.Handle(98, func(_ *rpc.Call, out []byte) ([]byte, error) {
+		r.Mux.Handle(98, func(_ *rpc.Call, out []byte) ([]byte, error) {
 			<-release
 			return append(out, "done"...), nil
 		})
 		r.serve(herd.ServerConfig{})
-		dev := &leaper{Device: r.newDevice()}
+		dev := &leaper{Device: r.NewDevice()}
 		c := r.dial(herd.ConnConfig{Device: dev, RetryAfter: time.Millisecond, GiveUp: patience})
 		l := c.Lane(0)
 		if err := l.Send(1, request(98, nil)); err != nil {

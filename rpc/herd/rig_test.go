@@ -1,153 +1,76 @@
 package herd_test
 
 import (
-	"context"
 	"errors"
-	"path/filepath"
+	"math/rand/v2"
 	"testing"
-	"time"
 
 	"github.com/remora-kv/remora/fabric"
-	"github.com/remora-kv/remora/fabric/faults"
-	"github.com/remora-kv/remora/fabric/provider"
 	"github.com/remora-kv/remora/rpc"
 	"github.com/remora-kv/remora/rpc/herd"
-	"github.com/remora-kv/remora/test/scale"
+	"github.com/remora-kv/remora/test/rpctest"
 )
 
-// fabrics are those that every test of the path runs on.
-var fabrics = scale.Fabrics()
+const (
+	patience   = rpctest.Patience
+	procEcho   = rpctest.Echo
+	procDouble = rpctest.Double
+	procFail   = rpctest.Fail
+	procAfter  = rpctest.After
+	procCount  = rpctest.Count
+)
 
-// patience is how long tests wait for what must come.
-const patience = 2 * time.Minute
-
-// eachFabric runs f on every fabric.
-func eachFabric(t *testing.T, f func(t *testing.T, r *rig)) {
-	for _, name := range fabrics {
-		t.Run(name, func(t *testing.T) { f(t, newRig(t, name)) })
-	}
-}
+var (
+	fabrics = rpctest.Fabrics()
+	request = rpctest.Request
+	await   = rpctest.Await
+)
 
 // rig is a server and what is needed to connect to it.
 type rig struct {
-	t      testing.TB
-	fabric string
-	set    *provider.Set
+	*rpctest.Rig
 	server *herd.Server
-	device fabric.Device // of the server
-	listen fabric.Addr   // where to listen, zero for anywhere
-	addr   fabric.Addr
-	mux    rpc.Mux
-	plan   string // of faults, at both ends
-	wraps  []*faults.Device
 }
 
-const (
-	procEcho uint16 = 1 + iota
-	procDouble
-	procFail
-	procAfter
-)
-
-func newRig(t testing.TB, name string) *rig {
-	r := &rig{t: t, fabric: name, set: provider.New()}
-	r.mux.Handle(procEcho, func(c *rpc.Call, out []byte) ([]byte, error) { return append(out, c.Request...), nil })
-	r.mux.Handle(procDouble, func(c *rpc.Call, out []byte) ([]byte, error) {
-		return append(append(out, c.Request...), c.Request...), nil
-	})
-	r.mux.Handle(procFail, func(c *rpc.Call, out []byte) ([]byte, error) {
-		return out, &rpc.Error{Code: rpc.CodeUser + uint16(len(c.Request)), Text: string(c.Request)}
-	})
-	r.mux.Handle(procAfter, func(c *rpc.Call, _ []byte) ([]byte, error) {
-		c.After = []byte("behind")
-		return c.Request, nil // not appended
-	})
-	return r
+// eachFabric runs f on every fabric.
+func eachFabric(t *testing.T, f func(t *testing.T, r *rig)) {
+	rpctest.EachFabric(t, func(t *testing.T, r *rpctest.Rig) { f(t, &rig{Rig: r}) })
 }
 
-// newDevice opens a device that is closed at the end.
-func (r *rig) newDevice() fabric.Device {
-	r.t.Helper()
-	d, err := r.set.Open(r.fabric)
-	if err != nil {
-		r.t.Fatal(err)
-	}
-	r.t.Cleanup(func() { _ = d.Close() })
-	if r.plan == "" {
-		return d
-	}
-	plan, err := faults.ParsePlan(r.plan)
-	if err != nil {
-		r.t.Fatal(err)
-	}
-	w := faults.Wrap(d, plan)
-	r.wraps = append(r.wraps, w)
-	r.t.Cleanup(func() {
-		if r.t.Failed() {
-			r.t.Log(w.Struck())
-		}
-	})
-	return w
-}
-
-// listenAddr is where a server can listen.
-func (r *rig) listenAddr() fabric.Addr {
-	if r.listen.Name != "" {
-		return r.listen
-	}
-	return map[string]fabric.Addr{
-		provider.Loop: {Fabric: provider.Loop, Name: "herd"},
-		provider.Shm:  {Fabric: provider.Shm, Name: filepath.Join(r.t.TempDir(), "s")},
-		provider.TCP:  {Fabric: provider.TCP, Name: "127.0.0.1:0"},
-		provider.RDMA: {Fabric: provider.RDMA, Name: "127.0.0.1:0"},
-	}[r.fabric]
-}
+func newRig(t testing.TB, name string) *rig { return &rig{Rig: rpctest.New(t, name)} }
 
 // serve starts the server.
 func (r *rig) serve(cfg herd.ServerConfig) *herd.Server {
-	r.t.Helper()
-	r.device = r.newDevice()
-	cfg.Devices = []fabric.Device{r.device}
+	r.Helper()
+	r.Device = r.NewDevice()
+	cfg.Devices = []fabric.Device{r.Device}
 	if cfg.Serve == nil {
-		cfg.Serve = r.mux.Serve
+		cfg.Serve = r.Mux.Serve
 	}
 	s, err := herd.NewServer(cfg)
-	if err != nil {
-		r.t.Fatal(err)
+	r.server = rpctest.Opened(r.Rig, s, err)
+	if r.Addr, err = s.Listen(r.Device, r.Listen, fabric.ListenConfig{}); err != nil {
+		r.Fatal(err)
 	}
-	r.t.Cleanup(func() { _ = s.Close() })
-	if r.addr, err = s.Listen(r.device, r.listenAddr(), fabric.ListenConfig{}); err != nil {
-		r.t.Fatal(err)
-	}
-	r.server = s
 	return s
 }
 
 // tryDial connects to the server.
 func (r *rig) tryDial(cfg herd.ConnConfig) (*herd.Conn, error) {
-	r.t.Helper()
+	r.Helper()
 	if cfg.Device == nil {
-		cfg.Device = r.newDevice()
+		cfg.Device = r.NewDevice()
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := rpctest.Patient()
 	defer cancel()
-	return herd.Dial(ctx, r.addr, cfg)
+	return herd.Dial(ctx, r.Addr, cfg)
 }
 
 // dial connects to the server and disconnects at the end.
 func (r *rig) dial(cfg herd.ConnConfig) *herd.Conn {
-	r.t.Helper()
+	r.Helper()
 	c, err := r.tryDial(cfg)
-	if err != nil {
-		r.t.Fatal(err)
-	}
-	r.t.Cleanup(func() { _ = c.Close() })
-	return c
-}
-
-// request makes the message that calls a procedure.
-func request(proc uint16, arg []byte) []byte {
-	return append([]byte{byte(proc), byte(proc >> 8)}, arg...)
+	return rpctest.Opened(r.Rig, c, err)
 }
 
 // send sends a message; the fabric may need a moment to be done with the one before.
@@ -176,17 +99,24 @@ func call(c *herd.Conn, core int, proc uint16, arg []byte) ([]byte, error) {
 	return append([]byte(nil), data...), err
 }
 
-// await waits for something that others bring about.
-func await(t testing.TB, what string, f func() bool) {
-	t.Helper()
-	tick := time.NewTicker(time.Millisecond)
-	defer tick.Stop()
-	timeout := time.After(patience)
-	for !f() {
-		select {
-		case <-tick.C:
-		case <-timeout:
-			t.Fatalf("still waiting for %s", what)
-		}
+// sender calls a core by its lane, with hashes that tell nothing.
+type sender struct{ *herd.Lane }
+
+// Send implements rpctest.Sender.
+func (s sender) Send(msg []byte) error { return s.Lane.Send(rand.Uint64(), msg) }
+
+// sendersOf returns a sender for every core.
+func sendersOf(c *herd.Conn) []rpctest.Sender {
+	all := make([]rpctest.Sender, c.Cores())
+	for core := range all {
+		all[core] = sender{c.Lane(core)}
 	}
+	return all
+}
+
+// countUp makes n calls on every lane with full windows, and checks that each was
+// counted exactly once and in order.
+func countUp(c *herd.Conn, which uint32, n, size int) error {
+	_, _, err := rpctest.CountUp(c, sendersOf(c), which, n, size)
+	return err
 }

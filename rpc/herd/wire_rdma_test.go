@@ -72,15 +72,15 @@ func noise(how string) error {
 
 func wireServer(t *testing.T) {
 	r := newRig(t, provider.RDMA)
-	handleCount(r)
-	r.mux.Handle(procNoise, func(c *rpc.Call, out []byte) ([]byte, error) { return out, noise(string(c.Request)) })
+	r.HandleCount()
+	r.Mux.Handle(procNoise, func(c *rpc.Call, out []byte) ([]byte, error) { return out, noise(string(c.Request)) })
 	over := make(chan struct{})
 	var once sync.Once
-	r.mux.Handle(procOver, func(_ *rpc.Call, out []byte) ([]byte, error) {
+	r.Mux.Handle(procOver, func(_ *rpc.Call, out []byte) ([]byte, error) {
 		once.Do(func() { close(over) })
 		return out, nil
 	})
-	r.listen = wireAddr("ROCEVM_SELF")
+	r.Listen = wireAddr("ROCEVM_SELF")
 	s := r.serve(herd.ServerConfig{Cores: 2})
 	ctx, cancel := context.WithTimeout(t.Context(), wireTime)
 	defer cancel()
@@ -111,7 +111,7 @@ var wireNoises = []struct{ name, how string }{
 // wire between two machines does to their packets (H2, H3, H4).
 func wireClients(t *testing.T) {
 	r := newRig(t, provider.RDMA)
-	r.addr = wireAddr("ROCEVM_PEER")
+	r.Addr = wireAddr("ROCEVM_PEER")
 	control := r.dialUntilThere(t)
 	conns := make([]*herd.Conn, 3)
 	for i := range conns {

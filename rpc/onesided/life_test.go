@@ -84,7 +84,7 @@ func TestRefusals(t *testing.T) {
 	if _, err := r.tryDial(cfg); !errors.Is(err, failed) {
 		t.Errorf("a layout that is not understood: %v", err)
 	}
-	if _, err := onesided.Dial(t.Context(), r.addr, onesided.ConnConfig{Window: -1, Buffer: 1, Table: 5000}); err == nil ||
+	if _, err := onesided.Dial(t.Context(), r.Addr, onesided.ConnConfig{Window: -1, Buffer: 1, Table: 5000}); err == nil ||
 		strings.Count(err.Error(), "\n") != 4 {
 		t.Errorf("five faults: %v", err)
 	}

@@ -38,7 +38,7 @@ func newReaderRig(t *testing.T, name string, cfg onesided.AcceptorConfig) *reade
 	t.Helper()
 	r := &readerRig{rig: newRig(t, name)}
 	var err error
-	if r.domain, err = r.device.NewDomain(); err != nil {
+	if r.domain, err = r.Device.NewDomain(); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = r.domain.Close() })
@@ -51,7 +51,7 @@ func newReaderRig(t *testing.T, name string, cfg onesided.AcceptorConfig) *reade
 	}
 	cfg.Path, cfg.Domain, cfg.Log = "test", r.domain, slog.New(slog.DiscardHandler)
 	if cfg.Device == nil {
-		cfg.Device = r.device
+		cfg.Device = r.Device
 	}
 	cfg.Hello = func(private []byte) error {
 		if !bytes.HasPrefix(private, []byte(password)) {
@@ -71,11 +71,11 @@ func newReaderRig(t *testing.T, name string, cfg onesided.AcceptorConfig) *reade
 // listen admits all clients.
 func (r *readerRig) listen() {
 	r.Helper()
-	l, err := r.device.Listen(r.listenAddr(), fabric.ListenConfig{})
+	l, err := r.Device.Listen(r.Listen, fabric.ListenConfig{})
 	if err != nil {
 		r.Fatal(err)
 	}
-	r.addr = l.Addr()
+	r.Addr = l.Addr()
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -84,7 +84,7 @@ func (r *readerRig) listen() {
 			if err != nil {
 				return
 			}
-			r.acceptor.Admit(r.device, req)
+			r.acceptor.Admit(r.Device, req)
 		}
 	}()
 	r.Cleanup(func() { _ = l.Close(); <-done })
@@ -97,7 +97,7 @@ func (r *readerRig) ctx() context.Context {
 }
 
 func (r *readerRig) tryReader(hello string) (*onesided.ReaderConn, error) {
-	c, err := onesided.DialReader(r.ctx(), r.addr, onesided.ReaderConfig{Device: r.newDevice(), Depth: 4, Hello: []byte(hello)})
+	c, err := onesided.DialReader(r.ctx(), r.Addr, onesided.ReaderConfig{Device: r.NewDevice(), Depth: 4, Hello: []byte(hello)})
 	if err == nil {
 		r.Cleanup(func() { _ = c.Close() })
 	}
@@ -237,7 +237,7 @@ func TestAcceptorCloses(t *testing.T) {
 // A client can read the memory of the domain, and nothing else.
 func TestReaderReadsNothingElse(t *testing.T) {
 	eachReaderFabric(t, func(t *testing.T, r *readerRig) {
-		elsewhere, err := r.device.NewDomain()
+		elsewhere, err := r.Device.NewDomain()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -267,7 +267,7 @@ func TestReaderReadsNothingElse(t *testing.T) {
 
 func TestDialReaderWithoutAcceptor(t *testing.T) {
 	r := newReaderRig(t, provider.Loop, onesided.AcceptorConfig{MaxClients: 1})
-	_, err := onesided.DialReader(r.ctx(), fabric.Addr{Fabric: provider.Loop, Name: "nobody"}, onesided.ReaderConfig{Device: r.newDevice(), Depth: 1})
+	_, err := onesided.DialReader(r.ctx(), fabric.Addr{Fabric: provider.Loop, Name: "nobody"}, onesided.ReaderConfig{Device: r.NewDevice(), Depth: 1})
 	if err == nil {
 		t.Error("connected without an acceptor")
 	}

@@ -5,23 +5,19 @@ import (
 	"encoding/binary"
 	"errors"
 	"log/slog"
-	"path/filepath"
 	"testing"
-	"time"
 
 	"github.com/remora-kv/remora/fabric"
-	"github.com/remora-kv/remora/fabric/provider"
 	"github.com/remora-kv/remora/rpc/internal/serving"
 	"github.com/remora-kv/remora/rpc/onesided"
 	"github.com/remora-kv/remora/store"
-	"github.com/remora-kv/remora/test/scale"
+	"github.com/remora-kv/remora/test/rpctest"
 )
 
-// fabrics are those that every test of the path runs on.
-var fabrics = scale.Fabrics()
+var fabrics = rpctest.Fabrics()
 
 // patience is how long tests wait for what must come.
-const patience = 2 * time.Minute
+const patience = rpctest.Patience
 
 // eachFabric runs f on every fabric.
 func eachFabric(t *testing.T, f func(t *testing.T, r *rig)) {
@@ -32,31 +28,16 @@ func eachFabric(t *testing.T, f func(t *testing.T, r *rig)) {
 
 // rig is a server with toys, and what is needed to connect to it.
 type rig struct {
-	*testing.T
-	fabric string
-	set    *provider.Set
-	device fabric.Device // of the server
+	*rpctest.Rig
 	server *onesided.Server
 	accept *serving.Acceptor
-	addr   fabric.Addr
 	toys   []*toy
 }
 
 func newRig(t *testing.T, name string) *rig {
-	r := &rig{T: t, fabric: name, set: provider.New()}
-	r.device = r.newDevice()
+	r := &rig{Rig: rpctest.New(t, name)}
+	r.Device = r.NewDevice()
 	return r
-}
-
-// newDevice opens a device that is closed at the end.
-func (r *rig) newDevice() fabric.Device {
-	r.Helper()
-	d, err := r.set.Open(r.fabric)
-	if err != nil {
-		r.Fatal(err)
-	}
-	r.Cleanup(func() { _ = d.Close() })
-	return d
 }
 
 // serve starts a server with some toys.
@@ -69,7 +50,7 @@ func (r *rig) serve(toys int, cfg onesided.ServerConfig) {
 // make makes a server that is not open yet.
 func (r *rig) make(toys int, cfg onesided.ServerConfig) {
 	r.Helper()
-	cfg.Device, cfg.Instance = r.device, 42
+	cfg.Device, cfg.Instance = r.Device, 42
 	var err error
 	if r.server, err = onesided.NewServer(cfg); err != nil {
 		r.Fatal(err)
@@ -82,7 +63,7 @@ func (r *rig) make(toys int, cfg onesided.ServerConfig) {
 		r.toys = append(r.toys, toy)
 	}
 	r.accept = serving.NewAcceptor(&serving.Config{
-		Path: "onesided", Devices: []fabric.Device{r.device}, MaxClients: 1, Log: slog.New(slog.DiscardHandler),
+		Path: "onesided", Devices: []fabric.Device{r.Device}, MaxClients: 1, Log: slog.New(slog.DiscardHandler),
 		Admit: func(_ context.Context, dev fabric.Device, req fabric.ConnRequest) error {
 			if !r.server.TryAdmit(dev, req) {
 				return errors.New("for nobody")
@@ -91,7 +72,7 @@ func (r *rig) make(toys int, cfg onesided.ServerConfig) {
 		},
 	})
 	r.Cleanup(r.end)
-	if r.addr, err = r.accept.Listen(r.device, r.listenAddr(), fabric.ListenConfig{}); err != nil {
+	if r.Addr, err = r.accept.Listen(r.Device, r.Listen, fabric.ListenConfig{}); err != nil {
 		r.Fatal(err)
 	}
 }
@@ -127,27 +108,18 @@ func (r *rig) end() {
 	r.server = nil
 }
 
-func (r *rig) listenAddr() fabric.Addr {
-	return map[string]fabric.Addr{
-		provider.Loop: {Fabric: provider.Loop, Name: "onesided"},
-		provider.Shm:  {Fabric: provider.Shm, Name: filepath.Join(r.TempDir(), "s")},
-		provider.TCP:  {Fabric: provider.TCP, Name: "127.0.0.1:0"},
-		provider.RDMA: {Fabric: provider.RDMA, Name: "127.0.0.1:0"},
-	}[r.fabric]
-}
-
 // tryDial connects.
 func (r *rig) tryDial(cfg onesided.ConnConfig) (*onesided.Conn, error) {
 	r.Helper()
-	ctx, cancel := context.WithTimeout(r.Context(), patience)
+	ctx, cancel := rpctest.Patient()
 	defer cancel()
 	if cfg.Device == nil {
-		cfg.Device = r.newDevice()
+		cfg.Device = r.NewDevice()
 	}
 	if cfg.NewFinder == nil {
 		cfg.NewFinder = newFinder
 	}
-	return onesided.Dial(ctx, r.addr, cfg)
+	return onesided.Dial(ctx, r.Addr, cfg)
 }
 
 // dial connects, and closes the connection at the end.
@@ -196,12 +168,4 @@ func value(hash, version uint64) (v [toyValue]byte) {
 }
 
 // eventually waits until f is true.
-func (r *rig) eventually(what string, f func() bool) {
-	r.Helper()
-	for end := time.Now().Add(patience); !f(); {
-		if time.Now().After(end) {
-			r.Fatalf("%s: not after %v", what, patience)
-		}
-		<-time.After(time.Millisecond)
-	}
-}
+func (r *rig) eventually(what string, f func() bool) { r.Helper(); rpctest.Await(r, what, f) }

@@ -142,7 +142,7 @@ func TestHammer(t *testing.T) {
 	eachFabric(t, func(t *testing.T, r *rig) {
 		const readers, hot = 3, 4
 		rounds := scale.Times(10_000)
-		if r.fabric == provider.TCP {
+		if r.Fabric == provider.TCP {
 			rounds /= 5 // both ends are in one process, and spin
 		}
 		r.serve(1, onesided.ServerConfig{})

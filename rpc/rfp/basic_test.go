@@ -12,11 +12,11 @@ import (
 // TestBasicInterface is send and receive at both ends, without handlers.
 func TestBasicInterface(t *testing.T) {
 	eachFabric(t, func(t *testing.T, r *rig) {
-		e, err := rfp.NewEndpoint(rfp.ServerConfig{Device: r.device()})
+		e, err := rfp.NewEndpoint(rfp.ServerConfig{Device: r.NewDevice()})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if r.addr, err = e.Server().Listen(r.listen, fabric.ListenConfig{}); err != nil {
+		if r.Addr, err = e.Server().Listen(r.Listen, fabric.ListenConfig{}); err != nil {
 			t.Fatal(err)
 		}
 		served := make(chan error, 1)
@@ -84,7 +84,7 @@ func (domainless) NewDomain() (fabric.Domain, error) { return nil, errNoDomain }
 
 func TestEndpointThatCannotBeMade(t *testing.T) {
 	r := newRig(t, fabrics[0])
-	if _, err := rfp.NewEndpoint(rfp.ServerConfig{Device: domainless{r.device()}}); !errors.Is(err, errNoDomain) {
+	if _, err := rfp.NewEndpoint(rfp.ServerConfig{Device: domainless{r.NewDevice()}}); !errors.Is(err, errNoDomain) {
 		t.Errorf("%v", err)
 	}
 }

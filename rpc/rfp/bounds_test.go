@@ -18,7 +18,7 @@ const procBlow uint16 = 60
 
 func handleBlow(r *rig) {
 	large := pattern(4<<20, 5)
-	r.mux.Handle(procBlow, func(c *rpc.Call, out []byte) ([]byte, error) {
+	r.Mux.Handle(procBlow, func(c *rpc.Call, out []byte) ([]byte, error) {
 		return append(out, large[:binary.LittleEndian.Uint32(c.Request)]...), nil
 	})
 }
@@ -139,7 +139,7 @@ func TestSleepWithFullRing(t *testing.T) {
 func TestLargeCallGivesUpWithItsContext(t *testing.T) {
 	eachFabric(t, func(t *testing.T, r *rig) {
 		gate := make(chan struct{})
-		r.mux.Handle(50, func(_ *rpc.Call, out []byte) ([]byte, error) { <-gate; return out, nil })
+		r.Mux.Handle(50, func(_ *rpc.Call, out []byte) ([]byte, error) { <-gate; return out, nil })
 		r.serve(rfp.ServerConfig{})
 		c := r.client(rfp.ConnConfig{})
 		first := c.Go(50, nil, nil)

@@ -21,15 +21,15 @@ import (
 
 // client connects a client that is closed at the end.
 func (r *rig) client(cfg rfp.ConnConfig) *rfp.Client {
-	r.t.Helper()
-	cfg.Device = r.device()
+	r.Helper()
+	cfg.Device = r.NewDevice()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	c, err := rfp.DialClient(ctx, r.addr, cfg)
+	c, err := rfp.DialClient(ctx, r.Addr, cfg)
 	if err != nil {
-		r.t.Fatal(err)
+		r.Fatal(err)
 	}
-	r.t.Cleanup(func() { _ = c.Close() })
+	r.Cleanup(func() { _ = c.Close() })
 	return c
 }
 
@@ -98,7 +98,7 @@ func TestClientTellsFailuresApart(t *testing.T) {
 func TestClientGivesUpWithItsContext(t *testing.T) {
 	eachFabric(t, func(t *testing.T, r *rig) {
 		gate := make(chan struct{})
-		r.mux.Handle(50, func(_ *rpc.Call, out []byte) ([]byte, error) { <-gate; return append(out, "late"...), nil })
+		r.Mux.Handle(50, func(_ *rpc.Call, out []byte) ([]byte, error) { <-gate; return append(out, "late"...), nil })
 		r.serve(rfp.ServerConfig{})
 		c := r.client(rfp.ConnConfig{})
 		var wg sync.WaitGroup
@@ -142,7 +142,7 @@ func TestAsynchronousCalls(t *testing.T) {
 func TestLongResultsLand(t *testing.T) {
 	r := newRig(t, provider.Shm)
 	r.serve(rfp.ServerConfig{})
-	dev := r.device()
+	dev := r.NewDevice()
 	d := r.dial(rfp.ConnConfig{Device: dev}).Driven()
 	long, buf := longPattern(1<<20-16, 6), make([]byte, 1<<20)
 	asked := 0
@@ -205,7 +205,7 @@ func TestGivingUpLongResults(t *testing.T) {
 	all, zeros := longPattern(longest+256, 7), make([]byte, longest)
 	eachFabric(t, func(t *testing.T, r *rig) {
 		var cancels sync.Map // by the call
-		r.mux.Handle(procCancels, func(c *rpc.Call, out []byte) ([]byte, error) {
+		r.Mux.Handle(procCancels, func(c *rpc.Call, out []byte) ([]byte, error) {
 			if cancel, ok := cancels.Load(binary.LittleEndian.Uint32(c.Request)); ok {
 				cancel.(context.CancelFunc)() //lint:ignore errcheck nothing else is in there
 			}

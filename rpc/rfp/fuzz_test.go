@@ -48,7 +48,7 @@ func FuzzRequestMemory(f *testing.F) {
 	s := r.serve(rfp.ServerConfig{MaxMessage: 8192, Bulk: 32 << 10})
 	w := r.witness()
 	f.Fuzz(func(t *testing.T, input []byte) {
-		r.t, w.r.t = t, t
+		r.TB, w.r.TB = t, t
 		c := r.raw(nil)
 		in := &script{input}
 		for range maxCommands {
@@ -109,12 +109,12 @@ func FuzzAnswerMemory(f *testing.F) {
 	s := r.rawServer()
 	f.Fuzz(func(t *testing.T, input []byte) {
 		s.clear()
-		dev, err := r.set.Open(provider.Loop)
+		dev, err := r.Set.Open(provider.Loop)
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer dev.Close()
-		r.addr = s.addr
+		r.Addr = s.addr
 		mode := rfp.Fetch
 		if len(input)%2 == 1 {
 			mode = rfp.Reply

@@ -14,8 +14,8 @@ import (
 func TestPushedResultWithoutItsTail(t *testing.T) {
 	eachFabric(t, func(t *testing.T, r *rig) {
 		s := r.rawServer()
-		r.addr = s.addr
-		c := r.dial(rfp.ConnConfig{Device: r.device(), Params: rfp.Params{Pinned: true, Mode: rfp.Reply}})
+		r.Addr = s.addr
+		c := r.dial(rfp.ConnConfig{Device: r.NewDevice(), Params: rfp.Params{Pinned: true, Mode: rfp.Reply}})
 		defer c.Close()
 		qp := <-s.accepted
 		defer qp.Close()

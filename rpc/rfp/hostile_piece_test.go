@@ -94,7 +94,7 @@ func TestHostilePiecesOfAServer(t *testing.T) {
 		w := s.goodWelcome()
 		w.Bulk, w.ResultBulk = rawArea, rawArea
 		s.greet(w.Append(nil))
-		r.addr = s.addr
+		r.Addr = s.addr
 		for name, frames := range pieceLies {
 			s.clear()
 			c := r.client(rfp.ConnConfig{Params: rfp.Params{Pinned: true, Mode: rfp.Fetch}})

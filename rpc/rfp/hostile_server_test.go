@@ -108,13 +108,13 @@ func TestHostileServer(t *testing.T) {
 }
 
 func (s *rawServer) tellLie(r *rig, l *lie, p rfp.Params) {
-	t := r.t
-	dev, err := r.set.Open(r.fabric)
+	t := r.TB
+	dev, err := r.Set.Open(r.Fabric)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer dev.Close()
-	r.addr = s.addr
+	r.Addr = s.addr
 	c := r.dial(rfp.ConnConfig{Device: dev, Params: p})
 	defer c.Close()
 	qp := <-s.accepted
@@ -159,7 +159,7 @@ func (s *rawServer) tellLie(r *rig, l *lie, p rfp.Params) {
 func TestHostileWelcomes(t *testing.T) {
 	eachFabric(t, func(t *testing.T, r *rig) {
 		s := r.rawServer()
-		r.addr = s.addr
+		r.Addr = s.addr
 		for name, change := range map[string]func(w *wire.Welcome){
 			"no window":             func(w *wire.Welcome) { w.Window = 0 },
 			"window larger":         func(w *wire.Welcome) { w.Window, w.Results = 100, 200 },
@@ -195,11 +195,11 @@ func TestHostileWelcomes(t *testing.T) {
 
 // refused dials, in vain.
 func (s *rawServer) refused(r *rig, name string) {
-	dev := r.device()
+	dev := r.NewDevice()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	if c, err := rfp.Dial(ctx, s.addr, rfp.ConnConfig{Device: dev}); err == nil {
-		r.t.Errorf("%s: the client took the welcome", name)
+		r.Errorf("%s: the client took the welcome", name)
 		_ = c.Close()
 	}
 	_ = (<-s.accepted).Close()
@@ -219,7 +219,7 @@ func TestWelcomeToForeignMemory(t *testing.T) {
 			w := s.goodWelcome()
 			change(&w)
 			s.greet(w.Append(nil))
-			r.addr = s.addr
+			r.Addr = s.addr
 			c := r.dial(rfp.ConnConfig{})
 			qp := <-s.accepted
 			var err error

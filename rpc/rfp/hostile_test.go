@@ -293,7 +293,7 @@ func TestHostileGreetings(t *testing.T) {
 		w.check(t)
 		for says, greeting := range badGreetings() {
 			c := r.newRaw()
-			err := c.connect(r.addr, fabric.RC, greeting)
+			err := c.connect(r.Addr, fabric.RC, greeting)
 			var rejected *fabric.RejectedError
 			if !errors.As(err, &rejected) || !strings.Contains(string(rejected.Private), says) {
 				t.Errorf("greeting %x: %v, want a refusal that says %q", greeting, err, says)
@@ -306,7 +306,7 @@ func TestHostileGreetings(t *testing.T) {
 		c := r.newRaw()
 		if c.dev.Limits().UC {
 			h := goodHello()
-			if err := c.connect(r.addr, fabric.UC, h.Append(nil)); err == nil {
+			if err := c.connect(r.Addr, fabric.UC, h.Append(nil)); err == nil {
 				t.Error("a connection over UC was accepted")
 			}
 		}

@@ -14,7 +14,7 @@ import (
 // others meanwhile.
 func slowly(r *rig) *atomic.Int64 {
 	var d atomic.Int64
-	r.mux.Handle(procSpin, func(_ *rpc.Call, out []byte) ([]byte, error) {
+	r.Mux.Handle(procSpin, func(_ *rpc.Call, out []byte) ([]byte, error) {
 		if d := time.Duration(d.Load()); d != 0 {
 			<-time.After(d)
 		}

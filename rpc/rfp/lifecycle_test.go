@@ -27,14 +27,14 @@ func (r *rig) tryDial(dev fabric.Device, cfg rfp.ConnConfig) (*rfp.Conn, error) 
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	cfg.Device = dev
-	return rfp.Dial(ctx, r.addr, cfg)
+	return rfp.Dial(ctx, r.Addr, cfg)
 }
 
 func TestAdmissionLimit(t *testing.T) {
 	eachFabric(t, func(t *testing.T, r *rig) {
 		log := &logbook{}
 		s := r.serve(rfp.ServerConfig{Cores: 2, MaxClients: 2, Log: log.logger()})
-		dev := r.device()
+		dev := r.NewDevice()
 		var conns []*rfp.Conn
 		// Two on core 1 by wish; those without one find the places on core 0.
 		for _, core := range []int{1, 1, rfp.AnyCore, rfp.AnyCore} {
@@ -75,7 +75,7 @@ func TestAdmissionLimit(t *testing.T) {
 func TestAdmissionLimitChanges(t *testing.T) {
 	r := newRig(t, fabrics[0])
 	s := r.serve(rfp.ServerConfig{MaxClients: 2})
-	dev := r.device()
+	dev := r.NewDevice()
 	first, err := r.tryDial(dev, rfp.ConnConfig{})
 	if err != nil {
 		t.Fatal(err)
@@ -155,7 +155,7 @@ func TestComingAndGoing(t *testing.T) {
 func (r *rig) comeAndGo(dev fabric.Device, i int) (fabric.Device, error) {
 	var err error
 	if dev == nil {
-		if dev, err = r.set.Open(r.fabric); err != nil {
+		if dev, err = r.Set.Open(r.Fabric); err != nil {
 			return nil, err
 		}
 	}
@@ -189,7 +189,7 @@ func TestServerClosesWithCallsOutstanding(t *testing.T) {
 		t.Cleanup(func() { cachetest.NoLeaks(t, running) })
 		gate := make(chan struct{})
 		var entered atomic.Int32
-		r.mux.Handle(50, func(_ *rpc.Call, out []byte) ([]byte, error) {
+		r.Mux.Handle(50, func(_ *rpc.Call, out []byte) ([]byte, error) {
 			entered.Add(1)
 			<-gate
 			<-time.After(5 * time.Millisecond) // the others are served only if Close does not stop that
@@ -210,7 +210,7 @@ func TestServerClosesWithCallsOutstanding(t *testing.T) {
 		await(t, "a call to be served", func() bool { return entered.Load() == 1 })
 		closed := make(chan error, 1)
 		go func() { closed <- s.Close() }()
-		dev := r.device()
+		dev := r.NewDevice()
 		await(t, "the server to refuse clients", func() bool {
 			c, err := r.tryDial(dev, rfp.ConnConfig{})
 			if err == nil {
@@ -252,7 +252,7 @@ func TestBrokenQueuePair(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			c, err := r.tryDial(faults.Wrap(r.device(), p), rfp.ConnConfig{Params: rfp.Params{Pinned: true}})
+			c, err := r.tryDial(faults.Wrap(r.NewDevice(), p), rfp.ConnConfig{Params: rfp.Params{Pinned: true}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -298,7 +298,7 @@ func callUntilBroken(t *testing.T, client *rfp.Client, good int) (succeeded, fai
 func TestManySessionsFewActive(t *testing.T) {
 	eachFabric(t, func(t *testing.T, r *rig) {
 		s := r.serve(rfp.ServerConfig{Results: 16, Window: 8})
-		dev := r.device()
+		dev := r.NewDevice()
 		const all, active = 128, 4
 		var conns []*rfp.Conn
 		for range all {

@@ -29,7 +29,7 @@ func TestLongMessages(t *testing.T) {
 	const area = 64 << 10
 	sizes := []int{0, 1, 2040, 2050, 4096, area/4 - 1, area / 4, area/4 + 1, area - 7, area, area + 1, 3*area + 5, 500_000}
 	eachFabric(t, func(t *testing.T, r *rig) {
-		r.mux.Handle(procSpin, func(c *rpc.Call, out []byte) ([]byte, error) {
+		r.Mux.Handle(procSpin, func(c *rpc.Call, out []byte) ([]byte, error) {
 			c.After = c.Request[len(c.Request)/3:]
 			return c.Request[:len(c.Request)/3], nil
 		})
@@ -159,7 +159,7 @@ func TestPiecesAreWrittenAhead(t *testing.T) {
 		w := s.goodWelcome()
 		w.Window, w.Bulk, w.ResultBulk = 1, area, area
 		s.greet(w.Append(nil))
-		r.addr = s.addr
+		r.Addr = s.addr
 		c := r.dial(rfp.ConnConfig{Window: 1, Bulk: area})
 		msg := longPattern(size, 1)
 		if err := c.Send(1, msg); err != nil {
@@ -223,9 +223,9 @@ func TestShortResultsTouchLittle(t *testing.T) {
 			t.Errorf("results of 40 KiB take %d bytes", grown)
 		}
 		switch grown := get(1<<20, 8); {
-		case r.fabric == provider.Shm && grown <= area:
+		case r.Fabric == provider.Shm && grown <= area:
 			t.Errorf("results of 1 MiB take %d bytes more than the usual", grown)
-		case r.fabric != provider.Shm && grown > 64<<10:
+		case r.Fabric != provider.Shm && grown > 64<<10:
 			t.Errorf("results of 1 MiB take %d bytes more than the usual", grown)
 		}
 	})
@@ -236,7 +236,7 @@ func TestShortResultsTouchLittle(t *testing.T) {
 func TestLongRequestsArePlaced(t *testing.T) {
 	r := newRig(t, provider.Shm)
 	r.serve(rfp.ServerConfig{})
-	dev := r.device()
+	dev := r.NewDevice()
 	c := r.dial(rfp.ConnConfig{Device: dev})
 	long := longPattern(1<<20-16, 5)
 	for _, msg := range [][]byte{request(procEcho, []byte("short")), request(procEcho, long), request(procEcho, long)} {
@@ -272,7 +272,7 @@ func TestLongResultsInARowArePushed(t *testing.T) {
 	const size, inFlight = 1 << 20, 4
 	r := newRig(t, provider.Loop) // where a WRITE is done when it is posted
 	long := longPattern(size, 3)
-	r.mux.Handle(procSpin, func(*rpc.Call, []byte) ([]byte, error) { return long, nil })
+	r.Mux.Handle(procSpin, func(*rpc.Call, []byte) ([]byte, error) { return long, nil })
 	s := r.serve(rfp.ServerConfig{})
 	c := r.dial(rfp.ConnConfig{Window: inFlight, Policy: fabric.Busy})
 	sent := 0

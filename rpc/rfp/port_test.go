@@ -22,12 +22,12 @@ func TestSeveralDevices(t *testing.T) {
 	var devices []fabric.Device
 	for _, name := range names {
 		r := newRig(t, name)
-		r.set = set
+		r.Set = set
 		rigs = append(rigs, r)
-		devices = append(devices, r.device())
+		devices = append(devices, r.NewDevice())
 	}
 	s, err := rfp.NewServer(rfp.ServerConfig{
-		Device: devices[0], Others: devices[1:], Serve: rigs[0].mux.Serve, Cores: 2,
+		Device: devices[0], Others: devices[1:], Serve: rigs[0].Mux.Serve, Cores: 2,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -35,7 +35,7 @@ func TestSeveralDevices(t *testing.T) {
 	t.Cleanup(func() { _ = s.Close() })
 	conns := make([]*rfp.Conn, 0, 2*len(rigs))
 	for i, r := range rigs {
-		if r.addr, err = s.ListenOn(devices[i], r.listen, fabric.ListenConfig{}); err != nil {
+		if r.Addr, err = s.ListenOn(devices[i], r.Listen, fabric.ListenConfig{}); err != nil {
 			t.Fatal(err)
 		}
 		conns = append(conns, r.dial(rfp.ConnConfig{Core: 0}), r.dial(rfp.ConnConfig{Core: 1, Params: rfp.Params{Mode: rfp.Reply, Pinned: true}}))
@@ -66,7 +66,7 @@ func TestSeveralDevices(t *testing.T) {
 func TestListenOnAForeignDevice(t *testing.T) {
 	r := newRig(t, fabrics[0])
 	s := r.serve(rfp.ServerConfig{})
-	if _, err := s.ListenOn(r.device(), r.listen, fabric.ListenConfig{}); err == nil {
+	if _, err := s.ListenOn(r.NewDevice(), r.Listen, fabric.ListenConfig{}); err == nil {
 		t.Error("it listens on a device that is not the server's")
 	}
 }

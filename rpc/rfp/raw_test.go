@@ -17,9 +17,6 @@ import (
 	"github.com/remora-kv/remora/rpc/wire"
 )
 
-// patience is how long anything may take on a busy machine.
-const patience = 2 * time.Minute
-
 // await waits until cond holds.
 func await(t testing.TB, what string, cond func() bool) {
 	t.Helper()
@@ -83,13 +80,13 @@ func goodHello() wire.Hello {
 
 // newRaw makes everything but the connection.
 func (r *rig) newRaw() *rawClient {
-	r.t.Helper()
-	c := &rawClient{t: r.t, number: 1}
+	r.Helper()
+	c := &rawClient{t: r.TB, number: 1}
 	var err error
-	if c.dev, err = r.set.Open(r.fabric); err != nil {
-		r.t.Fatal(err)
+	if c.dev, err = r.Set.Open(r.Fabric); err != nil {
+		r.Fatal(err)
 	}
-	r.t.Cleanup(c.vanish)
+	r.Cleanup(c.vanish)
 	c.dom, err = c.dev.NewDomain()
 	if err == nil {
 		c.mem, err = c.dom.Alloc("raw", rawMem, 0)
@@ -101,7 +98,7 @@ func (r *rig) newRaw() *rawClient {
 		c.cq, err = c.dev.NewCQ(1024)
 	}
 	if err != nil {
-		r.t.Fatal(err)
+		r.Fatal(err)
 	}
 	return c
 }
@@ -124,7 +121,7 @@ func (c *rawClient) connect(addr fabric.Addr, transport fabric.Transport, greeti
 
 // raw connects a raw client; change may alter its hello.
 func (r *rig) raw(change func(c *rawClient, h *wire.Hello)) *rawClient {
-	r.t.Helper()
+	r.Helper()
 	c := r.newRaw()
 	h := goodHello()
 	p := c.replies.Remote()
@@ -132,8 +129,8 @@ func (r *rig) raw(change func(c *rawClient, h *wire.Hello)) *rawClient {
 	if change != nil {
 		change(c, &h)
 	}
-	if err := c.connect(r.addr, fabric.RC, h.Append(nil)); err != nil {
-		r.t.Fatal(err)
+	if err := c.connect(r.Addr, fabric.RC, h.Append(nil)); err != nil {
+		r.Fatal(err)
 	}
 	return c
 }
@@ -277,13 +274,13 @@ func (c *rawClient) connected() bool { return c.qp.State() == fabric.StateReady 
 
 // address is where a server of the fabric listens.
 func (r *rig) address(name string) fabric.Addr {
-	switch r.fabric {
+	switch r.Fabric {
 	case provider.Shm:
-		return fabric.Addr{Fabric: r.fabric, Name: r.t.TempDir() + "/" + name}
+		return fabric.Addr{Fabric: r.Fabric, Name: r.TempDir() + "/" + name}
 	case provider.TCP, provider.RDMA:
-		return fabric.Addr{Fabric: r.fabric, Name: "127.0.0.1:0"}
+		return fabric.Addr{Fabric: r.Fabric, Name: "127.0.0.1:0"}
 	}
-	return fabric.Addr{Fabric: r.fabric, Name: name}
+	return fabric.Addr{Fabric: r.Fabric, Name: name}
 }
 
 // witness is a good client of the server under attack.

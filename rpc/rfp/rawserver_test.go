@@ -37,8 +37,8 @@ const (
 var rawStride = roundUp64(wire.PushedBytes(rawPayload))
 
 func (r *rig) rawServer() *rawServer {
-	r.t.Helper()
-	s := &rawServer{t: r.t, dev: r.device(), accepted: make(chan fabric.QP, 1)}
+	r.Helper()
+	s := &rawServer{t: r.TB, dev: r.NewDevice(), accepted: make(chan fabric.QP, 1)}
 	var err error
 	s.dom, err = s.dev.NewDomain()
 	if err == nil {
@@ -54,12 +54,12 @@ func (r *rig) rawServer() *rawServer {
 		s.listener, err = s.dev.Listen(r.address("raw"), fabric.ListenConfig{})
 	}
 	if err != nil {
-		r.t.Fatal(err)
+		r.Fatal(err)
 	}
 	s.addr = s.listener.Addr()
 	s.greet(s.welcomeBytes())
 	s.wg.Go(s.run)
-	r.t.Cleanup(func() { _ = s.listener.Close(); s.wg.Wait() })
+	r.Cleanup(func() { _ = s.listener.Close(); s.wg.Wait() })
 	return s
 }
 

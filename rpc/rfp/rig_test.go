@@ -1,116 +1,65 @@
 package rfp_test
 
 import (
-	"context"
-	"path/filepath"
 	"testing"
 
 	"github.com/remora-kv/remora/fabric"
-	"github.com/remora-kv/remora/fabric/provider"
-	"github.com/remora-kv/remora/rpc"
 	"github.com/remora-kv/remora/rpc/rfp"
-	"github.com/remora-kv/remora/test/scale"
+	"github.com/remora-kv/remora/test/rpctest"
 )
 
-// fabrics are those that every test of the path runs on.
-var fabrics = scale.Fabrics()
+const (
+	patience   = rpctest.Patience
+	procEcho   = rpctest.Echo
+	procDouble = rpctest.Double
+	procFail   = rpctest.Fail
 
-// eachFabric runs f on every fabric.
-func eachFabric(t *testing.T, f func(t *testing.T, r *rig)) {
-	for _, name := range fabrics {
-		t.Run(name, func(t *testing.T) { f(t, newRig(t, name)) })
-	}
-}
+	procSpin uint16 = 50
+)
+
+var (
+	fabrics = rpctest.Fabrics()
+	request = rpctest.Request
+)
 
 // rig is a server and what is needed to connect to it.
 type rig struct {
-	t      testing.TB
-	fabric string
-	set    *provider.Set
+	*rpctest.Rig
 	server *rfp.Server
-	listen fabric.Addr // where the server listens
-	addr   fabric.Addr // and where it can be reached
-	mux    rpc.Mux
 }
 
-const (
-	procEcho uint16 = 1 + iota
-	procDouble
-	procFail
-	procSpin
-)
-
-func newRig(t testing.TB, name string) *rig {
-	r := &rig{t: t, fabric: name, set: provider.New(), listen: freeAddr(t, name)}
-	r.mux.Handle(procEcho, func(c *rpc.Call, out []byte) ([]byte, error) { return append(out, c.Request...), nil })
-	r.mux.Handle(procDouble, func(c *rpc.Call, out []byte) ([]byte, error) {
-		return append(append(out, c.Request...), c.Request...), nil
-	})
-	r.mux.Handle(procFail, func(c *rpc.Call, out []byte) ([]byte, error) {
-		return out, &rpc.Error{Code: rpc.CodeUser + uint16(len(c.Request)), Text: string(c.Request)}
-	})
-	return r
+// eachFabric runs f on every fabric.
+func eachFabric(t *testing.T, f func(t *testing.T, r *rig)) {
+	rpctest.EachFabric(t, func(t *testing.T, r *rpctest.Rig) { f(t, &rig{Rig: r}) })
 }
 
-// device opens a device that is closed at the end.
-func (r *rig) device() fabric.Device {
-	r.t.Helper()
-	d, err := r.set.Open(r.fabric)
-	if err != nil {
-		r.t.Fatal(err)
-	}
-	r.t.Cleanup(func() { _ = d.Close() })
-	return d
-}
-
-// freeAddr is where a server can listen.
-func freeAddr(t testing.TB, name string) fabric.Addr {
-	return map[string]fabric.Addr{
-		provider.Loop: {Fabric: provider.Loop, Name: "rfp"},
-		provider.Shm:  {Fabric: provider.Shm, Name: filepath.Join(t.TempDir(), "s")},
-		provider.TCP:  {Fabric: provider.TCP, Name: "127.0.0.1:0"},
-		provider.RDMA: {Fabric: provider.RDMA, Name: "127.0.0.1:0"},
-	}[name]
-}
+func newRig(t testing.TB, name string) *rig { return &rig{Rig: rpctest.New(t, name)} }
 
 // serve starts the server.
 func (r *rig) serve(cfg rfp.ServerConfig) *rfp.Server {
-	r.t.Helper()
-	cfg.Device = r.device()
+	r.Helper()
+	cfg.Device = r.NewDevice()
 	if cfg.Serve == nil {
-		cfg.Serve = r.mux.Serve
+		cfg.Serve = r.Mux.Serve
 	}
 	s, err := rfp.NewServer(cfg)
-	if err != nil {
-		r.t.Fatal(err)
+	r.server = rpctest.Opened(r.Rig, s, err)
+	if r.Addr, err = s.Listen(r.Listen, fabric.ListenConfig{}); err != nil {
+		r.Fatal(err)
 	}
-	r.t.Cleanup(func() { _ = s.Close() })
-	if r.addr, err = s.Listen(r.listen, fabric.ListenConfig{}); err != nil {
-		r.t.Fatal(err)
-	}
-	r.server = s
 	return s
 }
 
 // dial connects to the server.
 func (r *rig) dial(cfg rfp.ConnConfig) *rfp.Conn {
-	r.t.Helper()
+	r.Helper()
 	if cfg.Device == nil {
-		cfg.Device = r.device()
+		cfg.Device = r.NewDevice()
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := rpctest.Patient()
 	defer cancel()
-	c, err := rfp.Dial(ctx, r.addr, cfg)
-	if err != nil {
-		r.t.Fatal(err)
-	}
-	r.t.Cleanup(func() { _ = c.Close() })
-	return c
-}
-
-// request makes the message that calls a procedure.
-func request(proc uint16, arg []byte) []byte {
-	return append([]byte{byte(proc), byte(proc >> 8)}, arg...)
+	c, err := rfp.Dial(ctx, r.Addr, cfg)
+	return rpctest.Opened(r.Rig, c, err)
 }
 
 // call makes one call and returns a copy of its result.

@@ -15,10 +15,10 @@ func TestPollNowAndThen(t *testing.T) {
 	eachFabric(t, func(t *testing.T, r *rig) {
 		for name, params := range map[string]rfp.Params{"fetch": {Pinned: true}, "reply": {Mode: rfp.Reply, Pinned: true}, "hybrid": {}} {
 			t.Run(name, func(t *testing.T) {
-				r := newRig(t, r.fabric)
+				r := newRig(t, r.Fabric)
 				const procNote = 77
 				var served atomic.Int64
-				r.mux.Handle(procNote, func(_ *rpc.Call, out []byte) ([]byte, error) {
+				r.Mux.Handle(procNote, func(_ *rpc.Call, out []byte) ([]byte, error) {
 					served.Add(1)
 					return out, nil
 				})

@@ -16,7 +16,7 @@ func TestCoreThatIsLongBusy(t *testing.T) {
 		const procLong = 77
 		var entered, late atomic.Bool
 		release := make(chan struct{})
-		r.mux.Handle(procLong, func(_ *rpc.Call, out []byte) ([]byte, error) {
+		r.Mux.Handle(procLong, func(_ *rpc.Call, out []byte) ([]byte, error) {
 			entered.Store(true)
 			<-release
 			return append(out, "done"...), nil

@@ -15,6 +15,7 @@ import (
 	"github.com/remora-kv/remora/fabric/provider"
 	"github.com/remora-kv/remora/rpc"
 	"github.com/remora-kv/remora/rpc/rfp"
+	"github.com/remora-kv/remora/test/rpctest"
 )
 
 // TestWire runs on two machines at once, joined by a wire: the same binary on
@@ -46,11 +47,11 @@ func wireAddr(host string) fabric.Addr {
 
 func wireServer(t *testing.T) {
 	r := newRig(t, provider.RDMA)
-	r.listen = wireAddr("ROCEVM_SELF")
-	handleMake(r)
+	r.Listen = wireAddr("ROCEVM_SELF")
+	r.HandleMake()
 	over := make(chan struct{})
 	var once sync.Once
-	r.mux.Handle(procOver, func(_ *rpc.Call, out []byte) ([]byte, error) {
+	r.Mux.Handle(procOver, func(_ *rpc.Call, out []byte) ([]byte, error) {
 		once.Do(func() { close(over) })
 		return out, nil
 	})
@@ -76,17 +77,17 @@ func wireServer(t *testing.T) {
 
 func wireClients(t *testing.T) {
 	r := newRig(t, provider.RDMA)
-	r.addr = wireAddr("ROCEVM_PEER")
+	r.Addr = wireAddr("ROCEVM_PEER")
 	c := r.dialUntilThere(t)
 	for _, mode := range []rfp.Mode{rfp.Fetch, rfp.Reply} {
 		t.Run(fmt.Sprintf("sizes/%v", mode), func(t *testing.T) {
-			r := &rig{t: t, fabric: r.fabric, set: r.set, addr: r.addr}
+			r := &rig{Rig: &rpctest.Rig{TB: t, Fabric: r.Fabric, Set: r.Set, Addr: r.Addr}}
 			r.callEverySize(t, mode)
 		})
 	}
 	for name, params := range hammerModes {
 		t.Run("hammer/"+name, func(t *testing.T) {
-			r := &rig{t: t, fabric: r.fabric, set: r.set, addr: r.addr}
+			r := &rig{Rig: &rpctest.Rig{TB: t, Fabric: r.Fabric, Set: r.Set, Addr: r.Addr}}
 			r.hammerServer(t, params, 4, 2)
 		})
 	}
@@ -100,9 +101,9 @@ func (r *rig) dialUntilThere(t *testing.T) *rfp.Conn {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), wireTime)
 	defer cancel()
-	dev := r.device()
+	dev := r.NewDevice()
 	for {
-		c, err := rfp.Dial(ctx, r.addr, rfp.ConnConfig{Device: dev})
+		c, err := rfp.Dial(ctx, r.Addr, rfp.ConnConfig{Device: dev})
 		if err == nil {
 			t.Cleanup(func() { _ = c.Close() })
 			return c

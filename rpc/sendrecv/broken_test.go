@@ -25,13 +25,13 @@ func TestBrokenQueuePairs(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			eachFabric(t, func(t *testing.T, r *rig) {
-				handleCount(r)
+				r.HandleCount()
 				if p.server {
-					r.plan = p.plan
+					r.Plan = p.plan
 				}
 				s := r.serve(sendrecv.ServerConfig{})
-				if r.plan = ""; !p.server {
-					r.plan = p.plan
+				if r.Plan = ""; !p.server {
+					r.Plan = p.plan
 				}
 				for which, window := range []int{1, 3, 16} {
 					c := r.dialSometime(sendrecv.ConnConfig{Window: window})
@@ -58,20 +58,20 @@ func TestBrokenQueuePairs(t *testing.T) {
 
 // dialSometime connects to a server that breaks what it makes.
 func (r *rig) dialSometime(cfg sendrecv.ConnConfig) (c *sendrecv.Conn) {
-	r.t.Helper()
-	await(r.t, "a connection", func() (ok bool) {
+	r.Helper()
+	await(r.TB, "a connection", func() (ok bool) {
 		var err error
 		c, err = r.tryDial(cfg)
 		return err == nil
 	})
-	r.t.Cleanup(func() { _ = c.Close() })
+	r.Cleanup(func() { _ = c.Close() })
 	return c
 }
 
 // counted asks how often a counter was counted up before, by connections that may break.
 func (r *rig) counted(which uint32) (n int) {
-	r.t.Helper()
-	await(r.t, "the counter", func() bool {
+	r.Helper()
+	await(r.TB, "the counter", func() bool {
 		c := r.dialSometime(sendrecv.ConnConfig{})
 		defer func() { _ = c.Close() }()
 		got, err := call(c, procRead, binary.LittleEndian.AppendUint32(nil, which))

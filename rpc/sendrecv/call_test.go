@@ -206,7 +206,7 @@ func TestExpect(t *testing.T) {
 		var announced [][]byte
 		wrong := make(chan string, 1)
 		hold := make(chan struct{})
-		r.mux.Handle(50, func(_ *rpc.Call, out []byte) ([]byte, error) { <-hold; return out, nil })
+		r.Mux.Handle(50, func(_ *rpc.Call, out []byte) ([]byte, error) { <-hold; return out, nil })
 		s := r.serve(sendrecv.ServerConfig{
 			Window: 8,
 			Expect: func(_ int, batch [][]byte) { announced = append(announced[:0], batch...) },
@@ -217,7 +217,7 @@ func TestExpect(t *testing.T) {
 					default:
 					}
 				}
-				res, err := r.mux.Serve(c, msg, out)
+				res, err := r.Mux.Serve(c, msg, out)
 				return append(res, byte(c.Announced)), err
 			},
 		})
@@ -262,7 +262,7 @@ func TestExpect(t *testing.T) {
 func TestWaitEnds(t *testing.T) {
 	eachFabric(t, func(t *testing.T, r *rig) {
 		hold := make(chan struct{})
-		r.mux.Handle(50, func(_ *rpc.Call, out []byte) ([]byte, error) { <-hold; return append(out, 1), nil })
+		r.Mux.Handle(50, func(_ *rpc.Call, out []byte) ([]byte, error) { <-hold; return append(out, 1), nil })
 		r.serve(sendrecv.ServerConfig{})
 		c := r.dial(sendrecv.ConnConfig{})
 		if c.Wait(0) {

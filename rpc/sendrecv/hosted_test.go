@@ -34,32 +34,32 @@ func (w *watched) Undoze() {
 // serveBoth starts an rfp server whose cores serve sendrecv as well, at one address of
 // its last device.
 func (r *rig) serveBoth(cores int, before ...fabric.Device) (*rfp.Server, []*watched) {
-	r.t.Helper()
-	r.device = r.newDevice()
-	devices := append(slices.Clone(before), r.device)
+	r.Helper()
+	r.Device = r.NewDevice()
+	devices := append(slices.Clone(before), r.Device)
 	var host *rfp.Server
 	s, err := sendrecv.NewServer(sendrecv.ServerConfig{
-		Devices: devices, Serve: r.mux.Serve, Cores: cores,
+		Devices: devices, Serve: r.Mux.Serve, Cores: cores,
 		Wake: func(core int) { host.Wake(core) },
 	})
 	if err != nil {
-		r.t.Fatal(err)
+		r.Fatal(err)
 	}
-	r.t.Cleanup(func() { _ = s.Close() })
+	r.Cleanup(func() { _ = s.Close() })
 	pollers, cast := make([][]rpc.Poller, cores), make([]*watched, cores)
 	for i := range pollers {
 		cast[i] = &watched{Poller: s.Poller(i)}
 		pollers[i] = []rpc.Poller{cast[i]}
 	}
 	host, err = rfp.NewServer(rfp.ServerConfig{
-		Device: devices[0], Others: devices[1:], Serve: r.mux.Serve, Cores: cores, Pollers: pollers, Admit: s.TryAdmit,
+		Device: devices[0], Others: devices[1:], Serve: r.Mux.Serve, Cores: cores, Pollers: pollers, Admit: s.TryAdmit,
 	})
 	if err != nil {
-		r.t.Fatal(err)
+		r.Fatal(err)
 	}
-	r.t.Cleanup(func() { _ = host.Close() })
-	if r.addr, err = host.ListenOn(r.device, r.listenAddr(), fabric.ListenConfig{}); err != nil {
-		r.t.Fatal(err)
+	r.Cleanup(func() { _ = host.Close() })
+	if r.Addr, err = host.ListenOn(r.Device, r.Listen, fabric.ListenConfig{}); err != nil {
+		r.Fatal(err)
 	}
 	r.server = s
 	return host, cast
@@ -74,7 +74,7 @@ func TestTwoPathsOnOneCore(t *testing.T) {
 		calls = 300
 	}
 	eachFabric(t, func(t *testing.T, r *rig) {
-		handleCount(r)
+		r.HandleCount()
 		r.serveBoth(2)
 		var wg sync.WaitGroup
 		for i := range 2 {
@@ -84,7 +84,7 @@ func TestTwoPathsOnOneCore(t *testing.T) {
 					t.Errorf("sendrecv: %v; %+v", err, c.Stats())
 				}
 			})
-			f, err := rfp.DialClient(context.Background(), r.addr, rfp.ConnConfig{Device: r.newDevice(), Core: i})
+			f, err := rfp.DialClient(context.Background(), r.Addr, rfp.ConnConfig{Device: r.NewDevice(), Core: i})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -111,7 +111,7 @@ func TestSleepingHostIsWoken(t *testing.T) {
 			eachFabric(t, func(t *testing.T, r *rig) {
 				var before []fabric.Device
 				if which == "the second device" {
-					before = append(before, r.newDevice())
+					before = append(before, r.NewDevice())
 				}
 				_, cores := r.serveBoth(2, before...)
 				conns := []*sendrecv.Conn{r.dial(sendrecv.ConnConfig{}), r.dial(sendrecv.ConnConfig{Core: 1})}

@@ -31,9 +31,9 @@ const rawWindow = 2
 
 // dialRaw connects with any greeting, and posts so many receives.
 func (r *rig) dialRaw(greeting []byte, receives int) (*raw, error) {
-	r.t.Helper()
-	dev := r.newDevice()
-	c := &raw{t: r.t}
+	r.Helper()
+	dev := r.NewDevice()
+	c := &raw{t: r.TB}
 	var err error
 	if c.dom, err = dev.NewDomain(); err == nil {
 		c.mem, err = c.dom.Alloc("raw", 1<<16, 0)
@@ -42,20 +42,20 @@ func (r *rig) dialRaw(greeting []byte, receives int) (*raw, error) {
 		c.cq, err = dev.NewCQ(128)
 	}
 	if err != nil {
-		r.t.Fatal(err)
+		r.Fatal(err)
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	c.qp, err = dev.Dial(ctx, r.addr, fabric.QPConfig{
+	c.qp, err = dev.Dial(ctx, r.Addr, fabric.QPConfig{
 		Domain: c.dom, SendCQ: c.cq, RecvCQ: c.cq, SendDepth: 64, RecvDepth: 64, RNRTimeout: fabric.RNRForever,
 	}, greeting)
 	if err != nil {
 		return nil, err
 	}
-	r.t.Cleanup(func() { _ = c.qp.Close() })
+	r.Cleanup(func() { _ = c.qp.Close() })
 	for range receives {
 		if _, err := c.qp.PostRecv([]fabric.RecvWR{{Local: c.mem.Seg(1<<15, 1<<15)}}); err != nil {
-			r.t.Fatal(err)
+			r.Fatal(err)
 		}
 	}
 	return c, nil
@@ -159,7 +159,7 @@ func TestBadClientsAreCutOff(t *testing.T) {
 func TestFloodIsCutOff(t *testing.T) {
 	eachFabric(t, func(t *testing.T, r *rig) {
 		hold, entered := make(chan struct{}), make(chan struct{})
-		r.mux.Handle(99, func(_ *rpc.Call, out []byte) ([]byte, error) {
+		r.Mux.Handle(99, func(_ *rpc.Call, out []byte) ([]byte, error) {
 			close(entered)
 			<-hold
 			return append(out, "through"...), nil
@@ -187,7 +187,7 @@ func TestFloodIsCutOff(t *testing.T) {
 		for n := range uint32(rawWindow + 3) {
 			bad.request(n+1, nil)
 		}
-		for polls := 0; polls < 100 || r.fabric == provider.RDMA && bad.ok <= rawWindow; polls++ {
+		for polls := 0; polls < 100 || r.Fabric == provider.RDMA && bad.ok <= rawWindow; polls++ {
 			bad.poll()
 		}
 		close(hold)
@@ -306,15 +306,15 @@ func TestBadServers(t *testing.T) {
 
 // serveRaw accepts one client and sends it what is given.
 func (r *rig) serveRaw(welcome []byte, messages [][]byte) {
-	r.t.Helper()
-	dev := r.newDevice()
-	l, err := dev.Listen(r.listenAddr(), fabric.ListenConfig{})
+	r.Helper()
+	dev := r.NewDevice()
+	l, err := dev.Listen(r.Listen, fabric.ListenConfig{})
 	if err != nil {
-		r.t.Fatal(err)
+		r.Fatal(err)
 	}
-	r.addr = l.Addr()
+	r.Addr = l.Addr()
 	done, stop := make(chan struct{}), make(chan struct{})
-	r.t.Cleanup(func() { close(stop); _ = l.Close(); <-done })
+	r.Cleanup(func() { close(stop); _ = l.Close(); <-done })
 	go func() {
 		defer close(done)
 		req, err := l.Accept(context.Background())
@@ -328,7 +328,7 @@ func (r *rig) serveRaw(welcome []byte, messages [][]byte) {
 			Domain: dom, SendCQ: cq, RecvCQ: cq, SendDepth: 16, RecvDepth: 16, RNRTimeout: fabric.RNRForever,
 		}, welcome)
 		if err != nil {
-			r.t.Error(err)
+			r.Error(err)
 			return
 		}
 		defer func() { _ = qp.Close() }()

@@ -26,7 +26,7 @@ func TestComingAndGoing(t *testing.T) {
 	}
 	eachFabric(t, func(t *testing.T, r *rig) {
 		running := goleak.IgnoreCurrent()
-		handleCount(r)
+		r.HandleCount()
 		s := r.serve(sendrecv.ServerConfig{Cores: 2})
 		witness := r.dial(sendrecv.ConnConfig{})
 		var wg sync.WaitGroup
@@ -54,7 +54,7 @@ func TestComingAndGoing(t *testing.T) {
 		if st := s.Stats(); st.Memory != 0 || st.Clients != 0 {
 			t.Errorf("left behind: %+v", st)
 		}
-		if r.fabric == "loop" {
+		if r.Fabric == "loop" {
 			cachetest.NoLeaks(t, running)
 		}
 	})
@@ -63,14 +63,14 @@ func TestComingAndGoing(t *testing.T) {
 // visit connects, calls, and goes: after all results, with results on their way, or by
 // the end of its device.
 func visit(r *rig, which uint32, how int) error {
-	dev, err := r.set.Open(r.fabric)
+	dev, err := r.Set.Open(r.Fabric)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = dev.Close() }()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	c, err := sendrecv.Dial(ctx, r.addr, sendrecv.ConnConfig{Device: dev, Window: 8, Core: int(which % 2)})
+	c, err := sendrecv.Dial(ctx, r.Addr, sendrecv.ConnConfig{Device: dev, Window: 8, Core: int(which % 2)})
 	if err != nil {
 		return err
 	}
@@ -131,7 +131,7 @@ func TestAdmissionLimit(t *testing.T) {
 func TestServerGoes(t *testing.T) {
 	eachFabric(t, func(t *testing.T, r *rig) {
 		started, release := make(chan struct{}), make(chan struct{})
-		r.mux.Handle(99, func(_ *rpc.Call, out []byte) ([]byte, error) {
+		r.Mux.Handle(99, func(_ *rpc.Call, out []byte) ([]byte, error) {
 			close(started)
 			<-release
 			return out, nil
@@ -200,7 +200,7 @@ func TestCloseTwice(t *testing.T) {
 func TestDisconnect(t *testing.T) {
 	eachFabric(t, func(t *testing.T, r *rig) {
 		hold, entered := make(chan struct{}), make(chan struct{})
-		r.mux.Handle(99, func(_ *rpc.Call, out []byte) ([]byte, error) { close(entered); <-hold; return out, nil })
+		r.Mux.Handle(99, func(_ *rpc.Call, out []byte) ([]byte, error) { close(entered); <-hold; return out, nil })
 		r.serve(sendrecv.ServerConfig{})
 		c := r.dial(sendrecv.ConnConfig{})
 		if err := c.Send(request(99, nil)); err != nil {

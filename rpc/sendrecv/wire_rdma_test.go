@@ -44,15 +44,15 @@ func wireAddr(host string) fabric.Addr {
 
 func wireServer(t *testing.T) {
 	r := newRig(t, provider.RDMA)
-	handleMake(r)
-	handleCount(r)
+	r.HandleMake()
+	r.HandleCount()
 	over := make(chan struct{})
 	var once sync.Once
-	r.mux.Handle(procOver, func(_ *rpc.Call, out []byte) ([]byte, error) {
+	r.Mux.Handle(procOver, func(_ *rpc.Call, out []byte) ([]byte, error) {
 		once.Do(func() { close(over) })
 		return out, nil
 	})
-	r.listen = wireAddr("ROCEVM_SELF")
+	r.Listen = wireAddr("ROCEVM_SELF")
 	s := r.serve(sendrecv.ServerConfig{Cores: 2})
 	ctx, cancel := context.WithTimeout(t.Context(), wireTime)
 	defer cancel()
@@ -69,7 +69,7 @@ func wireServer(t *testing.T) {
 
 func wireClients(t *testing.T) {
 	r := newRig(t, provider.RDMA)
-	r.addr = wireAddr("ROCEVM_PEER")
+	r.Addr = wireAddr("ROCEVM_PEER")
 	control := r.dialUntilThere(t)
 	for i, window := range []int{1, 4, 16} {
 		c := r.dial(sendrecv.ConnConfig{Window: window, Core: i % 2})

@@ -1,6 +1,6 @@
 //go:build rdma
 
-package sendrecv_test
+package rpctest
 
 import (
 	"os"
@@ -11,8 +11,7 @@ import (
 // With the tag rdma, where an adapter is, the tests run on that alone. It belongs
 // to a machine that is emulated, so there are fewer of everything.
 func init() {
-	if os.Getenv("ROCEVM_DEVICE") == "" {
-		return
+	if os.Getenv("ROCEVM_DEVICE") != "" {
+		fabrics = []string{provider.RDMA}
 	}
-	fabrics = []string{provider.RDMA}
 }
