@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/remora-kv/remora/fabric"
 	"github.com/remora-kv/remora/internal/command"
 	"github.com/remora-kv/remora/internal/path"
 	"github.com/remora-kv/remora/rpc"
@@ -62,7 +63,11 @@ type LostError struct {
 func (e *LostError) Error() string {
 	switch {
 	case e.Op == opDial:
-		return fmt.Sprintf("remora: cannot connect to %s: %v", e.Addr, e.Err)
+		reason := e.Err
+		if dial := (*fabric.DialError)(nil); errors.As(reason, &dial) {
+			reason = dial.Err // without the address
+		}
+		return fmt.Sprintf("remora: cannot connect to %s: %v", e.Addr, reason)
 	case e.Sent:
 		return fmt.Sprintf("remora: no answer to %s from %s, which may have happened or not (check before you repeat it): %v", e.Op, e.Addr, e.Err)
 	}

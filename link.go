@@ -103,7 +103,7 @@ func (s *Session) startChase(r *sessionRoute, l *Link) error {
 }
 
 // errNoLinks says that links cannot be followed here.
-var errNoLinks = fmt.Errorf("%w: no links: start the server with --links on, connect to its first address, and use WithLinks (or, on shared memory, PathRFP with one operation at a time)", ErrUnsupported)
+var errNoLinks = fmt.Errorf("%w: no links: start the server with --direct-reads on, dial its first --listen address and use WithLinks", ErrUnsupported)
 
 // check returns why a link cannot be followed.
 func (l *Link) check(cfg *config, w *command.Welcome) error {

@@ -25,8 +25,8 @@ type Addr struct {
 // ParseAddr reads an address.
 func ParseAddr(s string) (Addr, error) {
 	fail := func(why string) (Addr, error) {
-		return Addr{}, fmt.Errorf("fabric: address %q %s; "+
-			"write shm:/path/to.sock, tcp://host:port, rdma://host:port or loop:name: %w", s, why, ErrInvalid)
+		return Addr{}, addrError(fmt.Sprintf("fabric: address %q %s; "+
+			"write shm:/path/to.sock, tcp://host:port, rdma://host:port or loop:name", s, why))
 	}
 	u, err := url.Parse(s)
 	if err != nil {
@@ -82,3 +82,9 @@ func (a Addr) String() string {
 	}
 	return s
 }
+
+// addrError is an address that ParseAddr refuses.
+type addrError string
+
+func (e addrError) Error() string        { return string(e) }
+func (e addrError) Is(target error) bool { return target == ErrInvalid }

@@ -69,6 +69,18 @@ func (e *PostError) Error() string {
 // Unwrap returns Err.
 func (e *PostError) Unwrap() error { return e.Err }
 
+// DialError is why Dial could not connect.
+type DialError struct {
+	Addr Addr
+	Err  error
+}
+
+// Error implements error.
+func (e *DialError) Error() string { return fmt.Sprintf("fabric: dial %v: %v", e.Addr, e.Err) }
+
+// Unwrap returns the reason.
+func (e *DialError) Unwrap() error { return e.Err }
+
 // RejectedError is the refusal of a connection by the program at the other
 // end, with the private data that it gave.
 type RejectedError struct{ Private []byte }
@@ -76,7 +88,7 @@ type RejectedError struct{ Private []byte }
 // Error implements error.
 func (e *RejectedError) Error() string {
 	if len(e.Private) == 0 {
-		return "fabric: connection rejected by the server"
+		return "connection rejected by the server"
 	}
-	return fmt.Sprintf("fabric: connection rejected by the server: %q", e.Private)
+	return fmt.Sprintf("connection rejected by the server: %q", e.Private)
 }

@@ -39,7 +39,7 @@ func (d *Device) Dial(ctx context.Context, addr fabric.Addr, cfg fabric.QPConfig
 	l := d.net.listeners[addr.Name]
 	d.net.mu.Unlock()
 	if l == nil || d.killed.Load() {
-		return nil, fmt.Errorf("fabric: nobody listens at %v: %w", addr, fabric.ErrRefused)
+		return nil, &fabric.DialError{Addr: addr, Err: fmt.Errorf("no server listens there: %w", fabric.ErrRefused)}
 	}
 	q, err := direct.NewQP(d.core, cfg)
 	if err != nil {
@@ -49,7 +49,7 @@ func (d *Device) Dial(ctx context.Context, addr fabric.Addr, cfg fabric.QPConfig
 	a, err := r.wait(ctx)
 	if err != nil {
 		q.Abandon()
-		return nil, err
+		return nil, &fabric.DialError{Addr: addr, Err: err}
 	}
 	q.Describe(fabric.Peer{Addr: addr.String()}, a.private)
 	q.Start(a.link)
@@ -61,7 +61,7 @@ func (r *request) wait(ctx context.Context) (answer, error) {
 	select {
 	case r.to.backlog <- r:
 	default:
-		return answer{}, fmt.Errorf("fabric: the backlog at %v is full: %w", r.to.addr, fabric.ErrRefused)
+		return answer{}, fmt.Errorf("the backlog is full: %w", fabric.ErrRefused)
 	}
 	select {
 	case a := <-r.answer:
@@ -70,12 +70,12 @@ func (r *request) wait(ctx context.Context) (answer, error) {
 		if a, ok := r.leave(); ok {
 			return a, a.err
 		}
-		return answer{}, fmt.Errorf("fabric: the listener at %v was closed: %w", r.to.addr, fabric.ErrRefused)
+		return answer{}, fmt.Errorf("the listener was closed: %w", fabric.ErrRefused)
 	case <-ctx.Done():
 		if a, ok := r.leave(); ok {
 			return a, a.err
 		}
-		return answer{}, fmt.Errorf("fabric: dial %v: %w", r.to.addr, ctx.Err())
+		return answer{}, ctx.Err()
 	}
 }
 

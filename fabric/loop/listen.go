@@ -38,7 +38,7 @@ func (d *Device) Listen(addr fabric.Addr, cfg fabric.ListenConfig) (fabric.Liste
 	d.net.mu.Unlock()
 	switch {
 	case taken:
-		return nil, fmt.Errorf("fabric: somebody listens at %v already: %w", addr, fabric.ErrInvalid)
+		return nil, fmt.Errorf("fabric: listen at %v: another listener has the address: %w", addr, fabric.ErrBusy)
 	case !d.listeners.Add(l):
 		return nil, l.errClosed()
 	}

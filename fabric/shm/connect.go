@@ -25,11 +25,7 @@ func (d *Device) Dial(ctx context.Context, addr fabric.Addr, cfg fabric.QPConfig
 	}
 	if err := d.dial(ctx, addr, q, private); err != nil {
 		q.Abandon()
-		var rejected *fabric.RejectedError
-		if errors.As(err, &rejected) {
-			return nil, rejected
-		}
-		return nil, fmt.Errorf("fabric: dial %v: %w", addr, err)
+		return nil, &fabric.DialError{Addr: addr, Err: err}
 	}
 	return q, nil
 }

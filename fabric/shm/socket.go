@@ -179,10 +179,10 @@ func dialSocket(ctx context.Context, path string) (socket, error) {
 		case ctx.Err() != nil:
 			return socket{}, ctx.Err()
 		case errors.Is(err, unix.ECONNREFUSED), errors.Is(err, unix.ENOENT), errors.Is(err, unix.EAGAIN):
-			return socket{}, fmt.Errorf("nobody listens at %s; is the server running? %w", path, fabric.ErrRefused)
+			return socket{}, fmt.Errorf("no server listens there: %w", fabric.ErrRefused)
 		case errors.Is(err, unix.EACCES):
-			return socket{}, fmt.Errorf("no permission for %s; run as the server's user, "+
-				"or let the server allow this one: %w", path, fabric.ErrRefused)
+			return socket{}, fmt.Errorf("no permission; run as the server's user, "+
+				"or let the server allow this one: %w", fabric.ErrRefused)
 		}
 		return socket{}, err
 	}

@@ -24,7 +24,7 @@ type socketFile struct {
 }
 
 func inUse(path string) error {
-	return fmt.Errorf("a live server listens at %s; stop it or choose another path: %w", path, fabric.ErrInvalid)
+	return fmt.Errorf("a live server listens at %s; stop it or choose another path: %w", path, fabric.ErrBusy)
 }
 
 func openSocketFile(path string, mode os.FileMode) (*socketFile, error) {

@@ -32,7 +32,7 @@ func makeUDSocket(runtimeDir string) (dir string, file *socketFile, err error) {
 			return dir, file, nil
 		}
 		_ = os.RemoveAll(dir)
-		if !errors.Is(err, os.ErrNotExist) && !errors.Is(err, fabric.ErrInvalid) {
+		if !errors.Is(err, os.ErrNotExist) && !errors.Is(err, fabric.ErrBusy) {
 			break
 		}
 	}

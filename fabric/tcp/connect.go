@@ -153,7 +153,7 @@ func checkPrivate(private []byte) error {
 func (d *Device) connect(ctx context.Context, q *conn, addr fabric.Addr, private []byte) error {
 	open, err := d.handshakes.Dial(ctx, addr)
 	if err != nil {
-		return base.DialError(ctx, "tcp", addr, err)
+		return base.DialError(ctx, addr, err)
 	}
 	h := &halfOpen{open, d}
 	defer h.Abandon()
@@ -162,11 +162,11 @@ func (d *Device) connect(ctx context.Context, q *conn, addr fabric.Addr, private
 		kind: helloRequest, transport: q.transport, qpn: q.num, window: window, private: private,
 	})
 	if err != nil {
-		return base.DialError(ctx, "tcp", addr, err)
+		return base.DialError(ctx, addr, err)
 	}
 	m, err := h.hear()
 	if err != nil {
-		return base.DialError(ctx, "tcp", addr, err)
+		return base.DialError(ctx, addr, err)
 	}
 	switch m.kind {
 	case helloAccept:

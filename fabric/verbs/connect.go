@@ -156,7 +156,7 @@ func (d *Device) Dial(ctx context.Context, addr fabric.Addr, cfg fabric.QPConfig
 func (d *Device) connect(ctx context.Context, q *QP, addr fabric.Addr, private []byte) error {
 	open, err := d.handshakes.Dial(ctx, addr)
 	if err != nil {
-		return base.DialError(ctx, "verbs", addr, err)
+		return base.DialError(ctx, addr, err)
 	}
 	h := &halfOpen{open, d}
 	err = d.greet(ctx, q, h, private)
@@ -167,7 +167,7 @@ func (d *Device) connect(ctx context.Context, q *QP, addr fabric.Addr, private [
 		}
 	}
 	h.Abandon()
-	return base.DialError(ctx, "verbs", addr, err)
+	return base.DialError(ctx, addr, err)
 }
 
 // greet exchanges hellos with the listener and connects.

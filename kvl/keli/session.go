@@ -138,6 +138,9 @@ func permanent(err error) bool {
 }
 
 func (s *Session) unavailable(why error) error {
+	if dial := (*fabric.DialError)(nil); errors.As(why, &dial) {
+		why = dial.Err // without the address
+	}
 	return fmt.Errorf("%w: %s: %w", ErrUnavailable, s.client.addr, why)
 }
 

@@ -109,7 +109,7 @@ func Dial(ctx context.Context, addr fabric.Addr, cfg ConnConfig) (*Conn, error) 
 	}
 	if err != nil {
 		_ = c.Close()
-		return nil, fmt.Errorf("herd: connecting to %s: %w", addr, err)
+		return nil, endpoint.DialError("herd", addr, err)
 	}
 	return c, nil
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/remora-kv/remora/fabric"
 	"github.com/remora-kv/remora/internal/knob"
 	"github.com/remora-kv/remora/rpc"
+	"github.com/remora-kv/remora/rpc/internal/endpoint"
 	"github.com/remora-kv/remora/store"
 )
 
@@ -93,7 +94,7 @@ func Dial(ctx context.Context, addr fabric.Addr, cfg ConnConfig) (*Conn, error) 
 	c := &Conn{cfg: cfg, dev: cfg.Device}
 	if err := c.dial(ctx, addr); err != nil {
 		_ = c.Close()
-		return nil, fmt.Errorf("onesided: connecting to %s: %w", addr, err)
+		return nil, endpoint.DialError("onesided", addr, err)
 	}
 	return c, nil
 }

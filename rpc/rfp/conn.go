@@ -146,7 +146,7 @@ func Dial(ctx context.Context, addr fabric.Addr, cfg ConnConfig) (*Conn, error) 
 	c := &Conn{cfg: cfg, number: 1}
 	if err := c.dial(ctx, addr); err != nil {
 		_ = c.Close()
-		return nil, fmt.Errorf("rfp: connecting to %s: %w", addr, err)
+		return nil, endpoint.DialError("rfp", addr, err)
 	}
 	return c, nil
 }

@@ -98,7 +98,7 @@ func Dial(ctx context.Context, addr fabric.Addr, cfg ConnConfig) (*Conn, error) 
 	c.pollf, c.freef = c.Poll, c.settled
 	if err := c.dial(ctx, addr); err != nil {
 		_ = c.Close()
-		return nil, fmt.Errorf("sendrecv: connecting to %s: %w", addr, err)
+		return nil, endpoint.DialError("sendrecv", addr, err)
 	}
 	return c, nil
 }

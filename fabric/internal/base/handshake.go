@@ -63,22 +63,19 @@ func (s *Handshakes) Dial(ctx context.Context, addr fabric.Addr) (*HalfOpen, err
 }
 
 // DialError says why a handshake with the listener at addr failed with err.
-func DialError(ctx context.Context, provider string, addr fabric.Addr, err error) error {
-	var rejected *fabric.RejectedError
+func DialError(ctx context.Context, addr fabric.Addr, err error) error {
 	switch {
-	case errors.As(err, &rejected):
-		return rejected
 	case ctx.Err() != nil:
 		err = ctx.Err()
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		err = context.DeadlineExceeded // package net may be a moment ahead of ctx
 	case errors.Is(err, unix.ECONNREFUSED):
-		err = fmt.Errorf("nobody listens there; check host and port, and that the server runs: %w", fabric.ErrRefused)
+		err = fmt.Errorf("no server listens there; check host and port: %w", fabric.ErrRefused)
 	case errors.Is(err, unix.EHOSTUNREACH), errors.Is(err, unix.ENETUNREACH), errors.Is(err, unix.ETIMEDOUT):
 		err = fmt.Errorf("%w: %w", err, fabric.ErrRefused)
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, unix.ECONNRESET),
 		errors.Is(err, unix.EPIPE):
 		err = fmt.Errorf("closed by the other side before it answered: %w", fabric.ErrRefused)
 	}
-	return fmt.Errorf("fabric: %s: dial %v: %w", provider, addr, err)
+	return &fabric.DialError{Addr: addr, Err: err}
 }

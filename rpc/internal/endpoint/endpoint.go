@@ -73,6 +73,14 @@ func (e *Endpoint) Dial(ctx context.Context, addr fabric.Addr, cfg fabric.QPConf
 	return err
 }
 
+// DialError is why a path could not connect. A fabric.DialError names the address already.
+func DialError(path string, addr fabric.Addr, err error) error {
+	if dial := (*fabric.DialError)(nil); errors.As(err, &dial) {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return fmt.Errorf("%s: dial %v: %w", path, addr, err)
+}
+
 // NewUD makes a queue pair for datagrams.
 func (e *Endpoint) NewUD(cfg fabric.QPConfig) (fabric.QP, error) {
 	qp, err := e.Domain.NewUD(cfg)
