@@ -26,7 +26,7 @@ func bench(b *testing.B) (r *rig, keys []string) {
 		b.Skip(err)
 	}
 	r = newRig(b, provider.Shm)
-	r.start(server.Config{CPUs: cpus[1:], Policy: fabric.Busy})
+	r.start(server.Config{CPUs: cpus[1:], BusyPoll: true})
 	unpin, err := affinity.Pin(cpus[0])
 	if err != nil {
 		b.Fatal(err)

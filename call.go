@@ -46,7 +46,7 @@ func (r *request) free() {
 }
 
 // do calls a procedure on the core that has the key, with the argument that is req
-// and, behind it, value, and appends its result to out. It begins anew as often as R4
+// and, behind it, value, and appends its result to out. It begins anew as often as R1
 // allows, until there is an answer or a reason why there is none.
 func (c *Client) do(ctx context.Context, op command.Proc, key string, req, value, out []byte) ([]byte, error) {
 	if ctx.Err() != nil {
@@ -54,9 +54,9 @@ func (c *Client) do(ctx context.Context, op command.Proc, key string, req, value
 	}
 	base := len(out)
 	for t := (attempt{}); ; {
-		set := c.conns.Load()
-		r, hash := set.routeOf(key)
-		conn := r.conn.Load()
+		set := c.conns.Set()
+		r, hash := set.RouteOf(key)
+		conn := r.Conn()
 		if conn == nil {
 			if err := c.again(ctx, op, r, &t); err != nil {
 				return nil, err
@@ -69,7 +69,8 @@ func (c *Client) do(ctx context.Context, op command.Proc, key string, req, value
 			case command.WrongCore:
 				err = c.remap(ctx, op, set, conn, &t)
 			case command.Draining:
-				err = c.leave(ctx, op, set, r, &t)
+				c.conns.Leave(set)
+				err = c.again(ctx, op, r, &t)
 			default:
 				return result, nil
 			}
@@ -83,20 +84,20 @@ func (c *Client) do(ctx context.Context, op command.Proc, key string, req, value
 }
 
 // again waits for a connection with which an operation can be begun (anew).
-func (c *Client) again(ctx context.Context, op command.Proc, r *route, t *attempt) error {
+func (c *Client) again(ctx context.Context, op command.Proc, r *path.Route, t *attempt) error {
 	if t.tries++; t.tries > maxTries {
 		return c.lost(op, false, fmt.Errorf("lost %d connections in a row", maxTries))
 	}
-	if err := c.await(ctx, r); err != nil {
+	if err := c.conns.Await(ctx, r); err != nil {
 		return c.lost(op, false, err)
 	}
 	return nil
 }
 
-// settle decides what becomes of an operation whose call has failed (R4): nil begins it
+// settle decides what becomes of an operation whose call has failed (R1): nil begins it
 // anew.
 func (c *Client) settle(
-	ctx context.Context, op command.Proc, set *connSet, r *route, conn *path.Shared, err error, t *attempt,
+	ctx context.Context, op command.Proc, set *path.Set, r *path.Route, conn *path.Shared, err error, t *attempt,
 ) error {
 	if e, ok := path.CallError(err); ok {
 		return failure(op, e)
@@ -108,8 +109,8 @@ func (c *Client) settle(
 	if ctx.Err() != nil && errors.Is(err, context.Cause(ctx)) {
 		return c.lost(op, sent, context.Cause(ctx))
 	}
-	c.lose(set, r, conn, err)
-	if c.closed.Load() {
+	c.conns.Lose(set, r, conn, err)
+	if c.conns.Closed() {
 		return c.lost(op, sent, ErrClosed)
 	}
 	if sent {
@@ -132,68 +133,33 @@ func refusal(result []byte) command.Status {
 	return command.OK
 }
 
-// leave gives up the connections with a server that is shutting down: nil begins
-// the operation anew. Other operations on them get their answers.
-func (c *Client) leave(ctx context.Context, op command.Proc, set *connSet, r *route, t *attempt) error {
-	for i := range set.routes {
-		if conn := set.routes[i].conn.Load(); conn != nil {
-			c.lose(set, &set.routes[i], conn, path.ErrDraining)
-		}
-	}
-	return c.again(ctx, op, r, t)
-}
-
 // remap asks for the map of cores again, once: nil begins the operation anew.
-func (c *Client) remap(ctx context.Context, op command.Proc, set *connSet, conn *path.Shared, t *attempt) error {
+func (c *Client) remap(ctx context.Context, op command.Proc, set *path.Set, conn *path.Shared, t *attempt) error {
 	if t.moved {
 		return c.lost(op, false, errWrongCore)
 	}
 	t.moved = true
-	if c.conns.Load() != set {
-		return nil // another operation did
+	changed, err := c.conns.Refresh(ctx, set, conn)
+	if err == nil && !changed {
+		err = errWrongCore
 	}
-	w, err := conn.Hello(ctx)
 	if err != nil {
-		return c.lost(op, false, err)
-	}
-	if set.welcome.SameServer(w) {
-		return c.lost(op, false, errWrongCore)
-	}
-	if err := c.renew(ctx, set); err != nil {
 		return c.lost(op, false, err)
 	}
 	return nil
 }
 
-// renew replaces the connections, which goes on when ctx ends.
-func (c *Client) renew(ctx context.Context, set *connSet) error {
-	done := make(chan error, 1)
-	c.mu.Lock()
-	if c.closed.Load() {
-		c.mu.Unlock()
-		return ErrClosed
-	}
-	c.wg.Go(func() { done <- c.replace(c.ctx, set, nil, nil) })
-	c.mu.Unlock()
-	select {
-	case err := <-done:
-		return err
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-}
-
 // askCore calls a procedure on one core of a set and returns its result without the
 // status.
-func (c *Client) askCore(ctx context.Context, set *connSet, core int, op command.Proc, req []byte) ([]byte, error) {
+func (c *Client) askCore(ctx context.Context, set *path.Set, core int, op command.Proc, req []byte) ([]byte, error) {
 	if ctx.Err() != nil {
 		return nil, c.lost(op, false, context.Cause(ctx))
 	}
-	r := &set.routes[core]
+	r := &set.Routes[core]
 	for t := (attempt{}); ; {
-		conn := r.conn.Load()
+		conn := r.Conn()
 		if conn == nil {
-			if c.conns.Load() != set {
+			if c.conns.Set() != set {
 				return nil, errReplaced
 			}
 			if err := c.again(ctx, op, r, &t); err != nil {
@@ -212,7 +178,8 @@ func (c *Client) askCore(ctx context.Context, set *connSet, core int, op command
 			case status != command.Draining:
 				return nil, statusError(status)
 			}
-			err = c.leave(ctx, op, set, r, &t)
+			c.conns.Leave(set)
+			err = c.again(ctx, op, r, &t)
 		} else {
 			err = c.settle(ctx, op, set, r, conn, err, &t)
 		}

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"log/slog"
 	"sync"
 	"sync/atomic"
 
@@ -17,20 +16,10 @@ import (
 // Client is a client of one server, for any number of goroutines.
 type Client struct {
 	target
-	cfg       config
-	log       *slog.Logger
-	conns     atomic.Pointer[connSet]
-	replacing chan struct{} // held by the goroutine that replaces conns
-	device    *deviceRef
-
-	ctx    context.Context
-	cancel context.CancelFunc
-	mu     sync.Mutex // guards the change of closed and, with it, starts of goroutines
-	closed atomic.Bool
-	wg     sync.WaitGroup
-
-	registry            registry
-	reconnects, retries atomic.Uint64
+	cfg     config
+	conns   *path.Conns
+	device  *deviceRef
+	retries atomic.Uint64
 }
 
 // Dial connects to a server, with each of its cores. url is its address:
@@ -54,37 +43,34 @@ func Dial(ctx context.Context, url string, opts ...Option) (*Client, error) {
 		return nil, err
 	}
 	cfg.settle(&dialer)
-	c := &Client{
-		target: target{dialer, addr.String()},
-		cfg:    cfg, log: cfg.log, replacing: make(chan struct{}, 1),
-		device: &deviceRef{n: 1},
-	}
+	c := &Client{target: target{dialer, addr.String()}, cfg: cfg, device: &deviceRef{n: 1}}
 	if cfg.device == nil {
 		c.device.device = dialer.Device
 	}
-	conns, w, err := dialer.ConnectAll(ctx, &cfg.Config, nil, nil)
-	if err != nil {
+	if c.conns, err = path.Connect(ctx, dialer, cfg.Config, cfg.log); err != nil {
 		_ = c.device.release()
 		return nil, c.dialError(err)
 	}
-	c.ctx, c.cancel = context.WithCancel(context.Background())
-	c.conns.Store(c.newConnSet(w, conns))
-	c.log.Debug("connected", "addr", c.name, "cores", w.Cores, "fabric", dialer.Device.Fabric(), "device", dialer.Device.Name())
 	return c, nil
 }
 
 // deviceRef counts the users of a client's device: the client and its sessions. The last one
-// closes the device (R5).
+// closes the device (R2).
 type deviceRef struct {
 	mu     sync.Mutex
 	n      int
 	device fabric.Device // nil for one that the program opened, and closes
 }
 
-func (r *deviceRef) acquire() {
+// acquire adds a user, or returns false if the last one has released the device.
+func (r *deviceRef) acquire() bool {
 	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.n == 0 {
+		return false
+	}
 	r.n++
-	r.mu.Unlock()
+	return true
 }
 
 func (r *deviceRef) release() error {
@@ -101,16 +87,9 @@ func (r *deviceRef) release() error {
 // Sessions fail with ErrClosed from now on; their own goroutines close them. A second
 // Close returns ErrClosed.
 func (c *Client) Close() error {
-	c.mu.Lock()
-	if c.closed.Load() {
-		c.mu.Unlock()
-		return ErrClosed
+	if err := c.conns.Close(); err != nil {
+		return err
 	}
-	c.closed.Store(true)
-	c.mu.Unlock()
-	c.cancel()
-	c.end(c.conns.Load())
-	c.wg.Wait()
 	return c.device.release()
 }
 
@@ -140,10 +119,10 @@ func (c *Client) Stats(ctx context.Context) ([]json.RawMessage, error) {
 // answers.
 func (c *Client) everyCore(ctx context.Context, op command.Proc, req []byte) ([][]byte, error) {
 	for {
-		set := c.conns.Load()
-		all, errs := make([][]byte, len(set.routes)), make([]error, len(set.routes))
+		set := c.conns.Set()
+		all, errs := make([][]byte, len(set.Routes)), make([]error, len(set.Routes))
 		var wg sync.WaitGroup
-		for core := range set.routes {
+		for core := range set.Routes {
 			wg.Go(func() { all[core], errs[core] = c.askCore(ctx, set, core, op, req) })
 		}
 		wg.Wait()
@@ -176,7 +155,7 @@ type Info struct {
 
 // Info returns what the server said when the client last connected.
 func (c *Client) Info() Info {
-	w, dev := c.conns.Load().welcome, c.dialer.Device
+	w, dev := c.conns.Set().Welcome, c.dialer.Device
 	return Info{
 		Addr: c.name, Fabric: dev.Fabric(), Device: dev.Name(), Path: Path(c.cfg.Path),
 		Version: w.Version, Instance: w.Instance, Cores: w.Cores, MaxValue: w.MaxValue, Engine: w.Engine, Mode: w.Mode, Links: w.Links,

@@ -94,18 +94,12 @@
 //
 // # Invariants
 //
-// How operations reach a core, and in which order, is in internal/path (P1 to P4).
+// How operations reach a core, in which order, and how lost connections are made anew is in
+// internal/path (P1 to P7).
 //
-//	R1  A connection set belongs to one start of a server: its seed, its number of cores, a
-//	    route to each. It does not change; the client replaces it when the server was
-//	    restarted. An operation uses one set.
-//	R2  A route either has a connection, or exactly one goroutine that makes one and an
-//	    outage that operations can wait for, or was ended with its set.
-//	R3  The first operation that finds a connection lost takes it out of its route. The
-//	    goroutine that makes the next one closes it.
-//	R4  A change is sent at most once. It is begun anew only if rpc.ErrNotSent or the answer
+//	R1  A change is sent at most once. It is begun anew only if rpc.ErrNotSent or the answer
 //	    of the server (WrongCore, Draining) says that it has not happened.
-//	R5  After Close no goroutine of the client runs. The device, unless it came by
+//	R2  After Close no goroutine of the client runs. The device, unless it came by
 //	    WithDevice, is closed with the last of client and sessions.
 //
 // # Alternatives

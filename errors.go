@@ -31,7 +31,7 @@ var (
 	// ErrInvalid: an argument or an option is invalid. Nothing was sent.
 	ErrInvalid = path.ErrInvalid
 	// ErrClosed: the client or the session was closed by this program.
-	ErrClosed = errors.New("remora: closed")
+	ErrClosed = path.ErrClosed
 	// ErrProtocol: the answer of the server is malformed. The server has another
 	// version, or is not a Remora server.
 	ErrProtocol = path.ErrProtocol

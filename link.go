@@ -30,7 +30,7 @@ func (c *Client) GetLink(ctx context.Context, key string) (Item, Link, error) {
 	if err := checkKey(key); err != nil {
 		return Item{}, Link{}, err
 	}
-	instance := c.conns.Load().welcome.Instance
+	instance := c.conns.Set().Welcome.Instance
 	r := newRequest()
 	r.b = append(r.b, key...)
 	result, err := c.do(ctx, command.Link, key, r.b, noUses, nil)
@@ -58,7 +58,7 @@ var noUses = command.AppendUses(nil, nil)
 // offers no links (Info.Links) or the client has none (WithLinks; on shared memory clients by
 // PathRFP have links, and so do their sessions without batches).
 func (c *Client) Chase(ctx context.Context, l Link) (Item, error) {
-	w := c.conns.Load().welcome
+	w := c.conns.Set().Welcome
 	if err := l.check(&c.cfg, w); err != nil {
 		return Item{}, err
 	}

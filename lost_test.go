@@ -14,6 +14,7 @@ import (
 	"github.com/remora-kv/remora"
 	"github.com/remora-kv/remora/fabric"
 	"github.com/remora-kv/remora/internal/command"
+	"github.com/remora-kv/remora/rpc/wire"
 )
 
 // quick are the options of clients that are expected to reconnect.
@@ -188,14 +189,56 @@ func TestIdleLossOfTheLongWay(t *testing.T) {
 	eachPath(t, func(t *testing.T, via remora.Option) {
 		r := newRig(t, "loop")
 		r.serve(cores(2))
-		ss, ctx := session(t, r.dial(append(quick, via)...)), testContext(t)
+		dev := &rfpDevice{Device: r.device()}
+		c := r.dialOn(dev, append(quick, via)...)
+		dev.forget()
+		ss, ctx := session(t, c), testContext(t)
 		for i := range 10 {
-			remora.DisconnectRFP(ss)
+			dev.disconnect(t)
 			if _, err := ss.Set(ctx, fmt.Sprint(i), make([]byte, 100_000), 0); err != nil {
 				t.Errorf("Set: %v", err)
 			}
 		}
 	})
+}
+
+// rfpDevice knows the connections of rfp that were made on it.
+type rfpDevice struct {
+	fabric.Device
+	mu  sync.Mutex
+	qps []fabric.QP
+}
+
+func (d *rfpDevice) Dial(ctx context.Context, addr fabric.Addr, cfg fabric.QPConfig, private []byte) (fabric.QP, error) {
+	qp, err := d.Device.Dial(ctx, addr, cfg, private)
+	if _, other := wire.ParseHello(private); err == nil && other == nil {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		d.qps = append(d.qps, qp)
+	}
+	return qp, err
+}
+
+func (d *rfpDevice) forget() []fabric.QP {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	qps := d.qps
+	d.qps = nil
+	return qps
+}
+
+// disconnect ends the connections that were made since the last call.
+func (d *rfpDevice) disconnect(t *testing.T) {
+	t.Helper()
+	qps := d.forget()
+	if len(qps) != 2 {
+		t.Errorf("%d connections of rfp were made, want one with each core", len(qps))
+	}
+	for _, qp := range qps {
+		if err := qp.Disconnect(); err != nil {
+			t.Error(err)
+		}
+	}
 }
 
 // A session finds out that an idle connection is over before it sends anything.

@@ -69,7 +69,7 @@ type multiCall struct {
 
 // startAll starts the calls of GetMulti that can be started; late are the others.
 func (c *Client) startAll(ctx context.Context, keys []string, fail func(string, error)) (calls []multiCall, late []string) {
-	set := c.conns.Load()
+	set := c.conns.Set()
 	size := 0
 	for _, key := range keys {
 		size += len(key)
@@ -81,8 +81,8 @@ func (c *Client) startAll(ctx context.Context, keys []string, fail func(string, 
 			fail(key, err)
 			continue
 		}
-		r, hash := set.routeOf(key)
-		conn := r.conn.Load()
+		r, hash := set.RouteOf(key)
+		conn := r.Conn()
 		if conn == nil || ctx.Err() != nil {
 			late = append(late, key)
 			continue

@@ -50,28 +50,27 @@ type Option func(*config)
 // config is what the options say.
 type config struct {
 	path.Config
-	recency      Recency
-	log          *slog.Logger
-	firstPause   time.Duration
-	longestPause time.Duration
-	wait         time.Duration
-	device       fabric.Device
-	clientOnly   string // the last option that only a client has
+	recency    Recency
+	log        *slog.Logger
+	device     fabric.Device
+	clientOnly string // the last option that only a client has
 }
 
 const (
 	defaultFirstPause   = 5 * time.Millisecond
 	defaultLongestPause = time.Second
 	defaultDialTimeout  = 5 * time.Second
-	defaultWait         = time.Second
+	defaultPatience     = time.Second
 	defaultBatch        = 32
 )
 
 func defaults() config {
 	return config{
-		Config: path.Config{Path: path.RFP, Batch: defaultBatch, AutoLinks: true, DialTimeout: defaultDialTimeout},
-		log:    slog.New(slog.DiscardHandler), recency: RecencyBatched,
-		firstPause: defaultFirstPause, longestPause: defaultLongestPause, wait: defaultWait,
+		Config: path.Config{
+			Path: path.RFP, Batch: defaultBatch, AutoLinks: true, DialTimeout: defaultDialTimeout,
+			FirstPause: defaultFirstPause, LongestPause: defaultLongestPause, Patience: defaultPatience,
+		},
+		log: slog.New(slog.DiscardHandler), recency: RecencyBatched,
 	}
 }
 
@@ -154,7 +153,7 @@ func WithLogger(log *slog.Logger) Option {
 // which they double, and the longest. Each is shortened by up to a half, at random. Default
 // 5 ms and 1 s.
 func WithBackoff(first, longest time.Duration) Option {
-	return func(c *config) { c.firstPause, c.longestPause = first, longest }
+	return func(c *config) { c.FirstPause, c.LongestPause = first, longest }
 }
 
 // WithDialTimeout bounds one attempt to connect; default 5 s.
@@ -162,7 +161,7 @@ func WithDialTimeout(d time.Duration) Option { return func(c *config) { c.DialTi
 
 // WithPatience sets how long after the loss of a connection operations wait for a new one;
 // default 1 s. After that they fail at once, until there is one. 0 never waits.
-func WithPatience(d time.Duration) Option { return func(c *config) { c.wait = d } }
+func WithPatience(d time.Duration) Option { return func(c *config) { c.Patience = d } }
 
 // WithDevice makes connections on a device that the program opened, and closes after the
 // client. It is the one option that names a type of package fabric, because the device itself
@@ -217,10 +216,10 @@ func (c *config) validate() error {
 	bad(c.Links != 0 && !c.AutoLinks && c.Path.NeedsHashes(), "links on path %s: use them with %s", c.Path, PathRFP)
 	bad(!slices.Contains(path.Names(), c.Path), "unknown path %q: use one of %v", c.Path, path.Names())
 	bad(c.FetchSize < 0 || c.Retries < 0, "fetch size %d and retries %d: neither can be negative", c.FetchSize, c.Retries)
-	bad(c.firstPause <= 0 || c.longestPause < c.firstPause,
-		"backoff from %v to %v: the first pause must be positive, and the longest not shorter", c.firstPause, c.longestPause)
+	bad(c.FirstPause <= 0 || c.LongestPause < c.FirstPause,
+		"backoff from %v to %v: the first pause must be positive, and the longest not shorter", c.FirstPause, c.LongestPause)
 	bad(c.DialTimeout <= 0, "dial timeout of %v: use a positive time", c.DialTimeout)
-	bad(c.wait < 0, "patience of %v: it cannot be negative", c.wait)
+	bad(c.Patience < 0, "patience of %v: it cannot be negative", c.Patience)
 	if len(faults) == 0 {
 		return nil
 	}

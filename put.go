@@ -39,7 +39,7 @@ func (c *Client) Put(ctx context.Context, key string, e Entry, cond Condition) (
 	if err != nil {
 		return 0, err
 	}
-	if err := checkPut(key, e.Value, c.conns.Load().welcome.MaxValue); err != nil {
+	if err := checkPut(key, e.Value, c.conns.Set().Welcome.MaxValue); err != nil {
 		return 0, err
 	}
 	r := newRequest()

@@ -71,7 +71,7 @@ type Session struct {
 	backoff backoff.Pauses
 
 	reconnects, retries uint64
-	past                Counters
+	past                path.Counters
 }
 
 // sessionRoute is a session's way to one core.
@@ -97,7 +97,7 @@ type started struct {
 // changed by opts.
 func (c *Client) Session(ctx context.Context, opts ...Option) (*Session, error) {
 	cfg := c.cfg
-	cfg.Batch = 1
+	cfg.Batch, cfg.InOrder = 1, true
 	cfg, err := cfg.apply(opts)
 	if err != nil {
 		return nil, err
@@ -111,15 +111,11 @@ func (c *Client) Session(ctx context.Context, opts ...Option) (*Session, error) 
 	if cfg.clientOnly != "" {
 		return nil, fmt.Errorf("%w: %s is an option of clients", ErrInvalid, cfg.clientOnly)
 	}
-	c.mu.Lock()
-	if c.closed.Load() {
-		c.mu.Unlock()
+	if c.conns.Closed() || !c.device.acquire() {
 		return nil, ErrClosed
 	}
-	c.device.acquire()
-	c.mu.Unlock()
 	s := &Session{
-		target: c.target, client: c, cfg: cfg, hashes: cfg.Path.NeedsHashes(), direct: defaultDirect, since: c.now(), backoff: cfg.backoff(),
+		target: c.target, client: c, cfg: cfg, hashes: cfg.Path.NeedsHashes(), direct: defaultDirect, since: c.now(), backoff: cfg.Backoff(),
 	}
 	if err := s.connectAll(ctx, nil, nil); err != nil {
 		_ = c.device.release()
@@ -139,7 +135,6 @@ func (s *Session) connectAll(ctx context.Context, first *path.Conn, w *command.W
 	for i, conn := range conns {
 		s.routes[i].conn = conn
 		s.routes[i].calls = make([]started, conn.MaxPending())
-		conn.InOrder()
 	}
 	return nil
 }
@@ -155,7 +150,7 @@ func (s *Session) dropAll() {
 func (s *Session) dropRoute(rt *sessionRoute) {
 	if rt.conn != nil {
 		_ = rt.conn.Close()
-		s.past.add(rt.conn.Counters())
+		s.past.Add(rt.conn.Counters())
 		rt.conn, rt.stale, rt.filling = nil, 0, 0
 	}
 }
@@ -181,11 +176,11 @@ func (s *Session) Counters() Counters {
 	n := s.past
 	for i := range s.routes {
 		if conn := s.routes[i].conn; conn != nil {
-			n.add(conn.Counters())
+			n.Add(conn.Counters())
 		}
 	}
 	n.Reconnects, n.Retries = s.reconnects, s.retries
-	return n
+	return Counters(n)
 }
 
 // routeOf returns the route to the core that has the key, and notes the hash of the key if
@@ -201,7 +196,7 @@ func (s *Session) routeOf(key string) *sessionRoute {
 }
 
 // over reports whether the session or its client was closed.
-func (s *Session) over() bool { return s.closed || s.client.closed.Load() }
+func (s *Session) over() bool { return s.closed || s.client.conns.Closed() }
 
 // defaultDirect is the longest message that fits a frame of the usual size.
 const defaultDirect = 2000

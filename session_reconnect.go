@@ -98,7 +98,7 @@ func (s *Session) Reconnect(ctx context.Context) error {
 
 // pause waits until the next attempt is due, or returns why there is none.
 func (s *Session) pause(ctx context.Context) error {
-	now, end := s.now(), s.outage.since+int64(s.cfg.wait)
+	now, end := s.now(), s.outage.since+int64(s.cfg.Patience)
 	if now >= end {
 		return s.outage.err
 	}
@@ -107,12 +107,12 @@ func (s *Session) pause(ctx context.Context) error {
 	select {
 	case <-timer.C:
 		if s.outage.next > end {
-			return fmt.Errorf("no connection within %v: %w", s.cfg.wait, s.outage.err)
+			return fmt.Errorf("no connection within %v: %w", s.cfg.Patience, s.outage.err)
 		}
 		return nil
 	case <-ctx.Done():
 		return context.Cause(ctx)
-	case <-s.client.ctx.Done():
+	case <-s.client.conns.Done():
 		return ErrClosed
 	}
 }
@@ -154,7 +154,6 @@ func (s *Session) reconnectRoute(ctx context.Context, core int) error {
 	}
 	if s.welcome.SameServer(w) {
 		rt.conn = conn
-		conn.InOrder()
 	} else if err := s.connectAll(ctx, conn, w); err != nil {
 		return err
 	}

@@ -92,7 +92,7 @@ func (s *Session) Incr(ctx context.Context, key string, delta int64) (int64, err
 	return r.Sum, r.Err
 }
 
-// change starts a change and waits for its result, as often as R4 allows.
+// change starts a change and waits for its result, as often as R1 allows.
 func (s *Session) change(ctx context.Context, op command.Proc, key string, start func() error) Result {
 	for t := (attempt{}); ; {
 		rt, err := s.begin(ctx, op, key)

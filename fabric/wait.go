@@ -16,6 +16,14 @@ const (
 	Busy
 )
 
+// PolicyOf returns the policy of waiters that poll all the time, or of those that may sleep.
+func PolicyOf(busyPoll bool) Policy {
+	if busyPoll {
+		return Busy
+	}
+	return Adaptive
+}
+
 // String returns the name used in options: adaptive or busy.
 func (p Policy) String() string {
 	if p == Busy {

@@ -41,7 +41,7 @@ func (s *sealer) gather(it stagedItem) (*gathered, error) {
 			p.ordered, ordered = runOf(ordered, p.name)
 		}
 		if len(p.ordered) > 0 && p.kind != KindList {
-			return nil, fmt.Errorf("kvl: %q has a list %q by Edge, and an attribute that is none",
+			return nil, fmt.Errorf("kvl: %q has an attribute %q that is not a list, and Edge adds links to it",
 				noteKeyOf(g.note), s.schema.Name(p.name))
 		}
 		at += pad8(int(e.length()))

@@ -40,8 +40,8 @@ type Config struct {
 	// place: the memory of the partitions is registered with the first device. Engines
 	// that are made to be read by clients do so in any case.
 	Links bool
-	// Policy says whether idle cores sleep; the default does.
-	Policy fabric.Policy
+	// BusyPoll has idle cores poll all the time; by default they sleep.
+	BusyPoll bool
 	// MaxClients is how many clients a core takes; default 1024. Each takes
 	// about 150 KiB, up to 2 MiB once it has got large values, and up to MaxValue more while it
 	// sends one or is slow to take one.

@@ -11,7 +11,7 @@ import (
 )
 
 // doors are where clients come in that are not of a fabric. Their cores are those of rfp,
-// which serve them as guests (V1).
+// which poll them (V1).
 type doors struct {
 	hosts []string // to be opened at
 	texts []*text.Door
@@ -44,7 +44,7 @@ func (s *Server) makeDoors() error {
 		door, err := text.New(text.Config{
 			Cores: s.cfg.Cores, Serve: s.serve, Clock: s.devices[0].Clock(), Seed: s.shards[0].seed,
 			Wake:     func(core int) { s.rfp.Wake(core) },
-			MaxValue: s.cfg.MaxValue, MaxClients: s.herdClients(s.cfg.MaxClients), Policy: s.cfg.Policy, Log: s.cfg.Log,
+			MaxValue: s.cfg.MaxValue, MaxClients: s.herdClients(s.cfg.MaxClients), BusyPoll: s.cfg.BusyPoll, Log: s.cfg.Log,
 		})
 		if err != nil {
 			return err
@@ -54,11 +54,11 @@ func (s *Server) makeDoors() error {
 	return nil
 }
 
-// inviteDoors makes the boxes of the doors guests of rfp.
-func (s *Server) inviteDoors(cfg *rfp.ServerConfig) {
+// addDoors makes the cores of rfp poll the mailboxes of the doors.
+func (s *Server) addDoors(cfg *rfp.ServerConfig) {
 	for _, door := range s.doors.texts {
 		for i := range s.cfg.Cores {
-			cfg.Pollers[i] = append(cfg.Pollers[i], door.Guest(i))
+			cfg.Pollers[i] = append(cfg.Pollers[i], door.Poller(i))
 		}
 	}
 }

@@ -260,7 +260,7 @@ func TestLinksDoNotHoldUpABatch(t *testing.T) {
 
 // A client that was told nothing about links follows them on shared memory when operations
 // come one by one, and not when several are on their way.
-func TestLinksByHabit(t *testing.T) {
+func TestLinksAuto(t *testing.T) {
 	eachSeen(t, func(t *testing.T, r *rig) {
 		cfg := r.linked()
 		cfg.Cores = 1

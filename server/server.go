@@ -83,14 +83,14 @@ func (s *Server) start() error {
 	}
 	cfg := rfp.ServerConfig{
 		Device: s.devices[0], Others: s.devices[1:], Serve: s.serve, Expect: s.hints(), ServeMany: s.serveMany,
-		Cores: s.cfg.Cores, CPUs: s.cfg.CPUs, Policy: s.cfg.Policy,
+		Cores: s.cfg.Cores, CPUs: s.cfg.CPUs, Policy: fabric.PolicyOf(s.cfg.BusyPoll),
 		MaxMessage: s.cfg.MaxValue + command.MaxKey + command.PutSize + command.FoundSize,
 		MaxClients: s.cfg.MaxClients, Log: s.cfg.Log,
 		Pollers: make([][]rpc.Poller, s.cfg.Cores), Admit: s.admit,
 	}
 	s.inviteHerd(&cfg)
 	s.inviteSendRecv(&cfg)
-	s.inviteDoors(&cfg)
+	s.addDoors(&cfg)
 	var err error
 	if s.rfp, err = rfp.NewServer(cfg); err != nil {
 		return err

@@ -8,9 +8,9 @@ import (
 	"github.com/remora-kv/remora/internal/command"
 	"github.com/remora-kv/remora/rpc"
 	"github.com/remora-kv/remora/rpc/herd"
+	"github.com/remora-kv/remora/rpc/onesided"
 	"github.com/remora-kv/remora/rpc/rfp"
 	"github.com/remora-kv/remora/rpc/sendrecv"
-	"github.com/remora-kv/remora/rpc/visit"
 	"github.com/remora-kv/remora/server/text"
 	"github.com/remora-kv/remora/store"
 )
@@ -49,7 +49,7 @@ type Stats struct {
 // Readers is what clients do that read the memory of items by themselves, by links or on a
 // path on which they search. Adapters do not tell Verbs and Bytes: both are empty there.
 type Readers struct {
-	visit.Stats
+	onesided.Stats
 	Verbs map[string]uint64 `json:"verbs"`
 	Bytes uint64            `json:"bytes"`
 }
@@ -85,7 +85,7 @@ func (sh *shard) describe(c *rpc.Call) *Stats {
 	s := sh.server
 	st := &Stats{
 		Core: sh.index, Cores: s.cfg.Cores, Instance: s.welcome.Instance, Version: s.cfg.Version,
-		Engine: s.cfg.Engine, Mode: s.welcome.Mode, Poll: s.cfg.Policy.String(), Prefetch: sh.prefetch != nil,
+		Engine: s.cfg.Engine, Mode: s.welcome.Mode, Poll: fabric.PolicyOf(s.cfg.BusyPoll).String(), Prefetch: sh.prefetch != nil,
 		UptimeMS: sh.now(c) - s.started.UnixMilli(),
 		Ops:      make(map[string]uint64, opCount), Store: sh.part.Stats(),
 		RPC: s.rfp.CoreStats(sh.index), Sessions: s.rfp.Sessions(sh.index),
@@ -130,7 +130,7 @@ func describeDevice(dev fabric.Device) Fabric {
 	}
 }
 
-func describeReaders(st visit.Stats) *Readers {
+func describeReaders(st onesided.Stats) *Readers {
 	return &Readers{Stats: st, Verbs: verbsOf(&st.In.In), Bytes: st.In.InBytes}
 }
 

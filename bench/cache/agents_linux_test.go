@@ -62,8 +62,8 @@ func TestAgents(t *testing.T) {
 // An agent that ends, and a client process of one that is killed, end the trial.
 func TestAnAgentThatDies(t *testing.T) {
 	for want, kill := range map[string]func(cancel context.CancelFunc){
-		"has gone": func(cancel context.CancelFunc) { cancel() },
-		"killed":   func(context.CancelFunc) { killMember() },
+		"connection lost": func(cancel context.CancelFunc) { cancel() },
+		"killed":          func(context.CancelFunc) { killMember() },
 	} {
 		one, _ := startAgent(t, "test", "")
 		two, cancel := startAgent(t, "test", "")
@@ -75,7 +75,7 @@ func TestAnAgentThatDies(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), "agent 127.0.0.1:") || !strings.Contains(err.Error(), want) {
 			t.Errorf("want %q: %v", want, err)
 		}
-		if left := benchtest.Children(os.Getpid(), roleMember); want == "has gone" && len(left) > 1 {
+		if left := benchtest.Children(os.Getpid(), roleMember); want == "connection lost" && len(left) > 1 {
 			t.Errorf("processes %v are left", left)
 		}
 	}

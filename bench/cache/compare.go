@@ -106,7 +106,7 @@ func (c *Comparison) checkBaseline(paths []string) error {
 	return usage.Join(fmt.Errorf("--baseline %q is not measured: use one of %s, with a fabric as in rfp/shm", c.Baseline, strings.Join(paths, ", ")))
 }
 
-// pipelining is how many operations are on their way.
+// pipelining is how many operations are in flight.
 type pipelining struct{ window, batch int }
 
 // loads are those of a comparison.
@@ -129,7 +129,7 @@ func loads(base *Config) (out []pipelining) {
 }
 
 // of is the configuration of the paths that have batches, or of those that have none and
-// get as large a window instead: all have as many operations on their way.
+// get as large a window instead: all have as many operations in flight.
 func (l pipelining) of(base Config, alone bool) (Config, bool) {
 	base.Paths = slices.DeleteFunc(slices.Clone(base.Paths), func(p string) bool { return single(p) != alone })
 	switch {

@@ -26,7 +26,7 @@ func TestCompare(t *testing.T) {
 	if err := r.WriteTable(&b); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"one operation at a time", "16 operations on their way", "x text", "not measured: redis over tcp", "Debian package memcached", "farm-var"} {
+	for _, want := range []string{"one operation at a time", "16 operations in flight", "x text", "not measured: redis over tcp", "Debian package memcached", "farm-var"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("%q is missing in\n%s", want, b.String())
 		}

@@ -118,7 +118,7 @@ func loadTitle(k *Case) string {
 	case k.Rate != 0:
 		title = report.SI(k.Rate) + " operations a second"
 	case k.most() != 1:
-		title = fmt.Sprintf("%d operations on their way", k.most())
+		title = fmt.Sprintf("%d operations in flight", k.most())
 	}
 	if k.Clients != 1 {
 		title += fmt.Sprintf(", %d clients", k.Clients)

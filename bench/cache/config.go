@@ -142,7 +142,7 @@ type Config struct {
 	// Clients are threads, each with its own connections, default 1. Goroutines,
 	// when not 0, are how many callers each client has instead.
 	Clients, Goroutines []int
-	// Windows are frames on their way on each connection, default 1, and Batches
+	// Windows are frames in flight on each connection, default 1, and Batches
 	// operations in a frame, default 1. With Goroutines they are what a
 	// remora.Client has, default 8 and 32.
 	Windows, Batches []int
@@ -154,7 +154,7 @@ type Config struct {
 	// C10 of the package doc.
 	Retries, FetchSize int
 	// Links are for how many keys a client remembers where their items are, and reads
-	// them there; default 0. It is of rfp and reply. LinksByHabit leaves it to the client.
+	// them there; default 0. It is of rfp and reply. LinksAuto leaves it to the client.
 	Links []int
 	// Recencies are names from Recencies: how the server learns of what is read by
 	// links; default batched.
@@ -293,7 +293,7 @@ func (c *Config) normalize() error {
 		errs.Between("--batch", n, 1, maxBatch)
 	}
 	for _, n := range c.Links {
-		errs.Between("--link-cache", n, LinksByHabit, maxLinks)
+		errs.Between("--link-cache", n, LinksAuto, maxLinks)
 	}
 	errs.Between("--cores", c.Cores, 1, maxClients)
 	errs.Between("--retries", c.Retries, 0, 1<<20)

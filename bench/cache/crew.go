@@ -148,7 +148,7 @@ func (m *crewMember) ask(cmd task) (deed, error) {
 	case errors.As(err, &no):
 		return d, fmt.Errorf("%s: %s", m.name, no.Text)
 	case errors.Is(err, process.ErrGone) && m.away:
-		return d, fmt.Errorf("%s has gone: its connection ended while it was told to %s", m.name, cmd.Do)
+		return d, fmt.Errorf("%s: connection lost during %s", m.name, cmd.Do)
 	}
 	return d, m.fault(err)
 }
@@ -156,7 +156,7 @@ func (m *crewMember) ask(cmd task) (deed, error) {
 // fault says whose an error is, and whether its end was the cause.
 func (m *crewMember) fault(err error) error {
 	if errors.Is(err, process.ErrGone) {
-		return fmt.Errorf("%s ended before it was told to: %w", m.name, err)
+		return fmt.Errorf("%s ended early: %w", m.name, err)
 	}
 	return fmt.Errorf("%s: %w", m.name, err)
 }

@@ -76,7 +76,7 @@ func (r *runner) doubts(row *Row, s *step, p cpus.Placement) {
 		r.doubt(row, fmt.Sprintf("%s refused operations, the first because: %v", row.Path, row.why))
 	}
 	if row.Misses != 0 && !row.Fill {
-		r.doubt(row, fmt.Sprintf("%s missed: it has evicted keys, and a miss is less work than a hit (--memory, --keys)", row.Path))
+		r.doubt(row, fmt.Sprintf("%s evicted keys: a get that misses is less work than a hit (--memory, --keys)", row.Path))
 	}
 }
 
@@ -112,7 +112,7 @@ func fewSamples(row *Row) string {
 	if row.Samples >= tailSamples {
 		return ""
 	}
-	return fmt.Sprintf("fewer than %d operations were timed in some rows: their p99.9 is that of a few; measure for longer (--duration)", tailSamples)
+	return fmt.Sprintf("fewer than %d operations were timed in some rows: their p99.9 rests on a few; measure for longer (--duration)", tailSamples)
 }
 
 func nearTheGenerator(row *Row, threads int) string {

@@ -44,7 +44,7 @@ func TestDoubts(t *testing.T) {
 		{"", func(r *Row, _ *step) { r.Timeline.Ops = []uint64{1, 10, 10} }},
 		{"", func(r *Row, _ *step) { r.Timeline = nil }},
 		{"refused", func(r *Row, _ *step) { r.Errors = 1 }},
-		{"missed", func(r *Row, _ *step) { r.Misses = 1 }},
+		{"evicted keys", func(r *Row, _ *step) { r.Misses = 1 }},
 		{"", func(r *Row, _ *step) { r.Misses, r.Fill = 1, true }},
 	} {
 		r := &runner{report: &Report{}, scale: cycles.Calibrate()}

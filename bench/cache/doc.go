@@ -31,7 +31,7 @@
 //
 // # What is measured, and what it costs
 //
-//	C1  Closed loop: a driver keeps window x batch operations on their way, of
+//	C1  Closed loop: a driver keeps window x batch operations in flight, of
 //	    every target. To memcached and Redis that is the number of requests sent
 //	    before the answer to the first of them was read.
 //	C2  The latency of an operation is from before it is started until its result

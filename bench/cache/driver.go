@@ -18,7 +18,7 @@ type driver struct {
 	key    []byte
 	value  []byte
 	slots  []slot
-	free   []int // slots that are not on their way
+	free   []int // slots that are not in flight
 	halves []int // slots of read-modify-writes whose gets are done, and whose puts are to begin
 	owed   []int // slots of gets that missed, whose keys are to be put
 	fills  bool  // misses are followed by puts

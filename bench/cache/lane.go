@@ -9,7 +9,7 @@ import (
 	"github.com/remora-kv/remora/bench/internal/pipeline"
 )
 
-// lane is a connection on which operations are on their way. It belongs to one
+// lane is a connection on which operations are in flight. It belongs to one
 // driver. Keys and values are not kept.
 type lane interface {
 	// get and put start an operation, whose result comes back with the slot. The
@@ -100,7 +100,7 @@ func answered(err error) error {
 // pipelineLane is a connection with memcached or Redis. Answers come in order.
 type pipelineLane struct {
 	*pipeline.Conn
-	slots []int // of the requests on their way: a ring
+	slots []int // of the requests in flight: a ring
 	first int
 	count int
 }

@@ -110,7 +110,7 @@ func (m *member) join(ctx context.Context, cmd *task) error {
 		return fmt.Errorf("this client process is of version %q, its controller of %q: use the same program", m.version, cmd.Version)
 	}
 	if m.trial != nil || cmd.Case == nil || cmd.Case.Clients < 1 || cmd.Case.Clients > maxClients || cmd.Case.callers() > maxClients*maxGoroutines {
-		return fmt.Errorf("%q again, or without a case that can be", doJoin)
+		return fmt.Errorf("%q twice, or without a valid case", doJoin)
 	}
 	r := &runner{
 		cfg: Config{Server: cmd.Server, Seed: cmd.Seed}, env: Env{Providers: m.providers, Version: m.version},

@@ -44,7 +44,7 @@ func (r *runner) notes(c *Case) {
 	note := r.report.Note
 	note("CPUs: %s", r.pinning(c))
 	note("servers: %s", strings.Join(r.servers(), "; "))
-	note("load: closed loop of %s keys, each client has window x batch operations on their way; seed %d",
+	note("load: closed loop of %s keys, each client has window x batch operations in flight; seed %d",
 		valueText(c.KeyDist, c.KeySize), r.cfg.Seed)
 	if slices.ContainsFunc(r.report.Rows, func(w Row) bool { return w.Rate != 0 }) {
 		note("rate: with one the loop is open, and latency counts from when an operation should have begun")

@@ -79,7 +79,7 @@ func (l *nullLane) put(slot int, key, value []byte) error {
 }
 
 // entry puts an entry of so many bytes into the open frame, except for its key and value;
-// nil: all frames are on their way.
+// nil: all frames are in flight.
 func (l *nullLane) entry(slot, size int) []byte {
 	if l.left == 0 && !l.open() {
 		return nil
@@ -91,7 +91,7 @@ func (l *nullLane) entry(slot, size int) []byte {
 	return b
 }
 
-// open takes the next frame; false: all are on their way.
+// open takes the next frame; false: all are in flight.
 func (l *nullLane) open() bool {
 	if l.used == l.frames {
 		return false

@@ -86,7 +86,7 @@ func (t *ours) options(window, batch int, more ...remora.Option) []remora.Option
 	if t.c.Links != 0 {
 		more = append(more, remora.WithRecency(remora.Recency(t.c.Recency)))
 	}
-	if t.c.Links != LinksByHabit {
+	if t.c.Links != LinksAuto {
 		more = append(more, remora.WithLinks(t.c.Links))
 	}
 	return append([]remora.Option{

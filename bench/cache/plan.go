@@ -167,7 +167,7 @@ func (k *Case) settle(c *Config) {
 	if single(k.Path) {
 		k.Batch = 1
 	}
-	if k.Path != PathRFP && (k.Path != PathReply || k.Links == LinksByHabit) {
+	if k.Path != PathRFP && (k.Path != PathReply || k.Links == LinksAuto) {
 		k.Links = 0
 	}
 	if k.Links == 0 {
@@ -200,14 +200,14 @@ func (k *Case) settle(c *Config) {
 	}
 }
 
-// LinksByHabit has clients find out for themselves whether links are worth while, as they do
+// LinksAuto has clients find out for themselves whether links are worth while, as they do
 // when they are told nothing.
-const LinksByHabit = -1
+const LinksAuto = -1
 
 // linksText says how many links there are.
 func linksText(n int) string {
-	if n == LinksByHabit {
-		return "habitual"
+	if n == LinksAuto {
+		return "auto"
 	}
 	return strconv.Itoa(n)
 }
@@ -238,7 +238,7 @@ func (k *Case) wholeAnswer() int {
 // framePayload is what a frame of rfp holds.
 const framePayload = 2048
 
-// most is how many operations a driver has on their way (C1).
+// most is how many operations a driver has in flight (C1).
 func (k *Case) most() int { return k.Window * k.Batch }
 
 // callers is the number of threads or goroutines that work.

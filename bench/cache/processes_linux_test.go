@@ -105,7 +105,7 @@ func tellsOfTheEnd(t *testing.T, env cache.Env) {
 	t.Helper()
 	start := time.Now()
 	_, err := cache.Run(t.Context(), cache.Config{Processes: []int{3}, Keys: 100, Memory: testMemory, Duration: time.Hour}, env)
-	for _, want := range []string{"client process ", "ended before it was told to", "killed"} {
+	for _, want := range []string{"client process ", "ended early", "killed"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("after %v: %v, without %q", time.Since(start), err, want)
 		}

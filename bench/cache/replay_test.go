@@ -114,7 +114,7 @@ func TestTracesThatCannotBe(t *testing.T) {
 		"leave out --cache":    {Trace: good, Caches: []float64{50}},
 		"use --clients":        {Trace: good, Goroutines: []int{2}},
 		"--path null has none": {Trace: good, Paths: []string{cache.PathNull}},
-		"knows of no time":     {Trace: traceOf(t, "set,a,1,60"), Paths: []string{cache.PathText}},
+		"has no time":          {Trace: traceOf(t, "set,a,1,60"), Paths: []string{cache.PathText}},
 		"left by the warm-up":  {Trace: good, WarmupOps: 1},
 	} {
 		if len(cfg.Paths) != 0 && cfg.Paths[0] == cache.PathMemcached {

@@ -45,7 +45,7 @@ func TestRounds(t *testing.T) {
 	}
 }
 
-// Every target has as many operations on their way, with or without batches.
+// Every target has as many operations in flight, with or without batches.
 func TestComparisonIsFair(t *testing.T) {
 	providers := provider.New()
 	c := Comparison{}

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 
 	"github.com/remora-kv/remora/bench/internal/child"
+	"github.com/remora-kv/remora/fabric"
 	"github.com/remora-kv/remora/fabric/provider"
 	"github.com/remora-kv/remora/server"
 )
@@ -51,7 +52,7 @@ const spareClients = 16
 // setup starts the server.
 func (h *host) setup(cmd *order) (a answer, err error) {
 	if h.server != nil || cmd.Case == nil {
-		return a, fmt.Errorf("%q again, or without a case", doSetup)
+		return a, fmt.Errorf("%q twice, or without a case", doSetup)
 	}
 	c := cmd.Case
 	listen := textListen
@@ -63,7 +64,7 @@ func (h *host) setup(cmd *order) (a answer, err error) {
 	}
 	h.server, err = server.Start(server.Config{
 		Listen: []string{listen}, Cores: c.Cores, CPUs: cmd.CPUs, Memory: c.Memory, Engine: c.Engine,
-		MaxValue: c.maxValue(), Policy: c.Poll, MaxClients: max(server.DefaultMaxClients, max(c.Processes, 1)*c.Clients+spareClients),
+		MaxValue: c.maxValue(), BusyPoll: c.Poll == fabric.Busy, MaxClients: max(server.DefaultMaxClients, max(c.Processes, 1)*c.Clients+spareClients),
 		NoPrefetch: c.Prefetch == PrefetchOff, Links: c.Links != 0, Providers: h.providers, Log: h.log, Version: cmd.Version,
 	})
 	if err != nil {

@@ -75,7 +75,7 @@ func (p *SweepPoint) check() error {
 	for _, k := range c.plan() {
 		target := [3]string{k.Path, k.Fabric, k.Engine}
 		if seen[target] {
-			return usage.Join(fmt.Errorf("%s would be several rows of one point: give lists to --over, but those of --path, --fabric and --engine", k.Title()))
+			return usage.Join(fmt.Errorf("%s has several rows at one point: only --path, --fabric and --engine take lists, other axes belong to --over", k.Title()))
 		}
 		seen[target] = true
 	}

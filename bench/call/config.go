@@ -36,7 +36,7 @@ type Config struct {
 	// 0 for the same.
 	Sizes      []int
 	ResultSize int
-	// Windows are frames on their way on each connection, default 1, and Batches
+	// Windows are frames in flight on each connection, default 1, and Batches
 	// messages in a frame, default 1; with Goroutines at most, default 32.
 	Windows, Batches []int
 	// ProcessTimes is how long the handler takes.

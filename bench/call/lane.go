@@ -16,7 +16,7 @@ type lane struct {
 	conn  *rfp.Conn
 	check checker
 	msg   []byte
-	most  int // calls on their way
+	most  int // calls in flight
 
 	sent, got uint64 // since the connection was made; results come in order
 	end       uint64 // value of sent at which the run ends
@@ -96,7 +96,7 @@ func (l *lane) drain(m *load.Meter) error {
 // stamp is when a call was sent.
 type stamp struct{ number, tick uint64 }
 
-// stamps are those of calls on their way, in order: a ring.
+// stamps are those of calls in flight, in order: a ring.
 type stamps struct {
 	ring     []stamp
 	at, size int

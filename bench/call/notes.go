@@ -32,7 +32,7 @@ func (r *runner) notes(c *Case) {
 		note("F: the first READ is of the size that brings the whole answer (--fetch-size)")
 	}
 	if r.cfg.Limit != 0 {
-		note("batch: chosen by the connections, to keep %v (--limit); the table shows what they ended with", r.cfg.Limit)
+		note("batch: chosen by the connections, to keep %v (--limit); the table shows the last one", r.cfg.Limit)
 	}
 	note("waiting: %s; %s %s/%s", r.cfg.Poll, runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }

@@ -71,7 +71,7 @@ const spareClients = 16
 // setup starts the server and listens.
 func (h *host) setup(cmd *command) (a answer, err error) {
 	if h.dev != nil || cmd.Case == nil || cmd.Case.Cores < 1 {
-		return a, fmt.Errorf("%q again, or without a case", doSetup)
+		return a, fmt.Errorf("%q twice, or without a case", doSetup)
 	}
 	c := cmd.Case
 	if cmd.Apart {

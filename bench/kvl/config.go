@@ -52,7 +52,7 @@ type Config struct {
 	Fabric      string   // default shm
 	// Scale is the size of the data, in those of the paper; default 1.
 	Scale float64
-	// Window is how many reads are on their way; default 16.
+	// Window is how many reads are in flight; default 16.
 	Window int
 	// Ops is how many items, positions or pages are read in a trial, Users how many users
 	// a search visits at most, and MemcachedUsers how many one through memcached does: a

@@ -20,7 +20,7 @@
 //	    same operations. Their results are compared: a row is not written if one differs.
 //	M2  The server is a process of its own on a CPU of its own. Its data is loaded before
 //	    anything is timed.
-//	M3  Reads that do not depend on each other are on their way together, up to the window,
+//	M3  Reads that do not depend on each other are in flight together, up to the window,
 //	    on every path but those that say one.
 //	M4  Trials of the paths are interleaved, so that noise hits all alike.
 package kvl

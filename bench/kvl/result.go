@@ -17,7 +17,7 @@ type Row struct {
 	App    string `json:"app"`
 	Path   string `json:"path"`
 	Fabric string `json:"fabric"`
-	// Items is how many items there are, Window how many reads are on their way at most.
+	// Items is how many items there are, Window how many reads are in flight at most.
 	Items  int64 `json:"items"`
 	Window int   `json:"window"`
 	// Ops counts items, positions, pages, or users that a search has visited. The latencies

@@ -172,8 +172,8 @@ func (u *run) trial(ctx context.Context) (Row, error) {
 func (r *runner) notes() {
 	r.report.Note("CPUs: client %s, server %s", cpus.List(r.place.Client), cpus.List(r.place.Server))
 	r.report.Note("data: %g of the sizes of the paper, seed %d; results of all paths were compared", r.cfg.Scale, r.cfg.Seed)
-	r.report.Note("reads that do not depend on each other: up to %d on their way; by paths that end with -one, 1", r.cfg.Window)
-	r.report.Note("by links-two: two workers, each with as many reads, on the client's CPU and where else there is one")
-	r.report.Note("search: an operation is a user who was visited; through memcached %d of them stand for all", r.cfg.MemcachedUsers)
+	r.report.Note("reads that do not depend on each other: up to %d in flight; on paths that end with -one, 1", r.cfg.Window)
+	r.report.Note("links-two: two workers with that many reads each, on the CPUs of client and server")
+	r.report.Note("search: an operation is a visited user; memcached visits %d of them", r.cfg.MemcachedUsers)
 	r.report.Note("%s %s/%s", runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }

@@ -61,7 +61,7 @@ func (h *host) obey(ctx context.Context, cmd *command) (a answer, err error) {
 func (h *host) setup(ctx context.Context, cmd *command) (a answer, err error) {
 	c := cmd.Case
 	if h.dev != nil || h.cache != nil || c == nil {
-		return a, fmt.Errorf("%q again, or without a case", doSetup)
+		return a, fmt.Errorf("%q twice, or without a case", doSetup)
 	}
 	if h.door, err = child.ChooseDoor(c.Fabric, "", "bench-"+c.Path); err != nil {
 		return a, err

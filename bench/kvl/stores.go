@@ -23,7 +23,7 @@ type filler interface {
 type sessionStore struct {
 	*remora.Session
 	ctx   context.Context // of the filling
-	depth int             // gets on their way
+	depth int             // gets in flight
 	r     remora.Result
 	late  map[uint64][]byte // values that came before their turn, from other cores
 }

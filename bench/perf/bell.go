@@ -79,7 +79,7 @@ func (b *bell) doze() error {
 		return nil
 	}
 	if b.naps >= bellDepth/2 {
-		return fmt.Errorf("%d doze words are under way and none has arrived", b.naps)
+		return fmt.Errorf("%d announcements of sleep are in flight and none has completed", b.naps)
 	}
 	b.epoch++
 	fence.Publish64(b.stage, b.epoch)
@@ -113,7 +113,7 @@ func (b *bell) chime() error {
 		return nil
 	}
 	if b.peals >= bellDepth/2 {
-		return fmt.Errorf("%d bells are under way and none has arrived", b.peals)
+		return fmt.Errorf("%d wake-ups are in flight and none has completed", b.peals)
 	}
 	if k, err := b.l.qp.Post(b.ring); k != 1 {
 		return refused(k, 1, err)

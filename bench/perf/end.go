@@ -235,7 +235,7 @@ func (l *lane) private(id int) []byte {
 
 func parsePrivate(b []byte) (id int, r fabric.Remote, err error) {
 	if len(b) < privateSize || binary.LittleEndian.Uint32(b) != privateMagic {
-		return 0, r, fmt.Errorf("the peer is not a perf program of this version: private data of %d bytes", len(b))
+		return 0, r, fmt.Errorf("the peer is not remora bench verbs of this version: private data of %d bytes", len(b))
 	}
 	r = fabric.Remote{Addr: binary.LittleEndian.Uint64(b[8:]), Key: binary.LittleEndian.Uint32(b[16:])}
 	return int(binary.LittleEndian.Uint32(b[4:])), r, nil

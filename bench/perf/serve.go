@@ -77,7 +77,7 @@ func (h *host) tally(t tally, err error) (answer, error) {
 // setup makes the server's side and begins to listen.
 func (h *host) setup(ctx context.Context, cmd *command) (a answer, err error) {
 	if h.side != nil || cmd.Case == nil || cmd.Threads < 0 {
-		return a, fmt.Errorf("%q again, or without a case", doSetup)
+		return a, fmt.Errorf("%q twice, or without a case", doSetup)
 	}
 	c := cmd.Case
 	if cmd.Threads == 0 {

@@ -1,8 +1,8 @@
 // Package preset measures what figures and tables of papers show, on a machine of one's
-// own. It is the library behind `remora bench cache --preset`.
+// own. It is the library behind `remora bench figure`.
 //
 // A Preset is a figure: who found what, and points, each a configuration of one of the
-// benchmarks (bench, bench rpc, bench kvl, perf) with a series and a place on the horizontal
+// benchmarks (bench cache, rpc, kvl, verbs) with a series and a place on the horizontal
 // axis. The package measures nothing by itself.
 //
 //	P1  What a preset says of a paper is in the paper: its number, its parameters, and what

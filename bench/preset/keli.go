@@ -25,7 +25,7 @@ func keliPresets() []Preset {
 		{
 			Name: "keli-fig3", Paper: keliPaper, Figure: "Figure 3", Title: "latency of an item by RDMA READ and by a lookup of HERD, over its size",
 			Found: "a lookup is much slower than a READ: following links can save up to 50 % of the latency.",
-			Ours:  "a READ of so many bytes (perf) and a get of HERD's path.", X: "bytes", Shows: []Quantity{mean(), p50()}, Points: keliFig3,
+			Ours:  "a READ of that size (bench verbs) and a get on path herd.", X: "bytes", Shows: []Quantity{mean(), p50()}, Points: keliFig3,
 		},
 		app("keli-fig8", "Figure 8", kvl.AppItem, "latency of chasing a link and of looking up an item",
 			"KELI's lookup by SEND and RECV is three to four times slower than RDMA-Memcached's; a lookup takes twice as long as chasing a link.", ""),

@@ -199,7 +199,7 @@ func (p *publisher) newServer(h *listeners) (*keli.Server, error) {
 		Device: h.devices[0], Others: h.devices[1:], Cores: o.cores, CPUs: o.cpus,
 		Lease: o.lease, MaxClients: o.maxClients, Log: p.log,
 	}
-	cfg.Policy, _ = fabric.ParsePolicy(o.poll) // which was checked
+	cfg.BusyPoll = o.poll == fabric.Busy.String()
 	if o.allowReload {
 		cfg.Reload = func() { p.want("command") }
 	}

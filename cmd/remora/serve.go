@@ -96,9 +96,9 @@ func setLevel(level *slog.LevelVar, name string) { _ = level.UnmarshalText([]byt
 // settingsHelp is the end of the help of every server.
 const settingsHelp = `
 
-Every flag can also stand in the environment (--max-clients is REMORA_MAX_CLIENTS) and
-in the --config file, one "name = value" per line. The command line comes before the
-environment, and the environment before the file.`
+Every flag can also be set in the environment (--max-clients is REMORA_MAX_CLIENTS) and
+in the --config file, one "name = value" per line. The command line overrides the
+environment, and the environment overrides the file.`
 
 // serveOptions are the flags of serve.
 type serveOptions struct {
@@ -151,7 +151,7 @@ func (o *serveOptions) define(f *pflag.FlagSet) {
 	choose(f, &o.engine, "engine", server.DefaultEngine, "how items are stored: "+either(server.Engines()), server.Engines()...)
 	choose(f, &o.eviction, "eviction", "second-chance", "which items a cache evicts: second-chance spares those in use, fifo takes the oldest", "second-chance", "fifo")
 	choose(f, &o.directReads, "direct-reads", "auto", "on: clients may read items directly from server memory, bypassing the CPU, at the first --listen address; "+
-		"auto: if that is shm for one user and shared memory has huge pages", "on", "off", "auto")
+		"auto: with engine mica, if that is shm for one user and shared memory has huge pages", "on", "off", "auto")
 	choose(f, &o.prefetch, "prefetch", "on", "off: do not prefetch items (for measuring the gain)", "on", "off")
 	section(f, "Engine", "engine", "eviction", "direct-reads", "prefetch")
 	o.advanced(f)
@@ -175,7 +175,7 @@ func (o *serveOptions) serverConfig(flags *pflag.FlagSet, log *slog.Logger) (ser
 		cfg.Eviction = store.FIFO
 	}
 	cfg.Links = o.directReads == "on" || o.directReads == "auto" && directReadsPay(o.listen, o.engine, os.FileMode(mode), sharedHugePages)
-	cfg.Policy, _ = fabric.ParsePolicy(o.poll) // which was checked
+	cfg.BusyPoll = o.poll == fabric.Busy.String()
 	if err != nil {
 		return cfg, usageError{err}
 	}

@@ -10,8 +10,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	_ "github.com/remora-kv/remora/test/crash" // the processes of a test that hangs say where
 )
 
 // processEnv tells a test binary that it was started as the server.

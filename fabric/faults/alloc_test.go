@@ -8,7 +8,7 @@ import (
 )
 
 // TestNoAllocation: what is not struck costs no allocation, whatever the plan
-// has ready (F6).
+// has ready (F5).
 func TestNoAllocation(t *testing.T) {
 	for _, c := range []struct {
 		name, plan string

@@ -3,59 +3,49 @@ package faults
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/remora-kv/remora/fabric"
+	"github.com/remora-kv/remora/fabric/internal/base"
 )
 
 // makeQP makes a queue pair from one that inner makes.
 func (d *Device) makeQP(cfg fabric.QPConfig, inner func(fabric.QPConfig) (fabric.QP, error)) (fabric.QP, error) {
-	if err := cfg.Normalize(&d.limits); err != nil {
+	send, recv, dom, err := base.QPParts(&cfg, &d.limits, d.Name(), func(send, recv *cq, dom *domain) bool {
+		return send.dev == d && recv.dev == d && dom.dev == d
+	})
+	if err != nil {
 		return nil, err
 	}
-	send, ok1 := cfg.SendCQ.(*cq)
-	recv, ok2 := cfg.RecvCQ.(*cq)
-	dom, ok3 := cfg.Domain.(*domain)
-	if !ok1 || !ok2 || !ok3 || send.dev != d || recv.dev != d || dom.dev != d {
-		return nil, fmt.Errorf("faults: queue pair: completion queues and domain must be of the wrapped device %s: %w",
-			d.Name(), fabric.ErrInvalid)
-	}
-	if err := reserve(send, recv, cfg.SendDepth, cfg.RecvDepth); err != nil {
+	if err := send.Reserve(cfg.SendDepth, &recv.Places, cfg.RecvDepth); err != nil {
 		return nil, err
 	}
 	q := &queuePair{
-		dev: d, domain: dom, send: send, recv: recv,
-		depth: uint64(cfg.SendDepth), recvDepth: cfg.RecvDepth,
+		dev: d, domain: dom, send: send, recv: recv, depth: uint64(cfg.SendDepth), recvDepth: cfg.RecvDepth,
+		ring: make([]entry, base.CeilPow2(cfg.SendDepth)), segs: make([]fabric.Seg, max(d.limits.MaxSegs-1, 0)),
 	}
 	if err := q.open(cfg, inner); err != nil {
-		unreserve(send, recv, cfg.SendDepth, cfg.RecvDepth)
+		send.Release(cfg.SendDepth, &recv.Places, cfg.RecvDepth)
 		return nil, err
 	}
 	return q, nil
 }
 
-// open makes the inner queue pair and what this one needs beside it.
+// open makes the inner queue pair and the memory for copies, which need places of
+// their own there.
 func (q *queuePair) open(cfg fabric.QPConfig, inner func(fabric.QPConfig) (fabric.QP, error)) error {
 	d := q.dev
 	cfg.Domain, cfg.SendCQ, cfg.RecvCQ = q.domain.Domain, q.send.inner, q.recv.inner
-	if err := q.prepare(cfg.Transport); err != nil {
+	if d.plan.holds(cfg.Transport) {
+		cfg.SendDepth = min(roomy*cfg.SendDepth, d.limits.MaxDepth)
+	}
+	err := q.copies.init(q, min(cfg.SendDepth-int(q.depth), maxCopies))
+	if err != nil {
 		return err
 	}
-	if q.copies != nil && !q.copies.uc {
-		cfg.SendDepth = min(2*cfg.SendDepth, d.limits.MaxDepth)
-		q.copies.room = cfg.SendDepth - int(q.depth)
-	}
-	var err error
 	if q.QP, err = inner(cfg); err != nil {
-		_ = q.releaseMemory()
-		return err
+		return errors.Join(err, q.copies.close())
 	}
-	q.num = q.QP.Num()
 	d.add(q)
-	q.send.join(q)
-	if q.recv != q.send {
-		q.recv.join(q)
-	}
 	return nil
 }
 

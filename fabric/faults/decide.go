@@ -23,14 +23,6 @@ type stream struct {
 	chance float64
 }
 
-// newStream gives each rule of each queue pair its own sequence of draws.
-func newStream(seed uint64, r *rule, qp uint64) stream {
-	return stream{
-		rule: r, key: mix(mix(seed+golden*uint64(r.place+1)) + golden*(qp+1)),
-		chance: r.rate / (r.rate + float64(r.burst)*(1-r.rate)),
-	}
-}
-
 // strikes decides about operation n. It is called once for each n that is not
 // struck by an earlier rule.
 func (s *stream) strikes(n uint64, verb fabric.Op) bool {
@@ -49,7 +41,7 @@ func (s *stream) strikes(n uint64, verb fabric.Op) bool {
 	return true
 }
 
-// decider decides about the operations of one queue pair.
+// decider decides about the operations of a queue pair, about dials or accepts.
 type decider struct {
 	streams []stream
 	// quiet is the first operation that may be reordered again: those that
@@ -57,13 +49,14 @@ type decider struct {
 	quiet uint64
 }
 
-// decider returns the decider for a queue pair.
-func (p *Plan) decider(t fabric.Transport, qp uint64) decider {
-	var c decider
+// decider gives each rule of each queue pair its own sequence of draws.
+func (p *Plan) decider(on string, qp uint64) (c decider) {
 	for i := range p.rules {
-		r := &p.rules[i]
-		if kinds[r.fault].transports != "" && r.transport == t && r.qps.contains(qp) {
-			c.streams = append(c.streams, newStream(p.seed, r, qp))
+		if r := &p.rules[i]; r.on == on && r.qps.contains(qp) {
+			c.streams = append(c.streams, stream{
+				rule: r, key: mix(mix(p.seed+golden*uint64(r.place+1)) + golden*(qp+1)),
+				chance: r.rate / (r.rate + float64(r.burst)*(1-r.rate)),
+			})
 		}
 	}
 	return c
@@ -89,7 +82,7 @@ func (c *decider) decide(n uint64, verb fabric.Op) *rule {
 // holds reports whether the plan holds messages of transport t.
 func (p *Plan) holds(t fabric.Transport) bool {
 	for _, r := range p.rules {
-		if r.transport == t && (r.fault == Delay || r.fault == Dup || r.fault == Reorder) {
+		if r.on == t.String() && (r.fault == Delay || r.fault == Dup || r.fault == Reorder) {
 			return true
 		}
 	}

@@ -16,29 +16,31 @@ type Device struct {
 	plan          Plan
 	clock         fabric.Clock
 	limits        fabric.Limits
-	// roomy says that datagrams are held, so that queues need room for copies.
-	roomy bool
 
 	dials, accepts attempts
-	past           ledger // corrections to the inner device's counters
 	cut            atomic.Bool
 
 	mu     sync.Mutex // guards what follows
 	nextQP uint64
-	qps    map[*queuePair]struct{}
+	qps    map[uint32]*queuePair // by number
 	struck []Event
+}
+
+// attempts counts dials, or accepts, and decides which fail.
+type attempts struct {
+	mu sync.Mutex
+	n  uint64
+	decider
 }
 
 // Wrap returns dev as seen through a network that does what the plan says; nil
 // is the empty plan. Closing the result closes dev.
 func Wrap(dev fabric.Device, plan *Plan) *Device {
-	d := &Device{Device: dev, clock: dev.Clock(), limits: dev.Limits(), qps: map[*queuePair]struct{}{}}
+	d := &Device{Device: dev, clock: dev.Clock(), limits: dev.Limits(), qps: map[uint32]*queuePair{}}
 	if plan != nil {
 		d.plan = *plan
 	}
-	d.roomy = d.plan.holds(fabric.UD)
-	d.dials.init(&d.plan, RefuseDial)
-	d.accepts.init(&d.plan, RefuseAccept)
+	d.dials.decider, d.accepts.decider = d.plan.decider("dial", 0), d.plan.decider("accept", 0)
 	return d
 }
 
@@ -48,7 +50,7 @@ func (d *Device) Cut() {
 	d.cut.Store(true)
 	d.mu.Lock()
 	var lost []*queuePair
-	for q := range d.qps {
+	for _, q := range d.qps {
 		if q.Transport() == fabric.RC {
 			lost = append(lost, q)
 		}
@@ -94,50 +96,31 @@ func (d *Device) Struck() []Event {
 	return events
 }
 
-// Counters implements fabric.Device. A message that the network lost was sent
-// (Out) and thrown away (Dropped); a copy that it made was not sent.
-func (d *Device) Counters() fabric.Counters { return d.past.correct(d.Device.Counters()) }
-
-// NewDomain implements fabric.Device.
-func (d *Device) NewDomain() (fabric.Domain, error) {
-	inner, err := d.Device.NewDomain()
-	if err != nil {
-		return nil, err
-	}
-	return &domain{Domain: inner, dev: d}, nil
-}
-
-// add gives a queue pair its index and lets Cut find it.
+// add gives a queue pair its index, and lets completions and Cut find it.
 func (d *Device) add(q *queuePair) {
 	d.mu.Lock()
 	q.index = d.nextQP
 	d.nextQP++
-	d.qps[q] = struct{}{}
+	d.qps[q.Num()] = q
 	d.mu.Unlock()
-	q.decider = d.plan.decider(q.Transport(), q.index)
+	q.decider = d.plan.decider(q.Transport().String(), q.index)
 	if d.cut.Load() && q.Transport() == fabric.RC {
 		q.lose()
 	}
 }
 
+// find returns the queue pair with a number, or nil.
+func (d *Device) find(num uint32) *queuePair {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.qps[num]
+}
+
 func (d *Device) remove(q *queuePair) {
 	d.mu.Lock()
-	delete(d.qps, q)
-	d.mu.Unlock()
-}
-
-// attempts counts dials, or accepts, and decides which fail.
-type attempts struct {
-	mu      sync.Mutex
-	n       uint64
-	streams []stream
-}
-
-func (a *attempts) init(p *Plan, f Fault) {
-	for i := range p.rules {
-		if p.rules[i].fault == f {
-			a.streams = append(a.streams, newStream(p.seed, &p.rules[i], 0))
-		}
+	defer d.mu.Unlock()
+	if d.qps[q.Num()] == q { // the inner device may have given the number away again
+		delete(d.qps, q.Num())
 	}
 }
 
@@ -146,19 +129,14 @@ func (d *Device) refused(a *attempts) error {
 	a.mu.Lock()
 	n := a.n
 	a.n++
-	var by *rule
-	for i := range a.streams {
-		if s := &a.streams[i]; by == nil && s.strikes(n, fabric.OpRecv) {
-			by = s.rule
-		}
-	}
+	r := a.decide(n, fabric.OpRecv)
 	a.mu.Unlock()
-	if d.cut.Load() {
+	switch {
+	case d.cut.Load():
 		return fmt.Errorf("faults: the link of device %s is cut: %w", d.Name(), fabric.ErrRefused)
-	}
-	if by == nil {
+	case r == nil:
 		return nil
 	}
-	d.record(Event{QP: -1, Op: n, Fault: by.fault})
+	d.record(Event{-1, n, r.fault})
 	return fmt.Errorf("faults: attempt %d of device %s fails by plan: %w", n, d.Name(), fabric.ErrRefused)
 }

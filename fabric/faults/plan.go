@@ -1,9 +1,11 @@
 package faults
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -16,36 +18,32 @@ type Fault string
 
 // The faults, as written in plans. Cut is what Device.Cut does.
 const (
-	Drop         Fault = "drop"
-	Delay        Fault = "delay"
-	Dup          Fault = "dup"
-	Reorder      Fault = "reorder"
-	Break        Fault = "break"
-	Lose         Fault = "lose"
-	RefuseDial   Fault = "dial.refuse"
-	RefuseAccept Fault = "accept.refuse"
-	Cut          Fault = "cut"
+	Drop    Fault = "drop"
+	Delay   Fault = "delay"
+	Dup     Fault = "dup"
+	Reorder Fault = "reorder"
+	Break   Fault = "break"
+	Lose    Fault = "lose"
+	Refuse  Fault = "refuse"
+	Cut     Fault = "cut"
 )
 
-// kinds are the transports that a fault is for and the arguments that it takes.
-var kinds = map[Fault]struct{ transports, args string }{
-	Drop:         {"uc ud", "rate burst"},
-	Delay:        {"uc ud", "rate duration"},
-	Dup:          {"ud", "rate duration"},
-	Reorder:      {"uc ud", "rate duration by"},
-	Break:        {"rc uc ud", "rate status"},
-	Lose:         {"rc", "rate"},
-	RefuseDial:   {"", "rate"},
-	RefuseAccept: {"", "rate"},
+// kinds are what a fault can strike and the arguments that it takes.
+var kinds = map[Fault]struct{ on, args string }{
+	Drop:    {"uc ud", "rate burst"},
+	Delay:   {"uc ud", "rate duration"},
+	Dup:     {"ud", "rate duration"},
+	Reorder: {"uc ud", "rate duration by"},
+	Break:   {"rc uc ud", "rate status"},
+	Lose:    {"rc", "rate"},
+	Refuse:  {"dial accept", "rate"},
 }
 
 // statuses are those that Break can choose.
 var statuses = map[string]fabric.Status{
-	"lost":     fabric.StatusPeerLost,
-	"rnr":      fabric.StatusRNRExceeded,
-	"access":   fabric.StatusRemoteAccess,
-	"invalid":  fabric.StatusRemoteInvalid,
-	"protocol": fabric.StatusProtocol,
+	"lost":   fabric.StatusPeerLost,
+	"rnr":    fabric.StatusRNRExceeded,
+	"access": fabric.StatusRemoteAccess,
 }
 
 // defaultWait is how long a reordered message waits to be overtaken.
@@ -60,8 +58,8 @@ type Plan struct {
 // rule is one fault and the operations that it is for.
 type rule struct {
 	fault     Fault
-	place     int // in the plan
-	transport fabric.Transport
+	place     int       // in the plan
+	on        string    // a transport, dial or accept
 	verb      fabric.Op // OpRecv, which nobody posts, means all
 	rate      float64
 	burst, by int
@@ -79,10 +77,8 @@ func (s span) contains(n uint64) bool { return n >= s.first && n < s.end }
 // fabric.ErrInvalid and quote the item.
 func ParsePlan(text string) (*Plan, error) {
 	p := &Plan{}
-	for item := range strings.SplitSeq(text, ";") {
-		if item = strings.TrimSpace(item); item == "" {
-			continue
-		}
+	for _, item := range split(text, ';') {
+		item = strings.TrimSpace(item)
 		if err := p.parse(item); err != nil {
 			return nil, fmt.Errorf("faults: %q: %w: %w", item, err, fabric.ErrInvalid)
 		}
@@ -90,8 +86,15 @@ func ParsePlan(text string) (*Plan, error) {
 	return p, nil
 }
 
+func split(s string, sep rune) []string {
+	return strings.FieldsFunc(s, func(c rune) bool { return c == sep })
+}
+
 // parse adds one item to the plan.
 func (p *Plan) parse(item string) (err error) {
+	if item == "" {
+		return nil
+	}
 	if v, ok := strings.CutPrefix(item, "seed="); ok {
 		p.seed, err = strconv.ParseUint(v, 10, 64)
 		return err
@@ -103,20 +106,16 @@ func (p *Plan) parse(item string) (err error) {
 	}
 	head, where, _ := strings.Cut(item, "@")
 	name, args, _ := strings.Cut(head, "=")
-	if err := r.parseName(name); err != nil {
-		return err
+	err = r.parseName(name)
+	for _, arg := range split(args, ',') {
+		err = cmp.Or(err, r.parseArg(arg))
 	}
-	for _, arg := range list(args) {
-		if err := r.parseArg(arg); err != nil {
-			return err
-		}
-	}
-	for _, w := range list(where) {
-		if err := r.parseWhere(w); err != nil {
-			return err
-		}
+	for _, w := range split(where, ',') {
+		err = cmp.Or(err, r.parseWhere(w))
 	}
 	switch {
+	case err != nil:
+		return err
 	case r.fault == Delay && r.time == 0:
 		return errors.New("delay needs a duration, such as 1ms")
 	case r.fault == Reorder && r.time == 0:
@@ -126,68 +125,56 @@ func (p *Plan) parse(item string) (err error) {
 	return nil
 }
 
-func list(s string) []string { return strings.FieldsFunc(s, func(c rune) bool { return c == ',' }) }
-
-// parseName reads transport.fault, transport.verb.fault, or a refusal.
+// parseName reads transport.fault, transport.verb.fault, dial.refuse or accept.refuse.
 func (r *rule) parseName(name string) error {
-	if r.fault = Fault(name); r.fault == RefuseDial || r.fault == RefuseAccept {
-		return nil
-	}
 	parts := strings.Split(name, ".")
-	r.fault = Fault(parts[len(parts)-1])
-	kind := kinds[r.fault]
-	if len(parts) < 2 || len(parts) > 3 || kind.transports == "" {
+	r.on, r.fault = parts[0], Fault(parts[len(parts)-1])
+	kind, known := kinds[r.fault]
+	switch {
+	case !known || len(parts) < 2 || len(parts) > 3:
 		return errors.New("want transport.fault or transport.verb.fault with drop, delay, dup, reorder, break or lose, " +
 			"or dial.refuse or accept.refuse")
-	}
-	for t := fabric.RC; t <= fabric.UD; t++ {
-		if parts[0] == t.String() && strings.Contains(kind.transports, parts[0]) {
-			r.transport = t
-			return r.parseVerb(parts[1 : len(parts)-1])
-		}
-	}
-	return fmt.Errorf("%s exists on %s: rc hides loss by retransmission, uc has one path and never duplicates, "+
-		"and only rc is acknowledged", r.fault, kind.transports)
-}
-
-// parseVerb reads the verb, if there is one.
-func (r *rule) parseVerb(names []string) error {
-	if len(names) == 0 {
+	case !slices.Contains(strings.Fields(kind.on), r.on):
+		return fmt.Errorf("%s exists on %s: rc hides loss by retransmission, uc has one path and never duplicates, "+
+			"and only rc is acknowledged", r.fault, kind.on)
+	case len(parts) == 2:
 		return nil
 	}
-	for v := fabric.OpSend; v < fabric.NumOps; v++ {
-		if strings.ToLower(v.String()) == names[0] && r.transport.Allows(v) {
-			r.verb = v
-			return nil
+	for t := fabric.RC; t <= fabric.UD; t++ {
+		for v := fabric.OpSend; v < fabric.NumOps; v++ {
+			if r.on == t.String() && t.Allows(v) && strings.ToLower(v.String()) == parts[1] {
+				r.verb = v
+				return nil
+			}
 		}
 	}
-	return fmt.Errorf("%v has no verb %s", r.transport, names[0])
+	return fmt.Errorf("%s has no verb %s", r.on, parts[1])
 }
 
 // parseArg reads an argument, which is known by its form.
 func (r *rule) parseArg(arg string) (err error) {
 	kind := "duration"
 	name, value, _ := strings.Cut(arg, "=")
+	percent, isRate := strings.CutSuffix(arg, "%")
 	status, isStatus := statuses[arg]
 	switch {
 	case isStatus:
 		kind, r.status = "status", status
+	case isRate:
+		kind = "rate"
+		r.rate, err = strconv.ParseFloat(percent, 64)
+		r.rate /= 100
 	case name == "burst":
 		kind = name
 		r.burst, err = strconv.Atoi(value)
 	case name == "by":
 		kind = name
 		r.by, err = strconv.Atoi(value)
-	case strings.HasSuffix(arg, "%"):
-		kind = "rate"
-		r.rate, err = strconv.ParseFloat(strings.TrimSuffix(arg, "%"), 64)
-		r.rate /= 100
 	default:
 		r.time, err = time.ParseDuration(arg)
 	}
 	if err != nil || r.burst < 1 || r.by < 1 || !(r.rate >= 0 && r.rate <= 1) || r.time < 0 {
-		return fmt.Errorf("%q is not a rate (0%% to 100%%), a duration (1ms), a status (lost, rnr, access, invalid, protocol), "+
-			"burst=N or by=N", arg)
+		return fmt.Errorf("%q is not a rate (0%% to 100%%), a duration (1ms), a status (lost, rnr, access), burst=N or by=N", arg)
 	}
 	if !strings.Contains(kinds[r.fault].args, kind) {
 		return fmt.Errorf("%s takes no %s", r.fault, kind)

@@ -2,7 +2,6 @@ package faults
 
 import (
 	"fmt"
-	"math"
 	"sync/atomic"
 
 	"github.com/remora-kv/remora/fabric"
@@ -29,94 +28,88 @@ type entry struct {
 //
 // The inner queue pair gets seq as the ID of a request.
 type queuePair struct {
-	fabric.QP // the inner one
-	dev       *Device
-	domain    *domain
-	send      *cq
-	recv      *cq
-	num       uint32
-	index     uint64
-	depth     uint64
-	recvDepth int
+	fabric.QP  // the inner one
+	dev        *Device
+	domain     *domain
+	send, recv *cq
+	index      uint64
+	depth      uint64
+	recvDepth  int
 	decider
 
 	ring                []entry
 	head, retired, tail uint64
-	staged              []fabric.WR // requests to be posted to the inner queue pair
-	base                int         // place in its chain of the first of them
-	one                 [1]fabric.WR
-	recvs               []fabric.RecvWR
-	perWR               int          // further segments of a request
-	segs                []fabric.Seg // of what is staged, or of one
-
-	// turn is the operation after which something held must go; see release.
-	turn uint64
-	// copies are the held messages, nil when no rule holds any.
-	copies *copies
+	// one, oneRecv and segs are what is given to the inner queue pair.
+	one     [1]fabric.WR
+	oneRecv [1]fabric.RecvWR
+	segs    []fabric.Seg
+	copies  copies
 
 	// doomed: a request that will fail was posted, those behind it are not
 	// executed. failed: a failure was reported, the rest is flushed.
-	doomed, failed, closed bool
+	doomed, failed bool
 
 	lost   atomic.Bool // by Cut
 	broken atomic.Pointer[fabric.CompletionError]
-
-	ledger ledger
-}
-
-const noTurn = math.MaxUint64
-
-// maxStaged is the longest chain that is posted at once.
-const maxStaged = 32
-
-// prepare allocates what the queue pair needs.
-func (q *queuePair) prepare(t fabric.Transport) error {
-	q.ring = make([]entry, pow2(int(q.depth)))
-	q.staged = make([]fabric.WR, 0, min(maxStaged, len(q.ring)))
-	q.recvs = make([]fabric.RecvWR, 0, min(maxStaged, q.recvDepth))
-	q.perWR = max(q.dev.limits.MaxSegs-1, 0)
-	q.segs = make([]fabric.Seg, q.perWR*max(cap(q.staged), cap(q.recvs)))
-	q.turn = noTurn
-	if !q.dev.plan.holds(t) {
-		return nil
-	}
-	var err error
-	q.copies, err = newCopies(q, t)
-	return err
 }
 
 func (q *queuePair) entry(seq uint64) *entry { return &q.ring[seq&uint64(len(q.ring)-1)] }
 
-// holding reports whether messages are held.
-func (q *queuePair) holding() bool { return q.copies != nil && len(q.copies.held) > 0 }
+// completed takes note of a completion of the inner queue pair.
+func (q *queuePair) completed(c *fabric.Completion) {
+	if c.ID&copyTag != 0 {
+		q.copies.drop(int(c.ID &^ copyTag))
+		return
+	}
+	e := q.entry(c.ID)
+	e.waits, e.status, e.bytes = false, c.Status, c.Bytes
+	q.retire()
+}
 
-// hold has both completion queues move on what is held.
-func (q *queuePair) hold() {
-	q.send.hold(q)
-	if q.recv != q.send {
-		q.recv.hold(q)
+// retire reports requests that are over, in their order (F2).
+func (q *queuePair) retire() {
+	for q.retired < q.tail {
+		e := q.entry(q.retired)
+		if e.waits {
+			return
+		}
+		q.conclude(e)
+		if e.signaled || e.status != fabric.StatusOK {
+			q.send.push(item{q: q, seq: q.retired, c: fabric.Completion{
+				ID: e.id, Bytes: e.bytes, QPN: q.Num(), Op: e.op, Status: e.status,
+			}})
+		}
+		q.retired++
 	}
 }
 
-// record writes down that request seq was struck.
-func (q *queuePair) record(r *rule, seq uint64) {
-	q.dev.record(Event{QP: int(q.index), Op: seq, Fault: r.fault})
-}
-
-// shatter breaks the queue pair because request e was made to fail.
-func (q *queuePair) shatter(e *entry) {
-	q.broken.Store(&fabric.CompletionError{Op: e.op, Status: e.status, QPN: q.num, ID: e.id})
-	q.countError()
-	_ = q.QP.Disconnect()
+// conclude settles the status of the request that is the next to be over.
+func (q *queuePair) conclude(e *entry) {
+	switch {
+	case q.failed:
+		if e.status == fabric.StatusOK {
+			e.status = fabric.StatusFlushed
+		}
+	case e.status != fabric.StatusOK: // failed by itself, or by Cut
+		q.failed = true
+		if q.lost.Load() && e.status == fabric.StatusFlushed {
+			e.status = fabric.StatusPeerLost
+			q.dev.record(Event{int(q.index), q.retired, Cut})
+		}
+	case e.fail != fabric.StatusOK:
+		q.failed = true
+		e.status = e.fail
+		q.broken.Store(&fabric.CompletionError{Op: e.op, Status: e.status, QPN: q.Num(), ID: e.id})
+		_ = q.QP.Disconnect()
+	}
 }
 
 // lose breaks the queue pair because the link was cut, from any goroutine.
 func (q *queuePair) lose() {
-	if q.QP.State() != fabric.StateReady {
-		return
+	if q.QP.State() == fabric.StateReady {
+		q.lost.Store(true)
+		_ = q.QP.Disconnect()
 	}
-	q.lost.Store(true)
-	_ = q.QP.Disconnect()
 }
 
 // State implements fabric.QP.
@@ -134,33 +127,21 @@ func (q *queuePair) Err() error {
 		return err
 	}
 	if q.lost.Load() {
-		return fmt.Errorf("faults: queue pair %d: the link was cut: %w", q.num, fabric.ErrPeerLost)
+		return fmt.Errorf("faults: queue pair %d: the link was cut: %w", q.Num(), fabric.ErrPeerLost)
 	}
 	return q.QP.Err()
 }
 
-// Counters implements fabric.QP.
-func (q *queuePair) Counters() fabric.Counters { return q.ledger.correct(q.QP.Counters()) }
-
 // Close implements fabric.QP. What is held is lost.
 func (q *queuePair) Close() error {
-	if err := q.QP.Close(); err != nil || q.closed {
+	if err := q.QP.Close(); err != nil {
 		return err
 	}
-	q.closed = true
 	q.dev.remove(q)
 	q.send.leave(q)
 	if q.recv != q.send {
 		q.recv.leave(q)
 	}
-	unreserve(q.send, q.recv, int(q.depth), q.recvDepth)
-	return q.releaseMemory()
-}
-
-// releaseMemory gives back what prepare took.
-func (q *queuePair) releaseMemory() error {
-	if q.copies == nil {
-		return nil
-	}
+	q.send.Release(int(q.depth), &q.recv.Places, q.recvDepth)
 	return q.copies.close()
 }

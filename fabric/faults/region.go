@@ -13,6 +13,15 @@ type domain struct {
 	dev           *Device
 }
 
+// NewDomain implements fabric.Device.
+func (d *Device) NewDomain() (fabric.Domain, error) {
+	inner, err := d.Device.NewDomain()
+	if err != nil {
+		return nil, err
+	}
+	return &domain{inner, d}, nil
+}
+
 // wrapped is the provider's part of a region: the region of the inner domain
 // with the same memory.
 type wrapped struct{ inner *fabric.Region }
@@ -29,28 +38,26 @@ func (m *domain) Alloc(purpose string, size int, access fabric.Access) (*fabric.
 	}), nil
 }
 
-// within turns a segment of ours into one of the inner domain. What is not
-// ours is left to the inner device to refuse.
-func within(s *fabric.Seg) {
-	if s.Region == nil {
-		return
+// within turns segments of ours into those of the inner domain; the further ones,
+// which belong to the caller, are copied. What is not ours, or too much, is left to
+// the inner device to refuse.
+func (q *queuePair) within(first *fabric.Seg, more []fabric.Seg) []fabric.Seg {
+	toInner(first)
+	if len(more) == 0 || len(more) > len(q.segs) {
+		return more
 	}
-	if w, ok := s.Region.Provider().(wrapped); ok {
-		s.Region = w.inner
+	n := copy(q.segs, more)
+	for i := range n {
+		toInner(&q.segs[i])
 	}
+	return q.segs[:n]
 }
 
-// withinAll does it for the segments of a request. The further ones, which
-// belong to the caller, are copied to room; when they do not fit there are more
-// than the device takes, and it will say so.
-func withinAll(first *fabric.Seg, more *[]fabric.Seg, room []fabric.Seg) {
-	within(first)
-	if len(*more) == 0 || len(*more) > len(room) {
-		return
-	}
-	*more = room[:copy(room, *more):len(room)]
-	for i := range *more {
-		within(&(*more)[i])
+func toInner(s *fabric.Seg) {
+	if s.Region != nil {
+		if w, ok := s.Region.Provider().(wrapped); ok {
+			s.Region = w.inner
+		}
 	}
 }
 
@@ -60,22 +67,19 @@ func (m *domain) NewUD(cfg fabric.QPConfig) (fabric.QP, error) {
 	return m.dev.makeQP(cfg, m.Domain.NewUD)
 }
 
+// handle is a destination. Messages that are held when it is closed are lost.
+type handle struct {
+	fabric.AddressHandle // the inner one
+	closed               bool
+}
+
 // NewAddressHandle implements fabric.Domain.
 func (m *domain) NewAddressHandle(ctx context.Context, addr []byte) (fabric.AddressHandle, error) {
 	inner, err := m.Domain.NewAddressHandle(ctx, addr)
 	if err != nil {
 		return nil, err
 	}
-	return &handle{inner: inner}, nil
-}
-
-// handle is a destination. It outlives its Close while copies of messages to
-// it are held, of which the program knows nothing (F3). It belongs to its
-// owner (T1).
-type handle struct {
-	inner  fabric.AddressHandle
-	held   int
-	closed bool
+	return &handle{AddressHandle: inner}, nil
 }
 
 // Close implements fabric.AddressHandle.
@@ -84,28 +88,5 @@ func (h *handle) Close() error {
 		return fmt.Errorf("faults: address handle: %w", fabric.ErrClosed)
 	}
 	h.closed = true
-	if h.held > 0 {
-		return nil
-	}
-	return h.inner.Close()
-}
-
-// release ends the use of the handle by one copy.
-func (h *handle) release() {
-	if h == nil {
-		return
-	}
-	if h.held--; h.held == 0 && h.closed {
-		// Nobody is left to be told of an error.
-		_ = h.inner.Close()
-	}
-}
-
-// destination returns the inner handle of a datagram, and ours. One that is
-// not ours is left to the inner device to refuse.
-func destination(to fabric.AddressHandle) (fabric.AddressHandle, *handle) {
-	if h, ok := to.(*handle); ok {
-		return h.inner, h
-	}
-	return to, nil
+	return h.AddressHandle.Close()
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/remora-kv/remora/fabric"
 	"github.com/remora-kv/remora/fabric/faults"
@@ -74,8 +75,8 @@ func TestBreak(t *testing.T) {
 		{"rnr", fabric.OpWrite, fabric.StatusPeerLost, fabric.ErrPeerLost},
 		{"access", fabric.OpWrite, fabric.StatusRemoteAccess, fabric.ErrCompletion},
 		{"access", fabric.OpSend, fabric.StatusPeerLost, fabric.ErrPeerLost},
-		{"invalid", fabric.OpWriteImm, fabric.StatusRemoteInvalid, fabric.ErrCompletion},
-		{"protocol", fabric.OpRead, fabric.StatusProtocol, fabric.ErrProtocol},
+		{"access", fabric.OpRead, fabric.StatusRemoteAccess, fabric.ErrCompletion},
+		{"rnr", fabric.OpWriteImm, fabric.StatusRNRExceeded, fabric.ErrCompletion},
 	} {
 		for _, tr := range []fabric.Transport{fabric.RC, fabric.UC} {
 			if !tr.Allows(c.op) {
@@ -113,9 +114,6 @@ func TestBreak(t *testing.T) {
 				}
 				if !errors.Is(g.s.qp.Err(), c.err) || g.s.qp.State() != fabric.StateError {
 					t.Errorf("state %v, error %v", g.s.qp.State(), g.s.qp.Err())
-				}
-				if n := g.s.dev.Counters().Errors; n != 1 {
-					t.Errorf("%d errors counted", n)
 				}
 				g.await("the peer", func() bool { return len(g.r.fell) > 0 })
 				if c.op == fabric.OpWrite && binary.LittleEndian.Uint64(g.r.reg.Bytes()[writeAt+3*8:]) != 0 {
@@ -221,9 +219,6 @@ func TestCutByHand(t *testing.T) {
 			if want := []uint64{0, 1, 6, 7}; !slices.Equal(g.r.got, want) {
 				t.Errorf("arrived %v, want %v", g.r.got, want)
 			}
-			if c := g.s.dev.Counters(); c.Out[fabric.OpSend] != 8 || c.Dropped != 4 {
-				t.Errorf("counters %+v", c)
-			}
 			if n := g.struck(faults.Cut); n != 3 {
 				t.Errorf("%d operations were cut", n)
 			}
@@ -231,18 +226,20 @@ func TestCutByHand(t *testing.T) {
 	}
 }
 
-// TestBrokenWhileHeld: requests that wait in line are flushed when the peer
-// goes away, however long their delay is.
+// TestBrokenWhileHeld: what is held when the peer goes away is lost, and requests
+// behind it are flushed.
 func TestBrokenWhileHeld(t *testing.T) {
 	g := newRig(t, fabric.UC, "uc.delay=1h@op=1; uc.reorder=1h@op=3")
 	g.run(5, fabric.OpSend)
-	g.s.completedInOrder(1)
+	g.s.completedInOrder(5)
 	must(t, g.r.qp.Close())
-	g.await("the flush", func() bool { g.s.poll(); return len(g.s.sent) == 5 })
-	for i, c := range g.s.sent[1:] {
-		if c.ID != uint64(i+1) || c.Status != fabric.StatusFlushed {
-			t.Errorf("completion %+v", c)
-		}
+	g.await("the end", func() bool { return g.s.qp.State() == fabric.StateError })
+	g.s.post(fabric.OpSend, 0)
+	g.s.time.now.Add(int64(2 * time.Hour))
+	g.await("the flush", func() bool { return len(g.s.sent) == 6 })
+	g.turn()
+	if c := g.s.sent[5]; len(g.s.sent) != 6 || c.ID != 5 || c.Status != fabric.StatusFlushed {
+		t.Errorf("completions %+v", g.s.sent)
 	}
 	if !errors.Is(g.s.qp.Err(), fabric.ErrDisconnected) {
 		t.Errorf("error %v", g.s.qp.Err())

@@ -30,9 +30,9 @@ type conn struct {
 	in  inBuffer
 	out outBuffer
 	// wantsOut: the socket is full, or there is more to write than one call
-	// may. deaf: the socket takes nothing any more; why will be read from it.
-	wantsOut, deaf bool
-	lazy           bool // an ACK was put off
+	// may. writeShut: the socket takes nothing any more; why will be read from it.
+	wantsOut, writeShut bool
+	lazy                bool // an ACK was put off
 
 	initiator
 	target
@@ -109,11 +109,11 @@ func (q *conn) drive(try bool) bool {
 		q.mu.Lock()
 	}
 	worked := false
-	if q.fd >= 0 && q.ready() {
+	if q.fd >= 0 && q.Ready() {
 		taken := q.recvDone
 		worked = q.receive()
 		switch {
-		case !q.ready():
+		case !q.Ready():
 		case worked && try && taken != q.recvDone && q.putOff():
 		case worked || q.wantsOut || q.lazy:
 			q.transmit()
@@ -139,7 +139,7 @@ func (q *conn) putOff() bool {
 func (q *conn) catchUp() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if q.lazy && q.ready() {
+	if q.lazy && q.Ready() {
 		q.transmit()
 	}
 }
@@ -164,7 +164,7 @@ func (q *conn) receive() bool {
 			q.violated(err)
 			return true
 		}
-		if !q.ready() {
+		if !q.Ready() {
 			return true
 		}
 		q.in.settle(n == len(space))
@@ -178,7 +178,7 @@ func (q *conn) receive() bool {
 // ingest executes the frames in the in-buffer, the last one as far as it is
 // there. An error is a violation of the protocol.
 func (q *conn) ingest() error {
-	for q.ready() {
+	for q.Ready() {
 		b := q.in.b[q.in.r:q.in.w]
 		if q.left != 0 {
 			n, err := q.payload(b)
@@ -219,7 +219,7 @@ func (q *conn) dispatch(f *frame) error {
 		q.answerDue = true
 		return nil
 	case kindBye:
-		q.goodbye()
+		q.byeFrame()
 		return nil
 	default:
 		return q.request(f)
@@ -240,7 +240,7 @@ func (q *conn) payload(b []byte) (int, error) {
 		q.placeReadData(b)
 	} else {
 		n := q.placeMessage(b, whole)
-		if n == 0 || !q.ready() {
+		if n == 0 || !q.Ready() {
 			return n, nil
 		}
 		b = b[:n]
@@ -267,7 +267,7 @@ func (q *conn) frameEnd() error {
 // one call may go on.
 func (q *conn) transmit() {
 	q.lazy = false
-	if q.fd < 0 || q.deaf {
+	if q.fd < 0 || q.writeShut {
 		return
 	}
 	for range maxBursts {
@@ -283,8 +283,8 @@ func (q *conn) transmit() {
 				q.watchOut(true)
 				return
 			}
-			// The peer is gone. Whether it said goodbye is in what it sent.
-			q.deaf = true
+			// The peer is gone. Whether it sent a BYE is in what it sent before.
+			q.writeShut = true
 			q.out = outBuffer{}
 			return
 		}
@@ -330,24 +330,24 @@ type ending struct {
 
 // finish leaves StateReady: it gives the socket away and flushes the queues.
 func (q *conn) finish(e ending) {
-	if !q.fall(e.err) {
+	if !q.Fall(e.err) {
 		return
 	}
 	q.rnrEnd.Store(0)
 	if fd := q.fd; fd >= 0 {
 		q.fd = -1
 		q.recvCQ.port.part(&q.queues, fd)
-		q.dismiss(fd, &e)
+		q.closeSocket(fd, &e)
 	}
 	q.in, q.out = inBuffer{}, outBuffer{}
 	q.flush(e.send, e.recv)
 	q.wake()
 }
 
-// dismiss says the last words and gives the socket to whom it may concern.
-func (q *conn) dismiss(fd int, e *ending) {
+// closeSocket sends the last frame and closes the socket, at once or when the peer has.
+func (q *conn) closeSocket(fd int, e *ending) {
 	switch {
-	case e.reset || q.deaf:
+	case e.reset || q.writeShut:
 		resetSocket(fd)
 	case e.say == 0:
 		_ = unix.Close(fd)
@@ -357,7 +357,7 @@ func (q *conn) dismiss(fd int, e *ending) {
 		}
 		encodeHead(q.out.extend(headSize), e.say, 0, 0, q.executed+1, uint32(e.status))
 		q.edge.sends()
-		q.dev.nic.farewell(fd, q.out.b[q.out.r:q.out.w])
+		q.dev.nic.linger(fd, q.out.b[q.out.r:q.out.w])
 	}
 }
 
@@ -367,15 +367,15 @@ func resetSocket(fd int) {
 	_ = unix.Close(fd)
 }
 
-// goodbye handles a BYE.
-func (q *conn) goodbye() {
+// byeFrame handles a BYE.
+func (q *conn) byeFrame() {
 	q.finish(ending{err: fmt.Errorf("fabric: queue pair %d: %w", q.num, fabric.ErrDisconnected)})
 }
 
 // lost is called when the socket has ended without a BYE. Of the requests only
 // those that were sent can have been executed.
 func (q *conn) lost(errno syscall.Errno) {
-	why := "the connection ended without a goodbye"
+	why := "the connection ended without a BYE"
 	if errno != 0 {
 		why = errno.Error()
 	}
@@ -427,7 +427,7 @@ func (q *conn) Close() error {
 		return q.errClosed()
 	}
 	q.finish(ending{err: q.errDisconnected(), say: kindBye})
-	q.state.Store(uint32(fabric.StateClosed))
+	q.SetState(fabric.StateClosed)
 	q.mu.Unlock()
 	q.forget()
 	return nil

@@ -1,5 +1,8 @@
 // Package backoff has the pauses between attempts to connect: each about twice as long as
 // the one before, shortened by chance, so that clients of one server do not come at once.
+//
+// It is a package of its own because its users have no other package in common: the clients of
+// the cache and of items with links, and the watch of a database in kvl/load.
 package backoff
 
 import (

@@ -143,7 +143,7 @@ func probeGovernor(p *patient) {
 	found := strings.Join(names, ", ")
 	switch {
 	case len(names) == 0:
-		p.ok("cpu governor", "none (fixed frequency, or the hypervisor's business)", nil)
+		p.ok("cpu governor", "none (fixed frequency, or controlled by the hypervisor)", nil)
 	case found == "performance":
 		p.ok("cpu governor", found, map[string]any{"governors": names})
 	default:

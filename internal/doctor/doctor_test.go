@@ -315,7 +315,7 @@ func TestThisHost(t *testing.T) {
 func TestOtherSystem(t *testing.T) {
 	h := healthy(nil)
 	h.OS = "darwin"
-	h.TryMemfd = func() error { return errors.New("memory files are a thing of Linux") }
+	h.TryMemfd = func() error { return errors.New("memory files need Linux") }
 	r := doctor.Examine(h)
 	if r.ExitCode() != 0 || r.Findings[0].Mark != doctor.Warn {
 		t.Errorf("exit %d, %+v", r.ExitCode(), r.Findings[0])

@@ -13,5 +13,5 @@ func (h *Host) system() {
 	for cpu := range runtime.NumCPU() {
 		h.CPUs = append(h.CPUs, cpu)
 	}
-	h.TryMemfd = func() error { return errors.New("memory files are a thing of Linux") }
+	h.TryMemfd = func() error { return errors.New("memory files need Linux") }
 }

@@ -7,6 +7,9 @@
 // On Ethernet RoCE v2 comes before v1, an interface that is up before one that
 // is down, IPv4 before global IPv6 before link-local addresses, and the lowest
 // index of equals. On InfiniBand it is the first.
+//
+// It is a package of its own because the provider (fabric/verbs) and internal/doctor must agree:
+// the doctor says which address the provider takes, and internal packages do not import fabric.
 package gid
 
 import (

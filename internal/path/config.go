@@ -6,6 +6,7 @@ import (
 
 	"github.com/remora-kv/remora/fabric"
 	"github.com/remora-kv/remora/fabric/provider"
+	"github.com/remora-kv/remora/internal/backoff"
 	"github.com/remora-kv/remora/rpc/rfp"
 )
 
@@ -17,6 +18,8 @@ type Config struct {
 	// of the path.
 	Window, Batch int
 	FlushAfter    time.Duration
+	// InOrder has operations on one key happen in the order in which they are sent (P2).
+	InOrder bool
 	// Busy has goroutines that wait spin and never sleep.
 	Busy bool
 	// FetchSize and Retries are the parameters F and R of rfp; 0 is the default.
@@ -29,9 +32,15 @@ type Config struct {
 	// one use in CountEvery by an atomic, 0 for none.
 	ReportUses bool
 	CountEvery int
-	// DialTimeout bounds one attempt to connect.
-	DialTimeout time.Duration
+	// DialTimeout bounds one attempt to connect. FirstPause and LongestPause are those between
+	// attempts. Operations wait for a new connection until Patience has passed since the loss.
+	DialTimeout              time.Duration
+	FirstPause, LongestPause time.Duration
+	Patience                 time.Duration
 }
+
+// Backoff returns the pauses between attempts to connect.
+func (c *Config) Backoff() backoff.Pauses { return backoff.New(c.FirstPause, c.LongestPause) }
 
 // ChooseLinks decides whether AutoLinks means any links. A gain was measured on shared memory
 // only, for one operation at a time.
@@ -66,18 +75,11 @@ func (c *Config) countEvery() int {
 	return 0
 }
 
-func (c *Config) policy() fabric.Policy {
-	if c.Busy {
-		return fabric.Busy
-	}
-	return fabric.Adaptive
-}
-
 // rfp returns the configuration of a connection of rfp.
 func (c *Config) rfp(device fabric.Device, core int) rfp.ConnConfig {
 	k := c.Path.kind()
 	return rfp.ConnConfig{
-		Device: device, Core: core, Window: c.Window, Batch: c.Batch, FlushAfter: c.FlushAfter, Policy: c.policy(),
+		Device: device, Core: core, Window: c.Window, Batch: c.Batch, FlushAfter: c.FlushAfter, Policy: fabric.PolicyOf(c.Busy),
 		Params: rfp.Params{Pinned: k.pinned, Mode: k.mode, FetchSize: c.FetchSize, Retries: c.Retries},
 	}
 }

@@ -53,9 +53,6 @@ func (c *Conn) nothingNoted() bool {
 	return r.policy != nil && c.asked.count == 0 && !c.repeated && (r.lost || r.conn.Outstanding() == 0)
 }
 
-// HasReader reports whether the connection reads the server's memory.
-func (c *Conn) HasReader() bool { return c.reader != nil }
-
 // WantsHash reports whether the next operation needs the hash of its key, on paths that do not
 // always need it.
 func (c *Conn) WantsHash() bool { return c.reader != nil && c.reader.wantsHash() }
@@ -291,9 +288,6 @@ func (c *Conn) Err() error {
 	}
 	return err
 }
-
-// DisconnectRFP ends the connection of rfp alone. It is for tests.
-func (c *Conn) DisconnectRFP() { c.rfp.Disconnect() }
 
 // Disconnect implements driver.Conn.
 func (c *Conn) Disconnect() {

@@ -82,6 +82,9 @@ func (d *Dialer) connect(ctx context.Context, cfg *Config, core int) (*Conn, *co
 		_ = conn.Close()
 		return nil, nil, fmt.Errorf("hello to core %d: %w", first.Core(), err)
 	}
+	if cfg.InOrder && conn.small != nil {
+		conn.gets = &pendingGets{hashes: make([]uint64, conn.small.Window())}
+	}
 	return conn, w, nil
 }
 

@@ -11,6 +11,7 @@ import (
 var (
 	ErrInvalid     = errors.New("remora: invalid argument")
 	ErrUnsupported = errors.New("remora: the server does not support this operation")
+	ErrClosed      = errors.New("remora: closed")
 	ErrProtocol    = errors.New("remora: protocol violation by the server (do client and server have the same version?)")
 )
 

@@ -2,13 +2,6 @@ package path
 
 import "github.com/remora-kv/remora/internal/command"
 
-// InOrder has operations on one key happen in the order in which they are sent (P2).
-func (c *Conn) InOrder() {
-	if c.small != nil {
-		c.gets = &pendingGets{hashes: make([]uint64, c.small.Window())}
-	}
-}
-
 // pendingGets knows which keys a small connection is getting. A get whose result does not fit
 // is repeated after operations that were sent later have happened, so no change of its key is
 // sent before its result has arrived. A nil *pendingGets admits everything.

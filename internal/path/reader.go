@@ -79,7 +79,7 @@ func (d *Dialer) newReader(ctx context.Context, cfg *Config, window int, w *comm
 	}
 	conn, err := onesided.Dial(ctx, d.Addr, onesided.ConnConfig{
 		Device: d.Device, Table: w.Core, NewFinder: newFinder, Window: window, Buffer: readBuffer,
-		TouchEvery: cfg.countEvery(), Policy: cfg.policy(),
+		TouchEvery: cfg.countEvery(), Policy: fabric.PolicyOf(cfg.Busy),
 	})
 	if err != nil {
 		return nil, err

@@ -41,7 +41,7 @@ type herdConn struct {
 func dialHerd(ctx context.Context, d *Dialer, cfg *Config, core int) (smallConn, error) {
 	const maxWindow = 64 // of herd
 	conn, err := herd.Dial(ctx, d.Addr, herd.ConnConfig{
-		Device: d.Device, Window: min(cfg.Window, maxWindow), First: core, Count: 1, Policy: cfg.policy(),
+		Device: d.Device, Window: min(cfg.Window, maxWindow), First: core, Count: 1, Policy: fabric.PolicyOf(cfg.Busy),
 	})
 	if err != nil {
 		return nil, err
@@ -62,7 +62,7 @@ type sendrecvConn struct{ *sendrecv.Conn }
 
 func dialSendRecv(ctx context.Context, d *Dialer, cfg *Config, core int) (smallConn, error) {
 	conn, err := sendrecv.Dial(ctx, d.Addr, sendrecv.ConnConfig{
-		Device: d.Device, Window: cfg.Window, Core: core, Policy: cfg.policy(),
+		Device: d.Device, Window: cfg.Window, Core: core, Policy: fabric.PolicyOf(cfg.Busy),
 	})
 	if err != nil {
 		return nil, err

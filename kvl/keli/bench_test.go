@@ -13,7 +13,6 @@ import (
 	"github.com/remora-kv/remora/fabric/provider"
 	"github.com/remora-kv/remora/kvl"
 	"github.com/remora-kv/remora/kvl/keli"
-	_ "github.com/remora-kv/remora/test/crash"
 )
 
 // serverEnv names the socket at which this binary is a server, for benchmarks between

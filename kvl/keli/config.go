@@ -21,8 +21,8 @@ type Config struct {
 	// names the CPU of each.
 	Cores int
 	CPUs  []int
-	// Policy says whether idle cores sleep; the default does.
-	Policy fabric.Policy
+	// BusyPoll has idle cores poll all the time; by default they sleep.
+	BusyPoll bool
 	// Lease is how long clients may use a generation after they have seen in the superblock that
 	// it is current; default 10 s. Memory of old generations is kept for a quarter longer.
 	Lease time.Duration

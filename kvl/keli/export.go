@@ -7,7 +7,7 @@ import (
 
 	"github.com/remora-kv/remora/fabric"
 	"github.com/remora-kv/remora/kvl"
-	"github.com/remora-kv/remora/rpc/visit"
+	"github.com/remora-kv/remora/rpc/onesided"
 )
 
 // exporter has the memory that clients of one device can READ (E8).
@@ -17,7 +17,7 @@ type exporter struct {
 	memory     *kvl.Memory // areas are regions of the domain
 	superblock *fabric.Region
 	instance   uint64
-	readers    *visit.Hall
+	readers    *onesided.Acceptor
 }
 
 func newExporter(dev fabric.Device, instance uint64, maxClients int, log *slog.Logger) (p *exporter, err error) {
@@ -30,7 +30,7 @@ func newExporter(dev fabric.Device, instance uint64, maxClients int, log *slog.L
 	}
 	(&superblock{instance: instance}).publish(p.superblock.Bytes())
 	p.memory = kvl.NewMemory(p.allocate)
-	p.readers = visit.NewHall(visit.HallConfig{
+	p.readers = onesided.NewAcceptor(onesided.AcceptorConfig{
 		Path: "keli", Device: dev, Domain: p.domain, MaxClients: maxClients,
 		Hello: checkHello, Welcome: p.welcome, Log: log,
 	})

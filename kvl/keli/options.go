@@ -52,8 +52,8 @@ func WithSlot(bytes int) Option { return func(o *options) { o.slot = bytes } }
 // when they are needed.
 func WithSessions(n int) Option { return func(o *options) { o.sessions = n } }
 
-// WithPolicy sets whether waiting goroutines poll or sleep; by default they sleep.
-func WithPolicy(p fabric.Policy) Option { return func(o *options) { o.policy = p } }
+// WithBusyPoll has goroutines that wait spin and never sleep.
+func WithBusyPoll(on bool) Option { return func(o *options) { o.policy = fabric.PolicyOf(on) } }
 
 // WithLog logs connects and lost connections.
 func WithLog(l *slog.Logger) Option { return func(o *options) { o.log = l } }

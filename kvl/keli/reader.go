@@ -6,12 +6,12 @@ import (
 	"time"
 
 	"github.com/remora-kv/remora/fabric"
-	"github.com/remora-kv/remora/rpc/visit"
+	"github.com/remora-kv/remora/rpc/onesided"
 )
 
 // reader READs memory of a server into slots, or views it in place. It belongs to one goroutine.
 type reader struct {
-	conn       *visit.Line
+	conn       *onesided.ReaderConn
 	viewer     fabric.Viewer // nil: everything is READ
 	viewed     bool          // since arrival
 	checks     uint          // calls of checkClock
@@ -75,7 +75,7 @@ func dialReader(ctx context.Context, addr fabric.Addr, dev fabric.Device, o *opt
 	r.sqDepth = min(len(r.slots), dev.Limits().MaxDepth)
 	r.sqFree = r.sqDepth
 	var err error
-	r.conn, err = visit.Dial(ctx, addr, visit.LineConfig{Device: dev, Depth: r.sqFree, Policy: o.policy, Hello: helloBytes()})
+	r.conn, err = onesided.DialReader(ctx, addr, onesided.ReaderConfig{Device: dev, Depth: r.sqFree, Policy: o.policy, Hello: helloBytes()})
 	if err != nil {
 		return nil, err
 	}
@@ -195,9 +195,9 @@ func (r *reader) poll() {
 	}
 	for i := range n {
 		c := &r.comps[i]
-		if c.Status != fabric.StatusOK || c.ID == visit.EndID {
+		if c.Status != fabric.StatusOK || c.ID == onesided.EndID {
 			r.revoked = c.Status == fabric.StatusRemoteAccess
-			r.fail(r.conn.Broken(c))
+			r.fail(r.conn.Reason(c))
 			return
 		}
 		r.sqFree++

@@ -85,7 +85,7 @@ func (s *Server) start() error {
 	var err error
 	s.rfp, err = rfp.NewServer(rfp.ServerConfig{
 		Device: s.cfg.Device, Others: s.cfg.Others, Serve: mux.Serve, Cores: s.cfg.Cores, CPUs: s.cfg.CPUs,
-		Policy: s.cfg.Policy, MaxClients: s.cfg.MaxClients, Admit: s.admit, Log: s.cfg.Log,
+		Policy: fabric.PolicyOf(s.cfg.BusyPoll), MaxClients: s.cfg.MaxClients, Admit: s.admit, Log: s.cfg.Log,
 	})
 	return err
 }

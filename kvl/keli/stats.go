@@ -6,7 +6,7 @@ import (
 
 	"github.com/remora-kv/remora/internal/fence"
 	"github.com/remora-kv/remora/kvl"
-	"github.com/remora-kv/remora/rpc/visit"
+	"github.com/remora-kv/remora/rpc/onesided"
 )
 
 // Info describes a server.
@@ -45,8 +45,8 @@ type Stats struct {
 	Stale   uint64 `json:"stale"`
 	// Memory is the memory of images and of the builder, by purpose, on all devices. Readers
 	// describes the reader connections.
-	Memory  []kvl.Usage   `json:"memory"`
-	Readers []visit.Stats `json:"readers"` // by device
+	Memory  []kvl.Usage      `json:"memory"`
+	Readers []onesided.Stats `json:"readers"` // by device
 }
 
 // publishStats are counts of Publish, under Server.mu.

@@ -56,7 +56,7 @@ type reply struct {
 }
 
 func newChunk(t *session, lane int) *chunk {
-	c := t.server.cores[t.size.first+lane]
+	c := t.server.base.Cores[t.size.first+lane]
 	ch := &chunk{session: t, lane: lane, core: c, outlet: c.outletOn(t.registry.dev), number: 1, stamp: stampOf(t.generation, 1)}
 	ch.answer = func() { c.answerRing(ch) }
 	requests, replies, size := t.requests.Bytes(), t.replies.Bytes(), &t.size

@@ -8,7 +8,7 @@ import (
 
 	"github.com/remora-kv/remora/fabric"
 	"github.com/remora-kv/remora/internal/knob"
-	"github.com/remora-kv/remora/rpc"
+	"github.com/remora-kv/remora/rpc/internal/endpoint"
 )
 
 // ErrNoAnswer is the end of a connection on which a request got no reply however
@@ -75,11 +75,9 @@ func (c *ConnConfig) validate() error {
 // belongs to one goroutine at a time.
 type Conn struct {
 	cfg     ConnConfig
-	dev     fabric.Device
-	clock   fabric.Clock
-	domain  fabric.Domain
-	ucq, cq fabric.CQ // of uc; of ud
-	uc, ud  fabric.QP
+	end     endpoint.Endpoint // whose queue pair is UC
+	ud      fabric.QP
+	ucq, cq fabric.CQ // of the UC queue pair; of ud
 	waiter  fabric.Waiter
 	local   *fabric.Region
 	welcome welcome
@@ -92,10 +90,9 @@ type Conn struct {
 	sender sender
 	inbox  inbox
 
-	err   error
 	stats connStats
 	comps [16]fabric.Completion // of ud
-	acks  [16]fabric.Completion // of uc, which may be taken while comps are read
+	acks  [16]fabric.Completion // of ucq, which may be taken while comps are read
 	pollf func() bool           // polls all queues
 }
 
@@ -105,7 +102,7 @@ func Dial(ctx context.Context, addr fabric.Addr, cfg ConnConfig) (*Conn, error) 
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
-	c := &Conn{cfg: cfg, dev: cfg.Device, clock: cfg.Device.Clock()}
+	c := &Conn{cfg: cfg}
 	err := Supports(cfg.Device)
 	if err == nil {
 		err = c.dial(ctx, addr)
@@ -118,21 +115,21 @@ func Dial(ctx context.Context, addr fabric.Addr, cfg ConnConfig) (*Conn, error) 
 }
 
 func (c *Conn) dial(ctx context.Context, addr fabric.Addr) (err error) {
-	if c.domain, err = c.dev.NewDomain(); err != nil {
+	if err = c.end.Open("herd", c.cfg.Device); err != nil {
 		return err
 	}
-	depth := min(sendDepth, c.dev.Limits().MaxDepth)
-	if c.ucq, err = c.dev.NewCQ(depth + 1); err != nil {
+	depth := min(sendDepth, c.end.Dev.Limits().MaxDepth)
+	if c.ucq, err = c.end.NewCQ(depth + 1); err != nil {
 		return err
 	}
 	h := hello{window: c.cfg.Window, slot: c.cfg.SlotSize, first: c.cfg.First, count: c.cfg.Count}
-	c.uc, err = c.dev.Dial(ctx, addr, fabric.QPConfig{
-		Transport: fabric.UC, Domain: c.domain, SendCQ: c.ucq, RecvCQ: c.ucq, SendDepth: depth, RecvDepth: 1,
+	err = c.end.Dial(ctx, addr, fabric.QPConfig{
+		Transport: fabric.UC, SendCQ: c.ucq, RecvCQ: c.ucq, SendDepth: depth, RecvDepth: 1,
 	}, h.bytes())
 	if err != nil {
 		return err
 	}
-	if c.welcome, err = parseWelcome(c.uc.PeerPrivate(), &h); err != nil {
+	if c.welcome, err = parseWelcome(c.end.QP.PeerPrivate(), &h); err != nil {
 		return err
 	}
 	c.sender.depth = uint64(depth)
@@ -148,41 +145,41 @@ func (c *Conn) prepare() (err error) {
 	w := &c.welcome
 	controlsAt := w.requestBytes()
 	receivesAt := controlsAt + roundUp((w.cores+1)*controlSize, lineSize)
-	if err = c.inbox.init(receivesAt, &w.dimensions, c.dev.Limits().MaxDepth); err != nil {
+	if err = c.inbox.init(receivesAt, &w.dimensions, c.end.Dev.Limits().MaxDepth); err != nil {
 		return err
 	}
-	if c.local, err = c.domain.Alloc("herd client", receivesAt+c.inbox.bytes(), 0); err != nil {
+	if c.local, err = c.end.Alloc("herd client", receivesAt+c.inbox.bytes(), 0); err != nil {
 		return err
 	}
-	if c.cq, err = c.dev.NewCQ(c.inbox.count + 1); err != nil {
+	if c.cq, err = c.end.NewCQ(c.inbox.count + 1); err != nil {
 		return err
 	}
-	c.ud, err = c.domain.NewUD(fabric.QPConfig{
+	c.ud, err = c.end.NewUD(fabric.QPConfig{
 		Transport: fabric.UD, SendCQ: c.cq, RecvCQ: c.cq, SendDepth: 1, RecvDepth: c.inbox.count,
 	})
 	if err != nil {
 		return err
 	}
 	if !c.cfg.NoInline {
-		c.inline = c.dev.Limits().MaxInline
+		c.inline = c.end.Dev.Limits().MaxInline
 	}
 	c.lanes = make([]Lane, w.cores)
 	for i := range c.lanes {
 		c.lanes[i].init(c, w.first+i, controlsAt+i*controlSize)
 	}
 	c.pollf = c.pollAll
-	c.waiter, err = c.dev.NewWaiter(fabric.WaitConfig{Policy: c.cfg.Policy, CQs: []fabric.CQ{c.cq, c.ucq}})
+	c.waiter, err = c.end.NewWaiter(fabric.WaitConfig{Policy: c.cfg.Policy, CQs: []fabric.CQ{c.cq, c.ucq}})
 	if err != nil {
 		return err
 	}
 	// Nobody sends here: it completes when the queue pair breaks, and wakes the client that waits.
-	if _, err = c.uc.PostRecv([]fabric.RecvWR{{ID: recvID}}); err != nil {
+	if _, err = c.end.QP.PostRecv([]fabric.RecvWR{{ID: recvID}}); err != nil {
 		return err
 	}
 	for i := range c.inbox.count {
 		c.postReceive(i)
 	}
-	return c.err
+	return c.end.Err
 }
 
 // introduce tells the server where replies go, until all cores have welcomed us.
@@ -200,8 +197,8 @@ func (c *Conn) introduce(ctx context.Context) error {
 		}
 		c.waiter.Wait(welcomed, pause)
 		switch {
-		case c.err != nil:
-			return c.err
+		case c.end.Err != nil:
+			return c.end.Err
 		case ctx.Err() != nil:
 			return fmt.Errorf("%d of %d cores did not answer: %w", c.missing(), len(c.lanes), context.Cause(ctx))
 		}
@@ -237,52 +234,18 @@ func (c *Conn) Window() int { return c.welcome.window }
 func (c *Conn) MaxMessage() int { return c.welcome.message() }
 
 // Err returns why the connection is over, nil while it is not.
-func (c *Conn) Err() error { return c.err }
+func (c *Conn) Err() error { return c.end.Err }
 
 // Outstanding returns how many requests have a result that was not taken.
 func (c *Conn) Outstanding() int { return c.calls }
 
 // Counters returns what the queue pairs have done.
 func (c *Conn) Counters() fabric.Counters {
-	n, ud := c.uc.Counters(), c.ud.Counters()
+	n, ud := c.end.QP.Counters(), c.ud.Counters()
 	n.Add(&ud)
 	return n
 }
 
-// fail ends the connection. The first reason counts.
-func (c *Conn) fail(err error) {
-	if c.err == nil {
-		c.err = fmt.Errorf("herd: connection with %s: %w", c.uc.Peer().Addr, err)
-		_ = c.uc.Disconnect()
-	}
-}
-
 // Close ends the connection; calls without a result have failed. A second Close
 // returns rpc.ErrClosed.
-func (c *Conn) Close() error {
-	if c.domain == nil {
-		return rpc.ErrClosed
-	}
-	for _, qp := range []fabric.QP{c.uc, c.ud} {
-		if qp != nil {
-			_ = qp.Close()
-		}
-	}
-	if c.waiter != nil {
-		_ = c.waiter.Close()
-	}
-	for _, cq := range []fabric.CQ{c.ucq, c.cq} {
-		if cq != nil {
-			_ = cq.Close()
-		}
-	}
-	if c.local != nil {
-		_ = c.local.Close()
-	}
-	err := c.domain.Close()
-	c.domain = nil
-	if c.err == nil {
-		c.err = rpc.ErrClosed
-	}
-	return err
-}
+func (c *Conn) Close() error { return c.end.Close() }

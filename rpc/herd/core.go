@@ -1,8 +1,6 @@
 package herd
 
 import (
-	"fmt"
-
 	"github.com/remora-kv/remora/fabric"
 	"github.com/remora-kv/remora/internal/fence"
 	"github.com/remora-kv/remora/rpc"
@@ -25,35 +23,28 @@ type core struct {
 
 var _ rpc.Poller = (*core)(nil)
 
-func newCore(s *Server, index int) (*core, error) {
-	cfg := &s.cfg
+func (s *Server) newCore(index int) (*core, error) {
 	c := &core{server: s}
-	c.Init(s.acceptor, index, cfg.Devices[0].Clock(), cfg.Wake)
-	c.pipe.init(cfg)
+	c.Init(s.base.Acceptor, index)
+	c.pipe.init(&s.cfg)
 	for _, r := range s.registries {
-		o, err := newOutlet(r, cfg.Inline)
+		o, err := newOutlet(r, s.cfg.Inline)
 		if err != nil {
 			c.closeOutlets()
-			return nil, fmt.Errorf("herd: core %d: %w", index, err)
+			return nil, err
 		}
 		c.outlets = append(c.outlets, o)
 	}
-	if cfg.Wake == nil {
-		w := fabric.WaitConfig{Policy: cfg.Policy, Doze: c.Doze, Undoze: c.Undoze, CQs: []fabric.CQ{c.outlets[0].cq}}
-		var err error
-		if c.Waiter, err = cfg.Devices[0].NewWaiter(w); err != nil {
-			c.closeOutlets()
-			return nil, fmt.Errorf("herd: core %d: %w", index, err)
-		}
+	if err := c.InitWaiter(c.outlets[0].cq, c); err != nil {
+		c.closeOutlets()
+		return nil, err
 	}
 	return c, nil
 }
 
-// start runs a core that has no host.
-func (c *core) start() {
-	c.Start(c.server.cfg.CPUs, serving.Moves{
-		Work: c.work, Poll: func() bool { return c.Step() || c.Stopping() }, Close: c.Close,
-	})
+// Moves returns what a core without a host does.
+func (c *core) Moves() serving.Moves {
+	return serving.Moves{Work: c.work, Poll: func() bool { return c.Step() || c.Stopping() }, Close: c.Close}
 }
 
 func (c *core) work() {
@@ -69,12 +60,7 @@ func (c *core) closeOutlets() {
 
 // outletOn returns the outlet on a device, nil when there is none.
 func (c *core) outletOn(dev fabric.Device) *outlet {
-	for _, o := range c.outlets {
-		if o.registry.dev == dev {
-			return o
-		}
-	}
-	return nil
+	return serving.On(c.server.base.Acceptor, c.outlets, dev)
 }
 
 // Step looks at everything once, and reports whether there was work.

@@ -16,7 +16,7 @@ func (r Raw) WriteSlot(core, slot int, length, number uint64, generation uint32)
 		Op: fabric.OpWrite, Local: c.local.Seg(at, trailerSize), Remote: c.welcome.requests.At(at),
 	}
 	c.post(true)
-	return c.err
+	return c.end.Err
 }
 
 // Control sends any bytes over UC.
@@ -25,7 +25,7 @@ func (r Raw) Control(b []byte) error {
 	at := c.lanes[0].controlAt
 	copy(c.local.Bytes()[at:], b)
 	c.send(at, len(b))
-	return c.err
+	return c.end.Err
 }
 
 // Ring rings with any numbers.

@@ -78,8 +78,8 @@ func (l *Lane) Send(hash uint64, msg []byte) error {
 func (l *Lane) Reserve(hash uint64, n int) ([]byte, error) {
 	c := l.conn
 	switch {
-	case c.err != nil:
-		return nil, c.err
+	case c.end.Err != nil:
+		return nil, c.end.Err
 	case n < 0 || n > c.MaxMessage():
 		return nil, fmt.Errorf("%w: %d bytes, a slot holds %d", rpc.ErrTooLarge, n, c.MaxMessage())
 	case l.next-l.first >= uint64(len(l.entries)) || !l.vacant():
@@ -100,7 +100,7 @@ func (l *Lane) vacant() bool {
 // settled is vacant for waiting.
 func (l *Lane) settled() bool {
 	l.conn.Poll()
-	return l.vacant() || l.conn.err != nil
+	return l.vacant() || l.conn.end.Err != nil
 }
 
 // Settle waits until Reserve fails for no other reason than results that were not taken,
@@ -133,7 +133,7 @@ func (l *Lane) Commit() error {
 	e := &l.entries[l.at(l.next)]
 	*e = entry{bytes: trailerSize + roundUp(n, 8), message: n, buf: -1}
 	if c.write(l, l.next, false) == 0 {
-		return c.err
+		return c.end.Err
 	}
 	fence.Count(&c.stats.calls, 1)
 	l.next++
@@ -149,7 +149,7 @@ func (l *Lane) Commit() error {
 // call failed. The result is valid until the next call of Next on this lane.
 func (l *Lane) Next() (result []byte, err error, ok bool) {
 	c := l.conn
-	if c.domain == nil {
+	if c.end.Domain == nil {
 		return nil, nil, false // closed: so is the memory
 	}
 	if l.held >= 0 {

@@ -49,8 +49,8 @@ func (c *Conn) post(signaled bool) uint64 {
 	if s.posted-s.done >= s.depth {
 		return 0
 	}
-	if _, err := c.uc.Post(s.one[:]); err != nil {
-		c.fail(err)
+	if _, err := c.end.QP.Post(s.one[:]); err != nil {
+		c.end.Fail(err)
 		return 0
 	}
 	if s.posted++; w.Flags&fabric.FlagSignaled != 0 {

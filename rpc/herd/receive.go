@@ -43,7 +43,7 @@ const recvID = 1 << 63
 func (c *Conn) postReceive(i int) {
 	c.inbox.one[0] = fabric.RecvWR{ID: recvID | uint64(i), Local: c.local.Seg(c.inbox.at(i), c.inbox.size)}
 	if _, err := c.ud.PostRecv(c.inbox.one[:]); err != nil {
-		c.fail(err)
+		c.end.Fail(err)
 	}
 }
 
@@ -57,7 +57,7 @@ const (
 // Poll makes progress without waiting, and reports whether a lane has a result or the
 // connection is over.
 func (c *Conn) Poll() bool {
-	if c.err != nil {
+	if c.end.Err != nil {
 		return true
 	}
 	c.takeReplies()
@@ -68,7 +68,7 @@ func (c *Conn) Poll() bool {
 	if c.polls%timeEvery == 0 && c.calls != 0 {
 		c.watch()
 	}
-	return c.ready != 0 || c.err != nil
+	return c.ready != 0 || c.end.Err != nil
 }
 
 // pollAll is Poll for waiting: it looks at all queues.
@@ -83,11 +83,11 @@ func (c *Conn) Wait(timeout time.Duration) bool {
 	if c.Poll() {
 		return true
 	}
-	end := c.clock.Now() + int64(timeout)
+	end := c.end.Clock.Now() + int64(timeout)
 	for c.calls != 0 {
 		nap := c.watch()
 		if timeout != 0 {
-			left := time.Duration(end - c.clock.Now())
+			left := time.Duration(end - c.end.Clock.Now())
 			if left <= 0 {
 				return c.Poll()
 			}
@@ -114,7 +114,7 @@ func (c *Conn) Wake() { c.waiter.Wake() }
 
 // Disconnect has the connection end, which its goroutine notices when it polls. It may be
 // called from any goroutine.
-func (c *Conn) Disconnect() { _ = c.uc.Disconnect() }
+func (c *Conn) Disconnect() { _ = c.end.QP.Disconnect() }
 
 // reap takes completions of WRITEs and controls.
 func (c *Conn) reap() {
@@ -122,7 +122,7 @@ func (c *Conn) reap() {
 		n := c.ucq.Poll(c.acks[:])
 		for i := range n {
 			if comp := &c.acks[i]; comp.Status != fabric.StatusOK {
-				c.broken(c.uc, comp)
+				c.end.Broken(c.end.QP, comp)
 			} else if comp.Op != fabric.OpRecv {
 				c.sender.done = max(c.sender.done, comp.ID)
 			}
@@ -148,23 +148,14 @@ func (c *Conn) takeReplies() {
 
 func (c *Conn) received(comp *fabric.Completion) {
 	if comp.Status != fabric.StatusOK {
-		c.broken(c.ud, comp)
+		c.end.Broken(c.ud, comp)
 		return
 	}
 	i := int(comp.ID &^ recvID)
 	at := c.inbox.at(i)
-	if !c.datagram(i, c.local.Bytes()[at+fabric.GRHSize:][:max(int(comp.Bytes)-fabric.GRHSize, 0)]) && c.err == nil {
+	if !c.datagram(i, c.local.Bytes()[at+fabric.GRHSize:][:max(int(comp.Bytes)-fabric.GRHSize, 0)]) && c.end.Err == nil {
 		c.postReceive(i)
 	}
-}
-
-// broken ends the connection because of a queue pair.
-func (c *Conn) broken(qp fabric.QP, comp *fabric.Completion) {
-	err := qp.Err()
-	if err == nil {
-		err = comp.Err()
-	}
-	c.fail(err)
 }
 
 // datagram takes a datagram, and reports whether its receive is kept.
@@ -201,7 +192,7 @@ func (l *Lane) replied(i int, h header, size int) bool {
 		return false
 	}
 	if size > c.MaxMessage() {
-		c.fail(fmt.Errorf("a result of %d bytes, agreed were %d: %w", size, c.MaxMessage(), rpc.ErrProtocol))
+		c.end.Fail(fmt.Errorf("a result of %d bytes, agreed were %d: %w", size, c.MaxMessage(), rpc.ErrProtocol))
 		return false
 	}
 	e.replied, e.failed, e.buf, e.size = true, h.kind == kindFailure, i, size

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/remora-kv/remora/fabric"
+	"github.com/remora-kv/remora/rpc/internal/endpoint"
 	"github.com/remora-kv/remora/rpc/internal/serving"
 )
 
@@ -49,7 +50,7 @@ func newRegistry(s *Server, dev fabric.Device) (*registry, error) {
 		return fail(err)
 	}
 	r.Init(nil)
-	go r.Run(serving.Moves{Poll: r.poll, Close: func() { r.End(r.dropAll) }})
+	r.Start(serving.Moves{Poll: r.poll, Close: func() { r.End(r.dropAll) }})
 	return r, nil
 }
 
@@ -112,7 +113,7 @@ func (r *registry) completion(comp *fabric.Completion) {
 		return // gone
 	}
 	if comp.Status != fabric.StatusOK {
-		r.broken(t, serving.Reason(t.qp, comp))
+		r.broken(t, endpoint.Reason(t.qp, comp))
 		return
 	}
 	r.read(t, t.controls.Bytes()[i*controlSize:][:min(int(comp.Bytes), controlSize)])
@@ -145,7 +146,7 @@ func (r *registry) read(t *session, msg []byte) {
 func (r *registry) introduce(t *session, address []byte) {
 	t.holds.Add(1)
 	r.wg.Go(func() {
-		ctx, cancel := r.server.acceptor.Handshake()
+		ctx, cancel := r.server.base.Handshake()
 		defer cancel()
 		var handles []fabric.AddressHandle
 		var err error

@@ -28,7 +28,7 @@ const idleNap = 100 * time.Millisecond
 // is. The time of a request counts from the first look at the clock that finds it
 // without a reply, so that sending costs none.
 func (c *Conn) watch() time.Duration {
-	now, nap := c.clock.Now(), idleNap
+	now, nap := c.end.Clock.Now(), idleNap
 	for i := range c.lanes {
 		if l := &c.lanes[i]; l.first != l.next {
 			l.watch(now)
@@ -57,7 +57,7 @@ func (l *Lane) watch(now int64) {
 		return
 	}
 	if t.spent > int64(c.cfg.GiveUp) {
-		c.fail(fmt.Errorf("%w: core %d has not answered for %v, asked %d times", ErrNoAnswer, l.core, c.cfg.GiveUp, t.tries+1))
+		c.end.Fail(fmt.Errorf("%w: core %d has not answered for %v, asked %d times", ErrNoAnswer, l.core, c.cfg.GiveUp, t.tries+1))
 		return
 	}
 	t.tries++

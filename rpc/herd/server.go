@@ -1,11 +1,9 @@
 package herd
 
 import (
-	"errors"
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
-	"slices"
 	"sync/atomic"
 
 	"github.com/remora-kv/remora/fabric"
@@ -62,46 +60,31 @@ type ServerConfig struct {
 const (
 	defaultWindow     = 16
 	defaultInline     = 192
-	defaultMaxClients = 1024
 	defaultFlushPolls = 100
 )
 
-func (c *ServerConfig) setDefaults() {
-	knob.Default(&c.Cores, 1)
+// complete sets the defaults, and returns what all servers have in common.
+func (c *ServerConfig) complete() (*serving.Config, error) {
 	knob.Default(&c.Window, defaultWindow)
 	knob.Default(&c.SlotSize, defaultSlot)
 	knob.Default(&c.Inline, defaultInline)
-	knob.Default(&c.MaxClients, defaultMaxClients)
 	knob.Default(&c.FlushPolls, defaultFlushPolls)
-	if c.Log == nil {
-		c.Log = slog.New(slog.DiscardHandler)
+	common := &serving.Config{
+		Path: "herd", Devices: c.Devices, Serve: c.Serve, Cores: c.Cores, CPUs: c.CPUs, Wake: c.Wake, Policy: c.Policy,
+		MaxClients: c.MaxClients, Log: c.Log,
 	}
-}
-
-func (c *ServerConfig) validate() error {
-	err := errors.Join(
-		knob.Between("Cores", c.Cores, 1, maxCores),
+	var err error
+	if c.SlotSize%lineSize != 0 {
+		err = fmt.Errorf("SlotSize is %d, must be a multiple of %d", c.SlotSize, lineSize)
+	}
+	err = common.Complete(
+		err,
 		knob.Between("Window", c.Window, 1, maxWindow),
 		knob.Between("SlotSize", c.SlotSize, minSlot, maxSlot),
-		knob.Between("MaxClients", c.MaxClients, 1, 1<<20),
 		knob.Between("FlushPolls", c.FlushPolls, 1, 1<<20),
 	)
-	if c.SlotSize%lineSize != 0 {
-		err = errors.Join(err, fmt.Errorf("SlotSize is %d, must be a multiple of %d", c.SlotSize, lineSize))
-	}
-	if len(c.Devices) == 0 || slices.Contains(c.Devices, nil) {
-		err = errors.Join(err, errors.New("no Device"))
-	}
-	if c.Serve == nil {
-		err = errors.Join(err, errors.New("no Serve: give it Mux.Serve"))
-	}
-	if n := len(c.CPUs); n != 0 && n != c.Cores {
-		err = errors.Join(err, fmt.Errorf("%d CPUs for %d cores", n, c.Cores))
-	}
-	if err != nil {
-		return fmt.Errorf("herd: server: %w", err)
-	}
-	return nil
+	c.Cores, c.MaxClients = common.Cores, common.MaxClients
+	return common, err
 }
 
 // Supports returns an error that says why a device cannot be used, nil if it can.
@@ -117,10 +100,8 @@ func Supports(dev fabric.Device) error {
 // from any goroutine.
 type Server struct {
 	cfg        ServerConfig
-	cores      []*core
+	base       serving.Server[*core, *session]
 	registries []*registry // by device
-	acceptor   *serving.Acceptor
-	reaper     *serving.Reaper[*session]
 	clients    serving.Clients
 	count      atomic.Int64  // clients that there are
 	gen        atomic.Uint32 // of the last client
@@ -129,24 +110,25 @@ type Server struct {
 // NewServer starts the cores, unless there is a host for them. Call Listen to have
 // clients, and Close at the end.
 func NewServer(cfg ServerConfig) (*Server, error) {
-	cfg.setDefaults()
-	if err := cfg.validate(); err != nil {
+	common, err := cfg.complete()
+	if err != nil {
 		return nil, err
 	}
-	s := &Server{cfg: cfg, reaper: serving.NewReaper((*session).free)}
-	s.acceptor = serving.NewAcceptor(serving.AcceptorConfig{
-		Path: "herd", Devices: cfg.Devices, MaxClients: cfg.MaxClients, Admit: s.admit, Log: cfg.Log,
-	})
-	s.clients.Log = cfg.Log
+	s := &Server{cfg: cfg}
+	common.Admit = s.admit
+	s.base.Init(common, (*session).free)
+	s.clients.Log = common.Log
 	s.gen.Store(rand.Uint32()) // so that a restarted server does not begin with the same
-	if err := s.start(); err != nil {
+	if err := s.prepare(); err != nil {
 		_ = s.Close()
 		return nil, err
 	}
+	s.base.Start()
 	return s, nil
 }
 
-func (s *Server) start() error {
+// prepare makes the registries and the cores.
+func (s *Server) prepare() error {
 	for _, dev := range s.cfg.Devices {
 		if err := Supports(dev); err != nil {
 			return err
@@ -157,58 +139,36 @@ func (s *Server) start() error {
 		}
 		s.registries = append(s.registries, r)
 	}
-	for i := range s.cfg.Cores {
-		c, err := newCore(s, i)
-		if err != nil {
-			return err
-		}
-		s.cores = append(s.cores, c)
-		if s.cfg.Wake == nil {
-			c.start()
-		}
-	}
-	return nil
+	return s.base.AddCores(s.newCore)
 }
 
 // Poller returns a core for its host.
-func (s *Server) Poller(core int) rpc.Poller { return s.cores[core] }
+func (s *Server) Poller(core int) rpc.Poller { return s.base.Cores[core] }
 
 // Listen takes clients at an address of one of the server's devices, until Close.
 // It returns the address that was really taken.
 func (s *Server) Listen(dev fabric.Device, addr fabric.Addr, cfg fabric.ListenConfig) (fabric.Addr, error) {
-	return s.acceptor.Listen(dev, addr, cfg)
+	return s.base.Listen(dev, addr, cfg)
 }
 
 // StopListening takes no more clients; those that there are go on.
-func (s *Server) StopListening() { s.acceptor.Stop() }
+func (s *Server) StopListening() { s.base.StopListening() }
 
 // SetMaxClients changes how many clients there can be, to at most the number that the
 // server was made for. Clients that there are go on.
-func (s *Server) SetMaxClients(n int) error { return s.acceptor.SetMaxClients(n) }
-
-func (s *Server) registryOf(dev fabric.Device) *registry {
-	for _, r := range s.registries {
-		if r.dev == dev {
-			return r
-		}
-	}
-	return nil
-}
+func (s *Server) SetMaxClients(n int) error { return s.base.SetMaxClients(n) }
 
 // Close ends all clients and stops the cores. A host closes its pollers
 // before. Calls that are being served are finished, their replies are not sent.
 func (s *Server) Close() error {
-	if err := s.acceptor.Close(); err != nil {
+	if err := s.base.Acceptor.Close(); err != nil {
 		return err
 	}
-	for _, c := range s.cores {
-		c.Stop()
-		c.Close()
-	}
+	s.base.StopCores()
 	for _, r := range s.registries {
 		r.close()
 	}
-	s.reaper.Close()
+	s.base.Reaper.Close()
 	for _, r := range s.registries {
 		_ = r.domain.Close()
 	}

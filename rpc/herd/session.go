@@ -6,6 +6,8 @@ import (
 	"sync/atomic"
 
 	"github.com/remora-kv/remora/fabric"
+	"github.com/remora-kv/remora/rpc/internal/endpoint"
+	"github.com/remora-kv/remora/rpc/internal/serving"
 )
 
 // controls is how many control messages of a client, rings and introductions, can wait to
@@ -44,7 +46,7 @@ func (s *Server) TryAdmit(dev fabric.Device, req fabric.ConnRequest) bool {
 
 // Admit makes a session of a connection request on a device of the server, or refuses
 // it with a reason.
-func (s *Server) Admit(dev fabric.Device, req fabric.ConnRequest) { s.acceptor.Admit(dev, req) }
+func (s *Server) Admit(dev fabric.Device, req fabric.ConnRequest) { s.base.Admit(dev, req) }
 
 func (s *Server) admit(ctx context.Context, dev fabric.Device, req fabric.ConnRequest) error {
 	t, err := s.newSession(dev, req)
@@ -52,7 +54,7 @@ func (s *Server) admit(ctx context.Context, dev fabric.Device, req fabric.ConnRe
 		return err
 	}
 	if err := t.accept(ctx, req); err != nil {
-		s.reaper.Take(t)
+		s.base.Reaper.Take(t)
 		return err
 	}
 	s.clients.Log.Debug("client connected", "qp", t.qp.Num(), "peer", t.peer.Addr)
@@ -78,11 +80,11 @@ func (s *Server) newSession(dev fabric.Device, req fabric.ConnRequest) (*session
 	if !h.chose(count, s.cfg.Cores) {
 		return nil, fmt.Errorf("cores from %d on, %d of them: the server has %d", h.first, h.count, s.cfg.Cores)
 	}
-	if n := s.count.Add(1); n > s.acceptor.MaxClients() {
+	if n := s.count.Add(1); n > s.base.MaxClients() {
 		s.count.Add(-1)
 		return nil, fmt.Errorf("the server has its %d clients already", n-1)
 	}
-	t := &session{server: s, registry: s.registryOf(dev), generation: s.generation(), peer: req.Peer()}
+	t := &session{server: s, registry: serving.On(s.base.Acceptor, s.registries, dev), generation: s.generation(), peer: req.Peer()}
 	t.size = dimensions{
 		first: h.first, cores: count,
 		window: min(h.window, s.cfg.Window), slot: min(h.slot/lineSize*lineSize, s.cfg.SlotSize),
@@ -132,14 +134,7 @@ func (t *session) accept(ctx context.Context, req fabric.ConnRequest) error {
 
 // free gives back memory; the queue pair is closed, and no core has a chunk.
 func (t *session) free() {
-	for _, r := range []*fabric.Region{t.requests, t.controls, t.replies} {
-		if r != nil {
-			_ = r.Close()
-		}
-	}
-	if t.domain != nil {
-		_ = t.domain.Close()
-	}
+	_ = endpoint.Free(t.domain, t.requests, t.controls, t.replies)
 	t.server.count.Add(-1)
 }
 
@@ -151,6 +146,6 @@ func (t *session) memory() int {
 // release is called by each holder that lets go.
 func (t *session) release() {
 	if t.holds.Add(-1) == 0 {
-		t.server.reaper.Take(t)
+		t.server.base.Reaper.Take(t)
 	}
 }

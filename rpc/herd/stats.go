@@ -1,6 +1,10 @@
 package herd
 
-import "sync/atomic"
+import (
+	"sync/atomic"
+
+	"github.com/remora-kv/remora/rpc"
+)
 
 // coreStats are counts of a core.
 type coreStats struct {
@@ -9,11 +13,10 @@ type coreStats struct {
 
 // ServerStats are counts since the start, and what there is now.
 type ServerStats struct {
+	rpc.ServerStats
 	Clients  int    `json:"clients"`
 	Memory   int    `json:"memory"`   // bytes for them
 	Hot      int    `json:"hot"`      // chunks that are being polled
-	Calls    uint64 `json:"calls"`    // requests served
-	Failures uint64 `json:"failures"` // of them that failed
 	Resent   uint64 `json:"resent"`   // replies that were sent again
 	Unsent   uint64 `json:"unsent"`   // datagrams for which there was no room
 	Rings    uint64 `json:"rings"`    // wake-ups and requests for replies
@@ -21,20 +24,13 @@ type ServerStats struct {
 	Noops    uint64 `json:"noops"`    // requests that no-ops moved through the pipeline
 	Outlets  uint64 `json:"outlets"`  // that broke and were made anew
 	Stranded uint64 `json:"stranded"` // lanes that ended because an outlet could not be made anew
-
-	Connects    uint64 `json:"connects"`
-	Disconnects uint64 `json:"disconnects"`
-	Cut         uint64 `json:"cut"`  // clients that broke the protocol
-	Lost        uint64 `json:"lost"` // clients that went without saying so
 }
 
 // Stats sums over all cores. It asks every core and waits for its answer.
 func (s *Server) Stats() ServerStats {
-	t := ServerStats{
-		Clients: int(s.count.Load()), Connects: s.clients.Connects.Load(), Disconnects: s.clients.Disconnects.Load(),
-		Cut: s.clients.Cut.Load(), Lost: s.clients.Lost.Load(),
-	}
-	for _, c := range s.cores {
+	t := ServerStats{Clients: int(s.count.Load())}
+	s.clients.AddUp(&t.ServerStats)
+	for _, c := range s.base.Cores {
 		c.Do(func() { c.count(&t) })
 		c.addUp(&t)
 	}
@@ -45,8 +41,8 @@ func (s *Server) Stats() ServerStats {
 // call it.
 func (s *Server) CoreStats(core int) ServerStats {
 	var t ServerStats
-	s.cores[core].count(&t)
-	s.cores[core].addUp(&t)
+	s.base.Cores[core].count(&t)
+	s.base.Cores[core].addUp(&t)
 	return t
 }
 
@@ -61,8 +57,7 @@ func (c *core) count(t *ServerStats) {
 // addUp adds what was counted.
 func (c *core) addUp(t *ServerStats) {
 	st := &c.stats
-	t.Calls += c.Calls.Load()
-	t.Failures += c.Failures.Load()
+	c.AddUp(&t.ServerStats)
 	t.Resent += st.resent.Load()
 	t.Unsent += st.unsent.Load()
 	t.Rings += st.rings.Load()

@@ -8,7 +8,6 @@ import (
 	"github.com/remora-kv/remora/fabric"
 	"github.com/remora-kv/remora/internal/knob"
 	"github.com/remora-kv/remora/rpc"
-	"github.com/remora-kv/remora/rpc/visit"
 	"github.com/remora-kv/remora/store"
 )
 
@@ -63,7 +62,7 @@ func (c *ConnConfig) complete() error {
 type Conn struct {
 	cfg    ConnConfig
 	dev    fabric.Device
-	line   *visit.Line // of which cq, qp and waiter are
+	reader *ReaderConn // of which cq, qp and waiter are
 	cq     fabric.CQ
 	qp     fabric.QP
 	waiter fabric.Waiter
@@ -100,17 +99,17 @@ func Dial(ctx context.Context, addr fabric.Addr, cfg ConnConfig) (*Conn, error) 
 }
 
 func (c *Conn) dial(ctx context.Context, addr fabric.Addr) (err error) {
-	if c.line, err = visit.Dial(ctx, addr, visit.LineConfig{
+	if c.reader, err = DialReader(ctx, addr, ReaderConfig{
 		Device: c.dev, Depth: c.cfg.Window + 1, Policy: c.cfg.Policy, Hello: protocol.Append(nil),
 	}); err != nil {
 		return err
 	}
-	c.cq, c.qp, c.waiter = c.line.CQ, c.line.QP, c.line.Waiter
+	c.cq, c.qp, c.waiter = c.reader.CQ, c.reader.QP, c.reader.Waiter
 	w, err := parseWelcome(c.qp.PeerPrivate())
 	if err != nil {
 		return err
 	}
-	text, err := c.line.Fetch(ctx, w.directory, w.length)
+	text, err := c.reader.Fetch(ctx, w.directory, w.length)
 	if err != nil {
 		return err
 	}
@@ -127,7 +126,7 @@ func (c *Conn) prepare() (err error) {
 	}
 	c.table = &c.dir.tables[c.cfg.Table]
 	stride := padded(c.cfg.Buffer) + wordSize
-	if c.local, err = c.line.Domain.Alloc("onesided client", c.cfg.Window*stride, 0); err != nil {
+	if c.local, err = c.reader.Domain.Alloc("onesided client", c.cfg.Window*stride, 0); err != nil {
 		return err
 	}
 	c.searches = make([]search, c.cfg.Window)
@@ -184,11 +183,11 @@ func (c *Conn) Disconnect() { _ = c.qp.Disconnect() }
 // Close ends the connection; searches without an outcome have none. A second Close
 // returns rpc.ErrClosed.
 func (c *Conn) Close() error {
-	if c.closed || c.line == nil {
+	if c.closed || c.reader == nil {
 		return rpc.ErrClosed
 	}
 	c.closed = true
-	err := c.line.Close(c.local)
+	err := c.reader.Close(c.local)
 	if c.err == nil {
 		c.err = rpc.ErrClosed
 	}

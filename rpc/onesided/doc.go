@@ -4,10 +4,11 @@
 // # Terms
 //
 // A table is what one partition exports (store.Export): areas of memory and a layout. A
-// visitor is a client's connection, one RC queue pair in the protection domain that has
-// the areas of all partitions and nothing else. The directory says where the areas are; a
-// visitor READs it when it connects. A search is the way to one key: a store.Finder says
-// what to READ and judges what came.
+// reader connection is one RC queue pair in the protection domain that has the areas of all
+// partitions and nothing else. An Acceptor has the server's ends of the reader connections of a
+// device, and a ReaderConn is the client's end of one; package keli uses them, too. The directory
+// says where the areas are; a client READs it when it connects. A search is the way to one key: a
+// store.Finder says what to READ and judges what came.
 //
 // What a search cannot tell is for the server to answer (store.Ask), by another path. So
 // is every change: nothing here writes, except that a search may add to the word that
@@ -15,9 +16,9 @@
 //
 // # Invariants
 //
-//	O1  No core takes part: the server accepts and closes connections, and that is all
-//	    that it does for a visitor.
-//	O2  A visitor can READ what is exported and add to words in areas that are meant for
+//	O1  No core takes part: the server accepts and closes connections. It posts nothing and
+//	    polls nothing for them.
+//	O2  A client can READ what is exported and add to words in areas that are meant for
 //	    it, and can name no other memory (G7): neither requests nor results of anybody.
 //	O3  What was read is copied by the fabric into memory of the client before it is
 //	    judged, and is judged where nobody changes it.
@@ -25,6 +26,10 @@
 //	    fits the buffer of the search. The directory itself is checked and not trusted.
 //	O5  Searches have their outcomes in the order in which they were started.
 //	O6  Starting, polling and taking allocate nothing.
+//	O7  A reader connection that breaks makes room for another at once. When Close of an
+//	    Acceptor returns, all its queue pairs are closed.
+//	O8  The end of a reader connection wakes a client that waits: it completes a receive to
+//	    which nobody sends.
 //
 // # Handshake
 //
@@ -39,8 +44,8 @@
 //
 // # Threads
 //
-// A Server is for any goroutine. A Conn belongs to one goroutine at a time, but for Wake
-// and Disconnect.
+// A Server and an Acceptor are for any goroutine. A Conn belongs to one goroutine at a time, but
+// for Wake and Disconnect; so does a ReaderConn, but for QP.Disconnect and Waiter.Wake.
 //
 // # Why not otherwise
 //

@@ -11,8 +11,8 @@ import (
 	"github.com/remora-kv/remora/store"
 )
 
-// Who leaves makes room for others, in order or not.
-func TestVisitorsLeave(t *testing.T) {
+// A client that leaves makes room for others, in order or not.
+func TestClientsLeave(t *testing.T) {
 	eachFabric(t, func(t *testing.T, r *rig) {
 		r.serve(1, onesided.ServerConfig{MaxClients: 2})
 		r.toys[0].put(1, 1, value(1, 1))
@@ -48,7 +48,7 @@ func TestVisitorsLeave(t *testing.T) {
 	})
 }
 
-// The end of a server is told to those who visit it, also in the middle of searches.
+// A server that closes ends the connections of its clients, also in the middle of searches.
 func TestServerEnds(t *testing.T) {
 	eachFabric(t, func(t *testing.T, r *rig) {
 		r.serve(1, onesided.ServerConfig{})

@@ -81,7 +81,7 @@ func (r *rig) make(toys int, cfg onesided.ServerConfig) {
 		}
 		r.toys = append(r.toys, toy)
 	}
-	r.accept = serving.NewAcceptor(serving.AcceptorConfig{
+	r.accept = serving.NewAcceptor(&serving.Config{
 		Path: "onesided", Devices: []fabric.Device{r.device}, MaxClients: 1, Log: slog.New(slog.DiscardHandler),
 		Admit: func(_ context.Context, dev fabric.Device, req fabric.ConnRequest) error {
 			if !r.server.TryAdmit(dev, req) {

@@ -7,7 +7,6 @@ import (
 	"github.com/remora-kv/remora/fabric"
 	"github.com/remora-kv/remora/internal/fence"
 	"github.com/remora-kv/remora/rpc"
-	"github.com/remora-kv/remora/rpc/visit"
 	"github.com/remora-kv/remora/store"
 )
 
@@ -188,8 +187,8 @@ func (c *Conn) Poll() bool {
 
 // completed goes on with the search that a completion is of.
 func (c *Conn) completed(comp *fabric.Completion) {
-	if comp.Status != fabric.StatusOK || comp.ID == visit.EndID {
-		c.fail(c.line.Broken(comp))
+	if comp.Status != fabric.StatusOK || comp.ID == EndID {
+		c.fail(c.reader.Reason(comp))
 		return
 	}
 	s := &c.searches[int(comp.ID)/(c.searches[0].wordAt+wordSize)]

@@ -9,17 +9,16 @@ import (
 	"github.com/remora-kv/remora/fabric"
 	"github.com/remora-kv/remora/internal/knob"
 	"github.com/remora-kv/remora/rpc"
-	"github.com/remora-kv/remora/rpc/visit"
 	"github.com/remora-kv/remora/store"
 )
 
 // ServerConfig describes a server. Zero values mean the defaults.
 type ServerConfig struct {
-	// Device is where visitors come from. It stays the caller's to close.
+	// Device is where clients connect. It stays the caller's to close.
 	Device fabric.Device
 	// Instance tells this start of a server from any other.
 	Instance uint64
-	// MaxClients is how many visitors there can be; default 1024.
+	// MaxClients is how many clients there can be; default 1024.
 	MaxClients int
 	// Log gets connects and refusals; default: none.
 	Log *slog.Logger
@@ -30,25 +29,22 @@ const (
 	maxMaxClients     = 1 << 20
 )
 
-// Server lets visitors READ tables. Its methods may be called from any goroutine.
+// Server lets clients READ tables. Its methods may be called from any goroutine.
 //
 // It is made before the partitions, whose memory comes from its Arena, and opened when
-// they are there. At the end Close sends the visitors away; then the partitions give
+// they are there. At the end Close ends the connections; then the partitions give
 // their memory back, and Release ends what was left for them.
 type Server struct {
 	cfg    ServerConfig
 	arena  *store.Arena
 	domain fabric.Domain
-	hall   *visit.Hall
+	reads  *Acceptor
 
 	mu        sync.Mutex
 	open      bool
 	directory *fabric.Region
 	welcome   welcome
 }
-
-// Stats is what a server has done.
-type Stats = visit.Stats
 
 // NewServer makes a server that has no tables yet.
 func NewServer(cfg ServerConfig) (*Server, error) {
@@ -68,9 +64,9 @@ func NewServer(cfg ServerConfig) (*Server, error) {
 	if s.domain, err = cfg.Device.NewDomain(); err != nil {
 		return nil, fmt.Errorf("onesided: server: %w", err)
 	}
-	s.hall = visit.NewHall(visit.HallConfig{
+	s.reads = NewAcceptor(AcceptorConfig{
 		Path: "onesided", Device: cfg.Device, Domain: s.domain, MaxClients: cfg.MaxClients,
-		Hello: checkHello, Welcome: s.greeting, Log: cfg.Log,
+		Hello: checkHello, Welcome: s.privateWelcome, Log: cfg.Log,
 	})
 	return s, nil
 }
@@ -92,7 +88,7 @@ func (s *Server) allocate(purpose string, size int, writable bool) ([]byte, any,
 	return r.Bytes(), r, r.Close, nil
 }
 
-// Open says what there is to read. From now on visitors are admitted.
+// Open says what there is to read. From now on clients are admitted.
 func (s *Server) Open(tables []store.Export) error {
 	d := directory{instance: s.cfg.Instance}
 	for i := range tables {
@@ -128,12 +124,12 @@ func (s *Server) TryAdmit(dev fabric.Device, req fabric.ConnRequest) bool {
 	if req.Transport() != fabric.RC || !protocol.Speaks(req.Private()) {
 		return false
 	}
-	s.hall.Admit(dev, req)
+	s.reads.Admit(dev, req)
 	return true
 }
 
-// greeting is what a visitor is told.
-func (s *Server) greeting() ([]byte, error) {
+// privateWelcome returns the private data that a connection is accepted with.
+func (s *Server) privateWelcome() ([]byte, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.open {
@@ -143,14 +139,14 @@ func (s *Server) greeting() ([]byte, error) {
 }
 
 // Stats returns what the server has done.
-func (s *Server) Stats() Stats { return s.hall.Stats() }
+func (s *Server) Stats() Stats { return s.reads.Stats() }
 
-// Close sends all visitors away, and admits no more. A second Close does nothing.
+// Close ends all connections, and admits no more clients. A second Close does nothing.
 func (s *Server) Close() error {
 	s.mu.Lock()
 	s.open = false
 	s.mu.Unlock()
-	s.hall.Close()
+	s.reads.Close()
 	return nil
 }
 

@@ -78,7 +78,7 @@ func (c *Conn) Choice() tune.Choice { return tune.Choice{R: c.cfg.Retries, F: c.
 
 // stampSent notes when a message was sent.
 func (c *Conn) stampSent() {
-	c.stamps[c.stampN%uint64(len(c.stamps))] = stamp{at: c.clock.Now(), size: c.cfg.Batch}
+	c.stamps[c.stampN%uint64(len(c.stamps))] = stamp{at: c.end.Clock.Now(), size: c.cfg.Batch}
 	c.stampN++
 }
 
@@ -86,7 +86,7 @@ func (c *Conn) stampSent() {
 func (c *Conn) stampTaken() {
 	s := c.stamps[c.stampM%uint64(len(c.stamps))]
 	c.stampM++
-	c.batch.ObserveAt(time.Duration(c.clock.Now()-s.at), s.size)
+	c.batch.ObserveAt(time.Duration(c.end.Clock.Now()-s.at), s.size)
 	c.cfg.Batch = c.batch.Size()
 }
 
@@ -106,7 +106,7 @@ func (c *Conn) learn(w wire.Word0) {
 		return
 	}
 	c.frames = 0
-	if better, ok := c.tuner.Decide(time.Duration(c.clock.Now())); ok {
+	if better, ok := c.tuner.Decide(time.Duration(c.end.Clock.Now())); ok {
 		c.cfg.Retries = better.R
 		c.policy.respan()
 		c.fetchSize = min(max(better.F, minFetchSize), c.stride)

@@ -18,23 +18,7 @@ func (s *Server) admit(ctx context.Context, dev fabric.Device, req fabric.ConnRe
 	if err != nil {
 		return err
 	}
-	c, err := serving.Choose(s.acceptor, s.cores, h.Core)
-	if err != nil {
-		return err
-	}
-	ss, err := newSession(c, dev, &h)
-	if err != nil {
-		c.Unreserve()
-		return err
-	}
-	if err := ss.accept(ctx, req); err != nil {
-		c.Unreserve()
-		s.reaper.Take(ss)
-		return err
-	}
-	c.Log.Debug("client connected", "qp", ss.qp.Num(), "peer", ss.peer.Addr)
-	c.Post(func() { c.enter(ss) })
-	return nil
+	return serving.Connect(&s.base, h.Core, func(c *core) (*session, error) { return c.connect(ctx, dev, req, &h) })
 }
 
 // greet checks what a client wants.

@@ -90,7 +90,7 @@ func (c *core) push(s *session, n uint64, at, length int, mode Mode) {
 		// The client finds the frame by fetching (I3, I4).
 		fence.Count(&c.stats.unpushed, 1)
 	default:
-		c.end(s, err)
+		c.lost(s, err)
 	}
 }
 

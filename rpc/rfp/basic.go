@@ -38,7 +38,7 @@ func (b *Buffer) Bytes() []byte { return b.region.Bytes() }
 func (b *Buffer) Free() error { return b.region.Close() }
 
 // NewBuffer allocates a buffer.
-func (c *Conn) NewBuffer(size int) (*Buffer, error) { return newBuffer(c.domain, size) }
+func (c *Conn) NewBuffer(size int) (*Buffer, error) { return newBuffer(c.end.Domain, size) }
 
 // SendBuffer sends the first n bytes of a buffer as one message; see Send.
 func (c *Conn) SendBuffer(b *Buffer, n int) error { return c.Send(0, b.Bytes()[:n]) }
@@ -51,14 +51,14 @@ var ErrTimeout = errors.New("rfp: timeout")
 // timeout 0 waits for ever.
 func (c *Conn) RecvBuffer(b *Buffer, timeout time.Duration) (int, error) {
 	if !c.Wait(timeout) {
-		if c.err != nil {
-			return 0, c.err
+		if c.end.Err != nil {
+			return 0, c.end.Err
 		}
 		return 0, ErrTimeout
 	}
 	data, err, ok := c.Next()
 	if !ok {
-		return 0, c.err
+		return 0, c.end.Err
 	}
 	if err != nil {
 		return 0, err
@@ -100,13 +100,13 @@ func NewEndpoint(cfg ServerConfig) (*Endpoint, error) {
 		return nil, err
 	}
 	if e.domain, err = cfg.Device.NewDomain(); err != nil {
-		s.abandon() // its core never ran, so Close would wait for ever
+		_ = s.Close()
 		return nil, err
 	}
 	e.server = s
 	e.next, e.stop = iter.Pull(func(y func(*rpc.Call) bool) {
 		yield = y
-		s.cores[0].Run(s.cores[0].moves())
+		s.base.Cores[0].Run(s.base.Cores[0].Moves())
 	})
 	return e, nil
 }
@@ -145,7 +145,7 @@ func (e *Endpoint) Send(b *Buffer, n int) error {
 }
 
 // Stop makes Recv return rpc.ErrClosed. It may be called from any goroutine.
-func (e *Endpoint) Stop() { e.server.cores[0].Quit() }
+func (e *Endpoint) Stop() { e.server.base.Cores[0].Quit() }
 
 // Close ends all sessions. It is called by the goroutine that calls Recv.
 func (e *Endpoint) Close() error {

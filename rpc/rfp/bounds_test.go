@@ -44,7 +44,7 @@ func TestAnswersThatNobodyTakesAreBounded(t *testing.T) {
 			for range c.welcome.Window {
 				c.send(bytes.Repeat(entries(blow(calls.size)), calls.number), wire.Word1{Entries: uint16(calls.number)})
 			}
-			c.ring()
+			c.wake()
 			await(t, "calls of the raw client", func() bool { return s.Stats().Calls > before.Calls })
 			w.check(t)
 			w.check(t)
@@ -79,7 +79,7 @@ func TestMessagesWithoutEndAreBounded(t *testing.T) {
 		}
 		w.check(t)
 		c.send(part, wire.Word1{})
-		c.ring()
+		c.wake()
 		c.awaitEnd("a message without end")
 		await(t, "the end of the session", func() bool { return s.Stats().Clients == 1 })
 		if st := s.Stats(); st.Cut != 1 || !log.says("request longer than 100000 bytes") {

@@ -111,4 +111,4 @@ func (d *Driven) Wake() {
 }
 
 // Disconnect implements driver.Conn.
-func (d *Driven) Disconnect() { _ = d.qp.Disconnect() }
+func (d *Driven) Disconnect() { _ = d.end.QP.Disconnect() }

@@ -10,6 +10,7 @@ import (
 	"github.com/remora-kv/remora/fabric"
 	"github.com/remora-kv/remora/internal/knob"
 	"github.com/remora-kv/remora/rpc"
+	"github.com/remora-kv/remora/rpc/internal/endpoint"
 	"github.com/remora-kv/remora/rpc/wire"
 )
 
@@ -86,12 +87,9 @@ func (c *ConnConfig) validate() error {
 // Conn is a connection to one core of a server. It belongs to one goroutine at a
 // time. Messages are answered in the order in which they were sent.
 type Conn struct {
-	cfg    ConnConfig
-	dev    fabric.Device
-	clock  fabric.Clock
-	domain fabric.Domain
-	cq     fabric.CQ
-	qp     fabric.QP
+	cfg ConnConfig
+	end endpoint.Endpoint
+	cq  fabric.CQ
 	// spinner waits for READs that this side posts, sleeper for pushes, and
 	// napper for those that take long: it does not spin before it sleeps.
 	spinner, sleeper, napper fabric.Waiter
@@ -120,7 +118,6 @@ type Conn struct {
 	adaptive
 	policy fetchPolicy
 
-	err     error
 	stats   connStats
 	comps   [16]fabric.Completion
 	one     [1]fabric.WR     // being posted
@@ -146,7 +143,7 @@ func Dial(ctx context.Context, addr fabric.Addr, cfg ConnConfig) (*Conn, error) 
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
-	c := &Conn{cfg: cfg, dev: cfg.Device, clock: cfg.Device.Clock(), number: 1}
+	c := &Conn{cfg: cfg, number: 1}
 	if err := c.dial(ctx, addr); err != nil {
 		_ = c.Close()
 		return nil, fmt.Errorf("rfp: connecting to %s: %w", addr, err)
@@ -155,35 +152,35 @@ func Dial(ctx context.Context, addr fabric.Addr, cfg ConnConfig) (*Conn, error) 
 }
 
 func (c *Conn) dial(ctx context.Context, addr fabric.Addr) (err error) {
-	if c.domain, err = c.dev.NewDomain(); err != nil {
+	if err = c.end.Open("rfp", c.cfg.Device); err != nil {
 		return err
 	}
 	want := rings{window: c.cfg.Window, results: max(2*c.cfg.Window, minResults), payload: defaultPayload}
-	if c.replies, err = c.domain.Alloc("rfp replies", want.resultBytes(), fabric.RemoteWrite); err != nil {
+	if c.replies, err = c.end.Alloc("rfp replies", want.resultBytes(), fabric.RemoteWrite); err != nil {
 		return err
 	}
 	depth := 4*want.window + 2*want.results + 16
-	if c.cq, err = c.dev.NewCQ(depth + want.results); err != nil {
+	if c.cq, err = c.end.NewCQ(depth + want.results); err != nil {
 		return err
 	}
 	hello := wire.Hello{
 		Core: uint16(c.cfg.Core), Window: uint16(want.window), Results: uint16(want.results),
 		Payload: uint32(want.payload), Replies: placeOf(c.replies.Remote()), Bulk: uint32(max(c.cfg.Bulk, 0)),
 	}
-	qp, err := c.dev.Dial(ctx, addr, fabric.QPConfig{
-		Transport: fabric.RC, Domain: c.domain, SendCQ: c.cq, RecvCQ: c.cq,
+	err = c.end.Dial(ctx, addr, fabric.QPConfig{
+		Transport: fabric.RC, SendCQ: c.cq, RecvCQ: c.cq,
 		SendDepth: depth, RecvDepth: want.results,
 		RNRTimeout: fabric.RNRForever, // a core that is busy is no reason to part
 	}, hello.Append(nil))
 	if err != nil {
 		return err
 	}
-	c.qp = qp
-	c.bulk.placer, _ = qp.(fabric.Placer)
-	c.bulk.viewer, _ = qp.(fabric.Viewer)
-	if c.welcome, err = wire.ParseWelcome(qp.PeerPrivate()); err != nil {
+	c.bulk.placer, _ = c.end.QP.(fabric.Placer)
+	c.bulk.viewer, _ = c.end.QP.(fabric.Viewer)
+	if c.welcome, err = wire.ParseWelcome(c.end.QP.PeerPrivate()); err != nil {
 		return err
 	}
+	c.end.Peer = fmt.Sprintf("core %d of %s", c.Core(), c.end.Peer)
 	return c.prepare(&want)
 }
 
@@ -201,13 +198,13 @@ func (c *Conn) prepare(want *rings) (err error) {
 	c.reqs, c.answers = remoteOf(w.Requests), remoteOf(w.Answers)
 	landing := r.window * r.requestStride()
 	words := landing + r.resultBytes()
-	if c.local, err = c.domain.Alloc("rfp client", words+wordsBytes, 0); err != nil {
+	if c.local, err = c.end.Alloc("rfp client", words+wordsBytes, 0); err != nil {
 		return err
 	}
 	c.sent, c.out.size = make([]sentFrame, r.window), r.bulk
 	c.makeWrites()
 	if !c.cfg.NoInline {
-		c.inline = c.dev.Limits().MaxInline
+		c.inline = c.end.Dev.Limits().MaxInline
 	}
 	c.receiver.init(r, landing, words, c.local.Bytes(), c.replies.Bytes(), min(c.cfg.FetchSize, r.resultStride()))
 	c.policy.init(&c.cfg.Params)
@@ -219,7 +216,7 @@ func (c *Conn) prepare(want *rings) (err error) {
 		spin   time.Duration
 	}{{&c.spinner, fabric.Busy, 0}, {&c.sleeper, c.cfg.Policy, 0}, {&c.napper, c.cfg.Policy, time.Nanosecond}} {
 		cfg := fabric.WaitConfig{Policy: p.policy, Spin: p.spin, CQs: []fabric.CQ{c.cq}, Doze: c.beforeSleep}
-		if *p.w, err = c.dev.NewWaiter(cfg); err != nil {
+		if *p.w, err = c.end.NewWaiter(cfg); err != nil {
 			return err
 		}
 	}
@@ -248,7 +245,7 @@ func (c *Conn) Window() int { return c.rings.window }
 func (c *Conn) MaxMessage() int { return int(c.welcome.MaxMessage) }
 
 // Err returns why the connection is over, nil while it is not.
-func (c *Conn) Err() error { return c.err }
+func (c *Conn) Err() error { return c.end.Err }
 
 // Frames returns how many frames were sent. It is cheaper than Stats.
 func (c *Conn) Frames() uint64 { return c.stats.frames.Load() }
@@ -257,50 +254,15 @@ func (c *Conn) Frames() uint64 { return c.stats.frames.Load() }
 func (c *Conn) Outstanding() int { return c.calls }
 
 // Counters returns what the queue pair has done.
-func (c *Conn) Counters() fabric.Counters { return c.qp.Counters() }
-
-// fail ends the connection. The first reason counts.
-func (c *Conn) fail(err error) {
-	if c.err == nil {
-		c.err = fmt.Errorf("rfp: connection with core %d of %s: %w", c.Core(), c.qp.Peer().Addr, err)
-		_ = c.qp.Disconnect()
-	}
-}
+func (c *Conn) Counters() fabric.Counters { return c.end.QP.Counters() }
 
 // Close ends the connection; calls without a result have failed. A second Close
 // returns rpc.ErrClosed.
-func (c *Conn) Close() error {
-	if c.domain == nil {
-		return rpc.ErrClosed
-	}
-	if c.qp != nil {
-		_ = c.qp.Close()
-	}
-	for _, w := range []fabric.Waiter{c.spinner, c.sleeper, c.napper} {
-		if w != nil {
-			_ = w.Close()
-		}
-	}
-	if c.cq != nil {
-		_ = c.cq.Close()
-	}
-	c.bulk.close()
-	for _, r := range []*fabric.Region{c.local, c.replies} {
-		if r != nil {
-			_ = r.Close()
-		}
-	}
-	err := c.domain.Close()
-	c.domain = nil
-	if c.err == nil {
-		c.err = rpc.ErrClosed
-	}
-	return err
-}
+func (c *Conn) Close() error { return c.end.Close(c.bulk.stage, c.bulk.landing) }
 
 // connStats are counts of a connection.
 type connStats struct {
-	calls, frames, fetches, misses, rests, replies, pieces, rings, switches atomic.Uint64
+	calls, frames, fetches, misses, rests, replies, pieces, wakeups, switches atomic.Uint64
 }
 
 // ConnStats are counts since the connection was made. They may be read from any
@@ -312,7 +274,7 @@ type ConnStats struct {
 	Rests         uint64 // READs of what the first one did not bring
 	Replies       uint64 // answers that were pushed
 	Pieces        uint64 // of long results, that were taken
-	Rings         uint64 // wake-ups of the server
+	Wakeups       uint64 // of the server
 	Switches      uint64 // changes of mode
 }
 
@@ -321,6 +283,6 @@ func (c *Conn) Stats() ConnStats {
 	s := &c.stats
 	return ConnStats{
 		Calls: s.calls.Load(), Frames: s.frames.Load(), Fetches: s.fetches.Load(), Misses: s.misses.Load(),
-		Rests: s.rests.Load(), Replies: s.replies.Load(), Pieces: s.pieces.Load(), Rings: s.rings.Load(), Switches: s.switches.Load(),
+		Rests: s.rests.Load(), Replies: s.replies.Load(), Pieces: s.pieces.Load(), Wakeups: s.wakeups.Load(), Switches: s.switches.Load(),
 	}
 }

@@ -1,10 +1,10 @@
 package rfp
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/remora-kv/remora/fabric"
+	"github.com/remora-kv/remora/rpc/internal/endpoint"
 	"github.com/remora-kv/remora/rpc/internal/serving"
 )
 
@@ -41,20 +41,20 @@ type core struct {
 	start   int64            // when the frame being served was noticed; 0: not measured
 	pushAll bool             // the answer being made is pushed in any case
 	one     [1]fabric.WR     // being posted
-	bell    [1]fabric.RecvWR // likewise
+	recv    [1]fabric.RecvWR // likewise
 
 	stats coreStats
 }
 
-func newCore(s *Server, index int) (*core, error) {
+func (s *Server) newCore(index int) (*core, error) {
 	cfg := &s.cfg
 	c := &core{server: s}
-	c.Init(s.acceptor, index, cfg.Device.Clock(), nil)
+	c.Init(s.base.Acceptor, index)
 	if len(cfg.Pollers) != 0 {
 		c.pollers = cfg.Pollers[index]
 	}
 	c.in, c.out = make([]byte, 8+cfg.Payload), make([]byte, cfg.Payload)
-	for i, dev := range cfg.devices() {
+	for i, dev := range append([]fabric.Device{cfg.Device}, cfg.Others...) {
 		wait := fabric.WaitConfig{Doze: c.doze, Undoze: c.undoze}
 		if i != 0 {
 			wait = fabric.WaitConfig{Spin: time.Nanosecond} // the core has spun already
@@ -71,18 +71,19 @@ func newCore(s *Server, index int) (*core, error) {
 	var err error
 	if c.linger, err = cfg.Device.NewWaiter(fabric.WaitConfig{Policy: fabric.Busy}); err != nil {
 		c.free()
-		return nil, fmt.Errorf("rfp: core %d: %w", index, err)
+		return nil, err
 	}
 	c.Waiter, c.lingerf = c.ports[0].waiter, c.roomCame
 	return c, nil
 }
 
 // stalledNap bounds the sleep of a core that waits for a client to make room,
-// which rings no bell.
+// which does not wake the core.
 const stalledNap = time.Millisecond
 
-func (c *core) moves() serving.Moves {
-	return serving.Moves{Work: c.work, Poll: c.poll, Close: c.close}
+// Moves returns what a core does. At the end it closes its pollers.
+func (c *core) Moves() serving.Moves {
+	return serving.Moves{Work: c.work, Poll: c.poll, Close: func() { c.pollers.close(); c.Close() }}
 }
 
 func (c *core) work() {
@@ -93,15 +94,17 @@ func (c *core) work() {
 	}
 }
 
-// close ends the core, its sessions and its pollers.
-func (c *core) close() {
-	c.End(func() {
-		for s := range c.sessions.All() {
-			c.drop(s)
-		}
-	})
-	c.pollers.close()
-	c.free()
+// Close ends the core and its sessions. A second Close does nothing.
+func (c *core) Close() {
+	if c.End(c.dropAll) {
+		c.free()
+	}
+}
+
+func (c *core) dropAll() {
+	for s := range c.sessions.All() {
+		c.drop(s)
+	}
 }
 
 // free gives back the queues.
@@ -160,29 +163,29 @@ func (c *core) look() bool {
 	return c.completions()
 }
 
-// enter makes a session one of the core's.
-func (c *core) enter(s *session) {
+// Enter makes a session one of the core's.
+func (c *core) Enter(s *session) {
 	s.id = c.sessions.Add(s)
 	c.Connects.Add(1)
-	for range bells {
-		if !c.postBell(s) {
+	for range wakeups {
+		if !c.postReceive(s) {
 			return
 		}
 	}
 	c.heat(s)
 }
 
-// postBell posts a receive for a ring of the client.
-func (c *core) postBell(s *session) bool {
-	c.bell[0].ID = s.id
-	if _, err := s.qp.PostRecv(c.bell[:]); err != nil {
-		c.end(s, err)
+// postReceive posts a receive for a wake-up by the client.
+func (c *core) postReceive(s *session) bool {
+	c.recv[0].ID = s.id
+	if _, err := s.qp.PostRecv(c.recv[:]); err != nil {
+		c.lost(s, err)
 		return false
 	}
 	return true
 }
 
-// completions takes rings and the ends of pushes and of queue pairs.
+// completions takes wake-ups and the ends of pushes and of queue pairs.
 func (c *core) completions() bool {
 	worked := false
 	for _, p := range c.ports {
@@ -201,9 +204,9 @@ func (c *core) completionsOf(p *port) bool {
 		switch {
 		case s == nil:
 		case comp.Status != fabric.StatusOK:
-			c.broken(s, comp)
+			c.lost(s, endpoint.Reason(s.qp, comp))
 		case comp.Op == fabric.OpRecv:
-			if c.postBell(s) {
+			if c.postReceive(s) {
 				c.unpark(s)
 			}
 		}

@@ -24,7 +24,7 @@
 //     answer. Its doc has the rules, P1 to P10.
 //   - A parked session is one whose request slots the server does not look at.
 //     Its next answer slot says so. The client, which looks there for its
-//     answer, rings: a SEND of no bytes.
+//     answer, wakes the core: a SEND of no bytes.
 //   - A piece is part of a message longer than a frame. It lies in the bulk area
 //     of its direction, behind the slots, and an entry of a frame says where. Both
 //     ends copy pieces at the same time.

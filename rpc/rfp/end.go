@@ -1,23 +1,13 @@
 package rfp
 
-import (
-	"github.com/remora-kv/remora/fabric"
-	"github.com/remora-kv/remora/rpc/internal/serving"
-)
-
 // cut ends the session of a client that broke the protocol (I6).
 func (c *core) cut(s *session, why string) {
 	c.CutOff(s.qp, why)
 	c.drop(s)
 }
 
-// broken ends a session whose queue pair failed.
-func (c *core) broken(s *session, comp *fabric.Completion) {
-	c.end(s, serving.Reason(s.qp, comp))
-}
-
-// end ends a session because of its queue pair.
-func (c *core) end(s *session, err error) {
+// lost ends a session because of its queue pair.
+func (c *core) lost(s *session, err error) {
 	c.Gone(s.qp, err)
 	c.drop(s)
 }
@@ -36,5 +26,5 @@ func (c *core) drop(s *session) {
 	_ = s.qp.Close()
 	c.Unreserve()
 	c.Disconnects.Add(1)
-	c.server.reaper.Take(s)
+	c.server.base.Reaper.Take(s)
 }

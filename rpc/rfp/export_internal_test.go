@@ -4,7 +4,7 @@ import "github.com/remora-kv/remora/fabric"
 
 // LookOnly has the connection look at the server's memory so many times, and no more.
 func (c *Conn) LookOnly(times int) {
-	under, ok := c.qp.(fabric.Viewer)
+	under, ok := c.end.QP.(fabric.Viewer)
 	if !ok {
 		panic("a queue pair that is no fabric.Viewer")
 	}

@@ -21,7 +21,7 @@ func (c *Conn) fetch() {
 		c.wanted[slot], c.asked[slot] = c.next+uint64(i), c.fetchSize
 	}
 	c.askedAt = 0
-	k, err := c.qp.Post(c.reads[c.slot : c.slot+n])
+	k, err := c.end.QP.Post(c.reads[c.slot : c.slot+n])
 	c.flying += k
 	fence.Count(&c.stats.fetches, uint64(k))
 	if k == 0 && err != nil {
@@ -29,14 +29,14 @@ func (c *Conn) fetch() {
 		return
 	}
 	if c.reap(); c.flying != 0 {
-		c.askedAt = c.clock.Now()
+		c.askedAt = c.end.Clock.Now()
 	}
 }
 
 // due reports whether the policy wants a READ now.
 func (c *Conn) due() bool {
 	t := &c.policy.timer
-	return t.left == 0 || !t.skips() && t.over(c.clock.Now())
+	return t.left == 0 || !t.skips() && t.over(c.end.Clock.Now())
 }
 
 // makeReads makes the READs of all answer slots, for the present F.
@@ -92,24 +92,24 @@ func (c *Conn) fetched(slot int) {
 func (c *Conn) missed(w wire.Word0) {
 	if w.Parked(c.next) {
 		if c.policy.parked() {
-			c.ring()
+			c.wake()
 		}
 		return
 	}
 	var took int64
 	if c.askedAt != 0 {
-		took = c.clock.Now() - c.askedAt
+		took = c.end.Clock.Now() - c.askedAt
 	}
 	if c.policy.missed(took) {
 		c.change(Reply)
 	}
 }
 
-// ring wakes the server. A core that is busy notices no ring: when its receives are used
+// wake wakes the server. A core that is busy notices no wake-up: when its receives are used
 // up, one more waits for it, and the READs behind that one, which would lead to others.
-func (c *Conn) ring() {
-	fence.Count(&c.stats.rings, 1)
-	_ = c.postOne(fabric.WR{ID: kindRing, Op: fabric.OpSend, Flags: fabric.FlagSolicited | fabric.FlagSignaled})
+func (c *Conn) wake() {
+	fence.Count(&c.stats.wakeups, 1)
+	_ = c.postOne(fabric.WR{ID: kindWake, Op: fabric.OpSend, Flags: fabric.FlagSolicited | fabric.FlagSignaled})
 }
 
 // reap takes completions.
@@ -118,11 +118,11 @@ func (c *Conn) reap() {
 	for i := range c.comps[:n] {
 		comp := &c.comps[i]
 		if comp.Status != fabric.StatusOK {
-			err := c.qp.Err()
+			err := c.end.QP.Err()
 			if err == nil {
 				err = comp.Err()
 			}
-			c.fail(err)
+			c.end.Fail(err)
 			return
 		}
 		switch m := comp.ID &^ kindMask; comp.ID & kindMask {
@@ -134,7 +134,7 @@ func (c *Conn) reap() {
 			c.pieceCame()
 		case kindRecv:
 			if err := c.postReceive(); err != nil {
-				c.fail(err)
+				c.end.Fail(err)
 			}
 		}
 	}
@@ -143,6 +143,6 @@ func (c *Conn) reap() {
 // postReceive posts a receive for a push that wakes.
 func (c *Conn) postReceive() error {
 	c.receive[0].ID = kindRecv
-	_, err := c.qp.PostRecv(c.receive[:])
+	_, err := c.end.QP.PostRecv(c.receive[:])
 	return err
 }

@@ -81,7 +81,7 @@ func (c *rawClient) obey(in *script) {
 	case 3: // results taken
 		c.write(rawTaken, in.take(8))
 	case 4:
-		c.ring()
+		c.wake()
 	case 5: // a frame twice, or of another time
 		c.number -= min(uint64(in.byte()%3), c.number-1)
 	case 6: // a large answer

@@ -119,12 +119,12 @@ var verbAttacks = []attack{
 	{name: "writing beyond the requests", ends: ended, log: "client l", do: func(c *rawClient) {
 		c.do(fabric.WR{Op: fabric.OpWrite, Local: c.mem.Seg(0, 64), Remote: c.requests().At(1 << 20)})
 	}},
-	{name: "ring with bytes", ends: isLost, log: "client lost", do: func(c *rawClient) {
+	{name: "wake-up with bytes", ends: isLost, log: "client lost", do: func(c *rawClient) {
 		c.do(fabric.WR{Op: fabric.OpSend, Local: c.mem.Seg(0, 100)})
 	}},
-	{name: "flood of rings", do: func(c *rawClient) {
+	{name: "flood of wake-ups", do: func(c *rawClient) {
 		for range 500 {
-			c.ring()
+			c.wake()
 		}
 	}},
 	{name: "flood of calls that nobody fetches", do: func(c *rawClient) {
@@ -202,7 +202,7 @@ func (r *rig) suffer(t *testing.T, attacks []attack, cfg rfp.ServerConfig) {
 		c := r.raw(a.hello)
 		await(t, a.name+": the session", func() bool { return s.Stats().Connects > before.Connects })
 		if a.do(c); c.dev != nil {
-			c.ring() // or the server does not look
+			c.wake() // or the server does not look
 		}
 		w.check(t)
 		switch a.ends {

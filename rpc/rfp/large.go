@@ -75,9 +75,9 @@ const sendFor = 55 * time.Microsecond
 // sendMost sends as much of a message as the server takes while it is watched.
 func (c *Conn) sendMost(msg message) (rest message, err error) {
 	rest, err = c.sendParts(msg)
-	for vain := (stopwatch{}); err == nil && rest.len() != 0 && !vain.beyond(sendFor, c.clock); {
+	for vain := (stopwatch{}); err == nil && rest.len() != 0 && !vain.beyond(sendFor, c.end.Clock); {
 		if c.Poll() {
-			return rest, c.err // a result has come, and is to be taken first
+			return rest, c.end.Err // a result has come, and is to be taken first
 		}
 		left := rest.len()
 		if rest, err = c.sendParts(rest); rest.len() != left {

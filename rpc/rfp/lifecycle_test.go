@@ -328,7 +328,7 @@ func TestManySessionsFewActive(t *testing.T) {
 	})
 }
 
-// A client that expects pushes finds out soon that the server sleeps, and rings. How
+// A client that expects pushes finds out soon that the server sleeps, and wakes it. How
 // soon is counted in polls: others may use the machine.
 func TestRepliesFromSleepingServer(t *testing.T) {
 	const most = 1 << 16 // polls without a look, by far
@@ -357,7 +357,7 @@ func TestRepliesFromSleepingServer(t *testing.T) {
 				t.Fatalf("%x, %v, %v, %v: %+v", got, err, ok, c.Err(), c.Stats())
 			}
 			i++
-			return c.Stats().Rings >= 50
+			return c.Stats().Wakeups >= 50
 		})
 		t.Logf("%+v", c.Stats())
 	})

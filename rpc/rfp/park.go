@@ -70,7 +70,7 @@ func (c *core) parkAll() {
 	}
 }
 
-// leaveParked is called after the sleep: a client whose session is still parked will ring.
+// leaveParked is called after the sleep: a client whose session is still parked will wake the core.
 func (c *core) leaveParked() {
 	c.hot.RemoveIf(func(s *session) bool { return s.parked && !c.requested(s) })
 }

@@ -38,7 +38,7 @@ func (c *Conn) needStage() error {
 
 func (c *Conn) makeStage() (err error) {
 	if c.bulk.stage == nil {
-		c.bulk.stage, err = c.domain.Alloc("rfp pieces", c.rings.bulk, 0)
+		c.bulk.stage, err = c.end.Domain.Alloc("rfp pieces", c.rings.bulk, 0)
 	}
 	return err
 }
@@ -54,7 +54,7 @@ func (c *Conn) needLanding(total int) (err error) {
 	for size < total {
 		size *= 2
 	}
-	if c.bulk.landing, err = c.domain.Alloc("rfp long result", size, 0); err != nil {
+	if c.bulk.landing, err = c.end.Domain.Alloc("rfp long result", size, 0); err != nil {
 		c.bulk.landing = old
 		return err
 	}
@@ -73,14 +73,6 @@ func (c *Conn) longResult() []byte {
 		all = b.landing.Bytes()
 	}
 	return all[:n:n]
-}
-
-func (b *bulk) close() {
-	for _, r := range []*fabric.Region{b.stage, b.landing} {
-		if r != nil {
-			_ = r.Close()
-		}
-	}
 }
 
 // writePiece writes the next piece of a message into the server's memory, to be
@@ -114,8 +106,8 @@ func (c *Conn) placePiece(msg message, n, at int) bool {
 // postPiece writes a piece by way of memory that the fabric knows.
 func (c *Conn) postPiece(msg message, n, at int) error {
 	if err := c.makeStage(); err != nil {
-		c.fail(fmt.Errorf("no memory for a message of %d bytes: %w", c.largeTotal, err))
-		return c.err
+		c.end.Fail(fmt.Errorf("no memory for a message of %d bytes: %w", c.largeTotal, err))
+		return c.end.Err
 	}
 	msg.copyTo(c.bulk.stage.Bytes()[at : at+n])
 	return c.postWrite(fabric.WR{ID: kindWrite, Op: fabric.OpWrite, Local: c.bulk.stage.Seg(at, n), Remote: c.pieceTo(at)})
@@ -159,7 +151,7 @@ func (c *Conn) fetchPiece(entry []byte) bool {
 		return true
 	}
 	if err := c.aimLanding(int(p.Total)); err != nil {
-		c.fail(fmt.Errorf("no memory for a result of %d bytes: %w", p.Total, err))
+		c.end.Fail(fmt.Errorf("no memory for a result of %d bytes: %w", p.Total, err))
 		return false
 	}
 	b.flying = true
@@ -181,7 +173,7 @@ func (c *Conn) pieceFrom(p *wire.Piece) fabric.Remote {
 // did: otherwise the piece is in flight, or the result is complete.
 func (c *Conn) absorbPiece(entry []byte) bool {
 	if !c.fetchPiece(entry) {
-		c.open, c.held = false, c.err == nil
+		c.open, c.held = false, c.end.Err == nil
 		return false
 	}
 	if !c.bulk.piece.More {
@@ -278,28 +270,28 @@ func (c *core) awaitArea(s *session, n, part int) (at int, ok bool) {
 			return at, true
 		}
 	}
-	if s.hasty > 0 {
-		s.hasty-- // it did not take pieces in time before
+	if s.skips > 0 {
+		s.skips-- // it did not take pieces in time before
 		return 0, false
 	}
 	c.lingerFor, c.lingerSize, c.lingerPart = s, n, part
 	if !c.linger.Wait(c.lingerf, lingerTime) {
-		s.waitedInVain()
+		s.waitTimedOut()
 		return 0, false
 	}
-	s.mistrust = 0
+	s.nextSkips = 0
 	return s.out.take(n, part)
 }
 
-// maxMistrust bounds for how many results a client that let a core wait in vain is
-// not waited for again: for none the first time, then for 1, 3, 7 and so on, until
-// it has taken a piece in time. Whoever was interrupted for a moment is to lose a
-// copy of one result by it, and not of dozens.
-const maxMistrust = 31
+// maxSkips bounds for how many results a core does not wait for a client that did not take pieces
+// in time: for none the first time, then for 1, 3, 7 and so on, until the client has taken a piece
+// in time. So a client that was interrupted for a moment loses a copy of one result by it, and not
+// of dozens.
+const maxSkips = 31
 
-// waitedInVain notes that the client did not take pieces in time.
-func (s *session) waitedInVain() {
-	s.hasty, s.mistrust = s.mistrust, min(2*s.mistrust+1, maxMistrust)
+// waitTimedOut notes that the client did not take pieces in time.
+func (s *session) waitTimedOut() {
+	s.skips, s.nextSkips = s.nextSkips, min(2*s.nextSkips+1, maxSkips)
 }
 
 // roomCame looks whether there is room for the piece that is waited for.

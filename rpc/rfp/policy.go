@@ -56,8 +56,8 @@ import "math/bits"
 //	P7  A client that expects a push probes after four times what pushes usually take, and
 //	    then after twice that, and so on up to 13 ms; also once before it sleeps, and
 //	    after each sleep (I4).
-//	P8  A READ that finds the session parked rings the server. READs follow every 13 us;
-//	    the next ring after two of them, then after twice as long each time, up to 13 ms.
+//	P8  A READ that finds the session parked wakes the server. READs follow every 13 us;
+//	    the next wake-up after two of them, then after twice as long each time, up to 13 ms.
 //	P9  A client sleeps without spinning for pushes for which the server takes longer
 //	    than NapAfter.
 //	P10 READs of several answers are posted together: one more after every eight that
@@ -85,7 +85,7 @@ type fetchPolicy struct {
 	failed   int // READs
 	pauses   pauses
 	probe    int64 // time before the next probe
-	ringGap  int64 // time between the last ring and the next, 0 before the first
+	wakeGap  int64 // time between the last wake-up and the next, 0 before the first
 	rungFor  int64 // time since the last one
 
 	ahead    int    // READs that are posted together
@@ -144,7 +144,7 @@ func (p *fetchPolicy) respan() { p.span = spanOf(p.params.Retries+1, p.readTime)
 // has brought it already, or is in flight.
 func (p *fetchPolicy) await(class uint8, messages, follows int, ready bool) {
 	p.class, p.messages, p.follows = class, messages, follows
-	p.slow, p.probed, p.ringGap = false, false, 0
+	p.slow, p.probed, p.wakeGap = false, false, 0
 	c := &p.classes[class]
 	p.failed, p.delay, p.pauses = 0, 0, pauses{}
 	if p.pushes = c.mode != Fetch; p.pushes {
@@ -239,14 +239,14 @@ func (p *fetchPolicy) covers(d int64) bool {
 	return int(c.slow) >= p.params.SlowCalls
 }
 
-// parked is called when a READ has found the session parked. It reports whether to ring.
+// parked is called when a READ has found the session parked. It reports whether to wake the server.
 func (p *fetchPolicy) parked() bool {
 	p.failed, p.delay, p.pauses = 0, 0, pauses{}
 	p.timer.set(ringPause)
-	if p.rungFor += ringPause; p.ringGap != 0 && p.rungFor < p.ringGap {
+	if p.rungFor += ringPause; p.wakeGap != 0 && p.rungFor < p.wakeGap {
 		return false
 	}
-	p.ringGap, p.rungFor = min(2*max(p.ringGap, ringPause), maxProbe), 0
+	p.wakeGap, p.rungFor = min(2*max(p.wakeGap, ringPause), maxProbe), 0
 	return true
 }
 

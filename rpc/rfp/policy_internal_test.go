@@ -119,7 +119,7 @@ var policyCases = []struct {
 		{wakes, 0, false},
 		{takes(0), 4 * 78_000 / 8, false},
 	}},
-	{"P8 rings", Params{}, []event{
+	{"P8 wakes", Params{}, []event{
 		{parked, 13_000, true},
 		{parked, 13_000, false},
 		{parked, 13_000, true},

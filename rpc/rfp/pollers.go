@@ -65,4 +65,4 @@ func (p pollers) close() {
 }
 
 // Wake ends the sleep of a core, for the sake of a poller.
-func (s *Server) Wake(core int) { s.cores[core].Waiter.Wake() }
+func (s *Server) Wake(core int) { s.base.Cores[core].Waiter.Wake() }

@@ -1,7 +1,6 @@
 package rfp
 
 import (
-	"fmt"
 	"sync/atomic"
 
 	"github.com/remora-kv/remora/fabric"
@@ -28,14 +27,14 @@ type port struct {
 func newPort(c *core, dev fabric.Device, w fabric.WaitConfig) (*port, error) {
 	cfg := &c.server.cfg
 	p := &port{pollers: c.pollers}
-	if err := p.Init(dev, cfg.MaxClients*(sessionDepth(cfg.Results)+bells)); err != nil {
-		return nil, fmt.Errorf("rfp: core %d: %w", c.Index, err)
+	if err := p.Init(dev, cfg.MaxClients*(sessionDepth(cfg.Results)+wakeups)); err != nil {
+		return nil, err
 	}
 	w.Policy, w.CQs = cfg.Policy, append([]fabric.CQ{p.CQ}, c.pollers.queues(dev)...)
 	var err error
 	if p.waiter, err = dev.NewWaiter(w); err != nil {
 		_ = p.CQ.Close()
-		return nil, fmt.Errorf("rfp: core %d: %w", c.Index, err)
+		return nil, err
 	}
 	return p, nil
 }
@@ -120,14 +119,4 @@ func (c *core) poll() bool {
 		}
 	}
 	return c.pollers.reap(c.ports[0].Dev) || c.pollers.pending() || c.HasMail() || c.Stopping() || c.completionsOf(c.ports[0])
-}
-
-// portOf returns the port of a device.
-func (c *core) portOf(dev fabric.Device) *port {
-	for _, p := range c.ports {
-		if p.Dev == dev {
-			return p
-		}
-	}
-	return nil
 }

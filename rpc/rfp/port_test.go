@@ -48,7 +48,7 @@ func TestSeveralDevices(t *testing.T) {
 			if got, err := call(t, c, procEcho, []byte(want)); err != nil || string(got) != want {
 				t.Fatalf("%q, %v", got, err)
 			}
-			asleep = asleep && c.Stats().Rings > 2
+			asleep = asleep && c.Stats().Wakeups > 2
 			if n%4 == 0 {
 				<-time.After(2 * time.Millisecond) // long enough for the server to doze off
 			}

@@ -187,7 +187,7 @@ func (c *rawClient) answer(n uint64) []byte {
 	return bytes.Clone(c.mem.Bytes()[:stride])
 }
 
-// awaitAnswer waits for result frame n and returns its payload. It rings when
+// awaitAnswer waits for result frame n and returns its payload. It wakes the core when
 // the server does not look.
 func (c *rawClient) awaitAnswer(n uint64) []byte {
 	c.t.Helper()
@@ -196,7 +196,7 @@ func (c *rawClient) awaitAnswer(n uint64) []byte {
 		b = c.answer(n)
 		w := wire.Word0(binary.LittleEndian.Uint64(b))
 		if w.Parked(n) {
-			c.ring()
+			c.wake()
 		}
 		return w.Is(n)
 	})
@@ -204,7 +204,7 @@ func (c *rawClient) awaitAnswer(n uint64) []byte {
 	return b[wire.ResultHeader : wire.ResultHeader+size]
 }
 
-func (c *rawClient) ring() fabric.Status {
+func (c *rawClient) wake() fabric.Status {
 	return c.do(fabric.WR{Op: fabric.OpSend, Flags: fabric.FlagSolicited})
 }
 

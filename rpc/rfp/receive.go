@@ -19,7 +19,7 @@ const (
 	kindWrite = iota << 56
 	kindFetch
 	kindRest
-	kindRing
+	kindWake
 	kindRecv
 	kindPiece
 	kindMask = 0xFF << 56
@@ -91,20 +91,20 @@ func (r *receiver) init(g *rings, landingAt, wordsAt int, local, replies []byte,
 // the connection is over.
 func (c *Conn) Poll() bool {
 	if c.held && !c.pieceHere() {
-		return c.err != nil
+		return c.end.Err != nil
 	}
-	if c.absorb(); c.open || c.held || c.err != nil {
-		return c.open || c.err != nil // what has come before the connection failed is there to be taken
+	if c.absorb(); c.open || c.held || c.end.Err != nil {
+		return c.open || c.end.Err != nil // what has come before the connection failed is there to be taken
 	}
 	if c.fill != 0 {
 		c.flushLate()
 	}
 	if !c.awaits() {
 		c.reap()
-		return c.err != nil
+		return c.end.Err != nil
 	}
 	if w := wire.Word0(fence.Observe64(c.replyWord[c.slot])); w.Is(c.next) && c.restFlying == 0 && c.takePush(w) {
-		return c.open || c.err != nil
+		return c.open || c.end.Err != nil
 	}
 	if !c.policy.pushes && c.policy.timer.skips() {
 		return false // nothing is in flight, and the next READ is not due
@@ -113,17 +113,17 @@ func (c *Conn) Poll() bool {
 	if c.landed[c.slot] != c.next {
 		c.fetch()
 	}
-	if c.landed[c.slot] == c.next && c.err == nil {
+	if c.landed[c.slot] == c.next && c.end.Err == nil {
 		c.takeLanded()
 	}
-	return c.open || c.err != nil
+	return c.open || c.end.Err != nil
 }
 
 // flushLate sends a frame that has waited long enough for more messages. Its
 // time counts from the first Poll, so that one which fills at once costs no look
 // at the clock.
 func (c *Conn) flushLate() {
-	switch now := c.clock.Now(); {
+	switch now := c.end.Clock.Now(); {
 	case c.opened == 0:
 		c.opened = now
 	case now-c.opened > int64(c.cfg.FlushAfter):
@@ -138,7 +138,7 @@ func (c *Conn) oldest() *sentFrame { return &c.sent[c.oldSlot] }
 func (c *Conn) takePush(w wire.Word0) bool {
 	size := w.Size()
 	if size > c.rings.payload {
-		c.fail(c.tooLong(size))
+		c.end.Fail(c.tooLong(size))
 		return true
 	}
 	at := c.slot * c.stride
@@ -176,7 +176,7 @@ func (c *Conn) takeLanded() {
 	w := wire.Word0(fence.Word(c.landing, at).Load())
 	size := w.Size()
 	if size > c.rings.payload {
-		c.fail(c.tooLong(size))
+		c.end.Fail(c.tooLong(size))
 		return
 	}
 	if wire.ResultBytes(size) > c.asked[c.slot] && !c.whole {
@@ -240,7 +240,7 @@ func (c *Conn) absorb() {
 
 // malformed ends the connection: the entries of the frame next break the protocol.
 func (c *Conn) malformed() {
-	c.fail(fmt.Errorf("malformed entry in result frame %d: %w", c.next, rpc.ErrProtocol))
+	c.end.Fail(fmt.Errorf("malformed entry in result frame %d: %w", c.next, rpc.ErrProtocol))
 	c.open = false
 }
 
@@ -254,7 +254,7 @@ func (c *Conn) finish() {
 	if c.word.Last() {
 		f := c.oldest()
 		if f.results != 0 {
-			c.fail(fmt.Errorf("result frame %d ends an answer that lacks %d results: %w", c.next-1, f.results, rpc.ErrProtocol))
+			c.end.Fail(fmt.Errorf("result frame %d ends an answer that lacks %d results: %w", c.next-1, f.results, rpc.ErrProtocol))
 		}
 		c.out.free(f.bulkEnd)
 		c.ackedAt = max(c.ackedAt, f.taken) // a server that has answered has read it
@@ -300,7 +300,7 @@ func (c *Conn) Next() (data []byte, err error, ok bool) {
 	}
 	f := c.oldest()
 	if f.results--; bad != nil || f.results < 0 {
-		c.fail(fmt.Errorf("result frame %d has more results than its request has messages: %w", c.next, rpc.ErrProtocol))
+		c.end.Fail(fmt.Errorf("result frame %d has more results than its request has messages: %w", c.next, rpc.ErrProtocol))
 		c.open = false
 		return nil, nil, false // the reason is in Err
 	}
@@ -351,12 +351,12 @@ func (c *Conn) Wait(timeout time.Duration) bool {
 	}
 	deadline := int64(0)
 	if timeout > 0 {
-		deadline = c.clock.Now() + int64(timeout)
+		deadline = c.end.Clock.Now() + int64(timeout)
 	}
-	for c.err == nil && (c.calls != 0 || c.awaits()) {
+	for c.end.Err == nil && (c.calls != 0 || c.awaits()) {
 		nap := napLimit
 		if deadline != 0 {
-			left := deadline - c.clock.Now()
+			left := deadline - c.end.Clock.Now()
 			if left <= 0 {
 				return c.Poll() && c.open
 			}
@@ -385,10 +385,10 @@ func (c *Conn) spin(poll func() bool) bool {
 		case c.bulk.arrived != had && pieces < spinPieces:
 			vain, had, pieces = stopwatch{}, c.bulk.arrived, pieces+1
 		case c.bulk.arrived != 0:
-			if vain.beyond(pieceSpin, c.clock) {
+			if vain.beyond(pieceSpin, c.end.Clock) {
 				return false
 			}
-		case c.sleepsAtOnce() || vain.beyond(spinFor, c.clock):
+		case c.sleepsAtOnce() || vain.beyond(spinFor, c.end.Clock):
 			return false
 		}
 	}

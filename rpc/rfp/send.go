@@ -60,7 +60,7 @@ func (c *Conn) SendArg(class uint8, proc uint16, arg string) error {
 // joins reports whether a message of n bytes can be put into the frame being filled, which
 // has its slot, behind others.
 func (c *Conn) joins(class uint8, n int) bool {
-	return c.fill != 0 && class == c.class && n <= c.rings.payload-c.fill-wire.EntryHeader && n <= c.MaxMessage() && c.err == nil
+	return c.fill != 0 && class == c.class && n <= c.rings.payload-c.fill-wire.EntryHeader && n <= c.MaxMessage() && c.end.Err == nil
 }
 
 // join is Reserve where joins says so: most messages of a batch are put there, and this is a
@@ -88,8 +88,8 @@ func (c *Conn) Reserve(class uint8, n int) ([]byte, error) {
 		}
 	}
 	switch {
-	case c.err != nil:
-		return nil, c.err
+	case c.end.Err != nil:
+		return nil, c.end.Err
 	case n > c.MaxMessage() || need > c.rings.payload:
 		return nil, fmt.Errorf("%w: %d bytes, a frame holds %d and the server takes %d",
 			rpc.ErrTooLarge, n, c.rings.payload-wire.EntryHeader, c.MaxMessage())
@@ -151,8 +151,8 @@ func (c *Conn) counted() {
 
 // Flush sends the frame being filled, if there is something in it.
 func (c *Conn) Flush() error {
-	if c.fill == 0 || c.err != nil {
-		return c.err
+	if c.fill == 0 || c.end.Err != nil {
+		return c.end.Err
 	}
 	at := c.stageAt()
 	length := wire.SealRequest(c.local.Bytes()[at:], c.number, c.fill, uint16(min(c.cfg.Batch, wire.MaxEntries)),
@@ -200,16 +200,16 @@ func (c *Conn) postOne(w fabric.WR) error {
 // post posts one request, and takes completions when the queue is full.
 func (c *Conn) post(w []fabric.WR) error {
 	for {
-		_, err := c.qp.Post(w)
+		_, err := c.end.QP.Post(w)
 		if err == nil {
 			return nil
 		}
 		if !errors.Is(err, fabric.ErrQueueFull) {
-			c.fail(err)
-			return c.err
+			c.end.Fail(err)
+			return c.end.Err
 		}
-		if c.reap(); c.err != nil {
-			return c.err
+		if c.reap(); c.end.Err != nil {
+			return c.end.Err
 		}
 	}
 }
@@ -217,6 +217,6 @@ func (c *Conn) post(w []fabric.WR) error {
 // postFailed ends the connection, unless only the queue is full.
 func (c *Conn) postFailed(err error) {
 	if !errors.Is(err, fabric.ErrQueueFull) {
-		c.fail(err)
+		c.end.Fail(err)
 	}
 }

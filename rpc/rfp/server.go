@@ -1,7 +1,6 @@
 package rfp
 
 import (
-	"errors"
 	"fmt"
 	"log/slog"
 
@@ -83,7 +82,6 @@ const (
 	defaultWindow     = 16
 	defaultPayload    = 2048
 	defaultMaxMessage = 1 << 20
-	defaultMaxClients = 1024
 	defaultPushAbove  = 8192
 	defaultBulk       = 256 << 10
 	maxBulk           = 1 << 28
@@ -96,55 +94,40 @@ const (
 	maxCores   = 1024
 )
 
-func (c *ServerConfig) setDefaults() {
-	knob.Default(&c.Cores, 1)
+// complete sets the defaults, and returns what all servers have in common.
+func (c *ServerConfig) complete() (*serving.Config, error) {
 	knob.Default(&c.Window, defaultWindow)
 	knob.Default(&c.Results, 2*c.Window)
 	knob.Default(&c.Payload, defaultPayload)
 	knob.Default(&c.MaxMessage, defaultMaxMessage)
-	knob.Default(&c.MaxClients, defaultMaxClients)
 	knob.Default(&c.PushAbove, defaultPushAbove)
 	knob.Default(&c.Bulk, defaultBulk)
-	if c.Log == nil {
-		c.Log = slog.New(slog.DiscardHandler)
+	common := &serving.Config{
+		Path: "rfp", Devices: append([]fabric.Device{c.Device}, c.Others...), Serve: c.Serve, Cores: c.Cores, CPUs: c.CPUs,
+		Policy: c.Policy, MaxClients: c.MaxClients, Log: c.Log,
 	}
-}
-
-func (c *ServerConfig) validate() error {
-	err := errors.Join(
-		knob.Between("Cores", c.Cores, 1, maxCores),
+	knob.Default(&common.Cores, 1)
+	var err error
+	if n := len(c.Pollers); n != 0 && n != common.Cores {
+		err = fmt.Errorf("%d pollers for %d cores", n, common.Cores)
+	}
+	err = common.Complete(
+		err,
 		knob.Between("Window", c.Window, 1, maxRing),
 		knob.Between("Results", c.Results, 2*c.Window, 2*maxRing),
 		knob.Between("Payload", c.Payload, minPayload, maxPayload),
 		knob.Between("MaxMessage", c.MaxMessage, minMessage, maxMessage),
 		knob.Between("Bulk", c.Bulk, -1, maxBulk),
-		knob.Between("MaxClients", c.MaxClients, 1, 1<<20),
 	)
-	if c.Device == nil {
-		err = errors.Join(err, errors.New("no Device"))
-	}
-	if c.Serve == nil {
-		err = errors.Join(err, errors.New("no Serve: give it Mux.Serve"))
-	}
-	if n := len(c.CPUs); n != 0 && n != c.Cores {
-		err = errors.Join(err, fmt.Errorf("%d CPUs for %d cores", n, c.Cores))
-	}
-	if n := len(c.Pollers); n != 0 && n != c.Cores {
-		err = errors.Join(err, fmt.Errorf("%d pollers for %d cores", n, c.Cores))
-	}
-	if err != nil {
-		return fmt.Errorf("rfp: server: %w", err)
-	}
-	return nil
+	c.Cores, c.MaxClients = common.Cores, common.MaxClients
+	return common, err
 }
 
 // Server serves messages of any number of clients. Its methods may be called
 // from any goroutine.
 type Server struct {
-	cfg      ServerConfig
-	cores    []*core
-	acceptor *serving.Acceptor
-	reaper   *serving.Reaper[*session]
+	cfg  ServerConfig
+	base serving.Server[*core, *session]
 }
 
 // NewServer starts the cores. Call Listen to have clients, and Close at the end.
@@ -153,49 +136,28 @@ func NewServer(cfg ServerConfig) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, c := range s.cores {
-		c.Start(cfg.CPUs, c.moves())
-	}
+	s.base.Start()
 	return s, nil
 }
 
 // newServer makes a server whose cores do not run.
 func newServer(cfg ServerConfig) (*Server, error) {
-	cfg.setDefaults()
-	if err := cfg.validate(); err != nil {
+	common, err := cfg.complete()
+	if err != nil {
 		return nil, err
 	}
-	s := &Server{cfg: cfg, reaper: serving.NewReaper((*session).free)}
-	s.acceptor = serving.NewAcceptor(serving.AcceptorConfig{
-		Path: "rfp", Devices: cfg.devices(), MaxClients: cfg.MaxClients, Admit: s.admit, Log: cfg.Log,
-	})
-	for i := range cfg.Cores {
-		c, err := newCore(s, i)
-		if err != nil {
-			s.abandon()
-			return nil, err
-		}
-		s.cores = append(s.cores, c)
+	s := &Server{cfg: cfg}
+	common.Admit = s.admit
+	s.base.Init(common, (*session).free)
+	if err := s.base.AddCores(s.newCore); err != nil {
+		_ = s.Close()
+		return nil, err
 	}
 	return s, nil
 }
 
-// abandon gives back a server whose cores never ran.
-func (s *Server) abandon() {
-	_ = s.acceptor.Close()
-	for _, c := range s.cores {
-		c.free()
-	}
-	s.reaper.Close()
-}
-
 // bulk is the length of the area for pieces of requests, 0 when there is none.
 func (c *ServerConfig) bulk() int { return max(c.Bulk, 0) }
-
-// devices returns all devices.
-func (c *ServerConfig) devices() []fabric.Device {
-	return append([]fabric.Device{c.Device}, c.Others...)
-}
 
 // Listen takes clients at an address of the server's first device, until Close.
 // It returns the address that was really taken.
@@ -205,25 +167,16 @@ func (s *Server) Listen(addr fabric.Addr, cfg fabric.ListenConfig) (fabric.Addr,
 
 // ListenOn is Listen at an address of any of the server's devices.
 func (s *Server) ListenOn(dev fabric.Device, addr fabric.Addr, cfg fabric.ListenConfig) (fabric.Addr, error) {
-	return s.acceptor.Listen(dev, addr, cfg)
+	return s.base.Listen(dev, addr, cfg)
 }
 
 // StopListening takes no more clients; those that there are go on.
-func (s *Server) StopListening() { s.acceptor.Stop() }
+func (s *Server) StopListening() { s.base.StopListening() }
 
 // SetMaxClients changes how many sessions there can be on a core, to at most the
 // number that the server was made for. Sessions that there are go on.
-func (s *Server) SetMaxClients(n int) error { return s.acceptor.SetMaxClients(n) }
+func (s *Server) SetMaxClients(n int) error { return s.base.SetMaxClients(n) }
 
 // Close ends all sessions and stops the cores. Calls that are being served are
 // finished, their results are not.
-func (s *Server) Close() error {
-	if err := s.acceptor.Close(); err != nil {
-		return err
-	}
-	for _, c := range s.cores {
-		c.Stop()
-	}
-	s.reaper.Close()
-	return nil
-}
+func (s *Server) Close() error { return s.base.Close() }

@@ -7,12 +7,13 @@ import (
 
 	"github.com/remora-kv/remora/fabric"
 	"github.com/remora-kv/remora/internal/fence"
+	"github.com/remora-kv/remora/rpc/internal/endpoint"
 	"github.com/remora-kv/remora/rpc/internal/serving"
 	"github.com/remora-kv/remora/rpc/wire"
 )
 
-// bells is how many rings of a client can wait to be noticed.
-const bells = 4
+// wakeups is how many wake-ups of a client can wait to be noticed.
+const wakeups = 4
 
 // session is one client at one core. The core owns it once it has entered.
 type session struct {
@@ -56,8 +57,8 @@ type session struct {
 	bulkIn, bulkOut []byte
 	out             area
 	ends            []uint64
-	hasty           int // results with which the client is not waited for
-	mistrust        int // what that will be when it is waited for in vain again
+	skips           int // results for which the core does not wait for the client
+	nextSkips       int // what skips will be when the core has waited in vain again
 
 	// The frame that is being served while its results wait for room.
 	halted   bool
@@ -87,9 +88,24 @@ type waitingFrame struct {
 	total       int
 }
 
-func newSession(c *core, dev fabric.Device, h *wire.Hello) (*session, error) {
-	cfg := &c.server.cfg
-	s := &session{core: c, port: c.portOf(dev), number: 1, replies: remoteOf(h.Replies)}
+// connect makes a session, with its queue pair.
+func (c *core) connect(ctx context.Context, dev fabric.Device, req fabric.ConnRequest, h *wire.Hello) (*session, error) {
+	s := &session{core: c, port: serving.On(c.server.base.Acceptor, c.ports, dev), number: 1, replies: remoteOf(h.Replies)}
+	err := s.allocate(dev, h)
+	if err == nil {
+		err = s.accept(ctx, req)
+	}
+	if err != nil {
+		s.free()
+		return nil, err
+	}
+	c.Log.Debug("client connected", "qp", s.qp.Num(), "peer", s.peer.Addr)
+	return s, nil
+}
+
+// allocate makes everything but the queue pair.
+func (s *session) allocate(dev fabric.Device, h *wire.Hello) (err error) {
+	cfg := &s.core.server.cfg
 	s.rings = rings{
 		window:  min(int(h.Window), cfg.Window),
 		results: min(int(h.Results), cfg.Results),
@@ -97,17 +113,14 @@ func newSession(c *core, dev fabric.Device, h *wire.Hello) (*session, error) {
 		bulk:    min(int(h.Bulk), cfg.bulk()) &^ (lineSize*piecesInArea - 1),
 	}
 	s.rings.resultBulk = resultBulkOf(s.rings.bulk, dev.Limits())
-	dom, err := dev.NewDomain()
-	if err != nil {
-		return nil, err
+	if s.domain, err = dev.NewDomain(); err != nil {
+		return err
 	}
-	s.domain = dom
-	if s.reqs, err = dom.Alloc("rfp requests", s.rings.requestBytes(), fabric.RemoteWrite); err == nil {
-		s.answers, err = dom.Alloc("rfp answers", s.rings.answerBytes(), fabric.RemoteRead)
+	if s.reqs, err = s.domain.Alloc("rfp requests", s.rings.requestBytes(), fabric.RemoteWrite); err != nil {
+		return err
 	}
-	if err != nil {
-		s.free()
-		return nil, err
+	if s.answers, err = s.domain.Alloc("rfp answers", s.rings.answerBytes(), fabric.RemoteRead); err != nil {
+		return err
 	}
 	mem := s.reqs.Bytes()
 	for n := range s.rings.window {
@@ -118,7 +131,7 @@ func newSession(c *core, dev fabric.Device, h *wire.Hello) (*session, error) {
 	s.answerMem, s.bulkOut, s.answerStride = s.answers.Bytes()[:slots], s.answers.Bytes()[slots:], s.rings.resultStride()
 	s.bulkIn, s.out.size, s.ends = mem[s.rings.requestBulkAt():], s.rings.resultBulk, make([]uint64, s.rings.results)
 	s.inline = dev.Limits().MaxInline
-	return s, nil
+	return nil
 }
 
 // sessionDepth is the length of a session's send queue: every result frame may
@@ -137,7 +150,7 @@ func (s *session) accept(ctx context.Context, req fabric.ConnRequest) error {
 	}
 	qp, err := req.Accept(ctx, fabric.QPConfig{
 		Transport: fabric.RC, Domain: s.domain, SendCQ: s.port.CQ, RecvCQ: s.port.CQ,
-		SendDepth: sessionDepth(s.rings.results), RecvDepth: bells, RNRTimeout: time.Second,
+		SendDepth: sessionDepth(s.rings.results), RecvDepth: wakeups, RNRTimeout: time.Second,
 	}, w.Append(nil))
 	if err != nil {
 		return err
@@ -147,14 +160,7 @@ func (s *session) accept(ctx context.Context, req fabric.ConnRequest) error {
 }
 
 // free gives back memory; the queue pair is closed.
-func (s *session) free() {
-	for _, r := range []*fabric.Region{s.reqs, s.answers} {
-		if r != nil {
-			_ = r.Close()
-		}
-	}
-	_ = s.domain.Close()
-}
+func (s *session) free() { _ = endpoint.Free(s.domain, s.reqs, s.answers) }
 
 // memory is what the session takes beside its queue pair.
 func (s *session) memory() int {

@@ -10,7 +10,7 @@ import (
 )
 
 // A core that is busy for longer than anybody expected loses none of its clients,
-// neither those that it has nor one that came meanwhile and rings in vain.
+// neither those that it has nor one that came meanwhile and wakes it in vain.
 func TestCoreThatIsLongBusy(t *testing.T) {
 	eachFabric(t, func(t *testing.T, r *rig) {
 		const procLong = 77

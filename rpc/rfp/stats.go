@@ -4,6 +4,7 @@ import (
 	"sync/atomic"
 
 	"github.com/remora-kv/remora/internal/fence"
+	"github.com/remora-kv/remora/rpc"
 )
 
 // sampleEvery: the time of one frame in so many is measured though nobody has
@@ -17,19 +18,14 @@ type coreStats struct {
 
 // ServerStats are counts since the start, and what is now.
 type ServerStats struct {
-	Frames      uint64 `json:"frames"`
-	Calls       uint64 `json:"calls"`
-	Failures    uint64 `json:"failures"`
-	Pushes      uint64 `json:"pushes"`   // result frames written to clients
-	Unpushed    uint64 `json:"unpushed"` // result frames left to be fetched because the send queue was full
-	Parks       uint64 `json:"parks"`    // sessions set aside until they ring
-	Connects    uint64 `json:"connects"`
-	Disconnects uint64 `json:"disconnects"`
-	Cut         uint64 `json:"cut"`  // clients that broke the protocol
-	Lost        uint64 `json:"lost"` // clients that vanished
-	Clients     int    `json:"clients"`
-	Hot         int    `json:"hot"`    // of them whose memory is being polled
-	Memory      int    `json:"memory"` // bytes of their rings, of the area for results beyond the usual what was used, and of messages and results that wait
+	rpc.ServerStats
+	Frames   uint64 `json:"frames"`
+	Pushes   uint64 `json:"pushes"`   // result frames written to clients
+	Unpushed uint64 `json:"unpushed"` // result frames left to be fetched because the send queue was full
+	Parks    uint64 `json:"parks"`    // sessions that are not polled until their client wakes the core
+	Clients  int    `json:"clients"`
+	Hot      int    `json:"hot"`    // of them whose memory is being polled
+	Memory   int    `json:"memory"` // bytes of their rings, of the area for results beyond the usual what was used, and of messages and results that wait
 }
 
 // SessionStats describes one client of a core.
@@ -49,7 +45,7 @@ type SessionStats struct {
 // Sessions returns the clients of a core. Only a handler that runs on this core
 // may call it.
 func (s *Server) Sessions(core int) []SessionStats {
-	c := s.cores[core]
+	c := s.base.Cores[core]
 	all := make([]SessionStats, 0, c.sessions.Len())
 	for ss := range c.sessions.All() {
 		all = append(all, ss.describe())
@@ -76,15 +72,15 @@ func (s *session) describe() SessionStats {
 // may call it.
 func (s *Server) CoreStats(core int) ServerStats {
 	var t ServerStats
-	s.cores[core].count(&t)
-	s.cores[core].addUp(&t)
+	s.base.Cores[core].count(&t)
+	s.base.Cores[core].addUp(&t)
 	return t
 }
 
 // Stats sums over all cores. It asks every core and waits for its answer.
 func (s *Server) Stats() ServerStats {
 	var t ServerStats
-	for _, c := range s.cores {
+	for _, c := range s.base.Cores {
 		c.Do(func() { c.count(&t) })
 		c.addUp(&t)
 	}
@@ -103,14 +99,9 @@ func (c *core) count(t *ServerStats) {
 // addUp adds what was counted.
 func (c *core) addUp(t *ServerStats) {
 	st := &c.stats
+	c.AddUp(&t.ServerStats)
 	t.Frames += st.frames.Load()
-	t.Calls += c.Calls.Load()
-	t.Failures += c.Failures.Load()
 	t.Pushes += st.pushes.Load()
 	t.Unpushed += st.unpushed.Load()
 	t.Parks += st.parks.Load()
-	t.Connects += c.Connects.Load()
-	t.Disconnects += c.Disconnects.Load()
-	t.Cut += c.Cut.Load()
-	t.Lost += c.Lost.Load()
 }

@@ -20,7 +20,7 @@ func (s *Server) TryAdmit(dev fabric.Device, req fabric.ConnRequest) bool {
 
 // Admit makes a session of a connection request on a device of the server, or refuses
 // it with a reason.
-func (s *Server) Admit(dev fabric.Device, req fabric.ConnRequest) { s.acceptor.Admit(dev, req) }
+func (s *Server) Admit(dev fabric.Device, req fabric.ConnRequest) { s.base.Admit(dev, req) }
 
 func (s *Server) admit(ctx context.Context, dev fabric.Device, req fabric.ConnRequest) error {
 	if req.Transport() != fabric.RC {
@@ -31,21 +31,5 @@ func (s *Server) admit(ctx context.Context, dev fabric.Device, req fabric.ConnRe
 		return err
 	}
 	h.window, h.message = min(h.window, s.cfg.Window), min(h.message, s.cfg.MaxMessage)
-	c, err := serving.Choose(s.acceptor, s.cores, h.core)
-	if err != nil {
-		return err
-	}
-	ss, err := newSession(c, dev, &h)
-	if err != nil {
-		c.Unreserve()
-		return err
-	}
-	if err := ss.accept(ctx, req); err != nil {
-		c.Unreserve()
-		s.reaper.Take(ss)
-		return err
-	}
-	c.Log.Debug("client connected", "qp", ss.qp.Num(), "peer", ss.peer.Addr)
-	c.Post(func() { c.enter(ss) })
-	return nil
+	return serving.Connect(&s.base, h.core, func(c *core) (*session, error) { return c.connect(ctx, dev, req, &h) })
 }

@@ -8,7 +8,7 @@ import (
 
 	"github.com/remora-kv/remora/fabric"
 	"github.com/remora-kv/remora/internal/knob"
-	"github.com/remora-kv/remora/rpc"
+	"github.com/remora-kv/remora/rpc/internal/endpoint"
 )
 
 // AnyCore as ConnConfig.Core leaves the choice to the server.
@@ -56,11 +56,8 @@ func (c *ConnConfig) validate() error {
 // Requests are served, and their results taken, in the order in which they were sent.
 type Conn struct {
 	cfg     ConnConfig
-	dev     fabric.Device
-	clock   fabric.Clock
-	domain  fabric.Domain
+	end     endpoint.Endpoint
 	cq      fabric.CQ
-	qp      fabric.QP
 	waiter  fabric.Waiter
 	local   *fabric.Region // places of receives, and of requests
 	mem     []byte         // its bytes
@@ -77,7 +74,6 @@ type Conn struct {
 	held                 bool    // the program has the result that was taken last
 	posted, done         uint64  // SENDs, and those known to be complete
 
-	err   error
 	stats connStats
 	comps [16]fabric.Completion
 	one   [1]fabric.WR
@@ -98,7 +94,7 @@ func Dial(ctx context.Context, addr fabric.Addr, cfg ConnConfig) (*Conn, error) 
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
-	c := &Conn{cfg: cfg, dev: cfg.Device, clock: cfg.Device.Clock(), reserved: -1}
+	c := &Conn{cfg: cfg, reserved: -1}
 	c.pollf, c.freef = c.Poll, c.settled
 	if err := c.dial(ctx, addr); err != nil {
 		_ = c.Close()
@@ -108,28 +104,28 @@ func Dial(ctx context.Context, addr fabric.Addr, cfg ConnConfig) (*Conn, error) 
 }
 
 func (c *Conn) dial(ctx context.Context, addr fabric.Addr) (err error) {
-	if c.domain, err = c.dev.NewDomain(); err != nil {
+	if err = c.end.Open("sendrecv", c.cfg.Device); err != nil {
 		return err
 	}
 	h := hello{core: anyCore, dimensions: dimensions{c.cfg.Window, c.cfg.MaxMessage}}
 	if c.cfg.Core != AnyCore {
 		h.core = uint16(c.cfg.Core)
 	}
-	if c.cq, err = c.dev.NewCQ(h.sendDepth() + h.receives()); err != nil {
+	if c.cq, err = c.end.NewCQ(h.sendDepth() + h.receives()); err != nil {
 		return err
 	}
-	c.waiter, err = c.dev.NewWaiter(fabric.WaitConfig{Policy: c.cfg.Policy, CQs: []fabric.CQ{c.cq}})
+	c.waiter, err = c.end.NewWaiter(fabric.WaitConfig{Policy: c.cfg.Policy, CQs: []fabric.CQ{c.cq}})
 	if err != nil {
 		return err
 	}
-	c.qp, err = c.dev.Dial(ctx, addr, fabric.QPConfig{
-		Transport: fabric.RC, Domain: c.domain, SendCQ: c.cq, RecvCQ: c.cq,
+	err = c.end.Dial(ctx, addr, fabric.QPConfig{
+		Transport: fabric.RC, SendCQ: c.cq, RecvCQ: c.cq,
 		SendDepth: h.sendDepth(), RecvDepth: h.receives(), RNRTimeout: defaultPatience,
 	}, h.bytes())
 	if err != nil {
 		return err
 	}
-	if c.welcome, err = parseWelcome(c.qp.PeerPrivate(), &h); err != nil {
+	if c.welcome, err = parseWelcome(c.end.QP.PeerPrivate(), &h); err != nil {
 		return err
 	}
 	if err = c.prepare(); err != nil {
@@ -141,13 +137,13 @@ func (c *Conn) dial(ctx context.Context, addr fabric.Addr) (err error) {
 // prepare makes everything that depends on what the server allows, and posts receives.
 func (c *Conn) prepare() (err error) {
 	w := &c.welcome
-	if c.local, err = c.domain.Alloc("sendrecv client", w.dimensions.bytes(), 0); err != nil {
+	if c.local, err = c.end.Alloc("sendrecv client", w.dimensions.bytes(), 0); err != nil {
 		return err
 	}
 	c.mem = c.local.Bytes()
 	c.requests, c.replies = make([]int, w.window), make([]reply, w.receives())
 	if !c.cfg.NoInline {
-		c.inline = c.dev.Limits().MaxInline
+		c.inline = c.end.Dev.Limits().MaxInline
 	}
 	if c.every = uint64(w.signalEvery()); c.cfg.SignalAll {
 		c.every = 1
@@ -155,7 +151,7 @@ func (c *Conn) prepare() (err error) {
 	for n := range uint64(w.receives()) {
 		c.postReceive(n)
 	}
-	return c.err
+	return c.end.Err
 }
 
 // awaitReady waits until the server has posted its receives (S1).
@@ -167,7 +163,7 @@ func (c *Conn) awaitReady(ctx context.Context) error {
 		}
 		c.waiter.Wait(isReady, readyNap)
 	}
-	return c.err
+	return c.end.Err
 }
 
 // readyNap is how long Dial waits without a look at its context.
@@ -186,48 +182,18 @@ func (c *Conn) Window() int { return c.welcome.window }
 func (c *Conn) MaxMessage() int { return c.welcome.message }
 
 // Err returns why the connection is over, nil while it is not.
-func (c *Conn) Err() error { return c.err }
+func (c *Conn) Err() error { return c.end.Err }
 
 // Outstanding returns how many requests have a result that was not taken.
 func (c *Conn) Outstanding() int { return int(c.sent - c.taken) }
 
 // Counters returns what the queue pair has done.
-func (c *Conn) Counters() fabric.Counters { return c.qp.Counters() }
-
-// fail ends the connection. The first reason counts.
-func (c *Conn) fail(err error) {
-	if c.err == nil {
-		c.err = fmt.Errorf("sendrecv: connection with %s: %w", c.qp.Peer().Addr, err)
-		_ = c.qp.Disconnect()
-	}
-}
+func (c *Conn) Counters() fabric.Counters { return c.end.QP.Counters() }
 
 // Disconnect has the connection end, which its goroutine notices when it polls. It may be
 // called from any goroutine.
-func (c *Conn) Disconnect() { _ = c.qp.Disconnect() }
+func (c *Conn) Disconnect() { _ = c.end.QP.Disconnect() }
 
 // Close ends the connection; calls without a result have failed. A second Close
 // returns rpc.ErrClosed.
-func (c *Conn) Close() error {
-	if c.domain == nil {
-		return rpc.ErrClosed
-	}
-	if c.qp != nil {
-		_ = c.qp.Close()
-	}
-	if c.waiter != nil {
-		_ = c.waiter.Close()
-	}
-	if c.cq != nil {
-		_ = c.cq.Close()
-	}
-	if c.local != nil {
-		_ = c.local.Close()
-	}
-	err := c.domain.Close()
-	c.domain = nil
-	if c.err == nil {
-		c.err = rpc.ErrClosed
-	}
-	return err
-}
+func (c *Conn) Close() error { return c.end.Close() }

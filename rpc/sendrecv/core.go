@@ -1,7 +1,6 @@
 package sendrecv
 
 import (
-	"fmt"
 	"sync/atomic"
 
 	"github.com/remora-kv/remora/fabric"
@@ -39,36 +38,29 @@ type port struct {
 	live int // sessions
 }
 
-func newCore(s *Server, index int) (*core, error) {
-	cfg := &s.cfg
+func (s *Server) newCore(index int) (*core, error) {
 	c := &core{server: s}
-	c.Init(s.acceptor, index, cfg.Devices[0].Clock(), cfg.Wake)
-	size := dimensions{window: cfg.Window}
-	depth := cfg.MaxClients * (size.sendDepth() + size.receives())
-	for _, dev := range cfg.Devices {
+	c.Init(s.base.Acceptor, index)
+	size := dimensions{window: s.cfg.Window}
+	depth := s.cfg.MaxClients * (size.sendDepth() + size.receives())
+	for _, dev := range s.cfg.Devices {
 		p := new(port)
 		if err := p.Init(dev, depth); err != nil {
 			c.closeQueues()
-			return nil, fmt.Errorf("sendrecv: core %d: %w", index, err)
+			return nil, err
 		}
 		c.ports = append(c.ports, p)
 	}
-	if cfg.Wake == nil {
-		w := fabric.WaitConfig{Policy: cfg.Policy, CQs: []fabric.CQ{c.ports[0].CQ}, Doze: c.Doze, Undoze: c.Undoze}
-		var err error
-		if c.Waiter, err = cfg.Devices[0].NewWaiter(w); err != nil {
-			c.closeQueues()
-			return nil, fmt.Errorf("sendrecv: core %d: %w", index, err)
-		}
+	if err := c.InitWaiter(c.ports[0].CQ, c); err != nil {
+		c.closeQueues()
+		return nil, err
 	}
 	return c, nil
 }
 
-// start runs a core that has no host.
-func (c *core) start() {
-	c.Start(c.server.cfg.CPUs, serving.Moves{
-		Work: c.work, Poll: func() bool { return c.Step() || c.Stopping() }, Close: c.Close,
-	})
+// Moves returns what a core without a host does.
+func (c *core) Moves() serving.Moves {
+	return serving.Moves{Work: c.work, Poll: func() bool { return c.Step() || c.Stopping() }, Close: c.Close}
 }
 
 func (c *core) work() {
@@ -84,12 +76,7 @@ func (c *core) closeQueues() {
 
 // portOf returns the port of a device, nil when there is none.
 func (c *core) portOf(dev fabric.Device) *port {
-	for _, p := range c.ports {
-		if p.Dev == dev {
-			return p
-		}
-	}
-	return nil
+	return serving.On(c.server.base.Acceptor, c.ports, dev)
 }
 
 // quietSteps in vain make a core look for requests as seldom as for the rest: a host may
@@ -128,9 +115,9 @@ func (c *core) Step() bool {
 // Empty reports whether there are no clients.
 func (c *core) Empty() bool { return c.sessions.Len() == 0 && !c.HasMail() }
 
-// enter makes a session one of the core's, and tells its client that receives are posted
+// Enter makes a session one of the core's, and tells its client that receives are posted
 // (S1).
-func (c *core) enter(s *session) {
+func (c *core) Enter(s *session) {
 	if c.Ending() {
 		c.discard(s)
 		return

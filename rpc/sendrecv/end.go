@@ -4,7 +4,7 @@ import (
 	"errors"
 
 	"github.com/remora-kv/remora/fabric"
-	"github.com/remora-kv/remora/rpc/internal/serving"
+	"github.com/remora-kv/remora/rpc/internal/endpoint"
 )
 
 // cut ends the session of a client that broke the rules (S8).
@@ -16,7 +16,7 @@ func (c *core) cut(s *session, why string) {
 // broken ends a session whose queue pair failed. What failed first is the reason, of
 // which the other requests say nothing.
 func (c *core) broken(s *session, comp *fabric.Completion) {
-	err := serving.Reason(s.qp, comp)
+	err := endpoint.Reason(s.qp, comp)
 	var first *fabric.CompletionError
 	if errors.As(err, &first) {
 		switch first.Status {
@@ -51,5 +51,5 @@ func (c *core) drop(s *session) {
 func (c *core) discard(s *session) {
 	_ = s.qp.Close()
 	c.Unreserve()
-	c.server.reaper.Take(s)
+	c.server.base.Reaper.Take(s)
 }

@@ -30,4 +30,4 @@ func WelcomeOf(core, cores, window, message int) []byte {
 }
 
 // Sleeps returns how often a core without a host has slept.
-func (s *Server) Sleeps(core int) uint64 { return s.cores[core].Waiter.Sleeps() }
+func (s *Server) Sleeps(core int) uint64 { return s.base.Cores[core].Waiter.Sleeps() }

@@ -15,29 +15,29 @@ import (
 func (c *Conn) postReceive(n uint64) {
 	w := &c.recv[0]
 	w.ID, w.Local = n, c.local.Seg(c.welcome.receiveAt(n), c.welcome.sendBytes())
-	if _, err := c.qp.PostRecv(c.recv[:]); err != nil {
-		c.fail(err)
+	if _, err := c.end.QP.PostRecv(c.recv[:]); err != nil {
+		c.end.Fail(err)
 	}
 }
 
 // Poll makes progress without waiting, and reports whether Next has a result or the
 // connection is over.
 func (c *Conn) Poll() bool {
-	if c.err == nil {
+	if c.end.Err == nil {
 		c.take()
 	}
-	return c.arrived != c.taken || c.err != nil
+	return c.arrived != c.taken || c.end.Err != nil
 }
 
 // take takes completions.
 func (c *Conn) take() {
-	for c.err == nil {
+	for c.end.Err == nil {
 		n := c.cq.Poll(c.comps[:])
 		for i := range n {
 			comp := &c.comps[i]
 			switch {
 			case comp.Status != fabric.StatusOK:
-				c.broken(comp)
+				c.end.Broken(c.end.QP, comp)
 			case comp.Op == fabric.OpRecv:
 				c.received(comp)
 			default:
@@ -50,19 +50,10 @@ func (c *Conn) take() {
 	}
 }
 
-// broken ends the connection because of its queue pair.
-func (c *Conn) broken(comp *fabric.Completion) {
-	err := c.qp.Err()
-	if err == nil {
-		err = comp.Err()
-	}
-	c.fail(err)
-}
-
 // received takes a reply, or ready: the first message that comes. Whatever comes after
 // the end of the connection is not looked at.
 func (c *Conn) received(comp *fabric.Completion) {
-	if c.err != nil {
+	if c.end.Err != nil {
 		return
 	}
 	number := c.arrived + 1
@@ -73,7 +64,7 @@ func (c *Conn) received(comp *fabric.Completion) {
 	h, ok := parseHeader(c.mem[at : at+min(n, c.welcome.sendBytes())])
 	switch {
 	case comp.HasImm || !ok || h.number != uint32(number):
-		c.fail(fmt.Errorf("%d bytes that are not reply %d: %w", n, number, rpc.ErrProtocol))
+		c.end.Fail(fmt.Errorf("%d bytes that are not reply %d: %w", n, number, rpc.ErrProtocol))
 	case h.kind == kindReady && !c.ready:
 		c.ready = true
 		c.postReceive(0)
@@ -81,7 +72,7 @@ func (c *Conn) received(comp *fabric.Completion) {
 		c.replies[number%uint64(len(c.replies))] = reply{size: n - headerSize, failed: h.kind == kindFailure}
 		c.arrived = number
 	default:
-		c.fail(fmt.Errorf("a message of kind %d as reply %d of %d: %w", h.kind, number, c.sent, rpc.ErrProtocol))
+		c.end.Fail(fmt.Errorf("a message of kind %d as reply %d of %d: %w", h.kind, number, c.sent, rpc.ErrProtocol))
 	}
 }
 
@@ -91,7 +82,7 @@ func (c *Conn) Ready() bool { return c.arrived != c.taken }
 // Next takes the next result; false when it is not there. err is an *rpc.Error when the
 // call failed. The result is valid until the next call of Next.
 func (c *Conn) Next() (result []byte, err error, ok bool) {
-	if c.domain == nil {
+	if c.end.Domain == nil {
 		return nil, nil, false // closed: so is the memory
 	}
 	if c.held {
@@ -124,7 +115,7 @@ func (c *Conn) Wait(timeout time.Duration) bool {
 		return false
 	}
 	if timeout != 0 {
-		return c.waitUntil(c.clock.Now() + int64(timeout))
+		return c.waitUntil(c.end.Clock.Now() + int64(timeout))
 	}
 	for !c.waiter.Wait(c.pollf, 0) { // somebody called Wake
 	}
@@ -133,7 +124,7 @@ func (c *Conn) Wait(timeout time.Duration) bool {
 
 func (c *Conn) waitUntil(end int64) bool {
 	for {
-		left := time.Duration(end - c.clock.Now())
+		left := time.Duration(end - c.end.Clock.Now())
 		if left <= 0 {
 			return c.Poll()
 		}

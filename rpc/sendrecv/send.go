@@ -26,8 +26,8 @@ func (c *Conn) Send(msg []byte) error {
 // those of Send. What was reserved before and not committed is forgotten.
 func (c *Conn) Reserve(n int) ([]byte, error) {
 	switch {
-	case c.err != nil:
-		return nil, notSent(c.err)
+	case c.end.Err != nil:
+		return nil, notSent(c.end.Err)
 	case n < 0 || n > c.MaxMessage():
 		return nil, fmt.Errorf("%w: %d bytes, a receive holds %d", rpc.ErrTooLarge, n, c.MaxMessage())
 	case c.sent-c.taken >= uint64(c.welcome.window) || !c.room():
@@ -71,9 +71,9 @@ func (c *Conn) Commit() error {
 	if (c.posted+1)%c.every == 0 {
 		w.Flags |= fabric.FlagSignaled
 	}
-	if _, err := c.qp.Post(c.one[:]); err != nil {
-		c.fail(err)
-		return notSent(c.err)
+	if _, err := c.end.QP.Post(c.one[:]); err != nil {
+		c.end.Fail(err)
+		return notSent(c.end.Err)
 	}
 	c.posted++
 	c.sent = number
@@ -93,7 +93,7 @@ func (c *Conn) Request() []byte {
 // settled reports whether there is room, or the connection is over, for waiting.
 func (c *Conn) settled() bool {
 	c.Poll()
-	return c.err != nil || c.room()
+	return c.end.Err != nil || c.room()
 }
 
 // Settle waits until Reserve fails for no other reason than results that were not taken,

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"slices"
 	"time"
 
 	"github.com/remora-kv/remora/fabric"
@@ -61,112 +60,74 @@ type ServerConfig struct {
 }
 
 const (
-	defaultWindow     = 16
-	defaultInline     = 192
-	defaultMaxClients = 1024
-	defaultPatience   = 10 * time.Second
+	defaultWindow   = 16
+	defaultInline   = 192
+	defaultPatience = 10 * time.Second
 )
 
-func (c *ServerConfig) setDefaults() {
-	knob.Default(&c.Cores, 1)
+// complete sets the defaults, and returns what all servers have in common.
+func (c *ServerConfig) complete() (*serving.Config, error) {
 	knob.Default(&c.Window, defaultWindow)
 	knob.Default(&c.MaxMessage, defaultMessage)
 	knob.Default(&c.Inline, defaultInline)
-	knob.Default(&c.MaxClients, defaultMaxClients)
 	knob.Default(&c.Patience, defaultPatience)
-	if c.Log == nil {
-		c.Log = slog.New(slog.DiscardHandler)
+	common := &serving.Config{
+		Path: "sendrecv", Devices: c.Devices, Serve: c.Serve, Cores: c.Cores, CPUs: c.CPUs, Wake: c.Wake, Policy: c.Policy,
+		MaxClients: c.MaxClients, Log: c.Log,
 	}
-}
-
-func (c *ServerConfig) validate() error {
-	err := errors.Join(
-		knob.Between("Cores", c.Cores, 1, maxCores),
-		knob.Between("Window", c.Window, 1, maxWindow),
-		knob.Between("MaxMessage", c.MaxMessage, minMessage, maxMessage),
-		knob.Between("MaxClients", c.MaxClients, 1, 1<<20),
-	)
-	if len(c.Devices) == 0 || slices.Contains(c.Devices, nil) {
-		err = errors.Join(err, errors.New("no Device"))
-	}
+	var err error
 	if n := len(c.Devices); n > 1 && c.Wake == nil {
-		err = errors.Join(err, fmt.Errorf("%d Devices without a host: a core of its own sleeps at one", n))
-	}
-	if c.Serve == nil {
-		err = errors.Join(err, errors.New("no Serve: give it Mux.Serve"))
-	}
-	if n := len(c.CPUs); n != 0 && n != c.Cores {
-		err = errors.Join(err, fmt.Errorf("%d CPUs for %d cores", n, c.Cores))
+		err = fmt.Errorf("%d Devices without a host: a core of its own sleeps at one", n)
 	}
 	if c.Patience < 0 {
 		err = errors.Join(err, fmt.Errorf("wrong Patience: %v", c.Patience))
 	}
-	if err != nil {
-		return fmt.Errorf("sendrecv: server: %w", err)
-	}
-	return nil
+	err = common.Complete(err, knob.Between("Window", c.Window, 1, maxWindow), knob.Between("MaxMessage", c.MaxMessage, minMessage, maxMessage))
+	c.Cores, c.MaxClients = common.Cores, common.MaxClients
+	return common, err
 }
 
 // Server serves messages of any number of clients. Its methods may be called
 // from any goroutine.
 type Server struct {
-	cfg      ServerConfig
-	cores    []*core
-	acceptor *serving.Acceptor
-	reaper   *serving.Reaper[*session]
+	cfg  ServerConfig
+	base serving.Server[*core, *session]
 }
 
 // NewServer starts the cores, unless there is a host for them. Call Listen to have
 // clients, and Close at the end.
 func NewServer(cfg ServerConfig) (*Server, error) {
-	cfg.setDefaults()
-	if err := cfg.validate(); err != nil {
+	common, err := cfg.complete()
+	if err != nil {
 		return nil, err
 	}
-	s := &Server{cfg: cfg, reaper: serving.NewReaper((*session).free)}
-	s.acceptor = serving.NewAcceptor(serving.AcceptorConfig{
-		Path: "sendrecv", Devices: cfg.Devices, MaxClients: cfg.MaxClients, Admit: s.admit, Log: cfg.Log,
-	})
-	for i := range cfg.Cores {
-		c, err := newCore(s, i)
-		if err != nil {
-			_ = s.Close()
-			return nil, err
-		}
-		s.cores = append(s.cores, c)
-		if cfg.Wake == nil {
-			c.start()
-		}
+	s := &Server{cfg: cfg}
+	common.Admit = s.admit
+	s.base.Init(common, (*session).free)
+	if err := s.base.AddCores(s.newCore); err != nil {
+		_ = s.Close()
+		return nil, err
 	}
+	s.base.Start()
 	return s, nil
 }
 
 // Poller returns a core for its host.
-func (s *Server) Poller(core int) rpc.Poller { return s.cores[core] }
+func (s *Server) Poller(core int) rpc.Poller { return s.base.Cores[core] }
 
 // Listen takes clients at an address of one of the server's devices, until Close.
 // It returns the address that was really taken.
 func (s *Server) Listen(dev fabric.Device, addr fabric.Addr, cfg fabric.ListenConfig) (fabric.Addr, error) {
-	return s.acceptor.Listen(dev, addr, cfg)
+	return s.base.Listen(dev, addr, cfg)
 }
 
 // StopListening takes no more clients; those that there are go on.
-func (s *Server) StopListening() { s.acceptor.Stop() }
+func (s *Server) StopListening() { s.base.StopListening() }
 
 // SetMaxClients changes how many sessions there can be on a core, to at most the number
 // that the server was made for. Sessions that there are go on.
-func (s *Server) SetMaxClients(n int) error { return s.acceptor.SetMaxClients(n) }
+func (s *Server) SetMaxClients(n int) error { return s.base.SetMaxClients(n) }
 
 // Close ends all clients and stops the cores. A host closes its pollers
 // before. Calls that are being served are finished, their replies may not be sent.
-func (s *Server) Close() error {
-	if err := s.acceptor.Close(); err != nil {
-		return err
-	}
-	for _, c := range s.cores {
-		c.Stop()
-		c.Close()
-	}
-	s.reaper.Close()
-	return nil
-}
+func (s *Server) Close() error { return s.base.Close() }

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/remora-kv/remora/fabric"
+	"github.com/remora-kv/remora/rpc/internal/endpoint"
 )
 
 // session is one client at one core. The core owns it once it has entered.
@@ -30,42 +31,43 @@ type session struct {
 	told, known int
 }
 
-func newSession(c *core, dev fabric.Device, h *hello) (*session, error) {
+// connect makes a session, with its queue pair.
+func (c *core) connect(ctx context.Context, dev fabric.Device, req fabric.ConnRequest, h *hello) (*session, error) {
 	s := &session{core: c, port: c.portOf(dev), size: h.dimensions, lengths: make([]int, h.receives())}
 	s.inline = min(c.server.cfg.Inline, dev.Limits().MaxInline)
-	dom, err := dev.NewDomain()
-	if err != nil {
-		return nil, err
-	}
-	s.domain = dom
-	if s.region, err = dom.Alloc("sendrecv session", s.size.bytes(), 0); err != nil {
-		_ = dom.Close()
-		return nil, err
-	}
-	s.mem = s.region.Bytes()
 	c.memory.Add(int64(s.size.bytes()))
+	if err := s.accept(ctx, dev, req); err != nil {
+		s.free()
+		return nil, err
+	}
+	c.Log.Debug("client connected", "qp", s.qp.Num(), "peer", s.peer.Addr)
 	return s, nil
 }
 
-// accept makes the queue pair.
-func (s *session) accept(ctx context.Context, req fabric.ConnRequest) error {
+// accept makes the memory and the queue pair.
+func (s *session) accept(ctx context.Context, dev fabric.Device, req fabric.ConnRequest) (err error) {
+	if s.domain, err = dev.NewDomain(); err != nil {
+		return err
+	}
+	if s.region, err = s.domain.Alloc("sendrecv session", s.size.bytes(), 0); err != nil {
+		return err
+	}
+	s.mem = s.region.Bytes()
 	cfg := &s.core.server.cfg
 	w := welcome{core: s.core.Index, cores: cfg.Cores, dimensions: s.size}
-	qp, err := req.Accept(ctx, fabric.QPConfig{
+	s.qp, err = req.Accept(ctx, fabric.QPConfig{
 		Transport: fabric.RC, Domain: s.domain, SendCQ: s.port.CQ, RecvCQ: s.port.CQ,
 		SendDepth: s.size.sendDepth(), RecvDepth: s.size.receives(), RNRTimeout: cfg.Patience,
 	}, w.bytes())
-	if err != nil {
-		return err
+	if err == nil {
+		s.peer = s.qp.Peer()
 	}
-	s.qp, s.peer = qp, qp.Peer()
-	return nil
+	return err
 }
 
 // free gives back memory; the queue pair is closed.
 func (s *session) free() {
-	_ = s.region.Close()
-	_ = s.domain.Close()
+	_ = endpoint.Free(s.domain, s.region)
 	s.core.memory.Add(-int64(s.size.bytes()))
 }
 

@@ -81,8 +81,8 @@ func (l *loop) stopListening() {
 	}
 }
 
-// hush takes what rang.
-func (l *loop) hush() {
+// clearEventfd takes the wake-up that the descriptor holds.
+func (l *loop) clearEventfd() {
 	var b [8]byte
 	_, _ = unix.Read(l.eventfd, b[:])
 	if l.quiet.Load() {

@@ -4,7 +4,6 @@ import (
 	"strconv"
 
 	"github.com/remora-kv/remora/internal/command"
-	"github.com/remora-kv/remora/server/internal/mailbox"
 )
 
 // Answers without anything that changes.
@@ -16,23 +15,23 @@ const (
 )
 
 // appendAnswer appends the answer to a command whose result has come.
-func appendAnswer(out []byte, v verb, r *mailbox.Result) []byte {
-	if r.Err != nil {
-		return appendError(out, r.Err.Error())
+func appendAnswer(out []byte, v verb, r *result) []byte {
+	if r.err != nil {
+		return appendError(out, r.err.Error())
 	}
 	if v == get {
-		if value, _, ok := command.ParsePlain(r.Data); ok {
+		if value, _, ok := command.ParsePlain(r.data); ok {
 			return appendValue(out, value)
 		}
-		if item, s, err := command.ParseFound(r.Data); err != nil {
+		if item, s, err := command.ParseFound(r.data); err != nil {
 			return appendError(out, err.Error())
 		} else if s == command.OK {
 			return appendValue(out, item.Value)
 		}
 	}
 	status := command.Status(0)
-	if n := len(r.Data); n != 0 {
-		status = command.Status(r.Data[n-1])
+	if n := len(r.data); n != 0 {
+		status = command.Status(r.data[n-1])
 	}
 	return appendStatus(out, v, status)
 }

@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 
 	"github.com/remora-kv/remora/internal/command"
-	"github.com/remora-kv/remora/server/internal/mailbox"
 	"github.com/remora-kv/remora/store"
 )
 
@@ -150,10 +149,10 @@ func (c *conn) push(v verb) *pending {
 	return p
 }
 
-// post sends a command to the core that owns its key; false when its box is full.
+// post sends a command to the core that owns its key; false when its mailbox is full.
 func (l *loop) post(c *conn, r *request) bool {
-	box := l.boxes[store.PartitionOf(l.cfg.Seed.Hash(r.key), len(l.boxes))]
-	msg, ok := box.Message()
+	box := l.mailboxes[store.PartitionOf(l.cfg.Seed.Hash(r.key), len(l.mailboxes))]
+	msg, ok := box.message()
 	if !ok {
 		return false
 	}
@@ -170,16 +169,16 @@ func (l *loop) post(c *conn, r *request) bool {
 	}
 	slot := (c.first + c.num) % window
 	c.push(r.verb)
-	box.Post(c.tag(slot), msg)
+	box.post(c.tag(slot), msg)
 	return true
 }
 
 // settle takes the result of a command. Its answer goes out at once if it is the next.
-func (c *conn) settle(slot int, r *mailbox.Result) {
+func (c *conn) settle(slot int, r *result) {
 	p := &c.pending[slot]
 	if p.verb == get {
 		c.gets--
-		c.largest = max(c.largest, len(r.Data))
+		c.largest = max(c.largest, len(r.data))
 	}
 	p.done = true
 	if slot == c.first {

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// Connections that find a box full keep what they have, however much that is, and go on
+// Connections that find a mailbox full keep what they have, however much that is, and go on
 // when there is room.
 func TestFullBox(t *testing.T) {
 	r := open(t, 1, nil)

@@ -17,7 +17,6 @@ import (
 	"github.com/remora-kv/remora/fabric"
 	"github.com/remora-kv/remora/internal/knob"
 	"github.com/remora-kv/remora/rpc"
-	"github.com/remora-kv/remora/server/internal/mailbox"
 	"github.com/remora-kv/remora/store"
 )
 
@@ -35,9 +34,9 @@ type Config struct {
 	Seed  store.Seed
 	// MaxValue is the longest value, MaxClients how many connections there can be.
 	MaxValue, MaxClients int
-	// Policy says whether an idle door sleeps.
-	Policy fabric.Policy
-	Log    *slog.Logger
+	// BusyPoll has an idle door poll all the time; by default it sleeps.
+	BusyPoll bool
+	Log      *slog.Logger
 
 	// Backlog is how many bytes of answers a client may leave before no command of it
 	// is taken; default 1 MiB. Stall is how long it may take none of them before it is
@@ -57,18 +56,18 @@ type Stats struct {
 
 // Door is an event loop with its connections.
 type Door struct {
-	cfg      Config
-	boxes    []*mailbox.Box
-	bell     *mailbox.Bell
-	listener int
-	eventfd  int
-	one      [8]byte // what an eventfd is told
-	addr     string
-	quiet    atomic.Bool // no new clients
-	stopping atomic.Bool
-	running  bool
-	done     chan struct{}
-	once     sync.Once
+	cfg       Config
+	mailboxes []*mailbox // by core
+	waker     waker      // of the loop
+	listener  int
+	eventfd   int
+	one       [8]byte // what an eventfd is told
+	addr      string
+	quiet     atomic.Bool // no new clients
+	stopping  atomic.Bool
+	running   bool
+	done      chan struct{}
+	once      sync.Once
 
 	stats struct {
 		clients                          atomic.Int64
@@ -88,7 +87,7 @@ func ParseAddr(address string) (string, error) {
 	return u.Host, nil
 }
 
-// New makes a door that nobody can come through yet: its boxes (Guest) are to be given to
+// New makes a door that nobody can come through yet: its mailboxes (Poller) are to be given to
 // cores, and then Listen opens it. Close it before the cores are stopped.
 func New(cfg Config) (*Door, error) {
 	knob.Default(&cfg.Backlog, 1<<20)
@@ -102,20 +101,18 @@ func New(cfg Config) (*Door, error) {
 	if d.eventfd, err = unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK); err != nil {
 		return nil, fmt.Errorf("text: eventfd: %w", err)
 	}
-	d.bell = mailbox.NewBell(d.ring)
+	d.waker.wake = d.wake
 	for core := range cfg.Cores {
-		d.boxes = append(d.boxes, mailbox.New(mailbox.Config{
-			Core: core, Serve: cfg.Serve, Clock: cfg.Clock, Bell: d.bell, Wake: func() { cfg.Wake(core) },
-		}))
+		d.mailboxes = append(d.mailboxes, newMailbox(d, core))
 	}
 	return d, nil
 }
 
-// Guest returns what a core is to serve.
-func (d *Door) Guest(core int) rpc.Poller { return d.boxes[core] }
+// Poller returns the mailbox that a core is to poll.
+func (d *Door) Poller(core int) rpc.Poller { return d.mailboxes[core] }
 
-// ring ends the sleep of the loop.
-func (d *Door) ring() {
+// wake ends the sleep of the loop.
+func (d *Door) wake() {
 	_, _ = unix.Write(d.eventfd, d.one[:])
 }
 
@@ -160,7 +157,7 @@ func (l *loop) watch() (err error) {
 	if l.epoll, err = unix.EpollCreate1(unix.EPOLL_CLOEXEC); err != nil {
 		return err
 	}
-	for fd, key := range map[int]int32{l.listener: keyListener, l.eventfd: keyBell} {
+	for fd, key := range map[int]int32{l.listener: keyListener, l.eventfd: keyEventfd} {
 		e := unix.EpollEvent{Events: unix.EPOLLIN | unix.EPOLLET, Fd: key}
 		if err := unix.EpollCtl(l.epoll, unix.EPOLL_CTL_ADD, fd, &e); err != nil {
 			_ = unix.Close(l.epoll)
@@ -184,7 +181,7 @@ func (d *Door) Stats() Stats {
 // StopListening lets no more clients in.
 func (d *Door) StopListening() {
 	d.quiet.Store(true)
-	d.ring()
+	d.wake()
 }
 
 // Close ends all connections. Commands that were taken are answered, where the sockets
@@ -192,7 +189,7 @@ func (d *Door) StopListening() {
 func (d *Door) Close() error {
 	d.once.Do(func() {
 		d.stopping.Store(true)
-		d.ring()
+		d.wake()
 		if d.running {
 			<-d.done
 		}

@@ -74,7 +74,7 @@ func TestPartsAndWholes(t *testing.T) {
 }
 
 // D2: thousands of commands on their way, to all cores, are answered in order; more than
-// a window, a box or a socket holds.
+// a window, a mailbox or a socket holds.
 func TestPipeline(t *testing.T) {
 	r := open(t, 4, nil)
 	c := r.dial()
@@ -422,7 +422,7 @@ func TestNothingIsAllocated(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	for range 10 { // until all letters and buffers were used
+	for range 10 { // until all messages and buffers were used
 		round()
 	}
 	if n := testing.AllocsPerRun(50, round); n > 3 {

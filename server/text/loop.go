@@ -7,7 +7,6 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/remora-kv/remora/fabric"
 	"github.com/remora-kv/remora/internal/command"
 	"github.com/remora-kv/remora/internal/fence"
 )
@@ -21,7 +20,7 @@ type loop struct {
 	open    int
 	ready   []*conn // with something to be done, in this turn
 	next    []*conn // and in the next
-	blocked []*conn // that found a box full
+	blocked []*conn // that found a mailbox full
 	deaf    bool    // there was no descriptor for a connection: try again
 	events  [eventsMost]unix.EpollEvent
 	plain   command.Store
@@ -42,13 +41,13 @@ const (
 // Events of the descriptors that are no connections.
 const (
 	keyListener = -1
-	keyBell     = -2
+	keyEventfd  = -2
 )
 
 func (l *loop) run() {
 	defer close(l.done)
 	defer l.closeAll()
-	for !l.stopping.Load() || l.flying() {
+	for !l.stopping.Load() || l.inFlight() {
 		l.now = l.cfg.Clock.Now()
 		worked := l.results()
 		l.unblock()
@@ -81,12 +80,12 @@ func (l *loop) queue(c *conn) {
 // results takes what the cores have done.
 func (l *loop) results() bool {
 	worked := false
-	for _, box := range l.boxes {
-		for r := box.Take(); r != nil; r = box.Take() {
+	for _, box := range l.mailboxes {
+		for r := box.take(); r != nil; r = box.take() {
 			worked = true
-			index, slot := int(uint32(r.Tag)>>8), int(r.Tag&0xff)
+			index, slot := int(uint32(r.tag)>>8), int(r.tag&0xff)
 			c := l.conns[index]
-			if c == nil || c.serial != uint32(r.Tag>>32) {
+			if c == nil || c.serial != uint32(r.tag>>32) {
 				continue // it is gone
 			}
 			c.settle(slot, r)
@@ -96,7 +95,7 @@ func (l *loop) results() bool {
 	return worked
 }
 
-// unblock has connections that found a box full try again.
+// unblock has connections that found a mailbox full try again.
 func (l *loop) unblock() {
 	for _, c := range l.blocked {
 		if c.fd >= 0 {
@@ -106,9 +105,9 @@ func (l *loop) unblock() {
 	l.blocked = l.blocked[:0]
 }
 
-func (l *loop) flying() bool {
-	for _, box := range l.boxes {
-		if box.Flying() != 0 {
+func (l *loop) inFlight() bool {
+	for _, box := range l.mailboxes {
+		if box.inFlight() != 0 {
 			return true
 		}
 	}
@@ -239,18 +238,18 @@ func (l *loop) hangUp(c *conn, why string) {
 
 // wait takes events, and sleeps until there are some if there is nothing to do.
 func (l *loop) wait(worked bool) {
-	if worked || len(l.next) != 0 || len(l.blocked) != 0 || l.cfg.Policy == fabric.Busy {
+	if worked || len(l.next) != 0 || len(l.blocked) != 0 || l.cfg.BusyPoll {
 		l.poll(0)
 		return
 	}
-	if l.flying() && l.anySoon() {
+	if l.inFlight() && l.anySoon() {
 		return
 	}
-	l.bell.Doze()
+	l.waker.doze()
 	if !l.anyReady() && !l.stopping.Load() {
 		l.poll(l.nap())
 	}
-	l.bell.Undoze()
+	l.waker.undoze()
 }
 
 // nap is how long the loop may sleep, in milliseconds.
@@ -273,8 +272,8 @@ func (l *loop) anySoon() bool {
 }
 
 func (l *loop) anyReady() bool {
-	for _, box := range l.boxes {
-		if box.Ready() {
+	for _, box := range l.mailboxes {
+		if box.ready() {
 			return true
 		}
 	}
@@ -292,8 +291,8 @@ func (l *loop) poll(timeout int) {
 	for i := range max(n, 0) {
 		e := &l.events[i]
 		switch e.Fd {
-		case keyBell:
-			l.hush()
+		case keyEventfd:
+			l.clearEventfd()
 		case keyListener:
 			l.accept()
 		default:

@@ -33,28 +33,28 @@ type rig struct {
 	slow  sync.Mutex // holds up all cores
 }
 
-// fakeCore serves one box and sleeps between.
+// fakeCore serves one mailbox and sleeps between.
 type fakeCore struct {
-	rig   *rig
-	index int
-	items map[string]string
-	guest rpc.Poller
-	wake  chan struct{}
-	stop  atomic.Bool
-	done  chan struct{}
+	rig    *rig
+	index  int
+	items  map[string]string
+	poller rpc.Poller
+	wake   chan struct{}
+	stop   atomic.Bool
+	done   chan struct{}
 }
 
 func (c *fakeCore) run() {
 	defer close(c.done)
 	for !c.stop.Load() {
-		if c.guest.Step() {
+		if c.poller.Step() {
 			continue
 		}
-		c.guest.Doze()
-		if !c.guest.Pending() && !c.stop.Load() {
+		c.poller.Doze()
+		if !c.poller.Pending() && !c.stop.Load() {
 			<-c.wake
 		}
-		c.guest.Undoze()
+		c.poller.Undoze()
 	}
 }
 
@@ -120,7 +120,7 @@ func open(t testing.TB, cores int, change func(*Config)) *rig {
 		t.Fatal(err)
 	}
 	for i := range cores {
-		c := &fakeCore{rig: r, index: i, items: map[string]string{}, guest: r.door.Guest(i), wake: make(chan struct{}, 1), done: make(chan struct{})}
+		c := &fakeCore{rig: r, index: i, items: map[string]string{}, poller: r.door.Poller(i), wake: make(chan struct{}, 1), done: make(chan struct{})}
 		r.cores = append(r.cores, c)
 	}
 	for _, c := range r.cores {

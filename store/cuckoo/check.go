@@ -4,19 +4,17 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/remora-kv/remora/internal/extent"
 	"github.com/remora-kv/remora/store"
+	"github.com/remora-kv/remora/store/internal/extent"
 )
 
 // census is what Check has counted.
 type census struct {
-	items                int64
-	keyBytes, valueBytes int64
-	mortal               int64
-	entries              int64
-	away                 uint64 // entries that are not at home
-	spilled              uint64 // what the buckets count of them
-	overflowed           bool   // a count is maxSpill, and says nothing
+	extent.Counts
+	entries    int64
+	away       uint64 // entries that are not at home
+	spilled    uint64 // what the buckets count of them
+	overflowed bool   // a count is maxSpill, and says nothing
 }
 
 // Check reads all blocks, then the index, and compares what it counted. Every item has
@@ -24,7 +22,7 @@ type census struct {
 // leads elsewhere (C2).
 func (t *Table) Check() error {
 	var c census
-	err := t.space.Check(func(off uint64, k extent.Kind) error { return t.checkItem(&c, off, k) })
+	err := t.heap.Check(func(off uint64, k extent.Kind) error { return t.checkItem(&c, off, k) })
 	switch {
 	case errors.Is(err, store.ErrCorrupt):
 		return err
@@ -43,30 +41,28 @@ func corrupt(format string, args ...any) error {
 
 // checkItem reads an item, and looks for its entry.
 func (t *Table) checkItem(c *census, off uint64, k extent.Kind) error {
-	size := t.space.Size(off)
+	size := t.heap.Size(off)
 	if size < atKey || k > used {
 		return corrupt("block at %d has %d bytes and is of kind %d", off, size, k)
 	}
-	need := t.itemSize(off)
+	r := t.record(off)
+	need := extent.RoundUp(atBody + r.Size())
 	switch {
 	case need > size || size-need >= extent.MinBlock:
 		return corrupt("item at %d of %d bytes has a block of %d", off, need, size)
-	case t.field(off, atHeadSum) != headSum(t.items[off:]) || t.field(off, atBodySum) != t.bodySum(off):
-		return corrupt("item at %d, key %.20q: the checksums do not fit", off, t.keyOf(off))
-	case t.version(off) <= t.cfg.FirstVersion || t.version(off) > t.last:
-		return corrupt("item at %d has version %d, the last is %d", off, t.version(off), t.last)
+	case t.heap.Word(off+atHeadSum) != headSum(t.heap.Mem()[off+atBodySum:]) || t.heap.Word(off+atBodySum) != bodySum(r):
+		return corrupt("item at %d, key %.20q: the checksums do not fit", off, r.Key())
+	case !t.heap.Gave(r.Version()):
+		return corrupt("item at %d has version %d, the last is %d", off, r.Version(), t.heap.Last)
 	}
-	c.items++
-	c.keyBytes += int64(t.keySize(off))
-	c.valueBytes += int64(t.valueSize(off))
-	c.mortal += dies(t.expires(off))
+	c.Count(r, 1)
 	found, want := 0, t.entryFor(off)
 	for _, bucket := range t.choicesOf(want.tag()) {
 		e := t.entryAt(bucket)
 		found += one(e.item() == want)
 	}
 	if found != 1 {
-		return corrupt("item at %d, key %.20q: found %d times in its buckets", off, t.keyOf(off), found)
+		return corrupt("item at %d, key %.20q: found %d times in its buckets", off, r.Key(), found)
 	}
 	return nil
 }
@@ -100,16 +96,13 @@ func (t *Table) checkIndex(c *census) error {
 // checkCounts compares what the other checks counted with each other and with the
 // table's own numbers.
 func (t *Table) checkCounts(c *census) error {
-	st := &t.stats
 	switch {
-	case c.entries != c.items || c.items != st.Items:
-		return corrupt("%d items, %d entries; Stats has %d", c.items, c.entries, st.Items)
+	case c.Counts != t.heap.Counts:
+		return corrupt("found %+v; the table has %+v", c.Counts, t.heap.Counts)
+	case c.entries != c.Items:
+		return corrupt("%d items, %d entries", c.Items, c.entries)
 	case c.away != c.spilled && !c.overflowed:
 		return corrupt("%d keys have spilled, the buckets count %d", c.away, c.spilled)
-	case c.mortal != t.mortal:
-		return corrupt("%d items will expire; the table has %d", c.mortal, t.mortal)
-	case c.keyBytes != st.KeyBytes || c.valueBytes != st.ValueBytes:
-		return corrupt("keys of %d and values of %d bytes; Stats has %d and %d", c.keyBytes, c.valueBytes, st.KeyBytes, st.ValueBytes)
 	}
 	return nil
 }

@@ -30,10 +30,10 @@ func TestCheckReasons(t *testing.T) {
 		what  string
 		spoil func(r *rig)
 	}{
-		{"checksums", func(r *rig) { r.valueOf(at(r).off)[1] ^= 1 }},
-		{"has version", func(r *rig) { r.last = 3 }},
-		{"of kind", func(r *rig) { r.space.SetKind(at(r).off, 9) }},
-		{"of no kind", func(r *rig) { r.space.SetKind(at(r).off, 0) }},
+		{"checksums", func(r *rig) { r.record(at(r).off).Value()[1] ^= 1 }},
+		{"has version", func(r *rig) { r.heap.Last = 3 }},
+		{"of kind", func(r *rig) { r.heap.SetKind(at(r).off, 9) }},
+		{"of no kind", func(r *rig) { r.heap.SetKind(at(r).off, 0) }},
 		{"found 0 times", func(r *rig) { r.write(at(r).bucket, entry{}, 0) }},
 		{"found 3 times", func(r *rig) {
 			p := at(r)
@@ -54,10 +54,10 @@ func TestCheckReasons(t *testing.T) {
 			}
 		}},
 		{"have spilled", func(r *rig) { r.countSpill(5, 1) }},
-		{"Stats has", func(r *rig) { r.stats.Items++ }},
-		{"Stats has", func(r *rig) { r.stats.KeyBytes++ }},
+		{"the table has", func(r *rig) { r.heap.Items++ }},
+		{"the table has", func(r *rig) { r.heap.KeyBytes++ }},
 		{"entries", func(r *rig) { r.write(r.emptyBucket(), entryOf(1, 16, 64, r.tagAt(r.emptyBucket())), 0) }},
-		{"will expire", func(r *rig) { r.mortal++ }},
+		{"the table has", func(r *rig) { r.heap.Mortal++ }},
 	} {
 		r := newStore()
 		r.check()

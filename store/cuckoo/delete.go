@@ -5,14 +5,10 @@ import "github.com/remora-kv/remora/store"
 // Delete removes the item if the condition is met.
 func (t *Table) Delete(k store.Key, c store.Condition, now int64) error {
 	p := t.live(k.Hash, k.Bytes, now)
-	if err := c.Met(t.versionAt(p)); err != nil {
+	if err := t.heap.Delete(t.versionAt(p), c); err != nil {
 		return err
 	}
-	if p.off == 0 {
-		return store.ErrNotFound
-	}
 	t.drop(p)
-	t.stats.Deletes++
 	return nil
 }
 
@@ -21,5 +17,5 @@ func (t *Table) versionAt(p place) uint64 {
 	if p.off == 0 {
 		return 0
 	}
-	return t.version(p.off)
+	return t.record(p.off).Version()
 }

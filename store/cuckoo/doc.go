@@ -42,13 +42,13 @@
 // The CRC begins with 0, so that memory of zeros is an index of empty buckets. An item,
 // in its block:
 //
-//	 0        8        16       24           30       32        40     48      52       56
-//	+--------+--------+--------+------------+--------+---------+------+-------+--------+-----+-------+
-//	| block, | CRC64  | CRC64  | version,   | key    | expires | hash | flags | value  | key | value |
-//	| used   | of the | of key | 48 bits    | length |         |      |       | length |     |       |
-//	|        | header | and    |            |        |         |      |       |        |     |       |
-//	|        |        | value  |            |        |         |      |       |        |     |       |
-//	+--------+--------+--------+------------+--------+---------+------+-------+--------+-----+-------+
+//	 0        8        16       24       26           32     40        48      52       56
+//	+--------+--------+--------+--------+------------+------+---------+-------+--------+-----+-------+
+//	| block, | CRC64  | CRC64  | key    | version,   | hash | expires | flags | value  | key | value |
+//	| used   | of the | of key | length | 48 bits    |      |         |       | length |     |       |
+//	|        | header | and    |        |            |      |         |       |        |     |       |
+//	|        |        | value  |        |            |      |         |       |        |     |       |
+//	+--------+--------+--------+--------+------------+------+---------+-------+--------+-----+-------+
 //	         |<----------------------- what a Finder reads: length - 8 bytes ----------------------->|
 //
 // The CRC64 of the header covers bytes 16 to 55, that of key and value included; so Touch
@@ -134,10 +134,10 @@
 //
 // # When the item memory is full
 //
-// A cache clears the blocks that follow the hand (Evict of internal/extent): second chance
+// A cache clears the blocks that follow the hand (MakeRoom of extent): second chance
 // in the order of memory, which is that of age. Used items are passed or moved to a free
 // block, if there is one (Config.Eviction FIFO does neither). A store reclaims what has
-// expired, then moves items out of the way (Reclaim), and refuses the item if that does not
+// expired, then moves items out of the way, and refuses the item if that does not
 // help.
 //
 // # How memory is divided

@@ -3,9 +3,9 @@ package cuckoo
 import (
 	"encoding/binary"
 
-	"github.com/remora-kv/remora/internal/extent"
 	"github.com/remora-kv/remora/internal/fence"
 	"github.com/remora-kv/remora/store"
+	"github.com/remora-kv/remora/store/internal/extent"
 )
 
 // bucketSize is the length of a bucket, four words.

@@ -4,8 +4,8 @@ import (
 	"encoding/binary"
 	"testing"
 
-	"github.com/remora-kv/remora/internal/extent"
 	"github.com/remora-kv/remora/store"
+	"github.com/remora-kv/remora/store/internal/extent"
 )
 
 func TestEntry(t *testing.T) {

@@ -1,11 +1,10 @@
 package cuckoo
 
 import (
-	"bytes"
 	"encoding/binary"
 
-	"github.com/remora-kv/remora/internal/extent"
 	"github.com/remora-kv/remora/store"
+	"github.com/remora-kv/remora/store/internal/extent"
 )
 
 // maxSpans is how many spans a Finder asks for before it says Ask.
@@ -147,44 +146,26 @@ func (f *Finder) notHere(e *entry) (store.Span, store.Outcome) {
 
 func (f *Finder) lookAtItem(b []byte) (store.Span, store.Outcome) {
 	f.reading = false
-	i, ok := f.parseItem(b)
+	r, ok := f.parseItem(b)
 	switch {
 	case !ok: // its entry may have changed
 		return f.more(f.bucketSpan())
-	case !bytes.Equal(i.key, f.key.Bytes):
+	case !r.IsKey(f.key.Bytes):
 		return f.notHere(&f.e)
 	}
-	f.item.Value, f.item.Version, f.item.Expires, f.item.Flags = i.value, f.e.version(), i.expires, i.flags
+	r.Show(&f.item)
 	return store.Span{}, store.Found
-}
-
-// image is what an image of an item holds.
-type image struct {
-	key, value []byte
-	expires    int64
-	flags      uint32
 }
 
 // parseItem reads an image of the item that the entry names, and says whether it proves
 // itself.
-func (f *Finder) parseItem(b []byte) (i image, ok bool) {
+func (f *Finder) parseItem(b []byte) (r extent.Record, ok bool) {
 	if uint64(len(b)) != f.e.size()-extent.Head {
-		return i, false
+		return r, false
 	}
-	field := func(at int) uint64 { return binary.NativeEndian.Uint64(b[at-extent.Head:]) }
-	version, flags := field(atVersion), field(atFlags)
-	keySize, valueSize := version>>48, flags>>32
-	switch {
-	case version&store.MaxVersion != f.e.version(),
-		extent.RoundUp(atKey+keySize+valueSize) != f.e.size(),
-		field(atHeadSum) != addBytes(itemSum, b[atBodySum-extent.Head:atKey-extent.Head]):
-		return i, false
-	}
-	body := b[atKey-extent.Head:][:keySize+valueSize]
-	if field(atBodySum) != addBytes(itemSum, body) {
-		return i, false
-	}
-	i.key, i.value = body[:keySize:keySize], body[keySize:keySize+valueSize:keySize+valueSize]
-	i.expires, i.flags = int64(field(atExpires)), uint32(flags)
-	return i, true
+	r = extent.RecordIn(b, atBody-extent.Head)
+	ok = r.Version() == f.e.version() && extent.RoundUp(atBody+r.Size()) == f.e.size() &&
+		binary.NativeEndian.Uint64(b[atHeadSum-extent.Head:]) == headSum(b[atBodySum-extent.Head:]) &&
+		binary.NativeEndian.Uint64(b[atBodySum-extent.Head:]) == bodySum(r)
+	return r, ok
 }

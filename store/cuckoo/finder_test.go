@@ -6,8 +6,8 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/remora-kv/remora/internal/extent"
 	"github.com/remora-kv/remora/store"
+	"github.com/remora-kv/remora/store/internal/extent"
 )
 
 // TestSpans states how many READs a search takes at Pilaf's fill of 75 %: 1.6 buckets and
@@ -196,7 +196,7 @@ func TestReusedMemory(t *testing.T) {
 		"replaced in place": func() {
 			p := r.find(k.Hash, k.Bytes)
 			e := store.Entry{Value: value(k, 32)}
-			_, _ = r.overwrite(p, &k, &e, blockSize(16, 32))
+			_, _ = r.overwrite(p, k, &e, blockSize(16, 32))
 		},
 		"another key": func() {
 			_ = r.Delete(k, store.Always(), 0)
@@ -217,12 +217,12 @@ func TestReusedMemory(t *testing.T) {
 		_ = r.Delete(k, store.Always(), 0)
 		r.put(k, 32)
 		off := r.find(k.Hash, k.Bytes).off
-		was := bytes.Clone(r.items[off+extent.Head:][:blockSize(16, 32)-extent.Head])
-		old := r.version(off)
+		was := bytes.Clone(r.heap.Mem()[off+extent.Head:][:blockSize(16, 32)-extent.Head])
+		old := r.record(off).Version()
 		got := rd.seek(k, func(n int) {
 			if n == 1 {
 				reuse()
-				if bytes.Equal(was, r.items[off+extent.Head:][:len(was)]) {
+				if bytes.Equal(was, r.heap.Mem()[off+extent.Head:][:len(was)]) {
 					t.Fatalf("%s: the memory was not reused", name)
 				}
 			}
@@ -247,7 +247,7 @@ func TestItemBits(t *testing.T) {
 	from := r.find(k.Hash, k.Bytes).off + extent.Head
 	size := atKey - extent.Head + 16 + 27
 	for bit := range size * 8 {
-		b := &r.items[int(from)+bit/8]
+		b := &r.heap.Mem()[int(from)+bit/8]
 		*b ^= 1 << (bit % 8)
 		if got := rd.seek(k, nil); got != store.Ask || rd.spans != maxSpans {
 			t.Errorf("bit %d: outcome %d after %d READs", bit, got, rd.spans)
@@ -293,12 +293,11 @@ func forge(f *Finder, b []byte) {
 		return
 	}
 	field := func(at int) []byte { return b[at-extent.Head:] }
-	meta := binary.NativeEndian.Uint64(field(atVersion))
-	put(field(atVersion), meta&^store.MaxVersion|f.e.version())
-	if size := int(meta>>48 + binary.NativeEndian.Uint64(field(atFlags))>>32); size <= len(field(atKey)) {
-		put(field(atBodySum), addBytes(itemSum, field(atKey)[:size]))
+	put(field(atWord), extent.NewWord(f.e.version(), int(extent.RecordIn(b, atBody-extent.Head).KeySize())))
+	if r := extent.RecordIn(b, atBody-extent.Head); r.IsWhole() {
+		put(field(atBodySum), bodySum(r))
 	}
-	put(field(atHeadSum), addBytes(itemSum, b[atBodySum-extent.Head:atKey-extent.Head]))
+	put(field(atHeadSum), headSum(field(atBodySum)))
 }
 
 // FuzzFinder gives a Finder any layout and any bytes: no panic, no span that is
@@ -313,7 +312,7 @@ func FuzzFinder(f *testing.F) {
 	}
 	f.Add(table.encode(), []byte("key"), []byte{})
 	sane := entryOf(5, 16, 64, table.tagOf(9))
-	f.Add(table.encode(), []byte("key"), append(words(sane.w0, sane.w1, sane.w2, 0, 1, 0, 5|3<<48, 0, 9, 4<<32), "keyvalu"...))
+	f.Add(table.encode(), []byte("key"), append(words(sane.w0, sane.w1, sane.w2, 0, 1, 0, extent.NewWord(5, 3), 9, 0, 4<<32), "keyvalu"...))
 	f.Add(table.encode(), []byte("key"), words(1|1<<versionBits, 1<<offsetBits|1, 3, 0))
 	f.Fuzz(func(t *testing.T, encoded, key, memory []byte) {
 		finder, err := NewFinder(encoded)

@@ -1,6 +1,9 @@
 package cuckoo
 
-import "github.com/remora-kv/remora/store"
+import (
+	"github.com/remora-kv/remora/store"
+	"github.com/remora-kv/remora/store/internal/extent"
+)
 
 // Get returns the item and marks it as used.
 func (t *Table) Get(k store.Key, now int64) (item store.Item, err error) {
@@ -10,21 +13,21 @@ func (t *Table) Get(k store.Key, now int64) (item store.Item, err error) {
 
 // Read is Get into the item of the caller.
 func (t *Table) Read(k store.Key, now int64, item *store.Item) error {
-	t.stats.Gets++
+	t.heap.Stats.Gets++
 	p := t.live(k.Hash, k.Bytes, now)
 	if p.off == 0 {
 		return store.ErrNotFound
 	}
-	t.stats.Hits++
+	t.heap.Stats.Hits++
 	t.use(p.off)
-	t.show(p.off, item)
+	t.record(p.off).Show(item)
 	return nil
 }
 
 // use marks an item as used. A store and a queue have no need of that.
 func (t *Table) use(off uint64) {
-	if t.caches() && t.cfg.Eviction == store.SecondChance && t.space.Kind(off) != used {
-		t.space.SetKind(off, used)
+	if t.heap.Caches() && t.heap.Config.Eviction == store.SecondChance && t.heap.Kind(off) != used {
+		t.heap.SetKind(off, used)
 	}
 }
 
@@ -34,8 +37,9 @@ func (t *Table) Touch(k store.Key, expires, now int64) error {
 	if p.off == 0 {
 		return store.ErrNotFound
 	}
-	t.mortal += dies(expires) - dies(t.expires(p.off))
-	t.setExpires(p.off, expires)
+	t.heap.Renew(t.record(p.off).Expires(), expires)
+	t.heap.SetWord(p.off+atBody+extent.BodyExpires, uint64(expires))
+	t.seal(p.off)
 	t.use(p.off)
 	return nil
 }
@@ -45,12 +49,15 @@ func (t *Table) Each(now int64, visit func(k store.Key, item store.Item) bool) {
 	var item store.Item
 	for bucket := range t.buckets {
 		e := t.entryAt(bucket)
-		off := e.offset()
-		if e.empty() || t.expired(off, now) {
+		if e.empty() {
 			continue
 		}
-		t.show(off, &item)
-		if !visit(store.Key{Hash: t.hash(off), Bytes: t.keyOf(off)}, item) {
+		r := t.record(e.offset())
+		if r.Expired(now) {
+			continue
+		}
+		r.Show(&item)
+		if !visit(r.StoreKey(), item) {
 			return
 		}
 	}

@@ -34,7 +34,7 @@ func (t *Table) holds(bucket, tag uint64, key []byte) uint64 {
 	if t.word(bucket, 2)>>lengthBits != tag {
 		return 0
 	}
-	if e := t.entryAt(bucket); !e.empty() && t.isKey(e.offset(), key) {
+	if e := t.entryAt(bucket); !e.empty() && t.record(e.offset()).IsKey(key) {
 		return e.offset()
 	}
 	return 0
@@ -43,8 +43,8 @@ func (t *Table) holds(bucket, tag uint64, key []byte) uint64 {
 // live is find that does not return an item that has expired: it reclaims it.
 func (t *Table) live(hash uint64, key []byte, now int64) place {
 	p := t.find(hash, key)
-	if p.off != 0 && t.expired(p.off, now) {
-		t.stats.Expired++
+	if p.off != 0 && t.record(p.off).Expired(now) {
+		t.heap.Stats.Expired++
 		t.drop(p)
 		return place{}
 	}
@@ -53,7 +53,7 @@ func (t *Table) live(hash uint64, key []byte, now int64) place {
 
 // locate finds the entry of an item, which must be in the index.
 func (t *Table) locate(off uint64) place {
-	for _, bucket := range t.choicesOf(t.tagOf(t.hash(off))) {
+	for _, bucket := range t.choicesOf(t.tagOf(t.record(off).Hash())) {
 		if e := t.entryAt(bucket); !e.empty() && e.offset() == off {
 			return place{bucket, off}
 		}

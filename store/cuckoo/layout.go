@@ -4,8 +4,8 @@ import (
 	"encoding/binary"
 	"errors"
 
-	"github.com/remora-kv/remora/internal/extent"
 	"github.com/remora-kv/remora/store"
+	"github.com/remora-kv/remora/store/internal/extent"
 )
 
 // DefaultItem is the length of key and value that New makes a table for: 16 and 32
@@ -51,7 +51,7 @@ type layout struct {
 }
 
 // layoutMagic begins a layout, and changes with it.
-const layoutMagic = 0x31306f6f6b637563 // "cuckoo01"
+const layoutMagic = 0x32306f6f6b637563 // "cuckoo02"
 
 // layoutSize is the length of an encoded layout.
 const layoutSize = 32

@@ -96,22 +96,23 @@ const spares = 16
 // victim returns a step whose item may go: it has expired or, in a cache, was not used.
 func (t *Table) victim(now int64) (at int, ok bool) {
 	s := &t.search
-	if t.mortal > 0 {
+	if t.heap.Mortal > 0 {
 		for at := range s.n {
-			if t.expired(t.offsetAt(uint64(s.steps[at].bucket)), now) {
-				t.stats.Expired++
+			if t.record(t.offsetAt(uint64(s.steps[at].bucket))).Expired(now) {
+				t.heap.Stats.Expired++
 				return at, true
 			}
 		}
 	}
-	if !t.caches() {
+	if !t.heap.Caches() {
 		return 0, false
 	}
-	t.stats.Evicted++
+	t.heap.Stats.Evicted++
 	for at := range min(s.n, spares) {
 		if !t.spare(t.offsetAt(uint64(s.steps[at].bucket))) {
 			return at, true
 		}
+		t.heap.Stats.Rescued++
 	}
 	return 0, true
 }

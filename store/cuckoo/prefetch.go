@@ -19,7 +19,7 @@ func (t *Table) PrefetchItems(hashes []uint64) {
 		c := t.choicesOf(tag)
 		for _, bucket := range c[:2] {
 			if t.word(bucket, 2)>>lengthBits == tag {
-				fence.ExpectRead(&t.items[t.offsetAt(bucket)])
+				fence.ExpectRead(&t.heap.Mem()[t.offsetAt(bucket)])
 				break
 			}
 		}

@@ -1,14 +1,17 @@
 package cuckoo
 
-import "github.com/remora-kv/remora/store"
+import (
+	"github.com/remora-kv/remora/store"
+	"github.com/remora-kv/remora/store/internal/extent"
+)
 
 // Put stores e under the key if the condition is met.
 //
 // Key and value may be views of items that this very call frees or overwrites (S5). To
 // free a block does not harm a view (X2 of extent), nothing is moved to where one may be
-// (MayMove), and Fill copies both before it cuts a block.
+// (MakeRoom of extent), and Fill copies both before it cuts a block.
 func (t *Table) Put(k store.Key, e store.Entry, c store.Condition, now int64) (uint64, error) {
-	if len(k.Bytes) > store.MaxKey || len(e.Value) > t.cfg.MaxValue {
+	if len(k.Bytes) > store.MaxKey || len(e.Value) > t.heap.Config.MaxValue {
 		return 0, store.ErrTooLarge
 	}
 	p := t.live(k.Hash, k.Bytes, now)
@@ -16,37 +19,37 @@ func (t *Table) Put(k store.Key, e store.Entry, c store.Condition, now int64) (u
 		return 0, err
 	}
 	need := blockSize(len(k.Bytes), len(e.Value))
-	if need > t.space.Largest() || t.last == store.MaxVersion {
-		return t.refuse()
+	if need > t.heap.Largest() || t.heap.Last == store.MaxVersion {
+		return t.heap.Refuse()
 	}
-	switch off := t.space.Take(need); {
+	switch off := t.heap.Take(need); {
 	case off != 0:
-		t.fill(off, &k, &e)
+		t.fill(off, k, &e)
 		return t.link(p, off, now)
-	case p.off != 0 && t.space.Around(p.off) >= need:
-		return t.overwrite(p, &k, &e, need)
+	case p.off != 0 && t.heap.Around(p.off) >= need:
+		return t.overwrite(p, k, &e, need)
 	}
-	off := t.makeRoom(need, now, t.space.MayMove(k.Bytes, e.Value))
+	off := t.heap.MakeRoom(need, now, k.Bytes, e.Value)
 	if off == 0 {
-		return t.refuse()
+		return t.heap.Refuse()
 	}
-	t.fill(off, &k, &e)
+	t.fill(off, k, &e)
 	// What was there may have been moved or evicted.
-	return t.link(t.find(k.Hash, t.keyOf(off)), off, now)
+	return t.link(t.find(k.Hash, t.record(off).Key()), off, now)
 }
 
 // overwrite puts an item where it was, into its block and the free ones beside it (C7).
-func (t *Table) overwrite(p place, k *store.Key, e *store.Entry, need uint64) (uint64, error) {
-	t.removed(p.off)
+func (t *Table) overwrite(p place, k store.Key, e *store.Entry, need uint64) (uint64, error) {
+	t.heap.Count(t.record(p.off), -1)
 	off := p.off
-	if t.space.Size(off) < need {
-		off = t.space.Give(off)
-		t.space.Claim(off)
+	if t.heap.Size(off) < need {
+		off = t.heap.Give(off)
+		t.heap.Claim(off)
 	}
-	t.space.SetKind(off, plain)
+	t.heap.SetKind(off, plain)
 	t.fill(off, k, e)
 	t.rename(p.bucket, t.entryFor(off))
-	return t.commit(off)
+	return t.heap.Commit(t.record(off))
 }
 
 // link has the index name a new item, and frees the block of the one that it replaces. It
@@ -55,39 +58,21 @@ func (t *Table) link(old place, off uint64, now int64) (uint64, error) {
 	e := t.entryFor(off)
 	if old.off != 0 {
 		t.rename(old.bucket, e)
-		t.removed(old.off)
-		t.space.Give(old.off)
-		return t.commit(off)
+		t.heap.Count(t.record(old.off), -1)
+		t.heap.Give(old.off)
+		return t.heap.Commit(t.record(off))
 	}
 	bucket, ok := t.vacant(e.tag(), now)
 	if !ok {
-		t.space.Give(off)
-		return t.refuse()
+		t.heap.Give(off)
+		return t.heap.Refuse()
 	}
 	t.enter(bucket, e)
-	return t.commit(off)
+	return t.heap.Commit(t.record(off))
 }
 
 // entryFor returns the entry of an item.
 func (t *Table) entryFor(off uint64) entry {
-	return entryOf(t.version(off), off, t.itemSize(off), t.tagOf(t.hash(off)))
-}
-
-// commit counts a Put of the item at off, whose version is the next.
-func (t *Table) commit(off uint64) (uint64, error) {
-	t.last++
-	t.added(off)
-	t.stats.Puts++
-	return t.last, nil
-}
-
-func (t *Table) refuse() (uint64, error) {
-	t.stats.Refused++
-	return 0, store.ErrFull
-}
-
-// fill writes an item into a block that was taken.
-func (t *Table) fill(off uint64, k *store.Key, e *store.Entry) {
-	t.space.Fill(off, atKey, k.Bytes, e.Value)
-	t.writeHeader(off, k.Hash, len(k.Bytes), e, t.last+1)
+	r := t.record(off)
+	return entryOf(r.Version(), off, extent.RoundUp(atBody+r.Size()), t.tagOf(r.Hash()))
 }

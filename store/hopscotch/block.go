@@ -1,11 +1,8 @@
 package hopscotch
 
 import (
-	"encoding/binary"
-
-	"github.com/remora-kv/remora/internal/extent"
-	"github.com/remora-kv/remora/internal/fence"
 	"github.com/remora-kv/remora/store"
+	"github.com/remora-kv/remora/store/internal/extent"
 )
 
 const unit = extent.Unit
@@ -16,8 +13,8 @@ const (
 	atSum  = 8
 	atLink = 16
 	atWord = 24
-	atBody = 32
-	atKey  = atBody + bodyData
+	atBody = atWord + extent.WordSize
+	atKey  = atBody + extent.BodyData
 )
 
 // blockSize returns the length of the block of an item.
@@ -25,44 +22,40 @@ func blockSize(keySize, valueSize int) uint64 {
 	return extent.RoundUp(atKey + uint64(keySize) + uint64(valueSize))
 }
 
-func (t *Table) itemWord(off uint64) uint64 { return binary.LittleEndian.Uint64(t.items[off:]) }
-
-func (t *Table) setItemWord(off, v uint64) { fence.Publish64(fence.Word(t.items, int(off)), v) }
-
 // block is the record at off.
-func (t *Table) block(off uint64) record {
-	return record{t.items[off+atBody:], t.itemWord(off + atWord)}
+func (t *Table) block(off uint64) extent.Record { return t.heap.Record(off + atBody) }
+
+// item returns how much of its block an item needs, and when it expires.
+func (t *Table) item(off uint64) (size uint64, expires int64) {
+	r := t.block(off)
+	return extent.RoundUp(atBody + r.Size()), r.Expires()
 }
 
 // next is the link to the next item of a chain.
-func (t *Table) next(off uint64) link { return link(t.itemWord(off + atLink)) }
+func (t *Table) next(off uint64) link { return link(t.heap.Word(off + atLink)) }
 
 // classAt returns the class of the length of the item at off.
 func (t *Table) classAt(off uint64) uint8 {
-	return classOf(extent.RoundUp(atBody + t.block(off).size()))
+	return classOf(extent.RoundUp(atBody + t.block(off).Size()))
 }
 
 // linkTo returns the link to the item at off.
 func (t *Table) linkTo(off uint64) link {
-	return newLink(off, t.classAt(off), t.block(off).version())
+	return newLink(off, t.classAt(off), t.block(off).Version())
 }
 
 // setNext changes the link of the item at off, which its checksum covers.
 func (t *Table) setNext(off uint64, to link) {
-	t.setItemWord(off+atLink, uint64(to))
+	t.heap.SetWord(off+atLink, uint64(to))
 	t.sealBlock(off)
 }
 
 func (t *Table) sealBlock(off uint64) {
-	t.setItemWord(off+atSum, t.block(off).sum(t.seed, t.next(off)))
+	t.heap.SetWord(off+atSum, sum(t.block(off), t.seed, t.next(off)))
 }
 
-// writeHeader completes an item whose key and value are in place.
-func (t *Table) writeHeader(off uint64, k store.Key, e *store.Entry, beside link, version uint64) {
-	t.setItemWord(off+atBody+bodyHash, k.Hash)
-	t.setItemWord(off+atBody+bodyExpires, uint64(e.Expires))
-	t.setItemWord(off+atBody+bodyFlags, uint64(e.Flags)|uint64(len(e.Value))<<32)
-	t.setItemWord(off+atWord, newWord(version, len(k.Bytes)))
-	t.setItemWord(off+atLink, uint64(beside))
-	t.sealBlock(off)
+// fill writes an item into a block that was taken.
+func (t *Table) fill(off uint64, k store.Key, e *store.Entry) {
+	t.heap.Fill(off, atBody, k, e)
+	t.setNext(off, 0)
 }

@@ -17,7 +17,7 @@ func (t *Table) setChain(p place, to link) {
 // push puts the item at off in front of the chain of a home, and says whether there was
 // room. A full chain first loses what has expired.
 func (t *Table) push(h, off uint64, now int64) bool {
-	if t.chainLength(h) >= maxChain && (t.mortal == 0 || !t.expireChain(h, now)) {
+	if t.chainLength(h) >= maxChain && (t.heap.Mortal == 0 || !t.expireChain(h, now)) {
 		return false
 	}
 	if first := t.chain(h); first != 0 {
@@ -39,8 +39,8 @@ func (t *Table) chainLength(h uint64) int {
 func (t *Table) expireChain(h uint64, now int64) bool {
 	prev := uint64(0)
 	for l := t.chain(h); l != 0; l = t.next(prev) {
-		if t.block(l.offset()).expired(now) {
-			t.stats.Expired++
+		if t.block(l.offset()).Expired(now) {
+			t.heap.Stats.Expired++
 			t.drop(place{h, none, prev, l.offset()})
 			return true
 		}

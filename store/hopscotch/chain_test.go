@@ -35,10 +35,10 @@ func TestChain(t *testing.T) {
 				continue
 			}
 			r.put(k, 10+i*11%70) // some in the same block, some in a longer one
-			if p := r.find(k.Hash, k.Bytes); p.off != 0 && !r.moveItem(p) {
+			if p := r.find(k.Hash, k.Bytes); p.off != 0 && !r.heap.Move(p.off) {
 				t.Fatal("there is no room to move an item")
 			} else if p.off != 0 {
-				r.space.Give(p.off)
+				r.heap.Give(p.off)
 			}
 			r.check()
 		}

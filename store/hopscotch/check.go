@@ -1,18 +1,17 @@
 package hopscotch
 
 import (
-	"encoding/binary"
 	"fmt"
 
-	"github.com/remora-kv/remora/internal/extent"
 	"github.com/remora-kv/remora/store"
+	"github.com/remora-kv/remora/store/internal/extent"
 )
 
 // census is what Check has counted.
 type census struct {
-	items, inlines, mortal int64
-	keyBytes, valueBytes   int64
-	blocks, leads          int64 // blocks in use, and words that lead to one
+	extent.Counts
+	inlines       int64
+	blocks, leads int64 // blocks in use, and words that lead to one
 }
 
 // Check reads all blocks, then the slots, then the chains, and compares what it counted.
@@ -20,7 +19,7 @@ type census struct {
 // means that none leads elsewhere.
 func (t *Table) Check() error {
 	var c census
-	err := t.space.Check(func(off uint64, k extent.Kind) error { return t.checkBlock(&c, off, k) })
+	err := t.heap.Check(func(off uint64, k extent.Kind) error { return t.checkBlock(&c, off, k) })
 	if err != nil {
 		return fmt.Errorf("hopscotch: %w: %w", store.ErrCorrupt, err)
 	}
@@ -42,35 +41,32 @@ func corrupt(format string, args ...any) error {
 }
 
 // checkRecord reads an item, whose lengths are known to be inside of the memory.
-func (t *Table) checkRecord(c *census, r record, beside link, sum uint64) error {
+func (t *Table) checkRecord(c *census, r extent.Record, beside link, want uint64) error {
 	switch {
-	case r.sum(t.seed, beside) != sum:
-		return corrupt("key %.20q: the checksum does not fit", r.key())
-	case r.version() <= t.cfg.FirstVersion || r.version() > t.last:
-		return corrupt("key %.20q has version %d, the last is %d", r.key(), r.version(), t.last)
+	case sum(r, t.seed, beside) != want:
+		return corrupt("key %.20q: the checksum does not fit", r.Key())
+	case !t.heap.Gave(r.Version()):
+		return corrupt("key %.20q has version %d, the last is %d", r.Key(), r.Version(), t.heap.Last)
 	}
-	c.items++
-	c.keyBytes += int64(r.keySize())
-	c.valueBytes += int64(r.valueSize())
-	c.mortal += dies(r.expires())
+	c.Count(r, 1)
 	return nil
 }
 
 // checkBlock reads the item in a block, and looks for what leads to it.
 func (t *Table) checkBlock(c *census, off uint64, k extent.Kind) error {
-	size := t.space.Size(off)
+	size := t.heap.Size(off)
 	if size < atKey || k != extent.Taken {
 		return corrupt("item at %d has a block of kind %d, %d bytes", off, k, size)
 	}
 	r := t.block(off)
-	if need := extent.RoundUp(atBody + r.size()); need > size || size-need >= extent.MinBlock {
+	if need := extent.RoundUp(atBody + r.Size()); need > size || size-need >= extent.MinBlock {
 		return corrupt("item at %d of %d bytes has a block of %d", off, need, size)
 	}
-	if err := t.checkRecord(c, r, t.next(off), t.itemWord(off+atSum)); err != nil {
+	if err := t.checkRecord(c, r, t.next(off), t.heap.Word(off+atSum)); err != nil {
 		return fmt.Errorf("item at %d: %w", off, err)
 	}
 	c.blocks++
-	found, h := 0, t.homeOf(r.hash())
+	found, h := 0, t.homeOf(r.Hash())
 	for i := h; i < h+reach; i++ {
 		if t.home(h).holds(i-h) && t.lead(i).offset() == off {
 			found++
@@ -83,7 +79,7 @@ func (t *Table) checkBlock(c *census, off uint64, k extent.Kind) error {
 		return nil
 	})
 	if err == nil && found != 1 {
-		err = corrupt("item at %d, key %.20q: found %d times in its home", off, r.key(), found)
+		err = corrupt("item at %d, key %.20q: found %d times in its home", off, r.Key(), found)
 	}
 	return err
 }
@@ -110,8 +106,8 @@ func (t *Table) checkSlot(c *census, i uint64) error {
 		return corrupt("slot %d leads to %d", i, off)
 	}
 	r := t.block(off)
-	if l != newLead(off, t.classAt(off), r.hash(), l.mark()) || v&^creditMask != newLabel(r.version(), l.mark()) {
-		return corrupt("slot %d: lead %#x, label %#x for version %d", i, uint64(l), uint64(v), r.version())
+	if l != newLead(off, t.classAt(off), r.Hash(), l.mark()) || v&^creditMask != newLabel(r.Version(), l.mark()) {
+		return corrupt("slot %d: lead %#x, label %#x for version %d", i, uint64(l), uint64(v), r.Version())
 	}
 	return nil
 }
@@ -122,12 +118,11 @@ func (t *Table) checkInline(c *census, i, h uint64) error {
 		return corrupt("slot %d leads nowhere", i)
 	}
 	r := t.inline(i)
-	if !r.isWhole() || l != newLead(0, 0, r.hash(), l.mark()) || v&^creditMask != newLabel(r.version(), l.mark()) || t.homeOf(r.hash()) != h {
+	if !r.IsWhole() || l != newLead(0, 0, r.Hash(), l.mark()) || v&^creditMask != newLabel(r.Version(), l.mark()) || t.homeOf(r.Hash()) != h {
 		return corrupt("slot %d: lead %#x, label %#x for an item in line", i, uint64(l), uint64(v))
 	}
 	c.inlines++
-	sum := binary.LittleEndian.Uint64(t.slots[i*inlineSlot+atInlineSum:])
-	if err := t.checkRecord(c, r, 0, sum); err != nil {
+	if err := t.checkRecord(c, r, 0, t.slotWord(i, atInlineSum)); err != nil {
 		return fmt.Errorf("slot %d: %w", i, err)
 	}
 	return nil
@@ -141,7 +136,7 @@ func (t *Table) checkHome(c *census, h uint64) error {
 			return corrupt("home %d: word %#x, lead %#x of place %d", h, uint64(w), uint64(t.lead(h+i)), i)
 		}
 	}
-	if t.caches() && t.chain(h) != 0 {
+	if t.heap.Caches() && t.chain(h) != 0 {
 		return corrupt("home %d of a cache has a chain", h)
 	}
 	return t.eachOfChain(h, func(uint64) error {
@@ -169,21 +164,16 @@ func (t *Table) eachOfChain(h uint64, visit func(off uint64) error) error {
 
 // isInside says whether an item may be at off.
 func (t *Table) isInside(off uint64) bool {
-	return off >= t.space.First() && off < t.space.End() && t.space.End()-off >= atKey
+	return off >= t.heap.First() && off < t.heap.End() && t.heap.End()-off >= atKey
 }
 
 // checkCounts compares what the other checks counted with the table's own numbers.
 func (t *Table) checkCounts(c *census) error {
-	st := &t.stats
 	switch {
-	case c.items != st.Items || c.inlines != t.inlines:
-		return corrupt("%d items, %d of them in line; Stats has %d and %d", c.items, c.inlines, st.Items, t.inlines)
+	case c.Counts != t.heap.Counts || c.inlines != t.inlines:
+		return corrupt("found %+v, %d of them in line; the table has %+v and %d", c.Counts, c.inlines, t.heap.Counts, t.inlines)
 	case c.leads != c.blocks:
 		return corrupt("%d items in blocks, to which %d words lead", c.blocks, c.leads)
-	case c.mortal != t.mortal:
-		return corrupt("%d items will expire; the table has %d", c.mortal, t.mortal)
-	case c.keyBytes != st.KeyBytes || c.valueBytes != st.ValueBytes:
-		return corrupt("keys of %d and values of %d bytes; Stats has %d and %d", c.keyBytes, c.valueBytes, st.KeyBytes, st.ValueBytes)
 	}
 	return nil
 }

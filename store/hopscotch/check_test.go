@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/remora-kv/remora/store"
+	"github.com/remora-kv/remora/store/internal/extent"
 )
 
 // TestCheckReasons breaks a store in one place each, and expects Check to say where. That
@@ -27,13 +28,13 @@ func TestCheckReasons(t *testing.T) {
 		what  string
 		spoil func(r *rig)
 	}{
-		{"the checksum", func(r *rig) { r.inline(40).value()[5] ^= 1 }},
-		{"the checksum", func(r *rig) { r.block(r.lead(50).offset()).value()[5] ^= 1 }},
-		{"has version", func(r *rig) { r.last = 3 }},
-		{"block at", func(r *rig) { r.setItemWord(r.lead(50).offset(), 0) }},
+		{"the checksum", func(r *rig) { r.inline(40).Value()[5] ^= 1 }},
+		{"the checksum", func(r *rig) { r.block(r.lead(50).offset()).Value()[5] ^= 1 }},
+		{"has version", func(r *rig) { r.heap.Last = 3 }},
+		{"block at", func(r *rig) { r.heap.SetWord(r.lead(50).offset(), 0) }},
 		{"has a block of", func(r *rig) {
-			off := r.lead(50).offset() + atBody + bodyFlags
-			r.setItemWord(off, r.itemWord(off)+1<<40)
+			off := r.lead(50).offset() + atBody + extent.BodyFlags
+			r.heap.SetWord(off, r.heap.Word(off)+1<<40)
 		}},
 		{"found 0 times", func(r *rig) { r.vacate(50, 50) }},
 		{"found 0 times", func(r *rig) { r.setSlotWord(50, atChain, 0) }},
@@ -45,9 +46,9 @@ func TestCheckReasons(t *testing.T) {
 		{"link", func(r *rig) { r.setSlotWord(40, atChain, uint64(r.chain(40))^1) }},
 		{"link", func(r *rig) { r.setSlotWord(60, atChain, 1<<63) }},
 		{"words lead", func(r *rig) { r.setSlotWord(60, atChain, uint64(r.linkTo(r.lead(50).offset()))) }},
-		{"in line; Stats", func(r *rig) { r.inlines++ }},
-		{"will expire", func(r *rig) { r.mortal++ }},
-		{"keys of", func(r *rig) { r.stats.KeyBytes++ }},
+		{"of them in line; the table has", func(r *rig) { r.inlines++ }},
+		{"the table has", func(r *rig) { r.heap.Mortal++ }},
+		{"the table has", func(r *rig) { r.heap.KeyBytes++ }},
 	} {
 		r := newStore()
 		r.check()

@@ -35,7 +35,7 @@ func memoryOf(p store.Partition) [][]byte {
 	if !ok {
 		return nil
 	}
-	return [][]byte{t.slots, t.items}
+	return [][]byte{t.slots, t.heap.Mem()}
 }
 
 func TestConformance(t *testing.T) {

@@ -5,17 +5,13 @@ import "github.com/remora-kv/remora/store"
 // Delete removes the item if the condition is met.
 func (t *Table) Delete(k store.Key, c store.Condition, now int64) error {
 	p := t.live(k.Hash, k.Bytes, now)
-	if err := c.Met(t.versionAt(p)); err != nil {
+	if err := t.heap.Delete(t.versionAt(p), c); err != nil {
 		return err
-	}
-	if !p.isFound() {
-		return store.ErrNotFound
 	}
 	t.drop(p)
 	if !p.inChain() {
 		t.draw(p.slot)
 	}
-	t.stats.Deletes++
 	return nil
 }
 
@@ -24,5 +20,5 @@ func (t *Table) versionAt(p place) uint64 {
 	if !p.isFound() {
 		return 0
 	}
-	return t.record(p).version()
+	return t.record(p).Version()
 }

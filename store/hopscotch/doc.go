@@ -8,7 +8,7 @@
 // item is in the neighbourhood of its home, in any of the six places, whatever the homes of
 // the items around it are. The last five slots are no homes.
 //
-// An item is in line, in its slot, or in a block of item memory (internal/extent) to which
+// An item is in line, in its slot, or in a block of item memory (package extent) to which
 // the slot leads. New makes slots of two cache lines, which have room for Inline bytes of
 // key and value, and longer items are in blocks: FaRM with inlined values, one READ for
 // short items and two for others. NewVar makes slots of half a line, and all items are in
@@ -51,7 +51,7 @@
 //	     | version   | length of the key           |
 //	     +-----------+-----------------------------+
 //
-// A block. The head is that of internal/extent, the link is like chain:
+// A block. The head is that of extent, the link is like chain:
 //
 //	 0      8      16     24     32     40       48               56
 //	+------+------+------+------+------+--------+----------------+-----+-------+
@@ -85,7 +85,7 @@
 //	H7  An item in a chain never comes into a slot, and one in a slot never into a chain, as
 //	    long as it is there: a Put that replaces it leaves it where it is. The order of a
 //	    chain does not change but for items that come in front and items that go.
-//	H8  Freeing a block overwrites the sum of the item (X2 of internal/extent), and nothing
+//	H8  Freeing a block overwrites the sum of the item (X2 of extent), and nothing
 //	    leads to it by then.
 //	H9  A call looks at 32 slots for an empty one, hops at most as often, and at 16 items of
 //	    a chain. A Put that has to make room looks at 64 more slots or blocks, and clears as
@@ -147,8 +147,8 @@
 //
 // A cache goes from slot to slot, in an order that spreads over the whole table, and evicts
 // items in blocks that have no credit until there is a block that is long enough. After 8
-// of those it clears a part of item memory (Evict of internal/extent). A store reclaims what
-// has expired, then moves items (Reclaim), and refuses the item if that does not help.
+// of those it clears a part of item memory (MakeRoom of extent). A store reclaims what
+// has expired, then moves items, and refuses the item if that does not help.
 //
 // # How the memory is divided
 //

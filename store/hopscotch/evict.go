@@ -1,10 +1,5 @@
 package hopscotch
 
-import (
-	"github.com/remora-kv/remora/internal/extent"
-	"github.com/remora-kv/remora/internal/fence"
-)
-
 // Which items a cache gives up. For a slot: one of the neighbourhood. For memory: first
 // what some slots lead to, then neighbours in memory (package extent).
 const (
@@ -16,17 +11,8 @@ const (
 
 // evict drops the item at a place to make room.
 func (t *Table) evict(p place, now int64) {
-	t.countLoss(p, now)
+	t.heap.Lose(t.record(p), now)
 	t.drop(p)
-}
-
-// countLoss counts an item that is lost to make room, or had expired.
-func (t *Table) countLoss(p place, now int64) {
-	if t.record(p).expired(now) {
-		t.stats.Expired++
-	} else {
-		t.stats.Evicted++
-	}
 }
 
 // victim returns the slot of a full neighbourhood whose item has the least credit, and of
@@ -40,8 +26,8 @@ func (t *Table) victim(h uint64) uint64 {
 		}
 	}
 	for i := h; i < h+reach; i++ {
-		if i != found {
-			t.spare(i)
+		if i != found && t.spare(i) {
+			t.heap.Stats.Rescued++
 		}
 	}
 	return found
@@ -53,33 +39,25 @@ func (t *Table) rank(i uint64) uint64 {
 	return l.credit()<<48 | l.version()
 }
 
-// spare lets an item off if it has credit, for a part of that.
+// spare reports whether the item of a slot has credit, and takes a part of that.
 func (t *Table) spare(i uint64) bool {
 	credit := t.label(i).credit()
 	if credit == 0 {
 		return false
 	}
 	t.setCredit(i, credit-1)
-	t.stats.Rescued++
 	return true
 }
 
-// owner is how the space empties blocks (see package extent).
-func (t *Table) owner() extent.Items {
-	return extent.Items{Expire: t.expire, Clear: t.clear, Spare: t.spareItem}
-}
-
-// makeRoom frees memory until there is a block of need bytes, and takes it: by eviction
-// in a cache, by reclaiming what has expired and moving what is in the way in a store.
-// Only a store may fail; then it returns 0.
-func (t *Table) makeRoom(need uint64, now int64, move bool) uint64 {
-	if !t.caches() {
-		return t.space.Reclaim(need, now, t.mortal > 0, move)
+// makeRoom makes a block of need bytes for an item, and takes it. Only a store may fail; then
+// it returns 0.
+func (t *Table) makeRoom(need uint64, now int64, key, value []byte) uint64 {
+	if t.heap.Caches() {
+		if off := t.evictSome(need, now); off != 0 {
+			return off
+		}
 	}
-	if off := t.evictSome(need, now); off != 0 {
-		return off
-	}
-	return t.space.Evict(need, now, move)
+	return t.heap.MakeRoom(need, now, key, value)
 }
 
 // evictSome evicts items that some slots lead to until there is a block of need bytes,
@@ -88,15 +66,19 @@ func (t *Table) evictSome(need uint64, now int64) uint64 {
 	evicted := 0
 	for range visits {
 		i := t.takeTurn()
-		if t.label(i) == 0 || t.lead(i).offset() == 0 || t.spare(i) {
+		if t.label(i) == 0 || t.lead(i).offset() == 0 {
+			continue
+		}
+		if t.spare(i) {
+			t.heap.Stats.Rescued++
 			continue
 		}
 		p := t.at(i)
-		t.countLoss(p, now)
+		t.heap.Lose(t.record(p), now)
 		t.unlink(p)
 		t.draw(i)
-		if off := t.space.Give(p.off); t.space.Size(off) >= need {
-			t.space.Claim(off)
+		if off := t.heap.Give(p.off); t.heap.Size(off) >= need {
+			t.heap.Claim(off)
 			return off
 		}
 		if evicted++; evicted == victims {
@@ -131,57 +113,28 @@ func gcd(a, b uint64) uint64 {
 	return a
 }
 
-// spareItem is spare for the item at off.
-func (t *Table) spareItem(off uint64) bool { return t.spare(t.locate(off).slot) }
+// spareBlock is spare for the item at off.
+func (t *Table) spareBlock(off uint64) bool { return t.spare(t.locate(off).slot) }
 
-// expire takes the item at off out of the index if it has expired.
-func (t *Table) expire(off uint64, now int64) bool {
-	if !t.block(off).expired(now) {
-		return false
-	}
-	t.stats.Expired++
-	t.unlink(t.locate(off))
-	return true
-}
-
-// clear takes the item at off out of the index, or moves it to another block, and reports
-// whether it could.
-func (t *Table) clear(off uint64, now int64, move bool) bool {
+// unlinkBlock takes the item at off out of the index and the count.
+func (t *Table) unlinkBlock(off uint64) {
 	p := t.locate(off)
-	switch {
-	case !t.block(off).expired(now) && !t.caches():
-		return move && t.moveItem(p)
-	case t.caches() && move && t.rescue(p):
-	default:
-		t.countLoss(p, now)
-		t.unlink(p)
-		if !p.inChain() {
-			t.draw(p.slot)
-		}
+	t.unlink(p)
+	if !p.inChain() {
+		t.draw(p.slot)
 	}
-	return true
 }
 
-// rescue moves an item that has credit, for a part of that, and reports whether it could.
-func (t *Table) rescue(p place) bool {
+// moved has the index lead to the block that an item was moved to. The credit stays.
+func (t *Table) moved(from, to uint64) {
+	p := t.locate(from)
+	if p.inChain() {
+		t.relead(p, to, t.next(from))
+		return
+	}
 	credit := t.label(p.slot).credit()
-	if credit == 0 || !t.moveItem(p) {
-		return false
+	t.relead(p, to, 0)
+	if credit > 0 {
+		t.setCredit(p.slot, credit)
 	}
-	t.setCredit(p.slot, credit-1)
-	t.stats.Rescued++
-	return true
-}
-
-// moveItem moves an item to another block, and reports whether there was one.
-func (t *Table) moveItem(p place) bool {
-	size := extent.RoundUp(atBody + t.block(p.off).size())
-	to := t.space.Take(size)
-	if to == 0 {
-		return false
-	}
-	fence.CopyOut(t.items[to+atSum:to+size], t.items[p.off+atSum:p.off+size])
-	t.space.Trim(to, size)
-	t.relead(p, to, t.nextOf(p))
-	return true
 }

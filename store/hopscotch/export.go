@@ -50,6 +50,6 @@ func parseLayout(b []byte) (layout, error) {
 
 // Export returns the slots and the item memory.
 func (t *Table) Export() store.Export {
-	l := layout{t.slotSize, t.homes, uint64(len(t.items)), t.seed}
-	return store.Export{Layout: l.bytes(), Areas: []store.Block{slotArea: t.slotArea, itemArea: t.itemArea}}
+	l := layout{t.slotSize, t.homes, uint64(len(t.heap.Mem())), t.seed}
+	return store.Export{Layout: l.bytes(), Areas: t.heap.Areas()}
 }

@@ -1,6 +1,10 @@
 package hopscotch
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/remora-kv/remora/store/internal/extent"
+)
 
 // none is no slot.
 const none = ^uint64(0)
@@ -18,7 +22,7 @@ func (p place) isFound() bool { return p.slot != none || p.off != 0 }
 func (p place) inChain() bool { return p.slot == none }
 
 // record is the item at a place.
-func (t *Table) record(p place) record {
+func (t *Table) record(p place) extent.Record {
 	if p.off == 0 {
 		return t.inline(p.slot)
 	}
@@ -34,14 +38,14 @@ func (t *Table) find(hash uint64, key []byte) place {
 			continue
 		}
 		l := t.lead(h + i)
-		if p := (place{home: h, slot: h + i, off: l.offset()}); l.tag() == tag && t.record(p).isKey(key) {
+		if p := (place{home: h, slot: h + i, off: l.offset()}); l.tag() == tag && t.record(p).IsKey(key) {
 			return p
 		}
 	}
 	prev := uint64(0)
 	for l := t.chain(h); l != 0; {
 		off := l.offset()
-		if t.block(off).isKey(key) {
+		if t.block(off).IsKey(key) {
 			return place{h, none, prev, off}
 		}
 		prev, l = off, t.next(off)
@@ -52,8 +56,8 @@ func (t *Table) find(hash uint64, key []byte) place {
 // live is find that does not return an item that has expired: it reclaims it.
 func (t *Table) live(hash uint64, key []byte, now int64) place {
 	p := t.find(hash, key)
-	if p.isFound() && t.record(p).expired(now) {
-		t.stats.Expired++
+	if p.isFound() && t.record(p).Expired(now) {
+		t.heap.Stats.Expired++
 		t.drop(p)
 		return nowhere
 	}
@@ -62,7 +66,7 @@ func (t *Table) live(hash uint64, key []byte, now int64) place {
 
 // locate finds the place of the item at off, which must be in the index.
 func (t *Table) locate(off uint64) place {
-	h := t.homeOf(t.block(off).hash())
+	h := t.homeOf(t.block(off).Hash())
 	w := t.home(h)
 	for i := range uint64(reach) {
 		if w.holds(i) && t.lead(h+i).offset() == off {
@@ -89,7 +93,7 @@ func (t *Table) at(i uint64) place {
 func (t *Table) relead(p place, off uint64, next link) {
 	r := t.block(off)
 	if !p.inChain() {
-		t.occupy(p.home, p.slot, off, r.hash(), r.version())
+		t.occupy(p.home, p.slot, off, r.Hash(), r.Version())
 		return
 	}
 	if t.next(off) != next {
@@ -109,7 +113,7 @@ func (t *Table) nextOf(p place) link {
 // unlink takes an item out of the index and the count. Its block is left as it is, and is
 // the caller's.
 func (t *Table) unlink(p place) {
-	t.removed(p)
+	t.count(p, -1)
 	if p.inChain() {
 		t.setChain(p, t.next(p.off))
 		return
@@ -121,6 +125,6 @@ func (t *Table) unlink(p place) {
 func (t *Table) drop(p place) {
 	t.unlink(p)
 	if p.off != 0 {
-		t.space.Give(p.off)
+		t.heap.Give(p.off)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 
 	"github.com/remora-kv/remora/store"
+	"github.com/remora-kv/remora/store/internal/extent"
 )
 
 // maxSpans is how many spans a Finder asks for before it gives up. A neighbourhood and the
@@ -25,7 +26,7 @@ type Finder struct {
 	count int
 	next  int
 	chain link
-	found record // what was proven last
+	found extent.Record // what was proven last
 }
 
 var _ store.Finder = (*Finder)(nil)
@@ -77,8 +78,8 @@ func (f *Finder) Look(b []byte) (store.Span, store.Outcome) {
 
 // Item returns what was found.
 func (f *Finder) Item() (item store.Item) {
-	if f.found.isWhole() {
-		f.found.show(&item)
+	if f.found.IsWhole() {
+		f.found.Show(&item)
 	}
 	return item
 }
@@ -93,7 +94,7 @@ func (f *Finder) end(o store.Outcome) (store.Span, store.Outcome) {
 
 // lookHome asks for the neighbourhood, for the first time or once more.
 func (f *Finder) lookHome() (store.Span, store.Outcome) {
-	f.found = record{}
+	f.found = extent.Record{}
 	if f.spans++; f.spans > maxSpans {
 		return f.end(store.Ask)
 	}
@@ -132,7 +133,7 @@ func (f *Finder) neighbourhood(b []byte) (store.Span, store.Outcome) {
 		if !f.proveInline(slot, v.version()) {
 			return f.lookHome()
 		}
-		if f.found.isKey(f.key.Bytes) {
+		if f.found.IsKey(f.key.Bytes) {
 			return f.end(store.Found)
 		}
 	}
@@ -144,9 +145,9 @@ func (f *Finder) proveInline(slot []byte, version uint64) bool {
 	if len(slot) != inlineSlot {
 		return false
 	}
-	f.found = record{slot[atInlineBody:atInlineWord:atInlineWord], binary.LittleEndian.Uint64(slot[atInlineWord:])}
-	return f.found.version() == version && f.found.isWhole() &&
-		f.found.sum(f.layout.seed, 0) == binary.LittleEndian.Uint64(slot[atInlineSum:])
+	f.found = inlineIn(slot)
+	return f.found.Version() == version && f.found.IsWhole() &&
+		sum(f.found, f.layout.seed, 0) == binary.LittleEndian.Uint64(slot[atInlineSum:])
 }
 
 // follow goes on with the next item that may be the one.
@@ -184,11 +185,11 @@ func (f *Finder) item(b []byte) (store.Span, store.Outcome) {
 		return f.end(store.Ask)
 	}
 	next := link(binary.LittleEndian.Uint64(b[atLink-atSum:]))
-	f.found = record{b[atBody-atSum:], binary.LittleEndian.Uint64(b[atWord-atSum:])}
-	if !f.isExpected() || !f.found.isWhole() || f.found.sum(f.layout.seed, next) != binary.LittleEndian.Uint64(b) {
+	f.found = extent.RecordIn(b, atBody-atSum)
+	if !f.isExpected() || !f.found.IsWhole() || sum(f.found, f.layout.seed, next) != binary.LittleEndian.Uint64(b) {
 		return f.lookHome()
 	}
-	if f.found.isKey(f.key.Bytes) {
+	if f.found.IsKey(f.key.Bytes) {
 		return f.end(store.Found)
 	}
 	if f.stage == inChain {
@@ -200,7 +201,7 @@ func (f *Finder) item(b []byte) (store.Span, store.Outcome) {
 // isExpected says whether the item has the version that the word which led to it named.
 func (f *Finder) isExpected() bool {
 	if f.stage == inChain {
-		return f.chain.isTo(f.found.version())
+		return f.chain.isTo(f.found.Version())
 	}
-	return f.leads[f.next-1].version == f.found.version()
+	return f.leads[f.next-1].version == f.found.Version()
 }

@@ -150,8 +150,8 @@ func TestLines(t *testing.T) {
 	if r.finder.proveInline(slot, label(binary.LittleEndian.Uint64(slot[atLabel:])).version()) {
 		t.Error("a slot with the second line of another version proves itself")
 	}
-	if r.finder.found.version() != 1 {
-		t.Errorf("the second line has version %d", r.finder.found.version())
+	if r.finder.found.Version() != 1 {
+		t.Errorf("the second line has version %d", r.finder.found.Version())
 	}
 	if _, o := r.finder.Look(after); o != store.More {
 		t.Errorf("outcome %d", o)
@@ -165,7 +165,7 @@ func TestBounds(t *testing.T) {
 	k := key(1)
 	w := home(0).enter(0)
 	for _, l := range []lead{
-		newLead(maxMemory-unit, 4, k.Hash, w.mark(0)), newLead(r.space.End()+unit, 255, k.Hash, w.mark(0)),
+		newLead(maxMemory-unit, 4, k.Hash, w.mark(0)), newLead(r.heap.End()+unit, 255, k.Hash, w.mark(0)),
 		newLead(unit, 0, k.Hash, w.mark(0)), newLead(0, 9, k.Hash, w.mark(0)),
 	} {
 		span := r.finder.Start(k)

@@ -1,8 +1,8 @@
 package hopscotch
 
 import (
-	"github.com/remora-kv/remora/internal/extent"
 	"github.com/remora-kv/remora/store"
+	"github.com/remora-kv/remora/store/internal/extent"
 )
 
 // Get returns the item and marks it as used.
@@ -13,21 +13,21 @@ func (t *Table) Get(k store.Key, now int64) (item store.Item, err error) {
 
 // Read is Get into the item of the caller.
 func (t *Table) Read(k store.Key, now int64, item *store.Item) error {
-	t.stats.Gets++
+	t.heap.Stats.Gets++
 	p := t.live(k.Hash, k.Bytes, now)
 	if !p.isFound() {
 		return store.ErrNotFound
 	}
-	t.stats.Hits++
+	t.heap.Stats.Hits++
 	t.noteUse(p)
-	t.record(p).show(item)
+	t.record(p).Show(item)
 	return nil
 }
 
 // noteUse gives an item credit, of which a store has no need, nor a cache of the eviction
 // FIFO.
 func (t *Table) noteUse(p place) {
-	if t.caches() && t.cfg.Eviction != store.FIFO && t.label(p.slot).credit() < fullCredit {
+	if t.heap.Caches() && t.heap.Config.Eviction != store.FIFO && t.label(p.slot).credit() < fullCredit {
 		t.setCredit(p.slot, fullCredit)
 	}
 }
@@ -39,12 +39,12 @@ func (t *Table) Touch(k store.Key, expires, now int64) error {
 	if !p.isFound() {
 		return store.ErrNotFound
 	}
-	t.mortal += dies(expires) - dies(t.record(p).expires())
+	t.heap.Renew(t.record(p).Expires(), expires)
 	if p.off == 0 {
-		t.setSlotWord(p.slot, atInlineBody+bodyExpires, uint64(expires))
-		t.setSlotWord(p.slot, atInlineSum, t.inline(p.slot).sum(t.seed, 0))
+		t.setSlotWord(p.slot, atInlineBody+extent.BodyExpires, uint64(expires))
+		t.setSlotWord(p.slot, atInlineSum, sum(t.inline(p.slot), t.seed, 0))
 	} else {
-		t.setItemWord(p.off+atBody+bodyExpires, uint64(expires))
+		t.heap.SetWord(p.off+atBody+extent.BodyExpires, uint64(expires))
 		t.sealBlock(p.off)
 	}
 	t.noteUse(p)
@@ -58,7 +58,7 @@ func (t *Table) Each(now int64, visit func(k store.Key, item store.Item) bool) {
 			return
 		}
 	}
-	s := &t.space
+	s := &t.heap
 	for off := s.First(); off < s.End(); off = s.Next(off) {
 		if s.Kind(off) == extent.Taken && !show(t.block(off), now, visit) {
 			return
@@ -67,11 +67,11 @@ func (t *Table) Each(now int64, visit func(k store.Key, item store.Item) bool) {
 }
 
 // show visits a record, unless it has expired, and says whether to go on.
-func show(r record, now int64, visit func(k store.Key, item store.Item) bool) bool {
-	if r.expired(now) {
+func show(r extent.Record, now int64, visit func(k store.Key, item store.Item) bool) bool {
+	if r.Expired(now) {
 		return true
 	}
 	var item store.Item
-	r.show(&item)
-	return visit(store.Key{Hash: r.hash(), Bytes: r.key()}, item)
+	r.Show(&item)
+	return visit(r.StoreKey(), item)
 }

@@ -11,7 +11,7 @@ func (t *Table) vacant(h uint64, now int64) uint64 {
 	for i != none && i-h >= reach {
 		i = t.hop(i)
 	}
-	if i == none && t.caches() {
+	if i == none && t.heap.Caches() {
 		i = t.victim(h)
 		t.evict(t.at(i), now)
 	}
@@ -24,9 +24,9 @@ func (t *Table) empty(h uint64, now int64) uint64 {
 		if t.label(i) == 0 {
 			return i
 		}
-		if t.mortal > 0 {
-			if p := t.at(i); t.record(p).expired(now) {
-				t.stats.Expired++
+		if t.heap.Mortal > 0 {
+			if p := t.at(i); t.record(p).Expired(now) {
+				t.heap.Stats.Expired++
 				t.drop(p)
 				return i
 			}

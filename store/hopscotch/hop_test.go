@@ -109,7 +109,7 @@ func TestSeatOfExpired(t *testing.T) {
 	if _, err := r.Put(k, store.Entry{}, store.Always(), 100); err != nil {
 		t.Fatal(err)
 	}
-	if r.find(k.Hash, k.Bytes).inChain() || r.stats.Expired != 1 {
-		t.Errorf("in a chain: %v, expired: %d", r.find(k.Hash, k.Bytes).inChain(), r.stats.Expired)
+	if r.find(k.Hash, k.Bytes).inChain() || r.heap.Stats.Expired != 1 {
+		t.Errorf("in a chain: %v, expired: %d", r.find(k.Hash, k.Bytes).inChain(), r.heap.Stats.Expired)
 	}
 }

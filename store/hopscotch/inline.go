@@ -5,6 +5,7 @@ import (
 
 	"github.com/remora-kv/remora/internal/fence"
 	"github.com/remora-kv/remora/store"
+	"github.com/remora-kv/remora/store/internal/extent"
 )
 
 // Inline is how many bytes of key and value together a slot of New has room for.
@@ -17,7 +18,7 @@ const (
 	atInlineBody = slotHead + 8
 	atInlineWord = inlineSlot - 8
 	inlineSlot   = 128
-	inlineBody   = bodyData + Inline
+	inlineBody   = extent.BodyData + Inline
 )
 
 var _ [atInlineWord - atInlineBody - inlineBody]struct{} // the body ends before the word
@@ -30,15 +31,15 @@ type image struct {
 }
 
 func (m *image) compose(k store.Key, e *store.Entry, version uint64) {
-	m.word = newWord(version, len(k.Bytes))
-	binary.LittleEndian.PutUint64(m.body[bodyHash:], k.Hash)
-	binary.LittleEndian.PutUint64(m.body[bodyExpires:], uint64(e.Expires))
-	binary.LittleEndian.PutUint64(m.body[bodyFlags:], uint64(e.Flags)|uint64(len(e.Value))<<32)
-	n := copy(m.body[bodyData:], k.Bytes)
-	copy(m.body[bodyData+n:], e.Value)
+	m.word = extent.NewWord(version, len(k.Bytes))
+	binary.LittleEndian.PutUint64(m.body[extent.BodyHash:], k.Hash)
+	binary.LittleEndian.PutUint64(m.body[extent.BodyExpires:], uint64(e.Expires))
+	binary.LittleEndian.PutUint64(m.body[extent.BodyFlags:], uint64(e.Flags)|uint64(len(e.Value))<<32)
+	n := copy(m.body[extent.BodyData:], k.Bytes)
+	copy(m.body[extent.BodyData+n:], e.Value)
 }
 
-func (m *image) record() record { return record{m.body[:], m.word} }
+func (m *image) record() extent.Record { return extent.Record{Body: m.body[:], Word: m.word} }
 
 // fitsInline says whether a slot has room for a key and a value.
 func (t *Table) fitsInline(keySize, valueSize int) bool {
@@ -46,17 +47,21 @@ func (t *Table) fitsInline(keySize, valueSize int) bool {
 }
 
 // inline is the record in slot i.
-func (t *Table) inline(i uint64) record {
+func (t *Table) inline(i uint64) extent.Record {
 	from := i * inlineSlot
-	slot := t.slots[from : from+inlineSlot]
-	return record{slot[atInlineBody:atInlineWord:atInlineWord], binary.LittleEndian.Uint64(slot[atInlineWord:])}
+	return inlineIn(t.slots[from : from+inlineSlot])
+}
+
+// inlineIn is the record in a slot.
+func inlineIn(slot []byte) extent.Record {
+	return extent.Record{Body: slot[atInlineBody:atInlineWord:atInlineWord], Word: binary.LittleEndian.Uint64(slot[atInlineWord:])}
 }
 
 // writeInline puts an image into slot i.
 func (t *Table) writeInline(i uint64, m *image) {
 	r := m.record()
 	from := i*inlineSlot + atInlineBody
-	fence.CopyOut(t.slots[from:from+inlineBody], m.body[:(r.size()+7)&^7])
+	fence.CopyOut(t.slots[from:from+inlineBody], m.body[:(r.Size()+7)&^7])
 	t.setSlotWord(i, atInlineWord, m.word)
-	t.setSlotWord(i, atInlineSum, r.sum(t.seed, 0))
+	t.setSlotWord(i, atInlineSum, sum(r, t.seed, 0))
 }

@@ -32,7 +32,7 @@ func (t *Table) prefetchItem(hash uint64) {
 			continue
 		}
 		if l.offset() != 0 {
-			fence.ExpectRead(&t.items[l.offset()])
+			fence.ExpectRead(&t.heap.Mem()[l.offset()])
 		} else {
 			fence.ExpectRead(&t.slots[(h+i)*t.slotSize+lineSize])
 		}

@@ -1,26 +1,26 @@
 package hopscotch
 
 import (
-	"github.com/remora-kv/remora/internal/extent"
 	"github.com/remora-kv/remora/store"
+	"github.com/remora-kv/remora/store/internal/extent"
 )
 
 // Put stores e under the key if the condition is met.
 //
 // Key and value may be views of items that this very call frees, moves or overwrites (S5).
 // What is in slots is short, and is copied aside before a slot is written. To free a block
-// does not harm a view (X2 of extent), no block is moved to where one may be (MayMove),
+// does not harm a view (X2 of extent), no block is moved to where one may be (MakeRoom of extent),
 // and Fill copies both before it cuts a block.
 func (t *Table) Put(k store.Key, e store.Entry, c store.Condition, now int64) (uint64, error) {
-	if len(k.Bytes) > store.MaxKey || len(e.Value) > t.cfg.MaxValue {
+	if len(k.Bytes) > store.MaxKey || len(e.Value) > t.heap.Config.MaxValue {
 		return 0, store.ErrTooLarge
 	}
 	p := t.live(k.Hash, k.Bytes, now)
 	if err := c.Met(t.versionAt(p)); err != nil {
 		return 0, err
 	}
-	if t.last == store.MaxVersion {
-		return t.refuse()
+	if t.heap.Last == store.MaxVersion {
+		return t.heap.Refuse()
 	}
 	if t.fitsInline(len(k.Bytes), len(e.Value)) && (p.off == 0 || !p.inChain()) {
 		return t.putInline(p, k, &e, now)
@@ -43,12 +43,12 @@ func (t *Table) settle(aside *[Inline]byte, b []byte) []byte {
 // where longer ones do.
 func (t *Table) putInline(p place, k store.Key, e *store.Entry, now int64) (uint64, error) {
 	var m image
-	m.compose(k, e, t.last+1)
+	m.compose(k, e, t.heap.Last+1)
 	if p.isFound() {
-		t.removed(p)
+		t.count(p, -1)
 		t.enterInline(p.home, p.slot, k.Hash, &m)
 		if p.off != 0 {
-			t.space.Give(p.off)
+			t.heap.Give(p.off)
 		}
 		return t.commit(place{slot: p.slot})
 	}
@@ -58,24 +58,24 @@ func (t *Table) putInline(p place, k store.Key, e *store.Entry, now int64) (uint
 		return t.commit(place{slot: i})
 	}
 	r, kept := m.record(), *e
-	k.Bytes, kept.Value = r.key(), r.value()
+	k.Bytes, kept.Value = r.Key(), r.Value()
 	return t.putBlock(p, k, &kept, now)
 }
 
 func (t *Table) enterInline(h, i, hash uint64, m *image) {
 	t.writeInline(i, m)
-	t.occupy(h, i, 0, hash, m.record().version())
+	t.occupy(h, i, 0, hash, m.record().Version())
 }
 
 // putBlock stores an item in a block.
 func (t *Table) putBlock(p place, k store.Key, e *store.Entry, now int64) (uint64, error) {
 	need := blockSize(len(k.Bytes), len(e.Value))
 	switch {
-	case need > t.space.Largest():
-		return t.refuse()
+	case need > t.heap.Largest():
+		return t.heap.Refuse()
 	case !p.isFound():
 		return t.insert(k, e, need, now)
-	case p.off != 0 && t.space.Size(p.off) >= need:
+	case p.off != 0 && t.heap.Size(p.off) >= need:
 		return t.rewrite(p, k, e, need)
 	}
 	return t.replace(p, k, e, need, now)
@@ -84,11 +84,12 @@ func (t *Table) putBlock(p place, k store.Key, e *store.Entry, now int64) (uint6
 // rewrite puts the value into the block of the item, which is long enough. The key is
 // there.
 func (t *Table) rewrite(p place, k store.Key, e *store.Entry, need uint64) (uint64, error) {
-	t.removed(p)
+	t.count(p, -1)
 	next := t.next(p.off)
-	t.space.Write(p.off+atKey+uint64(len(k.Bytes)), e.Value)
-	t.writeHeader(p.off, k, e, next, t.last+1)
-	t.space.Trim(p.off, need)
+	t.heap.Write(p.off+atKey+uint64(len(k.Bytes)), e.Value)
+	t.heap.SetHeader(p.off+atBody, k, e)
+	t.setNext(p.off, next)
+	t.heap.Trim(p.off, need)
 	t.relead(p, p.off, next)
 	return t.commit(p)
 }
@@ -96,78 +97,67 @@ func (t *Table) rewrite(p place, k store.Key, e *store.Entry, need uint64) (uint
 // replace puts the item into another block, or into a longer one that the old block
 // becomes a part of.
 func (t *Table) replace(p place, k store.Key, e *store.Entry, need uint64, now int64) (uint64, error) {
-	if off := t.space.Take(need); off != 0 {
+	if off := t.heap.Take(need); off != 0 {
 		t.fill(off, k, e)
 		return t.exchange(p, off)
 	}
-	if p.off != 0 && t.space.Around(p.off) >= need {
-		t.removed(p)
+	if p.off != 0 && t.heap.Around(p.off) >= need {
+		t.count(p, -1)
 		next := t.nextOf(p)
-		off := t.space.Give(p.off)
-		t.space.Claim(off)
+		off := t.heap.Give(p.off)
+		t.heap.Claim(off)
 		t.fill(off, k, e)
 		t.relead(p, off, next)
 		return t.commit(place{slot: p.slot, off: off})
 	}
-	if t.caches() {
+	if t.heap.Caches() {
 		t.drop(p)
 		return t.insert(k, e, need, now)
 	}
-	off := t.makeRoom(need, now, t.space.MayMove(k.Bytes, e.Value))
+	off := t.makeRoom(need, now, k.Bytes, e.Value)
 	if off == 0 {
-		return t.refuse()
+		return t.heap.Refuse()
 	}
 	t.fill(off, k, e)
-	return t.exchange(t.find(k.Hash, t.block(off).key()), off) // the old one may have been moved
+	return t.exchange(t.find(k.Hash, t.block(off).Key()), off) // the old one may have been moved
 }
 
 // exchange has a place lead to another block, and frees the old one.
 func (t *Table) exchange(p place, off uint64) (uint64, error) {
-	t.removed(p)
+	t.count(p, -1)
 	t.relead(p, off, t.nextOf(p))
 	if p.off != 0 {
-		t.space.Give(p.off)
+		t.heap.Give(p.off)
 	}
 	return t.commit(place{slot: p.slot, off: off})
 }
 
 // insert stores an item that is not there.
 func (t *Table) insert(k store.Key, e *store.Entry, need uint64, now int64) (uint64, error) {
-	off := t.space.Take(need)
+	off := t.heap.Take(need)
 	if off == 0 {
-		off = t.makeRoom(need, now, t.space.MayMove(k.Bytes, e.Value))
+		off = t.makeRoom(need, now, k.Bytes, e.Value)
 	}
 	if off == 0 {
-		return t.refuse()
+		return t.heap.Refuse()
 	}
 	t.fill(off, k, e)
 	h := t.homeOf(k.Hash)
 	if i := t.vacant(h, now); i != none {
-		t.occupy(h, i, off, k.Hash, t.last+1)
+		t.occupy(h, i, off, k.Hash, t.heap.Last+1)
 		return t.commit(place{slot: i, off: off})
 	}
 	if !t.push(h, off, now) {
-		t.space.Give(off)
-		return t.refuse()
+		t.heap.Give(off)
+		return t.heap.Refuse()
 	}
 	return t.commit(place{slot: none, off: off})
 }
 
-// commit counts a Put of the item at a place, whose version is the next.
+// commit ends a Put of the item at a place.
 func (t *Table) commit(p place) (uint64, error) {
-	t.last++
-	t.added(p)
-	t.stats.Puts++
-	return t.last, nil
-}
-
-func (t *Table) refuse() (uint64, error) {
-	t.stats.Refused++
-	return 0, store.ErrFull
-}
-
-// fill writes an item into a block that was taken.
-func (t *Table) fill(off uint64, k store.Key, e *store.Entry) {
-	t.space.Fill(off, atKey, k.Bytes, e.Value)
-	t.writeHeader(off, k, e, 0, t.last+1)
+	if p.off == 0 {
+		t.inlines++
+	}
+	return t.heap.Commit(t.record(p))
 }

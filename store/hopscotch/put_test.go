@@ -30,8 +30,8 @@ func TestInlineAndBack(t *testing.T) {
 		}
 		r.check()
 	}
-	if r.space.Used() != 0 {
-		t.Errorf("%d bytes are in blocks", r.space.Used())
+	if r.heap.Used() != 0 {
+		t.Errorf("%d bytes are in blocks", r.heap.Used())
 	}
 }
 

@@ -4,7 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 
-	"github.com/remora-kv/remora/internal/extent"
+	"github.com/remora-kv/remora/store/internal/extent"
 )
 
 // slots is the number of slots of a bucket.
@@ -105,7 +105,7 @@ func (t *Table) find(hash uint64, key []byte) place {
 				link = w
 				break
 			}
-			if w.tag() == tag && t.isKey(w.offset(), key) {
+			if w.tag() == tag && t.record(w.offset()).IsKey(key) {
 				return place{b, i, w.offset()}
 			}
 		}
@@ -120,8 +120,8 @@ func (t *Table) find(hash uint64, key []byte) place {
 // live is find that does not return an item that has expired: it reclaims it.
 func (t *Table) live(hash uint64, key []byte, now int64) place {
 	p := t.find(hash, key)
-	if p.off != 0 && t.expired(p.off, now) {
-		t.stats.Expired++
+	if p.off != 0 && t.record(p.off).Expired(now) {
+		t.heap.Stats.Expired++
 		t.drop(p)
 		return place{}
 	}
@@ -130,7 +130,7 @@ func (t *Table) live(hash uint64, key []byte, now int64) place {
 
 // locate finds the slot of an item, which must be in the index.
 func (t *Table) locate(off uint64) place {
-	b := t.bucketAt(t.bucketOf(t.hash(off)))
+	b := t.bucketAt(t.bucketOf(t.record(off).Hash()))
 	for {
 		for i := range slots {
 			w := b.slot(i)

@@ -4,8 +4,8 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/remora-kv/remora/internal/extent"
 	"github.com/remora-kv/remora/store"
+	"github.com/remora-kv/remora/store/internal/extent"
 )
 
 func TestSlot(t *testing.T) {
@@ -124,7 +124,7 @@ func TestStrictLRU(t *testing.T) {
 		use(i)
 		b := r.bucketAt(r.bucketOf(colliding(0).Hash))
 		for j := range slots { // slot order is the order of use
-			if !r.isKey(b.slot(j).offset(), colliding(recent[slots-1-j]).Bytes) {
+			if !r.record(b.slot(j).offset()).IsKey(colliding(recent[slots-1-j]).Bytes) {
 				t.Fatalf("step %d: slot %d does not hold key %d", step, j, recent[slots-1-j])
 			}
 		}

@@ -1,6 +1,6 @@
 package lru8
 
-import "github.com/remora-kv/remora/internal/extent"
+import "github.com/remora-kv/remora/store/internal/extent"
 
 // Overflow buckets, in Store mode only. The last slot of a full bucket becomes
 // the link to a further one, which begins with the item that was in that slot.
@@ -14,7 +14,7 @@ const chainBlock = (8 + bucketSize + extent.Unit - 1) &^ (extent.Unit - 1)
 // chained returns the overflow bucket that a link leads to.
 func (t *Table) chained(link slot) bucket {
 	from := link.offset() + 8
-	return t.items[from : from+bucketSize : from+bucketSize]
+	return t.heap.Mem()[from : from+bucketSize : from+bucketSize]
 }
 
 // append puts an item at the end of the chain of its bucket, and says whether
@@ -22,7 +22,7 @@ func (t *Table) chained(link slot) bucket {
 func (t *Table) append(w slot, hash uint64, now int64) bool {
 	first := t.bucketAt(t.bucketOf(hash))
 	b, length := t.lastOf(first)
-	if b.count() == slots && t.mortal > 0 {
+	if b.count() == slots && t.heap.Mortal > 0 {
 		t.expireChain(first, now)
 		b, length = t.lastOf(first)
 	}
@@ -59,13 +59,13 @@ func (t *Table) expireChain(first bucket, now int64) {
 	for b := first; ; {
 		for i := 0; i < slots && b.slot(i) != 0 && !b.slot(i).isLink(); {
 			off := b.slot(i).offset()
-			if !t.expired(off, now) {
+			if !t.record(off).Expired(now) {
 				i++
 				continue
 			}
 			// Another item takes its slot, which may be the last of an overflow
 			// bucket: begin again, since that may be this one.
-			t.stats.Expired++
+			t.heap.Stats.Expired++
 			t.drop(place{b, i, off})
 			b, i = first, 0
 		}
@@ -78,11 +78,11 @@ func (t *Table) expireChain(first bucket, now int64) {
 
 // takeChain takes a block for an overflow bucket, or returns 0.
 func (t *Table) takeChain() uint64 {
-	off := t.space.Take(chainBlock)
+	off := t.heap.Take(chainBlock)
 	if off != 0 {
-		t.space.SetKind(off, kindChain)
-		t.space.Trim(off, chainBlock)
-		t.chainBytes += int64(t.space.Size(off))
+		t.heap.SetKind(off, kindChain)
+		t.heap.Trim(off, chainBlock)
+		t.chainBytes += int64(t.heap.Size(off))
 	}
 	return off
 }
@@ -102,24 +102,19 @@ func (t *Table) unchain(first, b bucket, i int) {
 	if n == 1 && before != nil {
 		off := before.slot(slots - 1).offset()
 		before.setSlot(slots-1, last.slot(0))
-		t.chainBytes -= int64(t.space.Size(off))
-		t.space.Give(off)
+		t.chainBytes -= int64(t.heap.Size(off))
+		t.heap.Give(off)
 	}
 }
 
-// moveChain moves an overflow bucket, and reports whether there was a block for it.
-func (t *Table) moveChain(off uint64) bool {
-	to := t.takeChain()
-	if to == 0 {
-		return false
-	}
-	t.chainBytes -= int64(t.space.Size(off))
-	b := t.chained(linkTo(to))
-	copy(b, t.chained(linkTo(off)))
-	before := t.bucketAt(t.bucketOf(t.hash(b.slot(0).offset())))
-	for before.slot(slots-1) != linkTo(off) {
+// chainMoved has the chain lead to the block that an overflow bucket was moved to.
+func (t *Table) chainMoved(from, to uint64) {
+	t.heap.SetKind(to, kindChain)
+	t.chainBytes += int64(t.heap.Size(to)) - int64(t.heap.Size(from))
+	first := t.chained(linkTo(to)).slot(0).offset()
+	before := t.bucketAt(t.bucketOf(t.record(first).Hash()))
+	for before.slot(slots-1) != linkTo(from) {
 		before = t.chained(before.slot(slots - 1))
 	}
 	before.setSlot(slots-1, linkTo(to))
-	return true
 }

@@ -73,7 +73,7 @@ func TestStoreFill(t *testing.T) {
 	} {
 		r := open(t, store.Store, 1<<20)
 		n := r.fillUp(0, c.size)
-		fill := 1 - float64(r.space.Free())/float64(r.space.End()-r.space.First())
+		fill := 1 - float64(r.heap.Free())/float64(r.heap.End()-r.heap.First())
 		t.Logf("values of %d bytes: %d items until the first refusal, item memory %.1f %% full, %d bytes in overflow buckets",
 			c.size, n, 100*fill, r.chainBytes)
 		if fill < c.fill {
@@ -103,7 +103,7 @@ func TestExpireChain(t *testing.T) {
 		}
 		r.check()
 		expired := (chainLimit + every - 1) / every
-		if st := r.Stats(); int(st.Items) != chainLimit+1-expired || int(st.Expired) != expired || r.mortal != 0 {
+		if st := r.Stats(); int(st.Items) != chainLimit+1-expired || int(st.Expired) != expired || r.heap.Mortal != 0 {
 			t.Errorf("every %d: %d expired of %d: %+v", every, expired, chainLimit, st)
 		}
 		for i := range chainLimit {

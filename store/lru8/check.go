@@ -4,17 +4,16 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/remora-kv/remora/internal/extent"
 	"github.com/remora-kv/remora/store"
+	"github.com/remora-kv/remora/store/internal/extent"
 )
 
 // census is what Check has counted.
 type census struct {
-	items, chains        int
-	keyBytes, valueBytes int64
-	mortal               int64
-	chainBytes           uint64
-	slots, links         int
+	extent.Counts
+	slots         int64
+	chains, links int
+	chainBytes    uint64
 }
 
 // Check reads all blocks and the lists of free ones, then the index, and compares what it
@@ -36,7 +35,7 @@ func corrupt(format string, args ...any) error {
 
 // checkSpace goes from block to block (L6).
 func (t *Table) checkSpace(c *census) error {
-	err := t.space.Check(func(off uint64, k extent.Kind) error { return t.checkBlock(c, off, k) })
+	err := t.heap.Check(func(off uint64, k extent.Kind) error { return t.checkBlock(c, off, k) })
 	if err == nil || errors.Is(err, store.ErrCorrupt) {
 		return err
 	}
@@ -44,12 +43,12 @@ func (t *Table) checkSpace(c *census) error {
 }
 
 func (t *Table) checkBlock(c *census, off uint64, k extent.Kind) error {
-	size := t.space.Size(off)
+	size := t.heap.Size(off)
 	switch k {
 	case kindItem:
 		return t.checkItem(c, off, size)
 	case kindChain:
-		if t.caches() || size-chainBlock >= extent.MinBlock {
+		if t.heap.Caches() || size-chainBlock >= extent.MinBlock {
 			return corrupt("overflow bucket at %d of %d bytes", off, size)
 		}
 		c.chains++
@@ -65,29 +64,27 @@ func (t *Table) checkItem(c *census, off, size uint64) error {
 	if size < atKey {
 		return corrupt("item at %d has %d bytes", off, size)
 	}
-	need := extent.RoundUp(atKey + t.keySize(off) + t.valueSize(off))
-	sums := t.word(off + atHeadSum)
+	r := t.record(off)
+	need := extent.RoundUp(atBody + r.Size())
+	sums := t.heap.Word(off + atHeadSum)
 	switch {
 	case need > size || size-need >= extent.MinBlock:
 		return corrupt("item at %d of %d bytes has a block of %d", off, need, size)
-	case uint32(sums) != t.headSum(off) || uint32(sums>>32) != t.bodySum(off):
-		return corrupt("item at %d, key %.20q: the checksums do not fit", off, t.keyOf(off))
-	case t.version(off) <= t.cfg.FirstVersion || t.version(off) > t.last:
-		return corrupt("item at %d has version %d, the last is %d", off, t.version(off), t.last)
+	case uint32(sums) != t.headSum(off) || uint32(sums>>32) != bodySum(r):
+		return corrupt("item at %d, key %.20q: the checksums do not fit", off, r.Key())
+	case !t.heap.Gave(r.Version()):
+		return corrupt("item at %d has version %d, the last is %d", off, r.Version(), t.heap.Last)
 	}
-	c.items++
-	c.keyBytes += int64(t.keySize(off))
-	c.valueBytes += int64(t.valueSize(off))
-	c.mortal += dies(t.expires(off))
+	c.Count(r, 1)
 	found := 0
-	err := t.eachSlot(t.bucketOf(t.hash(off)), func(w slot) error {
-		if w.unused() == slotFor(off, t.hash(off)) {
+	err := t.eachSlot(t.bucketOf(r.Hash()), func(w slot) error {
+		if w.unused() == slotFor(off, r.Hash()) {
 			found++
 		}
 		return nil
 	})
 	if err == nil && found != 1 {
-		err = corrupt("item at %d, key %.20q: found %d times in its bucket", off, t.keyOf(off), found)
+		err = corrupt("item at %d, key %.20q: found %d times in its bucket", off, r.Key(), found)
 	}
 	return err
 }
@@ -123,9 +120,9 @@ func (t *Table) eachSlot(i uint64, visit func(w slot) error) error {
 				return corrupt("bucket %d has a gap", i)
 			case w == 0:
 				continue
-			case w.offset() < t.space.First() || w.offset() >= t.space.End():
+			case w.offset() < t.heap.First() || w.offset() >= t.heap.End():
 				return corrupt("bucket %d: slot %#x leads out of the memory", i, uint64(w))
-			case w.isLink() && (t.caches() || j != slots-1 || w.tag() != 0 || w.isUsed() || depth == maxChain || t.space.Kind(w.offset()) != kindChain):
+			case w.isLink() && (t.heap.Caches() || j != slots-1 || w.tag() != 0 || w.isUsed() || depth == maxChain || t.heap.Kind(w.offset()) != kindChain):
 				return corrupt("bucket %d: slot %#x is no link", i, uint64(w))
 			}
 			if err := visit(w); err != nil {
@@ -146,16 +143,13 @@ func (t *Table) eachSlot(i uint64, visit func(w slot) error) error {
 // checkCounts compares what the other checks counted with each other and with
 // the table's own numbers.
 func (t *Table) checkCounts(c *census) error {
-	st := &t.stats
 	switch {
-	case c.slots != c.items || int64(c.items) != st.Items:
-		return corrupt("%d items, %d slots; Stats has %d", c.items, c.slots, st.Items)
+	case c.Counts != t.heap.Counts:
+		return corrupt("found %+v; the table has %+v", c.Counts, t.heap.Counts)
+	case c.slots != c.Items:
+		return corrupt("%d items, %d slots", c.Items, c.slots)
 	case c.links != c.chains || int64(c.chainBytes) != t.chainBytes:
 		return corrupt("%d overflow buckets of %d bytes, %d links; the table has %d bytes", c.chains, c.chainBytes, c.links, t.chainBytes)
-	case c.mortal != t.mortal:
-		return corrupt("%d items will expire; the table has %d", c.mortal, t.mortal)
-	case c.keyBytes != st.KeyBytes || c.valueBytes != st.ValueBytes:
-		return corrupt("keys of %d and values of %d bytes; Stats has %d and %d", c.keyBytes, c.valueBytes, st.KeyBytes, st.ValueBytes)
 	}
 	return nil
 }

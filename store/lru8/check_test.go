@@ -31,18 +31,18 @@ func TestCheckReasons(t *testing.T) {
 		what  string
 		spoil func(r *rig)
 	}{
-		{"checksums", func(r *rig) { r.valueOf(r.blockOf(colliding(3)))[5] ^= 1 }},
-		{"has version", func(r *rig) { r.last = 3 }},
+		{"checksums", func(r *rig) { r.record(r.blockOf(colliding(3))).Value()[5] ^= 1 }},
+		{"has version", func(r *rig) { r.heap.Last = 3 }},
 		{"found 0 times", func(r *rig) { p := r.locate(r.blockOf(key(3))); p.b.setSlot(p.i, p.b.slot(p.i)^1<<50) }},
 		{"has a gap", func(r *rig) { r.bucketAt(r.bucketOf(colliding(0).Hash)).setSlot(2, 0) }},
-		{"is no link", func(r *rig) { r.bucketAt(r.bucketOf(colliding(0).Hash)).setSlot(0, linkTo(r.space.First())) }},
+		{"is no link", func(r *rig) { r.bucketAt(r.bucketOf(colliding(0).Hash)).setSlot(0, linkTo(r.heap.First())) }},
 		{"leads out", func(r *rig) { r.bucketAt(0).setSlot(0, slotFor(1<<40, 0)) }},
-		{"of no kind", func(r *rig) { r.space.SetKind(r.blockOf(key(1)), 9) }},
-		{"end at", func(r *rig) { binary.LittleEndian.PutUint64(r.items[r.space.End():], 0) }},
-		{"Stats has", func(r *rig) { r.stats.Items++ }},
-		{"Stats has", func(r *rig) { r.stats.KeyBytes++ }},
+		{"of no kind", func(r *rig) { r.heap.SetKind(r.blockOf(key(1)), 9) }},
+		{"end at", func(r *rig) { binary.LittleEndian.PutUint64(r.heap.Mem()[r.heap.End():], 0) }},
+		{"the table has", func(r *rig) { r.heap.Items++ }},
+		{"the table has", func(r *rig) { r.heap.KeyBytes++ }},
 		{"overflow buckets of", func(r *rig) { r.chainBytes++ }},
-		{"will expire", func(r *rig) { r.mortal++ }},
+		{"the table has", func(r *rig) { r.heap.Mortal++ }},
 	} {
 		r := newStore()
 		r.check()

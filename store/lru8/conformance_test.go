@@ -22,7 +22,7 @@ func memoryOf(p store.Partition) [][]byte {
 	if !ok {
 		return nil
 	}
-	return [][]byte{t.index, t.items}
+	return [][]byte{t.index, t.heap.Mem()}
 }
 
 func TestConformance(t *testing.T) { storetest.Run(t, engine) }

@@ -31,15 +31,15 @@
 //	|  -  |   block   |   block   |      |    block    | end |
 //	+-----+-----------+-----------+--  --+-------------+-----+
 //
-//	 0      4          8          12         16            22      24
-//	+------+----------+----------+----------+-------------+-------+
-//	|length| length of| CRC of   | CRC of   | version, 48 | key   |
-//	|, kind| the block| the      | key and  | bits        | length|
-//	|      | before   | header   | value    |             |       |
-//	+------+----------+----------+----------+-------------+-------+
+//	 0      4          8          12         16      18           24
+//	+------+----------+----------+----------+-------+-------------+
+//	|length| length of| CRC of   | CRC of   | key   | version, 48 |
+//	|, kind| the block| the      | key and  | length| bits        |
+//	|      | before   | header   | value    |       |             |
+//	+------+----------+----------+----------+-------+-------------+
 //	 24                32         40         44            48
 //	+-----------------+----------+----------+-------------+-------+-----+
-//	| expires         | hash     | flags    | value length| key   |value|  item
+//	| hash            | expires  | flags    | value length| key   |value|  item
 //	+-----------------+----------+----------+-------------+-------+-----+
 //
 //	+------+----------+-------------------------------------------+-----+
@@ -99,8 +99,8 @@
 // fails. The hit ratio is close to that of one exact LRU list over all items, for
 // equal and for mixed lengths (TestHitRatio).
 //
-// A store reclaims what has expired, and then moves items out of the way (Reclaim
-// of internal/extent): fragmented memory is joined at the price of copying about
+// A store reclaims what has expired, and then moves items out of the way (MakeRoom
+// of extent): fragmented memory is joined at the price of copying about
 // as many bytes as the new item has. It refuses the item if that does not help.
 //
 // # How many buckets

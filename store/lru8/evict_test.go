@@ -10,7 +10,7 @@ import (
 func TestEvictOne(t *testing.T) {
 	r := open(t, store.Cache, 1<<20)
 	n := 0
-	for ; r.Stats().Evicted == 0 || r.space.Free() >= blockSize(16, 200); n++ {
+	for ; r.Stats().Evicted == 0 || r.heap.Free() >= blockSize(16, 200); n++ {
 		r.put(key(n), 200)
 	}
 	before := r.Stats()

@@ -1,6 +1,9 @@
 package lru8
 
-import "github.com/remora-kv/remora/store"
+import (
+	"github.com/remora-kv/remora/store"
+	"github.com/remora-kv/remora/store/internal/extent"
+)
 
 // Get returns the item and makes it the most recent of its bucket.
 func (t *Table) Get(k store.Key, now int64) (item store.Item, err error) {
@@ -10,21 +13,21 @@ func (t *Table) Get(k store.Key, now int64) (item store.Item, err error) {
 
 // Read is Get into the item of the caller.
 func (t *Table) Read(k store.Key, now int64, item *store.Item) error {
-	t.stats.Gets++
+	t.heap.Stats.Gets++
 	p := t.live(k.Hash, k.Bytes, now)
 	if p.off == 0 {
 		return store.ErrNotFound
 	}
-	t.stats.Hits++
+	t.heap.Stats.Hits++
 	t.use(p)
-	t.show(p.off, item)
+	t.record(p.off).Show(item)
 	return nil
 }
 
 // use makes an item the most recent of its bucket, and marks it as used. A store
 // has no need of that.
 func (t *Table) use(p place) {
-	if w := p.b.slot(p.i); t.caches() && (p.i > 0 || !w.isUsed()) {
+	if w := p.b.slot(p.i); t.heap.Caches() && (p.i > 0 || !w.isUsed()) {
 		p.b.promote(p.i, w|usedBit)
 	}
 }
@@ -35,22 +38,27 @@ func (t *Table) Touch(k store.Key, expires, now int64) error {
 	if p.off == 0 {
 		return store.ErrNotFound
 	}
-	t.mortal += dies(expires) - dies(t.expires(p.off))
-	t.setExpires(p.off, expires)
+	t.heap.Renew(t.record(p.off).Expires(), expires)
+	t.heap.SetWord(p.off+atBody+extent.BodyExpires, uint64(expires))
+	t.seal(p.off)
 	t.use(p)
 	return nil
 }
 
 // Each visits the items in the order of their memory.
 func (t *Table) Each(now int64, visit func(k store.Key, item store.Item) bool) {
-	s := &t.space
+	s := &t.heap
 	var item store.Item
 	for off := s.First(); off < s.End(); off = s.Next(off) {
-		if s.Kind(off) != kindItem || t.expired(off, now) {
+		if s.Kind(off) != kindItem {
 			continue
 		}
-		t.show(off, &item)
-		if !visit(store.Key{Hash: t.hash(off), Bytes: t.keyOf(off)}, item) {
+		r := t.record(off)
+		if r.Expired(now) {
+			continue
+		}
+		r.Show(&item)
+		if !visit(r.StoreKey(), item) {
 			return
 		}
 	}

@@ -24,18 +24,20 @@ func TestItem(t *testing.T) {
 			t.Fatal(err)
 		}
 		off := r.find(k.Hash, k.Bytes).off
-		if string(r.keyOf(off)) != c.key || len(r.valueOf(off)) != c.value || r.hash(off) != k.Hash || r.version(off) != version {
-			t.Errorf("key %q: %q, %d bytes, hash %#x, version %d", c.key, r.keyOf(off), len(r.valueOf(off)), r.hash(off), r.version(off))
+		got := r.record(off)
+		if string(got.Key()) != c.key || len(got.Value()) != c.value || got.Hash() != k.Hash || got.Version() != version {
+			t.Errorf("key %q: %q, %d bytes, hash %#x, version %d", c.key, got.Key(), len(got.Value()), got.Hash(), got.Version())
 		}
 		var item store.Item
-		if r.show(off, &item); item.Flags != c.e.Flags || item.Expires != c.e.Expires || cap(item.Value) != c.value {
+		if got.Show(&item); item.Flags != c.e.Flags || item.Expires != c.e.Expires || cap(item.Value) != c.value {
 			t.Errorf("key %q: %+v", c.key, item)
 		}
-		r.setExpires(off, 5)
-		if r.expired(off, 4) || !r.expired(off, 5) {
+		if err := r.Touch(k, 5, -10); err != nil {
+			t.Error(err)
+		}
+		if got.Expired(4) || !got.Expired(5) {
 			t.Errorf("key %q does not expire at 5", c.key)
 		}
-		r.setExpires(off, c.e.Expires) // the number of those that expire is Touch's
 	}
 }
 

@@ -60,7 +60,7 @@ func TestNewFor(t *testing.T) {
 func TestBucketLoad(t *testing.T) {
 	r := open(t, store.Cache, 8<<20)
 	n := 0
-	for ; r.space.Free() >= blockSize(16, 32); n++ {
+	for ; r.heap.Free() >= blockSize(16, 32); n++ {
 		r.put(key(n), 32)
 	}
 	lost := r.Stats().Evicted

@@ -53,7 +53,7 @@ func TestHitRatio(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		exact := &exactLRU{int64(table.space.End() - table.space.First()), map[int]*list.Element{}, list.New()}
+		exact := &exactLRU{int64(table.heap.End() - table.heap.First()), map[int]*list.Element{}, list.New()}
 		got, want := compareHits(t, table, exact, c.size, steps)
 		t.Logf("%-34s hit ratio %.3f, exact LRU %.3f", c.name, got, want)
 		if got < want-0.01 {

@@ -24,7 +24,7 @@ func (t *Table) prefetchItem(hash uint64) {
 			return
 		}
 		if w.tag() == tag {
-			fence.ExpectRead(&t.items[w.offset()])
+			fence.ExpectRead(&t.heap.Mem()[w.offset()])
 			return
 		}
 	}

@@ -18,7 +18,7 @@ func TestRewrite(t *testing.T) {
 		r := open(t, mode, 1<<20)
 		r.put(key(1), 1000)
 		r.put(key(2), 1000)
-		off, free := r.blockOf(key(1)), r.space.Free()
+		off, free := r.blockOf(key(1)), r.heap.Free()
 		for _, n := range []int{999, 1000, 992, 500, 40, 0} {
 			r.put(key(1), n)
 			if r.blockOf(key(1)) != off {
@@ -26,7 +26,7 @@ func TestRewrite(t *testing.T) {
 			}
 			r.check()
 		}
-		if gained := r.space.Free() - free; gained != blockSize(16, 1000)-blockSize(16, 0) {
+		if gained := r.heap.Free() - free; gained != blockSize(16, 1000)-blockSize(16, 0) {
 			t.Errorf("%d bytes are free after the value became empty", gained)
 		}
 	}
@@ -82,7 +82,7 @@ func TestRefused(t *testing.T) {
 		if st := r.Stats(); st != before {
 			t.Errorf("from %+v to %+v", before, st)
 		}
-		r.last = store.MaxVersion
+		r.heap.Last = store.MaxVersion
 		if _, err := r.Put(k, store.Entry{}, store.Always(), 0); !errors.Is(err, store.ErrFull) {
 			t.Errorf("Put after the last version: %v", err)
 		}
@@ -152,7 +152,7 @@ func TestViewOfExpired(t *testing.T) {
 func TestViewIsNotMovedOver(t *testing.T) {
 	r := open(t, store.Cache, 256<<10)
 	n := 0
-	for ; r.space.Free() >= 176; n++ {
+	for ; r.heap.Free() >= 176; n++ {
 		r.put(key(n), 100)
 	}
 	for i := range n { // all are used
@@ -167,9 +167,9 @@ func TestViewIsNotMovedOver(t *testing.T) {
 			found++
 		}
 	}
-	want := bytes.Clone(r.valueOf(victim))
+	want := bytes.Clone(r.record(victim).Value())
 	k := seed.Key(bytes.Repeat([]byte("longer"), 20))
-	if _, err := r.Put(k, store.Entry{Value: r.valueOf(victim)}, store.Always(), 0); err != nil {
+	if _, err := r.Put(k, store.Entry{Value: r.record(victim).Value()}, store.Always(), 0); err != nil {
 		t.Fatal(err)
 	}
 	if item, err := r.Get(k, 0); err != nil || !bytes.Equal(item.Value, want) {

@@ -18,8 +18,8 @@ func TestExpire(t *testing.T) {
 		}
 		n++
 	}
-	if int(r.mortal) != n {
-		t.Errorf("%d items will expire, %d are counted", n, r.mortal)
+	if int(r.heap.Mortal) != n {
+		t.Errorf("%d items will expire, %d are counted", n, r.heap.Mortal)
 	}
 	for i := range n {
 		k := key(1_000_000 + i)
@@ -27,8 +27,8 @@ func TestExpire(t *testing.T) {
 			t.Fatalf("Put %d of %d after everything has expired: %v", i, n, err)
 		}
 	}
-	if r.mortal != 0 || int(r.Stats().Expired) != n {
-		t.Errorf("%d items expired, of which %d were reclaimed; %d are left", n, r.Stats().Expired, r.mortal)
+	if r.heap.Mortal != 0 || int(r.Stats().Expired) != n {
+		t.Errorf("%d items expired, of which %d were reclaimed; %d are left", n, r.Stats().Expired, r.heap.Mortal)
 	}
 }
 
@@ -40,12 +40,12 @@ func TestTouchCountsMortals(t *testing.T) {
 		if err := r.Touch(key(1), c.expires, 0); err != nil {
 			t.Fatal(err)
 		}
-		if r.mortal != c.want {
-			t.Errorf("step %d: %d items will expire, want %d", i, r.mortal, c.want)
+		if r.heap.Mortal != c.want {
+			t.Errorf("step %d: %d items will expire, want %d", i, r.heap.Mortal, c.want)
 		}
 	}
 	r.put(key(1), 10)
-	if r.mortal != 0 {
-		t.Errorf("%d items will expire after a Put", r.mortal)
+	if r.heap.Mortal != 0 {
+		t.Errorf("%d items will expire after a Put", r.heap.Mortal)
 	}
 }

@@ -76,7 +76,7 @@ func TestStoreMoves(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	free := r.space.Free()
+	free := r.heap.Free()
 	long := r.fillUp(1_000_000, 900)
 	r.check()
 	if used := uint64(long) * blockSize(16, 900); used < free*8/10 {

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	_ "github.com/remora-kv/remora/test/crash" // the processes of a test that hangs say where
+	_ "github.com/remora-kv/remora/test/scale" // the processes of a test that hangs say where
 )
 
 // roleVar is the variable that makes a test binary another process of its test.

@@ -17,6 +17,9 @@
 // name a type of an internal one (exported_test.go). It reads the export data of
 // the compiler, and has samples of its own.
 //
+// One test makes another module and runs the examples of all public packages there
+// (outside_test.go).
+//
 // A directory whose name ends in "test", such as fabric/fabrictest, is a suite
 // for tests and is treated like _test.go files. Directories named testdata are
 // skipped, and so is every nested module where a rule is about Go code.

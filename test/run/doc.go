@@ -30,6 +30,6 @@
 // When a package exceeds -timeout, run lists the processes of its session and sends
 // SIGQUIT to each, to the test itself last. A Go process then prints all its
 // goroutines. If a child's standard error is a pipe that the hung test reads, its
-// output would be lost; so a process that imports test/crash also writes it to a file
+// output would be lost; so a process that imports test/scale also writes it to a file
 // in $REMORA_TEST_LOGS, and run prints those files.
 package main

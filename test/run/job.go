@@ -13,8 +13,8 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/remora-kv/remora/test/crash"
 	"github.com/remora-kv/remora/test/gotest"
+	"github.com/remora-kv/remora/test/scale"
 )
 
 // job is one run of the tests of a package.
@@ -74,7 +74,7 @@ func (j *job) execute(ctx context.Context, out io.Writer) error {
 	argv := j.pressure.command(j.number, j.binary.File, append(gotest.Flags(0), j.args...))
 	cmd := exec.Command(argv[0], argv[1:]...) //lint:ignore noctx it ends with its session
 	cmd.Dir = j.binary.Source
-	cmd.Env = append(append(os.Environ(), j.pressure.env()...), crash.Variable+"="+j.dir)
+	cmd.Env = append(append(os.Environ(), j.pressure.env()...), scale.LogsVariable+"="+j.dir)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	cmd.Stdout, cmd.Stderr = out, out
 	cmd.WaitDelay = 10 * quitTime // a child that outlives the test may hold its output
@@ -111,7 +111,7 @@ func (j *job) execute(ctx context.Context, out io.Writer) error {
 // examined, one text each.
 func (j *job) crashes() []string {
 	var texts []string
-	for _, name := range crash.Files(j.dir) {
+	for _, name := range scale.CrashFiles(j.dir) {
 		text, err := os.ReadFile(name)
 		if err != nil || len(text) == 0 {
 			continue

@@ -1,10 +1,15 @@
-// Package scale sets how many iterations tests run, and seeds their random choices.
+// Package scale sets how many iterations tests run, seeds their random choices, and saves what
+// they print when they crash.
 //
 // A test that repeats something, with other choices or under other timing, has a count
 // that is right for CI: large enough to notice the defects that it was written for.
 // Times makes that count smaller in race builds and in emulated machines, which are
 // slow, and multiplies it by REMORA_ITERATIONS: make soak sets that to a number to look
 // for unknown defects, script/stress to a fraction to repeat tests more often.
+//
+// A test binary that executes itself again imports this package, if only for its side effect: where
+// REMORA_TEST_LOGS names a directory, as it does under test/run, a process that panics or receives
+// SIGQUIT writes its goroutines to a file there as well as to standard error.
 package scale
 
 import (

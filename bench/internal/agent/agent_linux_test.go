@@ -102,10 +102,10 @@ func TestCarry(t *testing.T) {
 func TestWhoIsRefused(t *testing.T) {
 	address := start(t, roleEcho, func(c *Config) { c.Token = testToken })
 	for want, who := range map[string]Caller{
-		"token is another one":                          {Token: "another token", Version: "v1", Run: "r"},
-		"the token is another":                          {Version: "v1", Run: "r"},
+		"wrong token":       {Token: "another token", Version: "v1", Run: "r"},
+		"wrong token: pass": {Version: "v1", Run: "r"},
 		`it is of version "v1", the controller of "v2"`: {Token: testToken, Version: "v2", Run: "r"},
-		"no name of the run":                            {Token: testToken, Version: "v1"},
+		"the name of the run is missing":                {Token: testToken, Version: "v1"},
 	} {
 		conn, err := Dial(t.Context(), address, who)
 		if !errors.Is(err, ErrRefused) || !strings.Contains(err.Error(), want) || conn != nil {
@@ -116,7 +116,7 @@ func TestWhoIsRefused(t *testing.T) {
 	for want, spoil := range map[string]func(*hello){
 		"use the same program": func(h *hello) { h.Protocol++ },
 		"token":                func(h *hello) { h.Proof = prove(testToken, "an old nonce", h.Version, h.Run) },
-		"the token":            func(h *hello) { h.Run = "another run" },
+		"wrong token":          func(h *hello) { h.Run = "another run" },
 	} {
 		conn, err := net.Dial("tcp", address)
 		if err != nil {
@@ -292,7 +292,7 @@ func TestDialOfOthers(t *testing.T) {
 			_ = conn.Close()
 		}
 	}()
-	if _, err := Dial(t.Context(), l.Addr().String(), Caller{}); err == nil || !strings.Contains(err.Error(), "no agent") {
+	if _, err := Dial(t.Context(), l.Addr().String(), Caller{}); err == nil || !strings.Contains(err.Error(), "not a remora bench agent") {
 		t.Errorf("%v", err)
 	}
 	_ = l.Close()

@@ -51,7 +51,7 @@ func (c *call) Read(p []byte) (int, error) { return c.in.Read(p) }
 func (c *call) shake(who Caller) error {
 	var hi greeting
 	if err := readLine(c.in, &hi); err != nil {
-		return fmt.Errorf("this is no agent: %w", err)
+		return fmt.Errorf("not a remora bench agent: %w", err)
 	}
 	if hi.Protocol != protocol || hi.Version != who.Version {
 		return fmt.Errorf("%w: %s", ErrRefused, otherVersion(hi.Version, who.Version))

@@ -32,8 +32,8 @@ type Config struct {
 // MinToken is how long a token is at least.
 const MinToken = 8
 
-// ErrOpen is wrapped where an agent would obey everybody (A1).
-var ErrOpen = errors.New("an agent drives load against whatever it is told")
+// ErrOpen refuses to serve other hosts without a token (A1).
+var ErrOpen = errors.New("an agent without a token takes commands from everybody")
 
 // mostConns bounds the connections of an agent.
 const mostConns = 256
@@ -99,7 +99,7 @@ func (a *agent) enter(run string) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.run != "" && a.run != run {
-		return errors.New("it is at work for another controller: try again when that is done")
+		return errors.New("busy with another controller; try again when that is done")
 	}
 	a.run = run
 	a.conns++
@@ -161,11 +161,11 @@ func (a *agent) judge(hi *greeting, who *hello) error {
 	proof := prove(a.Token, hi.Nonce, who.Version, who.Run)
 	switch {
 	case !hmac.Equal([]byte(proof), []byte(who.Proof)):
-		return errors.New("the token is another one: give the agent's with --token or REMORA_BENCH_TOKEN")
+		return errors.New("wrong token: pass that of the agent with --token or REMORA_BENCH_TOKEN")
 	case who.Protocol != protocol || who.Version != a.Version:
 		return errors.New(otherVersion(a.Version, who.Version))
 	case who.Run == "" || len(who.Run) > longestRun:
-		return errors.New("there is no name of the run")
+		return errors.New("the name of the run is missing")
 	}
 	return a.enter(who.Run)
 }

@@ -49,8 +49,8 @@ func (t *Tally) Report(scale cycles.Scale) *Report {
 	return r
 }
 
-// ErrReport is wrapped when a report cannot be one.
-var ErrReport = errors.New("a report that cannot be")
+// ErrReport is wrapped when a report is malformed.
+var ErrReport = errors.New("malformed report")
 
 // Bounds of what another process may say.
 const (

@@ -1,5 +1,5 @@
 // Package pipeline is a small and fast client of the servers that Remora is
-// compared with: gets and sets, any number of them on their way on one connection,
+// compared with: gets and sets, any number of them in flight on one connection,
 // in the text and the meta protocol of memcached, in that of Redis (RESP), and in that of
 // Remora's own text door.
 //

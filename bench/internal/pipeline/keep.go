@@ -18,7 +18,7 @@ type Keeper interface {
 }
 
 // ErrNoTime is returned where a protocol cannot say what was asked for.
-var ErrNoTime = errors.New("the protocol of this server knows of no time to live, or of no delete")
+var ErrNoTime = errors.New("the protocol has no time to live, or no delete")
 
 // SetFor is Set of a value that is kept for a time.
 func (c *Conn) SetFor(key, value []byte, ttl time.Duration) error {

@@ -49,11 +49,11 @@ type recency struct {
 	done   []uint64 // bit p: the insert with a place of p modulo the bits has ended
 }
 
-// overtaken is how many times as many inserts as are on their way at most may end before
+// overtaken is how many times as many inserts as are in flight at most may end before
 // the oldest of them does.
 const overtaken = 16
 
-// newRecency makes that of a worker, which has at most so many inserts on their way.
+// newRecency makes that of a worker, which has at most so many inserts in flight.
 func newRecency(g *growth, theta float64, worker, inFlight int) *recency {
 	r := &recency{growth: g, of: uint64(len(g.classes)), worker: uint64(worker)}
 	r.length = g.classes[worker].length.Load()

@@ -68,7 +68,7 @@ func parseSizes(text string, salt uint64) (Sizes, error) {
 			return newSizes(text, flat{float64(least) - 1, float64(most)}, int(least), int(most), salt), nil
 		}
 	}
-	return Sizes{}, fmt.Errorf("%q are no sizes: use %s", text, SizeNames)
+	return Sizes{}, fmt.Errorf("%q is not a distribution of sizes: use %s", text, SizeNames)
 }
 
 // FixedSizes are all the same.

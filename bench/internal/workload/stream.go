@@ -21,7 +21,7 @@ type Mix struct {
 	ScanPct float64
 	Seed    uint64
 	// Workers is how many streams there are, and InFlight how many operations of each are
-	// on their way at most: with Latest they must be known.
+	// in flight at most: with Latest they must be known.
 	Workers, InFlight int
 
 	growth *growth // of Latest, shared by the streams

@@ -19,9 +19,9 @@ type Link interface {
 	// does not grant it, or later = true when it has to ask: then
 	// QP.Resolved is called with the answer. Called by the owner.
 	Resolve(key uint32) (w *Window, later bool)
-	// Farewell tells the peer that this end is over. It is called once, from
+	// Disconnect tells the peer that this end is over. It is called once, from
 	// any goroutine, and does not block.
-	Farewell()
+	Disconnect()
 	// Release gives back the segment and everything else. It is the last call.
 	Release()
 }
@@ -38,14 +38,14 @@ type QP struct {
 
 	out producer
 	in  source
-	// gramLanes are those of peers that send datagrams here.
-	gramLanes []*GramLane
+	// gramRings are those of peers that send datagrams here.
+	gramRings []*GramRing
 
 	maxInline, maxMessage int
 
 	// The send queue: numbers of requests ever posted, and freed (G10).
 	sendDepth, sendPosted, sendRetired uint64
-	// shown is how many had been posted when the lane was last published.
+	// shown is how many had been posted when the ring was last published.
 	shown     uint64
 	backlog   backlog
 	inBacklog bool
@@ -59,17 +59,14 @@ type QP struct {
 	released       bool
 	settled        bool // the flush after breaking is done
 
-	state atomic.Uint32
-	done  chan struct{}
-	mu    sync.Mutex // guards reason, shared and final
-	// reason is why the queue pair is not ready.
-	reason error
+	base.Life
+	// begun counts Start and falling: who comes second settles.
+	begun atomic.Uint32
+	mu    sync.Mutex // guards link, shared and final
 	// shared says that the counters in the segment can be read; final holds
 	// what was counted when it was given back.
 	shared bool
 	final  *fabric.Counters
-	// started says that Start was called.
-	started bool
 
 	stats stats
 
@@ -95,8 +92,9 @@ func NewQP(core *Core, cfg fabric.QPConfig) (*QP, error) {
 	q := &QP{
 		core: core, transport: cfg.Transport, domain: dom, send: send, recv: recv,
 		maxInline: core.limits.MaxInline, maxMessage: core.limits.MaxMessage,
-		rnr: cfg.RNRTimeout, sendDepth: uint64(cfg.SendDepth), done: make(chan struct{}),
+		rnr: cfg.RNRTimeout, sendDepth: uint64(cfg.SendDepth),
 	}
+	q.Begin()
 	q.recvQueue.init(cfg.RecvDepth)
 	q.in.qp = q
 	if err := send.Reserve(cfg.SendDepth, &recv.Places, cfg.RecvDepth); err != nil {
@@ -134,21 +132,21 @@ func (q *QP) Attach(mem []byte, end, peerDepth int, wakeRecv, wakeSend base.Wake
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	toAcceptor := laneAt(mem[:laneBytes(acceptor)], acceptor)
-	toDialer := laneAt(mem[laneBytes(acceptor):], dialer)
-	q.out.lane, q.in.lane = toAcceptor, toDialer
+	toAcceptor := ringAt(mem[:ringBytes(acceptor)], acceptor)
+	toDialer := ringAt(mem[ringBytes(acceptor):], dialer)
+	q.out.ring, q.in.ring = toAcceptor, toDialer
 	if end == Acceptor {
-		q.out.lane, q.in.lane = toDialer, toAcceptor
+		q.out.ring, q.in.ring = toDialer, toAcceptor
 	}
 	q.out.wake, q.in.wake = wakeRecv, wakeSend
 	q.shared = true
 }
 
 // RecvPipe wakes the owner when it waits for receives of the queue pair.
-func (q *QP) RecvPipe() *base.WakePipe { return q.recv.wake }
+func (q *QP) RecvPipe() *base.WakePipe { return q.recv.Pipe }
 
 // SendPipe wakes the owner when it waits for the queue pair's own requests.
-func (q *QP) SendPipe() *base.WakePipe { return q.send.wake }
+func (q *QP) SendPipe() *base.WakePipe { return q.send.Pipe }
 
 // Describe tells the queue pair who is at the other end, before Start.
 func (q *QP) Describe(peer fabric.Peer, private []byte) { q.peer, q.peerPrivate = peer, private }
@@ -156,11 +154,10 @@ func (q *QP) Describe(peer fabric.Peer, private []byte) { q.peer, q.peerPrivate 
 // Start makes the queue pair ready. link is nil for datagrams.
 func (q *QP) Start(link Link) {
 	q.mu.Lock()
-	q.link, q.started = link, true
-	fallen := q.reason != nil
+	q.link = link
 	q.mu.Unlock()
-	if fallen {
-		q.farewell()
+	if q.begun.Add(1) == 2 {
+		q.tellPeer()
 		q.noteSettle()
 	}
 }
@@ -168,7 +165,7 @@ func (q *QP) Start(link Link) {
 // Abandon takes back a queue pair that was not started.
 func (q *QP) Abandon() {
 	q.fall(fabric.ErrClosed)
-	q.state.Store(uint32(fabric.StateClosed))
+	q.SetState(fabric.StateClosed)
 	q.forget()
 }
 
@@ -194,19 +191,6 @@ func (q *QP) Domain() *Domain { return q.domain }
 // Transport implements fabric.QP.
 func (q *QP) Transport() fabric.Transport { return q.transport }
 
-// State implements fabric.QP.
-func (q *QP) State() fabric.State { return fabric.State(q.state.Load()) }
-
-// Err implements fabric.QP.
-func (q *QP) Err() error {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	return q.reason
-}
-
-// Done implements fabric.QP.
-func (q *QP) Done() <-chan struct{} { return q.done }
-
 // PeerPrivate implements fabric.QP.
 func (q *QP) PeerPrivate() []byte { return q.peerPrivate }
 
@@ -216,33 +200,23 @@ func (q *QP) Peer() fabric.Peer { return q.peer }
 // fall leaves StateReady, for the given reason. It reports whether it did and
 // the rest is the caller's: before Start there is nothing to settle yet, and
 // Start does it.
-func (q *QP) fall(reason error) bool {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if q.reason != nil {
-		return false
-	}
-	q.reason = reason
-	q.state.Store(uint32(fabric.StateError))
-	close(q.done)
-	return q.started
-}
+func (q *QP) fall(reason error) bool { return q.Fall(reason) && q.begun.Add(1) == 2 }
 
 // Disconnect implements fabric.QP.
 func (q *QP) Disconnect() error {
 	if q.fall(fmt.Errorf("fabric: queue pair %d was disconnected by this side: %w", q.num, fabric.ErrClosed)) {
-		q.farewell()
+		q.tellPeer()
 		q.noteSettle()
 	}
 	return nil
 }
 
-func (q *QP) farewell() {
+func (q *QP) tellPeer() {
 	q.mu.Lock()
 	link := q.link
 	q.mu.Unlock()
 	if link != nil {
-		link.Farewell()
+		link.Disconnect()
 	}
 }
 
@@ -287,37 +261,28 @@ func (q *QP) settle() {
 func (q *QP) breakNow(d *done) {
 	var c fabric.Completion
 	d.unpack(&c)
-	q.publish() // what completed before must not come behind the farewell (G13)
+	q.publish() // what completed before must not come behind the end (G13)
 	q.stats.errors.Add(1)
 	if q.fall(c.Err()) {
-		q.farewell()
+		q.tellPeer()
 	} else {
-		q.explain(c.Err())
+		q.Explain(c.Err(), fabric.ErrDisconnected) // which was because of the failure
 	}
 	q.settle()
 }
 
-// explain replaces "disconnected" by the failure that made the peer do so.
-func (q *QP) explain(reason error) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if errors.Is(q.reason, fabric.ErrDisconnected) {
-		q.reason = reason
-	}
-}
-
 // violated ends what the rule-breaking peer could reach (I1): the connection,
-// or the lane of one sender of datagrams.
+// or the ring of one sender of datagrams.
 func (s *source) violated(what string) {
 	q := s.qp
 	s.dead = true
 	q.stats.errors.Add(1)
 	if q.transport == fabric.UD {
-		q.dropLane(s)
+		q.dropRing(s)
 		return
 	}
 	if q.fall(fmt.Errorf("fabric: queue pair %d: %s: %w", q.num, what, fabric.ErrProtocol)) {
-		q.farewell()
+		q.tellPeer()
 	}
 	q.settle()
 }
@@ -328,9 +293,9 @@ func (q *QP) Close() error {
 		return fmt.Errorf("fabric: queue pair %d: %w", q.num, fabric.ErrClosed)
 	}
 	_ = q.Disconnect()
-	q.state.Store(uint32(fabric.StateClosed))
-	q.send.attend()
-	q.recv.attend()
+	q.SetState(fabric.StateClosed)
+	q.send.Attend()
+	q.recv.Attend()
 	q.recv.unlisten(&q.in)
 	if q.transport == fabric.UD {
 		q.unreach()

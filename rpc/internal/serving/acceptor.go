@@ -14,24 +14,10 @@ import (
 	"github.com/remora-kv/remora/rpc"
 )
 
-// AcceptorConfig describes an acceptor. All of it is needed.
-type AcceptorConfig struct {
-	// Path is the name of the path, for errors and the log.
-	Path string
-	// Devices are where the server listens.
-	Devices []fabric.Device
-	// MaxClients is how many clients there can be, in all or on each core.
-	MaxClients int
-	// Admit accepts a connection request, or returns why it does not. ctx bounds the
-	// handshake. Requests of one address come one after the other.
-	Admit func(ctx context.Context, dev fabric.Device, req fabric.ConnRequest) error
-	Log   *slog.Logger
-}
-
 // Acceptor listens for the clients of a server: at several addresses, until it stops or
 // is closed. Any goroutine may call its methods.
 type Acceptor struct {
-	cfg    AcceptorConfig
+	cfg    *Config
 	ctx    context.Context
 	cancel context.CancelFunc
 	wg     sync.WaitGroup
@@ -43,11 +29,11 @@ type Acceptor struct {
 	listeners map[fabric.Listener]struct{}
 }
 
-// handshakeTime bounds the making of a session.
-const handshakeTime = 10 * time.Second
+// HandshakeTime bounds the making of a connection.
+const HandshakeTime = 10 * time.Second
 
 // NewAcceptor returns an acceptor that listens nowhere yet.
-func NewAcceptor(cfg AcceptorConfig) *Acceptor {
+func NewAcceptor(cfg *Config) *Acceptor {
 	a := &Acceptor{cfg: cfg, listeners: map[fabric.Listener]struct{}{}}
 	a.ctx, a.cancel = context.WithCancel(context.Background())
 	a.most.Store(int64(cfg.MaxClients))
@@ -57,7 +43,7 @@ func NewAcceptor(cfg AcceptorConfig) *Acceptor {
 // Handshake returns a context for a step of a handshake. It ends when the acceptor is
 // closed, or when the step has taken too long.
 func (a *Acceptor) Handshake() (context.Context, context.CancelFunc) {
-	return context.WithTimeout(a.ctx, handshakeTime)
+	return context.WithTimeout(a.ctx, HandshakeTime)
 }
 
 // MaxClients returns how many clients there can be now.
@@ -128,14 +114,14 @@ func Refuse(log *slog.Logger, dev fabric.Device, req fabric.ConnRequest, why err
 	_ = req.Reject(text[:min(len(text), dev.Limits().MaxPrivate)])
 }
 
-// Stop accepts no more clients at the addresses that there are.
-func (a *Acceptor) Stop() {
+// StopListening accepts no more clients at the addresses that there are.
+func (a *Acceptor) StopListening() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.stop()
+	a.closeListeners()
 }
 
-func (a *Acceptor) stop() {
+func (a *Acceptor) closeListeners() {
 	for l := range a.listeners {
 		_ = l.Close()
 	}
@@ -151,7 +137,7 @@ func (a *Acceptor) Close() error {
 		return rpc.ErrClosed
 	}
 	a.closed = true
-	a.stop()
+	a.closeListeners()
 	a.mu.Unlock()
 	a.cancel()
 	a.wg.Wait()

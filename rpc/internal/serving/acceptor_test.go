@@ -36,7 +36,7 @@ func newRig(t *testing.T) *rig {
 		t.Cleanup(func() { _ = d.Close() })
 		*dev = d
 	}
-	r.Acceptor = serving.NewAcceptor(serving.AcceptorConfig{
+	r.Acceptor = serving.NewAcceptor(&serving.Config{
 		Path: "test", Devices: []fabric.Device{r.server}, MaxClients: 4, Log: slog.New(slog.DiscardHandler),
 		Admit: func(_ context.Context, dev fabric.Device, req fabric.ConnRequest) error {
 			if dev != r.server {
@@ -97,7 +97,7 @@ func TestAcceptor(t *testing.T) {
 		}
 		addrs = append(addrs, addr)
 	}
-	r.Stop()
+	r.StopListening()
 	for _, addr := range addrs {
 		if r.admits(addr) {
 			t.Errorf("%v admits after Stop", addr)

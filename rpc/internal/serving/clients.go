@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 
 	"github.com/remora-kv/remora/fabric"
+	"github.com/remora-kv/remora/rpc"
 )
 
 // Clients counts clients that came and went. Any goroutine may call its methods.
@@ -33,10 +34,10 @@ func (c *Clients) Gone(qp fabric.QP, err error) {
 	c.Log.Warn("client lost", "peer", qp.Peer().Addr, "err", err)
 }
 
-// Reason returns why a queue pair failed of which a completion tells.
-func Reason(qp fabric.QP, comp *fabric.Completion) error {
-	if err := qp.Err(); err != nil {
-		return err
-	}
-	return comp.Err()
+// AddUp adds the counts to t.
+func (c *Clients) AddUp(t *rpc.ServerStats) {
+	t.Connects += c.Connects.Load()
+	t.Disconnects += c.Disconnects.Load()
+	t.Cut += c.Cut.Load()
+	t.Lost += c.Lost.Load()
 }

@@ -40,30 +40,43 @@ type Core struct {
 	reserved atomic.Int64
 }
 
-// Init makes a core ready. wake wakes the host that drives it; it is nil when it runs by
-// itself.
-func (c *Core) Init(a *Acceptor, index int, clock fabric.Clock, wake func(core int)) {
-	c.acceptor, c.Index, c.Clock = a, index, clock
+// Init makes a core ready. A core that no host drives needs a waiter, too.
+func (c *Core) Init(a *Acceptor, index int) {
+	c.acceptor, c.Index, c.Clock = a, index, a.cfg.Devices[0].Clock()
 	c.Log = a.cfg.Log.With("core", index)
 	c.Call.Core = index
 	var wakeHost func()
-	if wake != nil {
+	if wake := a.cfg.Wake; wake != nil {
 		wakeHost = func() { wake(index) }
 	}
 	c.Loop.Init(wakeHost)
 	c.Tick()
 }
 
+// InitWaiter makes the waiter of a core, at a completion queue of the first device, unless a
+// host drives the core.
+func (c *Core) InitWaiter(cq fabric.CQ, p rpc.Poller) (err error) {
+	if cfg := c.acceptor.cfg; cfg.Wake == nil {
+		w := fabric.WaitConfig{Policy: cfg.Policy, CQs: []fabric.CQ{cq}, Doze: p.Doze, Undoze: p.Undoze}
+		c.Waiter, err = cfg.Devices[0].NewWaiter(w)
+	}
+	return err
+}
+
 // Start runs the core on a goroutine of its own, on its CPU if there are CPUs.
-func (c *Core) Start(cpus []int, m Moves) {
+func (c *Core) Start(m Moves) {
+	cpus := c.acceptor.cfg.CPUs
+	if len(cpus) == 0 {
+		c.Loop.Start(m)
+		return
+	}
+	c.started = true
 	go func() {
-		if len(cpus) != 0 {
-			unpin, err := affinity.Pin(cpus[c.Index])
-			if err != nil {
-				c.Log.Warn("a core is not pinned", "cpu", cpus[c.Index], "err", err)
-			} else {
-				defer unpin()
-			}
+		unpin, err := affinity.Pin(cpus[c.Index])
+		if err != nil {
+			c.Log.Warn("a core is not pinned", "cpu", cpus[c.Index], "err", err)
+		} else {
+			defer unpin()
 		}
 		c.Run(m)
 	}()
@@ -72,6 +85,13 @@ func (c *Core) Start(cpus []int, m Moves) {
 // Tick looks at the clock for handlers, which need not know better when they are called
 // than a few sweeps.
 func (c *Core) Tick() { c.Call.Now = c.Clock.Now() }
+
+// AddUp adds the counts of the core to t.
+func (c *Core) AddUp(t *rpc.ServerStats) {
+	t.Calls += c.Calls.Load()
+	t.Failures += c.Failures.Load()
+	c.Clients.AddUp(t)
+}
 
 // Reserve makes sure of room for one more client.
 func (c *Core) Reserve() error {
@@ -107,4 +127,27 @@ func Choose[C interface{ Reserve() error }](a *Acceptor, cores []C, wish uint16)
 		err = c.Reserve()
 	}
 	return c, err
+}
+
+// Connect makes a session on the core that a client wants: connect makes the session and its
+// queue pair, and the core enters it.
+func Connect[C interface {
+	Runner
+	Reserve() error
+	Unreserve()
+	Post(func())
+	Enter(S)
+}, S any](s *Server[C, S], wish uint16, connect func(C) (S, error),
+) error {
+	c, err := Choose(s.Acceptor, s.Cores, wish)
+	if err != nil {
+		return err
+	}
+	session, err := connect(c)
+	if err != nil {
+		c.Unreserve()
+		return err
+	}
+	c.Post(func() { c.Enter(session) })
+	return nil
 }

@@ -78,11 +78,13 @@ func newCores(t *testing.T, n, clients int) (*serving.Acceptor, []*serving.Core)
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = dev.Close() })
-	a := serving.NewAcceptor(serving.AcceptorConfig{Path: "test", MaxClients: clients, Log: slog.New(slog.DiscardHandler)})
+	a := serving.NewAcceptor(&serving.Config{
+		Path: "test", Devices: []fabric.Device{dev}, MaxClients: clients, Log: slog.New(slog.DiscardHandler),
+	})
 	var cores []*serving.Core
 	for i := range n {
 		c := new(serving.Core)
-		c.Init(a, i, dev.Clock(), nil)
+		c.Init(a, i)
 		if c.Waiter, err = dev.NewWaiter(fabric.WaitConfig{}); err != nil {
 			t.Fatal(err)
 		}
@@ -93,7 +95,7 @@ func newCores(t *testing.T, n, clients int) (*serving.Acceptor, []*serving.Core)
 			c.Attend()
 			return true
 		}
-		c.Start(nil, serving.Moves{Poll: look, Close: func() { c.End(func() {}); _ = c.Waiter.Close() }})
+		c.Start(serving.Moves{Poll: look, Close: func() { c.End(func() {}); _ = c.Waiter.Close() }})
 		t.Cleanup(c.Stop)
 		cores = append(cores, c)
 	}

@@ -18,6 +18,7 @@ type Loop struct {
 	Nap time.Duration
 
 	wakeHost func()
+	started  bool
 	stop     atomic.Bool
 	done     chan struct{} // Run has returned
 	idle     int           // looks in vain since there was work
@@ -44,6 +45,12 @@ type Moves struct {
 // Init makes a loop ready. wakeHost wakes the host that drives it; it is nil when it runs
 // by itself.
 func (l *Loop) Init(wakeHost func()) { l.wakeHost, l.done = wakeHost, make(chan struct{}) }
+
+// Start runs the loop on a goroutine of its own.
+func (l *Loop) Start(m Moves) {
+	l.started = true
+	go l.Run(m)
+}
 
 // Run polls until Quit, on the goroutine of the caller.
 func (l *Loop) Run(m Moves) {
@@ -74,9 +81,9 @@ func (l *Loop) Quit() {
 	l.Post(func() {})
 }
 
-// Stop is Quit that returns when Run has. It does nothing to a loop that a host drives.
+// Stop ends a loop that was started, and returns when its goroutine has ended.
 func (l *Loop) Stop() {
-	if l.wakeHost == nil {
+	if l.started {
 		l.Quit()
 		<-l.done
 	}

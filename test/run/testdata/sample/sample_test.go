@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	_ "github.com/remora-kv/remora/test/crash"
+	_ "github.com/remora-kv/remora/test/scale"
 )
 
 func TestMain(m *testing.M) {

@@ -1,0 +1,127 @@
+package text
+
+import (
+	"sync/atomic"
+
+	"github.com/remora-kv/remora/rpc"
+)
+
+const (
+	// mailboxSize is how many requests a core can have.
+	mailboxSize = 256
+	// keepMessage is the length up to which memory for requests and results is kept.
+	keepMessage = 16 << 10
+	// maxUntaken bounds the bytes of results that the loop has not taken (M5).
+	maxUntaken = 4 << 20
+	// batch is how many requests a core serves before it looks after others.
+	batch = 32
+)
+
+// mailbox carries requests from the loop of a door to one core, and results back.
+type mailbox struct {
+	door *Door
+	ring [mailboxSize]message
+
+	_ line
+	// The loop's.
+	sent, got uint64
+	open      bool // message got is being looked at
+
+	_      line
+	posted atomic.Uint64
+	taken  atomic.Uint64
+
+	_      line
+	served atomic.Uint64
+	core   waker
+
+	_ line
+	// The core's.
+	done, freed uint64
+	held        int
+	call        rpc.Call
+}
+
+// line keeps what two threads write apart.
+type line [128]byte
+
+// message is a request, and later its result.
+type message struct {
+	request []byte
+	result  result
+	size    int // of the result
+}
+
+// result is what a core says to a request.
+type result struct {
+	tag  uint64
+	data []byte
+	err  error // of the handler; nil for what the cache itself says
+}
+
+// newMailbox makes the mailbox between a door and one of its cores.
+func newMailbox(d *Door, core int) *mailbox {
+	b := &mailbox{door: d}
+	b.call.Core = core
+	b.core.wake = func() { d.cfg.Wake(core) }
+	return b
+}
+
+// message returns memory to append a request to, for post; false when the mailbox is full.
+func (b *mailbox) message() ([]byte, bool) {
+	if b.sent-b.got == mailboxSize {
+		return nil, false
+	}
+	return b.ring[b.sent%mailboxSize].request[:0], true
+}
+
+// post sends a request that was made from what message returned. The tag comes back with
+// its result.
+func (b *mailbox) post(tag uint64, request []byte) {
+	m := &b.ring[b.sent%mailboxSize]
+	m.result.tag, m.request = tag, request
+	b.sent++
+	b.posted.Store(b.sent)
+	b.core.notify()
+}
+
+// ready reports whether there is a result to take.
+func (b *mailbox) ready() bool {
+	next := b.got
+	if b.open {
+		next++
+	}
+	return b.served.Load() != next
+}
+
+// inFlight is how many requests have no result yet that was taken.
+func (b *mailbox) inFlight() int {
+	n := int(b.sent - b.got)
+	if b.open {
+		n--
+	}
+	return n
+}
+
+// take returns the next result, which is valid until the next call of take, or nil.
+func (b *mailbox) take() *result {
+	b.release()
+	if b.served.Load() == b.got {
+		return nil
+	}
+	b.open = true
+	return &b.ring[b.got%mailboxSize].result
+}
+
+// release gives the message back that was looked at.
+func (b *mailbox) release() {
+	if !b.open {
+		return
+	}
+	b.open = false
+	if r := &b.ring[b.got%mailboxSize].result; cap(r.data) > keepMessage {
+		r.data = nil
+	}
+	b.got++
+	b.taken.Store(b.got)
+}

@@ -1,0 +1,84 @@
+package extent
+
+import (
+	"github.com/remora-kv/remora/internal/fence"
+	"github.com/remora-kv/remora/store"
+)
+
+// Holds reports whether b is a view of the memory.
+func (s *Space) Holds(b []byte) bool { return Within(s.mem, b) }
+
+// Fill writes the item of a block that was taken, so far as it is in a Record, which begins
+// after that many bytes. It cuts off the rest of the block, and has the hand pass it. Key and
+// value may be views of the memory, of this block too: the value is copied first, then the
+// key, of at most 64 KiB, and then the block is cut.
+func (h *Heap) Fill(block, body uint64, k store.Key, e *store.Entry) {
+	at := block + body + BodyData
+	switch {
+	case !h.Holds(k.Bytes):
+		h.fill(at, k.Bytes, e.Value)
+	case len(k.Bytes) <= shortKey:
+		var aside [shortKey]byte
+		h.fill(at, aside[:copy(aside[:], k.Bytes)], e.Value)
+	default:
+		h.fillLong(at, k.Bytes, e.Value)
+	}
+	h.Trim(block, RoundUp(body+BodyData+uint64(len(k.Bytes))+uint64(len(e.Value))))
+	h.moveHand(block, h.Next(block))
+	h.SetHeader(block+body, k, e)
+}
+
+// fill writes the value first, since it may overlap its own place. The key must not be a
+// view.
+func (s *Space) fill(at uint64, key, value []byte) {
+	s.Write(at+uint64(len(key)), value)
+	fence.CopyOut(s.mem[at:], key)
+}
+
+const (
+	// shortKey is the length up to which Fill copies a key to a stack frame of usual size.
+	shortKey = 128
+	maxKey   = 1 << 16
+)
+
+// fillLong has a stack frame for the longest key, which other calls do without.
+//
+//go:noinline
+func (s *Space) fillLong(at uint64, key, value []byte) {
+	var aside [maxKey]byte
+	s.fill(at, aside[:copy(aside[:], key)], value)
+}
+
+// Write copies b into a block that was taken. It may be a view of the memory, and overlap
+// its new place.
+func (s *Space) Write(at uint64, b []byte) {
+	if s.Holds(b) {
+		shift(s.mem[at:at+uint64(len(b))], b)
+	} else {
+		fence.CopyOut(s.mem[at:], b)
+	}
+}
+
+// shiftPiece is how much shift copies at a time.
+const shiftPiece = 512
+
+// shift is fence.CopyOut from a slice that may overlap the destination, of the same
+// length: piece by piece over the stack, from the side on which no piece is overwritten
+// before it was copied.
+func shift(dst, src []byte) {
+	var piece [shiftPiece]byte
+	if Within(dst, src) {
+		for len(src) > 0 {
+			n := copy(piece[:], src)
+			fence.CopyOut(dst, piece[:n])
+			dst, src = dst[n:], src[n:]
+		}
+		return
+	}
+	for n := len(src); n > 0; {
+		from := max(0, n-shiftPiece)
+		m := copy(piece[:], src[from:n])
+		fence.CopyOut(dst[from:], piece[:m])
+		n = from
+	}
+}
