@@ -10,7 +10,14 @@ type waker struct {
 
 // notify wakes the thread if it sleeps. Others call it, after they have published something (M4).
 func (w *waker) notify() {
-	if w.asleep.Load() && w.asleep.CompareAndSwap(true, false) {
+	if w.asleep.Load() { // apart, so that it is inlined
+		w.end()
+	}
+}
+
+// end ends the sleep; one of those that call it does.
+func (w *waker) end() {
+	if w.asleep.CompareAndSwap(true, false) {
 		w.wake()
 	}
 }
