@@ -56,7 +56,7 @@ func TestBrokenOutletKeepsNobody(t *testing.T) {
 		s := r.serve(herd.ServerConfig{Inline: -1})
 		r.Plan = ""
 		for i := range scale.Times(12) {
-			if err := visit(r, uint32(i), i%3); err != nil {
+			if err := comeAndGo(r, uint32(i), i%3); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -33,7 +33,7 @@ func TestComingAndGoing(t *testing.T) {
 		for g := range 4 {
 			wg.Go(func() {
 				for i := range rounds {
-					if err := visit(r, uint32(1000*g+i), i%3); err != nil {
+					if err := comeAndGo(r, uint32(1000*g+i), i%3); err != nil {
 						t.Error(err)
 						return
 					}
@@ -60,9 +60,9 @@ func TestComingAndGoing(t *testing.T) {
 	})
 }
 
-// visit connects, calls, and goes: after all results, with results on their way, or by
+// comeAndGo connects, calls, and goes: after all results, with results in flight, or by
 // the end of its device.
-func visit(r *rig, which uint32, how int) error {
+func comeAndGo(r *rig, which uint32, how int) error {
 	dev, err := r.Set.Open(r.Fabric)
 	if err != nil {
 		return err
@@ -75,7 +75,7 @@ func visit(r *rig, which uint32, how int) error {
 		return err
 	}
 	if _, _, err := countUp(c, which, 20, 100); err != nil {
-		return fmt.Errorf("visitor %d: %w", which, err)
+		return fmt.Errorf("client %d: %w", which, err)
 	}
 	if how > 0 {
 		for range 8 {
