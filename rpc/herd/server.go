@@ -1,6 +1,7 @@
 package herd
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -9,7 +10,6 @@ import (
 	"sync/atomic"
 
 	"github.com/remora-kv/remora/fabric"
-	"github.com/remora-kv/remora/internal/knob"
 	"github.com/remora-kv/remora/rpc"
 	"github.com/remora-kv/remora/rpc/internal/serving"
 )
@@ -67,12 +67,12 @@ const (
 )
 
 func (c *ServerConfig) setDefaults() {
-	knob.Default(&c.Cores, 1)
-	knob.Default(&c.Window, defaultWindow)
-	knob.Default(&c.SlotSize, defaultSlot)
-	knob.Default(&c.Inline, defaultInline)
-	knob.Default(&c.MaxClients, defaultMaxClients)
-	knob.Default(&c.FlushPolls, defaultFlushPolls)
+	c.Cores = cmp.Or(c.Cores, 1)
+	c.Window = cmp.Or(c.Window, defaultWindow)
+	c.SlotSize = cmp.Or(c.SlotSize, defaultSlot)
+	c.Inline = cmp.Or(c.Inline, defaultInline)
+	c.MaxClients = cmp.Or(c.MaxClients, defaultMaxClients)
+	c.FlushPolls = cmp.Or(c.FlushPolls, defaultFlushPolls)
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
@@ -80,11 +80,11 @@ func (c *ServerConfig) setDefaults() {
 
 func (c *ServerConfig) validate() error {
 	err := errors.Join(
-		knob.Between("Cores", c.Cores, 1, maxCores),
-		knob.Between("Window", c.Window, 1, maxWindow),
-		knob.Between("SlotSize", c.SlotSize, minSlot, maxSlot),
-		knob.Between("MaxClients", c.MaxClients, 1, 1<<20),
-		knob.Between("FlushPolls", c.FlushPolls, 1, 1<<20),
+		serving.Between("Cores", c.Cores, 1, maxCores),
+		serving.Between("Window", c.Window, 1, maxWindow),
+		serving.Between("SlotSize", c.SlotSize, minSlot, maxSlot),
+		serving.Between("MaxClients", c.MaxClients, 1, 1<<20),
+		serving.Between("FlushPolls", c.FlushPolls, 1, 1<<20),
 	)
 	if c.SlotSize%lineSize != 0 {
 		err = errors.Join(err, fmt.Errorf("SlotSize is %d, must be a multiple of %d", c.SlotSize, lineSize))

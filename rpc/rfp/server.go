@@ -1,12 +1,12 @@
 package rfp
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
 
 	"github.com/remora-kv/remora/fabric"
-	"github.com/remora-kv/remora/internal/knob"
 	"github.com/remora-kv/remora/rpc"
 	"github.com/remora-kv/remora/rpc/internal/serving"
 )
@@ -97,14 +97,14 @@ const (
 )
 
 func (c *ServerConfig) setDefaults() {
-	knob.Default(&c.Cores, 1)
-	knob.Default(&c.Window, defaultWindow)
-	knob.Default(&c.Results, 2*c.Window)
-	knob.Default(&c.Payload, defaultPayload)
-	knob.Default(&c.MaxMessage, defaultMaxMessage)
-	knob.Default(&c.MaxClients, defaultMaxClients)
-	knob.Default(&c.PushAbove, defaultPushAbove)
-	knob.Default(&c.Bulk, defaultBulk)
+	c.Cores = cmp.Or(c.Cores, 1)
+	c.Window = cmp.Or(c.Window, defaultWindow)
+	c.Results = cmp.Or(c.Results, 2*c.Window)
+	c.Payload = cmp.Or(c.Payload, defaultPayload)
+	c.MaxMessage = cmp.Or(c.MaxMessage, defaultMaxMessage)
+	c.MaxClients = cmp.Or(c.MaxClients, defaultMaxClients)
+	c.PushAbove = cmp.Or(c.PushAbove, defaultPushAbove)
+	c.Bulk = cmp.Or(c.Bulk, defaultBulk)
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
@@ -112,13 +112,13 @@ func (c *ServerConfig) setDefaults() {
 
 func (c *ServerConfig) validate() error {
 	err := errors.Join(
-		knob.Between("Cores", c.Cores, 1, maxCores),
-		knob.Between("Window", c.Window, 1, maxRing),
-		knob.Between("Results", c.Results, 2*c.Window, 2*maxRing),
-		knob.Between("Payload", c.Payload, minPayload, maxPayload),
-		knob.Between("MaxMessage", c.MaxMessage, minMessage, maxMessage),
-		knob.Between("Bulk", c.Bulk, -1, maxBulk),
-		knob.Between("MaxClients", c.MaxClients, 1, 1<<20),
+		serving.Between("Cores", c.Cores, 1, maxCores),
+		serving.Between("Window", c.Window, 1, maxRing),
+		serving.Between("Results", c.Results, 2*c.Window, 2*maxRing),
+		serving.Between("Payload", c.Payload, minPayload, maxPayload),
+		serving.Between("MaxMessage", c.MaxMessage, minMessage, maxMessage),
+		serving.Between("Bulk", c.Bulk, -1, maxBulk),
+		serving.Between("MaxClients", c.MaxClients, 1, 1<<20),
 	)
 	if c.Device == nil {
 		err = errors.Join(err, errors.New("no Device"))

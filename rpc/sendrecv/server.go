@@ -1,6 +1,7 @@
 package sendrecv
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -8,7 +9,6 @@ import (
 	"time"
 
 	"github.com/remora-kv/remora/fabric"
-	"github.com/remora-kv/remora/internal/knob"
 	"github.com/remora-kv/remora/rpc"
 	"github.com/remora-kv/remora/rpc/internal/serving"
 )
@@ -68,12 +68,12 @@ const (
 )
 
 func (c *ServerConfig) setDefaults() {
-	knob.Default(&c.Cores, 1)
-	knob.Default(&c.Window, defaultWindow)
-	knob.Default(&c.MaxMessage, defaultMessage)
-	knob.Default(&c.Inline, defaultInline)
-	knob.Default(&c.MaxClients, defaultMaxClients)
-	knob.Default(&c.Patience, defaultPatience)
+	c.Cores = cmp.Or(c.Cores, 1)
+	c.Window = cmp.Or(c.Window, defaultWindow)
+	c.MaxMessage = cmp.Or(c.MaxMessage, defaultMessage)
+	c.Inline = cmp.Or(c.Inline, defaultInline)
+	c.MaxClients = cmp.Or(c.MaxClients, defaultMaxClients)
+	c.Patience = cmp.Or(c.Patience, defaultPatience)
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
@@ -81,10 +81,10 @@ func (c *ServerConfig) setDefaults() {
 
 func (c *ServerConfig) validate() error {
 	err := errors.Join(
-		knob.Between("Cores", c.Cores, 1, maxCores),
-		knob.Between("Window", c.Window, 1, maxWindow),
-		knob.Between("MaxMessage", c.MaxMessage, minMessage, maxMessage),
-		knob.Between("MaxClients", c.MaxClients, 1, 1<<20),
+		serving.Between("Cores", c.Cores, 1, maxCores),
+		serving.Between("Window", c.Window, 1, maxWindow),
+		serving.Between("MaxMessage", c.MaxMessage, minMessage, maxMessage),
+		serving.Between("MaxClients", c.MaxClients, 1, 1<<20),
 	)
 	if len(c.Devices) == 0 || slices.Contains(c.Devices, nil) {
 		err = errors.Join(err, errors.New("no Device"))
