@@ -69,7 +69,7 @@ func TestNewFor(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r := &rig{table, storetest.Rig{TB: t, Partition: table}}
+		r := storetest.Rig{TB: t, Partition: table}
 		r.MustPut(key(1), 1000)
 		if !r.Has(key(1)) {
 			t.Errorf("for items of %d bytes: the item is not there", item)
