@@ -14,7 +14,7 @@ import (
 // stopped gives a server a clock that stands still.
 func stopped(cfg server.Config) (server.Config, *fabrictest.HandClock) {
 	clock := fabrictest.NewHandClock()
-	return cfg.Behind(clock.Server), clock
+	return cfg.Behind(clock.Device), clock
 }
 
 // advance lets time pass, and waits until every core has noticed.

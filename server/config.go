@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -9,7 +10,6 @@ import (
 
 	"github.com/remora-kv/remora/fabric"
 	"github.com/remora-kv/remora/fabric/provider"
-	"github.com/remora-kv/remora/internal/knob"
 	"github.com/remora-kv/remora/store"
 )
 
@@ -70,11 +70,11 @@ const (
 // Complete returns the configuration with its defaults filled in, or all that is
 // wrong with it.
 func (c Config) Complete() (Config, error) {
-	knob.Default(&c.Cores, 1)
-	knob.Default(&c.Memory, DefaultMemory)
-	knob.Default(&c.Engine, DefaultEngine)
-	knob.Default(&c.MaxValue, store.DefaultMaxValue)
-	knob.Default(&c.MaxClients, DefaultMaxClients)
+	c.Cores = cmp.Or(c.Cores, 1)
+	c.Memory = cmp.Or(c.Memory, DefaultMemory)
+	c.Engine = cmp.Or(c.Engine, DefaultEngine)
+	c.MaxValue = cmp.Or(c.MaxValue, store.DefaultMaxValue)
+	c.MaxClients = cmp.Or(c.MaxClients, DefaultMaxClients)
 	if c.Providers == nil {
 		c.Providers = provider.New()
 	}

@@ -43,7 +43,7 @@ func TestLinks(t *testing.T) {
 		cfg, clock := stopped(r.linked())
 		r.start(cfg)
 		ctx := testContext(t)
-		client := dialOn(t, r.url, clock.Client(r.device()), remora.WithLinks(100))
+		client := dialOn(t, r.url, clock.Device(r.device()), remora.WithLinks(100))
 		if !client.Info().Links {
 			t.Error("the server says that it has no links")
 		}
@@ -393,7 +393,7 @@ func TestChase(t *testing.T) {
 		cfg, clock := stopped(r.linked())
 		r.start(cfg)
 		ctx := testContext(t)
-		dev := clock.Client(r.device())
+		dev := clock.Device(r.device())
 		client := dialOn(t, r.url, dev, remora.WithLinks(1))
 		type chaser interface {
 			Chase(ctx context.Context, l remora.Link) (remora.Item, error)

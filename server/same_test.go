@@ -77,7 +77,7 @@ func (w way) run(t *testing.T, program []cachetest.Step, opts ...remora.Option) 
 	r.start(cfg)
 	dev := r.device()
 	if len(opts) != 0 {
-		dev = clock.Client(dev) // clients who read by themselves go by the clock
+		dev = clock.Device(dev) // clients who read by themselves go by the clock
 	}
 	c, ctx := dialOn(t, r.url, dev, append(opts, remora.WithPath(w.path))...), testContext(t)
 	later := func(d time.Duration) { advance(t, clock, c, d) }

@@ -1,6 +1,7 @@
 package cache
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -10,7 +11,6 @@ import (
 	"github.com/remora-kv/remora/bench/internal/usage"
 	"github.com/remora-kv/remora/fabric"
 	"github.com/remora-kv/remora/fabric/provider"
-	"github.com/remora-kv/remora/internal/knob"
 	"github.com/remora-kv/remora/server"
 	"github.com/remora-kv/remora/store"
 )
@@ -229,26 +229,26 @@ func (c *Config) defaults() {
 	orDefaults(&c.Fabrics, DefaultFabric)
 	orDefaults(&c.Engines, server.DefaultEngine)
 	orDefaults(&c.Prefetches, PrefetchOn)
-	knob.Default(&c.Network, foreign.TCP)
+	c.Network = cmp.Or(c.Network, foreign.TCP)
 	orDefaults(&c.Protocols, ProtocolText)
 	orDefaults(&c.Thetas, DefaultTheta)
-	knob.Default(&c.ScanPct, DefaultScanPct)
-	knob.Default(&c.HotOps, DefaultHotOps)
-	knob.Default(&c.HotKeys, DefaultHotKeys)
-	knob.Default(&c.Keys, DefaultKeys)
-	knob.Default(&c.KeySize, DefaultKeySize)
+	c.ScanPct = cmp.Or(c.ScanPct, DefaultScanPct)
+	c.HotOps = cmp.Or(c.HotOps, DefaultHotOps)
+	c.HotKeys = cmp.Or(c.HotKeys, DefaultHotKeys)
+	c.Keys = cmp.Or(c.Keys, DefaultKeys)
+	c.KeySize = cmp.Or(c.KeySize, DefaultKeySize)
 	if len(c.ValueDists) == 0 {
 		orDefaults(&c.ValueSizes, DefaultValueSize)
 	}
 	orDefaults(&c.Clients, 1)
 	orDefaults(&c.Goroutines, 0)
 	orDefaults(&c.Recencies, string(remora.RecencyBatched))
-	knob.Default(&c.Cores, 1)
+	c.Cores = cmp.Or(c.Cores, 1)
 	if c.Trace == "" {
-		knob.Default(&c.Duration, DefaultDuration)
+		c.Duration = cmp.Or(c.Duration, DefaultDuration)
 	}
-	knob.Default(&c.Trials, 1)
-	knob.Default(&c.Seed, DefaultSeed)
+	c.Trials = cmp.Or(c.Trials, 1)
+	c.Seed = cmp.Or(c.Seed, DefaultSeed)
 }
 
 func orDefaults[T any](v *[]T, def T) {

@@ -1,6 +1,7 @@
 package cache
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -9,7 +10,6 @@ import (
 	"github.com/remora-kv/remora/fabric"
 	"github.com/remora-kv/remora/fabric/provider"
 	"github.com/remora-kv/remora/internal/command"
-	"github.com/remora-kv/remora/internal/knob"
 	"github.com/remora-kv/remora/rpc/wire"
 	"github.com/remora-kv/remora/server"
 	"github.com/remora-kv/remora/store"
@@ -150,13 +150,13 @@ func (k *Case) settle(c *Config) {
 	k.settleTrace()
 	k.settleSizes()
 	if k.Goroutines != 0 {
-		knob.Default(&k.Window, clientWindow)
-		knob.Default(&k.Batch, clientBatch)
+		k.Window = cmp.Or(k.Window, clientWindow)
+		k.Batch = cmp.Or(k.Batch, clientBatch)
 	}
-	knob.Default(&k.Window, 1)
-	knob.Default(&k.Batch, 1)
+	k.Window = cmp.Or(k.Window, 1)
+	k.Batch = cmp.Or(k.Batch, 1)
 	if k.Cache == 0 {
-		knob.Default(&k.Memory, max(leastMemory, 2*k.dataset()))
+		k.Memory = cmp.Or(k.Memory, max(leastMemory, 2*k.dataset()))
 	}
 	if n := len(c.Agents); n != 0 {
 		k.Processes = n * max(k.Processes, 1)
@@ -178,7 +178,7 @@ func (k *Case) settle(c *Config) {
 			k.Engine = e
 		}
 		if k.Goroutines == 0 {
-			knob.Default(&k.FetchSize, k.wholeAnswer())
+			k.FetchSize = cmp.Or(k.FetchSize, k.wholeAnswer())
 		}
 		if c.Server != "" {
 			k.Fabric, k.Engine, k.Prefetch, k.Memory = "", "", "", 0 // the server knows

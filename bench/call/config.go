@@ -1,13 +1,13 @@
 package call
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/remora-kv/remora/bench/internal/usage"
 	"github.com/remora-kv/remora/fabric"
-	"github.com/remora-kv/remora/internal/knob"
 	"github.com/remora-kv/remora/rpc/rfp"
 )
 
@@ -96,12 +96,12 @@ const (
 )
 
 func (c *Config) defaults() {
-	knob.Default(&c.Fabric, DefaultFabric)
-	knob.Default(&c.Clients, 1)
-	knob.Default(&c.Threads, c.Clients)
-	knob.Default(&c.Cores, 1)
-	knob.Default(&c.Duration, DefaultDuration)
-	knob.Default(&c.Trials, 1)
+	c.Fabric = cmp.Or(c.Fabric, DefaultFabric)
+	c.Clients = cmp.Or(c.Clients, 1)
+	c.Threads = cmp.Or(c.Threads, c.Clients)
+	c.Cores = cmp.Or(c.Cores, 1)
+	c.Duration = cmp.Or(c.Duration, DefaultDuration)
+	c.Trials = cmp.Or(c.Trials, 1)
 	orDefaults(&c.Paths, PathRFP)
 	orDefaults(&c.Sizes, DefaultSize)
 	orDefaults(&c.Windows, 1)

@@ -1,12 +1,12 @@
 package call
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
 	"github.com/remora-kv/remora/bench/internal/usage"
 	"github.com/remora-kv/remora/fabric"
-	"github.com/remora-kv/remora/internal/knob"
 	"github.com/remora-kv/remora/rpc/rfp"
 	"github.com/remora-kv/remora/rpc/rfp/tune"
 	"github.com/remora-kv/remora/rpc/wire"
@@ -83,8 +83,8 @@ func (c *Config) newCase(path string, process time.Duration, connected, size, wi
 		Goroutines: c.Goroutines, Retries: c.Retries, FetchSize: c.FetchSize, NapAfter: c.NapAfter,
 		NoInline: c.NoInline, SignalAll: c.SignalAll, Poll: c.Poll, Limit: c.Limit, Alpha: c.Alpha,
 	}
-	knob.Default(&one.ResultSize, size)
-	knob.Default(&one.FetchSize, one.wholeAnswer())
+	one.ResultSize = cmp.Or(one.ResultSize, size)
+	one.FetchSize = cmp.Or(one.FetchSize, one.wholeAnswer())
 	if one.Goroutines != 0 {
 		one.Threads = 0
 	}

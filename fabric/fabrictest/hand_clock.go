@@ -38,15 +38,9 @@ func (c *HandClock) JumpAt(n int64, d time.Duration) {
 	c.left.Store(n)
 }
 
-// Server returns d with this clock for its users. What the device does itself goes by its
+// Device returns d with this clock for its users. What the device does itself goes by its
 // own clock.
-func (c *HandClock) Server(d fabric.Device) fabric.Device { return handDevice{d, c} }
-
-// Client is like Server, but each reading through the device returned moves its clock on by
-// 20 ns, because a client that polls waits for durations.
-func (c *HandClock) Client(d fabric.Device) fabric.Device {
-	return handDevice{d, &tickingClock{hand: c}}
-}
+func (c *HandClock) Device(d fabric.Device) fabric.Device { return handDevice{d, c} }
 
 type handDevice struct {
 	fabric.Device
@@ -55,14 +49,3 @@ type handDevice struct {
 
 // Clock implements fabric.Device.
 func (d handDevice) Clock() fabric.Clock { return d.clock }
-
-// tickingClock is ahead of a HandClock by a tick for each of its readings.
-type tickingClock struct {
-	hand  *HandClock
-	ahead atomic.Int64
-}
-
-const tick = 20 // nanoseconds
-
-// Now implements fabric.Clock.
-func (c *tickingClock) Now() int64 { return c.hand.Now() + c.ahead.Add(tick) }

@@ -1,13 +1,13 @@
 package keli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
 	"time"
 
 	"github.com/remora-kv/remora/fabric"
-	"github.com/remora-kv/remora/internal/knob"
 )
 
 // Config describes a server. Zero values mean the defaults.
@@ -49,16 +49,16 @@ const (
 )
 
 func (c *Config) complete() error {
-	knob.Default(&c.Cores, 1)
-	knob.Default(&c.Lease, defaultLease)
-	knob.Default(&c.Generations, defaultGenerations)
-	knob.Default(&c.MaxClients, defaultMaxClients)
+	c.Cores = cmp.Or(c.Cores, 1)
+	c.Lease = cmp.Or(c.Lease, defaultLease)
+	c.Generations = cmp.Or(c.Generations, defaultGenerations)
+	c.MaxClients = cmp.Or(c.MaxClients, defaultMaxClients)
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
 	err := errors.Join(
-		knob.Between("Generations", c.Generations, 2, 1<<20),
-		knob.Between("MaxClients", c.MaxClients, 1, 1<<20),
+		between("Generations", c.Generations, 2, 1<<20),
+		between("MaxClients", c.MaxClients, 1, 1<<20),
 	)
 	if c.Device == nil {
 		err = errors.Join(err, errors.New("no Device"))

@@ -89,9 +89,9 @@ func TestLeaseOfOldGeneration(t *testing.T) {
 			if err != nil || stampOf(t, s.Schema(), item) != 1 {
 				t.Fatalf("within the lease: %v", err)
 			}
-			r.clock.Advance(lease/4 - time.Millisecond)
+			r.clock.Advance(lease/4 - 1)
 		}
-		r.clock.Advance(4 * time.Millisecond)
+		r.clock.Advance(4)
 		for range 2 {
 			if _, err := s.Follow(ctx, link); !errors.Is(err, keli.ErrGenerationOver) {
 				t.Fatalf("after the lease: %v", err)

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/remora-kv/remora/fabric"
-	"github.com/remora-kv/remora/internal/knob"
 )
 
 // Option changes how a client is made.
@@ -66,11 +65,19 @@ func WithBackoff(first, longest time.Duration) Option {
 	return func(o *options) { o.firstPause, o.longestPause = first, longest }
 }
 
+// between returns an error unless lo <= v <= hi.
+func between(what string, v, lo, hi int) error {
+	if v < lo || v > hi {
+		return fmt.Errorf("%s is %d, must be %d to %d", what, v, lo, hi)
+	}
+	return nil
+}
+
 func (o *options) validate() error {
 	err := errors.Join(
-		knob.Between("window", o.window, 1, maxWindow),
-		knob.Between("slot", o.slot, minSlot, maxSlot),
-		knob.Between("sessions", o.sessions, 1, 1<<16),
+		between("window", o.window, 1, maxWindow),
+		between("slot", o.slot, minSlot, maxSlot),
+		between("sessions", o.sessions, 1, 1<<16),
 	)
 	if o.firstPause <= 0 || o.longestPause < o.firstPause {
 		err = errors.Join(err, fmt.Errorf("backoff from %v to %v: the first pause is positive, and the longest not shorter", o.firstPause, o.longestPause))

@@ -62,6 +62,9 @@ func (r *rig) device() fabric.Device {
 		r.Fatal(err)
 	}
 	r.Cleanup(func() { _ = d.Close() })
+	if r.clock != nil {
+		return r.clock.Device(d)
+	}
 	return d
 }
 
@@ -69,9 +72,6 @@ func (r *rig) device() fabric.Device {
 func (r *rig) serve(cfg keli.Config, build keli.Build) *keli.Server {
 	r.Helper()
 	cfg.Device = r.device()
-	if r.clock != nil {
-		cfg.Device = r.clock.Server(cfg.Device)
-	}
 	s, err := keli.NewServer(cfg)
 	if err != nil {
 		r.Fatal(err)
@@ -97,11 +97,7 @@ func (r *rig) publish(build keli.Build) {
 
 func (r *rig) dial(opts ...keli.Option) *keli.Client {
 	r.Helper()
-	dev := r.device()
-	if r.clock != nil {
-		dev = r.clock.Client(dev)
-	}
-	c, err := keli.Dial(r.ctx(), r.addr.String(), append([]keli.Option{keli.WithDevice(dev)}, opts...)...)
+	c, err := keli.Dial(r.ctx(), r.addr.String(), append([]keli.Option{keli.WithDevice(r.device())}, opts...)...)
 	if err != nil {
 		r.Fatal(err)
 	}

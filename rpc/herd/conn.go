@@ -1,14 +1,15 @@
 package herd
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"time"
 
 	"github.com/remora-kv/remora/fabric"
-	"github.com/remora-kv/remora/internal/knob"
 	"github.com/remora-kv/remora/rpc/internal/endpoint"
+	"github.com/remora-kv/remora/rpc/internal/serving"
 )
 
 // ErrNoAnswer is the end of a connection on which a request got no reply however
@@ -42,8 +43,8 @@ type ConnConfig struct {
 }
 
 func (c *ConnConfig) setDefaults() {
-	knob.Default(&c.Window, 4)
-	knob.Default(&c.SlotSize, defaultSlot)
+	c.Window = cmp.Or(c.Window, 4)
+	c.SlotSize = cmp.Or(c.SlotSize, defaultSlot)
 	if c.RetryAfter == 0 {
 		c.RetryAfter = 2 * time.Millisecond
 	}
@@ -54,10 +55,10 @@ func (c *ConnConfig) setDefaults() {
 
 func (c *ConnConfig) validate() error {
 	err := errors.Join(
-		knob.Between("Window", c.Window, 1, maxWindow),
-		knob.Between("First", c.First, 0, maxCores-1),
-		knob.Between("Count", c.Count, 0, maxCores),
-		knob.Between("SlotSize", c.SlotSize, minSlot, maxSlot),
+		serving.Between("Window", c.Window, 1, maxWindow),
+		serving.Between("First", c.First, 0, maxCores-1),
+		serving.Between("Count", c.Count, 0, maxCores),
+		serving.Between("SlotSize", c.SlotSize, minSlot, maxSlot),
 	)
 	if c.Device == nil {
 		err = errors.Join(err, errors.New("no Device"))

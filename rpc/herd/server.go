@@ -1,13 +1,13 @@
 package herd
 
 import (
+	"cmp"
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
 	"sync/atomic"
 
 	"github.com/remora-kv/remora/fabric"
-	"github.com/remora-kv/remora/internal/knob"
 	"github.com/remora-kv/remora/rpc"
 	"github.com/remora-kv/remora/rpc/internal/serving"
 )
@@ -65,10 +65,10 @@ const (
 
 // complete sets the defaults, and returns what all servers have in common.
 func (c *ServerConfig) complete() (*serving.Config, error) {
-	knob.Default(&c.Window, defaultWindow)
-	knob.Default(&c.SlotSize, defaultSlot)
-	knob.Default(&c.Inline, defaultInline)
-	knob.Default(&c.FlushPolls, defaultFlushPolls)
+	c.Window = cmp.Or(c.Window, defaultWindow)
+	c.SlotSize = cmp.Or(c.SlotSize, defaultSlot)
+	c.Inline = cmp.Or(c.Inline, defaultInline)
+	c.FlushPolls = cmp.Or(c.FlushPolls, defaultFlushPolls)
 	common := &serving.Config{
 		Path: "herd", Devices: c.Devices, Serve: c.Serve, Cores: c.Cores, CPUs: c.CPUs, Wake: c.Wake, Policy: c.Policy,
 		MaxClients: c.MaxClients, Log: c.Log,
@@ -79,9 +79,9 @@ func (c *ServerConfig) complete() (*serving.Config, error) {
 	}
 	err = common.Complete(
 		err,
-		knob.Between("Window", c.Window, 1, maxWindow),
-		knob.Between("SlotSize", c.SlotSize, minSlot, maxSlot),
-		knob.Between("FlushPolls", c.FlushPolls, 1, 1<<20),
+		serving.Between("Window", c.Window, 1, maxWindow),
+		serving.Between("SlotSize", c.SlotSize, minSlot, maxSlot),
+		serving.Between("FlushPolls", c.FlushPolls, 1, 1<<20),
 	)
 	c.Cores, c.MaxClients = common.Cores, common.MaxClients
 	return common, err

@@ -1,14 +1,15 @@
 package onesided
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 
 	"github.com/remora-kv/remora/fabric"
-	"github.com/remora-kv/remora/internal/knob"
 	"github.com/remora-kv/remora/rpc"
 	"github.com/remora-kv/remora/rpc/internal/endpoint"
+	"github.com/remora-kv/remora/rpc/internal/serving"
 	"github.com/remora-kv/remora/store"
 )
 
@@ -39,13 +40,13 @@ const (
 )
 
 func (c *ConnConfig) complete() error {
-	knob.Default(&c.Window, 1)
-	knob.Default(&c.Buffer, defaultBuffer)
+	c.Window = cmp.Or(c.Window, 1)
+	c.Buffer = cmp.Or(c.Buffer, defaultBuffer)
 	err := errors.Join(
-		knob.Between("Window", c.Window, 1, maxWindow),
-		knob.Between("Buffer", c.Buffer, 64, maxBuffer),
-		knob.Between("Table", c.Table, 0, maxTables-1),
-		knob.Between("TouchEvery", c.TouchEvery, 0, 1<<30),
+		serving.Between("Window", c.Window, 1, maxWindow),
+		serving.Between("Buffer", c.Buffer, 64, maxBuffer),
+		serving.Between("Table", c.Table, 0, maxTables-1),
+		serving.Between("TouchEvery", c.TouchEvery, 0, 1<<30),
 	)
 	if c.Device == nil {
 		err = errors.Join(err, errors.New("no Device"))

@@ -1,14 +1,15 @@
 package onesided
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
 	"sync"
 
 	"github.com/remora-kv/remora/fabric"
-	"github.com/remora-kv/remora/internal/knob"
 	"github.com/remora-kv/remora/rpc"
+	"github.com/remora-kv/remora/rpc/internal/serving"
 	"github.com/remora-kv/remora/store"
 )
 
@@ -48,11 +49,11 @@ type Server struct {
 
 // NewServer makes a server that has no tables yet.
 func NewServer(cfg ServerConfig) (*Server, error) {
-	knob.Default(&cfg.MaxClients, defaultMaxClients)
+	cfg.MaxClients = cmp.Or(cfg.MaxClients, defaultMaxClients)
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	err := knob.Between("MaxClients", cfg.MaxClients, 1, maxMaxClients)
+	err := serving.Between("MaxClients", cfg.MaxClients, 1, maxMaxClients)
 	if cfg.Device == nil {
 		err = errors.Join(err, errors.New("no Device"))
 	}

@@ -1,10 +1,11 @@
 package rfp
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
-	"github.com/remora-kv/remora/internal/knob"
+	"github.com/remora-kv/remora/rpc/internal/serving"
 	"github.com/remora-kv/remora/rpc/rfp/tune"
 	"github.com/remora-kv/remora/rpc/wire"
 )
@@ -47,14 +48,14 @@ func (a *AutoBatch) validate() error {
 	if a.Limit <= 0 || a.Alpha < 0 || a.Alpha >= 1 {
 		return fmt.Errorf("AutoBatch: limit %v, alpha %v: the limit is positive and alpha between 0 and 1", a.Limit, a.Alpha)
 	}
-	return knob.Between("AutoBatch.Max", a.Max, 0, tune.MaxBatch)
+	return serving.Between("AutoBatch.Max", a.Max, 0, tune.MaxBatch)
 }
 
 // adapt prepares what the configuration asks for.
 func (c *Conn) adapt() {
 	if a := c.cfg.AutoBatch; a != nil {
 		most, alpha := a.Max, a.Alpha
-		knob.Default(&most, tune.MaxBatch)
+		most = cmp.Or(most, tune.MaxBatch)
 		if alpha == 0 {
 			alpha = defaultAlpha
 		}

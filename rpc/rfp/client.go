@@ -1,12 +1,12 @@
 package rfp
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"time"
 
 	"github.com/remora-kv/remora/fabric"
-	"github.com/remora-kv/remora/internal/knob"
 	"github.com/remora-kv/remora/rpc"
 	"github.com/remora-kv/remora/rpc/driver"
 )
@@ -26,7 +26,7 @@ type Pending = driver.Pending
 // DialClient connects to a server. In cfg, Batch is how many calls a frame takes
 // at most; default 32. They do not wait for one another.
 func DialClient(ctx context.Context, addr fabric.Addr, cfg ConnConfig) (*Client, error) {
-	knob.Default(&cfg.Batch, 32)
+	cfg.Batch = cmp.Or(cfg.Batch, 32)
 	conn, err := Dial(ctx, addr, cfg)
 	if err != nil {
 		return nil, err

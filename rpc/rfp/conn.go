@@ -1,6 +1,7 @@
 package rfp
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,9 +9,9 @@ import (
 	"time"
 
 	"github.com/remora-kv/remora/fabric"
-	"github.com/remora-kv/remora/internal/knob"
 	"github.com/remora-kv/remora/rpc"
 	"github.com/remora-kv/remora/rpc/internal/endpoint"
+	"github.com/remora-kv/remora/rpc/internal/serving"
 	"github.com/remora-kv/remora/rpc/wire"
 )
 
@@ -50,10 +51,10 @@ type ConnConfig struct {
 }
 
 func (c *ConnConfig) setDefaults() {
-	knob.Default(&c.Window, 8)
-	knob.Default(&c.Batch, 1)
-	knob.Default(&c.FlushBytes, maxPayload)
-	knob.Default(&c.Bulk, defaultBulk)
+	c.Window = cmp.Or(c.Window, 8)
+	c.Batch = cmp.Or(c.Batch, 1)
+	c.FlushBytes = cmp.Or(c.FlushBytes, maxPayload)
+	c.Bulk = cmp.Or(c.Bulk, defaultBulk)
 	if c.FlushAfter == 0 {
 		c.FlushAfter = 5 * time.Millisecond
 	}
@@ -63,11 +64,11 @@ func (c *ConnConfig) setDefaults() {
 func (c *ConnConfig) validate() error {
 	err := errors.Join(
 		c.Params.validate(),
-		knob.Between("Core", c.Core, AnyCore, maxCores),
-		knob.Between("Window", c.Window, 1, maxRing),
-		knob.Between("Batch", c.Batch, 1, wire.MaxEntries),
-		knob.Between("Bulk", c.Bulk, -1, maxBulk),
-		knob.Between("FlushBytes", c.FlushBytes, 1, maxPayload),
+		serving.Between("Core", c.Core, AnyCore, maxCores),
+		serving.Between("Window", c.Window, 1, maxRing),
+		serving.Between("Batch", c.Batch, 1, wire.MaxEntries),
+		serving.Between("Bulk", c.Bulk, -1, maxBulk),
+		serving.Between("FlushBytes", c.FlushBytes, 1, maxPayload),
 	)
 	if c.Device == nil {
 		err = errors.Join(err, errors.New("no Device"))

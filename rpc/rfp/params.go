@@ -1,11 +1,12 @@
 package rfp
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"time"
 
-	"github.com/remora-kv/remora/internal/knob"
+	"github.com/remora-kv/remora/rpc/internal/serving"
 )
 
 // Params are the choices of a client that the papers call R and F, with those
@@ -40,17 +41,17 @@ const (
 )
 
 func (p *Params) setDefaults() {
-	knob.Default(&p.Retries, defaultRetries)
-	knob.Default(&p.SlowCalls, defaultSlowCalls)
-	knob.Default(&p.FetchSize, defaultFetchSize)
-	knob.Default(&p.NapAfter, defaultNapAfter)
+	p.Retries = cmp.Or(p.Retries, defaultRetries)
+	p.SlowCalls = cmp.Or(p.SlowCalls, defaultSlowCalls)
+	p.FetchSize = cmp.Or(p.FetchSize, defaultFetchSize)
+	p.NapAfter = cmp.Or(p.NapAfter, defaultNapAfter)
 }
 
 func (p *Params) validate() error {
 	err := errors.Join(
-		knob.Between("Retries", p.Retries, 1, 1<<20),
-		knob.Between("SlowCalls", p.SlowCalls, 1, 1<<20),
-		knob.Between("FetchSize", p.FetchSize, minFetchSize, maxPayload),
+		serving.Between("Retries", p.Retries, 1, 1<<20),
+		serving.Between("SlowCalls", p.SlowCalls, 1, 1<<20),
+		serving.Between("FetchSize", p.FetchSize, minFetchSize, maxPayload),
 	)
 	if p.Mode != Fetch && p.Mode != Reply {
 		err = errors.Join(err, fmt.Errorf("mode %d is neither Fetch nor Reply", p.Mode))

@@ -1,11 +1,11 @@
 package rfp
 
 import (
+	"cmp"
 	"fmt"
 	"log/slog"
 
 	"github.com/remora-kv/remora/fabric"
-	"github.com/remora-kv/remora/internal/knob"
 	"github.com/remora-kv/remora/rpc"
 	"github.com/remora-kv/remora/rpc/internal/serving"
 )
@@ -96,28 +96,28 @@ const (
 
 // complete sets the defaults, and returns what all servers have in common.
 func (c *ServerConfig) complete() (*serving.Config, error) {
-	knob.Default(&c.Window, defaultWindow)
-	knob.Default(&c.Results, 2*c.Window)
-	knob.Default(&c.Payload, defaultPayload)
-	knob.Default(&c.MaxMessage, defaultMaxMessage)
-	knob.Default(&c.PushAbove, defaultPushAbove)
-	knob.Default(&c.Bulk, defaultBulk)
+	c.Window = cmp.Or(c.Window, defaultWindow)
+	c.Results = cmp.Or(c.Results, 2*c.Window)
+	c.Payload = cmp.Or(c.Payload, defaultPayload)
+	c.MaxMessage = cmp.Or(c.MaxMessage, defaultMaxMessage)
+	c.PushAbove = cmp.Or(c.PushAbove, defaultPushAbove)
+	c.Bulk = cmp.Or(c.Bulk, defaultBulk)
 	common := &serving.Config{
 		Path: "rfp", Devices: append([]fabric.Device{c.Device}, c.Others...), Serve: c.Serve, Cores: c.Cores, CPUs: c.CPUs,
 		Policy: c.Policy, MaxClients: c.MaxClients, Log: c.Log,
 	}
-	knob.Default(&common.Cores, 1)
+	common.Cores = cmp.Or(common.Cores, 1)
 	var err error
 	if n := len(c.Pollers); n != 0 && n != common.Cores {
 		err = fmt.Errorf("%d pollers for %d cores", n, common.Cores)
 	}
 	err = common.Complete(
 		err,
-		knob.Between("Window", c.Window, 1, maxRing),
-		knob.Between("Results", c.Results, 2*c.Window, 2*maxRing),
-		knob.Between("Payload", c.Payload, minPayload, maxPayload),
-		knob.Between("MaxMessage", c.MaxMessage, minMessage, maxMessage),
-		knob.Between("Bulk", c.Bulk, -1, maxBulk),
+		serving.Between("Window", c.Window, 1, maxRing),
+		serving.Between("Results", c.Results, 2*c.Window, 2*maxRing),
+		serving.Between("Payload", c.Payload, minPayload, maxPayload),
+		serving.Between("MaxMessage", c.MaxMessage, minMessage, maxMessage),
+		serving.Between("Bulk", c.Bulk, -1, maxBulk),
 	)
 	c.Cores, c.MaxClients = common.Cores, common.MaxClients
 	return common, err

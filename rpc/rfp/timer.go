@@ -3,7 +3,8 @@ package rfp
 // timer waits for a duration while its owner polls. The wait begins with the first poll
 // after set. Between two readings of the clock lie some polls, as many as fit the time left
 // by the pace of earlier ones, but not more than maxSkip: so a client that begins to poll
-// only now and then is late once, by that number of polls.
+// only now and then is late once, by that number of polls. A poll counts as a nanosecond at
+// least, so that a wait ends even if the clock stands still.
 type timer struct {
 	left    int64 // of the wait, at the last reading; 0: it is over
 	last    int64 // the last reading
@@ -41,7 +42,7 @@ func (t *timer) skips() bool {
 // when left is not 0 and skips returns false.
 func (t *timer) over(now int64) bool {
 	if t.polls != 0 {
-		d := now - t.last
+		d := max(now-t.last, int64(t.polls))
 		t.pace += (d/int64(t.polls) - t.pace) / 4
 		t.elapsed += d
 		if t.left -= d; t.left <= clockCost/2 {

@@ -1,14 +1,15 @@
 package sendrecv
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"time"
 
 	"github.com/remora-kv/remora/fabric"
-	"github.com/remora-kv/remora/internal/knob"
 	"github.com/remora-kv/remora/rpc/internal/endpoint"
+	"github.com/remora-kv/remora/rpc/internal/serving"
 )
 
 // AnyCore as ConnConfig.Core leaves the choice to the server.
@@ -33,15 +34,15 @@ type ConnConfig struct {
 }
 
 func (c *ConnConfig) setDefaults() {
-	knob.Default(&c.Window, 4)
-	knob.Default(&c.MaxMessage, defaultMessage)
+	c.Window = cmp.Or(c.Window, 4)
+	c.MaxMessage = cmp.Or(c.MaxMessage, defaultMessage)
 }
 
 func (c *ConnConfig) validate() error {
 	err := errors.Join(
-		knob.Between("Core", c.Core, AnyCore, maxCores-1),
-		knob.Between("Window", c.Window, 1, maxWindow),
-		knob.Between("MaxMessage", c.MaxMessage, minMessage, maxMessage),
+		serving.Between("Core", c.Core, AnyCore, maxCores-1),
+		serving.Between("Window", c.Window, 1, maxWindow),
+		serving.Between("MaxMessage", c.MaxMessage, minMessage, maxMessage),
 	)
 	if c.Device == nil {
 		err = errors.Join(err, errors.New("no Device"))

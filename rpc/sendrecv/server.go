@@ -1,13 +1,13 @@
 package sendrecv
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
 	"time"
 
 	"github.com/remora-kv/remora/fabric"
-	"github.com/remora-kv/remora/internal/knob"
 	"github.com/remora-kv/remora/rpc"
 	"github.com/remora-kv/remora/rpc/internal/serving"
 )
@@ -67,10 +67,10 @@ const (
 
 // complete sets the defaults, and returns what all servers have in common.
 func (c *ServerConfig) complete() (*serving.Config, error) {
-	knob.Default(&c.Window, defaultWindow)
-	knob.Default(&c.MaxMessage, defaultMessage)
-	knob.Default(&c.Inline, defaultInline)
-	knob.Default(&c.Patience, defaultPatience)
+	c.Window = cmp.Or(c.Window, defaultWindow)
+	c.MaxMessage = cmp.Or(c.MaxMessage, defaultMessage)
+	c.Inline = cmp.Or(c.Inline, defaultInline)
+	c.Patience = cmp.Or(c.Patience, defaultPatience)
 	common := &serving.Config{
 		Path: "sendrecv", Devices: c.Devices, Serve: c.Serve, Cores: c.Cores, CPUs: c.CPUs, Wake: c.Wake, Policy: c.Policy,
 		MaxClients: c.MaxClients, Log: c.Log,
@@ -82,7 +82,7 @@ func (c *ServerConfig) complete() (*serving.Config, error) {
 	if c.Patience < 0 {
 		err = errors.Join(err, fmt.Errorf("wrong Patience: %v", c.Patience))
 	}
-	err = common.Complete(err, knob.Between("Window", c.Window, 1, maxWindow), knob.Between("MaxMessage", c.MaxMessage, minMessage, maxMessage))
+	err = common.Complete(err, serving.Between("Window", c.Window, 1, maxWindow), serving.Between("MaxMessage", c.MaxMessage, minMessage, maxMessage))
 	c.Cores, c.MaxClients = common.Cores, common.MaxClients
 	return common, err
 }

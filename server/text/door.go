@@ -1,6 +1,7 @@
 package text
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -15,7 +16,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/remora-kv/remora/fabric"
-	"github.com/remora-kv/remora/internal/knob"
 	"github.com/remora-kv/remora/rpc"
 	"github.com/remora-kv/remora/store"
 )
@@ -90,8 +90,8 @@ func ParseAddr(address string) (string, error) {
 // New makes a door that nobody can come through yet: its mailboxes (Poller) are to be given to
 // cores, and then Listen opens it. Close it before the cores are stopped.
 func New(cfg Config) (*Door, error) {
-	knob.Default(&cfg.Backlog, 1<<20)
-	knob.Default(&cfg.Stall, 30*time.Second)
+	cfg.Backlog = cmp.Or(cfg.Backlog, 1<<20)
+	cfg.Stall = cmp.Or(cfg.Stall, 30*time.Second)
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/remora-kv/remora/store"
+	"github.com/remora-kv/remora/store/storetest"
 )
 
 // TestCheckReasons breaks a store in one place each, and expects Check to say where. That
@@ -16,9 +17,9 @@ func TestCheckReasons(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r := &rig{table, t}
+		r := &rig{table, storetest.Rig{TB: t, Partition: table}}
 		for i := range 300 {
-			r.put(key(i), i%60)
+			r.MustPut(key(i), i%60)
 		}
 		for i := range 100 {
 			_ = r.Delete(key(2*i), store.Always(), 0)
@@ -60,7 +61,7 @@ func TestCheckReasons(t *testing.T) {
 		{"the table has", func(r *rig) { r.heap.Mortal++ }},
 	} {
 		r := newStore()
-		r.check()
+		r.MustCheck()
 		c.spoil(r)
 		err := r.Check()
 		if !errors.Is(err, store.ErrCorrupt) || !strings.Contains(err.Error(), c.what) {
@@ -79,7 +80,7 @@ func (r *rig) emptyBucket() uint64 {
 			return b
 		}
 	}
-	r.t.Fatal("no bucket is empty")
+	r.Fatal("no bucket is empty")
 	return 0
 }
 

@@ -16,16 +16,16 @@ func TestSpans(t *testing.T) {
 	r := open(t, store.Store, 8<<20)
 	n := int(r.buckets) * itemsPer / bucketsPer
 	for i := range n {
-		r.put(key(i), 32)
+		r.MustPut(key(i), 32)
 	}
 	rd := r.reader()
 	count := func(first int, want store.Outcome) float64 {
 		sum := 0
 		for i := first; i < first+n; i++ {
-			if got := rd.seek(key(i), nil); got != want {
+			if got := rd.Search(key(i), nil); got != want {
 				t.Fatalf("key %d: %d", i, got)
 			}
-			sum += rd.spans
+			sum += rd.Spans
 		}
 		return float64(sum) / float64(n)
 	}
@@ -43,14 +43,14 @@ func TestSpans(t *testing.T) {
 func TestFill(t *testing.T) {
 	for _, memory := range []int64{store.MinMemory, 1 << 20, 16 << 20} {
 		r := open(t, store.Store, memory)
-		n := r.fillUp(0, 0)
+		n := r.FillUp(0, 0)
 		fill := float64(n) / float64(r.buckets)
 		t.Logf("%d buckets: the first refusal at a fill of %.3f", r.buckets, fill)
 		if fill < 0.8 {
 			t.Errorf("%d buckets: refused at a fill of %.3f", r.buckets, fill)
 		}
 		for i := range n {
-			if !r.has(key(i)) {
+			if !r.Has(key(i)) {
 				t.Fatalf("key %d was lost", i)
 			}
 		}
@@ -78,7 +78,7 @@ func TestFinderSeesChanges(t *testing.T) {
 				k = key(random.IntN(500))
 			}
 			want, err := r.Get(k, 0)
-			got := rd.seek(k, nil)
+			got := rd.Search(k, nil)
 			if (got == store.Found) != (err == nil) || got == store.Ask {
 				t.Fatalf("step %d: the Finder says %d, Get %v", i, got, err)
 			}
@@ -96,7 +96,7 @@ func TestMovesHideNothing(t *testing.T) {
 	r := open(t, store.Store, store.MinMemory)
 	rd := r.reader()
 	k := key(1)
-	r.put(k, 20)
+	r.MustPut(k, 20)
 	c := r.choicesOf(r.tagOf(k.Hash))
 	at := func() uint64 { return r.find(k.Hash, k.Bytes).bucket }
 	asked, ways := 0, 1
@@ -112,7 +112,7 @@ func TestMovesHideNothing(t *testing.T) {
 			}
 			move(c[first])
 			rest := way
-			got := rd.seek(k, func(int) {
+			got := rd.Search(k, func(int) {
 				move(c[rest%choices])
 				rest /= choices
 			})
@@ -124,12 +124,12 @@ func TestMovesHideNothing(t *testing.T) {
 			case store.Ask:
 				asked++
 			case store.Missing, store.More:
-				t.Fatalf("way %d from choice %d: %d after %d READs", way, first, got, rd.spans)
+				t.Fatalf("way %d from choice %d: %d after %d READs", way, first, got, rd.Spans)
 			}
 		}
 	}
 	t.Logf("%d searches, %d of them have to ask", ways*choices, asked)
-	r.check()
+	r.MustCheck()
 }
 
 // TestThereAndBack has an entry go and come back between two looks at its bucket: the
@@ -138,10 +138,10 @@ func TestThereAndBack(t *testing.T) {
 	r := open(t, store.Store, store.MinMemory)
 	rd := r.reader()
 	k := key(1)
-	r.put(k, 20)
+	r.MustPut(k, 20)
 	c := r.choicesOf(r.tagOf(k.Hash))
 	r.moveEntry(c[0], c[2])
-	got := rd.seek(k, func(n int) {
+	got := rd.Search(k, func(n int) {
 		switch n {
 		case 2: // home and second were seen without the key
 			r.moveEntry(c[2], c[0])
@@ -149,8 +149,8 @@ func TestThereAndBack(t *testing.T) {
 			r.moveEntry(c[0], c[2])
 		}
 	})
-	if got != store.Found || rd.spans < 5 {
-		t.Errorf("outcome %d after %d READs", got, rd.spans)
+	if got != store.Found || rd.Spans < 5 {
+		t.Errorf("outcome %d after %d READs", got, rd.Spans)
 	}
 }
 
@@ -159,14 +159,14 @@ func TestThereAndBack(t *testing.T) {
 func TestTornBucket(t *testing.T) {
 	r := open(t, store.Store, store.MinMemory)
 	k := key(1)
-	r.put(k, 20)
+	r.MustPut(k, 20)
 	bucket := r.find(k.Hash, k.Bytes).bucket
 	image := func() []byte { return bytes.Clone(r.index[bucket*bucketSize:][:bucketSize]) }
 	for name, change := range map[string]func(){
-		"replace":       func() { r.put(k, 21) },
+		"replace":       func() { r.MustPut(k, 21) },
 		"count":         func() { r.countSpill(bucket, 1) },
 		"count back":    func() { r.countSpill(bucket, -1) },
-		"replace again": func() { r.put(k, 100) },
+		"replace again": func() { r.MustPut(k, 100) },
 	} {
 		before := image()
 		change()
@@ -200,26 +200,26 @@ func TestReusedMemory(t *testing.T) {
 		},
 		"another key": func() {
 			_ = r.Delete(k, store.Always(), 0)
-			r.put(other, 32)
+			r.MustPut(other, 32)
 		},
 		"deleted and put again": func() {
 			_ = r.Delete(k, store.Always(), 0)
-			r.put(k, 32)
+			r.MustPut(k, 32)
 		},
 		"many others": func() {
 			_ = r.Delete(k, store.Always(), 0)
 			for i := range 300 {
-				r.put(key(1000+i), 30+i%40)
+				r.MustPut(key(1000+i), 30+i%40)
 			}
 		},
 	} {
 		_ = r.Delete(other, store.Always(), 0)
 		_ = r.Delete(k, store.Always(), 0)
-		r.put(k, 32)
+		r.MustPut(k, 32)
 		off := r.find(k.Hash, k.Bytes).off
 		was := bytes.Clone(r.heap.Mem()[off+extent.Head:][:blockSize(16, 32)-extent.Head])
 		old := r.record(off).Version()
-		got := rd.seek(k, func(n int) {
+		got := rd.Search(k, func(n int) {
 			if n == 1 {
 				reuse()
 				if bytes.Equal(was, r.heap.Mem()[off+extent.Head:][:len(was)]) {
@@ -243,18 +243,18 @@ func TestItemBits(t *testing.T) {
 	r := open(t, store.Store, store.MinMemory)
 	rd := r.reader()
 	k := key(1)
-	r.put(k, 27)
+	r.MustPut(k, 27)
 	from := r.find(k.Hash, k.Bytes).off + extent.Head
 	size := atKey - extent.Head + 16 + 27
 	for bit := range size * 8 {
 		b := &r.heap.Mem()[int(from)+bit/8]
 		*b ^= 1 << (bit % 8)
-		if got := rd.seek(k, nil); got != store.Ask || rd.spans != maxSpans {
-			t.Errorf("bit %d: outcome %d after %d READs", bit, got, rd.spans)
+		if got := rd.Search(k, nil); got != store.Ask || rd.Spans != maxSpans {
+			t.Errorf("bit %d: outcome %d after %d READs", bit, got, rd.Spans)
 		}
 		*b ^= 1 << (bit % 8)
 	}
-	if got := rd.seek(k, nil); got != store.Found {
+	if got := rd.Search(k, nil); got != store.Found {
 		t.Errorf("outcome %d", got)
 	}
 }
@@ -270,12 +270,12 @@ func TestTagOfAnother(t *testing.T) {
 			if i < n {
 				want = store.Found
 			}
-			if got := rd.seek(colliding(i), nil); got != want {
+			if got := rd.Search(colliding(i), nil); got != want {
 				t.Errorf("%d keys of one hash: key %d has outcome %d, want %d", n, i, got, want)
 			}
 		}
 		if n < choices {
-			r.put(colliding(n), 20)
+			r.MustPut(colliding(n), 20)
 		}
 	}
 	if _, err := r.Put(colliding(choices), store.Entry{}, store.Always(), 0); err == nil {
@@ -368,11 +368,10 @@ func TestFinderAllocates(t *testing.T) {
 	r := open(t, store.Store, store.MinMemory)
 	rd := r.reader()
 	for i := range 300 {
-		r.put(key(i), 32)
+		r.MustPut(key(i), 32)
 	}
-	rd.buf = make([]byte, 4096)
 	there, missing := key(5), key(500)
-	if n := testing.AllocsPerRun(600, func() { rd.seek(there, nil); rd.seek(missing, nil) }); n != 0 {
+	if n := testing.AllocsPerRun(600, func() { rd.Search(there, nil); rd.Search(missing, nil) }); n != 0 {
 		t.Errorf("%v allocations for a search", n)
 	}
 	if _, ok := rd.Touch(); ok {

@@ -72,7 +72,7 @@ func TestHammer(t *testing.T) {
 			}
 		default: // an item that takes the block which a Put has freed
 			k := key(100 + random.IntN(4))
-			r.put(k, 16+random.IntN(60))
+			r.MustPut(k, 16+random.IntN(60))
 			if err := r.Delete(k, store.Always(), 0); err != nil {
 				t.Error(err)
 			}
@@ -86,7 +86,7 @@ func TestHammer(t *testing.T) {
 // witness looks for a key that is there, and compares.
 func (r *reader) witness(t *testing.T, i int, w *witness) store.Outcome {
 	notBefore := w.done.Load()
-	outcome := r.seek(key(i), nil)
+	outcome := r.Search(key(i), nil)
 	switch outcome {
 	case store.Missing:
 		t.Errorf("key %d is missing, it is always there", i)

@@ -14,7 +14,7 @@ import (
 func TestMovedEntryIsNeverMissing(t *testing.T) {
 	r := open(t, store.Store, 1<<20)
 	k := key(1)
-	r.put(k, 10)
+	r.MustPut(k, 10)
 	choices := r.choicesOf(r.tagOf(k.Hash))
 	from, to := choices[0], choices[1]
 	empty := func(bucket uint64) bool {

@@ -90,7 +90,7 @@ func (t *Table) shift(at int, empty uint64) uint64 {
 	return empty
 }
 
-// spares is how many used items on the ways are let off for one Put.
+// spares is how many used items on the ways are spared for one Put.
 const spares = 16
 
 // victim returns a step whose item may go: it has expired or, in a cache, was not used.

@@ -22,31 +22,31 @@ func TestSpill(t *testing.T) {
 	rd := r.reader()
 	keys := r.keysOf(0, 7, 4, 0)
 	for i, k := range keys {
-		if got := rd.seek(k, nil); got != store.Missing {
+		if got := rd.Search(k, nil); got != store.Missing {
 			t.Errorf("key %d: outcome %d before it was put", i, got)
 		}
-		r.put(k, 10)
+		r.MustPut(k, 10)
 		if e := r.entryAt(7); e.spill() != uint64(i) {
 			t.Errorf("%d keys of one home, %d spilled", i+1, e.spill())
 		}
 	}
 	for i, k := range keys {
-		if got := rd.seek(k, nil); got != store.Found {
+		if got := rd.Search(k, nil); got != store.Found {
 			t.Errorf("key %d: outcome %d", i, got)
 		}
 	}
-	r.check()
+	r.MustCheck()
 	for _, k := range keys {
 		if err := r.Delete(k, store.Always(), 0); err != nil {
 			t.Fatal(err)
 		}
-		r.check()
+		r.MustCheck()
 	}
 	if e := r.entryAt(7); e.spill() != 0 || !e.empty() {
 		t.Errorf("left: %+v", e)
 	}
-	if rd.seek(keys[0], nil) != store.Missing || rd.spans != 1 {
-		t.Errorf("%d READs to find home empty", rd.spans)
+	if rd.Search(keys[0], nil) != store.Missing || rd.Spans != 1 {
+		t.Errorf("%d READs to find home empty", rd.Spans)
 	}
 }
 
@@ -57,13 +57,13 @@ func TestShortestWay(t *testing.T) {
 	k := key(0)
 	c := r.choicesOf(r.tagOf(k.Hash))
 	for i, bucket := range c {
-		r.put(r.keysOf(0, bucket, 1, 1+i*1_000_000)[0], 10)
+		r.MustPut(r.keysOf(0, bucket, 1, 1+i*1_000_000)[0], 10)
 	}
 	before := make([]entry, r.buckets)
 	for b := range r.buckets {
 		before[b] = r.entryAt(b)
 	}
-	r.put(k, 10)
+	r.MustPut(k, 10)
 	if e := r.entryAt(c[0]); e.tag() != r.tagOf(k.Hash) {
 		t.Errorf("the key is not at home")
 	}
@@ -83,11 +83,11 @@ func TestEvictOnWay(t *testing.T) {
 	r := open(t, store.Cache, 1<<20)
 	n := int(r.buckets)
 	for i := range n / 10 {
-		r.put(key(1_000_000+i), 0)
+		r.MustPut(key(1_000_000+i), 0)
 	}
 	for i := range 4 * n {
-		r.put(key(i), 0)
-		r.has(key(1_000_000 + i%(n/10)))
+		r.MustPut(key(i), 0)
+		r.Has(key(1_000_000 + i%(n/10)))
 	}
 	st := r.Stats()
 	fill := float64(st.Items) / float64(n)
@@ -96,7 +96,7 @@ func TestEvictOnWay(t *testing.T) {
 	}
 	left := 0
 	for i := range n / 10 {
-		left += one(r.has(key(1_000_000 + i)))
+		left += one(r.Has(key(1_000_000 + i)))
 	}
 	t.Logf("fill %.2f, %d of %d used keys are left", fill, left, n/10)
 	if left < n/10*8/10 {
@@ -127,7 +127,7 @@ func TestExpiredOnWay(t *testing.T) {
 // TestNoWay changes nothing but the count of refusals.
 func TestNoWay(t *testing.T) {
 	r := open(t, store.Store, store.MinMemory)
-	n := r.fillUp(0, 0)
+	n := r.FillUp(0, 0)
 	index, items := string(r.index), r.Stats()
 	if _, err := r.Put(key(n), store.Entry{}, store.Always(), 0); err == nil {
 		t.Fatal("taken")

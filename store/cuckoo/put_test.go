@@ -12,15 +12,15 @@ func TestReplaceIsElsewhere(t *testing.T) {
 	r := open(t, store.Store, store.MinMemory)
 	rd := r.reader()
 	k := key(1)
-	version := r.put(k, 40)
+	version := r.MustPut(k, 40)
 	off := r.find(k.Hash, k.Bytes).off
-	got := rd.seek(k, func(n int) {
+	got := rd.Search(k, func(n int) {
 		if n == 1 {
-			version = r.put(k, 40)
+			version = r.MustPut(k, 40)
 		}
 	})
-	if got != store.Found || rd.Item().Version != version || rd.spans != 4 {
-		t.Errorf("outcome %d, version %d of %d, after %d READs", got, rd.Item().Version, version, rd.spans)
+	if got != store.Found || rd.Item().Version != version || rd.Spans != 4 {
+		t.Errorf("outcome %d, version %d of %d, after %d READs", got, rd.Item().Version, version, rd.Spans)
 	}
 	if now := r.find(k.Hash, k.Bytes).off; now == off {
 		t.Error("the value was overwritten")
@@ -30,11 +30,11 @@ func TestReplaceIsElsewhere(t *testing.T) {
 // TestReplaceWhenFull overwrites items of a full store where they are.
 func TestReplaceWhenFull(t *testing.T) {
 	r := open(t, store.Store, store.MinMemory)
-	n := r.fillUp(0, 500)
+	n := r.FillUp(0, 500)
 	rd := r.reader()
 	for i := range n {
-		version := r.put(key(i), 480+i%20)
-		if rd.seek(key(i), nil) != store.Found || rd.Item().Version != version || !r.has(key(i)) {
+		version := r.MustPut(key(i), 480+i%20)
+		if rd.Search(key(i), nil) != store.Found || rd.Item().Version != version || !r.Has(key(i)) {
 			t.Fatalf("key %d was lost", i)
 		}
 	}

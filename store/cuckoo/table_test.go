@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/remora-kv/remora/store"
+	"github.com/remora-kv/remora/store/storetest"
 )
 
 // TestArena exports two blocks, read-only, and gives them back.
@@ -68,9 +69,9 @@ func TestNewFor(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r := &rig{table, t}
-		r.put(key(1), 1000)
-		if !r.has(key(1)) {
+		r := storetest.Rig{TB: t, Partition: table}
+		r.MustPut(key(1), 1000)
+		if !r.Has(key(1)) {
 			t.Errorf("for items of %d bytes: the item is not there", item)
 		}
 		if err := table.Close(); err != nil {

@@ -13,7 +13,7 @@ func crowded(t *testing.T, shape shape) (r *rig, keys []store.Key) {
 	r = openRig(t, shape, store.Store, store.MinMemory)
 	for i := range reach + maxChain {
 		keys = append(keys, r.homed(i, 40))
-		r.put(keys[i], 10+i)
+		r.MustPut(keys[i], 10+i)
 	}
 	return r, keys
 }
@@ -34,13 +34,13 @@ func TestChain(t *testing.T) {
 				}
 				continue
 			}
-			r.put(k, 10+i*11%70) // some in the same block, some in a longer one
+			r.MustPut(k, 10+i*11%70) // some in the same block, some in a longer one
 			if p := r.find(k.Hash, k.Bytes); p.off != 0 && !r.heap.Move(p.off) {
 				t.Fatal("there is no room to move an item")
 			} else if p.off != 0 {
 				r.heap.Give(p.off)
 			}
-			r.check()
+			r.MustCheck()
 		}
 		for i, k := range keys {
 			want := store.Missing
@@ -89,7 +89,7 @@ func TestStaysInChain(t *testing.T) {
 		}
 	}
 	for _, k := range chained {
-		r.put(k, 3)
+		r.MustPut(k, 3)
 		if !r.find(k.Hash, k.Bytes).inChain() {
 			t.Fatal("an item went from a chain into a slot")
 		}

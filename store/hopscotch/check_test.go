@@ -7,6 +7,7 @@ import (
 
 	"github.com/remora-kv/remora/store"
 	"github.com/remora-kv/remora/store/internal/extent"
+	"github.com/remora-kv/remora/store/storetest"
 )
 
 // TestCheckReasons breaks a store in one place each, and expects Check to say where. That
@@ -17,10 +18,10 @@ func TestCheckReasons(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r := &rig{Table: table, t: t}
+		r := &rig{Table: table, Rig: storetest.Rig{TB: t, Partition: table}}
 		for i := range 10 {
-			r.put(r.homed(i, 40), 10)     // in line and in a chain
-			r.put(r.homed(100+i, 50), 90) // in blocks
+			r.MustPut(r.homed(i, 40), 10)     // in line and in a chain
+			r.MustPut(r.homed(100+i, 50), 90) // in blocks
 		}
 		return r
 	}
@@ -51,7 +52,7 @@ func TestCheckReasons(t *testing.T) {
 		{"the table has", func(r *rig) { r.heap.KeyBytes++ }},
 	} {
 		r := newStore()
-		r.check()
+		r.MustCheck()
 		c.spoil(r)
 		if err := r.Check(); !errors.Is(err, store.ErrCorrupt) || !strings.Contains(err.Error(), c.what) {
 			t.Errorf("want %q, got: %v", c.what, err)

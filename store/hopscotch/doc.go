@@ -132,7 +132,7 @@
 // With neighbourhoods of six, hops find a slot for nearly all items up to three quarters of
 // the slots (TestFill). A store puts the others into chains, so that it refuses an item only
 // when its memory is full; searches are a little longer then (TestSpans). When an item goes,
-// items that were driven away from their homes are drawn back (draw), so that the slots
+// items that are far from their homes are drawn back (draw), so that the slots
 // around a full neighbourhood do not stay occupied by others.
 //
 // # When there is no slot

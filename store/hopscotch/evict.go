@@ -88,8 +88,8 @@ func (t *Table) evictSome(need uint64, now int64) uint64 {
 	return 0
 }
 
-// takeTurn returns the slot whose turn it is. One slot after another would leave a desert
-// behind it and a crowd before it, where neighbourhoods are full; so the next one is far
+// takeTurn returns the slot whose turn it is. In the order of the slots, those
+// behind the turn would be empty and neighbourhoods before it full; so the next one is far
 // away, and all have had their turn before the first one has it again.
 func (t *Table) takeTurn() uint64 {
 	slots := t.homes + reach - 1

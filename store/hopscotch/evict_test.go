@@ -11,14 +11,14 @@ import (
 func TestVictim(t *testing.T) {
 	r := openRig(t, New, store.Cache, store.MinMemory)
 	for i := range reach {
-		r.put(r.homed(i, 40), 10)
+		r.MustPut(r.homed(i, 40), 10)
 	}
 	for _, i := range []int{0, 1, 3} {
 		if _, err := r.Get(r.homed(i, 40), 0); err != nil {
 			t.Fatal(err)
 		}
 	}
-	r.put(r.homed(100, 40), 10)
+	r.MustPut(r.homed(100, 40), 10)
 	for i := range reach {
 		k := r.homed(i, 40)
 		if there := r.find(k.Hash, k.Bytes).isFound(); there != (i != 2) {
@@ -34,13 +34,13 @@ func TestVictim(t *testing.T) {
 func TestCreditEnds(t *testing.T) {
 	r := openRig(t, New, store.Cache, store.MinMemory)
 	for i := range reach {
-		r.put(r.homed(i, 40), 10)
+		r.MustPut(r.homed(i, 40), 10)
 		if _, err := r.Get(r.homed(i, 40), 0); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for i := range 20 {
-		r.put(r.homed(100+i, 40), 10)
+		r.MustPut(r.homed(100+i, 40), 10)
 	}
 	for i := range reach {
 		if k := r.homed(i, 40); r.find(k.Hash, k.Bytes).isFound() {

@@ -1,15 +1,15 @@
 package hopscotch_test
 
 import (
+	"bytes"
 	"fmt"
 
-	"github.com/remora-kv/remora/internal/fence"
 	"github.com/remora-kv/remora/store"
 	"github.com/remora-kv/remora/store/hopscotch"
 )
 
-// A client that looks for a key by itself: the Finder says what to read, here from the
-// memory next door.
+// A client finds an item without the server: it reads what the Finder asks for, here in
+// memory of the same process.
 func Example() {
 	const seed store.Seed = 42 // a server draws it at its start
 	table, err := hopscotch.New(store.Config{Memory: 1 << 20, Seed: seed})
@@ -32,8 +32,7 @@ func Example() {
 	}
 	span, outcome := finder.Start(k), store.More
 	for reads := 1; outcome == store.More; reads++ {
-		b := make([]byte, span.Len)
-		fence.CopyIn(b, export.Areas[span.Area].Bytes()[span.Off:][:span.Len])
+		b := bytes.Clone(export.Areas[span.Area].Bytes()[span.Off:][:span.Len]) // a client READs it
 		if span, outcome = finder.Look(b); outcome == store.Found {
 			item := finder.Item()
 			fmt.Printf("%s, version %d, by %d READ\n", item.Value, item.Version, reads)

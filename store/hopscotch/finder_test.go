@@ -11,10 +11,10 @@ import (
 
 // fillTo puts items into a store until a share of its slots is as many items.
 func (r *rig) fillTo(from, percent, size int) (items int) {
-	r.t.Helper()
+	r.Helper()
 	items = int(r.homes) * percent / 100
 	for i := from; i < items; i++ {
-		r.put(key(i), size)
+		r.MustPut(key(i), size)
 	}
 	return items
 }
@@ -91,7 +91,7 @@ func TestMixedMoments(t *testing.T) {
 				keys[i] = r.homed(i, first-4+uint64(i)%9)
 			}
 			stays := r.homed(crowd, first)
-			version := r.put(stays, 20)
+			version := r.MustPut(stays, 20)
 			founds, hops := 0, 0
 			for range 20_000 {
 				span, slot := r.finder.Start(stays), r.find(stays.Hash, stays.Bytes).slot
@@ -105,7 +105,7 @@ func TestMixedMoments(t *testing.T) {
 				}
 				span, outcome := r.finder.Look(b)
 				for outcome == store.More {
-					span, outcome = r.finder.Look(r.read(span))
+					span, outcome = r.finder.Look(r.ReadSpan(span))
 				}
 				if outcome == store.Missing || outcome == store.Found && r.finder.Item().Version != version {
 					t.Fatalf("outcome %d, item %+v; the item of version %d was there all the time", outcome, r.finder.Item(), version)
@@ -123,15 +123,15 @@ func TestMixedMoments(t *testing.T) {
 
 // moments returns a span after each of a few changes to other keys.
 func (r *rig) moments(random *rand.Rand, keys []store.Key, span store.Span) (all [][]byte) {
-	r.t.Helper()
+	r.Helper()
 	for range 1 + random.IntN(6) {
 		k := keys[random.IntN(len(keys))]
 		if random.IntN(2) == 0 {
 			_ = r.Delete(k, store.Always(), 0)
 		} else {
-			r.put(k, 20)
+			r.MustPut(k, 20)
 		}
-		all = append(all, append([]byte(nil), r.read(span)...))
+		all = append(all, append([]byte(nil), r.ReadSpan(span)...))
 	}
 	return all
 }
@@ -141,10 +141,10 @@ func (r *rig) moments(random *rand.Rand, keys []store.Key, span store.Span) (all
 func TestLines(t *testing.T) {
 	r := openRig(t, New, store.Store, store.MinMemory)
 	k := r.homed(1, 40)
-	r.put(k, 20)
-	before := append([]byte(nil), r.read(r.finder.Start(k))...)
-	r.put(k, 20)
-	after := append([]byte(nil), r.read(r.finder.Start(k))...)
+	r.MustPut(k, 20)
+	before := append([]byte(nil), r.ReadSpan(r.finder.Start(k))...)
+	r.MustPut(k, 20)
+	after := append([]byte(nil), r.ReadSpan(r.finder.Start(k))...)
 	copy(after[64:128], before[64:128])
 	slot := after[:inlineSlot]
 	if r.finder.proveInline(slot, label(binary.LittleEndian.Uint64(slot[atLabel:])).version()) {

@@ -54,8 +54,8 @@ func (t *Table) hop(to uint64) uint64 {
 const draws = 8
 
 // draw fills a slot that was vacated with an item that is far from its home, the slot of
-// that one with another, and so on. Without it items stay where a crowd has driven them
-// when the crowd is gone, and stand in the way of others.
+// that one with another, and so on. Without it items stay far from home
+// when those that displaced them are gone, and take the slots of others.
 func (t *Table) draw(to uint64) {
 	for range draws {
 		from := t.drawable(to)

@@ -21,11 +21,11 @@ func TestHop(t *testing.T) {
 	var keys []store.Key
 	for i := range 7 {
 		k := r.homed(i, 40+uint64(i))
-		r.put(k, 10)
+		r.MustPut(k, 10)
 		keys = append(keys, k)
 	}
 	last := r.homed(100, 40)
-	r.put(last, 10)
+	r.MustPut(last, 10)
 	if p := r.find(last.Hash, last.Bytes); p.slot < 40 || p.slot >= 46 {
 		t.Errorf("the item of home 40 is in slot %d", p.slot)
 	}
@@ -43,7 +43,7 @@ func TestHop(t *testing.T) {
 func TestNoHop(t *testing.T) {
 	r := openRig(t, New, store.Store, store.MinMemory)
 	for i := range 7 {
-		r.put(r.homed(i, 40), 10)
+		r.MustPut(r.homed(i, 40), 10)
 	}
 	last := r.homed(6, 40)
 	if p := r.find(last.Hash, last.Bytes); !p.inChain() {
@@ -60,17 +60,17 @@ func TestDraw(t *testing.T) {
 	var crowd, others []store.Key
 	for i := range 4 {
 		crowd = append(crowd, r.homed(i, 40))
-		r.put(crowd[i], 10)
+		r.MustPut(crowd[i], 10)
 	}
 	for i := range 3 {
 		others = append(others, r.homed(100+i, 41+uint64(i)))
-		r.put(others[i], 10)
+		r.MustPut(others[i], 10)
 	}
 	for _, k := range crowd {
 		if err := r.Delete(k, store.Always(), 0); err != nil {
 			t.Fatal(err)
 		}
-		r.check()
+		r.MustCheck()
 	}
 	for i, slot := range r.slotsOf(others) {
 		if slot != 41+uint64(i) {
@@ -85,7 +85,7 @@ func TestLastHomes(t *testing.T) {
 		r := openRig(t, shape, store.Store, store.MinMemory)
 		for i := range 12 {
 			k := r.homed(i, r.homes-1-uint64(i%2))
-			r.put(k, 10)
+			r.MustPut(k, 10)
 			if o, _ := r.search(k); o != store.Found {
 				t.Errorf("%s: item %d: outcome %d", name, i, o)
 			}
@@ -103,7 +103,7 @@ func TestSeatOfExpired(t *testing.T) {
 		}
 	}
 	for i := 40 + uint64(reach); i < 40+probes; i++ {
-		r.put(r.homed(int(i), i), 10)
+		r.MustPut(r.homed(int(i), i), 10)
 	}
 	k := r.homed(1000, 40)
 	if _, err := r.Put(k, store.Entry{}, store.Always(), 100); err != nil {

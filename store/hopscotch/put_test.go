@@ -18,7 +18,7 @@ func TestInlineAndBack(t *testing.T) {
 		inline bool
 		spans  int
 	}{{0, true, 1}, {40, true, 1}, {41, false, 2}, {4000, false, 2}, {100, false, 2}, {40, true, 1}} {
-		version := r.put(k, c.size)
+		version := r.MustPut(k, c.size)
 		p := r.find(k.Hash, k.Bytes)
 		if (p.off == 0) != c.inline || i > 0 && p.slot != slot {
 			t.Fatalf("a value of %d bytes is at %+v", c.size, p)
@@ -28,7 +28,7 @@ func TestInlineAndBack(t *testing.T) {
 		if item := r.finder.Item(); o != store.Found || n != c.spans || item.Version != version || !bytes.Equal(item.Value, value(k, c.size)) {
 			t.Errorf("a value of %d bytes: outcome %d after %d spans, version %d", c.size, o, n, item.Version)
 		}
-		r.check()
+		r.MustCheck()
 	}
 	if r.heap.Used() != 0 {
 		t.Errorf("%d bytes are in blocks", r.heap.Used())

@@ -52,7 +52,7 @@ func TestMove(t *testing.T) {
 	for name, shape := range shapes {
 		r := openRig(t, shape, store.Store, store.MinMemory)
 		k := r.homed(1, 40)
-		version := r.put(k, 20)
+		version := r.MustPut(k, 20)
 		for _, to := range []uint64{45, 41, 44, 40} {
 			from := r.find(k.Hash, k.Bytes).slot
 			r.move(40, from, to)
@@ -62,7 +62,7 @@ func TestMove(t *testing.T) {
 			if o, _ := r.search(k); o != store.Found || r.finder.Item().Version != version {
 				t.Fatalf("%s: after a hop to %d: outcome %d", name, to, o)
 			}
-			r.check()
+			r.MustCheck()
 		}
 	}
 }
@@ -73,7 +73,7 @@ func TestStampsOfReplace(t *testing.T) {
 	k := r.homed(1, 40)
 	last := home(0)
 	for n := range 20 {
-		r.put(k, n*5) // in line, then in a block
+		r.MustPut(k, n*5) // in line, then in a block
 		w := r.home(40)
 		if w.stamp(0) == last.stamp(0) || !w.holds(0) {
 			t.Fatalf("word %#x after %#x", uint64(w), uint64(last))

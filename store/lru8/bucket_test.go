@@ -90,7 +90,7 @@ func TestBucketOf(t *testing.T) {
 func TestStrictLRU(t *testing.T) {
 	r := open(t, store.Cache, 1<<20)
 	for i := range slots {
-		r.put(colliding(i), 10)
+		r.MustPut(colliding(i), 10)
 	}
 	var recent []int // the least recent first
 	for i := range slots {
@@ -103,7 +103,7 @@ func TestStrictLRU(t *testing.T) {
 		i := recent[step*step%slots]
 		switch step % 4 {
 		case 0:
-			if !r.has(colliding(i)) {
+			if !r.Has(colliding(i)) {
 				t.Fatalf("step %d: key %d is not there", step, i)
 			}
 		case 1:
@@ -111,10 +111,10 @@ func TestStrictLRU(t *testing.T) {
 				t.Fatalf("step %d: key %d: %v", step, i, err)
 			}
 		case 2:
-			r.put(colliding(i), step%100)
+			r.MustPut(colliding(i), step%100)
 		case 3:
 			i = slots + step
-			r.put(colliding(i), 10)
+			r.MustPut(colliding(i), 10)
 			victim := recent[0]
 			recent = recent[1:]
 			if p := r.find(colliding(victim).Hash, colliding(victim).Bytes); p.off != 0 {

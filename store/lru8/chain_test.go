@@ -19,22 +19,22 @@ func TestChain(t *testing.T) {
 	empty := r.Stats()
 	for round := range 5 {
 		for i := range chainLimit {
-			r.put(colliding(i), i)
-			r.check()
+			r.MustPut(colliding(i), i)
+			r.MustCheck()
 		}
 		k := colliding(chainLimit)
 		if _, err := r.Put(k, store.Entry{}, store.Always(), 0); !errors.Is(err, store.ErrFull) {
 			t.Fatalf("Put of item %d of one hash: %v", chainLimit, err)
 		}
-		r.put(colliding(5), 1000) // one that is there is another matter
+		r.MustPut(colliding(5), 1000) // one that is there is another matter
 		for _, i := range random.Perm(chainLimit) {
-			if !r.has(colliding(i)) {
+			if !r.Has(colliding(i)) {
 				t.Fatalf("round %d: key %d is not there", round, i)
 			}
 			if err := r.Delete(colliding(i), store.Always(), 0); err != nil {
 				t.Fatalf("round %d: Delete of key %d: %v", round, i, err)
 			}
-			r.check()
+			r.MustCheck()
 		}
 		if st := r.Stats(); st.IndexBytes != empty.IndexBytes || st.ItemBytes != 0 {
 			t.Fatalf("round %d: everything was deleted: %+v", round, st)
@@ -47,10 +47,10 @@ func TestChain(t *testing.T) {
 func TestChainWithoutMemory(t *testing.T) {
 	r := open(t, store.Store, store.MinMemory)
 	for i := range slots {
-		r.put(colliding(i), 0)
+		r.MustPut(colliding(i), 0)
 	}
-	r.fillUp(1000, 3000)
-	r.fillUp(2000, 0)
+	r.FillUp(1000, 3000)
+	r.FillUp(2000, 0)
 	before := r.Stats()
 	k := colliding(slots)
 	if _, err := r.Put(k, store.Entry{}, store.Always(), 0); !errors.Is(err, store.ErrFull) {
@@ -60,7 +60,7 @@ func TestChainWithoutMemory(t *testing.T) {
 	if st := r.Stats(); st != before {
 		t.Errorf("from %+v to %+v", before, st)
 	}
-	r.check()
+	r.MustCheck()
 }
 
 // TestStoreFill states how full a store gets before the first item is refused.
@@ -72,7 +72,7 @@ func TestStoreFill(t *testing.T) {
 		{0, 0.99}, {32, 0.99}, {100, 0.99}, {1000, 0.99}, {10_000, 0.97},
 	} {
 		r := open(t, store.Store, 1<<20)
-		n := r.fillUp(0, c.size)
+		n := r.FillUp(0, c.size)
 		fill := 1 - float64(r.heap.Free())/float64(r.heap.End()-r.heap.First())
 		t.Logf("values of %d bytes: %d items until the first refusal, item memory %.1f %% full, %d bytes in overflow buckets",
 			c.size, n, 100*fill, r.chainBytes)
@@ -101,13 +101,13 @@ func TestExpireChain(t *testing.T) {
 		if _, err := r.Put(k, store.Entry{Value: value(k, 20)}, store.Always(), 10); err != nil {
 			t.Fatal(err)
 		}
-		r.check()
+		r.MustCheck()
 		expired := (chainLimit + every - 1) / every
 		if st := r.Stats(); int(st.Items) != chainLimit+1-expired || int(st.Expired) != expired || r.heap.Mortal != 0 {
 			t.Errorf("every %d: %d expired of %d: %+v", every, expired, chainLimit, st)
 		}
 		for i := range chainLimit {
-			if r.has(colliding(i)) != (i%every != 0) {
+			if r.Has(colliding(i)) != (i%every != 0) {
 				t.Errorf("every %d: key %d", every, i)
 			}
 		}

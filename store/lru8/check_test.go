@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/remora-kv/remora/store"
+	"github.com/remora-kv/remora/store/storetest"
 )
 
 // TestCheckReasons breaks a store in one place each, and expects Check to say
@@ -17,10 +18,10 @@ func TestCheckReasons(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r := &rig{table, t}
+		r := &rig{table, storetest.Rig{TB: t, Partition: table}}
 		for i := range 20 {
-			r.put(colliding(i), 100)
-			r.put(key(i), i*10)
+			r.MustPut(colliding(i), 100)
+			r.MustPut(key(i), i*10)
 		}
 		for i := range 10 {
 			_ = r.Delete(key(2*i), store.Always(), 0)
@@ -45,7 +46,7 @@ func TestCheckReasons(t *testing.T) {
 		{"the table has", func(r *rig) { r.heap.Mortal++ }},
 	} {
 		r := newStore()
-		r.check()
+		r.MustCheck()
 		c.spoil(r)
 		err := r.Check()
 		if !errors.Is(err, store.ErrCorrupt) || !strings.Contains(err.Error(), c.what) {

@@ -7,7 +7,7 @@ const (
 	visits = 32
 	// victims is how many of them give up their last item, at most.
 	victims = 8
-	// spares is how many are let off because that item was used.
+	// spares is how many keep it because it was used.
 	spares = 16
 )
 

@@ -11,11 +11,11 @@ func TestEvictOne(t *testing.T) {
 	r := open(t, store.Cache, 1<<20)
 	n := 0
 	for ; r.Stats().Evicted == 0 || r.heap.Free() >= blockSize(16, 200); n++ {
-		r.put(key(n), 200)
+		r.MustPut(key(n), 200)
 	}
 	before := r.Stats()
 	for i := range 5000 {
-		r.put(key(n+i), 200)
+		r.MustPut(key(n+i), 200)
 	}
 	after := r.Stats()
 	if cost := after.Evicted - before.Evicted; cost != 5000 || after.Items != before.Items {
@@ -28,15 +28,15 @@ func TestSpare(t *testing.T) {
 	r := open(t, store.Cache, 1<<20)
 	n := 0
 	for ; r.Stats().Evicted == 0; n++ {
-		r.put(key(n), 200)
+		r.MustPut(key(n), 200)
 	}
 	survivor := key(n - 1)
 	for turn := range 3 {
-		if !r.has(survivor) {
+		if !r.Has(survivor) {
 			t.Fatalf("turn %d: the used item is not there", turn)
 		}
 		for range r.Stats().Items { // about one turn of all buckets
-			r.put(key(n), 200)
+			r.MustPut(key(n), 200)
 			n++
 		}
 	}
@@ -44,10 +44,10 @@ func TestSpare(t *testing.T) {
 		t.Error("nothing was rescued")
 	}
 	for range 3 * r.Stats().Items { // not used any more
-		r.put(key(n), 200)
+		r.MustPut(key(n), 200)
 		n++
 	}
-	if r.has(survivor) {
+	if r.Has(survivor) {
 		t.Error("the item is still there though it was not used")
 	}
 }
@@ -56,11 +56,11 @@ func TestSpare(t *testing.T) {
 func TestAllUsed(t *testing.T) {
 	r := open(t, store.Cache, 256<<10)
 	for n := range 5000 {
-		r.put(key(n), 100)
+		r.MustPut(key(n), 100)
 		for i := max(0, n-2000); i < n; i += 97 {
-			r.has(key(i))
+			r.Has(key(i))
 		}
-		if !r.has(key(n)) {
+		if !r.Has(key(n)) {
 			t.Fatalf("key %d cannot be read back", n)
 		}
 	}

@@ -61,7 +61,7 @@ func TestBucketLoad(t *testing.T) {
 	r := open(t, store.Cache, 8<<20)
 	n := 0
 	for ; r.heap.Free() >= blockSize(16, 32); n++ {
-		r.put(key(n), 32)
+		r.MustPut(key(n), 32)
 	}
 	lost := r.Stats().Evicted
 	t.Logf("%d of %d items were lost to full buckets before the memory was full", lost, n)

@@ -16,15 +16,15 @@ func (r *rig) blockOf(k store.Key) uint64 { return r.find(k.Hash, k.Bytes).off }
 func TestRewrite(t *testing.T) {
 	for _, mode := range []store.Mode{store.Cache, store.Store} {
 		r := open(t, mode, 1<<20)
-		r.put(key(1), 1000)
-		r.put(key(2), 1000)
+		r.MustPut(key(1), 1000)
+		r.MustPut(key(2), 1000)
 		off, free := r.blockOf(key(1)), r.heap.Free()
 		for _, n := range []int{999, 1000, 992, 500, 40, 0} {
-			r.put(key(1), n)
+			r.MustPut(key(1), n)
 			if r.blockOf(key(1)) != off {
 				t.Fatalf("a value of %d bytes was put elsewhere", n)
 			}
-			r.check()
+			r.MustCheck()
 		}
 		if gained := r.heap.Free() - free; gained != blockSize(16, 1000)-blockSize(16, 0) {
 			t.Errorf("%d bytes are free after the value became empty", gained)
@@ -36,23 +36,23 @@ func TestRewrite(t *testing.T) {
 // neighbours.
 func TestReplaceInPlace(t *testing.T) {
 	r := open(t, store.Store, store.MinMemory)
-	n := r.fillUp(0, 400)
+	n := r.FillUp(0, 400)
 	for _, i := range []int{20, 22} {
 		if err := r.Delete(key(i), store.Always(), 0); err != nil {
 			t.Fatal(err)
 		}
 	}
-	r.put(key(21), 1200) // about three blocks
-	if !r.has(key(21)) {
+	r.MustPut(key(21), 1200) // about three blocks
+	if !r.Has(key(21)) {
 		t.Fatal("the item is not there")
 	}
-	r.check()
+	r.MustCheck()
 	k := key(23)
 	if _, err := r.Put(k, store.Entry{Value: value(k, 9000)}, store.Always(), 0); !errors.Is(err, store.ErrFull) {
 		t.Fatalf("Put of what does not fit: %v", err)
 	}
 	for i := range n {
-		if i != 20 && i != 22 && !r.has(key(i)) {
+		if i != 20 && i != 22 && !r.Has(key(i)) {
 			t.Errorf("key %d is not there", i)
 		}
 	}
@@ -62,9 +62,9 @@ func TestReplaceInPlace(t *testing.T) {
 // shorter ones.
 func TestFullOverwrite(t *testing.T) {
 	r := open(t, store.Store, 256<<10)
-	n := r.fillUp(0, 300)
+	n := r.FillUp(0, 300)
 	for i := range n {
-		r.put(key(i), 300-i%300)
+		r.MustPut(key(i), 300-i%300)
 	}
 }
 
@@ -72,7 +72,7 @@ func TestFullOverwrite(t *testing.T) {
 func TestRefused(t *testing.T) {
 	for _, mode := range []store.Mode{store.Cache, store.Store} {
 		r := open(t, mode, 1<<20)
-		r.put(key(1), 100)
+		r.MustPut(key(1), 100)
 		before := r.Stats()
 		k := key(1)
 		if _, err := r.Put(k, store.Entry{Value: make([]byte, 1<<20)}, store.Always(), 0); !errors.Is(err, store.ErrFull) {
@@ -95,9 +95,9 @@ func TestViewsOfVictims(t *testing.T) {
 	for _, keySize := range []int{10, 128, 129, 2000} {
 		for shift := 0; shift < 9000; shift += 1500 {
 			r := open(t, store.Cache, store.MinMemory)
-			r.put(key(1), shift)
+			r.MustPut(key(1), shift)
 			long := key(2)
-			r.put(long, 25_000) // leaves no room for another of its length
+			r.MustPut(long, 25_000) // leaves no room for another of its length
 			item, err := r.Get(long, 0)
 			if err != nil {
 				t.Fatal(err)
@@ -113,7 +113,7 @@ func TestViewsOfVictims(t *testing.T) {
 			if err != nil || !bytes.Equal(item.Value, wantValue) {
 				t.Fatalf("key of %d bytes, shift %d: %v, the value is right: %v", keySize, shift, err, bytes.Equal(item.Value, wantValue))
 			}
-			r.check()
+			r.MustCheck()
 		}
 	}
 }
@@ -153,10 +153,10 @@ func TestViewIsNotMovedOver(t *testing.T) {
 	r := open(t, store.Cache, 256<<10)
 	n := 0
 	for ; r.heap.Free() >= 176; n++ {
-		r.put(key(n), 100)
+		r.MustPut(key(n), 100)
 	}
 	for i := range n { // all are used
-		r.has(key(i))
+		r.Has(key(i))
 	}
 	var victim uint64
 	for i, found := r.turn, 0; found < victims; i = (i + 1) % r.buckets {

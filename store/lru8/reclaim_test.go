@@ -35,7 +35,7 @@ func TestExpire(t *testing.T) {
 // TestTouchCountsMortals has items begin and cease to expire.
 func TestTouchCountsMortals(t *testing.T) {
 	r := open(t, store.Store, 1<<20)
-	r.put(key(1), 10)
+	r.MustPut(key(1), 10)
 	for i, c := range []struct{ expires, want int64 }{{0, 0}, {10, 1}, {20, 1}, {0, 0}, {5, 1}} {
 		if err := r.Touch(key(1), c.expires, 0); err != nil {
 			t.Fatal(err)
@@ -44,7 +44,7 @@ func TestTouchCountsMortals(t *testing.T) {
 			t.Errorf("step %d: %d items will expire, want %d", i, r.heap.Mortal, c.want)
 		}
 	}
-	r.put(key(1), 10)
+	r.MustPut(key(1), 10)
 	if r.heap.Mortal != 0 {
 		t.Errorf("%d items will expire after a Put", r.heap.Mortal)
 	}

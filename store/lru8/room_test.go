@@ -10,18 +10,18 @@ import (
 func TestSweepCost(t *testing.T) {
 	r := open(t, store.Cache, 4<<20)
 	for i := range 100_000 {
-		r.put(key(i), 32)
+		r.MustPut(key(i), 32)
 	}
 	before := r.Stats()
-	r.put(key(1_000_000), 1<<20)
+	r.MustPut(key(1_000_000), 1<<20)
 	lost := int(before.Items+1-r.Stats().Items) * 96
 	if lost < 1<<20 || lost > 1<<20+victims*96+4096 {
 		t.Errorf("an item of 1 MiB cost %d bytes of items of 96", lost)
 	}
-	if !r.has(key(1_000_000)) {
+	if !r.Has(key(1_000_000)) {
 		t.Error("the item is not there")
 	}
-	r.check()
+	r.MustCheck()
 }
 
 // TestSweepWraps puts long items again and again, over the end of the memory.
@@ -29,14 +29,14 @@ func TestSweepWraps(t *testing.T) {
 	r := open(t, store.Cache, 256<<10)
 	for i := range 300 {
 		size := 10_000 + i*337%60_000
-		r.put(key(i), size)
-		if !r.has(key(i)) {
+		r.MustPut(key(i), size)
+		if !r.Has(key(i)) {
 			t.Fatalf("item %d is not there", i)
 		}
 		for j := range 20 {
-			r.put(key(1000+i*20+j), j*20)
+			r.MustPut(key(1000+i*20+j), j*20)
 		}
-		r.check()
+		r.MustCheck()
 	}
 }
 
@@ -46,19 +46,19 @@ func TestSweepMovesUsed(t *testing.T) {
 	r := open(t, store.Cache, 1<<20)
 	n := 0
 	for ; r.Stats().Evicted == 0; n++ {
-		r.put(key(n), 100)
+		r.MustPut(key(n), 100)
 	}
 	for i := range n { // holes for a half
 		if i%2 == 0 {
 			_ = r.Delete(key(i), store.Always(), 0)
 		} else {
-			r.has(key(i))
+			r.Has(key(i))
 		}
 	}
 	before := r.Stats()
 	for i := range 20 {
-		r.put(key(1_000_000+i), 10_000)
-		r.check()
+		r.MustPut(key(1_000_000+i), 10_000)
+		r.MustCheck()
 	}
 	after := r.Stats()
 	if lost := before.Items + 20 - after.Items; lost > before.Items/10 {
@@ -70,25 +70,25 @@ func TestSweepMovesUsed(t *testing.T) {
 // deleted: all of it serves for longer items.
 func TestStoreMoves(t *testing.T) {
 	r := open(t, store.Store, 1<<20)
-	n := r.fillUp(0, 60)
+	n := r.FillUp(0, 60)
 	for i := 0; i < n; i += 2 {
 		if err := r.Delete(key(i), store.Always(), 0); err != nil {
 			t.Fatal(err)
 		}
 	}
 	free := r.heap.Free()
-	long := r.fillUp(1_000_000, 900)
-	r.check()
+	long := r.FillUp(1_000_000, 900)
+	r.MustCheck()
 	if used := uint64(long) * blockSize(16, 900); used < free*8/10 {
 		t.Errorf("%d bytes were free in holes, and %d could be used", free, used)
 	}
 	for i := 1; i < n; i += 2 {
-		if !r.has(key(i)) {
+		if !r.Has(key(i)) {
 			t.Fatalf("key %d was lost", i)
 		}
 	}
 	for i := range long {
-		if !r.has(key(1_000_000 + i)) {
+		if !r.Has(key(1_000_000 + i)) {
 			t.Fatalf("long item %d was lost", i)
 		}
 	}
@@ -101,8 +101,8 @@ func TestStoreMovesChains(t *testing.T) {
 		for i := range 20 {
 			k := key(h*100 + i)
 			k.Hash = uint64(h) << 24
-			r.put(k, 50)
-			r.put(key(100_000+h*100+i), 50)
+			r.MustPut(k, 50)
+			r.MustPut(key(100_000+h*100+i), 50)
 		}
 	}
 	for h := range 40 {
@@ -112,13 +112,13 @@ func TestStoreMovesChains(t *testing.T) {
 			}
 		}
 	}
-	r.fillUp(1_000_000, 5000)
-	r.check()
+	r.FillUp(1_000_000, 5000)
+	r.MustCheck()
 	for h := range 40 {
 		for i := range 20 {
 			k := key(h*100 + i)
 			k.Hash = uint64(h) << 24
-			if !r.has(k) {
+			if !r.Has(k) {
 				t.Fatalf("key %d of hash %d was lost", i, h)
 			}
 		}

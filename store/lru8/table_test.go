@@ -33,7 +33,7 @@ func TestItemBytes(t *testing.T) {
 	r := open(t, store.Store, 1<<20)
 	want := int64(0)
 	for i := range 100 {
-		r.put(key(i), i)
+		r.MustPut(key(i), i)
 		want += int64(blockSize(16, i))
 		if st := r.Stats(); st.ItemBytes != want {
 			t.Fatalf("%d items: %d bytes, want %d", i+1, st.ItemBytes, want)

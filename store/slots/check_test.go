@@ -31,7 +31,7 @@ func TestCheck(t *testing.T) {
 			keys := r.colliding(5, 2)
 			r.put(keys[0])
 			r.put(keys[1])
-			r.check()
+			r.MustCheck()
 			c.spoil(r, keys)
 			if err := r.Check(); !errors.Is(err, store.ErrCorrupt) || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("Check: %v, want %q", err, c.want)

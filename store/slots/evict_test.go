@@ -13,7 +13,7 @@ func TestEvictsOldest(t *testing.T) {
 	keys := r.colliding(95, 3*cacheWindow)
 	for i, k := range keys {
 		r.put(k)
-		r.check()
+		r.MustCheck()
 		for j, other := range keys[:i+1] {
 			want := store.Found
 			if j <= i-cacheWindow {
@@ -83,7 +83,7 @@ func TestCountsAreHints(t *testing.T) {
 			}
 		}
 		if i%50 == 0 {
-			r.check()
+			r.MustCheck()
 		}
 	}
 }
@@ -105,7 +105,7 @@ func TestExpiredFirst(t *testing.T) {
 		if _, err := r.Put(keys[r.window], store.Entry{Value: keys[r.window].Bytes}, store.Always(), 100); err != nil {
 			t.Fatal(err)
 		}
-		r.check()
+		r.MustCheck()
 		r.want(keys[r.window], store.Found, 10)
 		if st := r.Stats(); st.Expired != 1 || st.Evicted != 0 {
 			t.Errorf("%+v", st)

@@ -41,7 +41,7 @@ func TestProbes(t *testing.T) {
 				}
 				misses += spans
 			}
-			r.check()
+			r.MustCheck()
 		}
 		if found < 4*keys*99/100 {
 			t.Errorf("only %d of %d keys were taken", found, 4*keys)
@@ -89,13 +89,13 @@ func TestWindow(t *testing.T) {
 		t.Fatalf("one more: %v", err)
 	}
 	r.want(last, store.Missing, storeWindow)
-	r.check()
+	r.MustCheck()
 	if err := r.Delete(keys[50], store.Always(), 0); err != nil {
 		t.Fatal(err)
 	}
 	r.put(last)
 	r.want(last, store.Found, 51)
-	r.check()
+	r.MustCheck()
 }
 
 // TestTombstones deletes at the end of a run and in its middle: what is behind is found,
@@ -111,7 +111,7 @@ func TestTombstones(t *testing.T) {
 		if err := r.Delete(keys[i], store.Always(), 0); err != nil {
 			t.Fatal(err)
 		}
-		r.check()
+		r.MustCheck()
 	}
 	remove(2)
 	r.want(keys[5], store.Found, 6)

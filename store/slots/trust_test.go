@@ -38,7 +38,7 @@ func TestScribble(t *testing.T) {
 		if got, _ := r.search(k); got != store.Found {
 			t.Fatalf("byte %d: after a Put outcome %d", at, got)
 		}
-		r.check()
+		r.MustCheck()
 		for i := range n {
 			if _, err := r.Get(key(i), 0); err != nil {
 				t.Fatalf("byte %d: key %d is gone", at, i)
@@ -65,7 +65,7 @@ func TestScribbledKey(t *testing.T) {
 	for _, k := range keys {
 		r.put(k)
 	}
-	r.check()
+	r.MustCheck()
 	if st := r.Stats(); st.Items != 2 {
 		t.Errorf("%d items", st.Items)
 	}

@@ -76,7 +76,7 @@ func allItems(t *trial) {
 		}
 		x.find(numbered(1_000_000+i, 16))
 	}
-	if found < 20 {
+	if found < min(20, n/8) { // n is small under the race detector
 		t.Fatalf("only %d items were Found", found)
 	}
 	x.auditAsks()

@@ -67,7 +67,7 @@ func viewOutlivesExpiry(t *trial) {
 	tb.verifyViews()
 }
 
-// scribbled is the table's habit to overwrite inputs, on a crowded partition.
+// scribbled has the table overwrite its inputs, on a crowded partition.
 func scribbled(t *trial) {
 	tb := t.open(memory(128 << 10))
 	for i := range t.times(750) {

@@ -98,6 +98,11 @@
 // A test of this package runs them on a toy with one flaw after another, and sees that
 // each case notices one.
 //
+// # Tests of one engine
+//
+// Rig and Reader are for what an engine tests beside that: puts that must succeed, and
+// searches by READs.
+//
 // # Programs
 //
 // The model cases and the fuzzer play programs: any bytes mean a configuration

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"crypto/hmac"
 	"crypto/rand"
@@ -11,8 +12,6 @@ import (
 	"net"
 	"sync"
 	"time"
-
-	"github.com/remora-kv/remora/internal/knob"
 )
 
 // Config says what an agent is.
@@ -45,7 +44,7 @@ func Serve(ctx context.Context, l net.Listener, cfg Config) error {
 	if err := cfg.check(l.Addr()); err != nil {
 		return err
 	}
-	knob.Default(&cfg.Grace, 30*time.Second)
+	cfg.Grace = cmp.Or(cfg.Grace, 30*time.Second)
 	if cfg.Log == nil {
 		cfg.Log = func(string) {}
 	}

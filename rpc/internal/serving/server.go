@@ -1,6 +1,7 @@
 package serving
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,7 +9,6 @@ import (
 	"slices"
 
 	"github.com/remora-kv/remora/fabric"
-	"github.com/remora-kv/remora/internal/knob"
 	"github.com/remora-kv/remora/rpc"
 )
 
@@ -39,12 +39,12 @@ const (
 
 // Complete sets the defaults and returns what is wrong, with the faults that the path has found.
 func (c *Config) Complete(faults ...error) error {
-	knob.Default(&c.Cores, 1)
-	knob.Default(&c.MaxClients, defaultMaxClients)
+	c.Cores = cmp.Or(c.Cores, 1)
+	c.MaxClients = cmp.Or(c.MaxClients, defaultMaxClients)
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
-	faults = append(faults, knob.Between("Cores", c.Cores, 1, MaxCores), knob.Between("MaxClients", c.MaxClients, 1, 1<<20))
+	faults = append(faults, Between("Cores", c.Cores, 1, MaxCores), Between("MaxClients", c.MaxClients, 1, 1<<20))
 	if len(c.Devices) == 0 || slices.Contains(c.Devices, nil) {
 		faults = append(faults, errors.New("no Device"))
 	}
