@@ -17,11 +17,8 @@ func ValidateWR(w *WR, t Transport, d Domain, lim *Limits) error {
 		return validateMany(w, t, d, lim)
 	}
 	n := w.Local.Len
-	if n != 0 {
-		r := w.Local.Region
-		if r == nil || w.Local.Off < 0 || n < 0 || w.Local.Off > len(r.mem)-n || r.domain != d {
-			return segError(&w.Local, d)
-		}
+	if badSeg(&w.Local, d) {
+		return segError(&w.Local, d)
 	}
 	if w.Op == OpSend || w.Op == OpWrite {
 		if w.Flags&FlagInline == 0 || n <= lim.MaxInline {

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/remora-kv/remora/fabric/internal/base"
 	"github.com/remora-kv/remora/fabric/internal/direct"
 )
 
@@ -32,16 +33,17 @@ type Device struct {
 	net    *Network
 	killed atomic.Bool
 
+	listeners base.OpenSet[*listener]
+
 	mu        sync.Mutex
 	links     map[*link]struct{}
-	listeners map[*listener]struct{}
 	addresses map[uint32]uint64 // of datagram queue pairs, by number
 }
 
 // NewDevice adds a device to the network.
 func (n *Network) NewDevice(name string) (*Device, error) {
 	d := &Device{
-		net: n, links: map[*link]struct{}{}, listeners: map[*listener]struct{}{}, addresses: map[uint32]uint64{},
+		net: n, links: map[*link]struct{}{}, addresses: map[uint32]uint64{},
 	}
 	d.core = direct.NewCore("loop", name, direct.DefaultLimits(), (*hooks)(d))
 	return d, nil
@@ -75,16 +77,10 @@ func (d *Device) Kill() {
 // withdraw removes listeners and addresses from the network.
 func (d *Device) withdraw() {
 	d.mu.Lock()
-	listeners := make([]*listener, 0, len(d.listeners))
-	for l := range d.listeners {
-		listeners = append(listeners, l)
-	}
 	addresses := slices.Collect(maps.Values(d.addresses))
 	clear(d.addresses)
 	d.mu.Unlock()
-	for _, l := range listeners {
-		_ = l.Close()
-	}
+	d.listeners.Close()
 	d.net.mu.Lock()
 	for _, id := range addresses {
 		delete(d.net.grams, id)

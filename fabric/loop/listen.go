@@ -31,14 +31,17 @@ func (d *Device) Listen(addr fabric.Addr, cfg fabric.ListenConfig) (fabric.Liste
 	}
 	l := &listener{dev: d, addr: addr, backlog: make(chan *request, cfg.Backlog), closed: make(chan struct{})}
 	d.net.mu.Lock()
-	defer d.net.mu.Unlock()
-	if d.net.listeners[addr.Name] != nil {
-		return nil, fmt.Errorf("fabric: somebody listens at %v already: %w", addr, fabric.ErrInvalid)
+	taken := d.net.listeners[addr.Name] != nil
+	if !taken {
+		d.net.listeners[addr.Name] = l
 	}
-	d.net.listeners[addr.Name] = l
-	d.mu.Lock()
-	d.listeners[l] = struct{}{}
-	d.mu.Unlock()
+	d.net.mu.Unlock()
+	switch {
+	case taken:
+		return nil, fmt.Errorf("fabric: somebody listens at %v already: %w", addr, fabric.ErrInvalid)
+	case !d.listeners.Add(l):
+		return nil, l.errClosed()
+	}
 	return l, nil
 }
 
@@ -50,7 +53,7 @@ func (l *listener) Accept(ctx context.Context) (fabric.ConnRequest, error) {
 	for {
 		select {
 		case <-l.closed:
-			return nil, fmt.Errorf("fabric: listener at %v: %w", l.addr, fabric.ErrClosed)
+			return nil, l.errClosed()
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		case r := <-l.backlog:
@@ -61,17 +64,19 @@ func (l *listener) Accept(ctx context.Context) (fabric.ConnRequest, error) {
 	}
 }
 
+func (l *listener) errClosed() error {
+	return fmt.Errorf("fabric: listener at %v: %w", l.addr, fabric.ErrClosed)
+}
+
 // Close implements fabric.Listener.
 func (l *listener) Close() error {
-	err := fmt.Errorf("fabric: listener at %v: %w", l.addr, fabric.ErrClosed)
+	err := l.errClosed()
 	l.once.Do(func() {
 		err = nil
 		l.dev.net.mu.Lock()
 		delete(l.dev.net.listeners, l.addr.Name)
 		l.dev.net.mu.Unlock()
-		l.dev.mu.Lock()
-		delete(l.dev.listeners, l)
-		l.dev.mu.Unlock()
+		l.dev.listeners.Remove(l)
 		close(l.closed)
 	})
 	return err

@@ -34,16 +34,17 @@ type Device struct {
 	arena  *arena.Arena
 	killed atomic.Bool
 
+	listeners base.OpenSet[*listener]
+
 	// share keeps the descriptor of a region from being closed, and its number
 	// taken by another file, while it is being handed to a peer.
 	share sync.RWMutex
 
-	mu        sync.Mutex
-	opening   map[socket]struct{} // sockets of connections being made
-	links     map[*link]struct{}
-	listeners map[*listener]struct{}
-	grams     *udListener
-	closed    bool
+	mu      sync.Mutex
+	opening map[socket]struct{} // sockets of connections being made
+	links   map[*link]struct{}
+	grams   *udListener
+	closed  bool
 }
 
 // New makes a device.
@@ -58,7 +59,7 @@ func New(cfg Config) (*Device, error) {
 	}
 	d := &Device{
 		cfg: cfg, arena: arena.New(), opening: map[socket]struct{}{},
-		links: map[*link]struct{}{}, listeners: map[*listener]struct{}{},
+		links: map[*link]struct{}{},
 	}
 	limits := direct.DefaultLimits()
 	limits.Mapped = true
@@ -122,16 +123,10 @@ func (d *Device) opened(s socket, err error) {
 func (d *Device) stopListening() {
 	d.mu.Lock()
 	d.closed = true
-	listeners := make([]*listener, 0, len(d.listeners))
-	for l := range d.listeners {
-		listeners = append(listeners, l)
-	}
 	grams := d.grams
 	d.grams = nil
 	d.mu.Unlock()
-	for _, l := range listeners {
-		_ = l.Close()
-	}
+	d.listeners.Close()
 	if grams != nil {
 		grams.close()
 	}

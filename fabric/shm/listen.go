@@ -58,17 +58,10 @@ func (d *Device) Listen(addr fabric.Addr, cfg fabric.ListenConfig) (fabric.Liste
 		greeting: map[int]int{}, backlog: make(chan *request, cfg.Backlog),
 		closed: make(chan struct{}), done: make(chan struct{}),
 	}
-	d.mu.Lock()
-	closed := d.closed
-	if !closed {
-		d.listeners[l] = struct{}{}
-	}
-	d.mu.Unlock()
-	if closed {
-		_ = file.close()
-		return nil, d.Open()
-	}
 	go l.run()
+	if !d.listeners.Add(l) {
+		return nil, l.errClosed()
+	}
 	return l, nil
 }
 
@@ -79,7 +72,7 @@ func (l *listener) Addr() fabric.Addr { return l.addr }
 func (l *listener) Accept(ctx context.Context) (fabric.ConnRequest, error) {
 	select {
 	case <-l.closed:
-		return nil, fmt.Errorf("fabric: listener at %v: %w", l.addr, fabric.ErrClosed)
+		return nil, l.errClosed()
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	case r := <-l.backlog:
@@ -87,13 +80,15 @@ func (l *listener) Accept(ctx context.Context) (fabric.ConnRequest, error) {
 	}
 }
 
+func (l *listener) errClosed() error {
+	return fmt.Errorf("fabric: listener at %v: %w", l.addr, fabric.ErrClosed)
+}
+
 // Close implements fabric.Listener.
 func (l *listener) Close() error {
-	err := fmt.Errorf("fabric: listener at %v: %w", l.addr, fabric.ErrClosed)
+	err := l.errClosed()
 	l.once.Do(func() {
-		l.dev.mu.Lock()
-		delete(l.dev.listeners, l)
-		l.dev.mu.Unlock()
+		l.dev.listeners.Remove(l)
 		close(l.closed)
 		err = l.file.close()
 		<-l.done

@@ -59,7 +59,7 @@ func (h *halfOpen) take(q *conn, m *hello) error {
 	h.Abandon()
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if !q.ready() { // the device was closed meanwhile
+	if !q.Ready() { // the device was closed meanwhile
 		_ = unix.Close(fd)
 		return q.Err()
 	}

@@ -3,9 +3,7 @@ package tcp
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"net/netip"
-	"slices"
 	"sync"
 	"time"
 
@@ -25,6 +23,7 @@ type Device struct {
 	arena   *arena.Arena
 	nic     *nic
 
+	listeners  base.OpenSet[*listener]
 	handshakes base.Handshakes
 
 	qps     table[queues]
@@ -32,12 +31,11 @@ type Device struct {
 
 	// mu guards what follows, and the counts of domains. It is taken after
 	// the lock of a queue pair, never before.
-	mu        sync.Mutex
-	closed    bool
-	host      netip.Addr // of datagram queue pairs; invalid until known
-	births    uint32     // queue pairs ever made
-	gone      fabric.Counters
-	listeners map[*listener]struct{}
+	mu     sync.Mutex
+	closed bool
+	host   netip.Addr // of datagram queue pairs; invalid until known
+	births uint32     // queue pairs ever made
+	gone   fabric.Counters
 }
 
 // New makes a device. It starts one goroutine, which ends with Close.
@@ -45,7 +43,6 @@ func New(cfg Config) (fabric.Device, error) {
 	d := &Device{
 		name: cfg.Name, clock: cfg.Clock, timeout: cfg.PeerTimeout, sockBuf: cfg.SocketBuffer,
 		onError: cfg.OnError, arena: arena.New(),
-		listeners: map[*listener]struct{}{},
 		limits: fabric.Limits{
 			MaxInline: 1024, MaxSegs: 16, MaxDepth: 1 << 15, MaxCQDepth: 1 << 22,
 			MaxMessage: maxMessage, MTU: gramMTU, MaxReads: window / (headSize + 8),
@@ -156,11 +153,8 @@ func (d *Device) shut() bool {
 		return false
 	}
 	d.closed = true
-	listeners := slices.Collect(maps.Keys(d.listeners))
 	d.mu.Unlock()
-	for _, l := range listeners {
-		_ = l.Close()
-	}
+	d.listeners.Close()
 	d.handshakes.Close()
 	return true
 }

@@ -55,7 +55,7 @@ func (r *rig) feed(b []byte) error {
 	q := r.q
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	for len(b) > 0 && q.ready() {
+	for len(b) > 0 && q.Ready() {
 		n := copy(q.in.space(), b)
 		b = b[n:]
 		q.in.w += n
@@ -63,7 +63,7 @@ func (r *rig) feed(b []byte) error {
 			q.violated(err)
 			return err
 		}
-		if q.ready() {
+		if q.Ready() {
 			q.in.settle(q.in.w == len(q.in.b))
 			q.encode()
 			if q.out.pending() > maxOut {
@@ -80,7 +80,7 @@ func (r *rig) drain() []byte {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	var all []byte
-	for q.ready() {
+	for q.Ready() {
 		q.encode()
 		n := q.out.pending()
 		if n == 0 {

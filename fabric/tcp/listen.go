@@ -36,14 +36,7 @@ func (d *Device) Listen(addr fabric.Addr, cfg fabric.ListenConfig) (fabric.Liste
 		return nil, err
 	}
 	d.learnHost(l.Local())
-	d.mu.Lock()
-	closed := d.closed
-	if !closed {
-		d.listeners[l] = struct{}{}
-	}
-	d.mu.Unlock()
-	if closed {
-		_ = l.Close()
+	if !d.listeners.Add(l) {
 		return nil, d.errClosed()
 	}
 	go l.Run()
@@ -112,9 +105,7 @@ func (l *listener) Accept(ctx context.Context) (fabric.ConnRequest, error) {
 // Close implements fabric.Listener.
 func (l *listener) Close() error {
 	return l.Listener.Close(func() {
-		l.dev.mu.Lock()
-		delete(l.dev.listeners, l)
-		l.dev.mu.Unlock()
+		l.dev.listeners.Remove(l)
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		for h := range l.greeting {

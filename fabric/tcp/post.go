@@ -69,7 +69,7 @@ func (q *queues) accept(wrs []fabric.WR) (n int, live bool, err error) {
 		return 0, false, q.errClosed()
 	}
 	n, err = q.enqueue(wrs)
-	if !q.ready() {
+	if !q.Ready() {
 		q.flush(0, 0)
 		return n, false, err
 	}

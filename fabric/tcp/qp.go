@@ -109,11 +109,11 @@ func (q *conn) drive(try bool) bool {
 		q.mu.Lock()
 	}
 	worked := false
-	if q.fd >= 0 && q.ready() {
+	if q.fd >= 0 && q.Ready() {
 		taken := q.recvDone
 		worked = q.receive()
 		switch {
-		case !q.ready():
+		case !q.Ready():
 		case worked && try && taken != q.recvDone && q.putOff():
 		case worked || q.wantsOut || q.lazy:
 			q.transmit()
@@ -139,7 +139,7 @@ func (q *conn) putOff() bool {
 func (q *conn) catchUp() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if q.lazy && q.ready() {
+	if q.lazy && q.Ready() {
 		q.transmit()
 	}
 }
@@ -164,7 +164,7 @@ func (q *conn) receive() bool {
 			q.violated(err)
 			return true
 		}
-		if !q.ready() {
+		if !q.Ready() {
 			return true
 		}
 		q.in.settle(n == len(space))
@@ -178,7 +178,7 @@ func (q *conn) receive() bool {
 // ingest executes the frames in the in-buffer, the last one as far as it is
 // there. An error is a violation of the protocol.
 func (q *conn) ingest() error {
-	for q.ready() {
+	for q.Ready() {
 		b := q.in.b[q.in.r:q.in.w]
 		if q.left != 0 {
 			n, err := q.payload(b)
@@ -240,7 +240,7 @@ func (q *conn) payload(b []byte) (int, error) {
 		q.placeReadData(b)
 	} else {
 		n := q.placeMessage(b, whole)
-		if n == 0 || !q.ready() {
+		if n == 0 || !q.Ready() {
 			return n, nil
 		}
 		b = b[:n]
@@ -330,7 +330,7 @@ type ending struct {
 
 // finish leaves StateReady: it gives the socket away and flushes the queues.
 func (q *conn) finish(e ending) {
-	if !q.fall(e.err) {
+	if !q.Fall(e.err) {
 		return
 	}
 	q.rnrEnd.Store(0)
@@ -427,7 +427,7 @@ func (q *conn) Close() error {
 		return q.errClosed()
 	}
 	q.finish(ending{err: q.errDisconnected(), say: kindBye})
-	q.state.Store(uint32(fabric.StateClosed))
+	q.SetState(fabric.StateClosed)
 	q.mu.Unlock()
 	q.forget()
 	return nil

@@ -3,7 +3,6 @@ package tcp
 import (
 	"fmt"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/remora-kv/remora/fabric"
@@ -49,10 +48,8 @@ type queues struct {
 	recvCQ    *cq
 	rnr       time.Duration
 	member    member
-	state     atomic.Uint32
-	cause     atomic.Pointer[cause]
-	done      chan struct{}
 	stats     stats
+	base.Life
 
 	sendDepth, recvDepth uint32
 	// sendFreed and recvFreed are of the owner.
@@ -64,9 +61,6 @@ type queues struct {
 	recvs                          []recvSlot
 	recvPosted, recvDone           uint32
 }
-
-// cause is why a queue pair is not ready.
-type cause struct{ err error }
 
 func (q *queues) send(i uint32) *sendSlot { return &q.sends[i&uint32(len(q.sends)-1)] }
 func (q *queues) recv(i uint32) *recvSlot { return &q.recvs[i&uint32(len(q.recvs)-1)] }
@@ -80,7 +74,8 @@ func (q *queues) setup(d *Device, cfg *fabric.QPConfig, m member) error {
 		return err
 	}
 	q.dev, q.transport, q.domain, q.member = d, cfg.Transport, dom, m
-	q.sendCQ, q.recvCQ, q.rnr, q.done = send, recv, cfg.RNRTimeout, make(chan struct{})
+	q.sendCQ, q.recvCQ, q.rnr = send, recv, cfg.RNRTimeout
+	q.Begin()
 	q.sendDepth, q.recvDepth = uint32(cfg.SendDepth), uint32(cfg.RecvDepth)
 	q.sends = make([]sendSlot, base.CeilPow2(cfg.SendDepth))
 	q.recvs = make([]recvSlot, base.CeilPow2(cfg.RecvDepth))
@@ -134,22 +129,6 @@ func (q *queues) Num() uint32 { return q.num }
 
 // Transport implements fabric.QP.
 func (q *queues) Transport() fabric.Transport { return q.transport }
-
-// State implements fabric.QP.
-func (q *queues) State() fabric.State { return fabric.State(q.state.Load()) }
-
-// Err implements fabric.QP.
-func (q *queues) Err() error {
-	if c := q.cause.Load(); c != nil {
-		return c.err
-	}
-	return nil
-}
-
-// Done implements fabric.QP.
-func (q *queues) Done() <-chan struct{} { return q.done }
-
-func (q *queues) ready() bool { return q.state.Load() == uint32(fabric.StateReady) }
 
 // completeSend ends the oldest request that is not done. With success only a
 // signaled one is reported (G10).
@@ -206,19 +185,8 @@ func orFlushed(st fabric.Status) fabric.Status {
 	return st
 }
 
-// fall leaves StateReady because of err. It reports whether it did. The state
-// changes before anything is flushed, the owner is woken after.
-func (q *queues) fall(err error) bool {
-	if !q.ready() {
-		return false
-	}
-	q.cause.Store(&cause{err})
-	q.state.Store(uint32(fabric.StateError))
-	close(q.done)
-	return true
-}
-
-// wake tells sleeping owners that the state has changed (G17).
+// wake tells sleeping owners that the state has changed (G17), after everything
+// was flushed.
 func (q *queues) wake() {
 	q.sendCQ.wake()
 	q.recvCQ.wake()

@@ -32,7 +32,7 @@ func (q *queues) acceptRecv(wrs []fabric.RecvWR) (n int, live bool, err error) {
 		return 0, false, q.errClosed()
 	}
 	n, err = q.enqueueRecv(wrs)
-	if !q.ready() {
+	if !q.Ready() {
 		q.flush(0, 0)
 		return n, false, err
 	}

@@ -197,15 +197,15 @@ func (q *conn) starvingStill() {
 func (q *conn) rnrExpired() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if !q.ready() || q.rnrEnd.Load() == 0 {
+	if !q.Ready() || q.rnrEnd.Load() == 0 {
 		return
 	}
 	q.receive()
-	if q.ready() && q.rnrEnd.Load() != 0 {
+	if q.Ready() && q.rnrEnd.Load() != 0 {
 		q.failSend(fabric.StatusRNRExceeded)
 		return
 	}
-	if q.ready() {
+	if q.Ready() {
 		q.transmit()
 	}
 }

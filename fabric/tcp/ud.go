@@ -110,7 +110,7 @@ func (q *gram) open() error {
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if !q.ready() {
+	if !q.Ready() {
 		_ = unix.Close(fd)
 		return q.Err()
 	}
@@ -262,7 +262,7 @@ func (q *gram) grh(n int) (h [fabric.GRHSize]byte) {
 
 // finish leaves StateReady.
 func (q *gram) finish() {
-	if !q.fall(q.errDisconnected()) {
+	if !q.Fall(q.errDisconnected()) {
 		return
 	}
 	if fd := q.fd; fd >= 0 {
@@ -293,7 +293,7 @@ func (q *gram) Close() error {
 		return q.errClosed()
 	}
 	q.finish()
-	q.state.Store(uint32(fabric.StateClosed))
+	q.SetState(fabric.StateClosed)
 	q.mu.Unlock()
 	q.forget()
 	return nil

@@ -77,14 +77,14 @@ func TestNothingComesAlongIntoASleep(t *testing.T) {
 	b := newEcho(t)
 	b.number(3)
 	b.post(t)
-	b.cq.asleep.Store(1)
+	b.cq.Asleep.Store(1)
 	wantIDs(t, "the last look", b.polled(8), 0, 6)
 	b.number(6)
 	b.post(t)
 	if b.cq.ahead != b.cq.aheadEnd {
 		t.Error("a post took completions along while a waiter sleeps")
 	}
-	b.cq.asleep.Store(0)
+	b.cq.Asleep.Store(0)
 	wantIDs(t, "after it", b.polled(8), 6, 3)
 }
 

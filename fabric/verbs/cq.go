@@ -18,7 +18,6 @@ type CQ struct {
 	dev     *Device
 	hw      hwQueue
 	staging *staging
-	wake    *base.WakePipe
 
 	// members are the queue pairs that use the queue, by the low bits of their
 	// tags (I1). Who joins stores, the owner loads; the array is replaced when
@@ -38,12 +37,9 @@ type CQ struct {
 
 	ahead, aheadEnd int
 
-	// attention is not 0 when there are notes; asleep while a waiter sleeps.
-	attention atomic.Uint32
-	asleep    atomic.Uint32
+	base.Notes
 
 	mu       sync.Mutex
-	notes    []*QP
 	free     []uint32 // places among the members, the one that is free longest first
 	uses     []uint32 // how often each place was taken
 	released bool
@@ -74,7 +70,7 @@ func (d *Device) NewCQ(depth int) (fabric.CQ, error) {
 	}
 	c.members.Store(noMembers())
 	var err error
-	if c.wake, err = base.NewWakePipe(); err != nil {
+	if c.Pipe, err = base.NewWakePipe(); err != nil {
 		return nil, err
 	}
 	if c.staging, err = newStaging(d.arena, d.lim.MaxSegs); err == nil {
@@ -83,7 +79,7 @@ func (d *Device) NewCQ(depth int) (fabric.CQ, error) {
 		}
 		_ = c.staging.free()
 	}
-	c.wake.Close()
+	c.Pipe.Close()
 	return nil, err
 }
 
@@ -125,7 +121,7 @@ func (c *CQ) release() error {
 	}
 	c.released, c.gone = true, true
 	c.mu.Unlock()
-	c.wake.Close()
+	c.CloseNotes()
 	c.dev.mu.Lock()
 	delete(c.dev.cqs, c)
 	c.dev.mu.Unlock()
@@ -189,32 +185,4 @@ func (c *CQ) find(tag uint32) *QP {
 		return nil
 	}
 	return s.q
-}
-
-// note has the owner settle a queue pair on its next poll, and wakes it.
-func (c *CQ) note(q *QP) {
-	c.mu.Lock()
-	if c.released || q.State() == fabric.StateClosed { // nobody settles it any more
-		c.mu.Unlock()
-		return
-	}
-	c.notes = append(c.notes, q)
-	c.mu.Unlock()
-	c.attention.Store(1)
-	if c.asleep.Load() != 0 {
-		c.wake.Wake()
-	}
-}
-
-// attend settles the queue pairs that were noted.
-func (c *CQ) attend() {
-	for c.attention.Swap(0) != 0 {
-		c.mu.Lock()
-		notes := c.notes
-		c.notes = nil
-		c.mu.Unlock()
-		for _, q := range notes {
-			q.settle()
-		}
-	}
 }

@@ -24,6 +24,7 @@ type Device struct {
 	events     *eventReader
 	killed     atomic.Bool
 	quirks     Quirks
+	listeners  base.OpenSet[*listener]
 	handshakes base.Handshakes
 	cm         string // Config.CM
 
@@ -33,7 +34,6 @@ type Device struct {
 	qps       map[uint32]*QP
 	domains   map[*Domain]struct{}
 	cqs       map[*CQ]struct{}
-	listeners map[*listener]struct{}
 	links     map[*link]struct{}
 	watching  bool // watchQPs runs
 	asking    bool // peers are being asked for their counts
@@ -59,7 +59,7 @@ func New(cfg Config) (*Device, error) {
 		adapter: a, clock: fabric.NewClock(), arena: arena.New(), cm: cfg.CM,
 		handles: map[uint64]*handle{},
 		qps:     map[uint32]*QP{}, domains: map[*Domain]struct{}{}, cqs: map[*CQ]struct{}{},
-		listeners: map[*listener]struct{}{}, links: map[*link]struct{}{},
+		links: map[*link]struct{}{},
 	}
 	if d.lim, err = a.limits(); err == nil {
 		d.quirks = quirksOf(a.caps.vendor)
@@ -120,11 +120,8 @@ func (d *Device) Close() error {
 		return d.errClosed()
 	}
 	d.closed = true
-	listeners := slices.Collect(maps.Keys(d.listeners))
 	d.mu.Unlock()
-	for _, l := range listeners {
-		_ = l.Close()
-	}
+	d.listeners.Close()
 	d.handshakes.Close()
 	for _, q := range d.openQPs() {
 		_ = q.Disconnect()
@@ -175,7 +172,6 @@ func (d *Device) release() error {
 func (d *Device) Kill() {
 	d.killed.Store(true)
 	d.mu.Lock()
-	listeners := slices.Collect(maps.Keys(d.listeners))
 	links := slices.Collect(maps.Keys(d.links))
 	d.mu.Unlock()
 	for _, q := range d.openQPs() {
@@ -185,9 +181,7 @@ func (d *Device) Kill() {
 		l.cut()
 	}
 	d.handshakes.Close()
-	for _, l := range listeners {
-		_ = l.Close()
-	}
+	d.listeners.Close()
 }
 
 var _ fabric.Device = (*Device)(nil)

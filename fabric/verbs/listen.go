@@ -34,14 +34,7 @@ func (d *Device) Listen(addr fabric.Addr, cfg fabric.ListenConfig) (fabric.Liste
 	if err != nil {
 		return nil, err
 	}
-	d.mu.Lock()
-	gone := d.closed || d.killed.Load()
-	if !gone {
-		d.listeners[l] = struct{}{}
-	}
-	d.mu.Unlock()
-	if gone {
-		_ = l.Close()
+	if !d.listeners.Add(l) {
 		return nil, d.errClosed()
 	}
 	go l.Run()
@@ -87,11 +80,7 @@ func (l *listener) Accept(ctx context.Context) (fabric.ConnRequest, error) {
 
 // Close implements fabric.Listener.
 func (l *listener) Close() error {
-	return l.Listener.Close(func() {
-		l.dev.mu.Lock()
-		delete(l.dev.listeners, l)
-		l.dev.mu.Unlock()
-	})
+	return l.Listener.Close(func() { l.dev.listeners.Remove(l) })
 }
 
 // connRequest implements fabric.ConnRequest.

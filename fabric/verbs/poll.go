@@ -23,8 +23,8 @@ func (c *CQ) Poll(out []fabric.Completion) int {
 	if c.gone {
 		return 0
 	}
-	if c.attention.Load() != 0 {
-		c.attend()
+	if c.Noted() {
+		c.Attend()
 	}
 	n := 0
 	if len(c.soft)+len(c.stash) != 0 {
@@ -33,7 +33,7 @@ func (c *CQ) Poll(out []fabric.Completion) int {
 	if c.ahead != c.aheadEnd {
 		// Before a sleep the adapter is asked as well: it makes no event for
 		// what was there before (see Waiter.sleep).
-		if n = c.takeAhead(out, n); n != 0 && c.asleep.Load() == 0 {
+		if n = c.takeAhead(out, n); n != 0 && c.Asleep.Load() == 0 {
 			return n
 		}
 	}
@@ -161,9 +161,7 @@ func (c *CQ) empty(q *QP, tag uint32) {
 	c.soft = slices.DeleteFunc(c.soft, func(s softDone) bool { return s.q == q })
 	c.late = slices.DeleteFunc(c.late, func(l *QP) bool { return l == q })
 	c.timed = slices.DeleteFunc(c.timed, func(l *QP) bool { return l == q })
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.notes = slices.DeleteFunc(c.notes, func(l *QP) bool { return l == q })
+	c.Attend() // its notes are among them
 }
 
 // sendDone handles the completion of a request.

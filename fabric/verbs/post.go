@@ -28,7 +28,7 @@ func (q *QP) prepare() error {
 
 // Post implements fabric.QP.
 func (q *QP) Post(wrs []fabric.WR) (int, error) {
-	if q.state.Load() != uint32(fabric.StateReady) {
+	if !q.Ready() {
 		if err := q.prepare(); err != nil {
 			return 0, err
 		}
@@ -57,7 +57,7 @@ func (q *QP) give(k int) (posted int, errno syscall.Errno) {
 		fence.Publish64(&q.stats.posted, q.sendPosted+uint64(k))
 	}
 	c := q.send
-	if c.ahead != c.aheadEnd || c.asleep.Load() != 0 {
+	if c.ahead != c.aheadEnd || c.Asleep.Load() != 0 {
 		posted, errno = q.hw.postSend(c.staging, k)
 	} else {
 		posted, c.aheadEnd, errno = q.hw.postAndPoll(c.staging, k, c.hw.cq)

@@ -3,7 +3,6 @@
 package verbs
 
 import (
-	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -54,10 +53,9 @@ type QP struct {
 	always                  uint32       // flags of every request
 	waiting                 int64        // since when the oldest request waits; 0 is not known
 
-	state   atomic.Uint32
+	base.Life
 	blamed  atomic.Bool // the peer says that a request was wrong, the adapter says nothing (I6)
 	suspect atomic.Bool // the adapter has broken it, and nobody knows why
-	done    chan struct{}
 	stats   stats
 
 	// hwMu guards the adapter's part for everybody but the owner. It may be
@@ -67,7 +65,6 @@ type QP struct {
 	cm   cmID // 0 when it was not connected by a manager
 
 	mu       sync.Mutex
-	reason   error
 	link     *link
 	reported counts            // by the peer
 	senders  map[uint64]sender // of datagrams, by their numbers
@@ -90,8 +87,9 @@ func (d *Device) newQP(cfg fabric.QPConfig) (*QP, error) {
 	}
 	q := &QP{
 		dev: d, transport: cfg.Transport, domain: dom, send: send, recv: recv, rnrTimeout: cfg.RNRTimeout,
-		sendDepth: uint64(cfg.SendDepth), recvDepth: uint64(cfg.RecvDepth), done: make(chan struct{}),
+		sendDepth: uint64(cfg.SendDepth), recvDepth: uint64(cfg.RecvDepth),
 	}
+	q.Begin()
 	if cfg.Transport == fabric.RC { // the others do not wait for receives
 		q.rnr = planRNR(cfg.RNRTimeout)
 	}
@@ -166,8 +164,8 @@ func (q *QP) leaveCQs() {
 
 // abandon takes back a queue pair that nobody has seen.
 func (q *QP) abandon() {
-	q.fall(fabric.ErrClosed)
-	q.state.Store(uint32(fabric.StateClosed))
+	q.Fall(fabric.ErrClosed)
+	q.SetState(fabric.StateClosed)
 	_ = q.release()
 	q.forget()
 }
@@ -215,19 +213,6 @@ func (q *QP) Num() uint32 { return q.num }
 // Transport implements fabric.QP.
 func (q *QP) Transport() fabric.Transport { return q.transport }
 
-// State implements fabric.QP.
-func (q *QP) State() fabric.State { return fabric.State(q.state.Load()) }
-
-// Err implements fabric.QP.
-func (q *QP) Err() error {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	return q.reason
-}
-
-// Done implements fabric.QP.
-func (q *QP) Done() <-chan struct{} { return q.done }
-
 // PeerPrivate implements fabric.QP.
 func (q *QP) PeerPrivate() []byte { return q.peerPrivate }
 
@@ -236,28 +221,6 @@ func (q *QP) Peer() fabric.Peer { return q.peer }
 
 // Address implements fabric.QP.
 func (q *QP) Address() []byte { return q.address }
-
-// fall leaves StateReady, for the given reason. It reports whether it did.
-func (q *QP) fall(reason error) bool {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if q.reason != nil {
-		return false
-	}
-	q.reason = reason
-	q.state.Store(uint32(fabric.StateError))
-	close(q.done)
-	return true
-}
-
-// explain replaces "disconnected" by the failure that made the peer do so.
-func (q *QP) explain(reason error) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if errors.Is(q.reason, fabric.ErrDisconnected) || errors.Is(q.reason, errGuess) {
-		q.reason = reason
-	}
-}
 
 // stop has the adapter flush the queue pair (I4).
 func (q *QP) stop() {
@@ -271,7 +234,7 @@ func (q *QP) stop() {
 // breakDown ends a queue pair that was ready: it stops it, tells the peer why,
 // and lets the owner know. It may be called from any goroutine.
 func (q *QP) breakDown(reason error, why byte) bool {
-	if !q.fall(reason) {
+	if !q.Fall(reason) {
 		return false
 	}
 	q.stop()
@@ -281,9 +244,12 @@ func (q *QP) breakDown(reason error, why byte) bool {
 }
 
 func (q *QP) noteBoth() {
-	q.send.note(q)
+	if q.State() == fabric.StateClosed { // nobody settles it any more
+		return
+	}
+	q.send.Note(q.settle)
 	if q.recv != q.send {
-		q.recv.note(q)
+		q.recv.Note(q.settle)
 	}
 }
 
@@ -295,7 +261,7 @@ func (q *QP) Disconnect() error {
 
 // peerGone tells the queue pair that the other end is over.
 func (q *QP) peerGone(reason error) {
-	if q.fall(reason) {
+	if q.Fall(reason) {
 		q.stop()
 		q.noteBoth()
 	}
@@ -400,7 +366,7 @@ func (q *QP) failed(c *fabric.Completion, other *CQ) {
 		why = byeFault
 	}
 	if !q.breakDown(c.Err(), why) {
-		q.explain(c.Err())
+		q.Explain(c.Err(), fabric.ErrDisconnected, errGuess) // which were because of the failure
 	}
 	q.settle()
 }
@@ -427,9 +393,9 @@ func (q *QP) Close() error {
 		return fmt.Errorf("fabric: queue pair %d: %w", q.num, fabric.ErrClosed)
 	}
 	_ = q.Disconnect()
-	q.state.Store(uint32(fabric.StateClosed))
+	q.SetState(fabric.StateClosed)
 	if err := q.release(); err != nil {
-		q.state.Store(uint32(fabric.StateError))
+		q.SetState(fabric.StateError)
 		return err
 	}
 	q.send.empty(q, uint32(q.sendID>>tagShift))

@@ -8,7 +8,7 @@ import (
 
 // PostRecv implements fabric.QP.
 func (q *QP) PostRecv(wrs []fabric.RecvWR) (int, error) {
-	if q.state.Load() != uint32(fabric.StateReady) {
+	if !q.Ready() {
 		if err := q.prepare(); err != nil {
 			return 0, err
 		}

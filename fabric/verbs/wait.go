@@ -46,7 +46,7 @@ func (d *Device) NewWaiter(cfg fabric.WaitConfig) (fabric.Waiter, error) {
 	}
 	fds := make([]int, 0, 2*len(w.cqs)) // channel and wake pipe of each queue
 	for _, c := range w.cqs {
-		fds = append(fds, int(c.hw.fd), c.wake.FD())
+		fds = append(fds, int(c.hw.fd), c.Pipe.FD())
 	}
 	if err := w.Init(d.clock, &cfg, spinBurst, yields, eventDelay, w, fds...); err != nil {
 		return nil, err
@@ -61,7 +61,7 @@ func (w *Waiter) Arm() (until int64) {
 		if c.gone { // closed before its waiter
 			return 0
 		}
-		c.asleep.Store(1)
+		c.Asleep.Store(1)
 		c.hw.drain() // of former sleeps
 		if err := c.hw.arm(w.solicitedOnly && !(w.quirk && c.outstanding())); err != nil {
 			until = 0 // never sleep without
@@ -88,7 +88,7 @@ func (c *CQ) outstanding() bool {
 // at before.
 func (w *Waiter) Pending() bool {
 	for _, c := range w.cqs {
-		if c.attention.Load() != 0 || len(c.soft)+len(c.stash) != 0 || c.ahead != c.aheadEnd {
+		if c.Noted() || len(c.soft)+len(c.stash) != 0 || c.ahead != c.aheadEnd {
 			return true
 		}
 	}
@@ -102,7 +102,7 @@ func (w *Waiter) Drain(fds []unix.PollFd) {
 			c.hw.drain()
 		}
 		if fds[2*i+1].Revents != 0 {
-			c.wake.Drain()
+			c.Pipe.Drain()
 		}
 	}
 }
@@ -110,6 +110,6 @@ func (w *Waiter) Drain(fds []unix.PollFd) {
 // Disarm implements base.Source.
 func (w *Waiter) Disarm() {
 	for _, c := range w.cqs {
-		c.asleep.Store(0)
+		c.Asleep.Store(0)
 	}
 }

@@ -1,12 +1,15 @@
 // Package base is what the providers are built on: the parts of a device that do not depend on
 // how bytes reach the peer.
 //
+//   - Life is the state of a queue pair and why it is not ready.
+//   - Notes are what other goroutines ask the owner of a completion queue to do.
 //   - Places counts the entries of a completion queue that its queue pairs have reserved (G12).
 //   - Gather and Scatter copy between contiguous bytes and the segments of a work request.
 //   - Spinner is the busy half of a fabric.Waiter, for all providers. Sleeper is the other half
 //     for those that sleep in poll(2), with a WakePipe to end the sleep.
 //   - Listener is a TCP socket whose connections say hello and then wait in a backlog.
 //     HalfOpen is such a connection, or that of a dialer, before its queue pair is ready.
+//   - OpenSet is what a device closes when it is closed: its listeners and half-open connections.
 //
 // # Invariants of a Listener
 //

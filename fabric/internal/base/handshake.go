@@ -5,11 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"net"
 	"os"
-	"slices"
-	"sync"
 
 	"golang.org/x/sys/unix"
 
@@ -22,48 +19,18 @@ type HalfOpen struct {
 	of *Handshakes
 }
 
-// Handshakes are the half-open connections of a device, which closes those that are left when it
-// is closed. The zero value has none.
-type Handshakes struct {
-	mu     sync.Mutex
-	open   map[*HalfOpen]struct{}
-	closed bool
-}
+// Handshakes are the half-open connections of a device. The zero value has none.
+type Handshakes struct{ OpenSet[*HalfOpen] }
 
 // Begin takes a connection into the care of the device. It closes the connection and returns
 // false after Close.
 func (s *Handshakes) Begin(c *net.TCPConn) (*HalfOpen, bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.closed {
-		_ = c.Close()
-		return nil, false
-	}
-	if s.open == nil {
-		s.open = map[*HalfOpen]struct{}{}
-	}
 	h := &HalfOpen{TCPConn: c, of: s}
-	s.open[h] = struct{}{}
-	return h, true
-}
-
-// Close closes all connections, and those to come.
-func (s *Handshakes) Close() {
-	s.mu.Lock()
-	s.closed = true
-	open := slices.Collect(maps.Keys(s.open))
-	s.mu.Unlock()
-	for _, h := range open {
-		h.Abandon()
-	}
+	return h, s.Add(h)
 }
 
 // Finish takes the connection out of the device's care.
-func (h *HalfOpen) Finish() {
-	h.of.mu.Lock()
-	defer h.of.mu.Unlock()
-	delete(h.of.open, h)
-}
+func (h *HalfOpen) Finish() { h.of.Remove(h) }
 
 // Abandon closes the connection.
 func (h *HalfOpen) Abandon() {

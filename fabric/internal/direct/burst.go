@@ -45,7 +45,7 @@ func (q *QP) burst(wrs []fabric.WR) int {
 			size-1 >= uint64(q.maxMessage) || w.Flags&fabric.FlagInline != 0 && (size > uint64(q.maxInline) || op == fabric.OpRead) ||
 			off > uint64(len(win.Mem)) || size > uint64(len(win.Mem))-off ||
 			uint64(w.Local.Off) > uint64(known.Len()) || size > uint64(known.Len())-uint64(w.Local.Off) ||
-			win.Live.Load() != win.Key || q.state.Load() != uint32(fabric.StateReady) {
+			win.Live.Load() != win.Key || !q.Ready() {
 			break
 		}
 		if op == fabric.OpWrite {

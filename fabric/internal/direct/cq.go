@@ -2,8 +2,6 @@ package direct
 
 import (
 	"slices"
-	"sync"
-	"sync/atomic"
 
 	"github.com/remora-kv/remora/fabric"
 	"github.com/remora-kv/remora/fabric/internal/base"
@@ -32,7 +30,6 @@ func (d *done) unpack(c *fabric.Completion) {
 // CQ is a completion queue of this process.
 type CQ struct {
 	core *Core
-	wake *base.WakePipe
 
 	// ring[head&mask:tail&mask] are the completions not yet polled.
 	ring       []done
@@ -49,15 +46,8 @@ type CQ struct {
 	// grown counts sources and backlogs that came; see Waiter.sleep.
 	grown uint64
 
-	// attention is not 0 when there are notes; asleep while a waiter sleeps.
-	attention atomic.Uint32
-	asleep    atomic.Uint32
-
+	base.Notes
 	base.Places // behind what every poll reads
-
-	mu     sync.Mutex
-	notes  []func()
-	closed bool
 }
 
 // NewCQ implements fabric.Device.
@@ -70,7 +60,7 @@ func (d *Core) NewCQ(depth int) (fabric.CQ, error) {
 		return nil, err
 	}
 	var err error
-	if c.wake, err = base.NewWakePipe(); err != nil {
+	if c.Pipe, err = base.NewWakePipe(); err != nil {
 		return nil, err
 	}
 	n := base.CeilPow2(depth)
@@ -83,14 +73,9 @@ func (c *CQ) Close() error {
 	if err := c.Places.Close(); err != nil {
 		return err
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.closed = true
-	for _, f := range c.notes {
+	for _, f := range c.CloseNotes() {
 		f()
 	}
-	c.notes = nil
-	c.wake.Close()
 	return nil
 }
 
@@ -105,30 +90,8 @@ func (c *CQ) push(q *QP, retire, id uint64, op fabric.Op, st fabric.Status, n in
 
 // note has the owner call f on its next poll, and wakes it.
 func (c *CQ) note(f func()) {
-	c.mu.Lock()
-	if c.closed {
-		c.mu.Unlock()
+	if !c.Note(f) {
 		f() // its queue pair is closed, so all it can do is to give back
-		return
-	}
-	c.notes = append(c.notes, f)
-	c.mu.Unlock()
-	c.attention.Store(1)
-	if c.asleep.Load() != 0 {
-		c.wake.Wake()
-	}
-}
-
-// attend runs the notes.
-func (c *CQ) attend() {
-	for c.attention.Swap(0) != 0 {
-		c.mu.Lock()
-		notes := c.notes
-		c.notes = nil
-		c.mu.Unlock()
-		for _, f := range notes {
-			f()
-		}
 	}
 }
 

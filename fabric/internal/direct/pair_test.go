@@ -91,8 +91,8 @@ func newPair(t testing.TB, cfg fabric.QPConfig) (a, b *end, segment []byte) {
 	t.Helper()
 	a, b = newEnd(t, cfg), newEnd(t, cfg)
 	segment = HeapBytes(SegmentBytes(a.qp.RecvDepth(), b.qp.RecvDepth()), pageSize)
-	a.qp.Attach(segment, Dialer, b.qp.RecvDepth(), b.cq.wake, b.cq.wake)
-	b.qp.Attach(segment, Acceptor, a.qp.RecvDepth(), a.cq.wake, a.cq.wake)
+	a.qp.Attach(segment, Dialer, b.qp.RecvDepth(), b.cq.Pipe, b.cq.Pipe)
+	b.qp.Attach(segment, Acceptor, a.qp.RecvDepth(), a.cq.Pipe, a.cq.Pipe)
 	a.link, b.link = &testLink{peer: b.qp, self: a.qp}, &testLink{peer: a.qp, self: b.qp}
 	a.qp.Start(a.link)
 	b.qp.Start(b.link)

@@ -5,7 +5,7 @@ import "github.com/remora-kv/remora/fabric"
 // Poll implements fabric.CQ.
 func (c *CQ) Poll(out []fabric.Completion) int {
 	n := c.take(out)
-	if n < len(out) && (len(c.listening) != 0 || len(c.backlogged) != 0 || c.attention.Load() != 0) {
+	if n < len(out) && (len(c.listening) != 0 || len(c.backlogged) != 0 || c.Noted()) {
 		c.progress()
 		n += c.take(out[n:])
 	}
@@ -33,8 +33,8 @@ func (c *CQ) take(out []fabric.Completion) int {
 
 // progress does what a NIC would do by itself.
 func (c *CQ) progress() {
-	if c.attention.Load() != 0 {
-		c.attend()
+	if c.Noted() {
+		c.Attend()
 	}
 	if len(c.backlogged) != 0 {
 		c.retry()

@@ -22,7 +22,7 @@ func (q *QP) Post(wrs []fabric.WR) (n int, err error) {
 			break
 		}
 		w := &wrs[n]
-		if q.state.Load() != uint32(fabric.StateReady) {
+		if !q.Ready() {
 			n, err = q.postBroken(wrs, n)
 			q.publish()
 			return n, err

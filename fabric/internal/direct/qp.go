@@ -59,17 +59,14 @@ type QP struct {
 	released       bool
 	settled        bool // the flush after breaking is done
 
-	state atomic.Uint32
-	done  chan struct{}
-	mu    sync.Mutex // guards reason, shared and final
-	// reason is why the queue pair is not ready.
-	reason error
+	base.Life
+	// begun counts Start and falling: who comes second settles.
+	begun atomic.Uint32
+	mu    sync.Mutex // guards link, shared and final
 	// shared says that the counters in the segment can be read; final holds
 	// what was counted when it was given back.
 	shared bool
 	final  *fabric.Counters
-	// started says that Start was called.
-	started bool
 
 	stats stats
 
@@ -95,8 +92,9 @@ func NewQP(core *Core, cfg fabric.QPConfig) (*QP, error) {
 	q := &QP{
 		core: core, transport: cfg.Transport, domain: dom, send: send, recv: recv,
 		maxInline: core.limits.MaxInline, maxMessage: core.limits.MaxMessage,
-		rnr: cfg.RNRTimeout, sendDepth: uint64(cfg.SendDepth), done: make(chan struct{}),
+		rnr: cfg.RNRTimeout, sendDepth: uint64(cfg.SendDepth),
 	}
+	q.Begin()
 	q.recvQueue.init(cfg.RecvDepth)
 	q.in.qp = q
 	if err := send.Reserve(cfg.SendDepth, &recv.Places, cfg.RecvDepth); err != nil {
@@ -145,10 +143,10 @@ func (q *QP) Attach(mem []byte, end, peerDepth int, wakeRecv, wakeSend base.Wake
 }
 
 // RecvPipe wakes the owner when it waits for receives of the queue pair.
-func (q *QP) RecvPipe() *base.WakePipe { return q.recv.wake }
+func (q *QP) RecvPipe() *base.WakePipe { return q.recv.Pipe }
 
 // SendPipe wakes the owner when it waits for the queue pair's own requests.
-func (q *QP) SendPipe() *base.WakePipe { return q.send.wake }
+func (q *QP) SendPipe() *base.WakePipe { return q.send.Pipe }
 
 // Describe tells the queue pair who is at the other end, before Start.
 func (q *QP) Describe(peer fabric.Peer, private []byte) { q.peer, q.peerPrivate = peer, private }
@@ -156,10 +154,9 @@ func (q *QP) Describe(peer fabric.Peer, private []byte) { q.peer, q.peerPrivate 
 // Start makes the queue pair ready. link is nil for datagrams.
 func (q *QP) Start(link Link) {
 	q.mu.Lock()
-	q.link, q.started = link, true
-	fallen := q.reason != nil
+	q.link = link
 	q.mu.Unlock()
-	if fallen {
+	if q.begun.Add(1) == 2 {
 		q.farewell()
 		q.noteSettle()
 	}
@@ -168,7 +165,7 @@ func (q *QP) Start(link Link) {
 // Abandon takes back a queue pair that was not started.
 func (q *QP) Abandon() {
 	q.fall(fabric.ErrClosed)
-	q.state.Store(uint32(fabric.StateClosed))
+	q.SetState(fabric.StateClosed)
 	q.forget()
 }
 
@@ -194,19 +191,6 @@ func (q *QP) Domain() *Domain { return q.domain }
 // Transport implements fabric.QP.
 func (q *QP) Transport() fabric.Transport { return q.transport }
 
-// State implements fabric.QP.
-func (q *QP) State() fabric.State { return fabric.State(q.state.Load()) }
-
-// Err implements fabric.QP.
-func (q *QP) Err() error {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	return q.reason
-}
-
-// Done implements fabric.QP.
-func (q *QP) Done() <-chan struct{} { return q.done }
-
 // PeerPrivate implements fabric.QP.
 func (q *QP) PeerPrivate() []byte { return q.peerPrivate }
 
@@ -216,17 +200,7 @@ func (q *QP) Peer() fabric.Peer { return q.peer }
 // fall leaves StateReady, for the given reason. It reports whether it did and
 // the rest is the caller's: before Start there is nothing to settle yet, and
 // Start does it.
-func (q *QP) fall(reason error) bool {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if q.reason != nil {
-		return false
-	}
-	q.reason = reason
-	q.state.Store(uint32(fabric.StateError))
-	close(q.done)
-	return q.started
-}
+func (q *QP) fall(reason error) bool { return q.Fall(reason) && q.begun.Add(1) == 2 }
 
 // Disconnect implements fabric.QP.
 func (q *QP) Disconnect() error {
@@ -292,18 +266,9 @@ func (q *QP) breakNow(d *done) {
 	if q.fall(c.Err()) {
 		q.farewell()
 	} else {
-		q.explain(c.Err())
+		q.Explain(c.Err(), fabric.ErrDisconnected) // which was because of the failure
 	}
 	q.settle()
-}
-
-// explain replaces "disconnected" by the failure that made the peer do so.
-func (q *QP) explain(reason error) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if errors.Is(q.reason, fabric.ErrDisconnected) {
-		q.reason = reason
-	}
 }
 
 // violated ends what the rule-breaking peer could reach (I1): the connection,
@@ -328,9 +293,9 @@ func (q *QP) Close() error {
 		return fmt.Errorf("fabric: queue pair %d: %w", q.num, fabric.ErrClosed)
 	}
 	_ = q.Disconnect()
-	q.state.Store(uint32(fabric.StateClosed))
-	q.send.attend()
-	q.recv.attend()
+	q.SetState(fabric.StateClosed)
+	q.send.Attend()
+	q.recv.Attend()
 	q.recv.unlisten(&q.in)
 	if q.transport == fabric.UD {
 		q.unreach()

@@ -75,7 +75,7 @@ func TestSendBeforeFarewell(t *testing.T) {
 	a, b, _ := newPair(t, fabric.QPConfig{RecvDepth: 16})
 	mustRecv(t, b.qp, make([]fabric.RecvWR, 2)...)
 	var got []fabric.Completion
-	a.qp.Start(&quickLink{testLink: a.link, during: func() { got = b.poll() }})
+	a.qp.link = &quickLink{testLink: a.link, during: func() { got = b.poll() }}
 	buf := a.alloc(t, 8, 0)
 	mustPost(t, a.qp,
 		fabric.WR{ID: 1, Op: fabric.OpSend, Flags: fabric.FlagSignaled},
@@ -96,7 +96,7 @@ func (muteLink) Farewell() {}
 func TestSendAfterPeerSettled(t *testing.T) {
 	a, b, _ := newPair(t, fabric.QPConfig{RecvDepth: 16})
 	mustRecv(t, b.qp, fabric.RecvWR{})
-	b.qp.Start(muteLink{b.link})
+	b.qp.link = muteLink{b.link}
 	_ = b.qp.Disconnect()
 	b.poll()
 	mustPost(t, a.qp, fabric.WR{Op: fabric.OpSend, Flags: fabric.FlagSignaled})
@@ -116,8 +116,8 @@ func newMany(t *testing.T, n int) (senders []*end, b *end) {
 			t.Fatal(err)
 		}
 		seg := HeapBytes(SegmentBytes(4, 4), pageSize)
-		a.qp.Attach(seg, Dialer, 4, b.cq.wake, b.cq.wake)
-		q.Attach(seg, Acceptor, 4, a.cq.wake, a.cq.wake)
+		a.qp.Attach(seg, Dialer, 4, b.cq.Pipe, b.cq.Pipe)
+		q.Attach(seg, Acceptor, 4, a.cq.Pipe, a.cq.Pipe)
 		a.link = &testLink{peer: q, self: a.qp}
 		a.qp.Start(a.link)
 		q.Start(&testLink{peer: a.qp, self: q})
@@ -227,8 +227,8 @@ func TestEndBeforeStart(t *testing.T) {
 	_ = a.qp.Disconnect()
 	a.poll()
 	seg := HeapBytes(SegmentBytes(a.qp.RecvDepth(), b.qp.RecvDepth()), pageSize)
-	a.qp.Attach(seg, Dialer, b.qp.RecvDepth(), b.cq.wake, b.cq.wake)
-	b.qp.Attach(seg, Acceptor, a.qp.RecvDepth(), a.cq.wake, a.cq.wake)
+	a.qp.Attach(seg, Dialer, b.qp.RecvDepth(), b.cq.Pipe, b.cq.Pipe)
+	b.qp.Attach(seg, Acceptor, a.qp.RecvDepth(), a.cq.Pipe, a.cq.Pipe)
 	b.qp.Start(&testLink{peer: a.qp, self: b.qp})
 	a.qp.Start(&testLink{peer: b.qp, self: a.qp})
 	a.poll()

@@ -36,7 +36,7 @@ func (q *QP) Place(to fabric.Remote, b []byte) bool {
 // region behind it (G20).
 func (q *QP) within(op fabric.Op, at fabric.Remote, n int) ([]byte, bool) {
 	if q.transport != fabric.RC || n <= 0 || n > q.maxMessage || q.backlog.len() != 0 ||
-		q.state.Load() != uint32(fabric.StateReady) {
+		!q.Ready() {
 		return nil, false
 	}
 	win := q.window

@@ -40,7 +40,7 @@ func (d *Core) NewWaiter(cfg fabric.WaitConfig) (fabric.Waiter, error) {
 	}
 	fds := make([]int, len(w.cqs))
 	for i, c := range w.cqs {
-		fds[i] = c.wake.FD()
+		fds[i] = c.Pipe.FD()
 	}
 	if err := w.Init(d.clock, &cfg, spinBurst, yields, 0, w, fds...); err != nil {
 		return nil, err
@@ -65,7 +65,7 @@ func (w *Waiter) Pending() bool {
 		return true
 	}
 	for _, c := range w.cqs {
-		if c.attention.Load() != 0 || c.head != c.tail {
+		if c.Noted() || c.head != c.tail {
 			return true
 		}
 		for i, s := range c.listening {
@@ -82,7 +82,7 @@ func (w *Waiter) Pending() bool {
 func (w *Waiter) Drain(fds []unix.PollFd) {
 	for i, c := range w.cqs {
 		if fds[i].Revents != 0 {
-			c.wake.Drain()
+			c.Pipe.Drain()
 		}
 	}
 }
@@ -92,7 +92,7 @@ func (w *Waiter) Arm() (until int64) {
 	w.armedAt = w.grown()
 	until = math.MaxInt64
 	for _, c := range w.cqs {
-		c.asleep.Store(1)
+		c.Asleep.Store(1)
 		for _, s := range c.listening {
 			if !s.qp.settled {
 				s.h.armed.Store(w.armed)
@@ -113,7 +113,7 @@ func (w *Waiter) Arm() (until int64) {
 // Disarm implements base.Source.
 func (w *Waiter) Disarm() {
 	for _, c := range w.cqs {
-		c.asleep.Store(0)
+		c.Asleep.Store(0)
 		for _, s := range c.listening {
 			if !s.qp.settled {
 				fence.Publish32(&s.h.armed, armedNot)
