@@ -23,7 +23,7 @@ func sleepCases() []*testCase {
 		one("G17/wakes/any-cq", ruleEvents, wakesAnyCQ),
 		one("G17/write-wakes-nobody", ruleNobody, writeWakesNobody),
 		one("G17/ping-pong-shared-cq", ruleNoneLost, pingPongShared),
-		one("G17/doze-bell", "A path publishes there that it has to be woken.", dozeBell),
+		one("G17/doze-wakeup", "A path publishes there that it has to be woken.", dozeWakeup),
 	)
 }
 
@@ -384,10 +384,10 @@ func serveAll(s *sleeper, ends []*end, total int) {
 	s.until("the last answers", func() bool { return reap() == 0 })
 }
 
-// dozeBell is how a path lets its server sleep: requests are WRITEs, the
+// dozeWakeup is how a path lets its server sleep: requests are WRITEs, the
 // server publishes in its memory that it dozes, and the client, which reads
 // that after its WRITE, rings.
-func dozeBell(t *trial) {
+func dozeWakeup(t *trial) {
 	const request, flag = 0, 512
 	p := t.pair(pairConfig{})
 	p.a.mem.putWord(request, 0)
@@ -429,7 +429,7 @@ func dozeBell(t *trial) {
 		p.b.wait1("the READ of the flag")
 		if p.b.mem.word(64) != 0 {
 			p.b.post(p.b.sendFrom(0, 0))
-			p.b.wait1("the bell")
+			p.b.wait1("the wake-up")
 		}
 		t.await("the server", func() bool { return served.Load() >= i }, p.b.owner)
 		pause()

@@ -34,8 +34,8 @@ func (l *link) Resolve(key uint32) (*direct.Window, bool) {
 	}, false
 }
 
-// Farewell implements direct.Link.
-func (l *link) Farewell() {
+// Disconnect implements direct.Link.
+func (l *link) Disconnect() {
 	if l.dev.killed.Load() || l.other.dev.killed.Load() {
 		return
 	}

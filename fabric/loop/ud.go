@@ -46,6 +46,6 @@ func (d *hooks) GramOpen(_ context.Context, addr []byte) (*direct.GramPath, erro
 		return nil, fmt.Errorf("fabric: the datagram queue pair at this address is closed: %w", fabric.ErrRefused)
 	}
 	mem := direct.HeapBytes(direct.GramSegmentBytes(), pageSize)
-	lane := q.AddGramLane(mem, func() {})
-	return &direct.GramPath{Mem: mem, Wake: q.RecvPipe(), Release: func() { q.RemoveGramLane(lane) }}, nil
+	ring := q.AddGramRing(mem, func() {})
+	return &direct.GramPath{Mem: mem, Wake: q.RecvPipe(), Release: func() { q.RemoveGramRing(ring) }}, nil
 }

@@ -72,8 +72,8 @@ func (l *link) lost(err error) error {
 	return fmt.Errorf("fabric: connection with %s: %w: %w", l.qp.Peer().Addr, fabric.ErrPeerLost, err)
 }
 
-// Farewell implements direct.Link.
-func (l *link) Farewell() {
+// Disconnect implements direct.Link.
+func (l *link) Disconnect() {
 	if !l.dev.killed.Load() {
 		_ = l.sock.send([]byte{kindBye})
 	}

@@ -25,10 +25,10 @@ const (
 	gramAddressSum  = 4
 )
 
-// maxGramLanes is how many senders a device lets in for datagrams.
-const maxGramLanes = 1 << 14
+// maxGramRings is how many senders a device lets in for datagrams.
+const maxGramRings = 1 << 14
 
-// udListener is the socket through which senders of datagrams get their lanes.
+// udListener is the socket through which senders of datagrams get their rings.
 type udListener struct {
 	dev  *Device
 	dir  string
@@ -97,7 +97,7 @@ func (d *hooks) GramClosed(q *direct.QP) {
 	}
 }
 
-// run gives lanes to senders.
+// run gives rings to senders.
 func (g *udListener) run() {
 	for {
 		c, err := g.file.l.AcceptUnix()
@@ -109,7 +109,7 @@ func (g *udListener) run() {
 			continue
 		}
 		g.mu.Lock()
-		full := g.closed || len(g.conns) >= maxGramLanes
+		full := g.closed || len(g.conns) >= maxGramRings
 		if !full {
 			g.conns[c] = struct{}{}
 			g.done.Go(func() { g.serve(socket{c: c}) })
@@ -121,7 +121,7 @@ func (g *udListener) run() {
 	}
 }
 
-// serve keeps one sender's lane for as long as its socket lives.
+// serve keeps one sender's ring for as long as its socket lives.
 func (g *udListener) serve(s socket) {
 	defer func() {
 		g.mu.Lock()
@@ -129,7 +129,7 @@ func (g *udListener) serve(s socket) {
 		g.mu.Unlock()
 		_ = s.c.Close()
 	}()
-	q, lane, err := g.open(s)
+	q, ring, err := g.open(s)
 	if err != nil {
 		s.refuse(err.Error())
 		return
@@ -138,11 +138,11 @@ func (g *udListener) serve(s socket) {
 	if p, err := s.recv(); err == nil {
 		p.close()
 	}
-	q.RemoveGramLane(lane)
+	q.RemoveGramRing(ring)
 }
 
 // open answers a sender that knows the secret.
-func (g *udListener) open(s socket) (*direct.QP, *direct.GramLane, error) {
+func (g *udListener) open(s socket) (*direct.QP, *direct.GramRing, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), fabric.DefaultHandshake)
 	defer cancel()
 	p, err := s.recvWithin(ctx)
@@ -168,12 +168,12 @@ func (g *udListener) open(s socket) (*direct.QP, *direct.GramLane, error) {
 		subtle.ConstantTimeEq(int32(secret>>32), int32(m.secret>>32)) == 0 || q.State() != fabric.StateReady {
 		return nil, nil, errors.New("the datagram queue pair is closed")
 	}
-	return g.lane(s, q)
+	return g.ring(s, q)
 }
 
-// lane makes the segment and hands it over.
-func (g *udListener) lane(s socket, q *direct.QP) (*direct.QP, *direct.GramLane, error) {
-	seg, err := g.dev.arena.AllocShared("datagram lane", direct.GramSegmentBytes(), arena.ReadWriteForOthers)
+// ring makes the segment and hands it over.
+func (g *udListener) ring(s socket, q *direct.QP) (*direct.QP, *direct.GramRing, error) {
+	seg, err := g.dev.arena.AllocShared("datagram ring", direct.GramSegmentBytes(), arena.ReadWriteForOthers)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -186,11 +186,11 @@ func (g *udListener) lane(s socket, q *direct.QP) (*direct.QP, *direct.GramLane,
 		_ = seg.Free()
 		return nil, nil, err
 	}
-	lane := q.AddGramLane(seg.Bytes(), func() {
+	ring := q.AddGramRing(seg.Bytes(), func() {
 		_ = s.c.Close()
 		_ = seg.Free()
 	})
-	return q, lane, nil
+	return q, ring, nil
 }
 
 func (g *udListener) close() {
@@ -243,7 +243,7 @@ func (d *Device) gramPath(s socket, p *packet) (*direct.GramPath, error) {
 	if err := p.expect(2); err != nil {
 		return nil, err
 	}
-	seg, err := d.arena.Map("datagram lane", p.fds[0], direct.GramSegmentBytes(), true)
+	seg, err := d.arena.Map("datagram ring", p.fds[0], direct.GramSegmentBytes(), true)
 	if err != nil {
 		return nil, err
 	}

@@ -31,11 +31,11 @@ type Device struct {
 
 	// mu guards what follows, and the counts of domains. It is taken after
 	// the lock of a queue pair, never before.
-	mu     sync.Mutex
-	closed bool
-	host   netip.Addr // of datagram queue pairs; invalid until known
-	births uint32     // queue pairs ever made
-	gone   fabric.Counters
+	mu      sync.Mutex
+	closed  bool
+	host    netip.Addr // of datagram queue pairs; invalid until known
+	created uint32     // queue pairs ever made
+	gone    fabric.Counters
 }
 
 // New makes a device. It starts one goroutine, which ends with Close.
@@ -126,7 +126,7 @@ func (d *Device) Close() error {
 	for _, q := range d.qps.all() {
 		_ = q.member.Disconnect()
 	}
-	d.nic.stop(farewellTime)
+	d.nic.stop(lingerMax)
 	return nil
 }
 

@@ -17,7 +17,7 @@
 //   - The window is the number of bytes of responses that an initiator may
 //     have asked for and not yet received.
 //   - A credit is a posted receive that the peer has been told of.
-//   - A lingerer is a socket whose queue pair has ended and whose last words
+//   - A lingerer is a socket whose queue pair has ended and whose last frames
 //     are not yet known to be read.
 //
 // # Invariants

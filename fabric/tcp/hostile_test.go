@@ -63,8 +63,8 @@ func TestHostileHello(t *testing.T) {
 		return l
 	}
 	// Who says too little has to be given up, and soon; all others are heard out.
-	l, hasty := listen(patience), listen(50*time.Millisecond)
-	defer func() { _, _ = l.Close(), hasty.Close() }()
+	l, impatient := listen(patience), listen(50*time.Millisecond)
+	defer func() { _, _ = l.Close(), impatient.Close() }()
 	good := (&hello{version: wireVersion, kind: helloRequest, window: window, private: []byte("me")}).encode(nil)
 	with := func(change func(b []byte)) []byte {
 		b := bytes.Clone(good)
@@ -86,7 +86,7 @@ func TestHostileHello(t *testing.T) {
 	} {
 		at := l
 		if slices.Contains(short, what) {
-			at = hasty
+			at = impatient
 		}
 		c := dialRaw(t, at)
 		_, _ = c.Write(b)

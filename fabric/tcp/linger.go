@@ -7,21 +7,21 @@ import (
 )
 
 // lingerTime is how long a socket whose queue pair has ended may take to
-// deliver its last words.
+// deliver its last frames.
 const lingerTime = 2 * time.Second
 
 // lingerer is a socket whose queue pair has ended. It is closed when the peer
 // has closed, because a socket closed before that answers what still arrives
-// with a reset, and a reset may overtake the last words.
+// with a reset, and a reset may overtake the last frames.
 type lingerer struct {
 	fd   int
 	rest []byte // what is still to be written
 	end  int64  // when to close whatever happens
 }
 
-// farewell delivers the last words of a connection and closes its socket. It
+// linger delivers the last frames of a connection and closes its socket. It
 // takes over rest.
-func (n *nic) farewell(fd int, rest []byte) {
+func (n *nic) linger(fd int, rest []byte) {
 	l := &lingerer{fd: fd, rest: rest}
 	if l.write() {
 		_ = unix.Close(fd)

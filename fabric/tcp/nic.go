@@ -23,9 +23,9 @@ const (
 	// pollStreak is how often in a row it must find that the owner has polled:
 	// one that polls now and then needs it all the more.
 	pollStreak = 3
-	// farewellTime is how long a closing device waits for what it has said to
+	// lingerMax is how long a closing device waits for what it has said to
 	// be read.
-	farewellTime = 500 * time.Millisecond
+	lingerMax = 500 * time.Millisecond
 )
 
 // What an event of the device's epoll is about (EpollEvent.Pad); Fd is its

@@ -30,9 +30,9 @@ type conn struct {
 	in  inBuffer
 	out outBuffer
 	// wantsOut: the socket is full, or there is more to write than one call
-	// may. deaf: the socket takes nothing any more; why will be read from it.
-	wantsOut, deaf bool
-	lazy           bool // an ACK was put off
+	// may. writeShut: the socket takes nothing any more; why will be read from it.
+	wantsOut, writeShut bool
+	lazy                bool // an ACK was put off
 
 	initiator
 	target
@@ -219,7 +219,7 @@ func (q *conn) dispatch(f *frame) error {
 		q.answerDue = true
 		return nil
 	case kindBye:
-		q.goodbye()
+		q.byeFrame()
 		return nil
 	default:
 		return q.request(f)
@@ -267,7 +267,7 @@ func (q *conn) frameEnd() error {
 // one call may go on.
 func (q *conn) transmit() {
 	q.lazy = false
-	if q.fd < 0 || q.deaf {
+	if q.fd < 0 || q.writeShut {
 		return
 	}
 	for range maxBursts {
@@ -283,8 +283,8 @@ func (q *conn) transmit() {
 				q.watchOut(true)
 				return
 			}
-			// The peer is gone. Whether it said goodbye is in what it sent.
-			q.deaf = true
+			// The peer is gone. Whether it sent a BYE is in what it sent before.
+			q.writeShut = true
 			q.out = outBuffer{}
 			return
 		}
@@ -337,17 +337,17 @@ func (q *conn) finish(e ending) {
 	if fd := q.fd; fd >= 0 {
 		q.fd = -1
 		q.recvCQ.port.part(&q.queues, fd)
-		q.dismiss(fd, &e)
+		q.closeSocket(fd, &e)
 	}
 	q.in, q.out = inBuffer{}, outBuffer{}
 	q.flush(e.send, e.recv)
 	q.wake()
 }
 
-// dismiss says the last words and gives the socket to whom it may concern.
-func (q *conn) dismiss(fd int, e *ending) {
+// closeSocket sends the last frame and closes the socket, at once or when the peer has.
+func (q *conn) closeSocket(fd int, e *ending) {
 	switch {
-	case e.reset || q.deaf:
+	case e.reset || q.writeShut:
 		resetSocket(fd)
 	case e.say == 0:
 		_ = unix.Close(fd)
@@ -357,7 +357,7 @@ func (q *conn) dismiss(fd int, e *ending) {
 		}
 		encodeHead(q.out.extend(headSize), e.say, 0, 0, q.executed+1, uint32(e.status))
 		q.edge.sends()
-		q.dev.nic.farewell(fd, q.out.b[q.out.r:q.out.w])
+		q.dev.nic.linger(fd, q.out.b[q.out.r:q.out.w])
 	}
 }
 
@@ -367,15 +367,15 @@ func resetSocket(fd int) {
 	_ = unix.Close(fd)
 }
 
-// goodbye handles a BYE.
-func (q *conn) goodbye() {
+// byeFrame handles a BYE.
+func (q *conn) byeFrame() {
 	q.finish(ending{err: fmt.Errorf("fabric: queue pair %d: %w", q.num, fabric.ErrDisconnected)})
 }
 
 // lost is called when the socket has ended without a BYE. Of the requests only
 // those that were sent can have been executed.
 func (q *conn) lost(errno syscall.Errno) {
-	why := "the connection ended without a goodbye"
+	why := "the connection ended without a BYE"
 	if errno != 0 {
 		why = errno.Error()
 	}

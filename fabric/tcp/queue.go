@@ -98,9 +98,9 @@ func (d *Device) admit(q *queues) error {
 	if d.closed || q.domain.closed {
 		return d.errClosed()
 	}
-	d.births++
+	d.created++
 	_, err := d.qps.add(func(i uint16) *queues {
-		q.num = d.births<<tableBits | uint32(i)
+		q.num = d.created<<tableBits | uint32(i)
 		return q
 	})
 	if err != nil {

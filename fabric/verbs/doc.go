@@ -19,7 +19,7 @@
 //   - A tag is a number that names a queue pair on its completion queue; tag
 //     and slot together are the wr_id of a work request.
 //   - The control connection is a TCP connection beside every connected queue
-//     pair. Over it the ends find each other, say goodbye, notice each other's
+//     pair. Over it the ends find each other, disconnect, notice each other's
 //     death, and ask for what a target cannot see: one-sided operations.
 //   - A note is a message of another goroutine to the owner of a completion
 //     queue: a queue pair has left StateReady.
@@ -71,7 +71,7 @@
 // it; the accept names the address of the acceptor's and a token, the dialer's
 // request to it carries the token, and when that is done comes ready. UC
 // queue pairs, and RC ones with cm=off, are connected by the numbers in the
-// hellos. What the program's private data is, goodbyes and deaths are matters
+// hellos. What the program's private data is, disconnects and deaths are matters
 // of the control connection either way.
 //
 // # The address of a datagram queue pair

@@ -30,7 +30,7 @@ func TestClosedQueuePairsAreForgotten(t *testing.T) {
 					if a.dev.Clock().Now()-start > int64(patience) {
 						t.Fatalf("queue pair %d is closed and its memory is kept", end.Value().Num())
 					}
-					runtime.Gosched() // last words are read by others
+					runtime.Gosched() // last messages are read by others
 				}
 			}
 		})

@@ -199,9 +199,9 @@ func TestHostileControl(t *testing.T) {
 	}
 }
 
-// TestDeafPeer has a peer that does not read its control connection: nothing
+// TestPeerThatDoesNotRead has a peer that does not read its control connection: nothing
 // here waits for it.
-func TestDeafPeer(t *testing.T) {
+func TestPeerThatDoesNotRead(t *testing.T) {
 	a, b := newHost(t), newHost(t)
 	qa, qb := connect(t, a, b, a.listen(0))
 	qb.mu.Lock() // its reader waits here with the first counts
@@ -209,7 +209,7 @@ func TestDeafPeer(t *testing.T) {
 	qa.link.mu.Lock()
 	body := (&counts{}).append(nil)
 	for range 1 << 20 {
-		if qa.link.write(kindCounts, body); qa.link.deaf {
+		if qa.link.write(kindCounts, body); qa.link.writeShut {
 			break
 		}
 	}
@@ -341,8 +341,8 @@ func TestStoppedPeer(t *testing.T) {
 		qa.Counters()
 	}
 	qa.link.mu.Lock()
-	if !qa.link.asked || qa.link.deaf {
-		t.Errorf("the peer is asked: %v, given up: %v", qa.link.asked, qa.link.deaf)
+	if !qa.link.asked || qa.link.writeShut {
+		t.Errorf("the peer is asked: %v, given up: %v", qa.link.asked, qa.link.writeShut)
 	}
 	qa.link.mu.Unlock()
 	qb.link.mu.Unlock()

@@ -25,7 +25,7 @@ const (
 	// when the peer says that a request of it was wrong (I6).
 	verdictGrace = 500 * time.Millisecond
 	// lingerTime bounds how long a control connection outlives its queue pair
-	// for its last words to arrive.
+	// for its last messages to arrive.
 	lingerTime = 2 * time.Second
 )
 
@@ -35,14 +35,14 @@ type link struct {
 	c   *net.TCPConn
 	raw syscall.RawConn
 
-	mu     sync.Mutex
-	asked  bool   // the peer was asked for its counts and has not answered
-	told   counts // what the peer knows
-	byed   bool   // this side has said goodbye
-	deaf   bool   // the peer does not take any more
-	hung   bool   // the queue pair is closed
-	grace  *time.Timer
-	closed bool
+	mu        sync.Mutex
+	asked     bool   // the peer was asked for its counts and has not answered
+	told      counts // what the peer knows
+	byed      bool   // this side has sent its BYE
+	writeShut bool   // the peer does not take any more
+	hung      bool   // the queue pair is closed
+	grace     *time.Timer
+	closed    bool
 }
 
 // startLink begins to listen to the peer of a queue pair that is connected.
@@ -68,7 +68,7 @@ func (d *Device) startLink(q *QP, c *net.TCPConn) error {
 	q.mu.Unlock()
 	d.mu.Unlock()
 	if q.State() != fabric.StateReady { // broken when nobody could be told
-		q.farewell(byeOver)
+		q.sendBye(byeOver)
 	}
 	go l.run()
 	return nil
@@ -134,14 +134,14 @@ func (l *link) handle(k kind, body []byte, heardBye *bool) error {
 			return violation("a bye of %d bytes, or a second one", len(body))
 		}
 		*heardBye = true
-		l.goodbye(body[0])
+		l.receiveBye(body[0])
 		return nil
 	}
 	return violation("control message of kind %d", k)
 }
 
-// goodbye handles the bye of the peer.
-func (l *link) goodbye(why byte) {
+// receiveBye handles the BYE of the peer.
+func (l *link) receiveBye(why byte) {
 	gone := func() {
 		l.q.peerGone(fmt.Errorf("fabric: %s: %w", l.q.peer.Addr, fabric.ErrDisconnected))
 	}
@@ -173,7 +173,7 @@ func (l *link) over() {
 
 // write sends a message without waiting (I9). l.mu is held.
 func (l *link) write(k kind, body []byte) {
-	if l.deaf || l.closed {
+	if l.writeShut || l.closed {
 		return
 	}
 	msg, sent := appendMessage(nil, k, body), 0
@@ -183,7 +183,7 @@ func (l *link) write(k kind, body []byte) {
 	})
 	if err != nil || sent != len(msg) {
 		// It has hung up, which is being read, or it does not read.
-		l.deaf = true
+		l.writeShut = true
 	}
 }
 
@@ -217,8 +217,8 @@ func (l *link) tellLast() {
 	}
 }
 
-// farewell says goodbye, once.
-func (q *QP) farewell(why byte) {
+// sendBye tells the peer that this side is over, once.
+func (q *QP) sendBye(why byte) {
 	q.mu.Lock()
 	l := q.link
 	q.mu.Unlock()

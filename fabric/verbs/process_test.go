@@ -162,7 +162,7 @@ func childServe(p *parent) error {
 	return nil
 }
 
-// childLeave sends messages, says goodbye and exits.
+// childLeave sends messages, disconnects and exits.
 func childLeave(p *parent) error {
 	var k task
 	if err := p.in.Decode(&k); err != nil {
@@ -269,9 +269,9 @@ func TestStoppedTarget(t *testing.T) {
 	}
 }
 
-// TestGoodbyeOfProcess receives everything from a process that has sent, said
-// goodbye and gone.
-func TestGoodbyeOfProcess(t *testing.T) {
+// TestDisconnectOfProcess receives everything from a process that has sent,
+// disconnected and exited.
+func TestDisconnectOfProcess(t *testing.T) {
 	const n = 40
 	s := mustSide(t)
 	l := s.listen(t)

@@ -238,7 +238,7 @@ func (q *QP) breakDown(reason error, why byte) bool {
 		return false
 	}
 	q.stop()
-	q.farewell(why)
+	q.sendBye(why)
 	q.noteBoth()
 	return true
 }

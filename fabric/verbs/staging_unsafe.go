@@ -96,7 +96,7 @@ func newStaging(a *arena.Arena, most int) (*staging, error) {
 		callBytes = C.sizeof_struct_rm_post_call
 	)
 	segBytes := chainMax * most * int(unsafe.Sizeof(sge{}))
-	b, err := a.Alloc("verbs desk", sendBytes+recvBytes+doneBytes+segBytes+callBytes)
+	b, err := a.Alloc("verbs staging", sendBytes+recvBytes+doneBytes+segBytes+callBytes)
 	if err != nil {
 		return nil, err
 	}

@@ -112,7 +112,7 @@ func (l *Listener[R]) Run() {
 		c, err := l.socket.AcceptTCP()
 		switch {
 		case err == nil:
-			l.welcome(c)
+			l.admit(c)
 		case l.IsClosed() || errors.Is(err, net.ErrClosed):
 			return
 		default:
@@ -122,8 +122,8 @@ func (l *Listener[R]) Run() {
 	}
 }
 
-// welcome has a connection greeted, unless too many are being greeted (L1).
-func (l *Listener[R]) welcome(c *net.TCPConn) {
+// admit has a connection greeted, unless too many are being greeted (L1).
+func (l *Listener[R]) admit(c *net.TCPConn) {
 	select {
 	case l.greeters <- struct{}{}:
 	default:

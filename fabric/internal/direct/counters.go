@@ -38,7 +38,7 @@ func (q *QP) Counters() fabric.Counters {
 	}
 	if q.shared {
 		// One-sided operations are known to their initiator alone, which
-		// counts them in the lane.
+		// counts them in the ring.
 		for op := fabric.OpWrite; op < fabric.NumOps; op++ {
 			c.In[op] = q.in.h.ops[op].Load()
 		}

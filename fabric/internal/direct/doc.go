@@ -8,18 +8,18 @@
 // # Terms
 //
 //   - A segment is the memory that the two ends of a connection share: one
-//     lane for each direction. A datagram sender shares a segment of one lane
+//     ring for each direction. A datagram sender shares a segment of one ring
 //     with each queue pair that it sends to.
-//   - A lane is a byte ring with one producer and one consumer, plus what the
-//     consumer tells the producer: how many receives it has posted (credits)
-//     and how long they are.
+//   - A ring carries messages from one producer to one consumer. Beside its data
+//     it has what the consumer tells the producer: how many receives it has posted
+//     (credits) and how long they are.
 //   - A Window is a region of the peer as this end has mapped it.
 //   - A wake pipe ends the sleep of a completion queue's owner, who holds the
 //     reading end; every peer that may have to wake it holds the writing end.
 //   - A note is a message of another goroutine to the owner of a completion
 //     queue: a queue pair joined, a peer is gone, a window is there.
 //
-// # The lane
+// # The ring
 //
 //	offset  written by
 //	   0    producer   tail: bytes ever produced
@@ -47,9 +47,9 @@
 //	    posted minus sent at most the depth, an entry lies within what was
 //	    produced. A violation breaks the queue pair with StatusProtocol.
 //	I2  A connected sender starts a message only for a posted receive, and
-//	    checks its length against the published one; so a message in a lane
+//	    checks its length against the published one; so a message in a ring
 //	    of RC or UC always has its receive, and a receiver without posted
-//	    receives need not look at the lane.
+//	    receives need not look at the ring.
 //	I3  An entry is written before the tail that covers it is published; a
 //	    receive and its length before the count. Publishing is a store with a
 //	    full fence, and only then does the publisher look whether the other

@@ -11,8 +11,8 @@ import (
 // TestScribbledLane writes impossible counters and entries into the segment,
 // as a hostile peer could, and wants the queue pair to break with ErrProtocol.
 func TestScribbledLane(t *testing.T) {
-	// The lane from the dialer to the acceptor begins the segment.
-	const tail, ring = 0, laneHeaderSize + 4*16
+	// The ring from the dialer to the acceptor begins the segment.
+	const tail, ring = 0, ringHeaderSize + 4*16
 	entryAt := func(seg []byte, e entry) { e.encode(seg[ring:]) }
 	put := binary.LittleEndian.PutUint64
 	for name, scribble := range map[string]func(seg []byte){
@@ -57,10 +57,10 @@ func TestScribbledLane(t *testing.T) {
 
 // TestLyingConsumer gives the sender counters that cannot be.
 func TestLyingConsumer(t *testing.T) {
-	for name, scribble := range map[string]func(h *laneHeader){
-		"credits beyond depth": func(h *laneHeader) { h.posted.Store(1 << 40) },
-		"credits taken back":   func(h *laneHeader) { h.posted.Store(^uint64(0)) },
-		"head ahead of tail":   func(h *laneHeader) { h.posted.Store(16); h.head.Store(1 << 40) },
+	for name, scribble := range map[string]func(h *ringHeader){
+		"credits beyond depth": func(h *ringHeader) { h.posted.Store(1 << 40) },
+		"credits taken back":   func(h *ringHeader) { h.posted.Store(^uint64(0)) },
+		"head ahead of tail":   func(h *ringHeader) { h.posted.Store(16); h.head.Store(1 << 40) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			a, _, _ := newPair(t, fabric.QPConfig{RecvDepth: 16, SendDepth: 64})
@@ -124,14 +124,14 @@ func (r *fuzzRun) byte() byte {
 // step is one move of the peer or of the owner.
 func (r *fuzzRun) step(t *testing.T) {
 	switch r.byte() % 6 {
-	case 0: // one byte anywhere near the beginning of a lane
+	case 0: // one byte anywhere near the beginning of a ring
 		off := int(r.byte()) | int(r.byte())<<8
-		r.seg[(off%2)*laneBytes(8)+off/2%1024] = r.byte()
+		r.seg[(off%2)*ringBytes(8)+off/2%1024] = r.byte()
 	case 1: // an entry with a matching tail
 		e := entry{kind: r.byte() % 8, frag: uint32(r.byte()) | uint32(r.byte())<<8, total: uint32(r.byte()) | uint32(r.byte())<<8}
 		h := r.b.qp.in.h
 		at := int(h.tail.Load() & (ringSize - 1) &^ 15)
-		e.encode(r.b.qp.in.ring[at:])
+		e.encode(r.b.qp.in.ring.data[at:])
 		h.tail.Add(entrySize + padded(int(e.frag)))
 	case 2:
 		n, err := r.b.qp.PostRecv([]fabric.RecvWR{{Local: r.buf.Seg(0, int(r.byte())*4)}})

@@ -43,7 +43,7 @@ func (l *testLink) Resolve(key uint32) (*Window, bool) {
 	return w, false
 }
 
-func (l *testLink) Farewell() {
+func (l *testLink) Disconnect() {
 	l.peer.PeerGone(fmt.Errorf("test: %w", fabric.ErrDisconnected))
 }
 func (l *testLink) Release() {}

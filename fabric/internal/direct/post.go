@@ -108,7 +108,7 @@ func (q *QP) postBroken(wrs []fabric.WR, from int) (int, error) {
 	return len(wrs), nil
 }
 
-// publish shows the peer what was put into the lane.
+// publish shows the peer what was put into the ring.
 func (q *QP) publish() {
 	if q.out.tail == q.out.published {
 		return
@@ -132,7 +132,7 @@ func (q *QP) takeBack() {
 		}
 	}
 	if q.fall(fmt.Errorf("fabric: queue pair %d: %w", q.num, fabric.ErrDisconnected)) {
-		q.farewell()
+		q.tellPeer()
 	}
 	q.settle()
 }

@@ -19,9 +19,9 @@ type Link interface {
 	// does not grant it, or later = true when it has to ask: then
 	// QP.Resolved is called with the answer. Called by the owner.
 	Resolve(key uint32) (w *Window, later bool)
-	// Farewell tells the peer that this end is over. It is called once, from
+	// Disconnect tells the peer that this end is over. It is called once, from
 	// any goroutine, and does not block.
-	Farewell()
+	Disconnect()
 	// Release gives back the segment and everything else. It is the last call.
 	Release()
 }
@@ -38,14 +38,14 @@ type QP struct {
 
 	out producer
 	in  source
-	// gramLanes are those of peers that send datagrams here.
-	gramLanes []*GramLane
+	// gramRings are those of peers that send datagrams here.
+	gramRings []*GramRing
 
 	maxInline, maxMessage int
 
 	// The send queue: numbers of requests ever posted, and freed (G10).
 	sendDepth, sendPosted, sendRetired uint64
-	// shown is how many had been posted when the lane was last published.
+	// shown is how many had been posted when the ring was last published.
 	shown     uint64
 	backlog   backlog
 	inBacklog bool
@@ -132,11 +132,11 @@ func (q *QP) Attach(mem []byte, end, peerDepth int, wakeRecv, wakeSend base.Wake
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	toAcceptor := laneAt(mem[:laneBytes(acceptor)], acceptor)
-	toDialer := laneAt(mem[laneBytes(acceptor):], dialer)
-	q.out.lane, q.in.lane = toAcceptor, toDialer
+	toAcceptor := ringAt(mem[:ringBytes(acceptor)], acceptor)
+	toDialer := ringAt(mem[ringBytes(acceptor):], dialer)
+	q.out.ring, q.in.ring = toAcceptor, toDialer
 	if end == Acceptor {
-		q.out.lane, q.in.lane = toDialer, toAcceptor
+		q.out.ring, q.in.ring = toDialer, toAcceptor
 	}
 	q.out.wake, q.in.wake = wakeRecv, wakeSend
 	q.shared = true
@@ -157,7 +157,7 @@ func (q *QP) Start(link Link) {
 	q.link = link
 	q.mu.Unlock()
 	if q.begun.Add(1) == 2 {
-		q.farewell()
+		q.tellPeer()
 		q.noteSettle()
 	}
 }
@@ -205,18 +205,18 @@ func (q *QP) fall(reason error) bool { return q.Fall(reason) && q.begun.Add(1) =
 // Disconnect implements fabric.QP.
 func (q *QP) Disconnect() error {
 	if q.fall(fmt.Errorf("fabric: queue pair %d was disconnected by this side: %w", q.num, fabric.ErrClosed)) {
-		q.farewell()
+		q.tellPeer()
 		q.noteSettle()
 	}
 	return nil
 }
 
-func (q *QP) farewell() {
+func (q *QP) tellPeer() {
 	q.mu.Lock()
 	link := q.link
 	q.mu.Unlock()
 	if link != nil {
-		link.Farewell()
+		link.Disconnect()
 	}
 }
 
@@ -261,10 +261,10 @@ func (q *QP) settle() {
 func (q *QP) breakNow(d *done) {
 	var c fabric.Completion
 	d.unpack(&c)
-	q.publish() // what completed before must not come behind the farewell (G13)
+	q.publish() // what completed before must not come behind the end (G13)
 	q.stats.errors.Add(1)
 	if q.fall(c.Err()) {
-		q.farewell()
+		q.tellPeer()
 	} else {
 		q.Explain(c.Err(), fabric.ErrDisconnected) // which was because of the failure
 	}
@@ -272,17 +272,17 @@ func (q *QP) breakNow(d *done) {
 }
 
 // violated ends what the rule-breaking peer could reach (I1): the connection,
-// or the lane of one sender of datagrams.
+// or the ring of one sender of datagrams.
 func (s *source) violated(what string) {
 	q := s.qp
 	s.dead = true
 	q.stats.errors.Add(1)
 	if q.transport == fabric.UD {
-		q.dropLane(s)
+		q.dropRing(s)
 		return
 	}
 	if q.fall(fmt.Errorf("fabric: queue pair %d: %s: %w", q.num, what, fabric.ErrProtocol)) {
-		q.farewell()
+		q.tellPeer()
 	}
 	q.settle()
 }

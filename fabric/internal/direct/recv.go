@@ -89,7 +89,7 @@ func (q *QP) complete(st fabric.Status, n int) *done {
 	return q.recv.push(q, q.recvTaken, s.id, fabric.OpRecv, st, n)
 }
 
-// source is a lane that messages for a queue pair come from.
+// source is a ring that messages for a queue pair come from.
 type source struct {
 	consumer
 	qp     *QP

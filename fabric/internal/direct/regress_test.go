@@ -28,7 +28,7 @@ func TestPartsBehindOversize(t *testing.T) {
 	_, b, seg := newPair(t, fabric.QPConfig{RecvDepth: 16})
 	buf := b.alloc(t, 64, 0)
 	mustRecv(t, b.qp, fabric.RecvWR{Local: buf.Seg(0, 8)}, fabric.RecvWR{Local: buf.Seg(8, 8)})
-	const ring = laneHeaderSize + 4*16
+	const ring = ringHeaderSize + 4*16
 	at := ring
 	for _, e := range []entry{
 		{kind: kindSend, total: 1 << 20},
@@ -58,20 +58,20 @@ func TestNothingBehindOverlong(t *testing.T) {
 	}
 }
 
-// quickLink has the peer's owner act in the middle of the farewell.
+// quickLink has the peer's owner act while the peer is told of the end.
 type quickLink struct {
 	*testLink
 	during func()
 }
 
-func (l *quickLink) Farewell() {
-	l.testLink.Farewell()
+func (l *quickLink) Disconnect() {
+	l.testLink.Disconnect()
 	l.during()
 }
 
-// TestSendBeforeFarewell: what completed with success is received, though a
+// TestSendBeforeDisconnect: what completed with success is received, though a
 // later request of the same chain breaks the queue pair (G13).
-func TestSendBeforeFarewell(t *testing.T) {
+func TestSendBeforeDisconnect(t *testing.T) {
 	a, b, _ := newPair(t, fabric.QPConfig{RecvDepth: 16})
 	mustRecv(t, b.qp, make([]fabric.RecvWR, 2)...)
 	var got []fabric.Completion
@@ -86,10 +86,10 @@ func TestSendBeforeFarewell(t *testing.T) {
 	}
 }
 
-// muteLink keeps the peer from hearing the farewell.
+// muteLink keeps the peer from hearing the end.
 type muteLink struct{ *testLink }
 
-func (muteLink) Farewell() {}
+func (muteLink) Disconnect() {}
 
 // TestSendAfterPeerSettled: a message that nobody will take does not complete
 // with success, though this side has not heard of the end yet (G8).
@@ -128,8 +128,8 @@ func newMany(t *testing.T, n int) (senders []*end, b *end) {
 	return senders, b
 }
 
-// TestNoSleepOverColdSource: a message that came before the lanes were armed,
-// in a lane that the last poll did not look at, keeps the thread awake (G17).
+// TestNoSleepOverColdSource: a message that came before the rings were armed,
+// in a ring that the last poll did not look at, keeps the thread awake (G17).
 func TestNoSleepOverColdSource(t *testing.T) {
 	senders, b := newMany(t, 64)
 	w := newWaiter(t, b)

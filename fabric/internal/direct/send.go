@@ -25,7 +25,7 @@ func (q *QP) awaitCredit() (length int, has bool, res outcome) {
 	return 0, false, stalled
 }
 
-// sendMessage passes a SEND through the lane, in parts if it must.
+// sendMessage passes a SEND through the ring, in parts if it must.
 func (q *QP) sendMessage(w *fabric.WR, inline []byte, sent *int) outcome {
 	n := w.Bytes()
 	e := entry{kind: kindMore, total: uint32(n)}

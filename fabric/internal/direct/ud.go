@@ -49,7 +49,7 @@ type handle struct {
 
 func newHandle(path *GramPath) *handle {
 	h := &handle{path: path}
-	h.out.lane = laneAt(path.Mem, 1)
+	h.out.ring = ringAt(path.Mem, 1)
 	h.out.wake = path.Wake
 	return h
 }
@@ -64,7 +64,7 @@ func (h *handle) Close() error {
 	return nil
 }
 
-// sendGram puts a datagram into the lane of its destination, or drops it.
+// sendGram puts a datagram into the ring of its destination, or drops it.
 func (q *QP) sendGram(w *fabric.WR, inline []byte) outcome {
 	h, ok := w.To.(*handle)
 	n := w.Bytes()
@@ -89,9 +89,9 @@ func (q *QP) sendGram(w *fabric.WR, inline []byte) outcome {
 	return done_
 }
 
-// GramLane is the receiver's end of a segment that a sender of datagrams
+// GramRing is the receiver's end of a segment that a sender of datagrams
 // shares.
-type GramLane struct {
+type GramRing struct {
 	src     source
 	release func()
 }
@@ -101,41 +101,41 @@ type noWaker struct{}
 
 func (noWaker) Wake() {}
 
-// AddGramLane lets datagrams come in through a segment of GramSegmentBytes.
-// release is called when the lane is not used any more. It may be called from
+// AddGramRing lets datagrams come in through a segment of GramSegmentBytes.
+// release is called when the ring is not used any more. It may be called from
 // any goroutine.
-func (q *QP) AddGramLane(mem []byte, release func()) *GramLane {
-	g := &GramLane{release: release}
+func (q *QP) AddGramRing(mem []byte, release func()) *GramRing {
+	g := &GramRing{release: release}
 	g.src.qp = q
-	g.src.lane = laneAt(mem, 1)
+	g.src.ring = ringAt(mem, 1)
 	g.src.wake = noWaker{}
 	q.recv.note(func() {
 		if q.released || q.State() != fabric.StateReady {
 			release()
 			return
 		}
-		q.gramLanes = append(q.gramLanes, g)
+		q.gramRings = append(q.gramRings, g)
 		q.recv.listen(&g.src)
 	})
 	return g
 }
 
-// RemoveGramLane ends a lane after taking what is in it. It may be called from
+// RemoveGramRing ends a ring after taking what is in it. It may be called from
 // any goroutine.
-func (q *QP) RemoveGramLane(g *GramLane) {
+func (q *QP) RemoveGramRing(g *GramRing) {
 	q.recv.note(func() {
-		if slices.Contains(q.gramLanes, g) {
+		if slices.Contains(q.gramRings, g) {
 			g.src.drain()
-			q.dropLane(&g.src)
+			q.dropRing(&g.src)
 		}
 	})
 }
 
-func (q *QP) dropLane(s *source) {
-	for i, g := range q.gramLanes {
+func (q *QP) dropRing(s *source) {
+	for i, g := range q.gramRings {
 		if &g.src == s {
 			q.recv.unlisten(s)
-			q.gramLanes = slices.Delete(q.gramLanes, i, i+1)
+			q.gramRings = slices.Delete(q.gramRings, i, i+1)
 			g.release()
 			return
 		}
@@ -143,13 +143,13 @@ func (q *QP) dropLane(s *source) {
 }
 
 func (q *QP) closeGrams() {
-	for len(q.gramLanes) != 0 {
-		q.dropLane(&q.gramLanes[0].src)
+	for len(q.gramRings) != 0 {
+		q.dropRing(&q.gramRings[0].src)
 	}
 }
 
 // takeGram delivers a datagram to the next receive, or drops it. A sender that
-// breaks the rules loses its lane; the queue pair and the other senders go on.
+// breaks the rules loses its ring; the queue pair and the other senders go on.
 func (s *source) takeGram(e *entry, first, second []byte) bool {
 	q := s.qp
 	if e.kind != kindGram || e.frag != e.total || int(e.total) > q.core.limits.MTU {

@@ -14,7 +14,7 @@ import (
 type Waiter struct {
 	base.Sleeper
 	cqs     []*CQ
-	armed   uint32 // what sleeping writes into the lanes
+	armed   uint32 // what sleeping writes into the rings
 	armedAt uint64 // grown, when that was written
 }
 

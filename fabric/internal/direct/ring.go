@@ -13,7 +13,7 @@ const (
 	entrySize = 16
 	pageSize  = 4096
 
-	// ringSize is the ring of a lane. Larger messages pass through in parts.
+	// ringSize is how many bytes of data a ring holds. Larger messages pass through in parts.
 	ringSize = 64 << 10
 )
 
@@ -28,7 +28,7 @@ const (
 
 const flagSolicited = 1
 
-// entry is the header in front of each payload in a lane.
+// entry is the header in front of each payload in a ring.
 type entry struct {
 	frag, total, imm uint32
 	kind, flags      uint8
@@ -55,37 +55,37 @@ func (e *entry) decode(b []byte) {
 // padded is the room that n bytes of payload take in a ring.
 func padded(n int) uint64 { return uint64(n+entrySize-1) &^ (entrySize - 1) }
 
-// laneBytes is the size of a lane whose consumer posts up to depth receives.
-func laneBytes(depth int) int {
-	n := laneHeaderSize + 4*base.CeilPow2(depth) + ringSize
+// ringBytes is the size of a ring whose consumer posts up to depth receives.
+func ringBytes(depth int) int {
+	n := ringHeaderSize + 4*base.CeilPow2(depth) + ringSize
 	return (n + pageSize - 1) &^ (pageSize - 1)
 }
 
 // SegmentBytes is the size of a segment for a connection whose dialer and
 // acceptor post up to the given numbers of receives.
 func SegmentBytes(dialerDepth, acceptorDepth int) int {
-	return laneBytes(acceptorDepth) + laneBytes(dialerDepth)
+	return ringBytes(acceptorDepth) + ringBytes(dialerDepth)
 }
 
 // GramSegmentBytes is the size of a segment for datagrams.
-func GramSegmentBytes() int { return laneBytes(1) }
+func GramSegmentBytes() int { return ringBytes(1) }
 
-// lane is the part that producer and consumer have in common.
-type lane struct {
-	h    *laneHeader
+// ring is the part that producer and consumer have in common.
+type ring struct {
+	h    *ringHeader
 	lens []atomic.Uint32
-	ring []byte
+	data []byte
 }
 
-func laneAt(mem []byte, depth int) lane {
+func ringAt(mem []byte, depth int) ring {
 	n := base.CeilPow2(depth)
-	data := mem[laneHeaderSize+4*n:]
-	return lane{h: headerAt(mem), lens: words32(mem[laneHeaderSize:], n), ring: data[:ringSize:ringSize]}
+	data := mem[ringHeaderSize+4*n:]
+	return ring{h: headerAt(mem), lens: words32(mem[ringHeaderSize:], n), data: data[:ringSize:ringSize]}
 }
 
-// producer is the sending end of a lane.
+// producer is the sending end of a ring.
 type producer struct {
-	lane
+	ring
 	tail       uint64 // bytes produced; may be ahead of what is published
 	headSeen   uint64
 	sent       uint64 // messages started, each for one posted receive
@@ -127,19 +127,19 @@ func (p *producer) credit() (length uint32, has, ok bool) {
 
 // slots returns the memory for n bytes at ring position pos, in two pieces
 // where it wraps.
-func (l *lane) slots(pos uint64, n int) (first, second []byte) {
+func (l *ring) slots(pos uint64, n int) (first, second []byte) {
 	i := int(pos & (ringSize - 1))
 	if i+n <= ringSize {
-		return l.ring[i : i+n], nil
+		return l.data[i : i+n], nil
 	}
-	return l.ring[i:ringSize], l.ring[:i+n-ringSize]
+	return l.data[i:ringSize], l.data[:i+n-ringSize]
 }
 
 // append writes an entry and returns the memory for its payload. The caller
 // has made sure of the space.
 func (p *producer) append(e *entry) (first, second []byte) {
 	i := p.tail & (ringSize - 1)
-	e.encode(p.ring[i : i+entrySize])
+	e.encode(p.data[i : i+entrySize])
 	first, second = p.slots(p.tail+entrySize, int(e.frag))
 	p.tail += entrySize + padded(int(e.frag))
 	p.solicited = p.solicited || e.flags&flagSolicited != 0
@@ -166,7 +166,7 @@ func (p *producer) nudge() {
 	}
 }
 
-// The values of laneHeader.armed.
+// The values of ringHeader.armed.
 const (
 	armedNot = iota
 	armedAll
@@ -174,9 +174,9 @@ const (
 	armedClosed // nobody takes anything any more
 )
 
-// consumer is the receiving end of a lane.
+// consumer is the receiving end of a ring.
 type consumer struct {
-	lane
+	ring
 	head uint64
 	wake base.Waker // of the producer
 	// A message that arrives in parts.
@@ -194,7 +194,7 @@ func (c *consumer) available() (n uint64, ok bool) {
 // next reads the entry at the head, of which avail bytes are published.
 func (c *consumer) next(e *entry, avail uint64) (first, second []byte, ok bool) {
 	i := c.head & (ringSize - 1)
-	e.decode(c.ring[i : i+entrySize])
+	e.decode(c.data[i : i+entrySize])
 	if e.frag > ringSize || entrySize+padded(int(e.frag)) > avail {
 		return nil, nil, false
 	}

@@ -7,8 +7,8 @@ import (
 	"github.com/remora-kv/remora/fabric"
 )
 
-// laneHeader is the beginning of a lane in shared memory; see the package doc.
-type laneHeader struct {
+// ringHeader is the beginning of a ring in shared memory; see the package doc.
+type ringHeader struct {
 	tail    atomic.Uint64
 	_       [56]byte
 	head    atomic.Uint64
@@ -23,18 +23,18 @@ type laneHeader struct {
 	_       [64]byte
 }
 
-const laneHeaderSize = 384
+const ringHeaderSize = 384
 
 // The layout is shared between processes that may have been built apart.
 var (
-	_ [laneHeaderSize - unsafe.Sizeof(laneHeader{})]byte
-	_ [unsafe.Sizeof(laneHeader{}) - laneHeaderSize]byte
-	_ [unsafe.Offsetof(laneHeader{}.ops) - 256]byte
-	_ [256 - unsafe.Offsetof(laneHeader{}.ops)]byte
+	_ [ringHeaderSize - unsafe.Sizeof(ringHeader{})]byte
+	_ [unsafe.Sizeof(ringHeader{}) - ringHeaderSize]byte
+	_ [unsafe.Offsetof(ringHeader{}.ops) - 256]byte
+	_ [256 - unsafe.Offsetof(ringHeader{}.ops)]byte
 )
 
-func headerAt(mem []byte) *laneHeader {
-	return (*laneHeader)(unsafe.Pointer(unsafe.SliceData(mem[:laneHeaderSize])))
+func headerAt(mem []byte) *ringHeader {
+	return (*ringHeader)(unsafe.Pointer(unsafe.SliceData(mem[:ringHeaderSize])))
 }
 
 // words32 views mem as n 32-bit words.
