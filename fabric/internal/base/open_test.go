@@ -30,7 +30,7 @@ func TestLife(t *testing.T) {
 	}
 	<-l.Done()
 	wg.Wait()
-	if len(fell) != 1 || l.State() != fabric.StateError || l.Err() != <-fell {
+	if len(fell) != 1 || l.State() != fabric.StateError || !errors.Is(l.Err(), <-fell) {
 		t.Errorf("after falling: %d times, %v, %v", len(fell), l.State(), l.Err())
 	}
 	for _, better := range []error{io.EOF, io.ErrUnexpectedEOF} {
