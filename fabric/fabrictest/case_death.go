@@ -24,6 +24,7 @@ func deathCases() []*testCase {
 		one("G13/death/datagrams", "UC and UD may drop a message whole", deathDatagrams),
 		one("G13/death/request-waits", "Nothing hangs.", deathRequestWaits),
 		one("G13/death/request-taken", "Nothing hangs.", deathRequestTaken),
+		one("G13/death/listen", "Nothing hangs.", deathListen),
 	)
 }
 
@@ -65,6 +66,16 @@ func (t *trial) afterlife() {
 	p.sendOne(p.b, variant{size: 100, signaled: true}, "a message of a fresh device")
 	p.sendOne(p.a, variant{size: 100, signaled: true}, "an answer to a fresh device")
 	p.writeOne(p.b, variant{size: 100, signaled: true}, "a WRITE of a fresh device")
+}
+
+// deathListen has a device that vanished asked for a listener.
+func deathListen(t *trial) {
+	t.kill()
+	l, err := t.world.B.Listen(t.world.Listen(), fabric.ListenConfig{})
+	if err == nil {
+		t.must("Close", l.Close())
+	}
+	t.wantErr("Listen of a killed device", err, fabric.ErrClosed)
 }
 
 func deathIdle(t *trial, tr fabric.Transport) {

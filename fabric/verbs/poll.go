@@ -161,6 +161,7 @@ func (c *CQ) empty(q *QP, tag uint32) {
 	c.soft = slices.DeleteFunc(c.soft, func(s softDone) bool { return s.q == q })
 	c.late = slices.DeleteFunc(c.late, func(l *QP) bool { return l == q })
 	c.timed = slices.DeleteFunc(c.timed, func(l *QP) bool { return l == q })
+	c.Attend() // its notes are among them
 }
 
 // sendDone handles the completion of a request.

@@ -244,6 +244,9 @@ func (q *QP) breakDown(reason error, why byte) bool {
 }
 
 func (q *QP) noteBoth() {
+	if q.State() == fabric.StateClosed { // nobody settles it any more
+		return
+	}
 	q.send.Note(q.settle)
 	if q.recv != q.send {
 		q.recv.Note(q.settle)
