@@ -274,10 +274,11 @@ func (l *link) watchBatch(batch int) int {
 	return arrived
 }
 
-// The slots that writeThen writes to.
+// The slots that writeThen writes to. They begin at odd places, and no two of them share a
+// word: a provider that writes a part of a word may touch all of it.
 const (
 	writtenSlots  = 8
-	writtenStride = 20001
+	writtenStride = 20001 + 16
 	writtenBase   = 32 << 10
 )
 
