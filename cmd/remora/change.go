@@ -55,7 +55,7 @@ sum. The key must exist: create it with set KEY 0 --add.`,
 			return o.with(cmd, func(ctx context.Context, c *remora.Client) error {
 				sum, err := c.Incr(ctx, args[0], delta)
 				if err != nil {
-					return err
+					return ofKey(args[0], err)
 				}
 				if a.json {
 					return json.NewEncoder(a.out).Encode(map[string]any{"key": args[0], "value": sum})
@@ -87,7 +87,7 @@ func newTouchCmd(_ *app) *cobra.Command {
 			if err != nil || ttl < 0 {
 				return misuse("%q is not a time to live: write 90s, 30m or 24h, or 0 for no expiry", args[1])
 			}
-			return o.with(cmd, func(ctx context.Context, c *remora.Client) error { return c.Touch(ctx, args[0], ttl) })
+			return o.with(cmd, func(ctx context.Context, c *remora.Client) error { return ofKey(args[0], c.Touch(ctx, args[0], ttl)) })
 		},
 	}
 	o.define(cmd)

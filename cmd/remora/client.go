@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"strings"
 	"time"
@@ -90,7 +91,7 @@ func (o *clientOptions) withItems(cmd *cobra.Command, f func(ctx context.Context
 
 // advise says how to start a server where there is none.
 func (o *clientOptions) advise(err, unavailable error, command string) error {
-	if !errors.Is(err, unavailable) || servesItems(err) || errors.Is(err, context.Canceled) {
+	if !errors.Is(err, unavailable) || servesItems(err) || errors.Is(err, context.Canceled) || errors.Is(err, fs.ErrPermission) {
 		return err
 	}
 	if o.server != remora.DefaultAddr() {
@@ -115,6 +116,14 @@ type keyError struct {
 func (e keyError) Error() string { return fmt.Sprintf("%q: %s", e.key, withoutName(e.err)) }
 func (e keyError) Unwrap() error { return e.err }
 
+// ofKey names the key of a missing item.
+func ofKey(key string, err error) error {
+	if errors.Is(err, remora.ErrNotFound) || errors.Is(err, keli.ErrNotFound) {
+		return keyError{key, err}
+	}
+	return err
+}
+
 // keyErrors are the errors of several keys, on a line each.
 type keyErrors []error
 
@@ -135,7 +144,7 @@ func eachKey(keys []string, f func(key string) error) error {
 		err := f(key)
 		switch {
 		case errors.Is(err, remora.ErrNotFound), errors.Is(err, keli.ErrNotFound):
-			missing = append(missing, keyError{key, err})
+			missing = append(missing, ofKey(key, err))
 		case err != nil:
 			return append(missing, err)
 		}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
 	"time"
 
@@ -181,8 +182,8 @@ func dialSocket(ctx context.Context, path string) (socket, error) {
 		case errors.Is(err, unix.ECONNREFUSED), errors.Is(err, unix.ENOENT), errors.Is(err, unix.EAGAIN):
 			return socket{}, fmt.Errorf("no server listens there: %w", fabric.ErrRefused)
 		case errors.Is(err, unix.EACCES):
-			return socket{}, fmt.Errorf("no permission; run as the server's user, "+
-				"or let the server allow this one: %w", fabric.ErrRefused)
+			return socket{}, fmt.Errorf("run as the server's user, or let the server allow this one (--socket-mode): %w",
+				fs.ErrPermission)
 		}
 		return socket{}, err
 	}

@@ -136,7 +136,7 @@ func (c *Conn) greet(ctx context.Context, path Name) (*command.Welcome, error) {
 		return nil, fmt.Errorf("core %d of %d introduces itself as %d of %d: %w", core, cores, w.Core, w.Cores, ErrProtocol)
 	}
 	if len(w.Paths) != 0 && path != Fetch && !slices.Contains(w.Paths, string(path)) {
-		return nil, fmt.Errorf("%w: path %s, the server offers %v", ErrUnsupported, path, w.Paths)
+		return nil, fmt.Errorf("%w: path %s, the server offers %v (search paths need their engine, such as --engine cuckoo for pilaf)", ErrUnsupported, path, w.Paths)
 	}
 	return w, nil
 }
