@@ -57,7 +57,7 @@
 // gets them again by one READ of the server's memory, without the server's CPU. It does so where
 // that is faster, on shared memory for one get at a time, or always with WithLinks. A READ
 // counts only if key, version and checksum fit: the client asks the server for an item that was
-// changed, deleted or evicted, or has expired. GetLink and Chase are for programs that keep
+// changed, deleted or evicted, or has expired. GetLink and Follow are for programs that keep
 // links themselves.
 //
 // On PathPilaf, PathFarm, PathFarmVar and PathOneSided clients find every item by READs, in a

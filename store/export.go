@@ -93,13 +93,13 @@ type Linker interface {
 	LinkOf(k Key) (Link, bool)
 }
 
-// Chaser is a Finder that can follow links.
-type Chaser interface {
+// Follower is a Finder that can follow links.
+type Follower interface {
 	Finder
-	// Chase is Start for an item that a link points to. It is Found as long as it is there
+	// Follow is Start for an item that a link points to. It is Found as long as it is there
 	// and has the version of the link: not when it was changed, deleted, displaced or
 	// moved. Otherwise the server has to be asked.
-	Chase(k Key, l Link) Span
+	Follow(k Key, l Link) Span
 }
 
 // User is a Partition that takes account of uses which it did not see. The hashes are

@@ -36,7 +36,7 @@
 //	shared.go counters.go  Conn for many goroutines; open connections and what they have done
 //	small.go               herd and sendrecv
 //	conn_read.go reader.go Conn: gets by the reader, and the reader itself
-//	link_cache.go link_policy.go uses.go chase.go
+//	link_cache.go link_policy.go uses.go follow.go
 //	                       links: remembered, judged, reported to the server, followed
 //
 // # Invariants

@@ -137,7 +137,7 @@ func (c *Conn) prepare() (err error) {
 		if s.finder, err = c.cfg.NewFinder(c.table.layout); err != nil {
 			return err
 		}
-		s.chaser, _ = s.finder.(store.Chaser)
+		s.follower, _ = s.finder.(store.Follower)
 		s.at, s.wordAt = i*stride, (i+1)*stride-wordSize
 	}
 	c.pollf = c.Poll

@@ -12,15 +12,15 @@ import (
 
 // search is the way to one key.
 type search struct {
-	finder  store.Finder
-	chaser  store.Chaser // the finder, if it can follow links
-	at      int          // of its buffer in the local memory
-	wordAt  int          // of what a FETCH_ADD returns
-	key     []byte
-	hash    uint64
-	want    store.Span // what is being read
-	outcome store.Outcome
-	state   state
+	finder   store.Finder
+	follower store.Follower // the finder, if it can follow links
+	at       int            // of its buffer in the local memory
+	wordAt   int            // of what a FETCH_ADD returns
+	key      []byte
+	hash     uint64
+	want     store.Span // what is being read
+	outcome  store.Outcome
+	state    state
 }
 
 // state says what a search waits for.
@@ -66,17 +66,17 @@ func (c *Conn) Start(k store.Key) error {
 	return err
 }
 
-// Chase begins a search for an item where it was once. An engine without links has the
+// Follow begins a search for an item where it was once. An engine without links has the
 // server asked.
-func (c *Conn) Chase(k store.Key, l store.Link) error {
+func (c *Conn) Follow(k store.Key, l store.Link) error {
 	s, err := c.next(k)
 	switch {
 	case err != nil:
 		return err
-	case s.chaser == nil:
+	case s.follower == nil:
 		c.end(s, store.Ask)
 	default:
-		c.read(s, s.chaser.Chase(store.Key{Hash: k.Hash, Bytes: s.key}, l))
+		c.read(s, s.follower.Follow(store.Key{Hash: k.Hash, Bytes: s.key}, l))
 	}
 	return nil
 }

@@ -18,7 +18,7 @@ type Finder struct {
 	item store.Item
 }
 
-var _ store.Chaser = (*Finder)(nil)
+var _ store.Follower = (*Finder)(nil)
 
 // NewFinder makes a finder.
 func NewFinder(layout []byte) (store.Finder, error) {
@@ -31,8 +31,8 @@ func NewFinder(layout []byte) (store.Finder, error) {
 // Start returns a span that cannot be read, for there is nothing to be found this way.
 func (f *Finder) Start(store.Key) store.Span { return store.Span{} }
 
-// Chase begins to look where a link points to.
-func (f *Finder) Chase(k store.Key, l store.Link) store.Span {
+// Follow begins to look where a link points to.
+func (f *Finder) Follow(k store.Key, l store.Link) store.Span {
 	f.key, f.link = k, l
 	return l.Span
 }
