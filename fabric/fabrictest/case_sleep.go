@@ -23,7 +23,7 @@ func sleepCases() []*testCase {
 		one("G17/wakes/any-cq", ruleEvents, wakesAnyCQ),
 		one("G17/write-wakes-nobody", ruleNobody, writeWakesNobody),
 		one("G17/ping-pong-shared-cq", ruleNoneLost, pingPongShared),
-		one("G17/doze-wakeup", "A path publishes there that it has to be woken.", dozeWakeup),
+		one("G17/announced-sleep", "A path publishes there that it has to be woken.", announcedSleep),
 	)
 }
 
@@ -46,7 +46,7 @@ func wakesMessage(t *trial, tr fabric.Transport) {
 			}
 			p.b.post(w)
 			p.b.wait1("the message to leave")
-			if tr == fabric.RC || t.settle(func() bool { return !s.dozing.Load() }) {
+			if tr == fabric.RC || t.settle(func() bool { return !s.sleeping.Load() }) {
 				break
 			}
 		}
@@ -384,10 +384,10 @@ func serveAll(s *sleeper, ends []*end, total int) {
 	s.until("the last answers", func() bool { return reap() == 0 })
 }
 
-// dozeWakeup is how a path lets its server sleep: requests are WRITEs, the
-// server publishes in its memory that it dozes, and the client, which reads
+// announcedSleep is how a path lets its server sleep: requests are WRITEs, the
+// server publishes in its memory that it sleeps, and the client, which reads
 // that after its WRITE, rings.
-func dozeWakeup(t *trial) {
+func announcedSleep(t *trial) {
 	const request, flag = 0, 512
 	p := t.pair(pairConfig{})
 	p.a.mem.putWord(request, 0)
@@ -397,8 +397,8 @@ func dozeWakeup(t *trial) {
 	var served atomic.Uint64
 	w := t.waiter(p.a.dev, fabric.WaitConfig{
 		CQs: p.a.cqs, Spin: time.Nanosecond,
-		Doze:   func() { fence.Announce64(flagWord, 1) },
-		Undoze: func() { fence.Publish64(flagWord, 0) },
+		BeforeSleep: func() { fence.Announce64(flagWord, 1) },
+		AfterSleep:  func() { fence.Publish64(flagWord, 0) },
 	})
 	c := t.crew()
 	p.a.postRecv(p.a.recvAt(1024, 0), p.a.recvAt(1024, 0))

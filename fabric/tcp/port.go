@@ -243,12 +243,12 @@ func (p *port) disarm(naps uint64) {
 	}
 }
 
-// doze is called by an owner that is about to sleep on the port.
-func (p *port) doze() {
+// markAsleep is called by an owner that is about to sleep on the port.
+func (p *port) markAsleep() {
 	p.asleep.Add(1)
 	p.naps.Add(1)
 	p.arm()
 }
 
-// undoze is called when it is awake again.
-func (p *port) undoze() { p.asleep.Add(-1) }
+// markAwake is called when it is awake again.
+func (p *port) markAwake() { p.asleep.Add(-1) }

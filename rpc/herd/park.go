@@ -40,8 +40,8 @@ func (c *core) parkIdle() {
 	})
 }
 
-// Doze is called before the core sleeps; Pending, the last look, follows.
-func (c *core) Doze() {
+// BeforeSleep is called before the core sleeps; Pending, the last look, follows.
+func (c *core) BeforeSleep() {
 	c.flush()
 	for _, o := range c.outlets {
 		o.reap()
@@ -73,8 +73,8 @@ func (c *core) Queue(dev fabric.Device) fabric.CQ {
 	return nil
 }
 
-// Reap takes what is in it, which nobody has to wake for. Between Doze and Undoze the
-// goroutine that has the queues of the device may call it.
+// Reap takes what is in it, which nobody has to wake for. Between BeforeSleep and AfterSleep
+// the goroutine that has the queues of the device may call it.
 func (c *core) Reap(dev fabric.Device) bool {
 	if o := c.outletOn(dev); o != nil {
 		o.reap()
@@ -82,8 +82,8 @@ func (c *core) Reap(dev fabric.Device) bool {
 	return false
 }
 
-// Undoze is called after the sleep: a client whose chunk is still parked will ring.
-func (c *core) Undoze() {
+// AfterSleep is called after the sleep: a client whose chunk is still parked will ring.
+func (c *core) AfterSleep() {
 	c.Tick()
 	c.hot.RemoveIf(func(ch *chunk) bool { return ch.parked && !ch.requested() })
 }

@@ -216,7 +216,7 @@ func (c *Conn) prepare(want *rings) (err error) {
 		policy fabric.Policy
 		spin   time.Duration
 	}{{&c.spinner, fabric.Busy, 0}, {&c.sleeper, c.cfg.Policy, 0}, {&c.napper, c.cfg.Policy, time.Nanosecond}} {
-		cfg := fabric.WaitConfig{Policy: p.policy, Spin: p.spin, CQs: []fabric.CQ{c.cq}, Doze: c.beforeSleep}
+		cfg := fabric.WaitConfig{Policy: p.policy, Spin: p.spin, CQs: []fabric.CQ{c.cq}, BeforeSleep: c.beforeSleep}
 		if *p.w, err = c.end.NewWaiter(cfg); err != nil {
 			return err
 		}

@@ -13,7 +13,7 @@ type core struct {
 	serving.Core
 	server  *Server
 	ports   []*port // by device
-	dozing  bool    // the queues of all but the first are handed over
+	asleep  bool    // the queues of all but the first are handed over
 	pollers pollers
 	alone   int // looks at the pollers since they had work
 
@@ -55,7 +55,7 @@ func (s *Server) newCore(index int) (*core, error) {
 	}
 	c.in, c.out = make([]byte, 8+cfg.Payload), make([]byte, cfg.Payload)
 	for i, dev := range append([]fabric.Device{cfg.Device}, cfg.Others...) {
-		wait := fabric.WaitConfig{Doze: c.doze, Undoze: c.undoze}
+		wait := fabric.WaitConfig{BeforeSleep: c.beforeSleep, AfterSleep: c.afterSleep}
 		if i != 0 {
 			wait = fabric.WaitConfig{Spin: time.Nanosecond} // the core has spun already
 		}

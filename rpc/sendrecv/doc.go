@@ -73,7 +73,7 @@
 //	    nothing else: what is no request, one longer than M, more than W at once, a reply
 //	    for which there is no receive in ServerConfig.Patience.
 //	S9  A core that sleeps is woken by the receive that completes (G17). A completion that
-//	    is taken while it dozes is kept until it has woken.
+//	    is taken while it sleeps is kept until it has woken.
 //	S10 The memory of a session is bounded: 2W+1 places. It is given back when the queue
 //	    pair is closed, so that no operation touches it (T4).
 //

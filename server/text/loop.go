@@ -245,11 +245,11 @@ func (l *loop) wait(worked bool) {
 	if l.inFlight() && l.anySoon() {
 		return
 	}
-	l.waker.doze()
+	l.waker.beforeSleep()
 	if !l.anyReady() && !l.stopping.Load() {
 		l.poll(l.nap())
 	}
-	l.waker.undoze()
+	l.waker.afterSleep()
 }
 
 // nap is how long the loop may sleep, in milliseconds.

@@ -62,8 +62,8 @@ func (b *mailbox) relieved() bool {
 	return b.held <= maxUntaken
 }
 
-// Doze says that the core is about to sleep (M4).
-func (b *mailbox) Doze() { b.core.doze() }
+// BeforeSleep says that the core is about to sleep (M4).
+func (b *mailbox) BeforeSleep() { b.core.beforeSleep() }
 
 // Pending reports whether there is a request.
 func (b *mailbox) Pending() bool { return b.posted.Load() != b.done }
@@ -71,8 +71,8 @@ func (b *mailbox) Pending() bool { return b.posted.Load() != b.done }
 // Empty reports whether there is none.
 func (b *mailbox) Empty() bool { return !b.Pending() }
 
-// Undoze says that the core does not sleep any more.
-func (b *mailbox) Undoze() { b.core.undoze() }
+// AfterSleep says that the core does not sleep any more.
+func (b *mailbox) AfterSleep() { b.core.afterSleep() }
 
 // Queue returns nil: a mailbox has no queue on any device.
 func (b *mailbox) Queue(fabric.Device) fabric.CQ { return nil }

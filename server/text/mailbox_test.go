@@ -192,11 +192,11 @@ func TestMailboxWakeUps(t *testing.T) {
 			if b.Step() {
 				continue
 			}
-			b.Doze()
+			b.BeforeSleep()
 			if !b.Pending() && !stop.Load() {
 				<-coreWake
 			}
-			b.Undoze()
+			b.AfterSleep()
 		}
 	}()
 	sent, got := 0, 0
@@ -210,11 +210,11 @@ func TestMailboxWakeUps(t *testing.T) {
 			b.post(uint64(sent), binary.AppendUvarint(msg, uint64(sent)))
 			sent++
 		}
-		b.door.waker.doze()
+		b.door.waker.beforeSleep()
 		if !b.ready() {
 			<-loopWake
 		}
-		b.door.waker.undoze()
+		b.door.waker.afterSleep()
 		for r := b.take(); r != nil; r = b.take() {
 			if v, _ := binary.Uvarint(r.data); r.tag != uint64(got) || v != uint64(got) {
 				t.Fatalf("result %d: %+v", got, r)

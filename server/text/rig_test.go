@@ -50,11 +50,11 @@ func (c *fakeCore) run() {
 		if c.poller.Step() {
 			continue
 		}
-		c.poller.Doze()
+		c.poller.BeforeSleep()
 		if !c.poller.Pending() && !c.stop.Load() {
 			<-c.wake
 		}
-		c.poller.Undoze()
+		c.poller.AfterSleep()
 	}
 }
 

@@ -14,13 +14,13 @@ import (
 // Sleeper implements fabric.Waiter for providers whose completion queues can be
 // waited for by poll(2).
 type Sleeper struct {
-	spinner Spinner
-	doze    func()
-	undoze  func()
-	source  Source
-	pipe    *WakePipe
-	fds     []unix.PollFd // the pipe, then those of the source
-	late    time.Duration
+	spinner     Spinner
+	beforeSleep func()
+	afterSleep  func()
+	source      Source
+	pipe        *WakePipe
+	fds         []unix.PollFd // the pipe, then those of the source
+	late        time.Duration
 
 	asleep atomic.Uint32
 	sleeps atomic.Uint64
@@ -62,7 +62,7 @@ func (s *Sleeper) Init(clock fabric.Clock, cfg *fabric.WaitConfig, burst, yields
 	if s.pipe, err = NewWakePipe(); err != nil {
 		return err
 	}
-	s.doze, s.undoze, s.source, s.late = cfg.Doze, cfg.Undoze, source, late
+	s.beforeSleep, s.afterSleep, s.source, s.late = cfg.BeforeSleep, cfg.AfterSleep, source, late
 	for _, fd := range append([]int{s.pipe.FD()}, fds...) {
 		s.fds = append(s.fds, unix.PollFd{Fd: int32(fd), Events: unix.POLLIN})
 	}
@@ -83,8 +83,8 @@ func (s *Sleeper) Wait(poll func() bool, timeout time.Duration) bool {
 func (s *Sleeper) Sleep(poll func() bool, deadline int64) bool {
 	s.asleep.Store(1)
 	until := min(deadline, s.source.Arm())
-	if s.doze != nil {
-		s.doze()
+	if s.beforeSleep != nil {
+		s.beforeSleep()
 	}
 	hit := poll()
 	if !hit && !s.spinner.Woken() && !s.source.Pending() {
@@ -99,8 +99,8 @@ func (s *Sleeper) Sleep(poll func() bool, deadline int64) bool {
 	}
 	s.asleep.Store(0)
 	s.source.Disarm()
-	if s.undoze != nil {
-		s.undoze()
+	if s.afterSleep != nil {
+		s.afterSleep()
 	}
 	return hit
 }
