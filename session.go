@@ -255,5 +255,5 @@ func (s *Session) sendError(rt *sessionRoute, op command.Proc, err error) error 
 	return s.lost(op, false, err)
 }
 
-// nap bounds how long a session waits without a look at its context.
-const nap = time.Millisecond
+// contextCheck bounds how long a session waits without a look at its context.
+const contextCheck = time.Millisecond

@@ -359,7 +359,7 @@ func (s *Session) idle(ctx context.Context) error {
 func (s *Session) waitOnce(r *Result) bool {
 	rt, alone := s.busy()
 	if alone {
-		rt.conn.Wait(nap)
+		rt.conn.Wait(contextCheck)
 		return s.PollInto(r)
 	}
 	for range lookAround {

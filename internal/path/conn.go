@@ -256,13 +256,13 @@ func (c *Conn) Wait(timeout time.Duration) bool {
 }
 
 // WaitMore implements driver.Conn.
-func (c *Conn) WaitMore(more func() bool, nap time.Duration) {
+func (c *Conn) WaitMore(more func() bool, limit time.Duration) {
 	if c.readerIsNext() {
-		c.reader.conn.WaitMore(more, nap)
+		c.reader.conn.WaitMore(more, limit)
 	} else if c.small == nil || c.rfp.Outstanding() != 0 {
-		c.rfp.WaitMore(more, nap)
+		c.rfp.WaitMore(more, limit)
 	} else {
-		c.small.WaitMore(more, nap)
+		c.small.WaitMore(more, limit)
 	}
 }
 

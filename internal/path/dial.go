@@ -101,8 +101,8 @@ func (c *Conn) addSmall(ctx context.Context, d *Dialer, cfg *Config, known *comm
 	return err
 }
 
-// nap bounds how long a goroutine waits for a result without a look at its context.
-const nap = time.Millisecond
+// contextCheck bounds how long a goroutine waits for a result without a look at its context.
+const contextCheck = time.Millisecond
 
 // greet says hello on a connection that nobody else uses.
 func (c *Conn) greet(ctx context.Context, path Name) (*command.Welcome, error) {
@@ -126,7 +126,7 @@ func (c *Conn) greet(ctx context.Context, path Name) (*command.Welcome, error) {
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
-		c.Wait(nap)
+		c.Wait(contextCheck)
 	}
 	w, err := ParseWelcome(result)
 	if err != nil {

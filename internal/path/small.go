@@ -23,7 +23,7 @@ type smallConn interface {
 	Request() []byte
 	Poll() bool
 	Wait(timeout time.Duration) bool
-	WaitMore(more func() bool, nap time.Duration)
+	WaitMore(more func() bool, limit time.Duration)
 	Wake()
 	Err() error
 	Disconnect()

@@ -107,7 +107,7 @@ func (l *Lane) settled() bool {
 // or until the connection is over. That takes as long as the fabric needs for a WRITE.
 func (l *Lane) Settle() {
 	for !l.settled() {
-		l.conn.waiter.Wait(l.free, idleNap)
+		l.conn.waiter.Wait(l.free, idleWait)
 	}
 }
 

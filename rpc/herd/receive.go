@@ -85,28 +85,28 @@ func (c *Conn) Wait(timeout time.Duration) bool {
 	}
 	end := c.end.Clock.Now() + int64(timeout)
 	for c.calls != 0 {
-		nap := c.watch()
+		limit := c.watch()
 		if timeout != 0 {
 			left := time.Duration(end - c.end.Clock.Now())
 			if left <= 0 {
 				return c.Poll()
 			}
-			nap = min(nap, left)
+			limit = min(limit, left)
 		}
-		if c.waiter.Wait(c.pollf, nap) {
+		if c.waiter.Wait(c.pollf, limit) {
 			return true
 		}
 	}
 	return false
 }
 
-// WaitMore waits until more says so, at most for nap, or until Wake. more polls the
+// WaitMore waits until more says so, at most for limit, or until Wake. more polls the
 // connection, and what else the caller waits for.
-func (c *Conn) WaitMore(more func() bool, nap time.Duration) {
+func (c *Conn) WaitMore(more func() bool, limit time.Duration) {
 	if c.calls != 0 {
-		nap = min(nap, c.watch())
+		limit = min(limit, c.watch())
 	}
-	c.waiter.Wait(more, nap)
+	c.waiter.Wait(more, limit)
 }
 
 // Wake ends WaitMore. It may be called from any goroutine.

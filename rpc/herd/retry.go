@@ -21,23 +21,23 @@ type timer struct {
 // slowest is how much longer than the first the pauses between retries become.
 const slowest = 32
 
-// idleNap bounds a wait while nothing is to be sent again.
-const idleNap = 100 * time.Millisecond
+// idleWait bounds a wait while nothing is to be sent again.
+const idleWait = 100 * time.Millisecond
 
 // watch sends again what is late (H4), and returns how long it is until something else
 // is. The time of a request counts from the first look at the clock that finds it
 // without a reply, so that sending costs none.
 func (c *Conn) watch() time.Duration {
-	now, nap := c.end.Clock.Now(), idleNap
+	now, limit := c.end.Clock.Now(), idleWait
 	for i := range c.lanes {
 		if l := &c.lanes[i]; l.first != l.next {
 			l.watch(now)
 			if l.timer.number != 0 {
-				nap = min(nap, max(time.Duration(l.timer.next-now), time.Nanosecond))
+				limit = min(limit, max(time.Duration(l.timer.next-now), time.Nanosecond))
 			}
 		}
 	}
-	return nap
+	return limit
 }
 
 func (l *Lane) watch(now int64) {

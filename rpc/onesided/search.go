@@ -242,9 +242,9 @@ func (c *Conn) Wait(timeout time.Duration) bool {
 	return c.Poll() || c.waiter.Wait(c.pollf, timeout)
 }
 
-// WaitMore waits until more says so, at most for nap, or until Wake. more polls the
+// WaitMore waits until more says so, at most for limit, or until Wake. more polls the
 // connection, and what else the caller waits for.
-func (c *Conn) WaitMore(more func() bool, nap time.Duration) { c.waiter.Wait(more, nap) }
+func (c *Conn) WaitMore(more func() bool, limit time.Duration) { c.waiter.Wait(more, limit) }
 
 // Wake ends WaitMore. It may be called from any goroutine.
 func (c *Conn) Wake() { c.waiter.Wake() }

@@ -77,9 +77,9 @@ func (s *Server) newCore(index int) (*core, error) {
 	return c, nil
 }
 
-// stalledNap bounds the sleep of a core that waits for a client to make room,
+// stalledSleep bounds the sleep of a core that waits for a client to make room,
 // which does not wake the core.
-const stalledNap = time.Millisecond
+const stalledSleep = time.Millisecond
 
 // Moves returns what a core does. At the end it closes its pollers.
 func (c *core) Moves() serving.Moves {
@@ -89,8 +89,8 @@ func (c *core) Moves() serving.Moves {
 func (c *core) work() {
 	for c.More(c.step()) {
 	}
-	if c.Nap = 0; len(c.slow.All) != 0 {
-		c.Nap = stalledNap
+	if c.MaxSleep = 0; len(c.slow.All) != 0 {
+		c.MaxSleep = stalledSleep
 	}
 }
 

@@ -59,7 +59,7 @@ import "math/bits"
 //	P8  A READ that finds the session parked wakes the server. READs follow every 13 us;
 //	    the next wake-up after two of them, then after twice as long each time, up to 13 ms.
 //	P9  A client sleeps without spinning for pushes for which the server takes longer
-//	    than NapAfter.
+//	    than SleepAfter.
 //	P10 READs of several answers are posted together: one more after every eight that
 //	    brought something, half as many after one that did not, since a READ that comes
 //	    too early takes lines away that the server is about to write.
@@ -295,7 +295,7 @@ func (p *fetchPolicy) change(m Mode) {
 
 // sleepsAtOnce reports whether spinning for the answer is a waste (P9).
 func (p *fetchPolicy) sleepsAtOnce() bool {
-	return p.pushes && p.classes[p.class].takes > int64(p.params.NapAfter)
+	return p.pushes && p.classes[p.class].takes > int64(p.params.SleepAfter)
 }
 
 // pauses are those between the READs for one answer (P2).

@@ -15,7 +15,7 @@ import (
 	"github.com/remora-kv/remora/test/scale"
 )
 
-// watched is a core whose naps are counted.
+// watched is a core whose sleeps are counted.
 type watched struct {
 	rpc.Poller
 	befores, wakes atomic.Int64

@@ -247,13 +247,13 @@ func (l *loop) wait(worked bool) {
 	}
 	l.waker.beforeSleep()
 	if !l.anyReady() && !l.stopping.Load() {
-		l.poll(l.nap())
+		l.poll(l.maxSleep())
 	}
 	l.waker.afterSleep()
 }
 
-// nap is how long the loop may sleep, in milliseconds.
-func (l *loop) nap() int {
+// maxSleep is how long the loop may sleep, in milliseconds.
+func (l *loop) maxSleep() int {
 	if l.open != 0 || l.deaf {
 		return int(checkEvery / time.Millisecond)
 	}
