@@ -72,15 +72,15 @@ func herdRole() error {
 	return ctx.Err()
 }
 
-// guest is a client of herd with a key of its own, whose value nobody else has.
-type guest struct {
+// keyedClient is a client of herd with a key of its own, whose value nobody else has.
+type keyedClient struct {
 	*herdClient
 	key   string
 	value []byte
 }
 
 // use changes and gets the value again and again: nothing comes back but what it is.
-func (g *guest) use(rounds int) error {
+func (g *keyedClient) use(rounds int) error {
 	for i := range rounds {
 		g.value = fmt.Appendf(g.value[:0], "%s, change %d", g.key, i)
 		if err := g.put(g.key, g.value); err != nil {
@@ -96,7 +96,7 @@ func (g *guest) use(rounds int) error {
 }
 
 // Processes with many clients of herd are killed in the middle of everything while others
-// work and newcomers take their places: nobody gets what the dead have asked for, and
+// work and new clients take their places: nobody gets what the dead have asked for, and
 // the server, whose cores have one datagram queue pair each, keeps nothing of them.
 func TestKilledHerdClients(t *testing.T) {
 	rounds, crowd := 6, 40
@@ -109,8 +109,8 @@ func TestKilledHerdClients(t *testing.T) {
 }
 
 func testKilledHerdClients(t *testing.T, name string, rounds, crowd int) {
-	doors := t.TempDir()
-	t.Setenv("XDG_RUNTIME_DIR", doors)
+	runtimeDir := t.TempDir()
+	t.Setenv("XDG_RUNTIME_DIR", runtimeDir)
 	r := newRig(t, name)
 	s := r.start(r.config())
 	c := r.dial()
@@ -120,7 +120,7 @@ func testKilledHerdClients(t *testing.T, name string, rounds, crowd int) {
 		mustSet(t, c, keys[i], keys[i], 0)
 	}
 	stop, done := make(chan struct{}), make(chan struct{})
-	witness := &guest{herdClient: r.dialHerd(r.device()), key: "of the witness"}
+	control := &keyedClient{herdClient: r.dialHerd(r.device()), key: "of the control"}
 	go func() {
 		defer close(done)
 		for {
@@ -128,8 +128,8 @@ func testKilledHerdClients(t *testing.T, name string, rounds, crowd int) {
 			case <-stop:
 				return
 			default:
-				if err := witness.use(10); err != nil {
-					t.Errorf("the witness: %v", err)
+				if err := control.use(10); err != nil {
+					t.Errorf("the control: %v", err)
 					return
 				}
 			}
@@ -164,7 +164,7 @@ func testKilledHerdClients(t *testing.T, name string, rounds, crowd int) {
 			}
 		}
 	}
-	if left, err := filepath.Glob(filepath.Join(doors, "*")); err != nil || len(left) > 3 { // of two devices here and the last process
+	if left, err := filepath.Glob(filepath.Join(runtimeDir, "*")); err != nil || len(left) > 3 { // of two devices here and the last process
 		t.Errorf("%d directories are left of %d processes, %v", len(left), rounds, err)
 	}
 }
@@ -174,7 +174,7 @@ func testNewcomers(t *testing.T, r *rig, dev fabric.Device, round, n int) {
 	t.Helper()
 	var wg sync.WaitGroup
 	for i := range n {
-		g := &guest{herdClient: r.dialHerd(dev), key: fmt.Sprint("of newcomer ", round, " ", i)}
+		g := &keyedClient{herdClient: r.dialHerd(dev), key: fmt.Sprint("of new client ", round, " ", i)}
 		wg.Go(func() {
 			if err := g.use(5); err != nil {
 				t.Error(err)

@@ -42,7 +42,7 @@ type Stats struct {
 	Fabrics []Fabric `json:"fabrics,omitempty"`
 	// Readers are the clients that read items without a core; nil where none can.
 	Readers *Readers `json:"readers,omitempty"`
-	// Text are the doors for lines over plain TCP.
+	// Text are the listeners for lines over plain TCP.
 	Text []text.Stats `json:"text,omitempty"`
 }
 
@@ -118,8 +118,8 @@ func (sh *shard) describeServer(st *Stats) {
 	for _, addr := range s.Addrs() {
 		st.Listen = append(st.Listen, addr.String())
 	}
-	st.Listen = append(st.Listen, s.Doors()...)
-	st.Text = s.doors.stats()
+	st.Listen = append(st.Listen, s.TextAddrs()...)
+	st.Text = s.text.stats()
 }
 
 func describeDevice(dev fabric.Device) Fabric {

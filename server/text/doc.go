@@ -1,10 +1,10 @@
-// Package text is the door for clients that speak lines over plain TCP: GET, SET, DEL and
+// Package text serves clients that speak lines over plain TCP: GET, SET, DEL and
 // QUIT, by hand or by a program without any library of ours. docs/protocol.md has the
 // grammar.
 //
 // # Terms
 //
-// A door is one event loop (epoll) with any number of connections, and a mailbox
+// A listener is one event loop (epoll) with any number of connections, and a mailbox
 // for every core. A command is parsed, sent to the core that owns its
 // key, and answered when its result has come back. A window is how many commands of a
 // connection are with cores at a time. What was answered and not yet taken by the client's
@@ -41,7 +41,7 @@
 //	        | the loop       | the core        |
 //
 // Requests and results are those of internal/command, as clients of a fabric send and
-// get them: a core needs no other handler, and a door no other codec.
+// get them: a core needs no other handler, and a listener no other codec.
 //
 //	M1  A message belongs to the loop until it is posted, to the core until it is served,
 //	    and to the loop again until it is taken and the next one is asked for.
@@ -67,6 +67,6 @@
 //
 // # Threads
 //
-// The methods of Door may be called from any goroutine. The exported methods of a mailbox
+// The methods of Listener may be called from any goroutine. The exported methods of a mailbox
 // are the core's, the others the loop's.
 package text

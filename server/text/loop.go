@@ -11,9 +11,9 @@ import (
 	"github.com/remora-kv/remora/internal/fence"
 )
 
-// loop is what the goroutine of a door owns.
+// loop is what the goroutine of a listener owns.
 type loop struct {
-	*Door
+	*Listener
 	epoll   int
 	conns   []*conn // by index; nil is free
 	serial  uint32

@@ -9,7 +9,7 @@ func (b *mailbox) Step() bool {
 	if posted == b.done {
 		return false
 	}
-	b.call.Now = b.door.cfg.Clock.Now()
+	b.call.Now = b.listener.cfg.Clock.Now()
 	for range batch {
 		if b.done == posted || b.held > maxUntaken && !b.relieved() {
 			break
@@ -18,7 +18,7 @@ func (b *mailbox) Step() bool {
 		b.done++
 		b.served.Store(b.done)
 	}
-	b.door.waker.notify()
+	b.listener.waker.notify()
 	return true
 }
 
@@ -30,7 +30,7 @@ func (b *mailbox) serveOne(m *message) {
 	}
 	b.call.After = nil
 	into := m.result.data[:0]
-	res, err := b.door.cfg.Serve(&b.call, m.request, into)
+	res, err := b.listener.cfg.Serve(&b.call, m.request, into)
 	switch {
 	case err != nil:
 	case len(res) != 0 && cap(into) != 0 && &res[0] == &into[:1][0]:
@@ -80,5 +80,5 @@ func (b *mailbox) Queue(fabric.Device) fabric.CQ { return nil }
 // Reap does nothing.
 func (b *mailbox) Reap(fabric.Device) bool { return false }
 
-// Close does nothing: the door was closed before the core.
+// Close does nothing: the listener was closed before the core.
 func (b *mailbox) Close() {}

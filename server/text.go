@@ -10,11 +10,11 @@ import (
 	"github.com/remora-kv/remora/server/text"
 )
 
-// doors are where clients come in that are not of a fabric. Their cores are those of rfp,
+// textListeners serve clients that speak lines over TCP. Their cores are those of rfp,
 // which poll them (V1).
-type doors struct {
-	hosts []string // to be opened at
-	texts []*text.Door
+type textListeners struct {
+	hosts     []string // to listen on
+	listeners []*text.Listener
 }
 
 // checkListen is what is wrong with an address to listen on.
@@ -31,8 +31,8 @@ func checkListen(url string) error {
 // cores need a clock and something to sleep at. Nobody else can reach it.
 const innerDevice = provider.Loop + ":inner"
 
-// makeDoors makes the doors, which are not open yet.
-func (s *Server) makeDoors() error {
+// makeText makes the text listeners, which do not listen yet.
+func (s *Server) makeText() error {
 	for _, url := range s.cfg.Listen {
 		if !text.IsAddr(url) {
 			continue
@@ -41,7 +41,7 @@ func (s *Server) makeDoors() error {
 		if err != nil {
 			return err
 		}
-		door, err := text.New(text.Config{
+		l, err := text.New(text.Config{
 			Cores: s.cfg.Cores, Serve: s.serve, Clock: s.devices[0].Clock(), Seed: s.shards[0].seed,
 			Wake:     func(core int) { s.rfp.Wake(core) },
 			MaxValue: s.cfg.MaxValue, MaxClients: s.herdClients(s.cfg.MaxClients), BusyPoll: s.cfg.BusyPoll, Log: s.cfg.Log,
@@ -49,71 +49,70 @@ func (s *Server) makeDoors() error {
 		if err != nil {
 			return err
 		}
-		s.doors.hosts, s.doors.texts = append(s.doors.hosts, host), append(s.doors.texts, door)
+		s.text.hosts, s.text.listeners = append(s.text.hosts, host), append(s.text.listeners, l)
 	}
 	return nil
 }
 
-// addDoors makes the cores of rfp poll the mailboxes of the doors.
-func (s *Server) addDoors(cfg *rfp.ServerConfig) {
-	for _, door := range s.doors.texts {
+// addTextPollers makes the cores of rfp poll the mailboxes of the text listeners.
+func (s *Server) addTextPollers(cfg *rfp.ServerConfig) {
+	for _, l := range s.text.listeners {
 		for i := range s.cfg.Cores {
-			cfg.Pollers[i] = append(cfg.Pollers[i], door.Poller(i))
+			cfg.Pollers[i] = append(cfg.Pollers[i], l.Poller(i))
 		}
 	}
 }
 
-// openDoors lets clients in.
-func (s *Server) openDoors() error {
-	for i, door := range s.doors.texts {
-		addr, err := door.Listen(s.doors.hosts[i])
+// openText starts the text listeners.
+func (s *Server) openText() error {
+	for i, l := range s.text.listeners {
+		addr, err := l.Listen(s.text.hosts[i])
 		if err != nil {
-			return fmt.Errorf("cannot listen on %s://%s: %w", text.Scheme, s.doors.hosts[i], err)
+			return fmt.Errorf("cannot listen on %s://%s: %w", text.Scheme, s.text.hosts[i], err)
 		}
 		s.cfg.Log.Info("listening", "addr", addr)
 	}
 	return nil
 }
 
-// Doors returns the addresses of the doors that are not those of a fabric, as they really
-// are.
-func (s *Server) Doors() []string {
+// TextAddrs returns the addresses of the text listeners.
+func (s *Server) TextAddrs() []string {
 	var all []string
-	for _, door := range s.doors.texts {
-		if addr := door.Addr(); addr != "" {
+	for _, l := range s.text.listeners {
+		if addr := l.Addr(); addr != "" {
 			all = append(all, addr)
 		}
 	}
 	return all
 }
 
-func (d *doors) stopListening() {
-	for _, door := range d.texts {
-		door.StopListening()
+func (t *textListeners) stopListening() {
+	for _, l := range t.listeners {
+		l.StopListening()
 	}
 }
 
 // traffic returns how many clients there are, and how many commands there were.
-func (d *doors) traffic() (clients int, commands uint64) {
-	for _, door := range d.texts {
-		st := door.Stats()
+func (t *textListeners) traffic() (clients int, commands uint64) {
+	for _, l := range t.listeners {
+		st := l.Stats()
 		clients += st.Clients
 		commands += st.Commands
 	}
 	return clients, commands
 }
 
-func (d *doors) stats() []text.Stats {
+func (t *textListeners) stats() []text.Stats {
 	var all []text.Stats
-	for _, door := range d.texts {
-		all = append(all, door.Stats())
+	for _, l := range t.listeners {
+		all = append(all, l.Stats())
 	}
 	return all
 }
 
-func (d *doors) close() (err error) {
-	for _, door := range d.texts {
-		err = errors.Join(err, door.Close())
+func (t *textListeners) close() (err error) {
+	for _, l := range t.listeners {
+		err = errors.Join(err, l.Close())
 	}
 	return err
 }
