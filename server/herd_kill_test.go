@@ -56,9 +56,9 @@ func herdRole() error {
 		for i, c := range conns {
 			for core := range c.Cores() {
 				key := task.Keys[(round+i)%len(task.Keys)]
-				_ = c.Lane(core).Send(uint64(i), append(binary.LittleEndian.AppendUint16(nil, uint16(command.Get)), key...))
+				_ = c.CoreConn(core).Send(uint64(i), append(binary.LittleEndian.AppendUint16(nil, uint16(command.Get)), key...))
 				if i%2 == 0 {
-					_, _, _ = c.Lane(core).Next()
+					_, _, _ = c.CoreConn(core).Next()
 				}
 			}
 			if c.Poll(); c.Err() != nil {
@@ -152,7 +152,7 @@ func testKilledHerdClients(t *testing.T, name string, rounds, crowd int) {
 	<-done
 	cachetest.Await(t, "the places of the dead to be free", func() bool { return s.HerdStats().Clients == 1 })
 	st := s.HerdStats()
-	if want := uint64(rounds*(crowd+crowd/4) + 1); st.Connects != want || st.Disconnects != want-1 || st.Cut+st.Stranded != 0 {
+	if want := uint64(rounds*(crowd+crowd/4) + 1); st.Connects != want || st.Disconnects != want-1 || st.Cut+st.CutByReplyQP != 0 {
 		t.Errorf("%+v", st)
 	}
 	for _, d := range s.Devices() { // beside what the client of rfp has

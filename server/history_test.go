@@ -200,7 +200,7 @@ func TestHistoryUnderLoss(t *testing.T) {
 		for name, text := range map[string]string{
 			"bursts": "uc.drop=4%,burst=8; ud.drop=4%,burst=8",
 			"mixed":  "uc.drop=5%; uc.delay=2%,1ms; ud.drop=5%; ud.dup=10%,1ms; ud.reorder=10%,by=3",
-			"breaks": "ud.break=1%; ud.drop=1%", // of outlets
+			"breaks": "ud.break=1%; ud.drop=1%", // of reply QPs
 		} {
 			t.Run(name, func(t *testing.T) {
 				r := newRig(t, r.fabric)

@@ -139,7 +139,7 @@ func (s *stampede) connectHerd(ctx context.Context, addr fabric.Addr, i int) err
 	s.herd = append(s.herd, conn)
 	for core := range conn.Cores() {
 		for i%8 == 4 && err == nil {
-			err = conn.Lane(core).Send(1, request(command.Get, []byte("key 1")))
+			err = conn.CoreConn(core).Send(1, request(command.Get, []byte("key 1")))
 		}
 		if !errors.Is(err, rpc.ErrWindowFull) && err != nil {
 			return err

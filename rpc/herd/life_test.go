@@ -77,7 +77,7 @@ func comeAndGo(r *rig, which uint32, how int) error {
 	}
 	if how > 0 {
 		for range 8 {
-			_ = c.Lane(0).Send(1, request(procEcho, []byte("for nobody")))
+			_ = c.CoreConn(0).Send(1, request(procEcho, []byte("for nobody")))
 		}
 	}
 	if how > 1 {
@@ -128,7 +128,7 @@ func TestServerGoes(t *testing.T) {
 		})
 		s := r.serve(herd.ServerConfig{})
 		idle, waiting := r.dial(herd.ConnConfig{}), r.dial(herd.ConnConfig{GiveUp: time.Hour})
-		if err := waiting.Lane(0).Send(1, request(99, nil)); err != nil {
+		if err := waiting.CoreConn(0).Send(1, request(99, nil)); err != nil {
 			t.Fatal(err)
 		}
 		await(t, "the call", func() bool {
@@ -160,7 +160,7 @@ func TestCloseTwice(t *testing.T) {
 	eachFabric(t, func(t *testing.T, r *rig) {
 		s := r.serve(herd.ServerConfig{})
 		c := r.dial(herd.ConnConfig{})
-		l := c.Lane(0)
+		l := c.CoreConn(0)
 		if err := l.Send(1, request(procEcho, binary.LittleEndian.AppendUint32(nil, 1))); err != nil {
 			t.Fatal(err)
 		}

@@ -23,7 +23,7 @@ type Expect func(core, stage int, hash uint64)
 // ServerConfig describes a server. Zero values mean the defaults.
 type ServerConfig struct {
 	// Devices are where the server listens. They stay the caller's to close. The
-	// clock is that of the first. A core without a host sleeps at the outlet of the first
+	// clock is that of the first. A core without a host sleeps at the reply QP of the first
 	// alone: datagrams that another one holds back wait until it wakes.
 	Devices []fabric.Device
 	// Serve handles all messages. It runs on every core at the same time, one

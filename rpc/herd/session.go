@@ -10,7 +10,7 @@ import (
 	"github.com/remora-kv/remora/rpc/internal/serving"
 )
 
-// controls is how many control messages of a client, rings and introductions, can wait to
+// controls is how many control messages of a client, wake-ups and introductions, can wait to
 // be noticed.
 const controls = 8
 
@@ -23,7 +23,7 @@ type session struct {
 	qp         fabric.QP
 	requests   *fabric.Region // slots, which the client writes
 	controls   *fabric.Region // control messages, which its SENDs bring
-	replies    *fabric.Region // reply memory; of the outlets' domain
+	replies    *fabric.Region // reply memory; of the reply QPs' domain
 	size       dimensions
 	generation uint32
 	id         uint64 // in completions
