@@ -135,7 +135,7 @@ func (s *Server) makeShards() error {
 	return nil
 }
 
-// prefetches reports whether the engine is told ahead of what will be needed.
+// prefetches reports whether prefetching is on.
 func (s *Server) prefetches() bool { return s.shards[0].prefetch != nil }
 
 // hints returns expect if the engine takes hints.

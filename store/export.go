@@ -33,7 +33,7 @@ const (
 	MaxAreas = 8
 )
 
-// Span is a piece of an area, which a Finder wants to have read. It is inside the area,
+// Span is a piece of an area that a Finder needs. It is inside the area,
 // and begins at a multiple of 8 (G5 of fabric).
 type Span struct {
 	Area int
@@ -51,7 +51,7 @@ const (
 	Found
 	// Missing says that there was certainly no such item at some time since Start.
 	Missing
-	// Ask says that it cannot be told by reading: the server knows.
+	// Ask means that reading cannot decide; ask the server.
 	Ask
 )
 

@@ -201,7 +201,7 @@ func (l *link) answered(m *mapped) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if _, ok := l.asked[m.key]; !ok {
-		return fmt.Errorf("the peer gives key %#x, which nobody asked for: %w", m.key, fabric.ErrProtocol)
+		return fmt.Errorf("the peer sent key %#x, which was not requested: %w", m.key, fabric.ErrProtocol)
 	}
 	delete(l.asked, m.key)
 	if m.access != 0 {

@@ -133,7 +133,7 @@ func (c *Conn) greet(ctx context.Context, path Name) (*command.Welcome, error) {
 		return nil, err
 	}
 	if core, cores := c.rfp.Core(), c.rfp.Cores(); w.Core != core || w.Cores != cores {
-		return nil, fmt.Errorf("core %d of %d introduces itself as %d of %d: %w", core, cores, w.Core, w.Cores, ErrProtocol)
+		return nil, fmt.Errorf("dialed core %d of %d, but the server says it is core %d of %d: %w", core, cores, w.Core, w.Cores, ErrProtocol)
 	}
 	if len(w.Paths) != 0 && path != Fetch && !slices.Contains(w.Paths, string(path)) {
 		return nil, fmt.Errorf("%w: path %s, the server offers %v", ErrUnsupported, path, w.Paths)

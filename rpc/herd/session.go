@@ -34,8 +34,8 @@ type session struct {
 	holds      atomic.Int64 // of the registry, the cores and the goroutine that makes address handles
 }
 
-// TryAdmit is what a host shows its connection requests: it takes those of transport
-// UC, as Admit does, and reports whether this was one.
+// TryAdmit admits a connection request of transport UC, as Admit does, and reports whether
+// this was one. A host calls it.
 func (s *Server) TryAdmit(dev fabric.Device, req fabric.ConnRequest) bool {
 	if req.Transport() != fabric.UC {
 		return false

@@ -66,8 +66,8 @@ func (c *Conn) Start(k store.Key) error {
 	return err
 }
 
-// Follow begins a search for an item where it was once. An engine without links has the
-// server asked.
+// Follow begins a search for an item where it was once. For an engine
+// without links the outcome is store.Ask.
 func (c *Conn) Follow(k store.Key, l store.Link) error {
 	s, err := c.next(k)
 	switch {

@@ -21,7 +21,7 @@ type Params struct {
 	// proportion to its messages. Default 5.
 	Retries int
 	// SlowCalls is how many slow calls in a row change the mode to Reply, and how
-	// many quick ones change it back, unless it was changed back in vain before.
+	// many quick ones change it back, more after a change back that failed.
 	// Default 2.
 	SlowCalls int
 	// FetchSize is F, the bytes of the first READ of an answer. Default 256.

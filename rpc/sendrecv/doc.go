@@ -86,7 +86,7 @@
 //
 // A core takes all completions that there are, and serves session by session. The
 // receives of what it served of one are posted again by one call, and so are the replies.
-// When requests of several came together, Expect is told of all before the first is
+// When requests of several came together, Expect is called with all before the first is
 // served, so that loading of memory overlaps.
 //
 // # Threads

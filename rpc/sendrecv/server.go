@@ -15,12 +15,12 @@ import (
 // Serve handles a message. rpc.Mux has such a method.
 type Serve func(c *rpc.Call, msg, out []byte) ([]byte, error)
 
-// Expect is told of messages that came together, at most ExpectMost, before the first of
-// them is served, so that it can start to load what serving will touch. A message is then
-// served with its place among them (rpc.Call.Announced).
+// Expect is called with messages that came together, at most ExpectMost, before the first is
+// served, so that it can prefetch what serving will touch. A message is then served with its
+// index among them (rpc.Call.Announced).
 type Expect func(core int, batch [][]byte)
 
-// ExpectMost is of how many messages Expect is told.
+// ExpectMost is the most messages that Expect receives at once.
 const ExpectMost = 64
 
 // ServerConfig describes a server. Zero values mean the defaults.
@@ -31,7 +31,7 @@ type ServerConfig struct {
 	// Serve handles all messages. It runs on every core at the same time, one
 	// message at a time on each.
 	Serve Serve
-	// Expect, when not nil, is told of messages that came together.
+	// Expect, when not nil, is called with messages that came together.
 	Expect Expect
 	// Cores is the number of cores; default 1. CPUs, when not empty, names the
 	// CPU of each.
@@ -77,7 +77,7 @@ func (c *ServerConfig) complete() (*serving.Config, error) {
 	}
 	var err error
 	if n := len(c.Devices); n > 1 && c.Wake == nil {
-		err = fmt.Errorf("%d Devices without a host: a core of its own sleeps at one", n)
+		err = fmt.Errorf("%d Devices, want 1 unless Wake is set", n)
 	}
 	if c.Patience < 0 {
 		err = errors.Join(err, fmt.Errorf("wrong Patience: %v", c.Patience))

@@ -38,7 +38,7 @@ func (f *Finder) Follow(k store.Key, l store.Link) store.Span {
 }
 
 // Look judges what is there. It is the item of the link if it is live, has its key and
-// its version, and all of it fits its checksum (M4); otherwise the server knows more.
+// its version, and all of it fits its checksum (M4); otherwise the outcome is Ask.
 func (f *Finder) Look(b []byte) (store.Span, store.Outcome) {
 	if len(b) < headerSize {
 		return store.Span{}, store.Ask
