@@ -184,8 +184,8 @@ func (p *port) catchUp() {
 }
 
 // unwatch is called by the background thread when it no longer watches the
-// port: what was put off is sent. Who puts off says so before it looks whether
-// the port is watched, so that one of the two sees the other.
+// port: what was put off is sent. A connection that puts something off says so before it
+// looks whether the port is watched, so that one of the two sees the other.
 func (p *port) unwatch() {
 	p.watched.Store(false)
 	p.settle()

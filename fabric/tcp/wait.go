@@ -28,7 +28,7 @@ type waiter struct {
 
 	woken  chan struct{}
 	timer  *time.Timer
-	marked []*port // that were told; reused
+	marked []*port // marked asleep; reused
 	sleeps atomic.Uint64
 	closed atomic.Bool
 }

@@ -70,6 +70,6 @@
 //
 // An engine brings its finder: the code that a client needs to read the engine's memory. Readers
 // look it up by the engine's name, which the server says at run time. The linker keeps the
-// finders and drops the engines around them: a client of 6.6 MB is 69 KB smaller without any
-// finder, 13 KB of that code. A registry that lets programs choose would cost more than it saves.
+// finders and drops the engines around them, so that they add about a hundredth to a client. A
+// registry that lets programs choose would cost more than it saves.
 package path

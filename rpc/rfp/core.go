@@ -33,7 +33,7 @@ type core struct {
 
 	in      []byte // the request frame being served: a copy
 	batch   [ExpectMost][]byte
-	told    int // messages of it that Expect was told of
+	told    int // messages of it that Expect was called with
 	whole   int // of them, how many come before the first that is only a part
 	results Results
 	out     []byte // payload of the result frame being filled

@@ -201,7 +201,7 @@ func (c *Conn) pieceCame() {
 	fence.Count(&c.stats.pieces, 1)
 }
 
-// fits reports whether a piece can follow so many bytes of its message: the total
+// fits reports whether a piece can follow the bytes that have come of its message: the total
 // is that of all pieces, and not longer than a message may be.
 func fits(p *wire.Piece, had, most int) bool {
 	total := had + int(p.Size)

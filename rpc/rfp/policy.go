@@ -38,9 +38,8 @@ import "math/bits"
 //	    READ in thirty fails. It is at most one and a half spans, so that calls which
 //	    are nearly slow are still fetched in time.
 //	P2  Pauses start at 80 ns and double; half of the time already waited is added. So
-//	    the span grows with what calls take on this fabric, however cheap a READ is. In
-//	    the memory of one host R = 5 spans more than four microseconds: there a push
-//	    costs next to nothing, and at half of that time it would cost a tenth.
+//	    the span grows with what calls take on this fabric, however cheap a READ is.
+//	    R = 5 spans a time from which on a push costs next to nothing.
 //	P3  The delay counts like READs and pauses: a call whose answer the client has waited
 //	    for is as slow as one that it asked for in vain.
 //	P4  The answer to a batch may take longer in proportion. Each READ nearly doubles

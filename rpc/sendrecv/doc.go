@@ -35,7 +35,7 @@
 //
 // # Handshake
 //
-// The private data at connect. Who accepts requests of several paths tells them apart by
+// The private data at connect. A server that accepts requests of several paths tells them apart by
 // the magic.
 //
 //	hello    | "SR" | version (u8) | 0 | core (u16) | W (u16) | M (u32) |

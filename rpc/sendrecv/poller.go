@@ -2,7 +2,7 @@ package sendrecv
 
 import "github.com/remora-kv/remora/fabric"
 
-// BeforeSleep is called before the core sleeps. Nobody is told: what comes wakes it (S9).
+// BeforeSleep is called before the core sleeps. It announces nothing: what comes wakes it (S9).
 func (c *core) BeforeSleep() { c.asleep = true }
 
 // Pending reports whether there is something to do, beside what Reap finds. It does

@@ -26,7 +26,7 @@ type session struct {
 	due             bool   // it is in core.due
 	gone            bool   // dropped: its memory may be gone too
 
-	// Of the requests that were not served: where Expect was told of them, and of how
+	// Of the requests that were not served: where Expect was called with them, and of how
 	// many.
 	told, known int
 }

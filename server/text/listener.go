@@ -61,7 +61,7 @@ type Listener struct {
 	waker     waker      // of the loop
 	socket    int
 	eventfd   int
-	one       [8]byte // what an eventfd is told
+	one       [8]byte // what is written to an eventfd
 	addr      string
 	quiet     atomic.Bool // no new clients
 	stopping  atomic.Bool

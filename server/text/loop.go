@@ -164,7 +164,7 @@ func (l *loop) read(c *conn) bool {
 		}
 	default:
 		c.end += n
-		c.readable = n == len(space) || c.parted // the end is told once, maybe before the last bytes were read
+		c.readable = n == len(space) || c.parted // the end is reported once, maybe before the last bytes were read
 	}
 	return true
 }
@@ -220,7 +220,7 @@ func (l *loop) linger(c *conn) {
 	}
 }
 
-// hangUp ends a connection, for a reason that the log is told if there is one.
+// hangUp ends a connection, and logs the reason if there is one.
 func (l *loop) hangUp(c *conn, why string) {
 	if why != "" {
 		l.stats.cut.Add(1)
@@ -280,7 +280,7 @@ func (l *loop) anyReady() bool {
 	return false
 }
 
-// poll takes events, and waits for some for so many milliseconds; -1 is for ever.
+// poll takes events, and waits for some for at most timeout milliseconds; -1 is for ever.
 func (l *loop) poll(timeout int) {
 	n, err := unix.EpollWait(l.epoll, l.events[:], timeout)
 	if err != nil && !errors.Is(err, unix.EINTR) {
