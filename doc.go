@@ -83,7 +83,7 @@
 // When a connection breaks, operations in flight fail with ErrUnknown, except for reads, which
 // are tried once more. The client makes a new connection at once, and tries again with pauses
 // that double (WithBackoff). Operations wait for it until the connection has been missing for a
-// second (WithPatience). From then on they fail at once with ErrUnavailable and the reason of
+// second (WithReconnectWait). From then on they fail at once with ErrUnavailable and the reason of
 // the last attempt, so that a lost server does not delay a program that can do without it. They
 // succeed again as soon as there is a connection.
 //

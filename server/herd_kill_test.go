@@ -146,7 +146,7 @@ func testKilledHerdClients(t *testing.T, name string, rounds, crowd int) {
 			t.Fatalf("%q; %s", line, &p.Said)
 		}
 		p.Kill()
-		testNewcomers(t, r, dev, round, crowd/4)
+		testNewClients(t, r, dev, round, crowd/4)
 	}
 	close(stop)
 	<-done
@@ -169,8 +169,8 @@ func testKilledHerdClients(t *testing.T, name string, rounds, crowd int) {
 	}
 }
 
-// testNewcomers connects clients that come at once, work and leave.
-func testNewcomers(t *testing.T, r *rig, dev fabric.Device, round, n int) {
+// testNewClients connects clients that come at once, work and leave.
+func testNewClients(t *testing.T, r *rig, dev fabric.Device, round, n int) {
 	t.Helper()
 	var wg sync.WaitGroup
 	for i := range n {

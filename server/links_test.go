@@ -53,14 +53,14 @@ func TestLinks(t *testing.T) {
 			Counters() remora.Counters
 		}{"client": client, "session": s} {
 			seen := func() uint64 { return c.Counters().OneSidedHits }
-			get := func(key, want string, bySight bool) {
+			get := func(key, want string, direct bool) {
 				t.Helper()
 				before := seen()
 				item, err := c.GetItem(ctx, key)
 				if want == "" && !errors.Is(err, remora.ErrNotFound) || want != "" && (err != nil || string(item.Value) != want) {
 					t.Errorf("%s: %s is %q, %v; it should be %q", name, key, item.Value, err, want)
 				}
-				if got := seen() != before; got != bySight {
+				if got := seen() != before; got != direct {
 					t.Errorf("%s: %s: seen %v", name, key, got)
 				}
 			}
@@ -309,8 +309,8 @@ func TestLinksAuto(t *testing.T) {
 	})
 }
 
-// Who follows links by habit and cannot do so any more goes on without, and loses nothing.
-func TestHabitLosesSight(t *testing.T) {
+// A client whose link policy follows links, and that cannot any more, goes on without, and loses nothing.
+func TestPolicyLosesLinks(t *testing.T) {
 	for how, faulty := range map[string]string{
 		"read": "rc.break=access@qp=1,op=100; rc.break=access@qp=3,op=60", "lost": "rc.break=lost@qp=1,op=50; rc.break=lost@qp=3,op=50",
 		"dial": "dial.refuse@op=1; dial.refuse@op=3",
@@ -604,8 +604,8 @@ func TestHammerLinks(t *testing.T) {
 	})
 }
 
-// The same for those who follow links by habit.
-func TestHammerHabit(t *testing.T) {
+// The same for clients whose link policy follows links.
+func TestHammerPolicy(t *testing.T) {
 	r := newRig(t, provider.Shm)
 	r.hammer(r.linked())
 }

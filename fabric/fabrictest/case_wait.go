@@ -281,7 +281,7 @@ func arrivesBeforeSleep(t *trial) {
 	}
 	end()
 	c.join()
-	s.wantNoRescue()
+	s.wantNoLateWake()
 }
 
 // arrivesAfterLastLook has a message arrive after the last look at the
@@ -313,6 +313,6 @@ func arrivesAfterLastLook(t *trial) {
 		}
 		end()
 		c.join()
-		s.wantNoRescue() // a waiter that looks again need not have slept
+		s.wantNoLateWake() // a waiter that looks again need not have slept
 	}
 }

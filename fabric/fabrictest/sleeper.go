@@ -96,12 +96,12 @@ func (s *sleeper) undisturbed(do func()) {
 	s.o.t.within(8*time.Millisecond, func() bool { return s.befores.Load() != before })
 }
 
-// wantNoRescue checks, on a provider that counts them, that no sleep had to
+// wantNoLateWake checks, on a provider that counts them, that no sleep had to
 // end by itself though there was something to wake up for.
-func (s *sleeper) wantNoRescue() {
+func (s *sleeper) wantNoLateWake() {
 	s.o.t.Helper()
-	if r, ok := s.Waiter.(interface{ Rescues() uint64 }); ok && r.Rescues() != 0 {
-		s.o.t.Fatalf("%d wake-ups were lost and found again by chance", r.Rescues())
+	if r, ok := s.Waiter.(interface{ LateWakes() uint64 }); ok && r.LateWakes() != 0 {
+		s.o.t.Fatalf("%d wake-ups were lost and found again by chance", r.LateWakes())
 	}
 }
 

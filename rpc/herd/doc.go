@@ -96,7 +96,7 @@
 //	H6  A receive is posted for every request before it is written, and some more
 //	    for copies, welcomes and parked. Replies that were not taken by the program
 //	    hold their receives, and are at most W for each core.
-//	H7  A request region belongs to one session and ends with it. A newcomer has
+//	H7  A request region belongs to one session and ends with it. A new client has
 //	    another region and another generation. Nothing of the dead is looked at or
 //	    sent to once their core has let go of the chunk, and the reply memory is given
 //	    back when no SEND from it is outstanding.

@@ -83,7 +83,7 @@ func TestGenerationsAreNeverZero(t *testing.T) {
 	}
 }
 
-func FuzzLetter(f *testing.F) {
+func FuzzControl(f *testing.F) {
 	var b [controlSize]byte
 	f.Add(append([]byte(nil), b[:putIntroduction(b[:], []byte("addr"))]...))
 	r := wakeup{core: 1, number: 2, mask: 3}

@@ -19,7 +19,7 @@ import (
 	"github.com/remora-kv/remora/test/scale"
 )
 
-// Clients come and go, in order and abruptly, while others work; a newcomer gets
+// Clients come and go, in order and abruptly, while others work; a new client gets
 // nothing of the dead (H7), and nothing is left behind.
 func TestComingAndGoing(t *testing.T) {
 	rounds := 10
@@ -30,7 +30,7 @@ func TestComingAndGoing(t *testing.T) {
 		running := goleak.IgnoreCurrent()
 		r.HandleCount()
 		s := r.serve(herd.ServerConfig{Cores: 2})
-		witness := r.dial(herd.ConnConfig{})
+		control := r.dial(herd.ConnConfig{})
 		var wg sync.WaitGroup
 		for g := range 4 {
 			wg.Go(func() {
@@ -42,7 +42,7 @@ func TestComingAndGoing(t *testing.T) {
 				}
 			})
 		}
-		if err := countUp(witness, 1<<20, 1000, 0); err != nil {
+		if err := countUp(control, 1<<20, 1000, 0); err != nil {
 			t.Error(err)
 		}
 		wg.Wait()
@@ -50,7 +50,7 @@ func TestComingAndGoing(t *testing.T) {
 		if st := s.Stats(); st.Connects != uint64(4*rounds+1) || st.Disconnects != uint64(4*rounds) {
 			t.Errorf("%+v", st)
 		}
-		_ = witness.Close()
+		_ = control.Close()
 		_ = s.Close()
 		if r.Fabric == "loop" {
 			cachetest.NoLeaks(t, running)

@@ -25,11 +25,11 @@ type core struct {
 	spares     spares
 	joined     []byte
 	entry      [pieceEntry]byte
-	linger     fabric.Waiter
-	lingerf    func() bool
-	lingerFor  *session
-	lingerSize int
-	lingerPart int
+	roomWaiter fabric.Waiter
+	roomCamef  func() bool
+	roomFor    *session
+	roomSize   int
+	roomPart   int
 
 	in      []byte // the request frame being served: a copy
 	batch   [ExpectMost][]byte
@@ -69,11 +69,11 @@ func (s *Server) newCore(index int) (*core, error) {
 		}
 	}
 	var err error
-	if c.linger, err = cfg.Device.NewWaiter(fabric.WaitConfig{Policy: fabric.Busy}); err != nil {
+	if c.roomWaiter, err = cfg.Device.NewWaiter(fabric.WaitConfig{Policy: fabric.Busy}); err != nil {
 		c.free()
 		return nil, err
 	}
-	c.Waiter, c.lingerf = c.ports[0].waiter, c.roomCame
+	c.Waiter, c.roomCamef = c.ports[0].waiter, c.roomCame
 	return c, nil
 }
 
@@ -109,8 +109,8 @@ func (c *core) dropAll() {
 
 // free gives back the queues.
 func (c *core) free() {
-	if c.linger != nil {
-		_ = c.linger.Close()
+	if c.roomWaiter != nil {
+		_ = c.roomWaiter.Close()
 	}
 	for _, p := range c.ports {
 		p.close()

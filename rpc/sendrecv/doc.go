@@ -71,7 +71,7 @@
 //	    requests wait in their receives, which are not posted again.
 //	S8  What breaks the rules ends the session, with a reason in the log and a count, and
 //	    nothing else: what is no request, one longer than M, more than W at once, a reply
-//	    for which there is no receive in ServerConfig.Patience.
+//	    for which there is no receive in ServerConfig.ReceiveWait.
 //	S9  A core that sleeps is woken by the receive that completes (G17). A completion that
 //	    is taken while it sleeps is kept until it has woken.
 //	S10 The memory of a session is bounded: 2W+1 places. It is given back when the queue

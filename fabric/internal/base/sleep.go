@@ -24,9 +24,9 @@ type Sleeper struct {
 
 	asleep atomic.Uint32
 	sleeps atomic.Uint64
-	// rescues counts sleeps that no wake-up ended though there was something.
-	rescues atomic.Uint64
-	closed  bool
+	// lateWakes counts sleeps that no wake-up ended though there was something.
+	lateWakes atomic.Uint64
+	closed    bool
 }
 
 // Source is the completion queues of a Sleeper. Its methods are called by the
@@ -93,7 +93,7 @@ func (s *Sleeper) Sleep(poll func() bool, deadline int64) bool {
 		if woken := s.block(min(until, longest)); !woken && longest < until {
 			// What is found now may have come, with its wake-up, after the sleep was over.
 			if hit = poll(); hit && !s.poll(s.late) {
-				s.rescues.Add(1)
+				s.lateWakes.Add(1)
 			}
 		}
 	}
@@ -137,10 +137,10 @@ func (s *Sleeper) Wake() {
 // Sleeps implements fabric.Waiter.
 func (s *Sleeper) Sleeps() uint64 { return s.sleeps.Load() }
 
-// Rescues returns how often a sleep had to end by itself though there was
+// LateWakes returns how often a sleep had to end by itself though there was
 // something to find. Memory that a peer wrote counts too: a WRITE wakes nobody
 // (G17).
-func (s *Sleeper) Rescues() uint64 { return s.rescues.Load() }
+func (s *Sleeper) LateWakes() uint64 { return s.lateWakes.Load() }
 
 // Close implements fabric.Waiter.
 func (s *Sleeper) Close() error {
