@@ -17,7 +17,7 @@ type textListeners struct {
 	listeners []*text.Listener
 }
 
-// checkListen is what is wrong with an address to listen on.
+// checkListen returns what is wrong with an address to listen on.
 func checkListen(url string) error {
 	if text.IsAddr(url) {
 		_, err := text.ParseAddr(url)

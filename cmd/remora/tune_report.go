@@ -10,7 +10,7 @@ import (
 	"github.com/remora-kv/remora/rpc/rfp/tune"
 )
 
-// defaultChoice is what a client of rfp works with unless told otherwise, which is
+// defaultChoice is what a client of rfp works with by default, which is
 // also what the paper chose for its hardware.
 func defaultChoice() tune.Choice { return tune.Choice{R: 5, F: 256} }
 

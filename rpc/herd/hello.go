@@ -20,7 +20,7 @@ const (
 	welcomeSize = 28
 )
 
-// hello is what a client says when it connects.
+// hello is the private data of a client that connects.
 type hello struct {
 	window int // slots on each core that it would like
 	slot   int // the longest slot that it uses
@@ -28,7 +28,7 @@ type hello struct {
 	count  int // how many; 0 is all
 }
 
-// welcome is what the server answers.
+// welcome is the private data of the server's answer.
 type welcome struct {
 	dimensions
 	total      int // cores of the server

@@ -138,7 +138,7 @@ func (t *session) free() {
 	t.server.count.Add(-1)
 }
 
-// memory is what the session takes beside its queue pair.
+// memory is the number of bytes that the session takes beside its queue pair.
 func (t *session) memory() int {
 	return t.size.requestBytes() + t.size.replyBytes() + controls*controlSize
 }

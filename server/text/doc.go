@@ -18,7 +18,7 @@
 //	D2  Every command has one answer, and the answers of a connection come in the order
 //	    of its commands, whichever cores they go to.
 //	D3  A connection that does not read is not read either: no command is taken while its
-//	    backlog, and what is expected of commands on their way, is more than Backlog. If it
+//	    backlog, and what is expected of commands in flight, is more than Backlog. If it
 //	    takes nothing for as long as Stall it is cut off, and the log says why.
 //	D4  Input is bounded: a line by MaxLine, a value by the server's limit, and memory
 //	    grows with what has come, not with what was announced.
@@ -62,7 +62,7 @@
 // also have to take turns at a mailbox, which is for one.
 //
 // The loop waits in the kernel for sockets, which no Waiter of a fabric knows; results end
-// its sleep by an eventfd. While commands are on their way it first looks for results for a
+// its sleep by an eventfd. While commands are in flight it first looks for results for a
 // moment, for a core that is awake needs less than a system call takes.
 //
 // # Threads

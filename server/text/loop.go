@@ -11,7 +11,7 @@ import (
 	"github.com/remora-kv/remora/internal/fence"
 )
 
-// loop is what the goroutine of a listener owns.
+// loop is the state that the goroutine of a listener owns.
 type loop struct {
 	*Listener
 	epoll   int

@@ -52,7 +52,7 @@ type message struct {
 	size    int // of the result
 }
 
-// result is what a core says to a request.
+// result is the answer of a core to a request.
 type result struct {
 	tag  uint64
 	data []byte
