@@ -44,14 +44,14 @@ func TestDialErrors(t *testing.T) {
 func TestOptionErrors(t *testing.T) {
 	bad := []remora.Option{
 		remora.WithWindow(-1), remora.WithBatch(0), remora.WithFlushAfter(-1), remora.WithPath("sideways"),
-		remora.WithFetch(-1, 0), remora.WithBackoff(0, 0), remora.WithDialTimeout(0), remora.WithPatience(-1), nil,
+		remora.WithFetch(-1, 0), remora.WithBackoff(0, 0), remora.WithDialTimeout(0), remora.WithReconnectWait(-1), nil,
 	}
 	_, err := remora.Dial(testContext(t), "nothing", bad...)
 	if !errors.Is(err, remora.ErrInvalid) {
 		t.Fatal(err)
 	}
 	for _, word := range []string{
-		"address", "window of -1", "batch of 0", "flush after", "sideways", "fetch size", "backoff", "dial timeout", "patience",
+		"address", "window of -1", "batch of 0", "flush after", "sideways", "fetch size", "backoff", "dial timeout", "reconnect wait",
 	} {
 		if !strings.Contains(err.Error(), word) {
 			t.Errorf("%q is not in: %v", word, err)

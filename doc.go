@@ -57,7 +57,7 @@
 // gets them again by one READ of the server's memory, without the server's CPU. It does so where
 // that is faster, on shared memory for one get at a time, or always with WithLinks. A READ
 // counts only if key, version and checksum fit: the client asks the server for an item that was
-// changed, deleted or evicted, or has expired. GetLink and Chase are for programs that keep
+// changed, deleted or evicted, or has expired. GetLink and Follow are for programs that keep
 // links themselves.
 //
 // On PathPilaf, PathFarm, PathFarmVar and PathOneSided clients find every item by READs, in a
@@ -83,7 +83,7 @@
 // When a connection breaks, operations in flight fail with ErrUnknown, except for reads, which
 // are tried once more. The client makes a new connection at once, and tries again with pauses
 // that double (WithBackoff). Operations wait for it until the connection has been missing for a
-// second (WithPatience). From then on they fail at once with ErrUnavailable and the reason of
+// second (WithReconnectWait). From then on they fail at once with ErrUnavailable and the reason of
 // the last attempt, so that a lost server does not delay a program that can do without it. They
 // succeed again as soon as there is a connection.
 //

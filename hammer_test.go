@@ -188,7 +188,7 @@ func TestGetMulti(t *testing.T) {
 func TestGetMultiErrors(t *testing.T) {
 	r := newRig(t, "loop")
 	r.serve()
-	c, ctx := r.dial(remora.WithPatience(0)), testContext(t)
+	c, ctx := r.dial(remora.WithReconnectWait(0)), testContext(t)
 	if _, err := c.Set(ctx, "a", nil, 0); err != nil {
 		t.Fatal(err)
 	}

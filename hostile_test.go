@@ -65,8 +65,8 @@ func TestRandomResults(t *testing.T) {
 		}
 		return append(out, byte(rng.IntN(64))), nil, op != command.Hello
 	}))
-	c, ctx := r.dial(remora.WithPatience(0)), testContext(t)
-	ss := session(t, c, remora.WithPatience(0))
+	c, ctx := r.dial(remora.WithReconnectWait(0)), testContext(t)
+	ss := session(t, c, remora.WithReconnectWait(0))
 	for range 300 {
 		everything(ctx, c)
 		everything(ctx, ss)

@@ -10,7 +10,7 @@ import (
 )
 
 // Link is the place of an item in the memory of a server, as it was when the item was got;
-// Chase reads the item there. The zero Link leads nowhere. Links may be kept and shared within
+// Follow reads the item there. The zero Link leads nowhere. Links may be kept and shared within
 // a program. A restarted server makes all of them invalid.
 type Link struct {
 	key      string
@@ -52,19 +52,19 @@ func (c *Client) GetLink(ctx context.Context, key string) (Item, Link, error) {
 // noUses ends a link request that reports no uses.
 var noUses = command.AppendUses(nil, nil)
 
-// Chase gets the item that a link leads to by one READ, without the server's CPU. It is
+// Follow gets the item that a link leads to by one READ, without the server's CPU. It is
 // ErrChanged when the item is no longer there: it was changed, moved, deleted or evicted, it
 // has expired or is about to, or the server was restarted. It is ErrUnsupported if the server
 // offers no links (Info.Links) or the client has none (WithLinks; on shared memory clients by
 // PathRFP have links, and so do their sessions without batches).
-func (c *Client) Chase(ctx context.Context, l Link) (Item, error) {
+func (c *Client) Follow(ctx context.Context, l Link) (Item, error) {
 	w := c.conns.Set().Welcome
 	if err := l.check(&c.cfg, w); err != nil {
 		return Item{}, err
 	}
 	r := newRequest()
-	r.b = path.AppendChase(r.b, &l.at, l.key)
-	result, err := c.do(ctx, command.Chase, l.key, r.b, nil, nil)
+	r.b = path.AppendFollow(r.b, &l.at, l.key)
+	result, err := c.do(ctx, command.Follow, l.key, r.b, nil, nil)
 	r.free()
 	if err != nil {
 		return Item{}, err
@@ -72,34 +72,34 @@ func (c *Client) Chase(ctx context.Context, l Link) (Item, error) {
 	return c.found(result, 0)
 }
 
-// Chase is Client.Chase.
-func (s *Session) Chase(ctx context.Context, l Link) (Item, error) {
+// Follow is Client.Follow.
+func (s *Session) Follow(ctx context.Context, l Link) (Item, error) {
 	if err := l.check(&s.cfg, s.welcome); err != nil {
 		return Item{}, err
 	}
 	for t := (attempt{}); ; {
-		r, err := s.begin(ctx, command.Chase, l.key)
+		r, err := s.begin(ctx, command.Follow, l.key)
 		if err != nil {
 			return Item{}, err
 		}
 		if err := l.check(&s.cfg, s.welcome); err != nil {
 			return Item{}, err // the server was restarted
 		}
-		res := s.finish(ctx, r, command.Chase, s.startChase(r, &l))
+		res := s.finish(ctx, r, command.Follow, s.startFollow(r, &l))
 		if res.Err == nil {
 			res.Item.Value = append([]byte(nil), res.Item.Value...)
 			return res.Item, nil
 		}
-		if !s.repeats(ctx, command.Chase, &t) {
+		if !s.repeats(ctx, command.Follow, &t) {
 			return Item{}, res.Err
 		}
 	}
 }
 
-func (s *Session) startChase(r *sessionRoute, l *Link) error {
+func (s *Session) startFollow(r *sessionRoute, l *Link) error {
 	s.hash = s.seed.HashString(l.key)
-	s.scratch = path.AppendChase(s.scratch[:0], &l.at, l.key)
-	return s.started(r, command.Chase, 0, r.conn.SendChase(s.hash, s.scratch))
+	s.scratch = path.AppendFollow(s.scratch[:0], &l.at, l.key)
+	return s.started(r, command.Follow, 0, r.conn.SendFollow(s.hash, s.scratch))
 }
 
 // errNoLinks says that links cannot be followed here.

@@ -18,7 +18,7 @@ import (
 )
 
 // quick are the options of clients that are expected to reconnect.
-var quick = []remora.Option{remora.WithBackoff(time.Millisecond, 4*time.Millisecond), remora.WithPatience(watchdog)}
+var quick = []remora.Option{remora.WithBackoff(time.Millisecond, 4*time.Millisecond), remora.WithReconnectWait(watchdog)}
 
 // eachPath runs f on the paths that connections differ in.
 func eachPath(t *testing.T, f func(t *testing.T, via remora.Option)) {
@@ -157,7 +157,7 @@ func TestServerGone(t *testing.T) {
 			t.Run(name, func(t *testing.T) {
 				r := newRig(t, name)
 				s := r.serve(cores(2))
-				c := r.dial(via, remora.WithBackoff(time.Millisecond, 2*time.Millisecond), remora.WithPatience(30*time.Millisecond))
+				c := r.dial(via, remora.WithBackoff(time.Millisecond, 2*time.Millisecond), remora.WithReconnectWait(30*time.Millisecond))
 				ss := session(t, c)
 				ctx := testContext(t)
 				s.close()
@@ -246,7 +246,7 @@ func TestIdleLoss(t *testing.T) {
 	eachPath(t, func(t *testing.T, via remora.Option) {
 		r := newRig(t, "loop")
 		s := r.serve(cores(2))
-		ss, ctx := session(t, r.dial(via), remora.WithPatience(0)), testContext(t)
+		ss, ctx := session(t, r.dial(via), remora.WithReconnectWait(0)), testContext(t)
 		s.close()
 		for i := range 10 {
 			if _, err := ss.Set(ctx, fmt.Sprint(i), nil, 0); !errors.Is(err, remora.ErrUnavailable) {
@@ -258,7 +258,7 @@ func TestIdleLoss(t *testing.T) {
 
 func testGone(ctx context.Context, t *testing.T, o ops, s *cache) {
 	t.Helper()
-	// On a busy machine patience may be over before the first attempt to connect is.
+	// On a busy machine the reconnect wait may be over before the first attempt to connect is.
 	for core := range s.welcome.Cores {
 		key := s.keyOn(core, "secret ")
 		await(t, "the refusal to be known", func() bool {
@@ -420,13 +420,13 @@ func TestDraining(t *testing.T) {
 }
 
 // A caller that does not want to wait for the next server gets an error.
-func TestDrainingWithoutPatience(t *testing.T) {
+func TestDrainingWithoutReconnectWait(t *testing.T) {
 	eachPath(t, func(t *testing.T, via remora.Option) {
 		r := newRig(t, "loop")
 		r.serve(before(func(_ int, op command.Proc, _, out []byte) ([]byte, error, bool) {
 			return command.AppendStatus(out, command.Draining), nil, op != command.Hello
 		}))
-		c, ctx := r.dial(via, remora.WithPatience(0)), testContext(t)
+		c, ctx := r.dial(via, remora.WithReconnectWait(0)), testContext(t)
 		for _, o := range []ops{c, session(t, c)} {
 			_, err := o.Set(ctx, "a", nil, 0)
 			if !errors.Is(err, remora.ErrUnavailable) || !strings.Contains(err.Error(), "shutting down") {
@@ -537,7 +537,7 @@ func TestNoPlace(t *testing.T) {
 	r := newRig(t, "loop")
 	s := r.serve(clients(1))
 	dev := r.faulty("")
-	first := r.dialOn(dev, remora.WithBackoff(time.Millisecond, time.Millisecond), remora.WithPatience(10*time.Millisecond))
+	first := r.dialOn(dev, remora.WithBackoff(time.Millisecond, time.Millisecond), remora.WithReconnectWait(10*time.Millisecond))
 	ctx := testContext(t)
 	_, err := remora.Dial(ctx, r.addr.String(), remora.WithDevice(r.device()), remora.WithDialTimeout(watchdog))
 	if !errors.Is(err, remora.ErrUnavailable) || !strings.Contains(err.Error(), "has its 1 clients already") {

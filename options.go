@@ -57,18 +57,18 @@ type config struct {
 }
 
 const (
-	defaultFirstPause   = 5 * time.Millisecond
-	defaultLongestPause = time.Second
-	defaultDialTimeout  = 5 * time.Second
-	defaultPatience     = time.Second
-	defaultBatch        = 32
+	defaultFirstPause    = 5 * time.Millisecond
+	defaultLongestPause  = time.Second
+	defaultDialTimeout   = 5 * time.Second
+	defaultReconnectWait = time.Second
+	defaultBatch         = 32
 )
 
 func defaults() config {
 	return config{
 		Config: path.Config{
 			Path: path.RFP, Batch: defaultBatch, AutoLinks: true, DialTimeout: defaultDialTimeout,
-			FirstPause: defaultFirstPause, LongestPause: defaultLongestPause, Patience: defaultPatience,
+			FirstPause: defaultFirstPause, LongestPause: defaultLongestPause, ReconnectWait: defaultReconnectWait,
 		},
 		log: slog.New(slog.DiscardHandler), recency: RecencyBatched,
 	}
@@ -159,9 +159,9 @@ func WithBackoff(first, longest time.Duration) Option {
 // WithDialTimeout bounds one attempt to connect; default 5 s.
 func WithDialTimeout(d time.Duration) Option { return func(c *config) { c.DialTimeout = d } }
 
-// WithPatience sets how long after the loss of a connection operations wait for a new one;
+// WithReconnectWait sets how long after the loss of a connection operations wait for a new one;
 // default 1 s. After that they fail at once, until there is one. 0 never waits.
-func WithPatience(d time.Duration) Option { return func(c *config) { c.Patience = d } }
+func WithReconnectWait(d time.Duration) Option { return func(c *config) { c.ReconnectWait = d } }
 
 // WithDevice makes connections on a device that the program opened, and closes after the
 // client. It is the one option that names a type of package fabric, because the device itself
@@ -219,7 +219,7 @@ func (c *config) validate() error {
 	bad(c.FirstPause <= 0 || c.LongestPause < c.FirstPause,
 		"backoff from %v to %v: the first pause must be positive, and the longest not shorter", c.FirstPause, c.LongestPause)
 	bad(c.DialTimeout <= 0, "dial timeout of %v: use a positive time", c.DialTimeout)
-	bad(c.Patience < 0, "patience of %v: it cannot be negative", c.Patience)
+	bad(c.ReconnectWait < 0, "reconnect wait of %v: it cannot be negative", c.ReconnectWait)
 	if len(faults) == 0 {
 		return nil
 	}

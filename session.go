@@ -247,7 +247,7 @@ func (s *Session) sendError(rt *sessionRoute, op command.Proc, err error) error 
 		return fmt.Errorf("%w: %w", ErrTooLarge, err)
 	}
 	if e, ok := path.CallError(err); ok {
-		return failure(op, e) // a chase, where there are no links
+		return failure(op, e) // follow, where there are no links
 	}
 	if s.fault = faultUnsent; rt.count == 0 {
 		s.broken(rt, err)
@@ -255,5 +255,5 @@ func (s *Session) sendError(rt *sessionRoute, op command.Proc, err error) error 
 	return s.lost(op, false, err)
 }
 
-// nap bounds how long a session waits without a look at its context.
-const nap = time.Millisecond
+// contextCheck bounds how long a session waits without a look at its context.
+const contextCheck = time.Millisecond

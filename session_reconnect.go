@@ -70,8 +70,8 @@ func (s *Session) downReason() error {
 
 // Reconnect makes lost connections anew. Synchronous operations call it themselves; a
 // program that starts operations calls it after ErrUnavailable, when it has taken all
-// results (otherwise ErrPending). It tries until the patience after the loss has passed
-// (WithPatience), and from then on at most once per pause of WithBackoff.
+// results (otherwise ErrPending). It tries until the reconnect wait after the loss has passed
+// (WithReconnectWait), and from then on at most once per pause of WithBackoff.
 func (s *Session) Reconnect(ctx context.Context) error {
 	switch {
 	case s.over():
@@ -98,7 +98,7 @@ func (s *Session) Reconnect(ctx context.Context) error {
 
 // pause waits until the next attempt is due, or returns why there is none.
 func (s *Session) pause(ctx context.Context) error {
-	now, end := s.now(), s.outage.since+int64(s.cfg.Patience)
+	now, end := s.now(), s.outage.since+int64(s.cfg.ReconnectWait)
 	if now >= end {
 		return s.outage.err
 	}
@@ -107,7 +107,7 @@ func (s *Session) pause(ctx context.Context) error {
 	select {
 	case <-timer.C:
 		if s.outage.next > end {
-			return fmt.Errorf("no connection within %v: %w", s.cfg.Patience, s.outage.err)
+			return fmt.Errorf("no connection within %v: %w", s.cfg.ReconnectWait, s.outage.err)
 		}
 		return nil
 	case <-ctx.Done():

@@ -270,7 +270,7 @@ func (s *Session) takeLost(rt *sessionRoute, r *Result, why error) {
 // results.
 func read(op command.Proc, data []byte, r *Result) bool {
 	switch op {
-	case command.Get, command.Chase:
+	case command.Get, command.Follow:
 		return r.Item.read(data)
 	case command.Put:
 		version, status, err := command.ParseStored(data)
@@ -359,7 +359,7 @@ func (s *Session) idle(ctx context.Context) error {
 func (s *Session) waitOnce(r *Result) bool {
 	rt, alone := s.busy()
 	if alone {
-		rt.conn.Wait(nap)
+		rt.conn.Wait(contextCheck)
 		return s.PollInto(r)
 	}
 	for range lookAround {

@@ -147,7 +147,7 @@ func (s *Session) drain(ctx context.Context, rt *sessionRoute) error {
 			rt.stale--
 			continue
 		}
-		if rt.conn.Wait(nap) {
+		if rt.conn.Wait(contextCheck) {
 			continue
 		}
 		if ctx.Err() != nil {
@@ -174,7 +174,7 @@ func (s *Session) finish(ctx context.Context, rt *sessionRoute, op command.Proc,
 	rt.filling = 0
 	for {
 		var r Result
-		if (rt.conn.Wait(nap) || rt.conn.Err() != nil) && s.take(rt, &r) {
+		if (rt.conn.Wait(contextCheck) || rt.conn.Err() != nil) && s.take(rt, &r) {
 			return r
 		}
 		why := context.Cause(ctx)

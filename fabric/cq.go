@@ -40,7 +40,7 @@ func (s Status) String() string {
 	return "Status(" + strconv.Itoa(int(s)) + ")"
 }
 
-// Completion is what became of one work request.
+// Completion is the result of one work request.
 type Completion struct {
 	// ID is that of the work request.
 	ID uint64

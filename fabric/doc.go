@@ -160,7 +160,7 @@
 //
 // WRITE does not wake (G17) because no RDMA hardware can do it. A path that
 // wants its server to sleep wakes it by WRITE_IMM or SEND when the server has
-// published that it sleeps (WaitConfig.Doze), and pays nothing for it when busy.
+// published that it sleeps (WaitConfig.BeforeSleep), and pays nothing for it when busy.
 //
 // Local mistakes (a segment outside its region, a region of another domain,
 // too much inline data) are errors of Post and not completions: they are

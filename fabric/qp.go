@@ -79,7 +79,7 @@ type QP interface {
 	// datagram queue pair; at most 128 bytes. Nil on RC and UC, and where it cannot be
 	// had: then the queue pair is in StateError, and Err says why.
 	Address() []byte
-	// Counters returns what this queue pair has done and had done to it.
+	// Counters returns the counts of this queue pair, out-bound and in-bound.
 	Counters() Counters
 	// Disconnect ends the connection for both sides (G13) and returns without
 	// waiting. It may be called from any goroutine and more than once.

@@ -54,11 +54,11 @@ type WaitConfig struct {
 	// Spin is how long an adaptive waiter polls without a pause before it
 	// yields and then sleeps. 0 means DefaultSpin.
 	Spin time.Duration
-	// Doze, when not nil, is called just before a sleep, after the completion
-	// queues are armed and before poll is called for the last time; Undoze
+	// BeforeSleep, when not nil, is called just before a sleep, after the completion
+	// queues are armed and before poll is called for the last time; AfterSleep
 	// after it. A path publishes there that it has to be woken. It does so
 	// unsignaled: a completion would end the sleep that it announces.
-	Doze, Undoze func()
+	BeforeSleep, AfterSleep func()
 }
 
 // DefaultSpin is the spinning time of adaptive waiters.

@@ -211,7 +211,7 @@ func (b *Builder) mustKnow(name uint16) {
 // numbers of their keys, in the order in which they came.
 type edges struct {
 	segments
-	back bool // what dangles is told elsewhere
+	back bool // what dangles is reported elsewhere
 }
 
 const edgeSize = 8

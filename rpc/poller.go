@@ -11,17 +11,17 @@ type Poller interface {
 	// Empty reports whether there are neither clients nor work: then the host polls
 	// seldom.
 	Empty() bool
-	// Doze is called before the host sleeps. Pending, which does nothing itself,
-	// reports whether there is something to do after all. Undoze is called after the
+	// BeforeSleep is called before the host sleeps. Pending, which does nothing itself,
+	// reports whether there is something to do after all. AfterSleep is called after the
 	// sleep, which the host can be woken from by any goroutine.
-	Doze()
+	BeforeSleep()
 	Pending() bool
-	Undoze()
+	AfterSleep()
 	// Queue returns the poller's completion queue on a device, nil where it has none. The
 	// host sleeps at all of them, so that what is in flight there goes on.
 	// Reap takes what is in it, and reports whether the host has to wake for that. It is
-	// called between Doze and Undoze, by the goroutine that has the queues of the device
-	// then.
+	// called between BeforeSleep and AfterSleep, by the goroutine that has the queues of the
+	// device then.
 	Queue(dev fabric.Device) fabric.CQ
 	Reap(dev fabric.Device) bool
 	// Close is called at the end, when the core of the host has stopped.

@@ -7,5 +7,5 @@ type ServerStats struct {
 	Connects    uint64 `json:"connects"`
 	Disconnects uint64 `json:"disconnects"`
 	Cut         uint64 `json:"cut"`  // clients that broke the protocol
-	Lost        uint64 `json:"lost"` // clients that went without saying so
+	Lost        uint64 `json:"lost"` // clients that were lost without a disconnect
 }

@@ -36,8 +36,8 @@ type Config struct {
 	// NoPrefetch turns prefetching off, in batches of rfp and in the pipeline of herd, to
 	// measure its gain.
 	NoPrefetch bool
-	// Links has clients read items where they are, without a core, once they know the
-	// place: the memory of the partitions is registered with the first device. Engines
+	// Links lets clients read items directly from memory, without a core, once they have
+	// a link: the memory of the partitions is registered with the first device. Engines
 	// that are made to be read by clients do so in any case.
 	Links bool
 	// BusyPoll has idle cores poll all the time; by default they sleep.
@@ -50,7 +50,7 @@ type Config struct {
 	SocketMode uint32
 	// Providers opens the devices; nil makes a set of its own.
 	Providers *provider.Set
-	// Log gets starts, ends and clients that were cut off; default: none.
+	// Log receives start, end and disconnects; default: none.
 	Log *slog.Logger
 	// Version is the version of the program, for statistics.
 	Version string

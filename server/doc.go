@@ -7,8 +7,8 @@
 // that are connected to it (EREW). A client is connected to every core and sends
 // each request to the one that owns its key, which it computes from the seed that
 // hello tells it. Requests come by the path rfp, or by herd or sendrecv, whose cores are
-// guests of those of rfp: the same goroutine serves all. Clients without a library come in
-// by a door (package text), which hands what they want to the cores. The instance is a random number
+// polled by those of rfp: the same goroutine serves all. Clients without a library come in
+// by text listeners (package text), which hand their requests to the cores. The instance is a random number
 // that tells this start of the server from any other.
 //
 // The partitions of one engine, shared-lru, are handles of one table. Keys still belong to

@@ -252,7 +252,7 @@ func TestDrainOfOurClients(t *testing.T) {
 		cfg := r.config()
 		cfg.Engine = "kept lru8"
 		s := r.start(cfg)
-		impatient := []remora.Option{remora.WithPatience(0)}
+		impatient := []remora.Option{remora.WithReconnectWait(0)}
 		clients := []*remora.Client{r.dial(impatient...), r.dial(impatient...)}
 		h := &cachetest.History{}
 		var wg sync.WaitGroup

@@ -14,10 +14,10 @@ const (
 	pathSendRecv = "sendrecv"
 )
 
-// HerdWindow is how many operations a client of herd can have on their way to each core.
+// HerdWindow is how many operations a client of herd can have in flight to each core.
 const HerdWindow = 16
 
-// makeHerd makes the path herd on the devices that can have it: its cores are guests of
+// makeHerd makes the path herd on the devices that can have it: its cores are polled by
 // those of rfp, so that a partition has one owner whatever the path (V1). Without such
 // a device there is none.
 func (s *Server) makeHerd() error {
@@ -47,8 +47,8 @@ func (s *Server) makeHerd() error {
 // connection for each core, or one for all.
 func (s *Server) herdClients(n int) int { return min(n*s.cfg.Cores, maxClients) }
 
-// inviteHerd makes herd a guest of rfp.
-func (s *Server) inviteHerd(cfg *rfp.ServerConfig) {
+// addHerdPollers makes the cores of rfp poll those of herd.
+func (s *Server) addHerdPollers(cfg *rfp.ServerConfig) {
 	if s.herd == nil {
 		return
 	}
@@ -57,7 +57,7 @@ func (s *Server) inviteHerd(cfg *rfp.ServerConfig) {
 	}
 }
 
-// admit gives a connection request to the guest that it is for; false if it is for rfp.
+// admit gives a connection request to the path that it is for; false if it is for rfp.
 func (s *Server) admit(dev fabric.Device, req fabric.ConnRequest) bool {
 	return s.herd != nil && s.herd.TryAdmit(dev, req) || s.exports != nil && s.exports.TryAdmit(dev, req) ||
 		s.sendrecv.TryAdmit(dev, req)
@@ -95,6 +95,6 @@ func (s *Server) traffic() (clients int, calls uint64) {
 		calls += st.Calls
 	}
 	sr := s.sendrecv.Stats()
-	more, commands := s.doors.traffic()
+	more, commands := s.text.traffic()
 	return clients + sr.Clients + more, calls + sr.Calls + commands
 }

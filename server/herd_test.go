@@ -52,7 +52,7 @@ func (h *herdClient) call(op command.Proc, key string, arg []byte) ([]byte, erro
 }
 
 func (h *herdClient) callOn(core int, hash uint64, op command.Proc, arg []byte) ([]byte, error) {
-	l := h.conn.Lane(core)
+	l := h.conn.CoreConn(core)
 	msg := append(binary.LittleEndian.AppendUint16(nil, uint16(op)), arg...)
 	for err := l.Send(hash, msg); err != nil; err = l.Send(hash, msg) {
 		if !errors.Is(err, rpc.ErrWindowFull) {

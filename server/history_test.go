@@ -200,7 +200,7 @@ func TestHistoryUnderLoss(t *testing.T) {
 		for name, text := range map[string]string{
 			"bursts": "uc.drop=4%,burst=8; ud.drop=4%,burst=8",
 			"mixed":  "uc.drop=5%; uc.delay=2%,1ms; ud.drop=5%; ud.dup=10%,1ms; ud.reorder=10%,by=3",
-			"breaks": "ud.break=1%; ud.drop=1%", // of outlets
+			"breaks": "ud.break=1%; ud.drop=1%", // of reply QPs
 		} {
 			t.Run(name, func(t *testing.T) {
 				r := newRig(t, r.fabric)
@@ -262,14 +262,14 @@ func sessionPatiently(t *testing.T, c *remora.Client, opts ...remora.Option) *re
 	return s
 }
 
-// hasty is a cache for a caller who gives up now and then, at any moment.
-type hasty struct {
+// canceling is a cache for a caller who gives up now and then, at any moment.
+type canceling struct {
 	cachetest.Cache
 	rng *rand.Rand
 }
 
 // Do implements cachetest.Cache.
-func (h hasty) Do(ctx context.Context, c *cachetest.Call) cachetest.Outcome {
+func (h canceling) Do(ctx context.Context, c *cachetest.Call) cachetest.Outcome {
 	if h.rng.IntN(10) != 0 {
 		return h.Cache.Do(ctx, c)
 	}
@@ -288,7 +288,7 @@ func (h hasty) Do(ctx context.Context, c *cachetest.Call) cachetest.Outcome {
 
 // Callers give up while their operations are on their way. What is answered later
 // is nobody else's answer.
-func TestHistoryOfHastyCallers(t *testing.T) {
+func TestHistoryOfCancelingCallers(t *testing.T) {
 	eachFabric(t, func(t *testing.T, r *rig) {
 		r.start(r.config())
 		c := newCrowd(t, 6, scale.Times(120))
@@ -296,7 +296,7 @@ func TestHistoryOfHastyCallers(t *testing.T) {
 		reply := r.dial(append(patient(), remora.WithPath(remora.PathReply))...)
 		narrow := r.dial(append(patient(), remora.WithWindow(1), remora.WithBatch(1))...)
 		for i, o := range []operations{shared, shared, reply, narrow, narrow, session(t, shared), session(t, reply, remora.WithWindow(1))} {
-			c.joinAs(hasty{adapter{operations: o}, rand.New(rand.NewPCG(c.seed, uint64(i)))})
+			c.joinAs(canceling{adapter{operations: o}, rand.New(rand.NewPCG(c.seed, uint64(i)))})
 		}
 		c.join(shared)
 		c.join(session(t, shared))

@@ -69,15 +69,15 @@ func TestKilledServer(t *testing.T) {
 }
 
 func testKilledServer(t *testing.T, name string) {
-	ledgers := []string{filepath.Join(t.TempDir(), "first"), filepath.Join(t.TempDir(), "second")}
-	t.Setenv(writtenVar, ledgers[0])
+	files := []string{filepath.Join(t.TempDir(), "first"), filepath.Join(t.TempDir(), "second")}
+	t.Setenv(writtenVar, files[0])
 	first := startServer(t, serverTask{URL: listenURL(t, name), Engine: "written down", Cores: 2})
 	r := newRig(t, name)
 	r.url = first.url
-	hasty := []remora.Option{
-		remora.WithPatience(20 * time.Millisecond), remora.WithBackoff(time.Millisecond, 10*time.Millisecond),
+	quick := []remora.Option{
+		remora.WithReconnectWait(20 * time.Millisecond), remora.WithBackoff(time.Millisecond, 10*time.Millisecond),
 	}
-	c, replies := r.dial(hasty...), r.dial(append(hasty, remora.WithPath(remora.PathReply))...)
+	c, replies := r.dial(quick...), r.dial(append(quick, remora.WithPath(remora.PathReply))...)
 	caches := []operations{c, c, c, session(t, c), replies, session(t, replies)}
 	all := make([]*writer, len(caches))
 	stop := make(chan struct{})
@@ -94,7 +94,7 @@ func testKilledServer(t *testing.T, name string) {
 	}
 	first.Kill()
 	awaitWriters(t, "an error", all, func(w *writer) bool { return w.failed > 3 })
-	t.Setenv(writtenVar, ledgers[1])
+	t.Setenv(writtenVar, files[1])
 	startServer(t, serverTask{URL: r.url, Engine: "written down", Cores: 2})
 	before := make([]int, len(all))
 	for i, w := range all {
@@ -105,18 +105,18 @@ func testKilledServer(t *testing.T, name string) {
 	awaitWriters(t, "the writers to go on", all, func(w *writer) bool { return w.failed == 0 && w.acked > before[w.id]+30 })
 	close(stop)
 	wg.Wait()
-	checkLedgers(t, all, ledgers)
+	checkWritten(t, all, files)
 	// What was known of the first server fits nothing of the second.
 	if _, err := c.CAS(ctx, "key 0 0", nil, 0, old.Version); !errors.Is(err, remora.ErrChanged) && !errors.Is(err, remora.ErrNotFound) {
 		t.Errorf("a change of a version of before the restart: %v", err)
 	}
 }
 
-// checkLedgers compares what clients were told with what the servers have done.
-func checkLedgers(t *testing.T, all []*writer, ledgers []string) {
+// checkWritten compares what clients were told with what the servers have done.
+func checkWritten(t *testing.T, all []*writer, files []string) {
 	t.Helper()
 	done := map[string]bool{}
-	for _, path := range ledgers {
+	for _, path := range files {
 		values, err := written(path)
 		if err != nil {
 			t.Fatal(err)

@@ -53,14 +53,14 @@ func TestLinks(t *testing.T) {
 			Counters() remora.Counters
 		}{"client": client, "session": s} {
 			seen := func() uint64 { return c.Counters().OneSidedHits }
-			get := func(key, want string, bySight bool) {
+			get := func(key, want string, direct bool) {
 				t.Helper()
 				before := seen()
 				item, err := c.GetItem(ctx, key)
 				if want == "" && !errors.Is(err, remora.ErrNotFound) || want != "" && (err != nil || string(item.Value) != want) {
 					t.Errorf("%s: %s is %q, %v; it should be %q", name, key, item.Value, err, want)
 				}
-				if got := seen() != before; got != bySight {
+				if got := seen() != before; got != direct {
 					t.Errorf("%s: %s: seen %v", name, key, got)
 				}
 			}
@@ -145,10 +145,10 @@ func unseen(t *testing.T, c *remora.Client) {
 	}
 	_, l, err := c.GetLink(ctx, "k")
 	if err == nil {
-		_, err = c.Chase(ctx, l)
+		_, err = c.Follow(ctx, l)
 	}
 	if !errors.Is(err, remora.ErrUnsupported) {
-		t.Errorf("a link was chased: %v", err)
+		t.Errorf("a link was followed: %v", err)
 	}
 }
 
@@ -309,8 +309,8 @@ func TestLinksAuto(t *testing.T) {
 	})
 }
 
-// Who follows links by habit and cannot do so any more goes on without, and loses nothing.
-func TestHabitLosesSight(t *testing.T) {
+// A client whose link policy follows links, and that cannot any more, goes on without, and loses nothing.
+func TestPolicyLosesLinks(t *testing.T) {
 	for how, faulty := range map[string]string{
 		"read": "rc.break=access@qp=1,op=100; rc.break=access@qp=3,op=60", "lost": "rc.break=lost@qp=1,op=50; rc.break=lost@qp=3,op=50",
 		"dial": "dial.refuse@op=1; dial.refuse@op=3",
@@ -330,7 +330,7 @@ func TestHabitLosesSight(t *testing.T) {
 			for name, c := range map[string]interface {
 				operations
 				Counters() remora.Counters
-				Chase(ctx context.Context, l remora.Link) (remora.Item, error)
+				Follow(ctx context.Context, l remora.Link) (remora.Item, error)
 			}{"client": client, "session": s} {
 				if _, err := c.Put(ctx, "k", remora.Entry{Value: []byte("v")}, remora.Always()); err != nil {
 					t.Fatal(err)
@@ -345,8 +345,8 @@ func TestHabitLosesSight(t *testing.T) {
 				if err != nil || l.IsZero() {
 					t.Fatal(l, err)
 				}
-				if item, err := c.Chase(ctx, l); !errors.Is(err, remora.ErrUnsupported) {
-					t.Errorf("%s: chased %q, %v", name, item.Value, err)
+				if item, err := c.Follow(ctx, l); !errors.Is(err, remora.ErrUnsupported) {
+					t.Errorf("%s: followed %q, %v", name, item.Value, err)
 				}
 				if n := c.Counters(); n.Reconnects != 0 || n.OneSidedHits > 150 || (n.OneSidedHits < 20) != (how == "dial") {
 					t.Errorf("%s: %+v", name, n)
@@ -388,15 +388,15 @@ func ahead(t *testing.T, s *remora.Session, gets, window int, key, value func(n 
 }
 
 // A link that a program keeps leads to the item, or says that it is another.
-func TestChase(t *testing.T) {
+func TestFollow(t *testing.T) {
 	eachSeen(t, func(t *testing.T, r *rig) {
 		cfg, clock := stopped(r.linked())
 		r.start(cfg)
 		ctx := testContext(t)
 		dev := clock.Device(r.device())
 		client := dialOn(t, r.url, dev, remora.WithLinks(1))
-		type chaser interface {
-			Chase(ctx context.Context, l remora.Link) (remora.Item, error)
+		type follower interface {
+			Follow(ctx context.Context, l remora.Link) (remora.Item, error)
 		}
 		link := func(key, value string, ttl time.Duration) remora.Link {
 			t.Helper()
@@ -409,40 +409,40 @@ func TestChase(t *testing.T) {
 			}
 			return l
 		}
-		for name, c := range map[string]chaser{"client": client, "session": session(t, client)} {
+		for name, c := range map[string]follower{"client": client, "session": session(t, client)} {
 			a := link("a", "one", 0)
 			b := link("b", "two", 10*time.Second)
 			for range 3 {
-				if item, err := c.Chase(ctx, a); err != nil || string(item.Value) != "one" {
+				if item, err := c.Follow(ctx, a); err != nil || string(item.Value) != "one" {
 					t.Errorf("%s: %+v, %v", name, item, err)
 				}
 			}
-			if item, err := c.Chase(ctx, b); err != nil || string(item.Value) != "two" || item.TTL <= 0 {
+			if item, err := c.Follow(ctx, b); err != nil || string(item.Value) != "two" || item.TTL <= 0 {
 				t.Errorf("%s: %+v, %v", name, item, err)
 			}
 			advance(t, clock, client, 11*time.Second)
-			if item, err := c.Chase(ctx, b); !errors.Is(err, remora.ErrChanged) {
+			if item, err := c.Follow(ctx, b); !errors.Is(err, remora.ErrChanged) {
 				t.Errorf("%s: expired, and %+v, %v", name, item, err)
 			}
 			next := link("a", "six", 0)
-			if item, err := c.Chase(ctx, a); !errors.Is(err, remora.ErrChanged) {
+			if item, err := c.Follow(ctx, a); !errors.Is(err, remora.ErrChanged) {
 				t.Errorf("%s: changed, and %+v, %v", name, item, err)
 			}
-			if item, err := c.Chase(ctx, next); err != nil || string(item.Value) != "six" {
+			if item, err := c.Follow(ctx, next); err != nil || string(item.Value) != "six" {
 				t.Errorf("%s: %+v, %v", name, item, err)
 			}
 			if err := client.Delete(ctx, "a"); err != nil {
 				t.Fatal(err)
 			}
-			if item, err := c.Chase(ctx, next); !errors.Is(err, remora.ErrChanged) {
+			if item, err := c.Follow(ctx, next); !errors.Is(err, remora.ErrChanged) {
 				t.Errorf("%s: deleted, and %+v, %v", name, item, err)
 			}
-			if _, err := c.Chase(ctx, remora.Link{}); !errors.Is(err, remora.ErrInvalid) {
+			if _, err := c.Follow(ctx, remora.Link{}); !errors.Is(err, remora.ErrInvalid) {
 				t.Errorf("%s: nowhere: %v", name, err)
 			}
 		}
 		l := link("c", "three", 0)
-		if _, err := r.dial(remora.WithLinks(0)).Chase(ctx, l); !errors.Is(err, remora.ErrUnsupported) {
+		if _, err := r.dial(remora.WithLinks(0)).Follow(ctx, l); !errors.Is(err, remora.ErrUnsupported) {
 			t.Errorf("without links: %v", err)
 		}
 		if _, _, err := client.GetLink(ctx, "nothing"); !errors.Is(err, remora.ErrNotFound) {
@@ -457,7 +457,7 @@ func TestChase(t *testing.T) {
 		}
 		other := newRig(t, r.fabric)
 		other.start(other.linked())
-		if _, err := other.dial(remora.WithLinks(1)).Chase(ctx, l); !errors.Is(err, remora.ErrChanged) {
+		if _, err := other.dial(remora.WithLinks(1)).Follow(ctx, l); !errors.Is(err, remora.ErrChanged) {
 			t.Errorf("of another server: %v", err)
 		}
 	})
@@ -604,8 +604,8 @@ func TestHammerLinks(t *testing.T) {
 	})
 }
 
-// The same for those who follow links by habit.
-func TestHammerHabit(t *testing.T) {
+// The same for clients whose link policy follows links.
+func TestHammerPolicy(t *testing.T) {
 	r := newRig(t, provider.Shm)
 	r.hammer(r.linked())
 }

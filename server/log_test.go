@@ -27,9 +27,9 @@ func TestNothingSecretIsLogged(t *testing.T) {
 		cfg, _ = stopped(cfg)
 		s := r.start(cfg)
 		const key, value = "the-secret-key", "the-secret-value"
-		hasty := []remora.Option{remora.WithLogger(logger(log)), remora.WithPatience(time.Millisecond)}
+		quick := []remora.Option{remora.WithLogger(logger(log)), remora.WithReconnectWait(time.Millisecond)}
 		dev := faults.Wrap(r.device(), nil)
-		c := dialOn(t, r.url, dev, hasty...)
+		c := dialOn(t, r.url, dev, quick...)
 		both := []operations{c, session(t, c)}
 		for i, o := range both {
 			testOperations(t, o, fmt.Sprint(key, " of ", i))

@@ -197,7 +197,7 @@ const clientsOf = 6
 
 // patient are the options of clients that live through broken connections.
 func patient() []remora.Option {
-	return []remora.Option{remora.WithBackoff(time.Millisecond, 8*time.Millisecond), remora.WithPatience(cachetest.Watchdog)}
+	return []remora.Option{remora.WithBackoff(time.Millisecond, 8*time.Millisecond), remora.WithReconnectWait(cachetest.Watchdog)}
 }
 
 // openFaulty opens a device for an address, on a network as bad as the plan says.

@@ -5,11 +5,11 @@ import (
 	"github.com/remora-kv/remora/rpc/sendrecv"
 )
 
-// SendRecvWindow is how many operations a client of sendrecv can have on their way to
+// SendRecvWindow is how many operations a client of sendrecv can have in flight to
 // each core.
 const SendRecvWindow = 16
 
-// makeSendRecv makes the path sendrecv, on all devices: its cores are guests of those of
+// makeSendRecv makes the path sendrecv, on all devices: its cores are polled by those of
 // rfp, too (V1).
 func (s *Server) makeSendRecv() error {
 	var err error
@@ -25,8 +25,8 @@ func (s *Server) makeSendRecv() error {
 	return err
 }
 
-// inviteSendRecv makes sendrecv a guest of rfp.
-func (s *Server) inviteSendRecv(cfg *rfp.ServerConfig) {
+// addSendRecvPollers makes the cores of rfp poll those of sendrecv.
+func (s *Server) addSendRecvPollers(cfg *rfp.ServerConfig) {
 	for i := range s.cfg.Cores {
 		cfg.Pollers[i] = append(cfg.Pollers[i], s.sendrecv.Poller(i))
 	}

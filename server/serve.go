@@ -73,7 +73,7 @@ func (s *Server) serve(c *rpc.Call, msg, out []byte) ([]byte, error) {
 		return sh.incr(c, arg, out)
 	case command.Stats:
 		return sh.stats(c, out)
-	case command.Hello, command.Get, command.Link, command.Chase:
+	case command.Hello, command.Get, command.Link, command.Follow:
 	}
 	return sh.hello(c, arg, out)
 }
@@ -114,7 +114,7 @@ func keyOf(msg []byte) []byte {
 	case command.Incr:
 		key, _, _ := command.ParseIncr(arg)
 		return key
-	case command.Hello, command.Stats, command.Chase:
+	case command.Hello, command.Stats, command.Follow:
 	}
 	return nil
 }

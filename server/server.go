@@ -35,7 +35,7 @@ type Server struct {
 	herd     *herd.Server     // nil where no device can have it
 	exports  *onesided.Server // nil where clients read nothing
 	sendrecv *sendrecv.Server
-	doors    doors
+	text     textListeners
 	addrs    atomic.Pointer[[]fabric.Addr] // a client may ask while others are added
 
 	draining atomic.Bool
@@ -78,7 +78,7 @@ func (s *Server) start() error {
 	if err := s.makeSendRecv(); err != nil {
 		return err
 	}
-	if err := s.makeDoors(); err != nil {
+	if err := s.makeText(); err != nil {
 		return err
 	}
 	cfg := rfp.ServerConfig{
@@ -88,9 +88,9 @@ func (s *Server) start() error {
 		MaxClients: s.cfg.MaxClients, Log: s.cfg.Log,
 		Pollers: make([][]rpc.Poller, s.cfg.Cores), Admit: s.admit,
 	}
-	s.inviteHerd(&cfg)
-	s.inviteSendRecv(&cfg)
-	s.addDoors(&cfg)
+	s.addHerdPollers(&cfg)
+	s.addSendRecvPollers(&cfg)
+	s.addTextPollers(&cfg)
 	var err error
 	if s.rfp, err = rfp.NewServer(cfg); err != nil {
 		return err
@@ -98,7 +98,7 @@ func (s *Server) start() error {
 	if err := s.listen(); err != nil {
 		return err
 	}
-	return s.openDoors()
+	return s.openText()
 }
 
 // introduce draws what is new with every start.
@@ -135,7 +135,7 @@ func (s *Server) makeShards() error {
 	return nil
 }
 
-// prefetches reports whether the engine is told ahead of what will be needed.
+// prefetches reports whether prefetching is on.
 func (s *Server) prefetches() bool { return s.shards[0].prefetch != nil }
 
 // hints returns expect if the engine takes hints.
@@ -232,7 +232,7 @@ func (s *Server) listen() error {
 func (s *Server) Drain(ctx context.Context) error {
 	s.draining.Store(true)
 	s.rfp.StopListening()
-	s.doors.stopListening()
+	s.text.stopListening()
 	clients, _ := s.traffic()
 	s.cfg.Log.Info("draining", "clients", clients)
 	tick := time.NewTicker(drainQuiet)
@@ -259,7 +259,7 @@ const drainQuiet = 50 * time.Millisecond
 // Close ends all sessions and frees the memory. A second Close does nothing.
 func (s *Server) Close() error {
 	s.once.Do(func() {
-		s.err = s.doors.close() // while there are cores to answer them
+		s.err = s.text.close() // while there are cores to answer them
 		if s.rfp != nil {
 			s.err = errors.Join(s.err, s.rfp.Close())
 		}

@@ -15,7 +15,7 @@ import (
 	"github.com/remora-kv/remora/store"
 )
 
-// Stats is what one core tells about itself, and core 0 about the server too.
+// Stats describes one core, and those of core 0 the server too.
 type Stats struct {
 	Core     int    `json:"core"`
 	Cores    int    `json:"cores"`
@@ -24,7 +24,7 @@ type Stats struct {
 	Engine   string `json:"engine"`
 	Mode     string `json:"mode"`
 	Poll     string `json:"poll"`
-	Prefetch bool   `json:"prefetch"` // the engine is told ahead of what will be needed
+	Prefetch bool   `json:"prefetch"` // prefetching is on
 	UptimeMS int64  `json:"uptime_ms"`
 
 	// Ops are requests by procedure, whatever became of them.
@@ -36,18 +36,18 @@ type Stats struct {
 
 	SendRecv sendrecv.ServerStats `json:"sendrecv"`
 
-	// Of the whole server, told by core 0 alone.
+	// Of the whole server; only core 0 has them.
 	Listen  []string `json:"listen,omitempty"`
 	Memory  []Memory `json:"memory,omitempty"`
 	Fabrics []Fabric `json:"fabrics,omitempty"`
 	// Readers are the clients that read items without a core; nil where none can.
 	Readers *Readers `json:"readers,omitempty"`
-	// Text are the doors for lines over plain TCP.
+	// Text are the listeners for lines over plain TCP.
 	Text []text.Stats `json:"text,omitempty"`
 }
 
-// Readers is what clients do that read the memory of items by themselves, by links or on a
-// path on which they search. Adapters do not tell Verbs and Bytes: both are empty there.
+// Readers counts clients that read items directly, by links or on a path on which they
+// search. On RDMA adapters Verbs and Bytes are empty.
 type Readers struct {
 	onesided.Stats
 	Verbs map[string]uint64 `json:"verbs"`
@@ -118,8 +118,8 @@ func (sh *shard) describeServer(st *Stats) {
 	for _, addr := range s.Addrs() {
 		st.Listen = append(st.Listen, addr.String())
 	}
-	st.Listen = append(st.Listen, s.Doors()...)
-	st.Text = s.doors.stats()
+	st.Listen = append(st.Listen, s.TextAddrs()...)
+	st.Text = s.text.stats()
 }
 
 func describeDevice(dev fabric.Device) Fabric {

@@ -139,7 +139,7 @@ func (s *stampede) connectHerd(ctx context.Context, addr fabric.Addr, i int) err
 	s.herd = append(s.herd, conn)
 	for core := range conn.Cores() {
 		for i%8 == 4 && err == nil {
-			err = conn.Lane(core).Send(1, request(command.Get, []byte("key 1")))
+			err = conn.CoreConn(core).Send(1, request(command.Get, []byte("key 1")))
 		}
 		if !errors.Is(err, rpc.ErrWindowFull) && err != nil {
 			return err
@@ -174,8 +174,8 @@ func (s *stampede) leave() error {
 func TestConnectStorm(t *testing.T) {
 	for _, name := range across {
 		t.Run(name, func(t *testing.T) {
-			doors := t.TempDir()
-			t.Setenv("XDG_RUNTIME_DIR", doors)
+			runtimeDir := t.TempDir()
+			t.Setenv("XDG_RUNTIME_DIR", runtimeDir)
 			s := startServer(t, serverTask{URL: listenURL(t, name), Cores: 2})
 			total := stormSize(t) / len(across)
 			storm(t, s, min(total, 300)) // memory that is allocated once for all
@@ -186,7 +186,7 @@ func TestConnectStorm(t *testing.T) {
 			if limit := before.RSS + 16<<20 + int64(total)*1024; after.RSS > limit && !scale.Race {
 				t.Errorf("resident memory grew from %d to %d", before.RSS, after.RSS)
 			}
-			if left, err := os.ReadDir(doors); err != nil || len(left) > 4 {
+			if left, err := os.ReadDir(runtimeDir); err != nil || len(left) > 4 {
 				t.Errorf("%d directories of processes are left, %v", len(left), err)
 			}
 			// And it works.

@@ -20,7 +20,7 @@ import (
 	"github.com/remora-kv/remora/test/scale"
 )
 
-// textURL is a text door that is free.
+// textURL is a text address that is free.
 const textURL = "text://127.0.0.1:0"
 
 // textClient speaks lines.
@@ -31,7 +31,7 @@ type textClient struct {
 
 func dialText(t testing.TB, s *server.Server) *textClient {
 	t.Helper()
-	conn, err := net.Dial("tcp", strings.TrimPrefix(s.Doors()[0], "text://"))
+	conn, err := net.Dial("tcp", strings.TrimPrefix(s.TextAddrs()[0], "text://"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -121,15 +121,15 @@ func TestTextHistory(t *testing.T) {
 	}
 }
 
-// A server may have nothing but a text door, and it is among its addresses.
+// A server may have nothing but a text listener, and it is among its addresses.
 func TestTextAlone(t *testing.T) {
 	s, err := server.Start(server.Config{Listen: []string{textURL}, Memory: 8 << 20, Cores: 2})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = s.Close() }()
-	if len(s.Addrs()) != 0 || len(s.Doors()) != 1 {
-		t.Fatalf("%v, %v", s.Addrs(), s.Doors())
+	if len(s.Addrs()) != 0 || len(s.TextAddrs()) != 1 {
+		t.Fatalf("%v, %v", s.Addrs(), s.TextAddrs())
 	}
 	c := dialText(t, s)
 	for i := range 100 {
@@ -162,7 +162,7 @@ func TestTextStatistics(t *testing.T) {
 	if err := json.Unmarshal(docs[0], &st); err != nil {
 		t.Fatal(err)
 	}
-	if len(st.Text) != 1 || st.Text[0].Clients != 1 || st.Text[0].Commands != 1 || len(st.Listen) != 2 || st.Listen[1] != r.srv.Doors()[0] {
+	if len(st.Text) != 1 || st.Text[0].Clients != 1 || st.Text[0].Commands != 1 || len(st.Listen) != 2 || st.Listen[1] != r.srv.TextAddrs()[0] {
 		t.Errorf("%+v, %v", st.Text, st.Listen)
 	}
 }
@@ -194,8 +194,8 @@ func TestTextDrain(t *testing.T) {
 	if err := <-drained; err != nil {
 		t.Error(err)
 	}
-	if _, err := net.Dial("tcp", strings.TrimPrefix(s.Doors()[0], "text://")); err == nil {
-		t.Error("the door is open after the end")
+	if _, err := net.Dial("tcp", strings.TrimPrefix(s.TextAddrs()[0], "text://")); err == nil {
+		t.Error("the listener is open after the end")
 	}
 	if rest, err := io.ReadAll(c.in); err != nil || len(rest) != 0 {
 		t.Errorf("%q, %v", rest, err)
@@ -208,7 +208,7 @@ func TestTextCannotListen(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = s.Close() }()
-	if _, err := server.Start(server.Config{Listen: s.Doors(), Memory: 8 << 20}); err == nil || !strings.Contains(err.Error(), "cannot listen on text://127.0.0.1:") {
+	if _, err := server.Start(server.Config{Listen: s.TextAddrs(), Memory: 8 << 20}); err == nil || !strings.Contains(err.Error(), "cannot listen on text://127.0.0.1:") {
 		t.Errorf("an address that is taken: %v", err)
 	}
 	if _, err := server.Start(server.Config{Listen: []string{"text://host"}}); err == nil || !strings.Contains(err.Error(), "write text://host:port") {

@@ -33,7 +33,7 @@ const (
 	MaxAreas = 8
 )
 
-// Span is a piece of an area, which a Finder wants to have read. It is inside the area,
+// Span is a piece of an area that a Finder needs. It is inside the area,
 // and begins at a multiple of 8 (G5 of fabric).
 type Span struct {
 	Area int
@@ -51,7 +51,7 @@ const (
 	Found
 	// Missing says that there was certainly no such item at some time since Start.
 	Missing
-	// Ask says that it cannot be told by reading: the server knows.
+	// Ask means that reading cannot decide; ask the server.
 	Ask
 )
 
@@ -93,13 +93,13 @@ type Linker interface {
 	LinkOf(k Key) (Link, bool)
 }
 
-// Chaser is a Finder that can follow links.
-type Chaser interface {
+// Follower is a Finder that can follow links.
+type Follower interface {
 	Finder
-	// Chase is Start for an item that a link points to. It is Found as long as it is there
+	// Follow is Start for an item that a link points to. It is Found as long as it is there
 	// and has the version of the link: not when it was changed, deleted, displaced or
 	// moved. Otherwise the server has to be asked.
-	Chase(k Key, l Link) Span
+	Follow(k Key, l Link) Span
 }
 
 // User is a Partition that takes account of uses which it did not see. The hashes are

@@ -137,8 +137,8 @@ func (g getter) Read(k Key, now int64, item *Item) error {
 }
 
 // Prefetcher is a Partition that can start to load what a later call will touch.
-// Both hints may be given for keys that do not exist. A hint is no promise: what is
-// changed before it is got is got as it is then.
+// Both hints may be given for keys that do not exist. Hints have no effect on
+// results.
 type Prefetcher interface {
 	// PrefetchIndex starts to load the index entry of the hash.
 	PrefetchIndex(hash uint64)

@@ -91,7 +91,7 @@ func (t *ours) options(window, batch int, more ...remora.Option) []remora.Option
 	}
 	return append([]remora.Option{
 		remora.WithPath(remora.Path(t.c.Path)), remora.WithBusyPoll(t.c.Poll == fabric.Busy), remora.WithWindow(window), remora.WithBatch(batch),
-		remora.WithFetch(t.c.FetchSize, t.c.Retries), remora.WithPatience(0),
+		remora.WithFetch(t.c.FetchSize, t.c.Retries), remora.WithReconnectWait(0),
 	}, more...)
 }
 

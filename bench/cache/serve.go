@@ -71,7 +71,7 @@ func (h *host) setup(cmd *order) (a answer, err error) {
 		return a, err
 	}
 	if c.Path == PathText {
-		a.Address = h.server.Doors()[0]
+		a.Address = h.server.TextAddrs()[0]
 	} else {
 		a.Address = h.server.Addrs()[0].String()
 	}

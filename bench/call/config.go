@@ -53,7 +53,7 @@ type Config struct {
 	// Retries and FetchSize are R and F; 0 for R is the default of rfp, for F
 	// see C8 of the package doc.
 	Retries, FetchSize  int
-	NapAfter            time.Duration // of rfp.Params; 0 is the default of rfp
+	SleepAfter          time.Duration // of rfp.Params; 0 is the default of rfp
 	NoInline, SignalAll bool
 	Poll                fabric.Policy
 	// Limit, when not 0, lets connections choose their batch size so that at most
@@ -152,8 +152,8 @@ func (c *Config) normalize() error {
 	errs.Between("--goroutines", c.Goroutines, 0, maxGoroutines)
 	errs.Between("--cores", c.Cores, 1, maxClients)
 	errs.Between("--retries", c.Retries, 0, 1<<20)
-	if c.NapAfter < 0 {
-		errs.Add("--nap-after %v must not be negative", c.NapAfter)
+	if c.SleepAfter < 0 {
+		errs.Add("--sleep-after %v must not be negative", c.SleepAfter)
 	}
 	if c.FetchSize != 0 {
 		errs.Between("--fetch-size", c.FetchSize, minFetch, maxFetch)

@@ -24,7 +24,7 @@ type Case struct {
 	Cores               int
 	Goroutines          int
 	Retries, FetchSize  int
-	NapAfter            time.Duration
+	SleepAfter          time.Duration
 	NoInline, SignalAll bool
 	Poll                fabric.Policy
 	Limit               time.Duration
@@ -80,7 +80,7 @@ func (c *Config) newCase(path string, process time.Duration, connected, size, wi
 	one := Case{
 		Path: path, Fabric: c.Fabric, Size: size, ResultSize: c.ResultSize, Window: window, Batch: batch,
 		Process: process, Clients: c.Clients, Threads: c.Threads, Connected: connected, Cores: c.Cores,
-		Goroutines: c.Goroutines, Retries: c.Retries, FetchSize: c.FetchSize, NapAfter: c.NapAfter,
+		Goroutines: c.Goroutines, Retries: c.Retries, FetchSize: c.FetchSize, SleepAfter: c.SleepAfter,
 		NoInline: c.NoInline, SignalAll: c.SignalAll, Poll: c.Poll, Limit: c.Limit, Alpha: c.Alpha,
 	}
 	one.ResultSize = cmp.Or(one.ResultSize, size)
@@ -125,7 +125,7 @@ func (c *Case) connConfig(dev fabric.Device) rfp.ConnConfig {
 		Device: dev, Core: rfp.AnyCore, Window: c.Window, Batch: c.Batch,
 		Policy: c.Poll, NoInline: c.NoInline, SignalAll: c.SignalAll, Params: params(c.Path),
 	}
-	cfg.Retries, cfg.FetchSize, cfg.NapAfter = c.Retries, c.FetchSize, c.NapAfter
+	cfg.Retries, cfg.FetchSize, cfg.SleepAfter = c.Retries, c.FetchSize, c.SleepAfter
 	if c.Limit != 0 {
 		cfg.AutoBatch = &rfp.AutoBatch{Limit: c.Limit, Alpha: c.Alpha}
 	}

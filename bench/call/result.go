@@ -60,8 +60,8 @@ type Row struct {
 	FetchSize int    `json:"fetch_size"`
 	NoInline  bool   `json:"no_inline,omitempty"`
 	SignalAll bool   `json:"signal_all,omitempty"`
-	// NapAfterUs is set where it is not the default of rfp.
-	NapAfterUs float64 `json:"nap_after_us,omitempty"`
+	// SleepAfterUs is set where it is not the default of rfp.
+	SleepAfterUs float64 `json:"sleep_after_us,omitempty"`
 	// LimitUs is set where connections choose their batch size.
 	LimitUs float64 `json:"limit_us,omitempty"`
 	// TimedEvery says that one call in so many was timed, each at the cost of

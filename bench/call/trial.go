@@ -100,7 +100,7 @@ func (s *session) row(t *load.Tally, before, after glance) Row {
 	row.Mode = s.mode()
 	row.Batch = s.batch()
 	row.Retries, row.FetchSize = s.conns[0].Choice().R, s.conns[0].Choice().F
-	row.NapAfterUs = float64(s.c.NapAfter) / float64(time.Microsecond)
+	row.SleepAfterUs = float64(s.c.SleepAfter) / float64(time.Microsecond)
 	s.charge(&row, t, before, after)
 	return row
 }

@@ -76,12 +76,12 @@ func newEnd(dev fabric.Device, c *Case, r role, n int) (_ *end, err error) {
 	}
 	e.waiter, err = dev.NewWaiter(fabric.WaitConfig{
 		Policy: c.Poll, CQs: []fabric.CQ{e.cq},
-		Doze: func() {
+		BeforeSleep: func() {
 			if e.doze != nil {
 				e.doze()
 			}
 		},
-		Undoze: func() {},
+		AfterSleep: func() {},
 	})
 	if err != nil {
 		return nil, err

@@ -23,7 +23,7 @@ type clientOptions struct {
 	timeout time.Duration
 }
 
-// define adds the flags to a command. The server can also stand in the environment.
+// define adds the flags to a command. The server can also be set in the environment.
 func (o *clientOptions) define(cmd *cobra.Command) {
 	o.server = os.Getenv("REMORA_SERVER")
 	if o.server == "" {

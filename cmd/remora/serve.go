@@ -238,7 +238,7 @@ func (a *app) announce(s *server.Server) error {
 	for _, addr := range s.Addrs() {
 		lines = append(lines, addr.String())
 	}
-	for _, line := range append(lines, s.Doors()...) {
+	for _, line := range append(lines, s.TextAddrs()...) {
 		if err := a.announceAt(line); err != nil {
 			return err
 		}

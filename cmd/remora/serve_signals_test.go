@@ -64,7 +64,7 @@ func TestServeDrains(t *testing.T) {
 	bare(t)
 	for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT} {
 		s := serve(t, 1, nil, "--listen", shmURL(t), "--cores", "2", "--drain", "1h")
-		clients := []*remora.Client{s.dial(remora.WithPatience(0)), s.dial(remora.WithPatience(0))}
+		clients := []*remora.Client{s.dial(remora.WithReconnectWait(0)), s.dial(remora.WithReconnectWait(0))}
 		errs := make([]error, len(clients))
 		under := make(chan struct{}, len(clients))
 		var wg sync.WaitGroup

@@ -10,7 +10,7 @@ import (
 	"github.com/remora-kv/remora/test/cachetest"
 )
 
-// A server says where its text door is, and what clients of either kind store the
+// A server says where its text listener is, and what clients of either kind store the
 // others get.
 func TestServeText(t *testing.T) {
 	s := serve(t, 2, nil, "--listen", shmURL(t), "--listen", "text://127.0.0.1:0", "--cores", "2", "--engine", "shared-lru")

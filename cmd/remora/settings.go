@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// The flags of a server can also stand in the environment and in a file. The command line
+// The flags of a server can also be set in the environment and in a file. The command line
 // comes before the environment, that before the file, and that before the default.
 //
 // The flag --max-value is REMORA_MAX_VALUE in the environment and max-value in the file,

@@ -10,9 +10,9 @@ import (
 	"github.com/remora-kv/remora/rpc/rfp/tune"
 )
 
-// usualChoice is what a client of rfp works with unless told otherwise, which is
+// defaultChoice is what a client of rfp works with by default, which is
 // also what the paper chose for its hardware.
-func usualChoice() tune.Choice { return tune.Choice{R: 5, F: 256} }
+func defaultChoice() tune.Choice { return tune.Choice{R: 5, F: 256} }
 
 // tuneReport is what tune has found.
 type tuneReport struct {
@@ -171,7 +171,7 @@ func (r *tuneReport) writeChoice(b *strings.Builder) {
 		}
 		line(mark, row)
 	}
-	usual := tune.Evaluate(r.profile, r.sample, usualChoice())
+	usual := tune.Evaluate(r.profile, r.sample, defaultChoice())
 	line("default", usual)
 	_ = t.Flush() // into memory
 	best := rows[0]

@@ -217,12 +217,12 @@ func deathMessagesBefore(t *trial) {
 // deathAsleep kills the peer while the survivor sleeps in a waiter.
 func deathAsleep(t *trial) {
 	p := t.pair(pairConfig{})
-	dozing := make(chan struct{}, 1)
+	asleep := make(chan struct{}, 1)
 	w := t.waiter(p.a.dev, fabric.WaitConfig{
 		CQs: p.a.cqs, Spin: time.Nanosecond,
-		Doze: func() {
+		BeforeSleep: func() {
 			select {
-			case dozing <- struct{}{}:
+			case asleep <- struct{}{}:
 			default:
 			}
 		},
@@ -239,7 +239,7 @@ func deathAsleep(t *trial) {
 		t.wantLost(p.a)
 	})
 	select {
-	case <-dozing:
+	case <-asleep:
 	case <-time.After(t.patience()):
 		t.Fatalf("the waiter does not sleep")
 	}

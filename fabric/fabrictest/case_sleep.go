@@ -23,7 +23,7 @@ func sleepCases() []*testCase {
 		one("G17/wakes/any-cq", ruleEvents, wakesAnyCQ),
 		one("G17/write-wakes-nobody", ruleNobody, writeWakesNobody),
 		one("G17/ping-pong-shared-cq", ruleNoneLost, pingPongShared),
-		one("G17/doze-wakeup", "A path publishes there that it has to be woken.", dozeWakeup),
+		one("G17/announced-sleep", "A path publishes there that it has to be woken.", announcedSleep),
 	)
 }
 
@@ -46,14 +46,14 @@ func wakesMessage(t *trial, tr fabric.Transport) {
 			}
 			p.b.post(w)
 			p.b.wait1("the message to leave")
-			if tr == fabric.RC || t.settle(func() bool { return !s.dozing.Load() }) {
+			if tr == fabric.RC || t.settle(func() bool { return !s.sleeping.Load() }) {
 				break
 			}
 		}
 		c.join()
 	}
 	s.wantSlept()
-	s.wantNoRescue()
+	s.wantNoLateWake()
 }
 
 // wakesSend has the sleeper wait for a completion of its own request, which
@@ -75,7 +75,7 @@ func wakesSend(t *trial) {
 		c.join()
 	}
 	s.wantSlept()
-	s.wantNoRescue()
+	s.wantNoLateWake()
 }
 
 // wakesRNR sleeps until a request fails for want of a receive.
@@ -87,7 +87,7 @@ func wakesRNR(t *trial) {
 		p.b.post(w)
 		s.until("the failure", func() bool { return len(p.b.sent) > 0 })
 		p.b.wantFailure(w, fabric.StatusRNRExceeded)
-		s.wantNoRescue()
+		s.wantNoLateWake()
 	}
 }
 
@@ -104,7 +104,7 @@ func wakesOwnDisconnect(t *trial) {
 		s.asleep()
 		t.must("Disconnect", p.a.qp.Disconnect())
 		c.join()
-		s.wantNoRescue()
+		s.wantNoLateWake()
 		t.must("Waiter.Close", s.Close())
 	}
 }
@@ -130,7 +130,7 @@ func wakesError(t *trial) {
 		if p.a.received[0].Status == fabric.StatusOK {
 			t.Fatalf("a wrong request gave a good receive: %+v", p.a.received[0])
 		}
-		s.wantNoRescue()
+		s.wantNoLateWake()
 		t.must("Waiter.Close", s.Close())
 	}
 }
@@ -183,7 +183,7 @@ func wakesNewQP(t *trial) {
 		sent.Store(true)
 		c.join()
 	}
-	s.wantNoRescue()
+	s.wantNoLateWake()
 }
 
 // wakesAnyCQ has a waiter over several completion queues, and each wakes it.
@@ -228,7 +228,7 @@ func wakesAnyCQ(t *trial) {
 		c.join()
 	}
 	s.wantSlept()
-	s.wantNoRescue()
+	s.wantNoLateWake()
 }
 
 // writeWakesNobody writes to a sleeper, who notices only when woken.
@@ -338,12 +338,12 @@ func pingPongShared(t *trial) {
 		sb := t.sleeper(b, fabric.WaitConfig{})
 		c.run(func() {
 			p.b.ping(rounds, sb.until, dawdle(t.random(i)))
-			sb.wantNoRescue()
+			sb.wantNoLateWake()
 		})
 	}
 	c.run(func() { serveAll(s, ends, n*rounds) })
 	c.join()
-	s.wantNoRescue()
+	s.wantNoLateWake()
 }
 
 // serveAll answers total questions that come from many.
@@ -384,10 +384,10 @@ func serveAll(s *sleeper, ends []*end, total int) {
 	s.until("the last answers", func() bool { return reap() == 0 })
 }
 
-// dozeWakeup is how a path lets its server sleep: requests are WRITEs, the
-// server publishes in its memory that it dozes, and the client, which reads
+// announcedSleep is how a path lets its server sleep: requests are WRITEs, the
+// server publishes in its memory that it sleeps, and the client, which reads
 // that after its WRITE, rings.
-func dozeWakeup(t *trial) {
+func announcedSleep(t *trial) {
 	const request, flag = 0, 512
 	p := t.pair(pairConfig{})
 	p.a.mem.putWord(request, 0)
@@ -397,8 +397,8 @@ func dozeWakeup(t *trial) {
 	var served atomic.Uint64
 	w := t.waiter(p.a.dev, fabric.WaitConfig{
 		CQs: p.a.cqs, Spin: time.Nanosecond,
-		Doze:   func() { fence.Announce64(flagWord, 1) },
-		Undoze: func() { fence.Publish64(flagWord, 0) },
+		BeforeSleep: func() { fence.Announce64(flagWord, 1) },
+		AfterSleep:  func() { fence.Publish64(flagWord, 0) },
 	})
 	c := t.crew()
 	p.a.postRecv(p.a.recvAt(1024, 0), p.a.recvAt(1024, 0))
@@ -500,7 +500,7 @@ func solicitedOnly(p *peer, tr fabric.Transport) {
 		p.Fatalf("%d messages without a mark woke the sleeper %d times", total, disturbed)
 	}
 	s.wantSlept()
-	s.wantNoRescue()
+	s.wantNoLateWake()
 }
 
 // sleepSolicited sleeps until a marked message comes, and returns how often
@@ -559,7 +559,7 @@ func pingPong(p *peer, tr fabric.Transport) {
 		} else {
 			l.ping(n, wait, pause)
 		}
-		s.wantNoRescue()
+		s.wantNoLateWake()
 		p.meet("played", l.owner)
 	}
 }
@@ -589,7 +589,7 @@ func wakesDisconnect(p *peer, tr fabric.Transport) {
 		s.asleep()
 		p.say(true)
 		c.join()
-		s.wantNoRescue()
+		s.wantNoLateWake()
 		p.meet("woken")
 	}
 }

@@ -10,9 +10,9 @@ import (
 const (
 	ruleWait = "Wait calls poll until it returns true, and returns true; or returns false when timeout has passed (0 means for ever) " +
 		"or Wake was called, after a last call of poll."
-	ruleWake = "Wake ends the current Wait, or the next one if there is none."
-	ruleDoze = "is called just before a sleep, after the completion queues are armed and before poll is called for the last time; " +
-		"Undoze after it."
+	ruleWake        = "Wake ends the current Wait, or the next one if there is none."
+	ruleBeforeSleep = "is called just before a sleep, after the completion queues are armed and before poll is called for the last time; " +
+		"AfterSleep after it."
 	ruleEvents = "A thread asleep in a Waiter is woken by a completion on one of its completion queues (for waiters with " +
 		"SolicitedOnly: a receive that the sender marked FlagSolicited, or any error), by a change of state of a queue pair on them, " +
 		"by Wake, and when its time is over."
@@ -28,9 +28,9 @@ func waitCases() []*testCase {
 		one("G17/wake-next", ruleWake, wakeNext),
 		one("G17/wake-storm", ruleWake, wakeStorm),
 		one("G17/busy", "Busy spins and never sleeps.", busyNeverSleeps),
-		one("G17/doze-pairs", ruleDoze, dozePairs),
-		one("G17/doze-then-poll", ruleDoze, dozeThenPoll),
-		one("G17/arrives-in-doze", ruleNoneLost, arrivesInDoze),
+		one("G17/before-and-after", ruleBeforeSleep, beforeAndAfter),
+		one("G17/poll-before-sleep", ruleBeforeSleep, pollBeforeSleep),
+		one("G17/arrives-before-sleep", ruleNoneLost, arrivesBeforeSleep),
 		one("G17/arrives-after-last-look", ruleNoneLost, arrivesAfterLastLook),
 	)
 }
@@ -163,8 +163,8 @@ func wakeStorm(t *trial) {
 
 func busyNeverSleeps(t *trial) {
 	p := t.pair(pairConfig{})
-	dozes := 0
-	cfg := fabric.WaitConfig{Policy: fabric.Busy, CQs: p.a.cqs, Spin: 1, Doze: func() { dozes++ }, Undoze: func() { dozes++ }}
+	calls := 0
+	cfg := fabric.WaitConfig{Policy: fabric.Busy, CQs: p.a.cqs, Spin: 1, BeforeSleep: func() { calls++ }, AfterSleep: func() { calls++ }}
 	w := t.waiter(p.a.dev, cfg)
 	w.Wait(func() bool { return false }, 20*time.Millisecond)
 	c := t.crew()
@@ -178,19 +178,19 @@ func busyNeverSleeps(t *trial) {
 	})
 	p.b.ping(n, func(what string, cond func() bool) { t.await(what, cond, p.b.owner) }, func() {})
 	c.join()
-	if w.Sleeps() != 0 || dozes != 0 {
-		t.Fatalf("a busy waiter slept %d times and called Doze or Undoze %d times", w.Sleeps(), dozes)
+	if w.Sleeps() != 0 || calls != 0 {
+		t.Fatalf("a busy waiter slept %d times and called BeforeSleep or AfterSleep %d times", w.Sleeps(), calls)
 	}
 }
 
-// dozePairs records what Wait calls in which order.
-func dozePairs(t *trial) {
+// beforeAndAfter records what Wait calls in which order.
+func beforeAndAfter(t *trial) {
 	o := t.owner(t.world.A, t.domain(t.world.A), 8, false)
 	var calls []byte
 	w := t.waiter(o.dev, fabric.WaitConfig{
 		CQs: o.cqs, Spin: time.Nanosecond,
-		Doze:   func() { calls = append(calls, 'd') },
-		Undoze: func() { calls = append(calls, 'u') },
+		BeforeSleep: func() { calls = append(calls, 'b') },
+		AfterSleep:  func() { calls = append(calls, 'a') },
 	})
 	for n := range 40 {
 		calls = calls[:0]
@@ -200,23 +200,23 @@ func dozePairs(t *trial) {
 			k++
 			return k > n*50
 		}, 3*time.Millisecond)
-		dozing, polled := false, false
+		asleep, polled := false, false
 		for i, c := range calls {
 			switch {
-			case c == 'd' && dozing, c == 'u' && !dozing:
-				t.Fatalf("Doze and Undoze do not alternate: %s", calls[max(0, i-20):i+1])
-			case c == 'u' && !polled:
-				t.Fatalf("no poll between Doze and Undoze: %s", calls[max(0, i-20):i+1])
-			case c == 'd':
-				dozing, polled = true, false
-			case c == 'u':
-				dozing = false
+			case c == 'b' && asleep, c == 'a' && !asleep:
+				t.Fatalf("BeforeSleep and AfterSleep do not alternate: %s", calls[max(0, i-20):i+1])
+			case c == 'a' && !polled:
+				t.Fatalf("no poll between BeforeSleep and AfterSleep: %s", calls[max(0, i-20):i+1])
+			case c == 'b':
+				asleep, polled = true, false
+			case c == 'a':
+				asleep = false
 			default:
-				polled = polled || dozing
+				polled = polled || asleep
 			}
 		}
-		if dozing {
-			t.Fatalf("Wait returned without Undoze")
+		if asleep {
+			t.Fatalf("Wait returned without AfterSleep")
 		}
 	}
 	if w.Sleeps() == 0 && realTime(o.dev) {
@@ -224,17 +224,17 @@ func dozePairs(t *trial) {
 	}
 }
 
-// dozeThenPoll changes memory in Doze, as a peer might in that moment: the
+// pollBeforeSleep changes memory in BeforeSleep, as a peer might in that moment: the
 // last poll sees it.
-func dozeThenPoll(t *trial) {
+func pollBeforeSleep(t *trial) {
 	o := t.owner(t.world.A, t.domain(t.world.A), 8, false)
 	for range t.times(100) {
 		flag := false
 		s := t.sleeper(o, fabric.WaitConfig{})
-		s.onDoze = func() { flag = true }
-		s.until("what changed in Doze", func() bool { return flag })
+		s.onBeforeSleep = func() { flag = true }
+		s.until("what changed in BeforeSleep", func() bool { return flag })
 		if s.Sleeps() != 0 {
-			t.Fatalf("poll was true after Doze, and yet the waiter slept")
+			t.Fatalf("poll was true after BeforeSleep, and yet the waiter slept")
 		}
 		t.must("Waiter.Close", s.Close())
 	}
@@ -260,14 +260,14 @@ func (p *pair) remoteSender(c *crew, flags fabric.Flags) (send func(), end func(
 	}, func() { close(ask) }
 }
 
-// arrivesInDoze has a message arrive in Doze.
-func arrivesInDoze(t *trial) {
+// arrivesBeforeSleep has a message arrive in BeforeSleep.
+func arrivesBeforeSleep(t *trial) {
 	p := t.pair(pairConfig{})
 	c := t.crew()
 	send, end := p.remoteSender(c, 0)
 	s := t.sleeper(p.a.owner, fabric.WaitConfig{})
 	sent := false
-	s.onDoze = func() {
+	s.onBeforeSleep = func() {
 		if !sent {
 			sent = true
 			send()
@@ -276,12 +276,12 @@ func arrivesInDoze(t *trial) {
 	for range t.times(300) {
 		p.a.postRecv(p.a.recvAt(0, 8))
 		sent = false
-		s.until("a message that arrived in Doze", func() bool { return len(p.a.received) > 0 })
+		s.until("a message that arrived in BeforeSleep", func() bool { return len(p.a.received) > 0 })
 		p.a.takeReceived(1)
 	}
 	end()
 	c.join()
-	s.wantNoRescue()
+	s.wantNoLateWake()
 }
 
 // arrivesAfterLastLook has a message arrive after the last look at the
@@ -303,7 +303,7 @@ func arrivesAfterLastLook(t *trial) {
 				if len(p.a.received) > 0 {
 					return true
 				}
-				if s.dozing.Load() && !sent {
+				if s.sleeping.Load() && !sent {
 					sent = true
 					send()
 				}
@@ -313,6 +313,6 @@ func arrivesAfterLastLook(t *trial) {
 		}
 		end()
 		c.join()
-		s.wantNoRescue() // a waiter that looks again need not have slept
+		s.wantNoLateWake() // a waiter that looks again need not have slept
 	}
 }

@@ -77,7 +77,7 @@
 // A provider whose sleeps end by themselves after a while, as a second line of
 // defence, hides wake-ups that it loses. It should give its waiters a method
 //
-//	Rescues() uint64
+//	LateWakes() uint64
 //
 // that counts sleeps which ended so though there was something to find; the
 // suite wants it to stay 0.

@@ -302,7 +302,7 @@ var flaws = []*flaw{
 	},
 	{
 		name:   "never-sleeps",
-		cases:  []string{"G17/doze-pairs"},
+		cases:  []string{"G17/before-and-after"},
 		waiter: func(cfg *fabric.WaitConfig) { cfg.Policy = fabric.Busy },
 	},
 	{
@@ -314,22 +314,22 @@ var flaws = []*flaw{
 		},
 	},
 	{
-		name:   "no-look-after-doze",
-		cases:  []string{"G17/doze-then-poll", "G17/doze-pairs"},
-		waiter: func(cfg *fabric.WaitConfig) { cfg.Doze, cfg.Undoze = nil, nil },
+		name:   "no-look-before-sleep",
+		cases:  []string{"G17/poll-before-sleep", "G17/before-and-after"},
+		waiter: func(cfg *fabric.WaitConfig) { cfg.BeforeSleep, cfg.AfterSleep = nil, nil },
 		wait: func(w fabric.Waiter, cfg *fabric.WaitConfig, poll func() bool, timeout time.Duration) bool {
 			quiet := false
-			doze, undoze := cfg.Doze, cfg.Undoze
-			if doze == nil || undoze == nil {
+			beforeSleep, afterSleep := cfg.BeforeSleep, cfg.AfterSleep
+			if beforeSleep == nil || afterSleep == nil {
 				return w.Wait(poll, timeout)
 			}
 			for range 3 {
 				if poll() {
 					return true
 				}
-				doze()
+				beforeSleep()
 				w.Wait(func() bool { return quiet }, 10*time.Microsecond)
-				undoze()
+				afterSleep()
 			}
 			return false
 		},

@@ -11,15 +11,15 @@ import (
 // sleeper is an adaptive waiter that sleeps as soon as it may, and says so.
 type sleeper struct {
 	fabric.Waiter
-	o              *owner
-	dozes, undozes atomic.Int64
-	polls          atomic.Int64
+	o               *owner
+	befores, afters atomic.Int64
+	polls           atomic.Int64
 	// roused counts sleeps that were too short to have ended by themselves.
-	roused atomic.Int64
-	dozed  time.Time // when Doze was called last
-	dozing atomic.Bool
-	// onDoze, when not nil, is called in Doze.
-	onDoze func()
+	roused    atomic.Int64
+	announced time.Time // when BeforeSleep was called last
+	sleeping  atomic.Bool
+	// onBeforeSleep, when not nil, is called in BeforeSleep.
+	onBeforeSleep func()
 }
 
 // brief is how long a sleep at most is that somebody has ended: a provider may have
@@ -34,23 +34,23 @@ func (t *trial) sleeper(o *owner, cfg fabric.WaitConfig) *sleeper {
 	if cfg.Spin == 0 {
 		cfg.Spin = time.Nanosecond
 	}
-	cfg.Doze = func() {
-		s.dozes.Add(1)
-		s.dozed = time.Now()
-		if s.dozing.Swap(true) {
-			t.Errorf("Doze was called twice without Undoze")
+	cfg.BeforeSleep = func() {
+		s.befores.Add(1)
+		s.announced = time.Now()
+		if s.sleeping.Swap(true) {
+			t.Errorf("BeforeSleep was called twice without AfterSleep")
 		}
-		if s.onDoze != nil {
-			s.onDoze()
+		if s.onBeforeSleep != nil {
+			s.onBeforeSleep()
 		}
 	}
-	cfg.Undoze = func() {
-		s.undozes.Add(1)
-		if time.Since(s.dozed) < brief {
+	cfg.AfterSleep = func() {
+		s.afters.Add(1)
+		if time.Since(s.announced) < brief {
 			s.roused.Add(1)
 		}
-		if !s.dozing.Swap(false) {
-			t.Errorf("Undoze was called without Doze")
+		if !s.sleeping.Swap(false) {
+			t.Errorf("AfterSleep was called without BeforeSleep")
 		}
 	}
 	s.Waiter = t.waiter(o.dev, cfg)
@@ -70,8 +70,8 @@ func (s *sleeper) until(what string, cond func() bool) {
 	if !ok {
 		t.Fatalf("waited in vain for %s: the wake-up was lost", what)
 	}
-	if d, u := s.dozes.Load(), s.undozes.Load(); d != u {
-		t.Fatalf("Wait returned after %d calls of Doze and %d of Undoze", d, u)
+	if d, u := s.befores.Load(), s.afters.Load(); d != u {
+		t.Fatalf("Wait returned after %d calls of BeforeSleep and %d of AfterSleep", d, u)
 	}
 }
 
@@ -80,8 +80,8 @@ func (s *sleeper) until(what string, cond func() bool) {
 func (s *sleeper) asleep() {
 	t := s.o.t
 	t.Helper()
-	t.await("the waiter to doze", s.dozing.Load)
-	// Doze is called a moment before the sleep.
+	t.await("the waiter to sleep", s.sleeping.Load)
+	// BeforeSleep is called a moment before the sleep.
 	for range 50 {
 		runtime.Gosched()
 	}
@@ -91,17 +91,17 @@ func (s *sleeper) asleep() {
 // time to wake up nevertheless.
 func (s *sleeper) undisturbed(do func()) {
 	s.asleep()
-	before := s.dozes.Load()
+	before := s.befores.Load()
 	do()
-	s.o.t.within(8*time.Millisecond, func() bool { return s.dozes.Load() != before })
+	s.o.t.within(8*time.Millisecond, func() bool { return s.befores.Load() != before })
 }
 
-// wantNoRescue checks, on a provider that counts them, that no sleep had to
+// wantNoLateWake checks, on a provider that counts them, that no sleep had to
 // end by itself though there was something to wake up for.
-func (s *sleeper) wantNoRescue() {
+func (s *sleeper) wantNoLateWake() {
 	s.o.t.Helper()
-	if r, ok := s.Waiter.(interface{ Rescues() uint64 }); ok && r.Rescues() != 0 {
-		s.o.t.Fatalf("%d wake-ups were lost and found again by chance", r.Rescues())
+	if r, ok := s.Waiter.(interface{ LateWakes() uint64 }); ok && r.LateWakes() != 0 {
+		s.o.t.Fatalf("%d wake-ups were lost and found again by chance", r.LateWakes())
 	}
 }
 
@@ -118,6 +118,6 @@ func realTime(d fabric.Device) bool {
 func (s *sleeper) wantSlept() {
 	s.o.t.Helper()
 	if s.Sleeps() == 0 && realTime(s.o.dev) {
-		s.o.t.Fatalf("the waiter never slept; Doze was called %d times", s.dozes.Load())
+		s.o.t.Fatalf("the waiter never slept; BeforeSleep was called %d times", s.befores.Load())
 	}
 }

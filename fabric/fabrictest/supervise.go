@@ -96,7 +96,7 @@ func (t *trial) supervised(what string, f func()) bool {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		defer t.rescue()
+		defer t.recoverPanic()
 		f()
 	}()
 	dog := time.NewTimer(t.opt.Watchdog)

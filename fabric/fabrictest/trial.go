@@ -266,7 +266,7 @@ func (c *crew) run(f func()) {
 	go func() {
 		defer c.t.group.Done()
 		defer c.wait.Done()
-		defer c.t.rescue()
+		defer c.t.recoverPanic()
 		f()
 	}()
 }
@@ -277,8 +277,8 @@ func (c *crew) join() {
 	c.t.check()
 }
 
-// rescue makes a panic a failure of the case.
-func (t *trial) rescue() {
+// recoverPanic makes a panic a failure of the case.
+func (t *trial) recoverPanic() {
 	if p := recover(); p != nil {
 		buf := make([]byte, 64<<10)
 		t.Errorf("panic: %v\n%s", p, buf[:runtime.Stack(buf, false)])

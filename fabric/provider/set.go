@@ -23,7 +23,7 @@ const (
 
 // Set opens devices. Its methods may be called from any goroutine.
 type Set struct {
-	// Log, when not nil, is told what Open chose where there was a choice: the
+	// Log, when not nil, receives what Open chose where there was a choice: the
 	// adapter, its port and its address (rdma), once for each name that was
 	// asked for. It is set before the first Open.
 	Log *slog.Logger

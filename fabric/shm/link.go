@@ -153,7 +153,7 @@ func (l *link) grant(key uint32) error {
 	defer l.mu.Unlock()
 	r := direct.Export(l.dev.core, key, l.qp.Domain())
 	if r == nil {
-		// On UC a refused WRITE is dropped and nobody is told (G7), so that an
+		// On UC a refused WRITE is dropped silently (G7), so that an
 		// honest peer may ask often.
 		if l.refusals++; l.refusals > maxRefusals && l.qp.Transport() == fabric.RC {
 			return fmt.Errorf("the peer asked for %d keys that it may not use: %w", l.refusals, fabric.ErrProtocol)
@@ -201,7 +201,7 @@ func (l *link) answered(m *mapped) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if _, ok := l.asked[m.key]; !ok {
-		return fmt.Errorf("the peer gives key %#x, which nobody asked for: %w", m.key, fabric.ErrProtocol)
+		return fmt.Errorf("the peer sent key %#x, which was not requested: %w", m.key, fabric.ErrProtocol)
 	}
 	delete(l.asked, m.key)
 	if m.access != 0 {

@@ -154,7 +154,7 @@ func (g *udListener) open(s socket) (*direct.QP, *direct.GramRing, error) {
 		return nil, nil, err
 	}
 	if p.data[0] != kindGram {
-		return nil, nil, fmt.Errorf("the first message must be gram: %w", fabric.ErrProtocol)
+		return nil, nil, fmt.Errorf("the first message must be a datagram request: %w", fabric.ErrProtocol)
 	}
 	m, err := decodeGram(p.data)
 	if err != nil {

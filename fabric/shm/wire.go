@@ -150,7 +150,7 @@ func decodeGram(b []byte) (m gram, err error) {
 		return m, err
 	}
 	if len(b) != 18 {
-		return m, fmt.Errorf("gram of %d bytes: %w", len(b), fabric.ErrProtocol)
+		return m, fmt.Errorf("datagram request of %d bytes: %w", len(b), fabric.ErrProtocol)
 	}
 	return gram{qpn: binary.LittleEndian.Uint32(b[6:]), secret: binary.LittleEndian.Uint64(b[10:])}, nil
 }

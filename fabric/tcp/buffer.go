@@ -21,7 +21,7 @@ const (
 	maxIn    = 256 << 10
 )
 
-// outBuffer holds frames on their way to the socket, always whole ones at the
+// outBuffer holds frames for the socket, always whole ones at the
 // end. It grows as needed, up to maxOut.
 type outBuffer struct {
 	b []byte

@@ -66,7 +66,7 @@ func (c *cq) push(e *entry, loud bool) {
 	}
 }
 
-// wake ends the sleep of whoever sleeps on this queue.
+// wake ends the sleep of the waiter of this queue.
 func (c *cq) wake() {
 	if w := c.sleeper.Load(); w != nil {
 		c.dev.nic.wakes.Add(1)

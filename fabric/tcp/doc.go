@@ -16,7 +16,7 @@
 //     share the one TCP stream of each direction.
 //   - The window is the number of bytes of responses that an initiator may
 //     have asked for and not yet received.
-//   - A credit is a posted receive that the peer has been told of.
+//   - A credit is a posted receive that was announced to the peer.
 //   - A lingerer is a socket whose queue pair has ended and whose last frames
 //     are not yet known to be read.
 //
@@ -155,7 +155,7 @@
 // of requests does not pay for a wake-up each, and blocks again. A Waiter
 // sleeps on a channel; the thread that delivers its completion wakes it and
 // lets it run. A program that keeps all its processors (GOMAXPROCS) busy
-// without polling delays the thread until the runtime preempts it, some 10 ms.
+// without polling delays the thread until the runtime preempts it.
 //
 // A device has two descriptors, a completion queue one, a queue pair one. A
 // connection begins with a read buffer of 16 KiB and a write buffer of 4 KiB;
@@ -169,14 +169,14 @@
 // # Why not otherwise
 //
 // A net.Conn with a reading goroutine costs a wake-up of the poller, a switch
-// of goroutines and often of threads for each batch, and round trips that take
-// three times as long. Sockets are made by package net and then hidden from the
+// of goroutines and often of threads for each batch, and so longer round trips.
+// Sockets are made by package net and then hidden from the
 // runtime's poller, since that wakes a thread for every packet, also when the
 // owner has read it already.
 //
 // A thread blocked in epoll_wait by system call keeps its processor until the
-// runtime's monitor takes it away, 20 µs to 10 ms later. With GOMAXPROCS=1 an
-// owner that had just been woken waited for that.
+// runtime's monitor takes it away. With GOMAXPROCS=1 an owner that has just been
+// woken would wait for that.
 //
 // Two TCP connections for each queue pair, one for the requests of each side,
 // would make windows and credits unnecessary, because an end could simply stop

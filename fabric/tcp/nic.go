@@ -242,25 +242,25 @@ func (n *nic) serve(events []unix.EpollEvent) bool {
 // servePort drives a port unless its owner does (I4). Whoever was woken by
 // what came drives it from then on.
 func (n *nic) servePort(p *port) bool {
-	naps, asleep := p.naps.Load(), p.asleep.Load() > 0
+	sleeps, asleep := p.sleeps.Load(), p.asleep.Load() > 0
 	if polls := p.polls.Load(); asleep || polls == p.seen {
 		p.streak = 0
 	} else if p.seen, p.streak = polls, p.streak+1; p.streak == pollStreak {
-		n.park(p, naps)
+		n.park(p, sleeps)
 		return false
 	}
 	wakes := n.wakes.Load()
 	worked := p.serve(n.inner[:])
 	if asleep && n.wakes.Load() != wakes {
-		n.park(p, naps)
+		n.park(p, sleeps)
 		runtime.Gosched()
 	}
 	return worked
 }
 
 // park leaves a port to its owner for a while.
-func (n *nic) park(p *port, naps uint64) {
-	p.disarm(naps)
+func (n *nic) park(p *port, sleeps uint64) {
+	p.disarm(sleeps)
 	p.streak = 0
 	if n.hot == p {
 		n.hot = nil

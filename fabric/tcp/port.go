@@ -35,10 +35,10 @@ type port struct {
 	index uint16
 	ep    int
 
-	// polls counts how often the owner has driven the port. naps counts how
+	// polls counts how often the owner has driven the port. sleeps counts how
 	// often an owner went to sleep on it, asleep how many sleep at the moment.
 	polls  atomic.Uint64
-	naps   atomic.Uint64
+	sleeps atomic.Uint64
 	asleep atomic.Int32
 
 	// watched: the background thread looks regularly whether the owner still
@@ -184,8 +184,8 @@ func (p *port) catchUp() {
 }
 
 // unwatch is called by the background thread when it no longer watches the
-// port: what was put off is sent. Who puts off says so before it looks whether
-// the port is watched, so that one of the two sees the other.
+// port: what was put off is sent. A connection that puts something off says so before it
+// looks whether the port is watched, so that one of the two sees the other.
 func (p *port) unwatch() {
 	p.watched.Store(false)
 	p.settle()
@@ -232,23 +232,23 @@ func (p *port) arm() {
 	}
 }
 
-// disarm undoes arm, unless an owner went to sleep since naps was read: then
+// disarm undoes arm, unless an owner went to sleep since sleeps was read: then
 // the background thread is needed after all.
-func (p *port) disarm(naps uint64) {
+func (p *port) disarm(sleeps uint64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.armed && !p.closed && p.naps.Load() == naps {
+	if p.armed && !p.closed && p.sleeps.Load() == sleeps {
 		p.armed = false
 		_ = epollMod(p.nic.ep, p.ep, 0, tokenPort, int32(p.index))
 	}
 }
 
-// doze is called by an owner that is about to sleep on the port.
-func (p *port) doze() {
+// markAsleep is called by an owner that is about to sleep on the port.
+func (p *port) markAsleep() {
 	p.asleep.Add(1)
-	p.naps.Add(1)
+	p.sleeps.Add(1)
 	p.arm()
 }
 
-// undoze is called when it is awake again.
-func (p *port) undoze() { p.asleep.Add(-1) }
+// markAwake is called when it is awake again.
+func (p *port) markAwake() { p.asleep.Add(-1) }

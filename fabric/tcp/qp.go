@@ -72,9 +72,9 @@ const (
 type target struct {
 	executed uint32 // sequence number of the last request executed
 	told     uint32 // and of the last one the peer knows to be
-	// offered is the number of posted receives the peer was told.
+	// offered is the number of posted receives that were announced to the peer.
 	offered     uint32
-	peerStarves bool // it waits to be told of more
+	peerStarves bool // it waits for more to be announced
 	// answerDue: a PROBE was received; creditDue: receives were posted that
 	// the peer waits for. ackEnd is the place in the out-stream where the
 	// last ACK ends: there is never more than one in the out-buffer.

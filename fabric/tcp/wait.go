@@ -23,12 +23,12 @@ type waiter struct {
 	cqs           []*cq
 	spinner       base.Spinner
 	solicitedOnly bool
-	dozing        func()
-	undozing      func()
+	beforeSleep   func()
+	afterSleep    func()
 
 	woken  chan struct{}
 	timer  *time.Timer
-	dozed  []*port // that were told; reused
+	marked []*port // marked asleep; reused
 	sleeps atomic.Uint64
 	closed atomic.Bool
 }
@@ -36,7 +36,7 @@ type waiter struct {
 // NewWaiter implements fabric.Device.
 func (d *Device) NewWaiter(cfg fabric.WaitConfig) (fabric.Waiter, error) {
 	w := &waiter{
-		dev: d, solicitedOnly: cfg.SolicitedOnly, dozing: cfg.Doze, undozing: cfg.Undoze,
+		dev: d, solicitedOnly: cfg.SolicitedOnly, beforeSleep: cfg.BeforeSleep, afterSleep: cfg.AfterSleep,
 		woken: make(chan struct{}, 1), timer: time.NewTimer(math.MaxInt64),
 	}
 	w.timer.Stop()
@@ -109,16 +109,16 @@ func (w *waiter) sleep(poll func() bool, deadline int64) bool {
 	case <-w.woken:
 	default:
 	}
-	w.doze()
+	w.markAsleep()
 	for _, c := range w.cqs {
 		c.sleeper.Store(w)
 	}
-	if w.dozing != nil {
-		w.dozing()
+	if w.beforeSleep != nil {
+		w.beforeSleep()
 	}
 	hit := w.pollOnce(poll)
 	if !hit && !w.spinner.Woken() {
-		for _, p := range w.dozed {
+		for _, p := range w.marked {
 			p.catchUp()
 		}
 		w.sleeps.Add(1)
@@ -127,9 +127,9 @@ func (w *waiter) sleep(poll func() bool, deadline int64) bool {
 	for _, c := range w.cqs {
 		c.sleeper.Store(nil)
 	}
-	w.undoze()
-	if w.undozing != nil {
-		w.undozing()
+	w.markAwake()
+	if w.afterSleep != nil {
+		w.afterSleep()
 	}
 	return hit
 }
@@ -152,24 +152,24 @@ func (w *waiter) block(deadline int64) {
 	}
 }
 
-// doze tells the ports that their owner goes to sleep; undoze that it is awake.
-func (w *waiter) doze() {
+// markAsleep tells the ports that their owner goes to sleep; markAwake that it is awake.
+func (w *waiter) markAsleep() {
 	for _, c := range w.cqs {
-		w.dozed = append(w.dozed, c.port)
+		w.marked = append(w.marked, c.port)
 		if others := c.others.Load(); others != nil {
-			w.dozed = append(w.dozed, *others...)
+			w.marked = append(w.marked, *others...)
 		}
 	}
-	for _, p := range w.dozed {
-		p.doze()
+	for _, p := range w.marked {
+		p.markAsleep()
 	}
 }
 
-func (w *waiter) undoze() {
-	for _, p := range w.dozed {
-		p.undoze()
+func (w *waiter) markAwake() {
+	for _, p := range w.marked {
+		p.markAwake()
 	}
-	w.dozed = w.dozed[:0]
+	w.marked = w.marked[:0]
 }
 
 // Close implements fabric.Waiter.

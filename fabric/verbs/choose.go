@@ -36,7 +36,7 @@ type Config struct {
 	CM string
 	// Near is host:port of a peer, or where this side listens.
 	Near string
-	// Log, when not nil, is told what was chosen.
+	// Log, when not nil, receives what was chosen.
 	Log *slog.Logger
 }
 

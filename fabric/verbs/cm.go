@@ -26,7 +26,7 @@ const resolveTime = 2 * time.Second
 // manager is the connection manager of a device: it finds the path between two
 // adapters and connects RC queue pairs.
 //
-// Who accepts expects a token, and tells it and the manager's address to the
+// The side that accepts expects a token, and sends it and the manager's address to the
 // dialer over the control connection; the dialer's request carries the token.
 // A request with another token is refused.
 type manager struct {

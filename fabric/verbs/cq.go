@@ -20,7 +20,7 @@ type CQ struct {
 	staging *staging
 
 	// members are the queue pairs that use the queue, by the low bits of their
-	// tags (I1). Who joins stores, the owner loads; the array is replaced when
+	// tags (I1). A queue pair that joins stores, the owner loads; the array is replaced when
 	// it is too small.
 	members atomic.Pointer[[]atomic.Pointer[member]]
 

@@ -1,4 +1,4 @@
-// Package arena is the one door to memory outside the Go heap.
+// Package arena is the only source of memory outside the Go heap.
 //
 // Tables, request slots and registered regions live outside the heap so that
 // the collector does not scan them, their addresses never change and, where

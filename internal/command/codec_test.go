@@ -262,7 +262,7 @@ func TestNames(t *testing.T) {
 // Only operations that change nothing may be repeated, and every result that succeeded has at
 // least the bytes that its procedure says.
 func TestProcs(t *testing.T) {
-	for _, p := range append(command.Procs(), command.Chase) {
+	for _, p := range append(command.Procs(), command.Follow) {
 		changes := p == command.Put || p == command.Delete || p == command.Touch || p == command.Incr
 		if p.Idempotent() == changes {
 			t.Errorf("%v: idempotent is %v", p, p.Idempotent())

@@ -19,8 +19,8 @@ const (
 
 	numProcs
 
-	// Chase is a get that a client carries out by following a link. It is never sent.
-	Chase Proc = 1 << 15
+	// Follow is a get that a client carries out by following a link. It is never sent.
+	Follow Proc = 1 << 15
 )
 
 var procNames = [numProcs]string{"hello", "get", "put", "delete", "touch", "incr", "stats", "link"}
@@ -30,8 +30,8 @@ func (p Proc) String() string {
 	switch {
 	case p < numProcs:
 		return procNames[p]
-	case p == Chase:
-		return "chase"
+	case p == Follow:
+		return "follow"
 	}
 	return "unknown"
 }
@@ -40,7 +40,7 @@ func (p Proc) String() string {
 // has happened.
 func (p Proc) Idempotent() bool {
 	switch p {
-	case Get, Link, Chase, Hello, Stats:
+	case Get, Link, Follow, Hello, Stats:
 		return true
 	default:
 		return false
@@ -50,7 +50,7 @@ func (p Proc) Idempotent() bool {
 // MinResult returns the length of the shortest result of a procedure that succeeded.
 func (p Proc) MinResult() int {
 	switch p {
-	case Get, Link, Chase, Put:
+	case Get, Link, Follow, Put:
 		return versionSize + statusSize
 	case Incr:
 		return sumSize + versionSize + statusSize

@@ -17,7 +17,7 @@
 //	D1  Nothing is changed on the machine but for sockets and memory that are
 //	    given back before the probe returns. Nothing is loaded or installed.
 //	D2  A probe never fails: what cannot be read is a finding that says so.
-//	D3  A verdict follows from findings that are in the report: who reads "no"
+//	D3  A verdict follows from findings that are in the report: a user who reads "no"
 //	    can find above what to do about it.
 //	D4  What can be tried is tried (memory files, sockets, opening a device)
 //	    rather than guessed from versions: containers and security modules

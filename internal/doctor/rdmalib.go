@@ -90,7 +90,7 @@ func (p *patient) libraryDirs() []string {
 	return dirs
 }
 
-// drivers returns the names of the drivers that libibverbs is told of.
+// drivers returns the names of the drivers in the configuration of libibverbs.
 func (p *patient) drivers() []string {
 	var names []string
 	for _, dir := range []string{"etc/libibverbs.d", "usr/etc/libibverbs.d", "usr/local/etc/libibverbs.d"} {

@@ -22,7 +22,7 @@ func CopyAcross(dst, src []byte) {
 	CopyOut(dst[4*quarter:], src[4*quarter:])
 }
 
-// copyAcross copies four quarters of so many bytes, a multiple of lineSize and not 0.
+// copyAcross copies four quarters of quarter bytes each, a multiple of lineSize and not 0.
 //
 //go:noescape
 func copyAcross(dst, src *byte, quarter int)

@@ -1,7 +1,7 @@
 // Package fence names the orderings that Remora needs on memory shared between
 // threads, processes and peers, and is the only place that implements them.
 //
-// # Who is ordered against whom
+// # What is ordered against what
 //
 // Three parties touch shared memory: goroutines of this process, threads of
 // another process that maps the same pages, and, on real hardware, a network

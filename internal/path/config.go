@@ -33,10 +33,10 @@ type Config struct {
 	ReportUses bool
 	CountEvery int
 	// DialTimeout bounds one attempt to connect. FirstPause and LongestPause are those between
-	// attempts. Operations wait for a new connection until Patience has passed since the loss.
+	// attempts. Operations wait for a new connection until ReconnectWait has passed since the loss.
 	DialTimeout              time.Duration
 	FirstPause, LongestPause time.Duration
-	Patience                 time.Duration
+	ReconnectWait            time.Duration
 }
 
 // Backoff returns the pauses between attempts to connect.

@@ -126,23 +126,23 @@ func (c *Conn) SendLong(op command.Proc, hash uint64, head, body []byte) error {
 	return err
 }
 
-// SendChase follows a link: msg is that of AppendChase.
-func (c *Conn) SendChase(hash uint64, msg []byte) error {
-	return c.Send(&driver.Message{Proc: uint16(command.Chase), Hint: hash, Head: msg})
+// SendFollow follows a link: msg is that of AppendFollow.
+func (c *Conn) SendFollow(hash uint64, msg []byte) error {
+	return c.Send(&driver.Message{Proc: uint16(command.Follow), Hint: hash, Head: msg})
 }
 
 // Send implements driver.Conn.
 func (c *Conn) Send(m *driver.Message) error {
-	isChase := command.Proc(m.Proc) == command.Chase
-	if isChase && c.reader != nil && !c.reader.lost || !isChase && c.wantsReader() {
+	isFollow := command.Proc(m.Proc) == command.Follow
+	if isFollow && c.reader != nil && !c.reader.lost || !isFollow && c.wantsReader() {
 		return c.sendReader(m)
 	}
-	return c.sendAsked(m, isChase)
+	return c.sendAsked(m, isFollow)
 }
 
 // sendAsked is Send for a message to the server.
-func (c *Conn) sendAsked(m *driver.Message, isChase bool) error {
-	if isChase {
+func (c *Conn) sendAsked(m *driver.Message, isFollow bool) error {
+	if isFollow {
 		return &rpc.Error{Code: rpc.CodeNoProcedure, Text: "this connection has no links"}
 	}
 	n := rpc.ProcSize + len(m.Head) + len(m.Body)
@@ -256,13 +256,13 @@ func (c *Conn) Wait(timeout time.Duration) bool {
 }
 
 // WaitMore implements driver.Conn.
-func (c *Conn) WaitMore(more func() bool, nap time.Duration) {
+func (c *Conn) WaitMore(more func() bool, limit time.Duration) {
 	if c.readerIsNext() {
-		c.reader.conn.WaitMore(more, nap)
+		c.reader.conn.WaitMore(more, limit)
 	} else if c.small == nil || c.rfp.Outstanding() != 0 {
-		c.rfp.WaitMore(more, nap)
+		c.rfp.WaitMore(more, limit)
 	} else {
-		c.small.WaitMore(more, nap)
+		c.small.WaitMore(more, limit)
 	}
 }
 

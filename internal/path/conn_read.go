@@ -113,8 +113,8 @@ func (c *Conn) noteAsked(op command.Proc, hash uint64, learns bool) {
 // sendReader is Send where the reader matters.
 func (c *Conn) sendReader(m *driver.Message) error {
 	op := command.Proc(m.Proc)
-	if op == command.Chase {
-		return c.chase(m)
+	if op == command.Follow {
+		return c.follow(m)
 	}
 	if c.reader.mustTake() {
 		return rpc.ErrWindowFull
@@ -154,15 +154,15 @@ func (c *Conn) sendReader(m *driver.Message) error {
 // returnsLink reports whether the answer to an operation has a link, where there are links.
 func returnsLink(op command.Proc) bool { return op == command.Get || op == command.Link }
 
-// chase follows the link of a caller.
-func (c *Conn) chase(m *driver.Message) error {
+// follow follows the link of a caller.
+func (c *Conn) follow(m *driver.Message) error {
 	if c.asking() || c.reader.full() {
 		return rpc.ErrWindowFull
 	}
-	at, key := parseChase(m.Head)
-	err := c.reader.conn.Chase(store.Key{Hash: m.Hint, Bytes: key}, at)
+	at, key := parseFollow(m.Head)
+	err := c.reader.conn.Follow(store.Key{Hash: m.Hint, Bytes: key}, at)
 	if err == nil {
-		c.reader.started.push(query{m.Hint, command.Chase})
+		c.reader.started.push(query{m.Hint, command.Follow})
 	}
 	return err
 }
@@ -205,11 +205,11 @@ func (c *Conn) read(hash uint64, n int) error {
 }
 
 // dropReader goes on without the reader (P4): it asks the server for the item that was being
-// read, or returns the result of a chase. With a link policy at most one read is in flight.
+// read, or returns the result of following a link. With a link policy at most one read is in flight.
 func (c *Conn) dropReader() (result []byte, err error) {
 	r := c.reader
 	r.lost = true
-	if r.started.pop().op == command.Chase {
+	if r.started.pop().op == command.Follow {
 		return command.AppendStatus(r.result[:0], command.Changed), nil
 	}
 	c.repeated = true

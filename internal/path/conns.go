@@ -101,7 +101,7 @@ func (c *Conns) Await(ctx context.Context, r *Route) error {
 		}
 		return nil
 	}
-	left := c.cfg.Patience - time.Duration(c.now()-o.since)
+	left := c.cfg.ReconnectWait - time.Duration(c.now()-o.since)
 	if left <= 0 {
 		return o.reason()
 	}
@@ -113,7 +113,7 @@ func (c *Conns) Await(ctx context.Context, r *Route) error {
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	case <-timer.C:
-		return fmt.Errorf("no connection within %v: %w", c.cfg.Patience, o.reason())
+		return fmt.Errorf("no connection within %v: %w", c.cfg.ReconnectWait, o.reason())
 	}
 }
 

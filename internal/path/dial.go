@@ -101,8 +101,8 @@ func (c *Conn) addSmall(ctx context.Context, d *Dialer, cfg *Config, known *comm
 	return err
 }
 
-// nap bounds how long a goroutine waits for a result without a look at its context.
-const nap = time.Millisecond
+// contextCheck bounds how long a goroutine waits for a result without a look at its context.
+const contextCheck = time.Millisecond
 
 // greet says hello on a connection that nobody else uses.
 func (c *Conn) greet(ctx context.Context, path Name) (*command.Welcome, error) {
@@ -126,14 +126,14 @@ func (c *Conn) greet(ctx context.Context, path Name) (*command.Welcome, error) {
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
-		c.Wait(nap)
+		c.Wait(contextCheck)
 	}
 	w, err := ParseWelcome(result)
 	if err != nil {
 		return nil, err
 	}
 	if core, cores := c.rfp.Core(), c.rfp.Cores(); w.Core != core || w.Cores != cores {
-		return nil, fmt.Errorf("core %d of %d introduces itself as %d of %d: %w", core, cores, w.Core, w.Cores, ErrProtocol)
+		return nil, fmt.Errorf("dialed core %d of %d, but the server says it is core %d of %d: %w", core, cores, w.Core, w.Cores, ErrProtocol)
 	}
 	if len(w.Paths) != 0 && path != Fetch && !slices.Contains(w.Paths, string(path)) {
 		return nil, fmt.Errorf("%w: path %s, the server offers %v (search paths need their engine, such as --engine cuckoo for pilaf)", ErrUnsupported, path, w.Paths)

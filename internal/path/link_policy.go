@@ -1,9 +1,8 @@
 package path
 
 // linkPolicy decides for a connection whether its gets follow links, where the user did not
-// decide (WithLinks). Links were measured to be faster for one operation at a time, and for
-// keys of which enough are got again; with several operations in flight a frame carries more
-// for less. So links are followed when operations come one by one, for as long as enough of
+// decide (WithLinks). Links are faster for one operation at a time, if enough of the keys are
+// got again; with several operations in flight a frame carries more for less (docs/results). So links are followed when operations come one by one, for as long as enough of
 // them lead to an item. A nil *linkPolicy always follows them.
 type linkPolicy struct {
 	alone int // operations in a row that found nothing in flight

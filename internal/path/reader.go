@@ -149,7 +149,7 @@ func (r *reader) start(hash uint64, n int) error {
 	k := store.Key{Hash: hash, Bytes: r.message[rpc.ProcSize:n]}
 	var err error
 	if r.links != nil {
-		err = r.conn.Chase(k, r.link)
+		err = r.conn.Follow(k, r.link)
 	} else {
 		err = r.conn.Start(k)
 	}
@@ -182,7 +182,7 @@ func (r *reader) next() (result []byte, ask, ok bool) {
 		fence.Count(&r.proven, 1)
 		r.result = append(r.result[:0], item.Value...)
 		return command.AppendTrailer(r.result, item.Version, uint64(ttl), item.Flags), false, true
-	case q.op == command.Chase:
+	case q.op == command.Follow:
 		return command.AppendStatus(r.result[:0], command.Changed), false, true
 	case o == store.Missing:
 		fence.Count(&r.proven, 1)

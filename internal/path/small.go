@@ -23,7 +23,7 @@ type smallConn interface {
 	Request() []byte
 	Poll() bool
 	Wait(timeout time.Duration) bool
-	WaitMore(more func() bool, nap time.Duration)
+	WaitMore(more func() bool, limit time.Duration)
 	Wake()
 	Err() error
 	Disconnect()
@@ -35,7 +35,7 @@ type smallConn interface {
 // herdConn is a connection of herd that serves one core.
 type herdConn struct {
 	*herd.Conn
-	*herd.Lane
+	*herd.CoreConn
 }
 
 func dialHerd(ctx context.Context, d *Dialer, cfg *Config, core int) (smallConn, error) {
@@ -46,11 +46,11 @@ func dialHerd(ctx context.Context, d *Dialer, cfg *Config, core int) (smallConn,
 	if err != nil {
 		return nil, err
 	}
-	return &herdConn{conn, conn.Lane(core)}, nil
+	return &herdConn{conn, conn.CoreConn(core)}, nil
 }
 
 // Outstanding implements smallConn.
-func (c *herdConn) Outstanding() int { return c.Lane.Outstanding() }
+func (c *herdConn) Outstanding() int { return c.CoreConn.Outstanding() }
 
 func (c *herdConn) calls() (calls, replies uint64) {
 	s := c.Stats()

@@ -230,7 +230,7 @@ func (c *City) fillCells(to sink) error {
 	return nil
 }
 
-// segmentsNear appends the segments that begin or end in a cell: who is in the cell is
+// segmentsNear appends the segments that begin or end in a cell: a user in the cell is
 // nearest to one of them, or to one that only passes by.
 func (c *City) segmentsNear(cell int, found []int) []int {
 	top, left := cell/c.cells()*CellSide, cell%c.cells()*CellSide

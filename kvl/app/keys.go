@@ -14,7 +14,7 @@ type Reach struct {
 }
 
 // SearchByKeys looks for all users who can be reached from one, by their followers, level
-// by level. If most is not 0, it ends when so many were visited.
+// by level. If most is not 0, it ends when most users were visited.
 func (g *Graph) SearchByKeys(ctx context.Context, s Store, root, most int) (Reach, error) {
 	k := keySearch{store: s, seen: make([]bool, g.Nodes), reach: Reach{Depth: -1}}
 	k.found(UserKey(nil, root))

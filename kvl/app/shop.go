@@ -28,7 +28,7 @@ func (s *Shop) Review(i int) Review {
 	}
 }
 
-// text appends so many bytes that look like words and depend on two numbers.
+// text appends n bytes that look like words and depend on two numbers.
 func text(b []byte, what, i uint64, n int) []byte {
 	rng := rand.New(rand.NewPCG(what, i))
 	for end := len(b) + n; len(b) < end; {

@@ -122,8 +122,8 @@
 // Sessions could READ the superblock beside every record. That would double the READs for what a
 // look at the clock proves as well.
 //
-// Each worker of a walk could own a part of the places, and send what it finds to the owner. It was
-// not faster: the loads of bits hit the cache more often, but every place is handled twice.
+// Each worker of a walk could own a part of the places, and send what it finds to the owner. That
+// is not faster: the loads of bits hit the cache more often, but every place is handled twice.
 //
 // The READs could go through the queue pair of rfp. Then images would be in the domain of
 // request memory, of which each session has its own.

@@ -19,7 +19,7 @@ var (
 	// ErrEmpty: the server has no generation yet.
 	ErrEmpty = errors.New("keli: nothing published yet")
 	// ErrUnavailable: the server could not be reached for as long as the client was willing to
-	// wait (WithPatience).
+	// wait (WithReconnectWait).
 	ErrUnavailable = errors.New("keli: server unavailable")
 	// ErrClosed: the client, session or server was closed.
 	ErrClosed = errors.New("keli: closed")

@@ -336,7 +336,7 @@ func TestRefusals(t *testing.T) {
 	if _, err := keli.NewServer(keli.Config{Lease: 1, Generations: 1, MaxClients: -1}); !errors.Is(err, keli.ErrInvalid) || strings.Count(err.Error(), "\n") != 3 {
 		t.Errorf("four faults: %v", err)
 	}
-	_, err := keli.Dial(t.Context(), "nonsense", keli.WithWindow(0), keli.WithSlot(1), keli.WithSessions(-1), keli.WithBackoff(2, 1), keli.WithLog(nil), keli.WithPatience(-1))
+	_, err := keli.Dial(t.Context(), "nonsense", keli.WithWindow(0), keli.WithSlot(1), keli.WithSessions(-1), keli.WithBackoff(2, 1), keli.WithLog(nil), keli.WithReconnectWait(-1))
 	if !errors.Is(err, keli.ErrInvalid) || strings.Count(err.Error(), "\n") != 6 {
 		t.Errorf("seven faults: %v", err)
 	}

@@ -18,7 +18,7 @@ func TestServerIsStartedAgain(t *testing.T) {
 	eachFabric(t, func(t *testing.T, r *rig) {
 		g := web()
 		r.serve(keli.Config{}, g.build)
-		c := r.dial(keli.WithBackoff(time.Millisecond, 10*time.Millisecond), keli.WithPatience(patience))
+		c := r.dial(keli.WithBackoff(time.Millisecond, 10*time.Millisecond), keli.WithReconnectWait(patience))
 		s, err := c.Session()
 		if err != nil {
 			t.Fatal(err)
@@ -51,11 +51,11 @@ func TestServerIsStartedAgain(t *testing.T) {
 	})
 }
 
-// A server that does not come back is told after the client's patience.
+// A server that does not come back is reported after the reconnect wait of the client.
 func TestServerIsGone(t *testing.T) {
 	eachFabric(t, func(t *testing.T, r *rig) {
 		r.serve(keli.Config{}, ring(10).build)
-		s := r.session(keli.WithPatience(time.Millisecond), keli.WithBackoff(1, time.Millisecond))
+		s := r.session(keli.WithReconnectWait(time.Millisecond), keli.WithBackoff(1, time.Millisecond))
 		ctx := r.ctx()
 		_, link, err := s.Find(ctx, key(5))
 		if err != nil {

@@ -13,12 +13,12 @@ import (
 type Option func(*options)
 
 type options struct {
-	device                   fabric.Device
-	window, slot, sessions   int
-	policy                   fabric.Policy
-	log                      *slog.Logger
-	patience, dialTimeout    time.Duration
-	firstPause, longestPause time.Duration
+	device                     fabric.Device
+	window, slot, sessions     int
+	policy                     fabric.Policy
+	log                        *slog.Logger
+	reconnectWait, dialTimeout time.Duration
+	firstPause, longestPause   time.Duration
 }
 
 const (
@@ -32,7 +32,7 @@ const (
 func defaultOptions() options {
 	return options{
 		window: defaultWindow, slot: defaultSlot, sessions: 16, log: slog.New(slog.DiscardHandler),
-		patience: 5 * time.Second, dialTimeout: 5 * time.Second,
+		reconnectWait: 5 * time.Second, dialTimeout: 5 * time.Second,
 		firstPause: 10 * time.Millisecond, longestPause: time.Second,
 	}
 }
@@ -57,8 +57,8 @@ func WithBusyPoll(on bool) Option { return func(o *options) { o.policy = fabric.
 // WithLog logs connects and lost connections.
 func WithLog(l *slog.Logger) Option { return func(o *options) { o.log = l } }
 
-// WithPatience sets how long an operation waits for a server that cannot be reached; default 5 s.
-func WithPatience(d time.Duration) Option { return func(o *options) { o.patience = d } }
+// WithReconnectWait sets how long an operation waits for a server that cannot be reached; default 5 s.
+func WithReconnectWait(d time.Duration) Option { return func(o *options) { o.reconnectWait = d } }
 
 // WithBackoff sets the pauses between attempts to connect; default 10 ms to 1 s.
 func WithBackoff(first, longest time.Duration) Option {
@@ -82,8 +82,8 @@ func (o *options) validate() error {
 	if o.firstPause <= 0 || o.longestPause < o.firstPause {
 		err = errors.Join(err, fmt.Errorf("backoff from %v to %v: the first pause is positive, and the longest not shorter", o.firstPause, o.longestPause))
 	}
-	if o.patience < 0 {
-		err = errors.Join(err, fmt.Errorf("patience of %v", o.patience))
+	if o.reconnectWait < 0 {
+		err = errors.Join(err, fmt.Errorf("reconnect wait of %v", o.reconnectWait))
 	}
 	if o.log == nil {
 		err = errors.Join(err, errors.New("no log"))

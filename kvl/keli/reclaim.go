@@ -23,7 +23,7 @@ func (k *reclaimer) start(s *Server) (err error) {
 		return err
 	}
 	k.ended = make(chan struct{})
-	nap := min(s.cfg.Lease/4, reclaimInterval)
+	pause := min(s.cfg.Lease/4, reclaimInterval)
 	k.wg.Go(func() {
 		for {
 			left := s.reclaim()
@@ -35,7 +35,7 @@ func (k *reclaimer) start(s *Server) (err error) {
 			if left == 0 {
 				k.waiter.Wait(nothing, 0)
 			} else {
-				k.waiter.Wait(nothing, nap)
+				k.waiter.Wait(nothing, pause)
 			}
 		}
 	})

@@ -109,7 +109,7 @@ func (s *Session) dropCalls() {
 	}
 }
 
-// connected makes the connections that are missing. It tries again as long as WithPatience says.
+// connected makes the connections that are missing. It tries again as long as WithReconnectWait says.
 func (s *Session) connected(ctx context.Context) error {
 	if s.reader != nil && s.calls != nil {
 		return nil
@@ -120,7 +120,7 @@ func (s *Session) connected(ctx context.Context) error {
 			s.pauses.Reset()
 			return nil
 		}
-		if permanent(err) || s.clock.Now()-since >= int64(s.opts.patience) {
+		if permanent(err) || s.clock.Now()-since >= int64(s.opts.reconnectWait) {
 			return s.unavailable(err)
 		}
 		if !s.pauses.Wait(ctx, s.client.over) {

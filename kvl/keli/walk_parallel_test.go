@@ -328,7 +328,7 @@ func TestWalkParallelLosesItsServer(t *testing.T) {
 	eachFabric(t, func(t *testing.T, r *rig) {
 		g := crowd(500, 20)
 		r.serve(keli.Config{}, g.build)
-		c := r.dial(keli.WithPatience(patience))
+		c := r.dial(keli.WithReconnectWait(patience))
 		n := atomic.Int64{}
 		again := func(kvl.Item, int) (bool, error) {
 			if n.Add(1) == 100 {

@@ -160,8 +160,8 @@ func (p *Pending) wake() {
 	}
 }
 
-// driveNap bounds how long a driver goes without looking at its context.
-const driveNap = time.Millisecond
+// driveWait bounds how long a driver goes without looking at its context.
+const driveWait = time.Millisecond
 
 // wait drives the connection, or waits for the caller that does.
 func (p *Pending) wait(ctx context.Context) error {
@@ -245,7 +245,7 @@ func (c *Client) drive(ctx context.Context, p *Pending) {
 		c.checkContexts(checkIdle)
 		c.asleep.Store(true)
 		if !c.news.Load() {
-			c.conn.WaitMore(c.more, driveNap)
+			c.conn.WaitMore(c.more, driveWait)
 		}
 		c.asleep.Store(false)
 	}

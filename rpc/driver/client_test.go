@@ -80,8 +80,8 @@ func (e *echo) Poll() bool {
 	return e.err != nil || len(e.queue) != 0 && e.polled > e.polls
 }
 
-func (e *echo) WaitMore(more func() bool, nap time.Duration) {
-	for end := time.Now().Add(nap); !more() && !e.woken.Swap(false) && time.Now().Before(end); {
+func (e *echo) WaitMore(more func() bool, limit time.Duration) {
+	for end := time.Now().Add(limit); !more() && !e.woken.Swap(false) && time.Now().Before(end); {
 		runtime.Gosched()
 	}
 }

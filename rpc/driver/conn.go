@@ -33,8 +33,8 @@ type Conn interface {
 	// Poll makes progress without waiting, and reports whether Next has a result or the
 	// connection is over.
 	Poll() bool
-	// WaitMore waits until more, which polls, returns true, for at most nap or until Wake.
-	WaitMore(more func() bool, nap time.Duration)
+	// WaitMore waits until more, which polls, returns true, for at most limit or until Wake.
+	WaitMore(more func() bool, limit time.Duration)
 	Wake()
 	// Err returns why the connection is over, nil while it is not.
 	Err() error

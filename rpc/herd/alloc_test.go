@@ -15,7 +15,7 @@ func TestCallsDoNotAllocate(t *testing.T) {
 	eachFabric(t, func(t *testing.T, r *rig) {
 		r.serve(herd.ServerConfig{Expect: func(int, int, uint64) {}})
 		c := r.dial(herd.ConnConfig{})
-		l, msg := c.Lane(0), request(procEcho, make([]byte, 500))
+		l, msg := c.CoreConn(0), request(procEcho, make([]byte, 500))
 		once := func() {
 			if err := l.Send(1, msg); err != nil {
 				t.Fatal(err)

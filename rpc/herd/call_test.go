@@ -42,7 +42,7 @@ func TestLimits(t *testing.T) {
 		if got, err := call(c, 0, procEcho, longest); err != nil || !bytes.Equal(got, longest) {
 			t.Errorf("the longest message: %d bytes, %v", len(got), err)
 		}
-		if err := c.Lane(0).Send(1, make([]byte, c.MaxMessage()+1)); !errors.Is(err, rpc.ErrTooLarge) {
+		if err := c.CoreConn(0).Send(1, make([]byte, c.MaxMessage()+1)); !errors.Is(err, rpc.ErrTooLarge) {
 			t.Errorf("a message that is too long: %v", err)
 		}
 		half := bytes.Repeat([]byte("H"), c.MaxMessage()/2)
@@ -78,7 +78,7 @@ func TestFailuresTravel(t *testing.T) {
 	})
 }
 
-// A window of requests on every lane, whose results come in order; one more is refused.
+// A window of requests to every core, whose results come in order; one more is refused.
 func TestWindow(t *testing.T) {
 	eachFabric(t, func(t *testing.T, r *rig) {
 		r.serve(herd.ServerConfig{Cores: 2, Window: 5})
@@ -88,7 +88,7 @@ func TestWindow(t *testing.T) {
 		}
 		var sent, taken [2]uint32
 		fill := func(core int) {
-			l := c.Lane(core)
+			l := c.CoreConn(core)
 			for l.Outstanding() < c.Window() {
 				if err := send(l, c, request(procEcho, binary.LittleEndian.AppendUint32(nil, sent[core]))); err != nil {
 					t.Fatal(err)
@@ -106,7 +106,7 @@ func TestWindow(t *testing.T) {
 				t.Fatalf("%d outstanding", c.Outstanding())
 			}
 			for core := range 2 {
-				l := c.Lane(core)
+				l := c.CoreConn(core)
 				for range 3 {
 					for !l.Ready() {
 						c.Poll()
@@ -151,8 +151,8 @@ func TestWithoutOptimizations(t *testing.T) {
 	})
 }
 
-// A connection can have lanes with some cores only. The others know nothing of it.
-func TestLanesOfSomeCores(t *testing.T) {
+// A connection can be with some cores only. The others know nothing of it.
+func TestSomeCores(t *testing.T) {
 	eachFabric(t, func(t *testing.T, r *rig) {
 		r.Mux.Handle(99, func(c *rpc.Call, out []byte) ([]byte, error) { return append(out, byte(c.Core)), nil })
 		s := r.serve(herd.ServerConfig{Cores: 3})
@@ -168,7 +168,7 @@ func TestLanesOfSomeCores(t *testing.T) {
 						t.Fatalf("%+v: core %d answered as %v, %v", cfg, core, got, err)
 					}
 				}
-				if got := c.Lane(core).Request(); !bytes.Equal(got, request(99, []byte("who"))) {
+				if got := c.CoreConn(core).Request(); !bytes.Equal(got, request(99, []byte("who"))) {
 					t.Errorf("the request was %q", got)
 				}
 			}
@@ -177,7 +177,7 @@ func TestLanesOfSomeCores(t *testing.T) {
 			}
 		}
 		if st := s.Stats(); st.Hot > 9 {
-			t.Errorf("nine lanes have %d chunks", st.Hot)
+			t.Errorf("nine CoreConns have %d chunks", st.Hot)
 		}
 		for _, cfg := range []herd.ConnConfig{{First: 3}, {First: 2, Count: 2}, {Count: 4}} {
 			if c, err := r.tryDial(cfg); err == nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/remora-kv/remora/rpc/internal/serving"
 )
 
-// ErrNoAnswer is the end of a connection on which a request got no reply however
-// often it was sent. Requests without a result may have been served or not.
+// ErrNoAnswer ends a connection whose server did not reply to a request despite retries.
+// Requests without a result may have been served or not.
 var ErrNoAnswer = errors.New("herd: no answer")
 
 // ConnConfig describes a connection. Zero values mean the defaults.
@@ -21,12 +21,11 @@ type ConnConfig struct {
 	// Device is where the connection is made. It stays the caller's to close.
 	Device fabric.Device
 	// Window is how many requests can be in flight to each core; default 4, at most
-	// 64. The server may allow less: Conn.Window says how many it is. Each takes a
-	// receive of the device or two, of all cores together; when it has not so many, Dial
-	// fails.
+	// 64. The server may allow less: Conn.Window says how many it is. Dial fails if
+	// the device has too few receives: one or two per request, over all cores.
 	Window int
-	// First and Count choose the cores that there are lanes for: so many from the first
-	// on. Count 0 is all that follow; so the default is all cores.
+	// First and Count select the cores First to First+Count-1. Count 0 is all from First
+	// on; so the default is all cores.
 	First, Count int
 	// SlotSize is the longest slot, and so what a message may be; default 1024. The
 	// server may allow less: Conn.MaxMessage says how long it is.
@@ -72,7 +71,7 @@ func (c *ConnConfig) validate() error {
 	return nil
 }
 
-// Conn is a connection with cores of a server, a lane for each. With its lanes it
+// Conn is a connection with cores of a server, a CoreConn for each. With these it
 // belongs to one goroutine at a time.
 type Conn struct {
 	cfg     ConnConfig
@@ -84,12 +83,12 @@ type Conn struct {
 	welcome welcome
 	inline  int
 
-	lanes  []Lane
-	ready  int // lanes whose next result is there
-	calls  int // requests without a result that was taken
-	polls  uint64
-	sender sender
-	inbox  inbox
+	coreConns []CoreConn
+	ready     int // CoreConns whose next result is there
+	calls     int // requests without a result that was taken
+	polls     uint64
+	sender    sender
+	inbox     inbox
 
 	stats connStats
 	comps [16]fabric.Completion // of ud
@@ -141,7 +140,7 @@ func (c *Conn) dial(ctx context.Context, addr fabric.Addr) (err error) {
 }
 
 // prepare makes everything that depends on what the server allows. The local memory is
-// images of all slots, a control for each lane and one more, and the receives.
+// images of all slots, a control for each core and one more, and the receives.
 func (c *Conn) prepare() (err error) {
 	w := &c.welcome
 	controlsAt := w.requestBytes()
@@ -164,9 +163,9 @@ func (c *Conn) prepare() (err error) {
 	if !c.cfg.NoInline {
 		c.inline = c.end.Dev.Limits().MaxInline
 	}
-	c.lanes = make([]Lane, w.cores)
-	for i := range c.lanes {
-		c.lanes[i].init(c, w.first+i, controlsAt+i*controlSize)
+	c.coreConns = make([]CoreConn, w.cores)
+	for i := range c.coreConns {
+		c.coreConns[i].init(c, w.first+i, controlsAt+i*controlSize)
 	}
 	c.pollf = c.pollAll
 	c.waiter, err = c.end.NewWaiter(fabric.WaitConfig{Policy: c.cfg.Policy, CQs: []fabric.CQ{c.cq, c.ucq}})
@@ -185,10 +184,10 @@ func (c *Conn) prepare() (err error) {
 
 // introduce tells the server where replies go, until all cores have welcomed us.
 func (c *Conn) introduce(ctx context.Context) error {
-	at := c.lanes[0].controlAt + len(c.lanes)*controlSize
+	at := c.coreConns[0].controlAt + len(c.coreConns)*controlSize
 	address := c.ud.Address()
 	if address == nil {
-		return fmt.Errorf("nobody can send to it: %w", c.ud.Err())
+		return fmt.Errorf("datagram queue pair has no address: %w", c.ud.Err())
 	}
 	n := putIntroduction(c.local.Bytes()[at:at+controlSize], address)
 	welcomed := func() bool { return c.pollAll() || c.missing() == 0 }
@@ -201,7 +200,7 @@ func (c *Conn) introduce(ctx context.Context) error {
 		case c.end.Err != nil:
 			return c.end.Err
 		case ctx.Err() != nil:
-			return fmt.Errorf("%d of %d cores did not answer: %w", c.missing(), len(c.lanes), context.Cause(ctx))
+			return fmt.Errorf("%d of %d cores did not answer: %w", c.missing(), len(c.coreConns), context.Cause(ctx))
 		}
 	}
 	return nil
@@ -214,8 +213,8 @@ const (
 
 // missing returns how many cores have not welcomed us.
 func (c *Conn) missing() (n int) {
-	for i := range c.lanes {
-		if !c.lanes[i].welcomed {
+	for i := range c.coreConns {
+		if !c.coreConns[i].welcomed {
 			n++
 		}
 	}
@@ -225,8 +224,8 @@ func (c *Conn) missing() (n int) {
 // Cores returns how many cores the server has.
 func (c *Conn) Cores() int { return c.welcome.total }
 
-// Lane returns the way to a core. One without a lane (ConnConfig.First) panics.
-func (c *Conn) Lane(core int) *Lane { return &c.lanes[core-c.welcome.first] }
+// CoreConn returns the connection with a core. A core without one (ConnConfig.First) panics.
+func (c *Conn) CoreConn(core int) *CoreConn { return &c.coreConns[core-c.welcome.first] }
 
 // Window returns how many requests can be in flight to each core.
 func (c *Conn) Window() int { return c.welcome.window }

@@ -10,8 +10,8 @@ import (
 // core serves the chunks of one core. It is what a host polls (rpc.Poller).
 type core struct {
 	serving.Core
-	server  *Server
-	outlets []*outlet
+	server   *Server
+	replyQPs []*replyQP
 
 	chunks  serving.List[chunk]
 	hot     serving.List[chunk] // whose requests are looked for
@@ -28,15 +28,15 @@ func (s *Server) newCore(index int) (*core, error) {
 	c.Init(s.base.Acceptor, index)
 	c.pipe.init(&s.cfg)
 	for _, r := range s.registries {
-		o, err := newOutlet(r, s.cfg.Inline)
+		q, err := newReplyQP(r, s.cfg.Inline)
 		if err != nil {
-			c.closeOutlets()
+			c.closeReplyQPs()
 			return nil, err
 		}
-		c.outlets = append(c.outlets, o)
+		c.replyQPs = append(c.replyQPs, q)
 	}
-	if err := c.InitWaiter(c.outlets[0].cq, c); err != nil {
-		c.closeOutlets()
+	if err := c.InitWaiter(c.replyQPs[0].cq, c); err != nil {
+		c.closeReplyQPs()
 		return nil, err
 	}
 	return c, nil
@@ -52,15 +52,15 @@ func (c *core) work() {
 	}
 }
 
-func (c *core) closeOutlets() {
-	for _, o := range c.outlets {
-		o.close()
+func (c *core) closeReplyQPs() {
+	for _, q := range c.replyQPs {
+		q.close()
 	}
 }
 
-// outletOn returns the outlet on a device, nil when there is none.
-func (c *core) outletOn(dev fabric.Device) *outlet {
-	return serving.On(c.server.base.Acceptor, c.outlets, dev)
+// replyQPOn returns the reply QP on a device, nil when there is none.
+func (c *core) replyQPOn(dev fabric.Device) *replyQP {
+	return serving.On(c.server.base.Acceptor, c.replyQPs, dev)
 }
 
 // Step looks at everything once, and reports whether there was work.
@@ -84,7 +84,7 @@ func (c *core) Step() bool {
 	}
 	if c.Sweep%serving.ParkEvery == 0 {
 		c.parkIdle()
-		c.mendOutlets()
+		c.renewReplyQPs()
 	}
 	return worked
 }
@@ -94,7 +94,7 @@ func (c *core) Empty() bool { return len(c.chunks.All) == 0 && len(c.retired) ==
 
 // look takes what others have left for the core.
 func (c *core) look() {
-	c.mendOutlets()
+	c.renewReplyQPs()
 	c.Attend()
 	c.retire()
 }
@@ -110,7 +110,7 @@ func (c *core) Close() {
 }
 
 func (c *core) dropAll() {
-	c.closeOutlets()
+	c.closeReplyQPs()
 	for len(c.chunks.All) != 0 {
 		c.drop(c.chunks.All[len(c.chunks.All)-1])
 	}

@@ -68,15 +68,15 @@ func TestMoreThanThereIs(t *testing.T) {
 		if err := countUp(c, 1, 100, 100); err != nil {
 			t.Error(err)
 		}
-		if err := c.Lane(0).Send(1, make([]byte, 300)); !errors.Is(err, rpc.ErrTooLarge) {
+		if err := c.CoreConn(0).Send(1, make([]byte, 300)); !errors.Is(err, rpc.ErrTooLarge) {
 			t.Errorf("a message longer than the server allows: %v", err)
 		}
 		for range 6 {
-			if err := send(c.Lane(1), c, request(procEcho, nil)); err != nil {
+			if err := send(c.CoreConn(1), c, request(procEcho, nil)); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if err := c.Lane(1).Send(1, request(procEcho, nil)); !errors.Is(err, rpc.ErrWindowFull) {
+		if err := c.CoreConn(1).Send(1, request(procEcho, nil)); !errors.Is(err, rpc.ErrWindowFull) {
 			t.Errorf("a request more than the server allows: %v", err)
 		}
 		// Room for each request and little more: as many are on their way all the same.

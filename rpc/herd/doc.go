@@ -10,18 +10,18 @@
 //   - A session is a client as the server knows it: a UC queue pair, a request
 //     region that it alone writes, and its generation.
 //   - A slot holds one request. A chunk is the W slots that one core polls for one
-//     session; W is the window. A session has a lane with each core, or with some that
-//     follow each other. Its request region is its chunks, lane by lane, so that
-//     request r of lane s lies in slot s*W + (r mod W).
-//   - The number of a request counts from 1 on each lane: the requests of one
+//     session; W is the window. A session is with all cores, or with some that follow
+//     each other (CoreConn at the client). Its request region is its chunks, core by
+//     core, so that request r to core s of them lies in slot s*W + (r mod W).
+//   - The number of a request counts from 1 for each core: the requests of one
 //     client to one core. Generation and number make the stamp, which is in the
 //     slot and in the reply.
-//   - An outlet is the UD queue pair of a core on one device: one for all sessions.
+//   - A reply QP is the UD queue pair of a core on one device: one for all sessions.
 //   - The reply memory of a chunk has a place for each slot, with the last reply
 //     that was made for a request in it.
-//   - A ring is a SEND over UC: which requests of a lane have no reply yet. The
-//     registry, a goroutine for each device, takes rings and hands them to cores.
-//   - A parked chunk is one that its core does not look at until it is rung for.
+//   - A wake-up is a SEND over UC: which requests to a core have no reply yet. The
+//     registry, a goroutine for each device, takes wake-ups and hands them to cores.
+//   - A parked chunk is one that its core does not look at until a wake-up comes.
 //   - A no-op moves the pipeline without a request.
 //
 // # Request
@@ -59,34 +59,34 @@
 //	         at the chunk; parked: it has stopped to, and stamp is of the request
 //	         that it waits for
 //
-// # Handshake and rings
+// # Handshake and wake-ups
 //
 // The private data at connect say window, slot size and which cores, and where the
 // request region is. An address of a datagram queue pair is longer than that, so it follows
 // by SEND over UC: the client introduces itself until each core has welcomed it.
 //
 //	introduction  | 1 (u8) | 0 | length (u16) | address |
-//	ring          | 2 (u8) | 0 | core (u16) | 0 (u32) | number (u64) | mask (u64) |
+//	wake-up       | 2 (u8) | 0 | core (u16) | 0 (u32) | number (u64) | mask (u64) |
 //
 // Bit i of the mask says that request number+i has no reply; a mask of 0 asks for
 // the welcome again.
 //
 // # Invariants
 //
-//	H1  A core takes the requests of a lane in the order of their numbers: it looks
-//	    for exactly one stamp in exactly one slot. Who sees it sees the whole request
-//	    (G2, G5).
+//	H1  A core takes the requests of a chunk in the order of their numbers: it looks
+//	    for exactly one stamp in exactly one slot. A core that sees it sees the whole
+//	    request (G2, G5).
 //	H2  A request takes effect at most once. Its number is taken once; what arrives
 //	    again finds another number expected. The reply of each is kept until request
 //	    r+W is served, which an honest client sends only when it has reply r. So
 //	    every request that was taken and has no reply at the client is either in the
-//	    pipeline or has its reply in the memory: a ring for it sends that again.
+//	    pipeline or has its reply in the memory: a wake-up has that sent again.
 //	H3  A client takes a reply only for a request of its own generation that has a
-//	    number without a reply on the lane of that core. Late replies, second copies
+//	    number without a reply at that core. Late replies, second copies
 //	    and replies to an earlier owner of this queue pair's number are passed over.
-//	H4  A request is written again when its reply is late, then the lane is rung for.
-//	    The order of a UC queue pair (G1, G3) makes the core find the request when it
-//	    looks because of the ring. Pauses double; a call ends with its reply or, when
+//	H4  A request is written again when its reply is late, then a wake-up is sent. The
+//	    order of a UC queue pair (G1, G3) makes the core find the request when it looks
+//	    because of the wake-up. Pauses double; a call ends with its reply or, when
 //	    GiveUp is over, the connection ends with ErrNoAnswer. A connection whose queue
 //	    pair breaks ends at once.
 //	H5  Memory is not written while an operation may read it: an image of a request
@@ -95,8 +95,8 @@
 //	    WRITE or SEND alone, the answer to it is the proof.
 //	H6  A receive is posted for every request before it is written, and some more
 //	    for copies, welcomes and parked. Replies that were not taken by the program
-//	    hold their receives, and are at most W on each lane.
-//	H7  A request region belongs to one session and ends with it. A newcomer has
+//	    hold their receives, and are at most W for each core.
+//	H7  A request region belongs to one session and ends with it. A new client has
 //	    another region and another generation. Nothing of the dead is looked at or
 //	    sent to once their core has let go of the chunk, and the reply memory is given
 //	    back when no SEND from it is outstanding.
@@ -104,13 +104,13 @@
 //	    session, with a reason in the log and a count, and nothing else. Handlers see
 //	    and fill memory that no client can reach.
 //	H9  Parking: the core sends word, then looks at the slot once more. A client that
-//	    gets it while it has a request of that number or later without a reply rings;
-//	    so does the next request otherwise. When the word is lost, H4 rings.
+//	    gets it while it has a request of that number or later without a reply sends a
+//	    wake-up; so does the next request otherwise. When the word is lost, H4 does.
 //	H10 The pipeline is empty before a core sleeps, and after FlushPolls looks in
 //	    vain: no request waits for another one to push it on.
 //	H11 Memory of a session is bounded: its slots, as much for replies, one pending
-//	    ring on each core.
-//	H12 An outlet that breaks is made anew before the core answers the next ring: what
+//	    wake-up on each core.
+//	H12 A reply QP that breaks is replaced before the core answers the next wake-up: what
 //	    was lost with it is asked for like anything that is lost (H4). When it cannot be,
 //	    its clients are cut off with a reason in the log and a count, and each that comes
 //	    makes the core try again.
@@ -119,8 +119,8 @@
 //
 // A request that was found enters stage 0 and its index entry is prefetched; the
 // one before it goes to stage 1, where its item is prefetched; the one before that
-// is served and its reply posted, while the memory is in flight. Expect is told of
-// both stages with the keyhash. Without Expect, or with NoPrefetch, requests are
+// is served and its reply posted, while the memory is in flight. The server calls
+// Expect for both stages with the keyhash. Without Expect, or with NoPrefetch, requests are
 // served when they are found.
 //
 // # What is inline
@@ -131,18 +131,18 @@
 //
 // # Threads
 //
-// A core is one goroutine. It owns its outlets, its chunks and its pipeline. A
+// A core is one goroutine. It owns its reply QPs, its chunks and its pipeline. A
 // server runs its cores itself, or a host drives each of them (Poller) from the
 // goroutine of its own core, so that both paths serve one partition. The registry owns
 // the UC queue pairs; it alone begins and ends sessions. Address handles are made by
-// goroutines of their own, because that can take long. A Conn, with all its lanes,
+// goroutines of their own, because that can take long. A Conn, with its CoreConns,
 // belongs to one goroutine at a time.
 //
 // # Hostile clients
 //
-// A client can write its own slots at any time and in any order, and ring as often as
-// it likes. It gets torn requests, lost replies and refusals for itself, a look at W
-// places for a ring, and nothing of others. What it cannot be kept from is to name the
+// A client can write its own slots at any time and in any order, and send any
+// number of wake-ups. It gets torn requests, lost replies and refusals for itself, a look at W
+// places for a wake-up, and nothing of others. What it cannot be kept from is to name the
 // address of somebody else: replies to its own requests then go there, are passed over
 // (H3) and use up receives. A fabric that can prove addresses is where that would end.
 //
@@ -163,8 +163,8 @@
 // which core it is from.
 //
 // Retries could be noticed by polling all W slots. Then a core would look at W times
-// as many lines for what happens once in a while. A ring costs more and is rare.
+// as many lines for what happens once in a while. A wake-up costs more and is rare.
 //
-// Rings could be datagrams to the outlet of a core. Then clients would have to know its
-// address, and a ring would not follow the WRITEs that it is about (H4).
+// Wake-ups could be datagrams to the reply QP of a core. Then clients would have to know
+// its address, and a wake-up would not follow the WRITEs that it is about (H4).
 package herd

@@ -40,15 +40,15 @@ func Example() {
 		return
 	}
 	defer func() { _ = conn.Close() }()
-	lane := conn.Lane(0)
+	core := conn.CoreConn(0)
 	for _, word := range []string{"herd", "of", "requests"} {
-		if err := lane.Send(0, append([]byte{1, 0}, word...)); err != nil {
+		if err := core.Send(0, append([]byte{1, 0}, word...)); err != nil {
 			fmt.Println(err)
 			return
 		}
 	}
-	for lane.Outstanding() != 0 && conn.Wait(time.Minute) {
-		if result, err, ok := lane.Next(); ok {
+	for core.Outstanding() != 0 && conn.Wait(time.Minute) {
+		if result, err, ok := core.Next(); ok {
 			fmt.Println(string(result), err)
 		}
 	}

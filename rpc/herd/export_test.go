@@ -22,29 +22,29 @@ func (r Raw) WriteSlot(core, slot int, length, number uint64, generation uint32)
 // Control sends any bytes over UC.
 func (r Raw) Control(b []byte) error {
 	c := r.Conn
-	at := c.lanes[0].controlAt
+	at := c.coreConns[0].controlAt
 	copy(c.local.Bytes()[at:], b)
 	c.send(at, len(b))
 	return c.end.Err
 }
 
-// Ring rings with any numbers.
-func (r Raw) Ring(core int, number, mask uint64) error {
+// Wakeup sends a wake-up with any numbers.
+func (r Raw) Wakeup(core int, number, mask uint64) error {
 	var b [controlSize]byte
-	ring := ring{core: core, number: number, mask: mask}
-	return r.Control(b[:ring.put(b[:])])
+	w := wakeup{core: core, number: number, mask: mask}
+	return r.Control(b[:w.put(b[:])])
 }
 
-// RungFor reports whether a ring for a request waits for a core to look at it.
-func (s *Server) RungFor(core int, number uint64) bool {
+// HasWakeup reports whether a wake-up for a request waits for a core to look at it.
+func (s *Server) HasWakeup(core int, number uint64) bool {
 	found := false
 	for _, r := range s.registries {
 		r.Do(func() {
 			for ss := range r.sessions.All() {
-				if lane, here := ss.size.lane(core); here {
-					ch := ss.chunks[lane]
+				if index, here := ss.size.indexOf(core); here {
+					ch := ss.chunks[index]
 					ch.mu.Lock()
-					found = found || ch.hasRing && ch.ring.number == number
+					found = found || ch.hasWakeup && ch.wakeup.number == number
 					ch.mu.Unlock()
 				}
 			}

@@ -20,15 +20,15 @@ const (
 	welcomeSize = 28
 )
 
-// hello is what a client says when it connects.
+// hello is the private data of a client that connects.
 type hello struct {
 	window int // slots on each core that it would like
 	slot   int // the longest slot that it uses
-	first  int // core from which on it has lanes
+	first  int // first core that it wants
 	count  int // how many; 0 is all
 }
 
-// welcome is what the server answers.
+// welcome is the private data of the server's answer.
 type welcome struct {
 	dimensions
 	total      int // cores of the server
@@ -60,7 +60,7 @@ func parseHello(b []byte) (h hello, err error) {
 	return h, nil
 }
 
-// chose reports whether lanes with that many cores, of a server that has total, are what
+// chose reports whether that many cores, of a server that has total, are what
 // was asked for.
 func (h *hello) chose(cores, total int) bool {
 	if cores < 1 || total > maxCores || h.first+cores > total {
@@ -107,32 +107,32 @@ func parseWelcome(b []byte, h *hello) (w welcome, err error) {
 // What a client sends over UC beside requests.
 const (
 	tagIntroduction = 1
-	tagRing         = 2
+	tagWakeup       = 2
 
 	introductionHead = 4
-	ringSize         = 24
+	wakeupSize       = 24
 	// maxAddress bounds the address of a datagram queue pair (fabric.QP.Address).
 	maxAddress = 128
 	// controlSize is the longest of them.
 	controlSize = introductionHead + maxAddress
 )
 
-// ring says which requests of a lane have no reply.
-type ring struct {
+// wakeup says which requests to a core have no reply.
+type wakeup struct {
 	core   int
 	number uint64
 	mask   uint64
 }
 
-// put writes the ring into b and returns its length.
-func (r *ring) put(b []byte) int {
+// put writes the wake-up into b and returns its length.
+func (r *wakeup) put(b []byte) int {
 	le := binary.LittleEndian
-	b[0], b[1] = tagRing, 0
+	b[0], b[1] = tagWakeup, 0
 	le.PutUint16(b[2:], uint16(r.core))
 	le.PutUint32(b[4:], 0)
 	le.PutUint64(b[8:], r.number)
 	le.PutUint64(b[16:], r.mask)
-	return ringSize
+	return wakeupSize
 }
 
 // putIntroduction writes the introduction into b and returns its length.
@@ -142,8 +142,8 @@ func putIntroduction(b, address []byte) int {
 	return introductionHead + copy(b[introductionHead:], address)
 }
 
-// parseControl reads an introduction (address is not nil) or a ring.
-func parseControl(b []byte) (r ring, address []byte, ok bool) {
+// parseControl reads an introduction (address is not nil) or a wake-up.
+func parseControl(b []byte) (r wakeup, address []byte, ok bool) {
 	if len(b) < introductionHead {
 		return r, nil, false
 	}
@@ -152,8 +152,8 @@ func parseControl(b []byte) (r ring, address []byte, ok bool) {
 	switch {
 	case b[0] == tagIntroduction && n >= 1 && n <= maxAddress && len(b) == introductionHead+n:
 		return r, b[introductionHead:], true
-	case b[0] == tagRing && len(b) == ringSize:
-		return ring{core: n, number: le.Uint64(b[8:]), mask: le.Uint64(b[16:])}, nil, true
+	case b[0] == tagWakeup && len(b) == wakeupSize:
+		return wakeup{core: n, number: le.Uint64(b[8:]), mask: le.Uint64(b[16:])}, nil, true
 	}
 	return r, nil, false
 }

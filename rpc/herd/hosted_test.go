@@ -101,7 +101,7 @@ func TestSleepingHostIsRung(t *testing.T) {
 				}
 			}
 		}
-		if n := c.Stats(); n.Retries != 0 || n.Rings == 0 {
+		if n := c.Stats(); n.Retries != 0 || n.Wakeups == 0 {
 			t.Errorf("%+v; %+v", n, r.server.Stats())
 		}
 	})
@@ -129,7 +129,7 @@ func TestHostGoes(t *testing.T) {
 }
 
 // A reply that the fabric holds back goes out though the host sleeps: nothing but time
-// moves it on, as the client neither sends again nor rings.
+// moves it on, as the client neither sends again nor sends a wake-up.
 func TestSleepingHostSendsWhatIsLate(t *testing.T) {
 	for _, which := range []string{"the only device", "the second device"} {
 		t.Run(which, func(t *testing.T) {

@@ -13,14 +13,14 @@ import (
 // What a client must not do ends it and nobody else (H8).
 func TestBadClientsAreCutOff(t *testing.T) {
 	for name, harm := range map[string]func(r herd.Raw) error{
-		"length":       func(r herd.Raw) error { return r.WriteSlot(0, 0, 1001, 1, r.Generation()) },
-		"reserved":     func(r herd.Raw) error { return r.WriteSlot(0, 0, 1<<16, 1, r.Generation()) },
-		"huge":         func(r herd.Raw) error { return r.WriteSlot(1, 0, math.MaxUint64, 1, r.Generation()) },
-		"control":      func(r herd.Raw) error { return r.Control([]byte("good day")) },
-		"no control":   func(r herd.Raw) error { return r.Control(nil) },
-		"short ring":   func(r herd.Raw) error { return r.Control([]byte{2, 0, 0, 0, 0}) },
-		"core":         func(r herd.Raw) error { return r.Ring(2, 1, 1) },
-		"introduction": func(r herd.Raw) error { return r.Control([]byte{1, 0, 200, 0, 1, 2, 3}) },
+		"length":        func(r herd.Raw) error { return r.WriteSlot(0, 0, 1001, 1, r.Generation()) },
+		"reserved":      func(r herd.Raw) error { return r.WriteSlot(0, 0, 1<<16, 1, r.Generation()) },
+		"huge":          func(r herd.Raw) error { return r.WriteSlot(1, 0, math.MaxUint64, 1, r.Generation()) },
+		"control":       func(r herd.Raw) error { return r.Control([]byte("good day")) },
+		"no control":    func(r herd.Raw) error { return r.Control(nil) },
+		"short wake-up": func(r herd.Raw) error { return r.Control([]byte{2, 0, 0, 0, 0}) },
+		"core":          func(r herd.Raw) error { return r.Wakeup(2, 1, 1) },
+		"introduction":  func(r herd.Raw) error { return r.Control([]byte{1, 0, 200, 0, 1, 2, 3}) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			eachFabric(t, func(t *testing.T, r *rig) {
@@ -32,8 +32,8 @@ func TestBadClientsAreCutOff(t *testing.T) {
 				if err := harm(herd.Raw{Conn: bad}); err != nil {
 					t.Fatal(err)
 				}
-				_ = herd.Raw{Conn: bad}.Ring(0, 1, 1) // the core may be asleep
-				_ = herd.Raw{Conn: bad}.Ring(1, 1, 1)
+				_ = herd.Raw{Conn: bad}.Wakeup(0, 1, 1) // the core may be asleep
+				_ = herd.Raw{Conn: bad}.Wakeup(1, 1, 1)
 				await(t, "the end of the client", func() bool { bad.Poll(); return bad.Err() != nil })
 				await(t, "its place", func() bool { return s.Stats().Clients == 1 })
 				if st := s.Stats(); st.Cut == 0 {
@@ -48,7 +48,7 @@ func TestBadClientsAreCutOff(t *testing.T) {
 }
 
 // What a client does to itself alone is not noticed: stamps of other times and other
-// clients, and rings for what never was.
+// clients, and wake-ups for what never was.
 func TestNonsenseIsPassedOver(t *testing.T) {
 	eachFabric(t, func(t *testing.T, r *rig) {
 		s := r.serve(herd.ServerConfig{Window: 4})
@@ -63,15 +63,15 @@ func TestNonsenseIsPassedOver(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, number := range []uint64{0, 1, 2, 1 << 39, math.MaxUint64 - 1, math.MaxUint64} {
-			rings := s.Stats().Rings
-			if err := raw.Ring(0, number, math.MaxUint64); err != nil {
+			wakeups := s.Stats().Wakeups
+			if err := raw.Wakeup(0, number, math.MaxUint64); err != nil {
 				t.Fatal(err)
 			}
 			// It follows the WRITEs. Where the first of those waits for the region to be
 			// mapped, both go out when the client polls, and not before.
-			await(t, "the ring", func() bool {
+			await(t, "the wake-up", func() bool {
 				c.Poll()
-				return s.Stats().Rings > rings
+				return s.Stats().Wakeups > wakeups
 			})
 		}
 		if st := s.Stats(); st.Calls != 0 || st.Resent != 0 {
@@ -110,12 +110,12 @@ func TestForeignDatagrams(t *testing.T) {
 			herd.AppendReply(nil, g, 2, 1, 0, lie),   // of a core that is not there
 			herd.AppendReply(nil, g, 2, 0, 9, lie),   // of no kind
 		} {
-			before := c.Stats().Strays
+			before := c.Stats().Unexpected
 			p.send(b)
 			await(t, "the datagram", func() bool {
 				p.send(b)
 				c.Poll()
-				return c.Stats().Strays > before
+				return c.Stats().Unexpected > before
 			})
 			if c.Err() != nil {
 				t.Fatal(c.Err())

@@ -17,7 +17,7 @@ const (
 	minSlot     = 128
 	maxSlot     = 4096
 	defaultSlot = 1024
-	maxWindow   = 64 // bits of a ring's mask
+	maxWindow   = 64 // bits of the mask of a wake-up
 	maxCores    = 1024
 	lineSize    = 64
 )
@@ -69,12 +69,12 @@ func parseHeader(b []byte) (h header, ok bool) {
 // generation and number of a stamp.
 func (h header) generation() uint32 { return uint32(h.stamp >> numberBits) }
 
-// dimensions are what both ends have agreed on: lanes with so many cores, from the first
-// one on. Places in memory are counted by lane.
+// dimensions are what both ends have agreed on: the cores, from the first
+// one on. Places in memory are counted by core.
 type dimensions struct{ first, cores, window, slot int }
 
-// lane is the place of a core among the lanes; false when it has none.
-func (d *dimensions) lane(core int) (int, bool) {
+// indexOf is the place of a core among them; false when it is not one.
+func (d *dimensions) indexOf(core int) (int, bool) {
 	i := core - d.first
 	return i, i >= 0 && i < d.cores
 }
@@ -82,9 +82,9 @@ func (d *dimensions) lane(core int) (int, bool) {
 // message is the longest request or result.
 func (d *dimensions) message() int { return d.slot - trailerSize }
 
-// slotAt is where a slot of a lane lies in the request region, and its image in the
+// slotAt is where a slot for a core lies in the request region, and its image in the
 // memory of the client.
-func (d *dimensions) slotAt(lane, i int) int { return (lane*d.window + i) * d.slot }
+func (d *dimensions) slotAt(index, i int) int { return (index*d.window + i) * d.slot }
 
 // requestBytes are all slots of a session.
 func (d *dimensions) requestBytes() int { return d.cores * d.window * d.slot }
@@ -92,10 +92,10 @@ func (d *dimensions) requestBytes() int { return d.cores * d.window * d.slot }
 // replyStride is the distance of places in the reply memory: whole lines.
 func (d *dimensions) replyStride() int { return roundUp(headerSize+d.message(), lineSize) }
 
-func (d *dimensions) replyAt(lane, i int) int { return (lane*d.window + i) * d.replyStride() }
+func (d *dimensions) replyAt(index, i int) int { return (index*d.window + i) * d.replyStride() }
 
 // noticeAt is where a core makes datagrams that are no replies: behind the places.
-func (d *dimensions) noticeAt(lane int) int { return d.replyAt(d.cores, 0) + lane*lineSize }
+func (d *dimensions) noticeAt(index int) int { return d.replyAt(d.cores, 0) + index*lineSize }
 
 func (d *dimensions) replyBytes() int { return d.noticeAt(d.cores) }
 

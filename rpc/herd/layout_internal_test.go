@@ -8,7 +8,7 @@ import (
 	"github.com/remora-kv/remora/fabric"
 )
 
-// The bytes of the handshake, of rings and of replies are what the package doc draws.
+// The bytes of the handshake, of wake-ups and of replies are what the package doc draws.
 func TestGoldenBytes(t *testing.T) {
 	h := hello{window: 4, slot: 1024, first: 5, count: 2}
 	w := welcome{
@@ -16,8 +16,8 @@ func TestGoldenBytes(t *testing.T) {
 		requests: fabric.Remote{Addr: 0x1122334455667788, Key: 0x99AABBCC},
 	}
 	var control [controlSize]byte
-	r := ring{core: 3, number: 0x0102, mask: 0x81}
-	ringBytes := append([]byte(nil), control[:r.put(control[:])]...)
+	r := wakeup{core: 3, number: 0x0102, mask: 0x81}
+	wakeupBytes := append([]byte(nil), control[:r.put(control[:])]...)
 	introduction := append([]byte(nil), control[:putIntroduction(control[:], []byte("addr"))]...)
 	var head [headerSize]byte
 	header{stampOf(0xABCDEF, 0x0203), 0x0405, kindParked}.put(head[:])
@@ -27,7 +27,7 @@ func TestGoldenBytes(t *testing.T) {
 	}{
 		"hello":        {h.bytes(), "484401000400000405000200"},
 		"welcome":      {w.bytes(), "484401000200040000040700efcdab008877665544332211ccbbaa99"},
-		"ring":         {ringBytes, "020003000000000002010000000000008100000000000000"},
+		"wake-up":      {wakeupBytes, "020003000000000002010000000000008100000000000000"},
 		"introduction": {introduction, "0100040061646472"},
 		"reply":        {head[:], "0302000000efcdab0504030000000000"},
 	} {
@@ -83,10 +83,10 @@ func TestGenerationsAreNeverZero(t *testing.T) {
 	}
 }
 
-func FuzzLetter(f *testing.F) {
+func FuzzControl(f *testing.F) {
 	var b [controlSize]byte
 	f.Add(append([]byte(nil), b[:putIntroduction(b[:], []byte("addr"))]...))
-	r := ring{core: 1, number: 2, mask: 3}
+	r := wakeup{core: 1, number: 2, mask: 3}
 	f.Add(append([]byte(nil), b[:r.put(b[:])]...))
 	f.Fuzz(func(t *testing.T, in []byte) {
 		r, address, ok := parseControl(in)

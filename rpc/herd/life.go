@@ -45,12 +45,12 @@ func (c *core) drop(ch *chunk) {
 // retire gives back chunks that no SEND reads any more (H7).
 func (c *core) retire() {
 	c.retired = slices.DeleteFunc(c.retired, func(ch *chunk) bool {
-		if !ch.outlet.complete(ch.sent) {
-			if ch.outlet.signaled < ch.sent {
+		if !ch.replyQP.complete(ch.sent) {
+			if ch.replyQP.signaled < ch.sent {
 				// The next completion may be far away: ask for one.
-				ch.outlet.send(ch.to, ch.session.replies, 0, 0, true)
+				ch.replyQP.send(ch.to, ch.session.replies, 0, 0, true)
 			}
-			if !ch.outlet.complete(ch.sent) {
+			if !ch.replyQP.complete(ch.sent) {
 				return false
 			}
 		}
@@ -65,31 +65,32 @@ func (c *core) finish(ch *chunk) {
 	ch.session.release()
 }
 
-// mendOutlets makes outlets anew that are broken (H12). Clients whose replies were lost with one
-// ring for them. When that fails they are cut off: nothing would reach them.
-func (c *core) mendOutlets() {
-	for _, o := range c.outlets {
-		if !o.broken() {
+// renewReplyQPs replaces reply QPs that are broken (H12). Clients whose replies were lost with one
+// ask for them by a wake-up. When a reply QP cannot be replaced its clients are cut off: nothing
+// would reach them.
+func (c *core) renewReplyQPs() {
+	for _, q := range c.replyQPs {
+		if !q.broken() {
 			continue
 		}
-		why := o.err
-		if err := o.renew(); err != nil {
-			c.strand(o, err)
+		why := q.err
+		if err := q.renew(); err != nil {
+			c.cutByReplyQP(q, err)
 			continue
 		}
-		fence.Count(&c.stats.outlets, 1)
-		c.Log.Warn("an outlet broke and was made anew", "err", why)
+		fence.Count(&c.stats.replaced, 1)
+		c.Log.Warn("UD queue pair failed and was replaced", "err", why)
 	}
 }
 
-// strand cuts off the clients of an outlet that cannot be made anew. They may come back
+// cutByReplyQP cuts off the clients of a reply QP that cannot be replaced. They may come back
 // when it can.
-func (c *core) strand(o *outlet, why error) {
+func (c *core) cutByReplyQP(q *replyQP, why error) {
 	for _, ch := range c.chunks.All {
-		if ch.outlet == o && !ch.stranded {
-			ch.stranded = true
-			fence.Count(&c.stats.stranded, 1)
-			c.Log.Error("client cut off: an outlet broke and cannot be made anew",
+		if ch.replyQP == q && !ch.disconnected {
+			ch.disconnected = true
+			fence.Count(&c.stats.cutByReplyQP, 1)
+			c.Log.Error("client disconnected: UD queue pair failed and cannot be replaced",
 				"peer", ch.session.peer.Addr, "err", why)
 			_ = ch.session.qp.Disconnect()
 		}

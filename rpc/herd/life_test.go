@@ -19,7 +19,7 @@ import (
 	"github.com/remora-kv/remora/test/scale"
 )
 
-// Clients come and go, in order and abruptly, while others work; a newcomer gets
+// Clients come and go, in order and abruptly, while others work; a new client gets
 // nothing of the dead (H7), and nothing is left behind.
 func TestComingAndGoing(t *testing.T) {
 	rounds := 10
@@ -30,7 +30,7 @@ func TestComingAndGoing(t *testing.T) {
 		running := goleak.IgnoreCurrent()
 		r.HandleCount()
 		s := r.serve(herd.ServerConfig{Cores: 2})
-		witness := r.dial(herd.ConnConfig{})
+		control := r.dial(herd.ConnConfig{})
 		var wg sync.WaitGroup
 		for g := range 4 {
 			wg.Go(func() {
@@ -42,7 +42,7 @@ func TestComingAndGoing(t *testing.T) {
 				}
 			})
 		}
-		if err := countUp(witness, 1<<20, 1000, 0); err != nil {
+		if err := countUp(control, 1<<20, 1000, 0); err != nil {
 			t.Error(err)
 		}
 		wg.Wait()
@@ -50,7 +50,7 @@ func TestComingAndGoing(t *testing.T) {
 		if st := s.Stats(); st.Connects != uint64(4*rounds+1) || st.Disconnects != uint64(4*rounds) {
 			t.Errorf("%+v", st)
 		}
-		_ = witness.Close()
+		_ = control.Close()
 		_ = s.Close()
 		if r.Fabric == "loop" {
 			cachetest.NoLeaks(t, running)
@@ -77,7 +77,7 @@ func comeAndGo(r *rig, which uint32, how int) error {
 	}
 	if how > 0 {
 		for range 8 {
-			_ = c.Lane(0).Send(1, request(procEcho, []byte("for nobody")))
+			_ = c.CoreConn(0).Send(1, request(procEcho, []byte("for nobody")))
 		}
 	}
 	if how > 1 {
@@ -128,7 +128,7 @@ func TestServerGoes(t *testing.T) {
 		})
 		s := r.serve(herd.ServerConfig{})
 		idle, waiting := r.dial(herd.ConnConfig{}), r.dial(herd.ConnConfig{GiveUp: time.Hour})
-		if err := waiting.Lane(0).Send(1, request(99, nil)); err != nil {
+		if err := waiting.CoreConn(0).Send(1, request(99, nil)); err != nil {
 			t.Fatal(err)
 		}
 		await(t, "the call", func() bool {
@@ -160,7 +160,7 @@ func TestCloseTwice(t *testing.T) {
 	eachFabric(t, func(t *testing.T, r *rig) {
 		s := r.serve(herd.ServerConfig{})
 		c := r.dial(herd.ConnConfig{})
-		l := c.Lane(0)
+		l := c.CoreConn(0)
 		if err := l.Send(1, request(procEcho, binary.LittleEndian.AppendUint32(nil, 1))); err != nil {
 			t.Fatal(err)
 		}

@@ -104,7 +104,7 @@ func TestGivingUp(t *testing.T) {
 		}
 		r.Wraps[0].Cut()
 		before := c.Stats().Retries
-		if err := send(c.Lane(0), c, request(procEcho, []byte("x"))); err != nil {
+		if err := send(c.CoreConn(0), c, request(procEcho, []byte("x"))); err != nil {
 			t.Fatal(err)
 		}
 		await(t, "the end", func() bool {
@@ -115,7 +115,7 @@ func TestGivingUp(t *testing.T) {
 		if err := c.Err(); !errors.Is(err, herd.ErrNoAnswer) || !strings.Contains(err.Error(), "asked") {
 			t.Errorf("%v", err)
 		}
-		if err := c.Lane(0).Send(1, request(procEcho, nil)); !errors.Is(err, herd.ErrNoAnswer) {
+		if err := c.CoreConn(0).Send(1, request(procEcho, nil)); !errors.Is(err, herd.ErrNoAnswer) {
 			t.Errorf("after it: %v", err)
 		}
 		if c.Stats().Retries == before {
@@ -125,7 +125,7 @@ func TestGivingUp(t *testing.T) {
 }
 
 // A reply that comes when its call was answered otherwise is passed over, and counted.
-func TestStrays(t *testing.T) {
+func TestUnexpectedDatagrams(t *testing.T) {
 	eachFabric(t, func(t *testing.T, r *rig) {
 		r.Plan = "seed=1; ud.dup=100%"
 		r.HandleCount()
@@ -134,7 +134,7 @@ func TestStrays(t *testing.T) {
 		if err := countUp(c, 1, 100, 0); err != nil {
 			t.Fatal(err)
 		}
-		if c.Stats().Strays == 0 {
+		if c.Stats().Unexpected == 0 {
 			t.Error("no copy was seen")
 		}
 	})

@@ -40,11 +40,11 @@ func (c *core) parkIdle() {
 	})
 }
 
-// Doze is called before the core sleeps; Pending, the last look, follows.
-func (c *core) Doze() {
+// BeforeSleep is called before the core sleeps; Pending, the last look, follows.
+func (c *core) BeforeSleep() {
 	c.flush()
-	for _, o := range c.outlets {
-		o.reap()
+	for _, q := range c.replyQPs {
+		q.reap()
 	}
 	for _, ch := range c.hot.All {
 		c.park(ch)
@@ -64,41 +64,41 @@ func (c *core) Pending() bool {
 	return false
 }
 
-// Queue returns the completion queue of the outlet on a device, nil where there is none,
+// Queue returns the completion queue of the reply QP on a device, nil where there is none,
 // for the host to sleep at.
 func (c *core) Queue(dev fabric.Device) fabric.CQ {
-	if o := c.outletOn(dev); o != nil {
-		return o.cq
+	if q := c.replyQPOn(dev); q != nil {
+		return q.cq
 	}
 	return nil
 }
 
-// Reap takes what is in it, which nobody has to wake for. Between Doze and Undoze the
-// goroutine that has the queues of the device may call it.
+// Reap takes what is in it, which nobody has to wake for. Between BeforeSleep and AfterSleep
+// the goroutine that has the queues of the device may call it.
 func (c *core) Reap(dev fabric.Device) bool {
-	if o := c.outletOn(dev); o != nil {
-		o.reap()
+	if q := c.replyQPOn(dev); q != nil {
+		q.reap()
 	}
 	return false
 }
 
-// Undoze is called after the sleep: a client whose chunk is still parked will ring.
-func (c *core) Undoze() {
+// AfterSleep is called after the sleep: a client whose chunk is still parked will send a wake-up.
+func (c *core) AfterSleep() {
 	c.Tick()
 	c.hot.RemoveIf(func(ch *chunk) bool { return ch.parked && !ch.requested() })
 }
 
-// answerRing looks at a chunk again, and sends the replies again that the client has
+// answerWakeup looks at a chunk again, and sends the replies again that the client has
 // not got (H2).
-func (c *core) answerRing(ch *chunk) {
+func (c *core) answerWakeup(ch *chunk) {
 	ch.mu.Lock()
-	r := ch.ring
-	ch.hasRing = false
+	r := ch.wakeup
+	ch.hasWakeup = false
 	ch.mu.Unlock()
 	if ch.gone {
 		return
 	}
-	fence.Count(&c.stats.rings, 1)
+	fence.Count(&c.stats.wakeups, 1)
 	c.heat(ch)
 	if r.mask == 0 {
 		c.notify(ch, kindWelcome)

@@ -25,14 +25,14 @@ func TestSleepingCoreIsRung(t *testing.T) {
 				}
 			}
 		}
-		if n := c.Stats(); n.Retries != 0 || n.Rings == 0 {
+		if n := c.Stats(); n.Retries != 0 || n.Wakeups == 0 {
 			t.Errorf("%+v; %+v", n, s.Stats())
 		}
 	})
 }
 
-// When word that it sleeps is lost, time rings (H4, H9).
-func TestSleepingCoreIsRungForByTime(t *testing.T) {
+// When word that it sleeps is lost, the timer sends the wake-up (H4, H9).
+func TestSleepingCoreIsWokenByTime(t *testing.T) {
 	eachFabric(t, func(t *testing.T, r *rig) {
 		r.Plan = "seed=1; ud.drop=30%"
 		s := r.serve(herd.ServerConfig{})

@@ -35,7 +35,7 @@ func TestStoppedClientDoesNotGiveUp(t *testing.T) {
 		r.serve(herd.ServerConfig{})
 		dev := &leaper{Device: r.NewDevice()}
 		c := r.dial(herd.ConnConfig{Device: dev, RetryAfter: time.Millisecond, GiveUp: patience})
-		l := c.Lane(0)
+		l := c.CoreConn(0)
 		if err := l.Send(1, request(98, nil)); err != nil {
 			t.Fatal(err)
 		}

@@ -38,11 +38,11 @@ func tell(t *testing.T, r *rig, n int, cfg herd.ServerConfig) []string {
 	}
 	server := r.serve(cfg)
 	c := r.dial(herd.ConnConfig{Window: n + 1, RetryAfter: patience, GiveUp: 2 * patience})
-	l := c.Lane(0)
+	l := c.CoreConn(0)
 	if err := l.Send(0, []byte{0}); err != nil {
 		t.Fatal(err)
 	}
-	for done := false; !done; { // an asleep core is rung for by Poll
+	for done := false; !done; { // an asleep core is woken by Poll
 		select {
 		case <-held:
 			done = true
@@ -55,15 +55,15 @@ func tell(t *testing.T, r *rig, n int, cfg herd.ServerConfig) []string {
 			t.Fatal(err)
 		}
 	}
-	// They are there when a ring is that was sent after them (G3). One may be lost, or
+	// They are there when a wake-up is that was sent after them (G3). One may be lost, or
 	// be followed by one that Poll sends before it is seen.
 	const unlike = 1 << 30
 	await(t, "the requests to arrive", func() bool {
 		c.Poll()
-		if err := (herd.Raw{Conn: c}).Ring(0, unlike, 1); err != nil {
+		if err := (herd.Raw{Conn: c}).Wakeup(0, unlike, 1); err != nil {
 			t.Fatal(err)
 		}
-		return server.RungFor(0, unlike)
+		return server.HasWakeup(0, unlike)
 	})
 	close(hold)
 	for i := range n + 1 {

@@ -17,7 +17,7 @@ type sender struct {
 }
 
 // room reports whether something can be posted. Two places are kept for controls, so
-// that a ring is not kept away by requests.
+// that a wake-up is not kept away by requests.
 func (s *sender) room(c *Conn) bool {
 	if s.posted-s.done+2 >= s.depth {
 		c.reap()
@@ -60,9 +60,9 @@ func (c *Conn) post(signaled bool) uint64 {
 }
 
 // write writes a request, which lies in its image, into its slot.
-func (c *Conn) write(l *Lane, number uint64, again bool) uint64 {
-	n := l.entries[l.at(number)].bytes
-	off := l.imageAt(number) + c.welcome.slot - n
+func (c *Conn) write(cc *CoreConn, number uint64, again bool) uint64 {
+	n := cc.entries[cc.at(number)].bytes
+	off := cc.imageAt(number) + c.welcome.slot - n
 	w := &c.sender.one[0] // field by field: a literal would be made elsewhere and copied
 	w.Op, w.Flags = fabric.OpWrite, 0
 	w.Local, w.Remote = c.local.Seg(off, n), c.welcome.requests.At(off)
@@ -77,18 +77,18 @@ func (c *Conn) send(off, n int) uint64 {
 	return c.post(true)
 }
 
-// ring tells the core what has no reply. When the last ring is still being read, or
+// sendWakeup tells the core what has no reply. When the last wake-up is still being read, or
 // there is no room, it is left out: the next one comes by time.
-func (l *Lane) ring() {
-	c := l.conn
-	if !c.sender.reusable(c, l.control) {
+func (cc *CoreConn) sendWakeup() {
+	c := cc.conn
+	if !c.sender.reusable(c, cc.control) {
 		return
 	}
-	r := ring{core: l.core}
-	if r.number, r.mask = l.mask(); r.mask == 0 {
+	r := wakeup{core: cc.core}
+	if r.number, r.mask = cc.mask(); r.mask == 0 {
 		return
 	}
-	n := r.put(c.local.Bytes()[l.controlAt : l.controlAt+controlSize])
-	fence.Count(&c.stats.rings, 1)
-	l.control = c.send(l.controlAt, n)
+	n := r.put(c.local.Bytes()[cc.controlAt : cc.controlAt+controlSize])
+	fence.Count(&c.stats.wakeups, 1)
+	cc.control = c.send(cc.controlAt, n)
 }

@@ -20,7 +20,7 @@ type inbox struct {
 const spareReceives = 16
 
 // init makes room for the replies to all requests of a connection, at least one for each,
-// for the result that was taken last on each lane, and for word that a core has parked.
+// for the result that was taken last from each core, and for word that a core has parked.
 func (b *inbox) init(base int, d *dimensions, most int) error {
 	requests := d.cores * d.window
 	b.base, b.size = base, roundUp(fabric.GRHSize+headerSize+d.message(), lineSize)
@@ -54,7 +54,7 @@ const (
 	reapEvery = 8
 )
 
-// Poll makes progress without waiting, and reports whether a lane has a result or the
+// Poll makes progress without waiting, and reports whether a core has a result or the
 // connection is over.
 func (c *Conn) Poll() bool {
 	if c.end.Err != nil {
@@ -77,7 +77,7 @@ func (c *Conn) pollAll() bool {
 	return c.Poll()
 }
 
-// Wait waits until a lane has a result or the connection is over, and returns true; or
+// Wait waits until a core has a result or the connection is over, and returns true; or
 // false when timeout has passed (0 means for ever) or there is nothing to wait for.
 func (c *Conn) Wait(timeout time.Duration) bool {
 	if c.Poll() {
@@ -85,28 +85,28 @@ func (c *Conn) Wait(timeout time.Duration) bool {
 	}
 	end := c.end.Clock.Now() + int64(timeout)
 	for c.calls != 0 {
-		nap := c.watch()
+		limit := c.watch()
 		if timeout != 0 {
 			left := time.Duration(end - c.end.Clock.Now())
 			if left <= 0 {
 				return c.Poll()
 			}
-			nap = min(nap, left)
+			limit = min(limit, left)
 		}
-		if c.waiter.Wait(c.pollf, nap) {
+		if c.waiter.Wait(c.pollf, limit) {
 			return true
 		}
 	}
 	return false
 }
 
-// WaitMore waits until more says so, at most for nap, or until Wake. more polls the
+// WaitMore waits until more says so, at most for limit, or until Wake. more polls the
 // connection, and what else the caller waits for.
-func (c *Conn) WaitMore(more func() bool, nap time.Duration) {
+func (c *Conn) WaitMore(more func() bool, limit time.Duration) {
 	if c.calls != 0 {
-		nap = min(nap, c.watch())
+		limit = min(limit, c.watch())
 	}
-	c.waiter.Wait(more, nap)
+	c.waiter.Wait(more, limit)
 }
 
 // Wake ends WaitMore. It may be called from any goroutine.
@@ -161,34 +161,34 @@ func (c *Conn) received(comp *fabric.Completion) {
 // datagram takes a datagram, and reports whether its receive is kept.
 func (c *Conn) datagram(i int, b []byte) bool {
 	h, ok := parseHeader(b)
-	lane, here := c.welcome.lane(int(h.core))
+	index, here := c.welcome.indexOf(int(h.core))
 	if !ok || h.generation() != c.welcome.generation || !here {
-		fence.Count(&c.stats.strays, 1)
+		fence.Count(&c.stats.unexpected, 1)
 		return false
 	}
-	l := &c.lanes[lane]
+	cc := &c.coreConns[index]
 	switch h.kind {
 	case kindWelcome:
-		l.welcomed = true
+		cc.welcomed = true
 	case kindParked:
-		l.notLookedAt(h.stamp)
+		cc.notLookedAt(h.stamp)
 	case kindResult, kindFailure:
-		return l.replied(i, h, len(b)-headerSize)
+		return cc.replied(i, h, len(b)-headerSize)
 	}
 	return false
 }
 
 // replied takes a reply (H3).
-func (l *Lane) replied(i int, h header, size int) bool {
-	c := l.conn
-	number := l.first + (h.stamp-l.first)&numberMask
-	if number-l.first >= l.next-l.first {
-		fence.Count(&c.stats.strays, 1)
+func (cc *CoreConn) replied(i int, h header, size int) bool {
+	c := cc.conn
+	number := cc.first + (h.stamp-cc.first)&numberMask
+	if number-cc.first >= cc.next-cc.first {
+		fence.Count(&c.stats.unexpected, 1)
 		return false
 	}
-	e := &l.entries[l.at(number)]
+	e := &cc.entries[cc.at(number)]
 	if e.replied {
-		fence.Count(&c.stats.strays, 1)
+		fence.Count(&c.stats.unexpected, 1)
 		return false
 	}
 	if size > c.MaxMessage() {
@@ -196,7 +196,7 @@ func (l *Lane) replied(i int, h header, size int) bool {
 		return false
 	}
 	e.replied, e.failed, e.buf, e.size = true, h.kind == kindFailure, i, size
-	if number == l.first {
+	if number == cc.first {
 		c.ready++
 	}
 	return true
@@ -204,12 +204,12 @@ func (l *Lane) replied(i int, h header, size int) bool {
 
 // notLookedAt takes word that the core has parked the chunk, and waits for the request
 // with this stamp (H9). It is old when that request has its reply.
-func (l *Lane) notLookedAt(stamp uint64) {
-	number := l.next - (l.next-stamp)&numberMask
+func (cc *CoreConn) notLookedAt(stamp uint64) {
+	number := cc.next - (cc.next-stamp)&numberMask
 	switch {
-	case number == l.next:
-		l.parked = true
-	case number >= l.first && number < l.next && !l.entries[l.at(number)].replied:
-		l.ring()
+	case number == cc.next:
+		cc.parked = true
+	case number >= cc.first && number < cc.next && !cc.entries[cc.at(number)].replied:
+		cc.sendWakeup()
 	}
 }

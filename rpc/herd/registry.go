@@ -11,12 +11,12 @@ import (
 )
 
 // registry is a device as the server uses it. Its goroutine owns the UC queue pairs of
-// the sessions there: it takes introductions and rings, and begins and ends sessions.
+// the sessions there: it takes introductions and wake-ups, and begins and ends sessions.
 type registry struct {
 	serving.Loop
 	server *Server
 	dev    fabric.Device
-	domain fabric.Domain // of the outlets and the reply memory
+	domain fabric.Domain // of the reply QPs and the reply memory
 	cq     fabric.CQ
 
 	sessions serving.Table[session]
@@ -122,19 +122,19 @@ func (r *registry) completion(comp *fabric.Completion) {
 	}
 }
 
-// read takes an introduction or a ring. A completion has ordered it, and nobody but
+// read takes an introduction or a wake-up. A completion has ordered it, and nobody but
 // the fabric can write it.
 func (r *registry) read(t *session, msg []byte) {
 	asked, address, ok := parseControl(msg)
-	lane, here := t.size.lane(asked.core)
+	index, here := t.size.indexOf(asked.core)
 	switch {
 	case !ok || address == nil && !here:
 		r.cut(t, "a malformed control message")
 	case address == nil:
-		t.chunks[lane].rung(asked)
+		t.chunks[index].wakeUp(asked)
 	case t.entered:
 		for _, ch := range t.chunks {
-			ch.rung(ring{})
+			ch.wakeUp(wakeup{})
 		}
 	case !t.introduced:
 		t.introduced = true

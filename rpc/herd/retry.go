@@ -8,7 +8,7 @@ import (
 	"github.com/remora-kv/remora/internal/fence"
 )
 
-// timer watches the oldest request of a lane that has no reply.
+// timer watches the oldest request to a core that has no reply.
 type timer struct {
 	number uint64 // which it is; 0 when there is none
 	seen   int64  // when it was last seen to have none
@@ -21,28 +21,28 @@ type timer struct {
 // slowest is how much longer than the first the pauses between retries become.
 const slowest = 32
 
-// idleNap bounds a wait while nothing is to be sent again.
-const idleNap = 100 * time.Millisecond
+// idleWait bounds a wait while nothing is to be sent again.
+const idleWait = 100 * time.Millisecond
 
 // watch sends again what is late (H4), and returns how long it is until something else
 // is. The time of a request counts from the first look at the clock that finds it
 // without a reply, so that sending costs none.
 func (c *Conn) watch() time.Duration {
-	now, nap := c.end.Clock.Now(), idleNap
-	for i := range c.lanes {
-		if l := &c.lanes[i]; l.first != l.next {
-			l.watch(now)
-			if l.timer.number != 0 {
-				nap = min(nap, max(time.Duration(l.timer.next-now), time.Nanosecond))
+	now, limit := c.end.Clock.Now(), idleWait
+	for i := range c.coreConns {
+		if cc := &c.coreConns[i]; cc.first != cc.next {
+			cc.watch(now)
+			if cc.timer.number != 0 {
+				limit = min(limit, max(time.Duration(cc.timer.next-now), time.Nanosecond))
 			}
 		}
 	}
-	return nap
+	return limit
 }
 
-func (l *Lane) watch(now int64) {
-	c, t := l.conn, &l.timer
-	number, mask := l.mask()
+func (cc *CoreConn) watch(now int64) {
+	c, t := cc.conn, &cc.timer
+	number, mask := cc.mask()
 	if mask == 0 {
 		number = 0
 	}
@@ -57,18 +57,18 @@ func (l *Lane) watch(now int64) {
 		return
 	}
 	if t.spent > int64(c.cfg.GiveUp) {
-		c.end.Fail(fmt.Errorf("%w: core %d has not answered for %v, asked %d times", ErrNoAnswer, l.core, c.cfg.GiveUp, t.tries+1))
+		c.end.Fail(fmt.Errorf("%w: core %d has not answered for %v, asked %d times", ErrNoAnswer, cc.core, c.cfg.GiveUp, t.tries+1))
 		return
 	}
 	t.tries++
 	t.pause = min(2*t.pause, slowest*c.cfg.RetryAfter)
 	t.next = now + int64(t.pause)
-	l.retry(number, mask)
+	cc.retry(number, mask)
 }
 
-// retry writes all requests without a reply again, and rings.
-func (l *Lane) retry(number, mask uint64) {
-	c := l.conn
+// retry writes all requests without a reply again, and sends a wake-up.
+func (cc *CoreConn) retry(number, mask uint64) {
+	c := cc.conn
 	for ; mask != 0; mask, number = mask>>1, number+1 {
 		if mask&1 == 0 {
 			continue
@@ -76,35 +76,35 @@ func (l *Lane) retry(number, mask uint64) {
 		if !c.sender.room(c) {
 			break
 		}
-		n := c.write(l, number, true)
+		n := c.write(cc, number, true)
 		if n == 0 {
 			return
 		}
-		l.entries[l.at(number)].again = n
+		cc.entries[cc.at(number)].again = n
 		fence.Count(&c.stats.retries, 1)
 	}
-	l.ring()
+	cc.sendWakeup()
 }
 
 // connStats are counts of a connection.
 type connStats struct {
-	calls, replies, retries, rings, strays atomic.Uint64
+	calls, replies, retries, wakeups, unexpected atomic.Uint64
 }
 
 // ConnStats are counts since the connection was made. They may be read from any
 // goroutine.
 type ConnStats struct {
-	Calls   uint64 // requests sent
-	Replies uint64 // results taken
-	Retries uint64 // of them that were sent again, each time
-	Rings   uint64 // wake-ups of the server, and requests for replies
-	Strays  uint64 // datagrams that were no reply to anything outstanding
+	Calls      uint64 // requests sent
+	Replies    uint64 // results taken
+	Retries    uint64 // of them that were sent again, each time
+	Wakeups    uint64 // wake-ups of the server, and requests for replies
+	Unexpected uint64 // datagrams that were no reply to anything outstanding
 }
 
 // Stats returns the counts.
 func (c *Conn) Stats() ConnStats {
 	s := &c.stats
 	return ConnStats{
-		Calls: s.calls.Load(), Replies: s.replies.Load(), Retries: s.retries.Load(), Rings: s.rings.Load(), Strays: s.strays.Load(),
+		Calls: s.calls.Load(), Replies: s.replies.Load(), Retries: s.retries.Load(), Wakeups: s.wakeups.Load(), Unexpected: s.unexpected.Load(),
 	}
 }

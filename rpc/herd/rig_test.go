@@ -74,7 +74,7 @@ func (r *rig) dial(cfg herd.ConnConfig) *herd.Conn {
 }
 
 // send sends a message; the fabric may need a moment to be done with the one before.
-func send(l *herd.Lane, c *herd.Conn, msg []byte) error {
+func send(l *herd.CoreConn, c *herd.Conn, msg []byte) error {
 	for {
 		err := l.Send(1, msg)
 		if !errors.Is(err, rpc.ErrWindowFull) || l.Outstanding() >= c.Window() {
@@ -86,7 +86,7 @@ func send(l *herd.Lane, c *herd.Conn, msg []byte) error {
 
 // call makes one call and returns a copy of its result.
 func call(c *herd.Conn, core int, proc uint16, arg []byte) ([]byte, error) {
-	l := c.Lane(core)
+	l := c.CoreConn(core)
 	if err := send(l, c, request(proc, arg)); err != nil {
 		return nil, err
 	}
@@ -99,22 +99,22 @@ func call(c *herd.Conn, core int, proc uint16, arg []byte) ([]byte, error) {
 	return append([]byte(nil), data...), err
 }
 
-// sender calls a core by its lane, with hashes that tell nothing.
-type sender struct{ *herd.Lane }
+// sender calls a core by its CoreConn, with hashes that tell nothing.
+type sender struct{ *herd.CoreConn }
 
 // Send implements rpctest.Sender.
-func (s sender) Send(msg []byte) error { return s.Lane.Send(rand.Uint64(), msg) }
+func (s sender) Send(msg []byte) error { return s.CoreConn.Send(rand.Uint64(), msg) }
 
 // sendersOf returns a sender for every core.
 func sendersOf(c *herd.Conn) []rpctest.Sender {
 	all := make([]rpctest.Sender, c.Cores())
 	for core := range all {
-		all[core] = sender{c.Lane(core)}
+		all[core] = sender{c.CoreConn(core)}
 	}
 	return all
 }
 
-// countUp makes n calls on every lane with full windows, and checks that each was
+// countUp makes n calls on every core with full windows, and checks that each was
 // counted exactly once and in order.
 func countUp(c *herd.Conn, which uint32, n, size int) error {
 	_, _, err := rpctest.CountUp(c, sendersOf(c), which, n, size)

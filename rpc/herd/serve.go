@@ -10,7 +10,7 @@ import (
 // the pipeline. It leaves it where it is while the place of its reply is being sent.
 func (c *core) take(ch *chunk) {
 	if r := &ch.replies[ch.slot]; r.again != 0 {
-		if !ch.outlet.complete(r.again) {
+		if !ch.replyQP.complete(r.again) {
 			return // (H5)
 		}
 		r.again = 0
@@ -57,7 +57,7 @@ func (c *core) serve(t *taken) {
 
 // reply sends what is in a place of the reply memory, for the first time or again.
 func (c *core) reply(ch *chunk, r *reply, again bool) {
-	n := ch.outlet.send(ch.to, ch.session.replies, r.off, r.size, again)
+	n := ch.replyQP.send(ch.to, ch.session.replies, r.off, r.size, again)
 	if n == 0 {
 		fence.Count(&c.stats.unsent, 1)
 		return
@@ -71,14 +71,14 @@ func (c *core) reply(ch *chunk, r *reply, again bool) {
 // notify sends a datagram that is no reply. When the last one is still being read it
 // is left out, like one that is lost.
 func (c *core) notify(ch *chunk, k kind) {
-	if ch.noticed != 0 && !ch.outlet.complete(ch.noticed) {
+	if ch.noticed != 0 && !ch.replyQP.complete(ch.noticed) {
 		return
 	}
 	t := ch.session
-	at := t.size.noticeAt(ch.lane)
+	at := t.size.noticeAt(ch.index)
 	header{stampOf(t.generation, ch.number), uint16(c.Index), k}.put(t.replies.Bytes()[at:])
-	inline := headerSize <= ch.outlet.inline
-	n := ch.outlet.send(ch.to, t.replies, at, headerSize, !inline) // or nobody would know when the next may follow
+	inline := headerSize <= ch.replyQP.inline
+	n := ch.replyQP.send(ch.to, t.replies, at, headerSize, !inline) // or nobody would know when the next may follow
 	if n == 0 {
 		fence.Count(&c.stats.unsent, 1)
 		return

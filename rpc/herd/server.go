@@ -15,22 +15,22 @@ import (
 // Serve handles a message. rpc.Mux has such a method.
 type Serve func(c *rpc.Call, msg, out []byte) ([]byte, error)
 
-// Expect is told of a request before it is served, so that it can start to load what
-// serving will touch: at stage 0 when it was found, at stage 1 when the next one was.
+// Expect is called with the hash of a request before it is served, so that it can prefetch
+// what serving will touch: at stage 0 when it was found, at stage 1 when the next one was.
 // hash is the keyhash that the client sent: a hint, which may be anything.
 type Expect func(core, stage int, hash uint64)
 
 // ServerConfig describes a server. Zero values mean the defaults.
 type ServerConfig struct {
 	// Devices are where the server listens. They stay the caller's to close. The
-	// clock is that of the first. A core without a host sleeps at the outlet of the first
+	// clock is that of the first. A core without a host sleeps at the reply QP of the first
 	// alone: datagrams that another one holds back wait until it wakes.
 	Devices []fabric.Device
 	// Serve handles all messages. It runs on every core at the same time, one
 	// message at a time on each.
 	Serve Serve
-	// Expect, when not nil, is told of requests ahead, unless NoPrefetch is set: the
-	// two-stage pipeline. FlushPolls is after how many looks in vain a no-op moves it;
+	// Expect, when not nil, is called before requests are served, unless NoPrefetch is set:
+	// the two-stage pipeline. FlushPolls is after how many looks in vain a no-op moves it;
 	// default 100.
 	Expect     Expect
 	NoPrefetch bool

@@ -10,7 +10,7 @@ import (
 	"github.com/remora-kv/remora/rpc/internal/serving"
 )
 
-// controls is how many control messages of a client, rings and introductions, can wait to
+// controls is how many control messages of a client, wake-ups and introductions, can wait to
 // be noticed.
 const controls = 8
 
@@ -23,7 +23,7 @@ type session struct {
 	qp         fabric.QP
 	requests   *fabric.Region // slots, which the client writes
 	controls   *fabric.Region // control messages, which its SENDs bring
-	replies    *fabric.Region // reply memory; of the outlets' domain
+	replies    *fabric.Region // reply memory; of the reply QPs' domain
 	size       dimensions
 	generation uint32
 	id         uint64 // in completions
@@ -34,8 +34,8 @@ type session struct {
 	holds      atomic.Int64 // of the registry, the cores and the goroutine that makes address handles
 }
 
-// TryAdmit is what a host shows its connection requests: it takes those of transport
-// UC, as Admit does, and reports whether this was one.
+// TryAdmit admits a connection request of transport UC, as Admit does, and reports whether
+// this was one. A host calls it.
 func (s *Server) TryAdmit(dev fabric.Device, req fabric.ConnRequest) bool {
 	if req.Transport() != fabric.UC {
 		return false
@@ -138,7 +138,7 @@ func (t *session) free() {
 	t.server.count.Add(-1)
 }
 
-// memory is what the session takes beside its queue pair.
+// memory is the number of bytes that the session takes beside its queue pair.
 func (t *session) memory() int {
 	return t.size.requestBytes() + t.size.replyBytes() + controls*controlSize
 }

@@ -8,22 +8,22 @@ import (
 
 // coreStats are counts of a core.
 type coreStats struct {
-	resent, unsent, rings, parks, noops, outlets, stranded atomic.Uint64
+	resent, unsent, wakeups, parks, noops, replaced, cutByReplyQP atomic.Uint64
 }
 
 // ServerStats are counts since the start, and what there is now.
 type ServerStats struct {
 	rpc.ServerStats
-	Clients  int    `json:"clients"`
-	Memory   int    `json:"memory"`   // bytes for them
-	Hot      int    `json:"hot"`      // chunks that are being polled
-	Resent   uint64 `json:"resent"`   // replies that were sent again
-	Unsent   uint64 `json:"unsent"`   // datagrams for which there was no room
-	Rings    uint64 `json:"rings"`    // wake-ups and requests for replies
-	Parks    uint64 `json:"parks"`    // chunks that were parked
-	Noops    uint64 `json:"noops"`    // requests that no-ops moved through the pipeline
-	Outlets  uint64 `json:"outlets"`  // that broke and were made anew
-	Stranded uint64 `json:"stranded"` // lanes that ended because an outlet could not be made anew
+	Clients          int    `json:"clients"`
+	Memory           int    `json:"memory"`             // bytes for them
+	Hot              int    `json:"hot"`                // chunks that are being polled
+	Resent           uint64 `json:"resent"`             // replies that were sent again
+	Unsent           uint64 `json:"unsent"`             // datagrams for which there was no room
+	Wakeups          uint64 `json:"wakeups"`            // wake-ups and requests for replies
+	Parks            uint64 `json:"parks"`              // chunks that were parked
+	Noops            uint64 `json:"noops"`              // requests that no-ops moved through the pipeline
+	ReplyQPsReplaced uint64 `json:"reply_qps_replaced"` // that failed
+	CutByReplyQP     uint64 `json:"cut_by_reply_qp"`    // clients of a core that lost its reply QP
 }
 
 // Stats sums over all cores. It asks every core and waits for its answer.
@@ -60,9 +60,9 @@ func (c *core) addUp(t *ServerStats) {
 	c.AddUp(&t.ServerStats)
 	t.Resent += st.resent.Load()
 	t.Unsent += st.unsent.Load()
-	t.Rings += st.rings.Load()
+	t.Wakeups += st.wakeups.Load()
 	t.Parks += st.parks.Load()
 	t.Noops += st.noops.Load()
-	t.Outlets += st.outlets.Load()
-	t.Stranded += st.stranded.Load()
+	t.ReplyQPsReplaced += st.replaced.Load()
+	t.CutByReplyQP += st.cutByReplyQP.Load()
 }

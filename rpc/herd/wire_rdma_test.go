@@ -92,7 +92,7 @@ func wireServer(t *testing.T) {
 	await(t, "the clients to leave", func() bool { return s.Stats().Clients == 0 })
 	st := s.Stats()
 	t.Logf("%+v", st)
-	if st.Failures+st.Cut+st.Lost+st.Stranded != 0 || st.Resent == 0 {
+	if st.Failures+st.Cut+st.Lost+st.CutByReplyQP != 0 || st.Resent == 0 {
 		t.Errorf("%+v", st)
 	}
 }

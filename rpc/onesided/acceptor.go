@@ -129,9 +129,9 @@ func (a *Acceptor) reserve(dev fabric.Device, req fabric.ConnRequest, c *accepte
 	switch {
 	case err != nil:
 	case a.closed:
-		err = fmt.Errorf("%s: the server ends: %w", a.cfg.Path, fabric.ErrClosed)
+		err = fmt.Errorf("%s: server closed: %w", a.cfg.Path, fabric.ErrClosed)
 	case dev != a.cfg.Device:
-		err = fmt.Errorf("%s: items can be read on %s alone", a.cfg.Path, a.cfg.Device.Fabric())
+		err = fmt.Errorf("%s: direct reads are available on %s only", a.cfg.Path, a.cfg.Device.Fabric())
 	case len(a.conns) >= a.cfg.MaxClients:
 		err = fmt.Errorf("%s: there are %d clients already", a.cfg.Path, len(a.conns))
 	}

@@ -26,8 +26,8 @@ type ConnConfig struct {
 	// Buffer is the longest span that is read; default 4096. What is longer is for the
 	// server to answer.
 	Buffer int
-	// TouchEvery has one in so many items that are found counted as used, by a FETCH_ADD,
-	// before its search is over; 0 none, and none on devices without atomics.
+	// TouchEvery counts one in TouchEvery found items as used, by a FETCH_ADD, before its
+	// search ends; 0 counts none, nor does a device without atomics.
 	TouchEvery int
 	// Policy says whether a client that waits may sleep; the default does.
 	Policy fabric.Policy
@@ -137,7 +137,7 @@ func (c *Conn) prepare() (err error) {
 		if s.finder, err = c.cfg.NewFinder(c.table.layout); err != nil {
 			return err
 		}
-		s.chaser, _ = s.finder.(store.Chaser)
+		s.follower, _ = s.finder.(store.Follower)
 		s.at, s.wordAt = i*stride, (i+1)*stride-wordSize
 	}
 	c.pollf = c.Poll
@@ -153,7 +153,7 @@ func (c *Conn) Instance() uint64 { return c.dir.instance }
 // Tables returns how many partitions the server exports.
 func (c *Conn) Tables() int { return len(c.dir.tables) }
 
-// Exported returns how many bytes the partition exports, by the word of the server.
+// Exported returns how many bytes the partition exports, as the server reports.
 func (c *Conn) Exported() (bytes int64) {
 	for i := range c.table.areas {
 		bytes += c.table.areas[i].size

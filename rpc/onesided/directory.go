@@ -72,7 +72,7 @@ func padded(n int) int { return (n + 7) &^ 7 }
 func parseDirectory(b []byte) (*directory, error) {
 	le := binary.LittleEndian
 	if len(b) < directoryHead || le.Uint32(b) != directoryMagic {
-		return nil, fmt.Errorf("onesided: what should be a directory is none: %w", rpc.ErrProtocol)
+		return nil, fmt.Errorf("onesided: malformed directory: %w", rpc.ErrProtocol)
 	}
 	n := le.Uint32(b[4:])
 	if n > maxTables {

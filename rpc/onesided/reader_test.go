@@ -173,7 +173,7 @@ func TestReaderRefusals(t *testing.T) {
 		r.await("there is room (O7)", func(st onesided.Stats) bool { return st.Clients == 1 })
 		r.reader()
 		r.acceptor.Close()
-		check(password, "the server ends")
+		check(password, "server closed")
 	})
 }
 
@@ -194,7 +194,7 @@ func TestReaderOnAnotherDevice(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = other.Close() })
 	r := newReaderRig(t, provider.Loop, onesided.AcceptorConfig{MaxClients: 1, Device: other})
-	if _, err := r.tryReader(password); err == nil || !strings.Contains(err.Error(), "can be read on tcp alone") {
+	if _, err := r.tryReader(password); err == nil || !strings.Contains(err.Error(), "available on tcp only") {
 		t.Error(err)
 	}
 }

@@ -12,15 +12,15 @@ import (
 
 // search is the way to one key.
 type search struct {
-	finder  store.Finder
-	chaser  store.Chaser // the finder, if it can follow links
-	at      int          // of its buffer in the local memory
-	wordAt  int          // of what a FETCH_ADD returns
-	key     []byte
-	hash    uint64
-	want    store.Span // what is being read
-	outcome store.Outcome
-	state   state
+	finder   store.Finder
+	follower store.Follower // the finder, if it can follow links
+	at       int            // of its buffer in the local memory
+	wordAt   int            // of what a FETCH_ADD returns
+	key      []byte
+	hash     uint64
+	want     store.Span // what is being read
+	outcome  store.Outcome
+	state    state
 }
 
 // state says what a search waits for.
@@ -66,17 +66,17 @@ func (c *Conn) Start(k store.Key) error {
 	return err
 }
 
-// Chase begins a search for an item where it was once. An engine without links has the
-// server asked.
-func (c *Conn) Chase(k store.Key, l store.Link) error {
+// Follow begins a search for an item where it was once. For an engine
+// without links the outcome is store.Ask.
+func (c *Conn) Follow(k store.Key, l store.Link) error {
 	s, err := c.next(k)
 	switch {
 	case err != nil:
 		return err
-	case s.chaser == nil:
+	case s.follower == nil:
 		c.end(s, store.Ask)
 	default:
-		c.read(s, s.chaser.Chase(store.Key{Hash: k.Hash, Bytes: s.key}, l))
+		c.read(s, s.follower.Follow(store.Key{Hash: k.Hash, Bytes: s.key}, l))
 	}
 	return nil
 }
@@ -242,9 +242,9 @@ func (c *Conn) Wait(timeout time.Duration) bool {
 	return c.Poll() || c.waiter.Wait(c.pollf, timeout)
 }
 
-// WaitMore waits until more says so, at most for nap, or until Wake. more polls the
+// WaitMore waits until more says so, at most for limit, or until Wake. more polls the
 // connection, and what else the caller waits for.
-func (c *Conn) WaitMore(more func() bool, nap time.Duration) { c.waiter.Wait(more, nap) }
+func (c *Conn) WaitMore(more func() bool, limit time.Duration) { c.waiter.Wait(more, limit) }
 
 // Wake ends WaitMore. It may be called from any goroutine.
 func (c *Conn) Wake() { c.waiter.Wake() }

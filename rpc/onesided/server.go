@@ -21,7 +21,7 @@ type ServerConfig struct {
 	Instance uint64
 	// MaxClients is how many clients there can be; default 1024.
 	MaxClients int
-	// Log gets connects and refusals; default: none.
+	// Log receives connects and refusals; default: none.
 	Log *slog.Logger
 }
 
@@ -119,8 +119,8 @@ func (s *Server) Open(tables []store.Export) error {
 	return nil
 }
 
-// TryAdmit is what a host shows its connection requests: it takes those that are for
-// this path, and reports whether this was one.
+// TryAdmit admits a connection request of this path, and reports whether this was one. A host
+// calls it.
 func (s *Server) TryAdmit(dev fabric.Device, req fabric.ConnRequest) bool {
 	if req.Transport() != fabric.RC || !protocol.Speaks(req.Private()) {
 		return false

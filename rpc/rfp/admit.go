@@ -31,7 +31,7 @@ func (s *Server) greet(req fabric.ConnRequest) (wire.Hello, error) {
 		return h, err
 	}
 	if h.Window == 0 || int(h.Results) < 2*int(h.Window) || h.Payload < minPayload {
-		return h, fmt.Errorf("window %d, results %d, payload %d make no session", h.Window, h.Results, h.Payload)
+		return h, fmt.Errorf("invalid session: window %d, results %d, payload %d", h.Window, h.Results, h.Payload)
 	}
 	return h, nil
 }

@@ -43,7 +43,7 @@ func (c *Conn) NewBuffer(size int) (*Buffer, error) { return newBuffer(c.end.Dom
 // SendBuffer sends the first n bytes of a buffer as one message; see Send.
 func (c *Conn) SendBuffer(b *Buffer, n int) error { return c.Send(0, b.Bytes()[:n]) }
 
-// ErrTimeout says that nothing came in time.
+// ErrTimeout reports that no result arrived in time.
 var ErrTimeout = errors.New("rfp: timeout")
 
 // RecvBuffer waits for the next result and copies it into a buffer. It returns its

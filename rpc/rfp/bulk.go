@@ -38,7 +38,7 @@ func (a *area) take(n, part int) (at int, ok bool) {
 // free gives back all that was taken before the head was at end.
 func (a *area) free(end uint64) { a.tail = max(a.tail, end) }
 
-// grow returns a buffer of length 0 for a message of so many bytes.
+// grow returns a buffer of length 0 for a message of total bytes.
 func grow(buf []byte, total int) []byte {
 	if cap(buf) < total {
 		return make([]byte, 0, total)

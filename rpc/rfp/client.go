@@ -97,9 +97,9 @@ func (d *Driven) Send(m *driver.Message) error {
 func (d *Driven) Flush() { _ = d.Conn.Flush() }
 
 // WaitMore implements driver.Conn.
-func (d *Driven) WaitMore(more func() bool, nap time.Duration) {
+func (d *Driven) WaitMore(more func() bool, limit time.Duration) {
 	if !d.spin(more) {
-		d.waitFor(more, nap)
+		d.waitFor(more, limit)
 	}
 }
 
@@ -107,7 +107,7 @@ func (d *Driven) WaitMore(more func() bool, nap time.Duration) {
 func (d *Driven) Wake() {
 	d.spinner.Wake()
 	d.sleeper.Wake()
-	d.napper.Wake()
+	d.noSpin.Wake()
 }
 
 // Disconnect implements driver.Conn.

@@ -92,8 +92,8 @@ type Conn struct {
 	end endpoint.Endpoint
 	cq  fabric.CQ
 	// spinner waits for READs that this side posts, sleeper for pushes, and
-	// napper for those that take long: it does not spin before it sleeps.
-	spinner, sleeper, napper fabric.Waiter
+	// noSpin for those that take long: it does not spin before it sleeps.
+	spinner, sleeper, noSpin fabric.Waiter
 	local, replies           *fabric.Region
 	welcome                  wire.Welcome
 	reqs, answers            fabric.Remote
@@ -215,8 +215,8 @@ func (c *Conn) prepare(want *rings) (err error) {
 		w      *fabric.Waiter
 		policy fabric.Policy
 		spin   time.Duration
-	}{{&c.spinner, fabric.Busy, 0}, {&c.sleeper, c.cfg.Policy, 0}, {&c.napper, c.cfg.Policy, time.Nanosecond}} {
-		cfg := fabric.WaitConfig{Policy: p.policy, Spin: p.spin, CQs: []fabric.CQ{c.cq}, Doze: c.beforeSleep}
+	}{{&c.spinner, fabric.Busy, 0}, {&c.sleeper, c.cfg.Policy, 0}, {&c.noSpin, c.cfg.Policy, time.Nanosecond}} {
+		cfg := fabric.WaitConfig{Policy: p.policy, Spin: p.spin, CQs: []fabric.CQ{c.cq}, BeforeSleep: c.beforeSleep}
 		if *p.w, err = c.end.NewWaiter(cfg); err != nil {
 			return err
 		}

@@ -13,7 +13,7 @@ type core struct {
 	serving.Core
 	server  *Server
 	ports   []*port // by device
-	dozing  bool    // the queues of all but the first are handed over
+	asleep  bool    // the queues of all but the first are handed over
 	pollers pollers
 	alone   int // looks at the pollers since they had work
 
@@ -25,15 +25,15 @@ type core struct {
 	spares     spares
 	joined     []byte
 	entry      [pieceEntry]byte
-	linger     fabric.Waiter
-	lingerf    func() bool
-	lingerFor  *session
-	lingerSize int
-	lingerPart int
+	roomWaiter fabric.Waiter
+	roomCamef  func() bool
+	roomFor    *session
+	roomSize   int
+	roomPart   int
 
 	in      []byte // the request frame being served: a copy
 	batch   [ExpectMost][]byte
-	told    int // messages of it that Expect was told of
+	told    int // messages of it that Expect was called with
 	whole   int // of them, how many come before the first that is only a part
 	results Results
 	out     []byte // payload of the result frame being filled
@@ -55,7 +55,7 @@ func (s *Server) newCore(index int) (*core, error) {
 	}
 	c.in, c.out = make([]byte, 8+cfg.Payload), make([]byte, cfg.Payload)
 	for i, dev := range append([]fabric.Device{cfg.Device}, cfg.Others...) {
-		wait := fabric.WaitConfig{Doze: c.doze, Undoze: c.undoze}
+		wait := fabric.WaitConfig{BeforeSleep: c.beforeSleep, AfterSleep: c.afterSleep}
 		if i != 0 {
 			wait = fabric.WaitConfig{Spin: time.Nanosecond} // the core has spun already
 		}
@@ -69,17 +69,17 @@ func (s *Server) newCore(index int) (*core, error) {
 		}
 	}
 	var err error
-	if c.linger, err = cfg.Device.NewWaiter(fabric.WaitConfig{Policy: fabric.Busy}); err != nil {
+	if c.roomWaiter, err = cfg.Device.NewWaiter(fabric.WaitConfig{Policy: fabric.Busy}); err != nil {
 		c.free()
 		return nil, err
 	}
-	c.Waiter, c.lingerf = c.ports[0].waiter, c.roomCame
+	c.Waiter, c.roomCamef = c.ports[0].waiter, c.roomCame
 	return c, nil
 }
 
-// stalledNap bounds the sleep of a core that waits for a client to make room,
+// stalledSleep bounds the sleep of a core that waits for a client to make room,
 // which does not wake the core.
-const stalledNap = time.Millisecond
+const stalledSleep = time.Millisecond
 
 // Moves returns what a core does. At the end it closes its pollers.
 func (c *core) Moves() serving.Moves {
@@ -89,8 +89,8 @@ func (c *core) Moves() serving.Moves {
 func (c *core) work() {
 	for c.More(c.step()) {
 	}
-	if c.Nap = 0; len(c.slow.All) != 0 {
-		c.Nap = stalledNap
+	if c.MaxSleep = 0; len(c.slow.All) != 0 {
+		c.MaxSleep = stalledSleep
 	}
 }
 
@@ -109,8 +109,8 @@ func (c *core) dropAll() {
 
 // free gives back the queues.
 func (c *core) free() {
-	if c.linger != nil {
-		_ = c.linger.Close()
+	if c.roomWaiter != nil {
+		_ = c.roomWaiter.Close()
 	}
 	for _, p := range c.ports {
 		p.close()

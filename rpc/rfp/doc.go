@@ -86,20 +86,18 @@
 // # Long messages
 //
 // A long result is copied twice, at the same time: by the server from where the
-// handler left it into the bulk area, by the client from there into its memory. On
-// the machines at hand one copy of a megabyte that is in no cache takes 55 to 85 us, and
-// both together 100: the rest is what two CPUs need to exchange lines. Other
-// instructions (string instructions, stores past the caches, CLDEMOTE behind them), lines that are fetched
-// earlier or later and pieces of 8 to 128 KiB change nothing; that the server copies from four places of a
-// piece at once saves a twentieth. What counts more is the length of the area. A line that the
-// client has read last has to be taken from its cache before it can be written; with an area of
-// 1.75 MiB that is mostly over by then, and a get takes a tenth less than with one of 256 KiB. Requests
-// take longer with such an area. A client that looks at the log itself (fabric.Viewer) and
-// takes the checksum of what it copies is as fast as that, and spares the server's CPU, but
-// not faster.
+// handler left it into the bulk area, by the client from there into its memory. Both
+// together take longer than one copy, because two CPUs have to exchange lines. The server
+// copies from four places of a piece at once. The length of the area counts more: a line
+// that the client has read last must leave its cache before the server can write it, and
+// in a longer area it mostly has. Requests take longer with a long area, so only that for
+// results is long. Other instructions (string instructions, stores past the caches,
+// CLDEMOTE behind them), lines fetched earlier or later and pieces of other lengths do not
+// help. A client that looked at the log itself (fabric.Viewer), and
+// took the checksum of what it copies, would spare the server's CPU and not be faster.
 //
 // A client that can look at the area (fabric.Viewer) copies pieces from there to where the result is wanted:
-// into the memory of whoever called by a Client, which then has no copy more than a Conn. READs
+// into the memory of the caller of a Client, which then copies no more than a Conn. READs
 // need memory that the fabric knows. When looking is not possible any more, what has come
 // is copied there and the rest READ.
 //
@@ -119,7 +117,7 @@
 // the queue pairs of its sessions. Sessions are made by the goroutine of a
 // listener and handed over (T3); memory is given back by another one, because
 // unmapping takes time. A Conn belongs to one goroutine at a time. Client is for
-// any number of goroutines: whoever waits drives the connection for all. A core may
+// any number of goroutines: one that waits drives the connection for all. A core may
 // serve other paths beside its sessions (rpc.Poller), from the same goroutine.
 //
 // # Why not otherwise
@@ -132,9 +130,8 @@
 //
 // A client could go on fetching, whatever calls take: with a delay that is long enough its
 // READs find the answer. But it would spin all the time, where one that expects a push can
-// sleep, and from some microseconds on pushes cost nothing: in the memory of one host they
-// make calls of 1 us a tenth slower, of 2 us some hundredths, and of 3 to 5 us hardly at
-// all. The span (P2) lies among the last, so that it need not be exact.
+// sleep, and from some microseconds on pushes cost next to nothing. The span (P2) is
+// longer than that, so that it need not be exact.
 //
 // The server could tell that it sleeps in one place for all clients. But then
 // it would have to wake up for every one of them, and poll all of them while it

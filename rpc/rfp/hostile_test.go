@@ -278,8 +278,8 @@ func badGreetings() map[string][]byte {
 		"window 32768, ":      hello(func(h *wire.Hello) { h.Window, h.Results = 1<<15, 0 }),
 		"window 32769, ":      hello(func(h *wire.Hello) { h.Window, h.Results = 1<<15+1, 2 }),
 		"window 65535, ":      hello(func(h *wire.Hello) { h.Window, h.Results = 1<<16-1, 1<<16-1 }),
-		"payload 0 ":          hello(func(h *wire.Hello) { h.Payload = 0 }),
-		"payload 255 ":        hello(func(h *wire.Hello) { h.Payload = 255 }),
+		"payload 0":           hello(func(h *wire.Hello) { h.Payload = 0 }),
+		"payload 255":         hello(func(h *wire.Hello) { h.Payload = 255 }),
 		"core 1 wanted":       hello(func(h *wire.Hello) { h.Core = 1 }),
 		"core 65534 wanted":   hello(func(h *wire.Hello) { h.Core = 65534 }),
 	}

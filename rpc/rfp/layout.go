@@ -61,7 +61,8 @@ func (r *rings) nextPiece(left int) int {
 	return min(left, max(min(left/2, most)&^(lineSize-1), least, lineSize))
 }
 
-// resultPart is the part of the area for results that pieces of a message of so many bytes go to.
+// resultPart is the length of the part of the area for results that pieces of a message of
+// total bytes go to.
 func (r *rings) resultPart(total int) int {
 	if total <= r.bulk {
 		return r.bulk
@@ -69,10 +70,10 @@ func (r *rings) resultPart(total int) int {
 	return r.resultBulk
 }
 
-// resultBulkOf is how long the area for results is where that for requests has so many bytes. A
-// server writes it over and over, and a line that it comes back to so late that the client has
-// lost it is had sooner. That counts where CPUs exchange lines, and where memory that is not touched
-// costs nothing.
+// resultBulkOf is the length of the area for results, where that for requests has bulk bytes. A
+// server writes the area round and round, and writes a line faster if it has left the client's
+// cache meanwhile. So the area is longer where CPUs exchange lines, and where memory that is
+// not touched costs nothing.
 func resultBulkOf(bulk int, lim fabric.Limits) int {
 	if lim.Mapped {
 		return resultAreas * bulk
@@ -80,7 +81,8 @@ func resultBulkOf(bulk int, lim fabric.Limits) int {
 	return bulk
 }
 
-// resultAreas is so many that with the slots it is less than a huge page, which would be there whole.
+// resultAreas keeps slots and areas together shorter than a huge page, all of which would be
+// allocated.
 const resultAreas = 7
 
 func (r *rings) resultBytes() int { return r.results * r.resultStride() }

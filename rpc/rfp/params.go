@@ -21,30 +21,30 @@ type Params struct {
 	// proportion to its messages. Default 5.
 	Retries int
 	// SlowCalls is how many slow calls in a row change the mode to Reply, and how
-	// many quick ones change it back, unless it was changed back in vain before.
+	// many quick ones change it back, more after a change back that failed.
 	// Default 2.
 	SlowCalls int
 	// FetchSize is F, the bytes of the first READ of an answer. Default 256.
 	FetchSize int
-	// NapAfter is the process time of the server above which a client that expects a push
+	// SleepAfter is the process time of the server above which a client that expects a push
 	// and may sleep (fabric.Adaptive) sleeps without spinning. A shorter one saves the
 	// client's CPU and costs throughput: waking takes some ten microseconds. Default 30 us.
-	NapAfter time.Duration
+	SleepAfter time.Duration
 }
 
 const (
-	defaultRetries   = 5
-	defaultSlowCalls = 2
-	defaultFetchSize = 256
-	minFetchSize     = 16
-	defaultNapAfter  = 30 * time.Microsecond
+	defaultRetries    = 5
+	defaultSlowCalls  = 2
+	defaultFetchSize  = 256
+	minFetchSize      = 16
+	defaultSleepAfter = 30 * time.Microsecond
 )
 
 func (p *Params) setDefaults() {
 	p.Retries = cmp.Or(p.Retries, defaultRetries)
 	p.SlowCalls = cmp.Or(p.SlowCalls, defaultSlowCalls)
 	p.FetchSize = cmp.Or(p.FetchSize, defaultFetchSize)
-	p.NapAfter = cmp.Or(p.NapAfter, defaultNapAfter)
+	p.SleepAfter = cmp.Or(p.SleepAfter, defaultSleepAfter)
 }
 
 func (p *Params) validate() error {
@@ -56,8 +56,8 @@ func (p *Params) validate() error {
 	if p.Mode != Fetch && p.Mode != Reply {
 		err = errors.Join(err, fmt.Errorf("mode %d is neither Fetch nor Reply", p.Mode))
 	}
-	if p.NapAfter < 0 {
-		err = errors.Join(err, fmt.Errorf("NapAfter is %v, must not be negative", p.NapAfter))
+	if p.SleepAfter < 0 {
+		err = errors.Join(err, fmt.Errorf("SleepAfter is %v, must not be negative", p.SleepAfter))
 	}
 	return err
 }

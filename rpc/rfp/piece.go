@@ -201,7 +201,7 @@ func (c *Conn) pieceCame() {
 	fence.Count(&c.stats.pieces, 1)
 }
 
-// fits reports whether a piece can follow so many bytes of its message: the total
+// fits reports whether a piece can follow the bytes that have come of its message: the total
 // is that of all pieces, and not longer than a message may be.
 func fits(p *wire.Piece, had, most int) bool {
 	total := had + int(p.Size)
@@ -256,9 +256,9 @@ func (c *core) stream(s *session, class uint8, res, after []byte) {
 	}
 }
 
-// lingerTime is how long a core waits for a client to take a piece. It is some
+// roomWait is how long a core waits for a client to take a piece. It is some
 // copies of one.
-const lingerTime = 50 * time.Microsecond
+const roomWait = 50 * time.Microsecond
 
 // awaitArea waits for room for a piece and its frame.
 func (c *core) awaitArea(s *session, n, part int) (at int, ok bool) {
@@ -274,8 +274,8 @@ func (c *core) awaitArea(s *session, n, part int) (at int, ok bool) {
 		s.skips-- // it did not take pieces in time before
 		return 0, false
 	}
-	c.lingerFor, c.lingerSize, c.lingerPart = s, n, part
-	if !c.linger.Wait(c.lingerf, lingerTime) {
+	c.roomFor, c.roomSize, c.roomPart = s, n, part
+	if !c.roomWaiter.Wait(c.roomCamef, roomWait) {
 		s.waitTimedOut()
 		return 0, false
 	}
@@ -296,15 +296,15 @@ func (s *session) waitTimedOut() {
 
 // roomCame looks whether there is room for the piece that is waited for.
 func (c *core) roomCame() bool {
-	s := c.lingerFor
+	s := c.roomFor
 	probe := s.out
-	_, ok := probe.take(c.lingerSize, c.lingerPart)
+	_, ok := probe.take(c.roomSize, c.roomPart)
 	if !ok || !s.room() {
 		if !s.told() {
 			return false
 		}
 		probe = s.out
-		_, ok = probe.take(c.lingerSize, c.lingerPart)
+		_, ok = probe.take(c.roomSize, c.roomPart)
 	}
 	return ok && s.room()
 }

@@ -38,9 +38,8 @@ import "math/bits"
 //	    READ in thirty fails. It is at most one and a half spans, so that calls which
 //	    are nearly slow are still fetched in time.
 //	P2  Pauses start at 80 ns and double; half of the time already waited is added. So
-//	    the span grows with what calls take on this fabric, however cheap a READ is. In
-//	    the memory of one host R = 5 spans more than four microseconds: there a push
-//	    costs next to nothing, and at half of that time it would cost a tenth.
+//	    the span grows with what calls take on this fabric, however cheap a READ is.
+//	    R = 5 spans a time from which on a push costs next to nothing.
 //	P3  The delay counts like READs and pauses: a call whose answer the client has waited
 //	    for is as slow as one that it asked for in vain.
 //	P4  The answer to a batch may take longer in proportion. Each READ nearly doubles
@@ -59,7 +58,7 @@ import "math/bits"
 //	P8  A READ that finds the session parked wakes the server. READs follow every 13 us;
 //	    the next wake-up after two of them, then after twice as long each time, up to 13 ms.
 //	P9  A client sleeps without spinning for pushes for which the server takes longer
-//	    than NapAfter.
+//	    than SleepAfter.
 //	P10 READs of several answers are posted together: one more after every eight that
 //	    brought something, half as many after one that did not, since a READ that comes
 //	    too early takes lines away that the server is about to write.
@@ -295,7 +294,7 @@ func (p *fetchPolicy) change(m Mode) {
 
 // sleepsAtOnce reports whether spinning for the answer is a waste (P9).
 func (p *fetchPolicy) sleepsAtOnce() bool {
-	return p.pushes && p.classes[p.class].takes > int64(p.params.NapAfter)
+	return p.pushes && p.classes[p.class].takes > int64(p.params.SleepAfter)
 }
 
 // pauses are those between the READs for one answer (P2).

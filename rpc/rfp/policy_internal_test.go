@@ -184,11 +184,11 @@ func TestLongPushesAreSleptFor(t *testing.T) {
 	if pushes(10_000); p.sleepsAtOnce() {
 		t.Error("a client sleeps for pushes of ten microseconds, which is what waking takes")
 	}
-	params.NapAfter = 5 * time.Microsecond
+	params.SleepAfter = 5 * time.Microsecond
 	if !p.sleepsAtOnce() {
 		t.Error("a client that is to save CPU spins for pushes of ten microseconds")
 	}
-	params.NapAfter = defaultNapAfter
+	params.SleepAfter = defaultSleepAfter
 	if pushes(100_000); !p.sleepsAtOnce() {
 		t.Error("a client spins for pushes of a hundred microseconds")
 	}

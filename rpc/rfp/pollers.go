@@ -23,9 +23,9 @@ func (p pollers) empty() bool {
 	return !slices.ContainsFunc(p, func(g rpc.Poller) bool { return !g.Empty() })
 }
 
-func (p pollers) doze() {
+func (p pollers) beforeSleep() {
 	for _, g := range p {
-		g.Doze()
+		g.BeforeSleep()
 	}
 }
 
@@ -33,9 +33,9 @@ func (p pollers) pending() bool {
 	return slices.ContainsFunc(p, rpc.Poller.Pending)
 }
 
-func (p pollers) undoze() {
+func (p pollers) afterSleep() {
 	for _, g := range p {
-		g.Undoze()
+		g.AfterSleep()
 	}
 }
 

@@ -23,9 +23,9 @@ type idlePoller struct {
 	clients bool
 }
 
-func (g *idlePoller) Step() bool  { g.looks++; return false }
-func (g *idlePoller) Empty() bool { return !g.clients }
-func (g *idlePoller) Doze()       {}
+func (g *idlePoller) Step() bool   { g.looks++; return false }
+func (g *idlePoller) Empty() bool  { return !g.clients }
+func (g *idlePoller) BeforeSleep() {}
 
 // hostCore is a core without sessions.
 func hostCore(t *testing.T, g rpc.Poller) *core {
@@ -58,7 +58,7 @@ func TestPollersAreLookedAtBeforeSleep(t *testing.T) {
 	}
 	for range 2 * serving.LookEvery { // whatever the sweep
 		before := g.looks
-		c.doze()
+		c.beforeSleep()
 		c.poll()
 		if g.looks == before {
 			t.Fatal("no look at the poller after the core has said that it sleeps")

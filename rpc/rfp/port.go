@@ -85,32 +85,32 @@ func (p *port) close() {
 	_ = p.CQ.Close()
 }
 
-// doze is called before the core sleeps; a last look at all sessions follows.
-func (c *core) doze() {
+// beforeSleep is called before the core sleeps; a last look at all sessions follows.
+func (c *core) beforeSleep() {
 	c.alone = 0 // the last look is one at the pollers, too
 	c.parkAll()
-	c.pollers.doze()
+	c.pollers.beforeSleep()
 	for _, p := range c.ports[1:] {
 		p.out <- struct{}{}
-		c.dozing = true
+		c.asleep = true
 	}
 }
 
-// undoze is called after the sleep.
-func (c *core) undoze() {
+// afterSleep is called after the sleep.
+func (c *core) afterSleep() {
 	for _, p := range c.ports[1:] {
 		p.recall()
 	}
-	c.dozing = false
+	c.asleep = false
 	c.Tick()
 	c.leaveParked()
-	c.pollers.undoze()
+	c.pollers.afterSleep()
 }
 
 // poll is what a core does while it waits. Once the other queues are handed over
 // it only looks whether there is something to do.
 func (c *core) poll() bool {
-	if !c.dozing {
+	if !c.asleep {
 		return c.step() || c.look()
 	}
 	for _, s := range c.hot.All {

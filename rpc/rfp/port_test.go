@@ -50,7 +50,7 @@ func TestSeveralDevices(t *testing.T) {
 			}
 			asleep = asleep && c.Stats().Wakeups > 2
 			if n%4 == 0 {
-				<-time.After(2 * time.Millisecond) // long enough for the server to doze off
+				<-time.After(2 * time.Millisecond) // long enough for the server to fall asleep
 			}
 		}
 		if asleep {

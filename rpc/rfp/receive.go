@@ -73,8 +73,8 @@ const (
 	// yieldAfter is how long a client that fetches spins before it lets others
 	// have its processor, unless it is busy by policy.
 	yieldAfter = 50 * time.Microsecond
-	// napLimit bounds a sleep that a push is to end (I4).
-	napLimit = time.Millisecond
+	// maxSleep bounds a sleep that a push is to end (I4).
+	maxSleep = time.Millisecond
 )
 
 func (r *receiver) init(g *rings, landingAt, wordsAt int, local, replies []byte, fetchSize int) {
@@ -354,15 +354,15 @@ func (c *Conn) Wait(timeout time.Duration) bool {
 		deadline = c.end.Clock.Now() + int64(timeout)
 	}
 	for c.end.Err == nil && (c.calls != 0 || c.awaits()) {
-		nap := napLimit
+		limit := maxSleep
 		if deadline != 0 {
 			left := deadline - c.end.Clock.Now()
 			if left <= 0 {
 				return c.Poll() && c.open
 			}
-			nap = min(nap, time.Duration(left))
+			limit = min(limit, time.Duration(left))
 		}
-		if c.waitFor(c.newsf, nap) && (c.open || c.spin(c.pollf)) {
+		if c.waitFor(c.newsf, limit) && (c.open || c.spin(c.pollf)) {
 			return c.open
 		}
 	}
@@ -426,13 +426,13 @@ func (w *stopwatch) beyond(d time.Duration, clock fabric.Clock) bool {
 func (c *Conn) sleepsAtOnce() bool { return c.awaits() && c.policy.sleepsAtOnce() }
 
 // waitFor waits in the waiter that fits: a client that fetches must not sleep
-// between two READs; one that expects a push looks for itself after each nap.
-func (c *Conn) waitFor(poll func() bool, nap time.Duration) bool {
+// between two READs; one that expects a push looks for itself after each sleep.
+func (c *Conn) waitFor(poll func() bool, limit time.Duration) bool {
 	if c.awaits() && !c.policy.pushes {
 		if c.cfg.Policy == fabric.Busy {
-			return c.spinner.Wait(poll, nap)
+			return c.spinner.Wait(poll, limit)
 		}
-		if c.spinner.Wait(poll, min(nap, yieldAfter)) {
+		if c.spinner.Wait(poll, min(limit, yieldAfter)) {
 			return true
 		}
 		runtime.Gosched()
@@ -440,9 +440,9 @@ func (c *Conn) waitFor(poll func() bool, nap time.Duration) bool {
 	}
 	w := c.sleeper
 	if c.sleepsAtOnce() {
-		w = c.napper
+		w = c.noSpin
 	}
-	if w.Wait(poll, nap) {
+	if w.Wait(poll, limit) {
 		return true
 	}
 	c.policy.readNow()

@@ -13,24 +13,23 @@ import (
 // Serve handles a message. rpc.Mux has such a method.
 type Serve func(c *rpc.Call, msg, out []byte) ([]byte, error)
 
-// Expect is told of the messages of a batch, at most ExpectMost, before the first of
-// them is served, so that it can start to load what serving will touch. Parts of
-// long messages are nil. A message is then served with its place in the batch
-// (rpc.Call.Announced), so that what was found out about it need not be found out
-// again.
+// Expect is called with the messages of a batch, at most ExpectMost, before the first is
+// served, so that it can prefetch what serving will touch. Parts of long messages are
+// nil. A message is then served with its index in the batch (rpc.Call.Announced), so
+// that Serve can use what Expect found out about it.
 type Expect func(core int, batch [][]byte)
 
-// ServeMany serves messages of a batch that Expect was told of, from the first on, as
-// long as their results are short and it knows how to, and returns how many it has
+// ServeMany serves messages of a batch that Expect was called with, from the first on,
+// as long as their results are short and it knows how to, and returns how many it has
 // served. c.Announced is the place of the first. A result is written into Room of the
 // frame, and counted by Add. The one of the message behind those that were served may
 // be long, which is then known too: it and c.After are used as what Serve returns.
 //
-// So messages that are alike are served in one go, without a call for each. Those that
-// are left are given to Serve, one of them, and what follows to ServeMany again.
+// So messages that are alike are served in one go, without a call for each. The server
+// passes the next message to Serve, then calls ServeMany again for the rest.
 type ServeMany func(c *rpc.Call, batch [][]byte, out *Results) (served int, long []byte)
 
-// ExpectMost is of how many messages of a batch Expect is told.
+// ExpectMost is the most messages that Expect receives at once.
 const ExpectMost = 64
 
 // ServerConfig describes a server. Zero values mean the defaults.
@@ -43,7 +42,7 @@ type ServerConfig struct {
 	// Serve handles all messages. It runs on every core at the same time, one
 	// message at a time on each.
 	Serve Serve
-	// Expect, when not nil, is told of batches before they are served, and ServeMany,
+	// Expect, when not nil, is called with batches before they are served, and ServeMany,
 	// when not nil, serves what it can of those.
 	Expect    Expect
 	ServeMany ServeMany
@@ -62,7 +61,7 @@ type ServerConfig struct {
 	// Bulk is how many bytes a session has for pieces of long requests; default 256 KiB, and
 	// negative is none: then long messages travel in parts of a frame's length. A client may
 	// ask for less. For pieces of long results there are as many, on shared memory seven times:
-	// of that results no longer than Bulk use as much as they would otherwise.
+	// results no longer than Bulk use only the first Bulk bytes of it.
 	Bulk int
 	// MaxClients is how many sessions there can be on a core; default 1024.
 	MaxClients int

@@ -162,7 +162,7 @@ func (s *session) accept(ctx context.Context, req fabric.ConnRequest) error {
 // free gives back memory; the queue pair is closed.
 func (s *session) free() { _ = endpoint.Free(s.domain, s.reqs, s.answers) }
 
-// memory is what the session takes beside its queue pair.
+// memory is the number of bytes that the session takes beside its queue pair.
 func (s *session) memory() int {
 	return s.rings.requestBytes() + s.rings.resultBytes() + max(s.rings.bulk, s.out.touched) + s.waiting + cap(s.partial) + cap(s.unserved)
 }

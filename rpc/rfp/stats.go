@@ -7,7 +7,7 @@ import (
 	"github.com/remora-kv/remora/rpc"
 )
 
-// sampleEvery: the time of one frame in so many is measured though nobody has
+// sampleEvery is in how many frames the time of one is measured although no client has
 // asked for it.
 const sampleEvery = 256
 
@@ -25,7 +25,7 @@ type ServerStats struct {
 	Parks    uint64 `json:"parks"`    // sessions that are not polled until their client wakes the core
 	Clients  int    `json:"clients"`
 	Hot      int    `json:"hot"`    // of them whose memory is being polled
-	Memory   int    `json:"memory"` // bytes of their rings, of the area for results beyond the usual what was used, and of messages and results that wait
+	Memory   int    `json:"memory"` // bytes of rings, of the used part of the result area, and of queued messages and results
 }
 
 // SessionStats describes one client of a core.

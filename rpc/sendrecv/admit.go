@@ -8,8 +8,8 @@ import (
 	"github.com/remora-kv/remora/rpc/internal/serving"
 )
 
-// TryAdmit is what a host shows its connection requests: it takes those of this path, as
-// Admit does, and reports whether this was one.
+// TryAdmit admits a connection request of this path, as Admit does, and reports whether this
+// was one. A host calls it.
 func (s *Server) TryAdmit(dev fabric.Device, req fabric.ConnRequest) bool {
 	if req.Transport() != fabric.RC || !protocol.Speaks(req.Private()) {
 		return false

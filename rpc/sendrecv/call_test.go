@@ -167,9 +167,9 @@ func TestReserveAgain(t *testing.T) {
 
 func TestMistakesInTheConfiguration(t *testing.T) {
 	_, err := sendrecv.NewServer(sendrecv.ServerConfig{
-		Window: 1025, MaxMessage: 5, Cores: -1, CPUs: []int{1, 2}, Patience: -1, Devices: make([]fabric.Device, 2),
+		Window: 1025, MaxMessage: 5, Cores: -1, CPUs: []int{1, 2}, ReceiveWait: -1, Devices: make([]fabric.Device, 2),
 	})
-	for _, want := range []string{"Window is 1025", "MaxMessage is 5", "no Device", "no Serve", "Cores is -1", "2 CPUs", "Patience", "without a host"} {
+	for _, want := range []string{"Window is 1025", "MaxMessage is 5", "no Device", "no Serve", "Cores is -1", "2 CPUs", "ReceiveWait", "want 1 unless Wake is set"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v does not say %q", err, want)
 		}

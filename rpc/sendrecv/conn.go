@@ -121,7 +121,7 @@ func (c *Conn) dial(ctx context.Context, addr fabric.Addr) (err error) {
 	}
 	err = c.end.Dial(ctx, addr, fabric.QPConfig{
 		Transport: fabric.RC, SendCQ: c.cq, RecvCQ: c.cq,
-		SendDepth: h.sendDepth(), RecvDepth: h.receives(), RNRTimeout: defaultPatience,
+		SendDepth: h.sendDepth(), RecvDepth: h.receives(), RNRTimeout: defaultReceiveWait,
 	}, h.bytes())
 	if err != nil {
 		return err
@@ -162,13 +162,13 @@ func (c *Conn) awaitReady(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return fmt.Errorf("core %d is not ready: %w", c.welcome.core, context.Cause(ctx))
 		}
-		c.waiter.Wait(isReady, readyNap)
+		c.waiter.Wait(isReady, readyWait)
 	}
 	return c.end.Err
 }
 
-// readyNap is how long Dial waits without a look at its context.
-const readyNap = 10 * time.Millisecond
+// readyWait is how long Dial waits without a look at its context.
+const readyWait = 10 * time.Millisecond
 
 // Core returns the core that the connection is with, Cores how many the server has.
 func (c *Conn) Core() int { return c.welcome.core }

@@ -17,7 +17,7 @@ type core struct {
 	sessions serving.Table[session]
 	due      []*session // with requests that were not served
 	quiet    int        // steps in vain since there was work
-	dozing   bool       // every look is at everything
+	asleep   bool       // every look is at everything
 
 	batch [ExpectMost][]byte
 	sends [chain]fabric.WR
@@ -86,7 +86,7 @@ const quietSteps = 64
 // Step looks at everything once, and reports whether there was work.
 func (c *core) Step() bool {
 	c.Sweep++
-	seldom := c.Sweep%serving.LookEvery == 0 || c.dozing
+	seldom := c.Sweep%serving.LookEvery == 0 || c.asleep
 	worked := false
 	if seldom && c.HasMail() {
 		c.Tick() // nobody may have looked for long

@@ -35,7 +35,7 @@
 //
 // # Handshake
 //
-// The private data at connect. Who accepts requests of several paths tells them apart by
+// The private data at connect. A server that accepts requests of several paths tells them apart by
 // the magic.
 //
 //	hello    | "SR" | version (u8) | 0 | core (u16) | W (u16) | M (u32) |
@@ -71,9 +71,9 @@
 //	    requests wait in their receives, which are not posted again.
 //	S8  What breaks the rules ends the session, with a reason in the log and a count, and
 //	    nothing else: what is no request, one longer than M, more than W at once, a reply
-//	    for which there is no receive in ServerConfig.Patience.
+//	    for which there is no receive in ServerConfig.ReceiveWait.
 //	S9  A core that sleeps is woken by the receive that completes (G17). A completion that
-//	    is taken while it dozes is kept until it has woken.
+//	    is taken while it sleeps is kept until it has woken.
 //	S10 The memory of a session is bounded: 2W+1 places. It is given back when the queue
 //	    pair is closed, so that no operation touches it (T4).
 //
@@ -86,7 +86,7 @@
 //
 // A core takes all completions that there are, and serves session by session. The
 // receives of what it served of one are posted again by one call, and so are the replies.
-// When requests of several came together, Expect is told of all before the first is
+// When requests of several came together, Expect is called with all before the first is
 // served, so that loading of memory overlaps.
 //
 // # Threads

@@ -22,13 +22,13 @@ const (
 // anyCore in a hello leaves the choice of the core to the server.
 const anyCore = wire.AnyCore
 
-// hello is what a client says when it connects: what it would like at most.
+// hello is the private data of a client that connects: what it asks for at most.
 type hello struct {
 	core uint16
 	dimensions
 }
 
-// welcome is what the server answers.
+// welcome is the private data of the server's answer.
 type welcome struct {
 	core, cores int
 	dimensions

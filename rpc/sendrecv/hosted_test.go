@@ -15,19 +15,19 @@ import (
 	"github.com/remora-kv/remora/test/scale"
 )
 
-// watched is a core whose naps are counted.
+// watched is a core whose sleeps are counted.
 type watched struct {
 	rpc.Poller
-	dozes, wakes atomic.Int64
+	befores, wakes atomic.Int64
 }
 
-func (w *watched) Doze() {
-	w.Poller.Doze()
-	w.dozes.Add(1)
+func (w *watched) BeforeSleep() {
+	w.Poller.BeforeSleep()
+	w.befores.Add(1)
 }
 
-func (w *watched) Undoze() {
-	w.Poller.Undoze()
+func (w *watched) AfterSleep() {
+	w.Poller.AfterSleep()
 	w.wakes.Add(1)
 }
 
@@ -118,7 +118,7 @@ func TestSleepingHostIsWoken(t *testing.T) {
 				for range scale.Times(20) {
 					for core, c := range conns {
 						w := cores[core]
-						await(t, "the core to doze", func() bool { c.Poll(); return w.dozes.Load() > w.wakes.Load() })
+						await(t, "the core to sleep", func() bool { c.Poll(); return w.befores.Load() > w.wakes.Load() })
 						if got, err := call(c, procEcho, []byte("up")); err != nil || string(got) != "up" {
 							t.Fatalf("%q, %v", got, err)
 						}

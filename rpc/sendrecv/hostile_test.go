@@ -131,7 +131,7 @@ func TestBadClientsAreCutOff(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			eachFabric(t, func(t *testing.T, r *rig) {
 				var log logbook
-				s := r.serve(sendrecv.ServerConfig{Log: log.logger(), Patience: 100 * time.Millisecond})
+				s := r.serve(sendrecv.ServerConfig{Log: log.logger(), ReceiveWait: 100 * time.Millisecond})
 				good := r.dial(sendrecv.ConnConfig{})
 				receives := 16
 				if name == "no receives" {
@@ -210,7 +210,7 @@ func TestFloodIsCutOff(t *testing.T) {
 func TestStalledClientIsCutOff(t *testing.T) {
 	eachFabric(t, func(t *testing.T, r *rig) {
 		var log logbook
-		s := r.serve(sendrecv.ServerConfig{Log: log.logger(), Patience: patience})
+		s := r.serve(sendrecv.ServerConfig{Log: log.logger(), ReceiveWait: patience})
 		good := r.dial(sendrecv.ConnConfig{})
 		bad, err := r.dialRaw(sendrecv.AppendHello(nil, 0, rawWindow, 64), 1) // for ready
 		if err != nil {

@@ -28,7 +28,7 @@ func TestComingAndGoing(t *testing.T) {
 		running := goleak.IgnoreCurrent()
 		r.HandleCount()
 		s := r.serve(sendrecv.ServerConfig{Cores: 2})
-		witness := r.dial(sendrecv.ConnConfig{})
+		control := r.dial(sendrecv.ConnConfig{})
 		var wg sync.WaitGroup
 		for g := range 4 {
 			wg.Go(func() {
@@ -40,7 +40,7 @@ func TestComingAndGoing(t *testing.T) {
 				}
 			})
 		}
-		if _, _, err := countUp(witness, 1<<20, scale.Times(1000), 0); err != nil {
+		if _, _, err := countUp(control, 1<<20, scale.Times(1000), 0); err != nil {
 			t.Error(err)
 		}
 		wg.Wait()
@@ -49,7 +49,7 @@ func TestComingAndGoing(t *testing.T) {
 		if st.Connects != uint64(4*rounds+1) || st.Disconnects != uint64(4*rounds) || st.Cut != 0 {
 			t.Errorf("%+v", st)
 		}
-		_ = witness.Close()
+		_ = control.Close()
 		_ = s.Close()
 		if st := s.Stats(); st.Memory != 0 || st.Clients != 0 {
 			t.Errorf("left behind: %+v", st)

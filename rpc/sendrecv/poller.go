@@ -2,16 +2,16 @@ package sendrecv
 
 import "github.com/remora-kv/remora/fabric"
 
-// Doze is called before the core sleeps. Nobody is told: what comes wakes it (S9).
-func (c *core) Doze() { c.dozing = true }
+// BeforeSleep is called before the core sleeps. It announces nothing: what comes wakes it (S9).
+func (c *core) BeforeSleep() { c.asleep = true }
 
 // Pending reports whether there is something to do, beside what Reap finds. It does
 // nothing itself.
 func (c *core) Pending() bool { return c.HasMail() }
 
-// Undoze is called after the sleep.
-func (c *core) Undoze() {
-	c.dozing, c.quiet = false, 0
+// AfterSleep is called after the sleep.
+func (c *core) AfterSleep() {
+	c.asleep, c.quiet = false, 0
 	c.Tick()
 }
 
@@ -25,7 +25,7 @@ func (c *core) Queue(dev fabric.Device) fabric.CQ {
 }
 
 // Reap takes what is in it and keeps it for Step, for which the core has to wake. Between
-// Doze and Undoze the goroutine that has the queues of the device may call it.
+// BeforeSleep and AfterSleep the goroutine that has the queues of the device may call it.
 func (c *core) Reap(dev fabric.Device) bool {
 	p := c.portOf(dev)
 	return p != nil && p.Keep()

@@ -134,9 +134,9 @@ func (c *Conn) waitUntil(end int64) bool {
 	}
 }
 
-// WaitMore waits until more says so, at most for nap, or until Wake. more polls the
+// WaitMore waits until more says so, at most for limit, or until Wake. more polls the
 // connection, and what else the caller waits for.
-func (c *Conn) WaitMore(more func() bool, nap time.Duration) { c.waiter.Wait(more, nap) }
+func (c *Conn) WaitMore(more func() bool, limit time.Duration) { c.waiter.Wait(more, limit) }
 
 // Wake ends WaitMore. It may be called from any goroutine.
 func (c *Conn) Wake() { c.waiter.Wake() }

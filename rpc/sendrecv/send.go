@@ -100,9 +100,9 @@ func (c *Conn) settled() bool {
 // or until the connection is over. That takes as long as the fabric needs for a SEND.
 func (c *Conn) Settle() {
 	for !c.settled() {
-		c.waiter.Wait(c.freef, settleNap)
+		c.waiter.Wait(c.freef, settleWait)
 	}
 }
 
-// settleNap bounds one wait of Settle.
-const settleNap = 100 * time.Millisecond
+// settleWait bounds one wait of Settle.
+const settleWait = 100 * time.Millisecond

@@ -15,12 +15,12 @@ import (
 // Serve handles a message. rpc.Mux has such a method.
 type Serve func(c *rpc.Call, msg, out []byte) ([]byte, error)
 
-// Expect is told of messages that came together, at most ExpectMost, before the first of
-// them is served, so that it can start to load what serving will touch. A message is then
-// served with its place among them (rpc.Call.Announced).
+// Expect is called with messages that came together, at most ExpectMost, before the first is
+// served, so that it can prefetch what serving will touch. A message is then served with its
+// index among them (rpc.Call.Announced).
 type Expect func(core int, batch [][]byte)
 
-// ExpectMost is of how many messages Expect is told.
+// ExpectMost is the most messages that Expect receives at once.
 const ExpectMost = 64
 
 // ServerConfig describes a server. Zero values mean the defaults.
@@ -31,7 +31,7 @@ type ServerConfig struct {
 	// Serve handles all messages. It runs on every core at the same time, one
 	// message at a time on each.
 	Serve Serve
-	// Expect, when not nil, is told of messages that came together.
+	// Expect, when not nil, is called with messages that came together.
 	Expect Expect
 	// Cores is the number of cores; default 1. CPUs, when not empty, names the
 	// CPU of each.
@@ -52,17 +52,17 @@ type ServerConfig struct {
 	Inline int
 	// MaxClients is how many sessions there can be on a core; default 1024.
 	MaxClients int
-	// Patience is how long a reply waits for a receive that its client should have
+	// ReceiveWait is how long a reply waits for a receive that its client should have
 	// posted before; default 10 s.
-	Patience time.Duration
+	ReceiveWait time.Duration
 	// Log gets connects, and clients that ended for a reason; default: none.
 	Log *slog.Logger
 }
 
 const (
-	defaultWindow   = 16
-	defaultInline   = 192
-	defaultPatience = 10 * time.Second
+	defaultWindow      = 16
+	defaultInline      = 192
+	defaultReceiveWait = 10 * time.Second
 )
 
 // complete sets the defaults, and returns what all servers have in common.
@@ -70,17 +70,17 @@ func (c *ServerConfig) complete() (*serving.Config, error) {
 	c.Window = cmp.Or(c.Window, defaultWindow)
 	c.MaxMessage = cmp.Or(c.MaxMessage, defaultMessage)
 	c.Inline = cmp.Or(c.Inline, defaultInline)
-	c.Patience = cmp.Or(c.Patience, defaultPatience)
+	c.ReceiveWait = cmp.Or(c.ReceiveWait, defaultReceiveWait)
 	common := &serving.Config{
 		Path: "sendrecv", Devices: c.Devices, Serve: c.Serve, Cores: c.Cores, CPUs: c.CPUs, Wake: c.Wake, Policy: c.Policy,
 		MaxClients: c.MaxClients, Log: c.Log,
 	}
 	var err error
 	if n := len(c.Devices); n > 1 && c.Wake == nil {
-		err = fmt.Errorf("%d Devices without a host: a core of its own sleeps at one", n)
+		err = fmt.Errorf("%d Devices, want 1 unless Wake is set", n)
 	}
-	if c.Patience < 0 {
-		err = errors.Join(err, fmt.Errorf("wrong Patience: %v", c.Patience))
+	if c.ReceiveWait < 0 {
+		err = errors.Join(err, fmt.Errorf("wrong ReceiveWait: %v", c.ReceiveWait))
 	}
 	err = common.Complete(err, serving.Between("Window", c.Window, 1, maxWindow), serving.Between("MaxMessage", c.MaxMessage, minMessage, maxMessage))
 	c.Cores, c.MaxClients = common.Cores, common.MaxClients

@@ -26,7 +26,7 @@ type session struct {
 	due             bool   // it is in core.due
 	gone            bool   // dropped: its memory may be gone too
 
-	// Of the requests that were not served: where Expect was told of them, and of how
+	// Of the requests that were not served: where Expect was called with them, and of how
 	// many.
 	told, known int
 }
@@ -57,7 +57,7 @@ func (s *session) accept(ctx context.Context, dev fabric.Device, req fabric.Conn
 	w := welcome{core: s.core.Index, cores: cfg.Cores, dimensions: s.size}
 	s.qp, err = req.Accept(ctx, fabric.QPConfig{
 		Transport: fabric.RC, Domain: s.domain, SendCQ: s.port.CQ, RecvCQ: s.port.CQ,
-		SendDepth: s.size.sendDepth(), RecvDepth: s.size.receives(), RNRTimeout: cfg.Patience,
+		SendDepth: s.size.sendDepth(), RecvDepth: s.size.receives(), RNRTimeout: cfg.ReceiveWait,
 	}, w.bytes())
 	if err == nil {
 		s.peer = s.qp.Peer()

@@ -13,8 +13,8 @@ func (l *loop) accept() {
 		l.stopListening()
 		return
 	}
-	for l.listener >= 0 {
-		fd, from, err := unix.Accept4(l.listener, unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC)
+	for l.socket >= 0 {
+		fd, from, err := unix.Accept4(l.socket, unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC)
 		switch {
 		case err == nil:
 			l.deaf = false
@@ -56,7 +56,7 @@ func (l *loop) admit(fd int, from unix.Sockaddr) {
 	l.open++
 	l.stats.clients.Store(int64(l.open))
 	l.stats.accepted.Add(1)
-	l.cfg.Log.Debug("client connected", "door", "text", peerOf(from))
+	l.cfg.Log.Debug("client connected", "listener", "text", peerOf(from))
 	l.queue(c)
 }
 
@@ -75,9 +75,9 @@ func (l *loop) freeIndex() int {
 
 // stopListening closes the listener.
 func (l *loop) stopListening() {
-	if l.listener >= 0 {
-		_ = unix.Close(l.listener)
-		l.listener, l.deaf = -1, false
+	if l.socket >= 0 {
+		_ = unix.Close(l.socket)
+		l.socket, l.deaf = -1, false
 	}
 }
 

@@ -64,7 +64,7 @@ func (c *conn) tag(slot int) uint64 {
 	return uint64(c.serial)<<32 | uint64(c.index)<<8 | uint64(slot)
 }
 
-// backlog is what the client has not taken.
+// backlog is the length of the answers that the client has not taken.
 func (c *conn) backlog() int { return len(c.out) - c.sent }
 
 // paused reports whether no command is to be taken (D3).

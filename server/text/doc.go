@@ -1,10 +1,10 @@
-// Package text is the door for clients that speak lines over plain TCP: GET, SET, DEL and
+// Package text serves clients that speak lines over plain TCP: GET, SET, DEL and
 // QUIT, by hand or by a program without any library of ours. docs/protocol.md has the
 // grammar.
 //
 // # Terms
 //
-// A door is one event loop (epoll) with any number of connections, and a mailbox
+// A listener is one event loop (epoll) with any number of connections, and a mailbox
 // for every core. A command is parsed, sent to the core that owns its
 // key, and answered when its result has come back. A window is how many commands of a
 // connection are with cores at a time. What was answered and not yet taken by the client's
@@ -18,7 +18,7 @@
 //	D2  Every command has one answer, and the answers of a connection come in the order
 //	    of its commands, whichever cores they go to.
 //	D3  A connection that does not read is not read either: no command is taken while its
-//	    backlog, and what is expected of commands on their way, is more than Backlog. If it
+//	    backlog, and what is expected of commands in flight, is more than Backlog. If it
 //	    takes nothing for as long as Stall it is cut off, and the log says why.
 //	D4  Input is bounded: a line by MaxLine, a value by the server's limit, and memory
 //	    grows with what has come, not with what was announced.
@@ -41,7 +41,7 @@
 //	        | the loop       | the core        |
 //
 // Requests and results are those of internal/command, as clients of a fabric send and
-// get them: a core needs no other handler, and a door no other codec.
+// get them: a core needs no other handler, and a listener no other codec.
 //
 //	M1  A message belongs to the loop until it is posted, to the core until it is served,
 //	    and to the loop again until it is taken and the next one is asked for.
@@ -62,11 +62,11 @@
 // also have to take turns at a mailbox, which is for one.
 //
 // The loop waits in the kernel for sockets, which no Waiter of a fabric knows; results end
-// its sleep by an eventfd. While commands are on their way it first looks for results for a
+// its sleep by an eventfd. While commands are in flight it first looks for results for a
 // moment, for a core that is awake needs less than a system call takes.
 //
 // # Threads
 //
-// The methods of Door may be called from any goroutine. The exported methods of a mailbox
+// The methods of Listener may be called from any goroutine. The exported methods of a mailbox
 // are the core's, the others the loop's.
 package text

@@ -7,7 +7,7 @@ import (
 	"github.com/remora-kv/remora/internal/command"
 )
 
-// verb is what a command wants.
+// verb is the kind of a command.
 type verb uint8
 
 const (
@@ -26,7 +26,7 @@ type request struct {
 	key, value []byte
 }
 
-// fault is what is wrong with a command.
+// fault is an error in a command.
 type fault struct {
 	text string
 	last bool // it is not known where the next command begins
@@ -107,7 +107,7 @@ func is(word []byte, want string) bool {
 	return true
 }
 
-// oneKey is what is wrong with a line that should be a key and nothing else.
+// oneKey returns what is wrong with a line that should be a key and nothing else.
 func oneKey(rest []byte, v verb) *fault {
 	if isKey(rest) {
 		return nil

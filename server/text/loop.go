@@ -11,9 +11,9 @@ import (
 	"github.com/remora-kv/remora/internal/fence"
 )
 
-// loop is what the goroutine of a door owns.
+// loop is the state that the goroutine of a listener owns.
 type loop struct {
-	*Door
+	*Listener
 	epoll   int
 	conns   []*conn // by index; nil is free
 	serial  uint32
@@ -164,7 +164,7 @@ func (l *loop) read(c *conn) bool {
 		}
 	default:
 		c.end += n
-		c.readable = n == len(space) || c.parted // the end is told once, maybe before the last bytes were read
+		c.readable = n == len(space) || c.parted // the end is reported once, maybe before the last bytes were read
 	}
 	return true
 }
@@ -220,7 +220,7 @@ func (l *loop) linger(c *conn) {
 	}
 }
 
-// hangUp ends a connection, for a reason that the log is told if there is one.
+// hangUp ends a connection, and logs the reason if there is one.
 func (l *loop) hangUp(c *conn, why string) {
 	if why != "" {
 		l.stats.cut.Add(1)
@@ -245,15 +245,15 @@ func (l *loop) wait(worked bool) {
 	if l.inFlight() && l.anySoon() {
 		return
 	}
-	l.waker.doze()
+	l.waker.beforeSleep()
 	if !l.anyReady() && !l.stopping.Load() {
-		l.poll(l.nap())
+		l.poll(l.maxSleep())
 	}
-	l.waker.undoze()
+	l.waker.afterSleep()
 }
 
-// nap is how long the loop may sleep, in milliseconds.
-func (l *loop) nap() int {
+// maxSleep is how long the loop may sleep, in milliseconds.
+func (l *loop) maxSleep() int {
 	if l.open != 0 || l.deaf {
 		return int(checkEvery / time.Millisecond)
 	}
@@ -280,7 +280,7 @@ func (l *loop) anyReady() bool {
 	return false
 }
 
-// poll takes events, and waits for some for so many milliseconds; -1 is for ever.
+// poll takes events, and waits for some for at most timeout milliseconds; -1 is for ever.
 func (l *loop) poll(timeout int) {
 	n, err := unix.EpollWait(l.epoll, l.events[:], timeout)
 	if err != nil && !errors.Is(err, unix.EINTR) {

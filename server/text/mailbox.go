@@ -17,10 +17,10 @@ const (
 	batch = 32
 )
 
-// mailbox carries requests from the loop of a door to one core, and results back.
+// mailbox carries requests from the loop of a listener to one core, and results back.
 type mailbox struct {
-	door *Door
-	ring [mailboxSize]message
+	listener *Listener
+	ring     [mailboxSize]message
 
 	_ line
 	// The loop's.
@@ -52,16 +52,16 @@ type message struct {
 	size    int // of the result
 }
 
-// result is what a core says to a request.
+// result is the answer of a core to a request.
 type result struct {
 	tag  uint64
 	data []byte
 	err  error // of the handler; nil for what the cache itself says
 }
 
-// newMailbox makes the mailbox between a door and one of its cores.
-func newMailbox(d *Door, core int) *mailbox {
-	b := &mailbox{door: d}
+// newMailbox makes the mailbox between a listener and one of its cores.
+func newMailbox(d *Listener, core int) *mailbox {
+	b := &mailbox{listener: d}
 	b.call.Core = core
 	b.core.wake = func() { d.cfg.Wake(core) }
 	return b

@@ -9,7 +9,7 @@ func (b *mailbox) Step() bool {
 	if posted == b.done {
 		return false
 	}
-	b.call.Now = b.door.cfg.Clock.Now()
+	b.call.Now = b.listener.cfg.Clock.Now()
 	for range batch {
 		if b.done == posted || b.held > maxUntaken && !b.relieved() {
 			break
@@ -18,7 +18,7 @@ func (b *mailbox) Step() bool {
 		b.done++
 		b.served.Store(b.done)
 	}
-	b.door.waker.notify()
+	b.listener.waker.notify()
 	return true
 }
 
@@ -30,7 +30,7 @@ func (b *mailbox) serveOne(m *message) {
 	}
 	b.call.After = nil
 	into := m.result.data[:0]
-	res, err := b.door.cfg.Serve(&b.call, m.request, into)
+	res, err := b.listener.cfg.Serve(&b.call, m.request, into)
 	switch {
 	case err != nil:
 	case len(res) != 0 && cap(into) != 0 && &res[0] == &into[:1][0]:
@@ -62,8 +62,8 @@ func (b *mailbox) relieved() bool {
 	return b.held <= maxUntaken
 }
 
-// Doze says that the core is about to sleep (M4).
-func (b *mailbox) Doze() { b.core.doze() }
+// BeforeSleep says that the core is about to sleep (M4).
+func (b *mailbox) BeforeSleep() { b.core.beforeSleep() }
 
 // Pending reports whether there is a request.
 func (b *mailbox) Pending() bool { return b.posted.Load() != b.done }
@@ -71,8 +71,8 @@ func (b *mailbox) Pending() bool { return b.posted.Load() != b.done }
 // Empty reports whether there is none.
 func (b *mailbox) Empty() bool { return !b.Pending() }
 
-// Undoze says that the core does not sleep any more.
-func (b *mailbox) Undoze() { b.core.undoze() }
+// AfterSleep says that the core does not sleep any more.
+func (b *mailbox) AfterSleep() { b.core.afterSleep() }
 
 // Queue returns nil: a mailbox has no queue on any device.
 func (b *mailbox) Queue(fabric.Device) fabric.CQ { return nil }
@@ -80,5 +80,5 @@ func (b *mailbox) Queue(fabric.Device) fabric.CQ { return nil }
 // Reap does nothing.
 func (b *mailbox) Reap(fabric.Device) bool { return false }
 
-// Close does nothing: the door was closed before the core.
+// Close does nothing: the listener was closed before the core.
 func (b *mailbox) Close() {}

@@ -29,7 +29,7 @@ func (e *echo) serve(c *rpc.Call, msg, out []byte) ([]byte, error) {
 }
 
 func newBox() *mailbox {
-	d := &Door{cfg: Config{Serve: (&echo{}).serve, Clock: wall{}, Wake: func(int) {}}}
+	d := &Listener{cfg: Config{Serve: (&echo{}).serve, Clock: wall{}, Wake: func(int) {}}}
 	d.waker.wake = func() {}
 	return newMailbox(d, 3)
 }
@@ -183,7 +183,7 @@ func TestMailboxWakeUps(t *testing.T) {
 		}
 	}
 	b := newBox()
-	b.core.wake, b.door.waker.wake = wake(coreWake), wake(loopWake)
+	b.core.wake, b.listener.waker.wake = wake(coreWake), wake(loopWake)
 	var stop atomic.Bool
 	done := make(chan struct{})
 	go func() {
@@ -192,11 +192,11 @@ func TestMailboxWakeUps(t *testing.T) {
 			if b.Step() {
 				continue
 			}
-			b.Doze()
+			b.BeforeSleep()
 			if !b.Pending() && !stop.Load() {
 				<-coreWake
 			}
-			b.Undoze()
+			b.AfterSleep()
 		}
 	}()
 	sent, got := 0, 0
@@ -210,11 +210,11 @@ func TestMailboxWakeUps(t *testing.T) {
 			b.post(uint64(sent), binary.AppendUvarint(msg, uint64(sent)))
 			sent++
 		}
-		b.door.waker.doze()
+		b.listener.waker.beforeSleep()
 		if !b.ready() {
 			<-loopWake
 		}
-		b.door.waker.undoze()
+		b.listener.waker.afterSleep()
 		for r := b.take(); r != nil; r = b.take() {
 			if v, _ := binary.Uvarint(r.data); r.tag != uint64(got) || v != uint64(got) {
 				t.Fatalf("result %d: %+v", got, r)

@@ -23,14 +23,14 @@ type wall struct{}
 
 func (wall) Now() int64 { return cachetest.Now() }
 
-// rig is a door with cores that have maps for partitions.
+// rig is a listener with cores that have maps for partitions.
 type rig struct {
-	t     testing.TB
-	door  *Door
-	addr  string
-	log   *cachetest.Log
-	cores []*fakeCore
-	slow  sync.Mutex // holds up all cores
+	t        testing.TB
+	listener *Listener
+	addr     string
+	log      *cachetest.Log
+	cores    []*fakeCore
+	slow     sync.Mutex // holds up all cores
 }
 
 // fakeCore serves one mailbox and sleeps between.
@@ -50,11 +50,11 @@ func (c *fakeCore) run() {
 		if c.poller.Step() {
 			continue
 		}
-		c.poller.Doze()
+		c.poller.BeforeSleep()
 		if !c.poller.Pending() && !c.stop.Load() {
 			<-c.wake
 		}
-		c.poller.Undoze()
+		c.poller.AfterSleep()
 	}
 }
 
@@ -104,7 +104,7 @@ func (r *rig) serve(call *rpc.Call, msg, out []byte) ([]byte, error) {
 	}
 }
 
-// open starts a door with so many cores.
+// open starts a listener with n cores.
 func open(t testing.TB, cores int, change func(*Config)) *rig {
 	t.Helper()
 	r := &rig{t: t, log: &cachetest.Log{}}
@@ -116,17 +116,17 @@ func open(t testing.TB, cores int, change func(*Config)) *rig {
 		change(&cfg)
 	}
 	var err error
-	if r.door, err = New(cfg); err != nil {
+	if r.listener, err = New(cfg); err != nil {
 		t.Fatal(err)
 	}
 	for i := range cores {
-		c := &fakeCore{rig: r, index: i, items: map[string]string{}, poller: r.door.Poller(i), wake: make(chan struct{}, 1), done: make(chan struct{})}
+		c := &fakeCore{rig: r, index: i, items: map[string]string{}, poller: r.listener.Poller(i), wake: make(chan struct{}, 1), done: make(chan struct{})}
 		r.cores = append(r.cores, c)
 	}
 	for _, c := range r.cores {
 		go c.run()
 	}
-	if r.addr, err = r.door.Listen("127.0.0.1:0"); err != nil {
+	if r.addr, err = r.listener.Listen("127.0.0.1:0"); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(r.close)
@@ -134,7 +134,7 @@ func open(t testing.TB, cores int, change func(*Config)) *rig {
 }
 
 func (r *rig) close() {
-	if err := r.door.Close(); err != nil {
+	if err := r.listener.Close(); err != nil {
 		r.t.Error(err)
 	}
 	for _, c := range r.cores {

@@ -22,8 +22,8 @@ func (w *waker) end() {
 	}
 }
 
-// doze says that the thread is about to sleep; it must look for work once more after it (M4).
-func (w *waker) doze() { w.asleep.Store(true) }
+// beforeSleep says that the thread is about to sleep; it must look for work once more after it (M4).
+func (w *waker) beforeSleep() { w.asleep.Store(true) }
 
-// undoze says that the thread is awake.
-func (w *waker) undoze() { w.asleep.Store(false) }
+// afterSleep says that the thread is awake.
+func (w *waker) afterSleep() { w.asleep.Store(false) }

@@ -34,7 +34,7 @@ func TestCheckReasons(t *testing.T) {
 		{"checksums", func(r *rig) { r.record(at(r).off).Value()[1] ^= 1 }},
 		{"has version", func(r *rig) { r.heap.Last = 3 }},
 		{"of kind", func(r *rig) { r.heap.SetKind(at(r).off, 9) }},
-		{"of no kind", func(r *rig) { r.heap.SetKind(at(r).off, 0) }},
+		{"invalid kind", func(r *rig) { r.heap.SetKind(at(r).off, 0) }},
 		{"found 0 times", func(r *rig) { r.write(at(r).bucket, entry{}, 0) }},
 		{"found 3 times", func(r *rig) {
 			p := at(r)

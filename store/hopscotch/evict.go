@@ -3,8 +3,8 @@ package hopscotch
 // Which items a cache gives up. For a slot: one of the neighbourhood. For memory: first
 // what some slots lead to, then neighbours in memory (package extent).
 const (
-	// visits is how many slots are looked at for a Put.
-	visits = 64
+	// maxLooks is how many slots are looked at for a Put.
+	maxLooks = 64
 	// victims is how many of them give up their item, at most.
 	victims = 8
 )
@@ -64,7 +64,7 @@ func (t *Table) makeRoom(need uint64, now int64, key, value []byte) uint64 {
 // and takes it. It returns 0 if that was not enough.
 func (t *Table) evictSome(need uint64, now int64) uint64 {
 	evicted := 0
-	for range visits {
+	for range maxLooks {
 		i := t.takeTurn()
 		if t.label(i) == 0 || t.lead(i).offset() == 0 {
 			continue

@@ -55,7 +55,7 @@ func (t *Table) checkBlock(c *census, off uint64, k extent.Kind) error {
 		c.chainBytes += size
 		return nil
 	default:
-		return corrupt("block at %d is of no kind that is known", off)
+		return corrupt("block at %d: unknown kind", off)
 	}
 }
 

@@ -38,7 +38,7 @@ func TestCheckReasons(t *testing.T) {
 		{"has a gap", func(r *rig) { r.bucketAt(r.bucketOf(colliding(0).Hash)).setSlot(2, 0) }},
 		{"is no link", func(r *rig) { r.bucketAt(r.bucketOf(colliding(0).Hash)).setSlot(0, linkTo(r.heap.First())) }},
 		{"leads out", func(r *rig) { r.bucketAt(0).setSlot(0, slotFor(1<<40, 0)) }},
-		{"of no kind", func(r *rig) { r.heap.SetKind(r.blockOf(key(1)), 9) }},
+		{"unknown kind", func(r *rig) { r.heap.SetKind(r.blockOf(key(1)), 9) }},
 		{"end at", func(r *rig) { binary.LittleEndian.PutUint64(r.heap.Mem()[r.heap.End():], 0) }},
 		{"the table has", func(r *rig) { r.heap.Items++ }},
 		{"the table has", func(r *rig) { r.heap.KeyBytes++ }},

@@ -3,8 +3,8 @@ package lru8
 // Which items a cache gives up when the memory is full: first the last ones of
 // some buckets, then neighbours (package extent). The package doc says why.
 const (
-	// visits is how many buckets are looked at for a Put.
-	visits = 32
+	// maxLooks is how many buckets are looked at for a Put.
+	maxLooks = 32
 	// victims is how many of them give up their last item, at most.
 	victims = 8
 	// spares is how many keep it because it was used.
@@ -40,7 +40,7 @@ func (t *Table) makeRoom(need uint64, now int64, key, value []byte) uint64 {
 // and takes it. It returns 0 if that was not enough.
 func (t *Table) evictLast(need uint64, now int64) uint64 {
 	spared, evicted := 0, 0
-	for range visits {
+	for range maxLooks {
 		b := t.bucketAt(t.turn)
 		if t.turn++; t.turn == t.buckets {
 			t.turn = 0

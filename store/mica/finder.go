@@ -18,7 +18,7 @@ type Finder struct {
 	item store.Item
 }
 
-var _ store.Chaser = (*Finder)(nil)
+var _ store.Follower = (*Finder)(nil)
 
 // NewFinder makes a finder.
 func NewFinder(layout []byte) (store.Finder, error) {
@@ -31,14 +31,14 @@ func NewFinder(layout []byte) (store.Finder, error) {
 // Start returns a span that cannot be read, for there is nothing to be found this way.
 func (f *Finder) Start(store.Key) store.Span { return store.Span{} }
 
-// Chase begins to look where a link points to.
-func (f *Finder) Chase(k store.Key, l store.Link) store.Span {
+// Follow begins to look where a link points to.
+func (f *Finder) Follow(k store.Key, l store.Link) store.Span {
 	f.key, f.link = k, l
 	return l.Span
 }
 
 // Look judges what is there. It is the item of the link if it is live, has its key and
-// its version, and all of it fits its checksum (M4); otherwise the server knows more.
+// its version, and all of it fits its checksum (M4); otherwise the outcome is Ask.
 func (f *Finder) Look(b []byte) (store.Span, store.Outcome) {
 	if len(b) < headerSize {
 		return store.Span{}, store.Ask

@@ -69,10 +69,10 @@ func TestLinksUnderFire(t *testing.T) {
 	var links [hammeredKeys]atomic.Pointer[told]
 	var stop atomic.Bool
 	var readers sync.WaitGroup
-	var chasers [2]chaser
-	for i := range chasers {
-		chasers[i] = chaser{T: t, table: r.Table, links: &links, random: seeded(t, 12+uint64(i))}
-		readers.Go(func() { chasers[i].run(&stop) })
+	var followers [2]follower
+	for i := range followers {
+		followers[i] = follower{T: t, table: r.Table, links: &links, random: seeded(t, 12+uint64(i))}
+		readers.Go(func() { followers[i].run(&stop) })
 	}
 	value := make([]byte, pastCaches+300<<10)
 	for n := uint64(1); n <= uint64(scale.Times(3000)) && !t.Failed(); n++ {
@@ -89,8 +89,8 @@ func TestLinksUnderFire(t *testing.T) {
 	}
 	stop.Store(true)
 	readers.Wait()
-	for i := range chasers {
-		c := &chasers[i]
+	for i := range followers {
+		c := &followers[i]
 		t.Logf("%d links followed: %d found, %d of them past the caches", c.followed, c.found, c.past)
 		if c.past == 0 && !t.Failed() {
 			t.Error("no value that went past the caches was found")
@@ -103,8 +103,8 @@ func hammerKey(t *Table, i int) store.Key {
 	return store.Key{Hash: t.hash(key), Bytes: key}
 }
 
-// chaser follows links as a client does.
-type chaser struct {
+// follower follows links as a client does.
+type follower struct {
 	*testing.T
 	table                 *Table
 	links                 *[hammeredKeys]atomic.Pointer[told]
@@ -113,7 +113,7 @@ type chaser struct {
 	followed, found, past int
 }
 
-func (c *chaser) run(stop *atomic.Bool) {
+func (c *follower) run(stop *atomic.Bool) {
 	for !c.Failed() && (!stop.Load() || c.past == 0 && c.followed < 100_000) {
 		i := c.random.IntN(hammeredKeys)
 		if l := c.links[i].Load(); l != nil {
@@ -123,9 +123,9 @@ func (c *chaser) run(stop *atomic.Bool) {
 }
 
 // follow copies what a link names as a fabric does, which may take its time in the middle.
-func (c *chaser) follow(i int, l *told) {
+func (c *follower) follow(i int, l *told) {
 	f := &Finder{}
-	span := f.Chase(hammerKey(c.table, i), l.Link)
+	span := f.Follow(hammerKey(c.table, i), l.Link)
 	from := c.table.Export().Areas[span.Area].Bytes()[span.Off:][:span.Len]
 	if cap(c.buf) < span.Len {
 		c.buf = make([]byte, span.Len)

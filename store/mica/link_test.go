@@ -11,10 +11,10 @@ import (
 	"github.com/remora-kv/remora/store/mica"
 )
 
-// chase follows a link in the memory of a table as it is now.
-func chase(t testing.TB, p *mica.Table, f store.Chaser, k store.Key, l store.Link) (store.Item, store.Outcome) {
+// follow follows a link in the memory of a table as it is now.
+func follow(t testing.TB, p *mica.Table, f store.Follower, k store.Key, l store.Link) (store.Item, store.Outcome) {
 	t.Helper()
-	want := f.Chase(k, l)
+	want := f.Follow(k, l)
 	mem := p.Export().Areas[want.Area].Bytes()
 	if want.Off < 0 || want.Off%8 != 0 || want.Off+int64(want.Len) > int64(len(mem)) {
 		t.Fatalf("%+v is not in the table", want)
@@ -58,7 +58,7 @@ func testLinks(t *testing.T, cfg store.Config, seed uint64) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f, ok := found.(store.Chaser)
+	f, ok := found.(store.Follower)
 	if !ok {
 		t.Fatal("it follows no links")
 	}
@@ -94,7 +94,7 @@ func testLinks(t *testing.T, cfg store.Config, seed uint64) {
 		if !ok {
 			continue
 		}
-		item, o := chase(t, p, f, key(i), l)
+		item, o := follow(t, p, f, key(i), l)
 		if o != store.Found {
 			delete(links, i)
 			continue
@@ -164,11 +164,11 @@ func FuzzLook(f *testing.F) {
 	f.Add([]byte{}, uint64(0))
 	f.Fuzz(func(t *testing.T, b []byte, version uint64) {
 		found, _ := mica.NewFinder([]byte{0})
-		c, ok := found.(store.Chaser)
+		c, ok := found.(store.Follower)
 		if !ok {
 			t.Fatal("it follows no links")
 		}
-		c.Chase(k, store.Link{Version: version})
+		c.Follow(k, store.Link{Version: version})
 		b = b[:len(b):len(b)]
 		before := bytes.Clone(b)
 		if _, o := c.Look(b); o == store.Found && (c.Item().Version != version || !bytes.Contains(before, c.Item().Value)) {

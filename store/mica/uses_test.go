@@ -36,11 +36,11 @@ func TestUsesByReaders(t *testing.T) {
 			}
 			m := r.metaOf(s.at)
 			link := store.Link{Span: store.Span{Off: int64(s.at), Len: r.sizeOf(m)}, Version: r.versionOf(s.at, m)}
-			c, ok := f.(store.Chaser)
+			c, ok := f.(store.Follower)
 			if !ok {
 				t.Fatal("it follows no links")
 			}
-			c.Chase(k, link)
+			c.Follow(k, link)
 			span, ok := f.Touch()
 			if !ok || span.Len != 1 || span.Area != 1 {
 				t.Fatalf("%+v, %v", span, ok)

@@ -9,7 +9,7 @@ import (
 func prefetchCases() []*testCase {
 	return slices.Concat(
 		both("prefetch/hints", "Both hints may be given for keys that do not exist.", hints),
-		both("prefetch/changes", "A hint is no promise: what is changed before it is got is got as it is then.", hintsBeforeChanges),
+		both("prefetch/changes", "Hints have no effect on results.", hintsBeforeChanges),
 	)
 }
 

@@ -2,7 +2,7 @@ package cachetest
 
 import "context"
 
-// Pipe is a client with several operations on their way, for one goroutine.
+// Pipe is a client with several operations in flight, for one goroutine.
 type Pipe interface {
 	// Start starts an operation. Next returns its outcome, though it could not be
 	// started.
@@ -14,7 +14,7 @@ type Pipe interface {
 	Pending() int
 }
 
-// WorkAhead is Work with up to depth operations on their way.
+// WorkAhead is Work with up to depth operations in flight.
 func WorkAhead(ctx context.Context, p Pipe, j Journal, s *Source, n, depth int) {
 	type begun struct {
 		number int

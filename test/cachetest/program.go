@@ -132,7 +132,7 @@ func Run(ctx context.Context, program []Step, cache Cache, advance func(time.Dur
 	return outcomes
 }
 
-// RunAhead is Run with up to depth operations on their way. It waits for an outcome
+// RunAhead is Run with up to depth operations in flight. It waits for an outcome
 // that a later step needs.
 func RunAhead(ctx context.Context, program []Step, p Pipe, depth int, advance func(time.Duration)) []Outcome {
 	outcomes, done := make([]Outcome, len(program)), make([]bool, len(program))

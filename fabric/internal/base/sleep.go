@@ -14,19 +14,19 @@ import (
 // Sleeper implements fabric.Waiter for providers whose completion queues can be
 // waited for by poll(2).
 type Sleeper struct {
-	spinner Spinner
-	doze    func()
-	undoze  func()
-	source  Source
-	pipe    *WakePipe
-	fds     []unix.PollFd // the pipe, then those of the source
-	late    time.Duration
+	spinner     Spinner
+	beforeSleep func()
+	afterSleep  func()
+	source      Source
+	pipe        *WakePipe
+	fds         []unix.PollFd // the pipe, then those of the source
+	late        time.Duration
 
 	asleep atomic.Uint32
 	sleeps atomic.Uint64
-	// rescues counts sleeps that no wake-up ended though there was something.
-	rescues atomic.Uint64
-	closed  bool
+	// lateWakes counts sleeps that no wake-up ended though there was something.
+	lateWakes atomic.Uint64
+	closed    bool
 }
 
 // Source is the completion queues of a Sleeper. Its methods are called by the
@@ -62,7 +62,7 @@ func (s *Sleeper) Init(clock fabric.Clock, cfg *fabric.WaitConfig, burst, yields
 	if s.pipe, err = NewWakePipe(); err != nil {
 		return err
 	}
-	s.doze, s.undoze, s.source, s.late = cfg.Doze, cfg.Undoze, source, late
+	s.beforeSleep, s.afterSleep, s.source, s.late = cfg.BeforeSleep, cfg.AfterSleep, source, late
 	for _, fd := range append([]int{s.pipe.FD()}, fds...) {
 		s.fds = append(s.fds, unix.PollFd{Fd: int32(fd), Events: unix.POLLIN})
 	}
@@ -83,8 +83,8 @@ func (s *Sleeper) Wait(poll func() bool, timeout time.Duration) bool {
 func (s *Sleeper) Sleep(poll func() bool, deadline int64) bool {
 	s.asleep.Store(1)
 	until := min(deadline, s.source.Arm())
-	if s.doze != nil {
-		s.doze()
+	if s.beforeSleep != nil {
+		s.beforeSleep()
 	}
 	hit := poll()
 	if !hit && !s.spinner.Woken() && !s.source.Pending() {
@@ -93,14 +93,14 @@ func (s *Sleeper) Sleep(poll func() bool, deadline int64) bool {
 		if woken := s.block(min(until, longest)); !woken && longest < until {
 			// What is found now may have come, with its wake-up, after the sleep was over.
 			if hit = poll(); hit && !s.poll(s.late) {
-				s.rescues.Add(1)
+				s.lateWakes.Add(1)
 			}
 		}
 	}
 	s.asleep.Store(0)
 	s.source.Disarm()
-	if s.undoze != nil {
-		s.undoze()
+	if s.afterSleep != nil {
+		s.afterSleep()
 	}
 	return hit
 }
@@ -137,10 +137,10 @@ func (s *Sleeper) Wake() {
 // Sleeps implements fabric.Waiter.
 func (s *Sleeper) Sleeps() uint64 { return s.sleeps.Load() }
 
-// Rescues returns how often a sleep had to end by itself though there was
+// LateWakes returns how often a sleep had to end by itself though there was
 // something to find. Memory that a peer wrote counts too: a WRITE wakes nobody
 // (G17).
-func (s *Sleeper) Rescues() uint64 { return s.rescues.Load() }
+func (s *Sleeper) LateWakes() uint64 { return s.lateWakes.Load() }
 
 // Close implements fabric.Waiter.
 func (s *Sleeper) Close() error {

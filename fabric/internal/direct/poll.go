@@ -61,7 +61,7 @@ func (c *CQ) scan() {
 		}
 		s := c.listening[c.cursor]
 		if s.ready() {
-			// Who has sent is likely to send again: it takes a hot place.
+			// A queue pair that has sent is likely to send again: it takes a hot place.
 			hot := c.cursor % hotSources
 			c.listening[c.cursor], c.listening[hot] = c.listening[hot], s
 			s.drain()

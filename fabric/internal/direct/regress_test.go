@@ -147,8 +147,8 @@ func TestNoSleepOverColdSource(t *testing.T) {
 			break
 		}
 	}
-	if w.Sleeps() != 0 || w.Rescues() != 0 {
-		t.Errorf("%d sleeps, %d rescues over a message that was there", w.Sleeps(), w.Rescues())
+	if w.Sleeps() != 0 || w.LateWakes() != 0 {
+		t.Errorf("%d sleeps, %d late wake-ups over a message that was there", w.Sleeps(), w.LateWakes())
 	}
 }
 
@@ -169,9 +169,9 @@ func TestNoSleepOverOtherQueue(t *testing.T) {
 	}
 }
 
-// TestRescue: a message that wakes just after a sleep has ended by itself is not
+// TestLateWake: a message that wakes just after a sleep has ended by itself is not
 // taken for a wake-up that was lost; what wakes nobody is.
-func TestRescue(t *testing.T) {
+func TestLateWake(t *testing.T) {
 	a, b, _ := newPair(t, fabric.QPConfig{RecvDepth: 1})
 	mustRecv(t, b.qp, fabric.RecvWR{})
 	for _, wakes := range []bool{true, false} {
@@ -189,8 +189,8 @@ func TestRescue(t *testing.T) {
 				return true
 			}, math.MaxInt64)
 		}
-		if want := map[bool]uint64{true: 0, false: 1}[wakes]; w.Rescues() != want {
-			t.Errorf("with a wake-up %v: %d rescues", wakes, w.Rescues())
+		if want := map[bool]uint64{true: 0, false: 1}[wakes]; w.LateWakes() != want {
+			t.Errorf("with a wake-up %v: %d late wake-ups", wakes, w.LateWakes())
 		}
 	}
 }

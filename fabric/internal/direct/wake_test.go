@@ -51,7 +51,7 @@ func pingPong(t *testing.T, rounds int, solicited bool, seed uint64) uint64 {
 		p := &player{t: t, e: e, rnd: rnd}
 		p.w, _ = w.(*Waiter)
 		p.run(rounds, first)
-		if n := p.w.Rescues(); n != 0 {
+		if n := p.w.LateWakes(); n != 0 {
 			t.Errorf("%d wake-ups were lost (solicited only: %v)", n, solicited)
 		}
 		done <- p.w.Sleeps()
@@ -70,7 +70,7 @@ type player struct {
 
 func (p *player) run(rounds int, first bool) {
 	for range rounds {
-		if first && !(p.send() && p.receive()) || !first && !(p.receive() && p.send()) || p.w.Rescues() != 0 {
+		if first && !(p.send() && p.receive()) || !first && !(p.receive() && p.send()) || p.w.LateWakes() != 0 {
 			_ = p.e.qp.Disconnect() // and the other does not wait in vain
 			return
 		}

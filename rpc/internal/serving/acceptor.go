@@ -53,7 +53,7 @@ func (a *Acceptor) MaxClients() int64 { return a.most.Load() }
 // server was made for. Clients that there are go on.
 func (a *Acceptor) SetMaxClients(n int) error {
 	if n < 1 || n > a.cfg.MaxClients {
-		return fmt.Errorf("%s: server: a limit of %d clients: choose one between 1 and %d, which it was started with: %w",
+		return fmt.Errorf("%s: server: limit of %d clients is not between 1 and %d, the limit at start: %w",
 			a.cfg.Path, n, a.cfg.MaxClients, fabric.ErrInvalid)
 	}
 	a.most.Store(int64(n))

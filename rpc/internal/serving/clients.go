@@ -15,7 +15,7 @@ type Clients struct {
 
 	Connects, Disconnects atomic.Uint64
 	Cut                   atomic.Uint64 // those that broke the protocol
-	Lost                  atomic.Uint64 // those that went without saying so
+	Lost                  atomic.Uint64 // those that were lost without a disconnect
 }
 
 // CutOff notes that a client is being disconnected because it broke the protocol.

@@ -57,7 +57,7 @@ func (c *Core) Init(a *Acceptor, index int) {
 // host drives the core.
 func (c *Core) InitWaiter(cq fabric.CQ, p rpc.Poller) (err error) {
 	if cfg := c.acceptor.cfg; cfg.Wake == nil {
-		w := fabric.WaitConfig{Policy: cfg.Policy, CQs: []fabric.CQ{cq}, Doze: p.Doze, Undoze: p.Undoze}
+		w := fabric.WaitConfig{Policy: cfg.Policy, CQs: []fabric.CQ{cq}, BeforeSleep: p.BeforeSleep, AfterSleep: p.AfterSleep}
 		c.Waiter, err = cfg.Devices[0].NewWaiter(w)
 	}
 	return err

@@ -2,7 +2,7 @@
 // cores that poll, and gives the memory of clients back. A path contributes its sessions
 // and its moves.
 //
-//	Server    an acceptor, cores and a reaper; Config is what all servers are told
+//	Server    an acceptor, cores and a reaper; Config is what all servers need
 //	Acceptor  listens, hands connection requests to the path, and refuses clients
 //	Loop      a goroutine that polls, and the mail that others leave for it
 //	Core      a loop that serves calls: its clock, its counts, its places for clients

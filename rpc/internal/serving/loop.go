@@ -14,8 +14,8 @@ type Loop struct {
 	// Waiter is where the loop sleeps, nil when a host drives it. Its owner makes and
 	// closes it.
 	Waiter fabric.Waiter
-	// Nap bounds the next sleep; 0 is no bound.
-	Nap time.Duration
+	// MaxSleep bounds the next sleep; 0 is no bound.
+	MaxSleep time.Duration
 
 	wakeHost func()
 	started  bool
@@ -59,7 +59,7 @@ func (l *Loop) Run(m Moves) {
 		if l.idle = 0; m.Work != nil {
 			m.Work()
 		}
-		l.Waiter.Wait(m.Poll, l.Nap)
+		l.Waiter.Wait(m.Poll, l.MaxSleep)
 	}
 	m.Close()
 }

@@ -46,7 +46,7 @@ type tableLine struct {
 func DefaultPath(fabric string) (string, error) {
 	dir, err := os.UserConfigDir()
 	if err != nil {
-		return "", fmt.Errorf("tune: no place for profiles: %w", err)
+		return "", fmt.Errorf("tune: no directory for profiles: %w", err)
 	}
 	return filepath.Join(dir, "remora", "profile-"+fabric+".json"), nil
 }

@@ -71,13 +71,13 @@ func Noisy(readings []Reading) int {
 
 func checkReadings(rs []Reading) error {
 	if len(rs) < 2 {
-		return fmt.Errorf("there are %d, and a curve needs 2", len(rs))
+		return fmt.Errorf("%d readings, need at least 2", len(rs))
 	}
 	var errs []error
 	replies := 0
 	for i, r := range rs {
 		if r.Size < MinFetch || r.Size > MaxFetch || (i > 0 && r.Size == rs[i-1].Size) {
-			errs = append(errs, fmt.Errorf("size %d is there twice or not in %d to %d", r.Size, MinFetch, MaxFetch))
+			errs = append(errs, fmt.Errorf("size %d is repeated or not in %d to %d", r.Size, MinFetch, MaxFetch))
 		}
 		if !sane(r.Reads) || r.ReadTime <= 0 || (r.Replies != 0 && !sane(r.Replies)) {
 			errs = append(errs, fmt.Errorf("at %d bytes: %v READs/s, %v a READ, %v replies/s", r.Size, r.Reads, r.ReadTime, r.Replies))

@@ -28,7 +28,7 @@ func (s *Space) checkBlocks(visit func(off uint64, k Kind) error) (frees int, er
 		case h.size() < MinBlock || h.size() > s.end-off || h.prevSize() != prevSize:
 			return 0, fmt.Errorf("block at %d: head %#x, in %d bytes behind a block of %d", off, uint64(h), s.end-off, prevSize)
 		case h.kind() == None || h.kind() == End:
-			return 0, fmt.Errorf("block at %d is of no kind", off)
+			return 0, fmt.Errorf("block at %d: invalid kind", off)
 		case h.kind() != Free:
 			if err := visit(off, h.kind()); err != nil {
 				return 0, err

@@ -45,7 +45,7 @@ func TestConversation(t *testing.T) {
 			c.expect(x.hear)
 		}
 		c.end()
-		if st := r.door.Stats(); st.Accepted != 1 || st.Commands != uint64(len(conversation)) {
+		if st := r.listener.Stats(); st.Accepted != 1 || st.Commands != uint64(len(conversation)) {
 			t.Errorf("%+v", st)
 		}
 	}
@@ -119,7 +119,7 @@ func TestManyClients(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if st := r.door.Stats(); st.Clients != 300 || st.Commands != 300*20*2 {
+	if st := r.listener.Stats(); st.Clients != 300 || st.Commands != 300*20*2 {
 		t.Errorf("%+v", st)
 	}
 }
@@ -150,7 +150,7 @@ func TestSlowReader(t *testing.T) {
 		sent <- err
 	}()
 	settled(r)
-	if st := r.door.Stats(); st.Commands >= n {
+	if st := r.listener.Stats(); st.Commands >= n {
 		t.Errorf("%d commands of a client that does not read were taken", st.Commands)
 	}
 	for range 10 {
@@ -172,8 +172,8 @@ func TestSlowReader(t *testing.T) {
 func settled(r *rig) {
 	r.t.Helper()
 	last := uint64(0)
-	cachetest.Await(r.t, "the door takes no more commands", func() bool {
-		now := r.door.Stats().Commands
+	cachetest.Await(r.t, "the listener takes no more commands", func() bool {
+		now := r.listener.Stats().Commands
 		same := now == last && now > 1
 		last = now
 		time.Sleep(20 * time.Millisecond) //lint:allow sleep nothing tells that nothing happens
@@ -188,7 +188,7 @@ func TestStalledReader(t *testing.T) {
 	c.send("SET big {500000}\r\n" + strings.Repeat("v", 500000) + "\r\n")
 	c.expect("STORED\r\n")
 	go func() { _, _ = io.WriteString(c, strings.Repeat("GET big\r\n", 1000)) }()
-	cachetest.Await(t, "the client is cut off", func() bool { return r.door.Stats().Cut == 1 })
+	cachetest.Await(t, "the client is cut off", func() bool { return r.listener.Stats().Cut == 1 })
 	cachetest.Await(t, "the log says why", func() bool { return strings.Contains(r.log.String(), "a client has to read while it sends") })
 }
 
@@ -297,7 +297,7 @@ func TestVanishingClients(t *testing.T) {
 		seed.send(fmt.Sprintf("SET own %d\r\nGET own\r\n", i))
 		seed.expect(fmt.Sprintf("STORED\r\nVALUE %d\r\n%d\r\n", len(fmt.Sprint(i)), i))
 	}
-	cachetest.Await(t, "only one client is left", func() bool { return r.door.Stats().Clients == 1 })
+	cachetest.Await(t, "only one client is left", func() bool { return r.listener.Stats().Clients == 1 })
 }
 
 func TestTooManyClients(t *testing.T) {
@@ -312,13 +312,13 @@ func TestTooManyClients(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 	_ = a.Close()
-	cachetest.Await(t, "there is room", func() bool { return r.door.Stats().Clients == 1 })
+	cachetest.Await(t, "there is room", func() bool { return r.listener.Stats().Clients == 1 })
 	d := r.dial()
 	d.send("GET k\r\n")
 	d.expect("NOT_FOUND\r\n")
 }
 
-// Whatever clients send, the door answers others.
+// Whatever clients send, the listener answers others.
 func TestHostileInput(t *testing.T) {
 	r := open(t, 2, nil)
 	good := r.dial()
@@ -345,7 +345,7 @@ func TestEnds(t *testing.T) {
 	c := r.dial()
 	c.send("SET k v\r\n")
 	c.expect("STORED\r\n")
-	r.door.StopListening()
+	r.listener.StopListening()
 	cachetest.Await(t, "nobody comes in", func() bool {
 		late, err := net.Dial("tcp", strings.TrimPrefix(r.addr, Scheme+"://"))
 		if err == nil {
@@ -355,16 +355,16 @@ func TestEnds(t *testing.T) {
 	})
 	c.send("GET k\r\n")
 	c.expect("VALUE 1\r\nv\r\n")
-	if err := r.door.Close(); err != nil {
+	if err := r.listener.Close(); err != nil {
 		t.Fatal(err)
 	}
 	c.end()
-	if err := r.door.Close(); err != nil {
+	if err := r.listener.Close(); err != nil {
 		t.Error(err)
 	}
 }
 
-// Commands that are with cores when the door is closed are answered.
+// Commands that are with cores when the listener is closed are answered.
 func TestCloseAnswers(t *testing.T) {
 	r := open(t, 2, nil)
 	c := r.dial()
@@ -372,9 +372,9 @@ func TestCloseAnswers(t *testing.T) {
 	c.expect("STORED\r\n")
 	r.slow.Lock()
 	c.send("GET k\r\n")
-	cachetest.Await(t, "the command is taken", func() bool { return r.door.Stats().Commands == 2 })
+	cachetest.Await(t, "the command is taken", func() bool { return r.listener.Stats().Commands == 2 })
 	closed := make(chan error)
-	go func() { closed <- r.door.Close() }()
+	go func() { closed <- r.listener.Close() }()
 	r.slow.Unlock()
 	if err := <-closed; err != nil {
 		t.Fatal(err)

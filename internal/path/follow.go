@@ -7,11 +7,11 @@ import (
 	"github.com/remora-kv/remora/store"
 )
 
-const chaseHead = 28
+const followHead = 28
 
-// AppendChase appends the message of command.Chase, which follows a link to an item: the
+// AppendFollow appends the message of command.Follow, which follows a link to an item: the
 // link and the key. It never leaves the client.
-func AppendChase(b []byte, at *store.Link, key string) []byte {
+func AppendFollow(b []byte, at *store.Link, key string) []byte {
 	le := binary.LittleEndian
 	b = le.AppendUint64(b, uint64(at.Span.Off))
 	b = le.AppendUint64(b, at.Version)
@@ -20,12 +20,12 @@ func AppendChase(b []byte, at *store.Link, key string) []byte {
 	return append(b, key...)
 }
 
-// parseChase is the inverse of AppendChase.
-func parseChase(b []byte) (at store.Link, key []byte) {
+// parseFollow is the inverse of AppendFollow.
+func parseFollow(b []byte) (at store.Link, key []byte) {
 	le := binary.LittleEndian
 	at.Span.Off, at.Version = int64(le.Uint64(b)), le.Uint64(b[8:])
 	at.Span.Len, at.Span.Area = int(le.Uint32(b[16:])), int(le.Uint64(b[20:]))
-	return at, b[chaseHead:]
+	return at, b[followHead:]
 }
 
 // LinkIn returns the link in the result of a get, if there is one that can be followed.

@@ -20,10 +20,10 @@ import (
 	"github.com/remora-kv/remora/store"
 )
 
-// Scheme is that of the addresses of text doors: text://host:port.
+// Scheme is that of the addresses of text listeners: text://host:port.
 const Scheme = "text"
 
-// Config describes a door. Zero values of the last group mean the defaults.
+// Config describes a listener. Zero values of the last group mean the defaults.
 type Config struct {
 	// Cores is how many there are, Serve their handler, Clock their clock, and Wake ends
 	// the sleep of one. Seed says which core owns a key.
@@ -34,7 +34,7 @@ type Config struct {
 	Seed  store.Seed
 	// MaxValue is the longest value, MaxClients how many connections there can be.
 	MaxValue, MaxClients int
-	// BusyPoll has an idle door poll all the time; by default it sleeps.
+	// BusyPoll has an idle listener poll all the time; by default it sleeps.
 	BusyPoll bool
 	Log      *slog.Logger
 
@@ -45,7 +45,7 @@ type Config struct {
 	Stall   time.Duration
 }
 
-// Stats is what a door has counted.
+// Stats is what a listener has counted.
 type Stats struct {
 	Clients  int    `json:"clients"`
 	Accepted uint64 `json:"accepted"`
@@ -54,14 +54,14 @@ type Stats struct {
 	Commands uint64 `json:"commands"`
 }
 
-// Door is an event loop with its connections.
-type Door struct {
+// Listener is an event loop with its connections.
+type Listener struct {
 	cfg       Config
 	mailboxes []*mailbox // by core
 	waker     waker      // of the loop
-	listener  int
+	socket    int
 	eventfd   int
-	one       [8]byte // what an eventfd is told
+	one       [8]byte // what is written to an eventfd
 	addr      string
 	quiet     atomic.Bool // no new clients
 	stopping  atomic.Bool
@@ -75,10 +75,10 @@ type Door struct {
 	}
 }
 
-// IsAddr reports whether an address is that of a text door.
+// IsAddr reports whether an address is that of a text listener.
 func IsAddr(url string) bool { return strings.HasPrefix(url, Scheme+":") }
 
-// ParseAddr returns host and port of the address of a text door.
+// ParseAddr returns host and port of the address of a text listener.
 func ParseAddr(address string) (string, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != Scheme || u.Port() == "" || u.RawQuery != "" || strings.Trim(u.Path, "/") != "" {
@@ -87,37 +87,37 @@ func ParseAddr(address string) (string, error) {
 	return u.Host, nil
 }
 
-// New makes a door that nobody can come through yet: its mailboxes (Poller) are to be given to
-// cores, and then Listen opens it. Close it before the cores are stopped.
-func New(cfg Config) (*Door, error) {
+// New returns a listener that does not listen yet: its mailboxes (Poller) are to be given to
+// cores, and then Listen starts it. Close it before the cores are stopped.
+func New(cfg Config) (*Listener, error) {
 	cfg.Backlog = cmp.Or(cfg.Backlog, 1<<20)
 	cfg.Stall = cmp.Or(cfg.Stall, 30*time.Second)
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	d := &Door{cfg: cfg, listener: -1, done: make(chan struct{})}
-	binary.NativeEndian.PutUint64(d.one[:], 1)
+	t := &Listener{cfg: cfg, socket: -1, done: make(chan struct{})}
+	binary.NativeEndian.PutUint64(t.one[:], 1)
 	var err error
-	if d.eventfd, err = unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK); err != nil {
+	if t.eventfd, err = unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK); err != nil {
 		return nil, fmt.Errorf("text: eventfd: %w", err)
 	}
-	d.waker.wake = d.wake
+	t.waker.wake = t.wake
 	for core := range cfg.Cores {
-		d.mailboxes = append(d.mailboxes, newMailbox(d, core))
+		t.mailboxes = append(t.mailboxes, newMailbox(t, core))
 	}
-	return d, nil
+	return t, nil
 }
 
 // Poller returns the mailbox that a core is to poll.
-func (d *Door) Poller(core int) rpc.Poller { return d.mailboxes[core] }
+func (t *Listener) Poller(core int) rpc.Poller { return t.mailboxes[core] }
 
 // wake ends the sleep of the loop.
-func (d *Door) wake() {
-	_, _ = unix.Write(d.eventfd, d.one[:])
+func (t *Listener) wake() {
+	_, _ = unix.Write(t.eventfd, t.one[:])
 }
 
-// Listen opens the door at host:port, and returns its address as it really is.
-func (d *Door) Listen(host string) (string, error) {
+// Listen starts to listen at host:port, and returns the address.
+func (t *Listener) Listen(host string) (string, error) {
 	at, err := net.ResolveTCPAddr("tcp", host)
 	if err != nil {
 		return "", fmt.Errorf("text: %w", err)
@@ -127,22 +127,22 @@ func (d *Door) Listen(host string) (string, error) {
 		return "", fmt.Errorf("text: %w", err)
 	}
 	defer func() { _ = tcp.Close() }()
-	if d.listener, err = descriptor(tcp); err != nil {
+	if t.socket, err = descriptor(tcp); err != nil {
 		return "", fmt.Errorf("text: %s: %w", host, err)
 	}
-	l := &loop{Door: d}
+	l := &loop{Listener: t}
 	if err := l.watch(); err != nil {
-		_ = unix.Close(d.listener)
+		_ = unix.Close(t.socket)
 		return "", fmt.Errorf("text: epoll: %w", err)
 	}
-	d.addr, d.running = Scheme+"://"+tcp.Addr().String(), true
+	t.addr, t.running = Scheme+"://"+tcp.Addr().String(), true
 	go l.run()
-	return d.addr, nil
+	return t.addr, nil
 }
 
 // descriptor returns a descriptor of the listener that the runtime does not watch.
-func descriptor(t *net.TCPListener) (fd int, err error) {
-	raw, err := t.SyscallConn()
+func descriptor(l *net.TCPListener) (fd int, err error) {
+	raw, err := l.SyscallConn()
 	if err != nil {
 		return -1, err
 	}
@@ -157,7 +157,7 @@ func (l *loop) watch() (err error) {
 	if l.epoll, err = unix.EpollCreate1(unix.EPOLL_CLOEXEC); err != nil {
 		return err
 	}
-	for fd, key := range map[int]int32{l.listener: keyListener, l.eventfd: keyEventfd} {
+	for fd, key := range map[int]int32{l.socket: keyListener, l.eventfd: keyEventfd} {
 		e := unix.EpollEvent{Events: unix.EPOLLIN | unix.EPOLLET, Fd: key}
 		if err := unix.EpollCtl(l.epoll, unix.EPOLL_CTL_ADD, fd, &e); err != nil {
 			_ = unix.Close(l.epoll)
@@ -167,33 +167,33 @@ func (l *loop) watch() (err error) {
 	return nil
 }
 
-// Addr is where the door is open.
-func (d *Door) Addr() string { return d.addr }
+// Addr returns the address that Listen returned.
+func (t *Listener) Addr() string { return t.addr }
 
 // Stats returns what was counted.
-func (d *Door) Stats() Stats {
-	s := &d.stats
+func (t *Listener) Stats() Stats {
+	s := &t.stats
 	return Stats{
 		Clients: int(s.clients.Load()), Accepted: s.accepted.Load(), Refused: s.refused.Load(), Cut: s.cut.Load(), Commands: s.commands.Load(),
 	}
 }
 
-// StopListening lets no more clients in.
-func (d *Door) StopListening() {
-	d.quiet.Store(true)
-	d.wake()
+// StopListening stops accepting clients.
+func (t *Listener) StopListening() {
+	t.quiet.Store(true)
+	t.wake()
 }
 
 // Close ends all connections. Commands that were taken are answered, where the sockets
 // take the answers. The cores must run.
-func (d *Door) Close() error {
-	d.once.Do(func() {
-		d.stopping.Store(true)
-		d.wake()
-		if d.running {
-			<-d.done
+func (t *Listener) Close() error {
+	t.once.Do(func() {
+		t.stopping.Store(true)
+		t.wake()
+		if t.running {
+			<-t.done
 		}
-		_ = unix.Close(d.eventfd)
+		_ = unix.Close(t.eventfd)
 	})
 	return nil
 }

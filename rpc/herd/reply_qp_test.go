@@ -15,9 +15,9 @@ import (
 	"github.com/remora-kv/remora/test/scale"
 )
 
-// An outlet that breaks is made anew, again and again, and its clients notice nothing
+// A reply QP that breaks is replaced, again and again, and its clients notice nothing
 // but time: every call takes effect once (H12).
-func TestBrokenOutletIsMadeAnew(t *testing.T) {
+func TestBrokenReplyQPIsReplaced(t *testing.T) {
 	calls := scale.Times(400)
 	if testing.Short() || scale.Race {
 		calls = 100
@@ -39,7 +39,7 @@ func TestBrokenOutletIsMadeAnew(t *testing.T) {
 					})
 				}
 				wg.Wait()
-				if st := s.Stats(); st.Outlets == 0 || st.Cut+st.Lost+st.Failures != 0 || st.Calls != uint64(3*2*calls) {
+				if st := s.Stats(); st.ReplyQPsReplaced == 0 || st.Cut+st.Lost+st.Failures != 0 || st.Calls != uint64(3*2*calls) {
 					t.Errorf("%+v", st)
 				}
 			})
@@ -47,9 +47,9 @@ func TestBrokenOutletIsMadeAnew(t *testing.T) {
 	}
 }
 
-// Those who come and go while outlets break leave nothing behind: no SEND is waited for
+// Those who come and go while reply QPs break leave nothing behind: no SEND is waited for
 // whose completion will never come.
-func TestBrokenOutletKeepsNobody(t *testing.T) {
+func TestBrokenReplyQPKeepsNobody(t *testing.T) {
 	eachFabric(t, func(t *testing.T, r *rig) {
 		r.Plan = "seed=12; ud.break=10%"
 		r.HandleCount()
@@ -64,7 +64,7 @@ func TestBrokenOutletKeepsNobody(t *testing.T) {
 	})
 }
 
-// stingy is a device whose first domain, that of the outlets, has no more datagram queue
+// stingy is a device whose first domain, that of the reply QPs, has no more datagram queue
 // pairs while none is set.
 type stingy struct {
 	fabric.Device
@@ -98,7 +98,7 @@ func (d stingyDomain) NewUD(cfg fabric.QPConfig) (fabric.QP, error) {
 
 // When it cannot be made anew its clients are cut off with a reason, and those who come
 // back are served as soon as it can.
-func TestOutletThatStaysBroken(t *testing.T) {
+func TestReplyQPThatStaysBroken(t *testing.T) {
 	eachFabric(t, func(t *testing.T, r *rig) {
 		r.Plan = "ud.break@op=3"
 		dev := &stingy{Device: r.NewDevice()}
@@ -123,7 +123,7 @@ func TestOutletThatStaysBroken(t *testing.T) {
 			t.Errorf("%v", err)
 		}
 		await(t, "the client to be gone", func() bool { return s.Stats().Clients == 0 })
-		if st := s.Stats(); st.Stranded != 1 || st.Outlets != 0 {
+		if st := s.Stats(); st.CutByReplyQP != 1 || st.ReplyQPsReplaced != 0 {
 			t.Errorf("%+v", st)
 		}
 		if !strings.Contains(log.String(), errNoMore.Error()) {
@@ -133,7 +133,7 @@ func TestOutletThatStaysBroken(t *testing.T) {
 		if got, err := call(r.dial(herd.ConnConfig{RetryAfter: time.Millisecond}), 0, procEcho, []byte("back")); err != nil || string(got) != "back" {
 			t.Errorf("%q, %v", got, err)
 		}
-		if st := s.Stats(); st.Outlets == 0 {
+		if st := s.Stats(); st.ReplyQPsReplaced == 0 {
 			t.Errorf("%+v", st)
 		}
 	})
