@@ -30,7 +30,7 @@ test-rdma: ## Run verbs and the paths on real kernel verbs: Soft-RoCE in one gue
 	$(ROCEVM) test -timeout 20m ./fabric/verbs ./rpc/rfp ./rpc/herd ./rpc/sendrecv ./rpc/onesided ./kvl/keli
 	$(ROCEVM) test -timeout 10m -run 'History|Hammer' ./server
 	$(ROCEVM) test -guests 2 -timeout 10m -tags rdma,wire -run TestWire ./fabric/verbs ./rpc/rfp ./rpc/herd ./rpc/sendrecv
-	REMORA_ROCEVM=1 $(GO) test -count=1 -timeout 20m -v -run 'TwoGuests|Cancelled' ./test/rocevm
+	REMORA_ROCEVM=1 $(GO) test -count=1 -timeout 20m -v -run 'TwoGuests|Cancelled|TriedAgain' ./test/rocevm
 
 .PHONY: test
 test: ## Run all tests; failures are explained, and logs kept in bin/logs

@@ -210,3 +210,27 @@ func TestBootIsCancelled(t *testing.T) {
 		}
 	}
 }
+
+// A boot that takes too long is tried once more, and the second reason is the answer.
+func TestBootIsTriedAgain(t *testing.T) {
+	if os.Getenv(bootSwitch) == "" {
+		t.Skipf("set %s=1 to boot virtual machines", bootSwitch)
+	}
+	var said []string
+	_, err := Boot(t.Context(), Config{
+		BootTimeout: time.Millisecond,
+		Log:         func(format string, _ ...any) { said = append(said, format) },
+	})
+	if err == nil || !strings.Contains(err.Error(), "not ready after 1ms") {
+		t.Fatalf("a boot in a millisecond: %v", err)
+	}
+	n := 0
+	for _, s := range said {
+		if strings.HasPrefix(s, "booting once more") {
+			n++
+		}
+	}
+	if n != 1 {
+		t.Errorf("tried again %d times, want 1", n)
+	}
+}

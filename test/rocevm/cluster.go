@@ -25,13 +25,26 @@ type Cluster struct {
 	dir    string
 }
 
+// errNotReady is why a boot ends that takes longer than Config.BootTimeout.
+var errNotReady = errors.New("not ready")
+
 // Boot builds the image, boots the guests and waits until all their ports are
-// active. Close must be called.
+// active. Close must be called. A boot that takes too long is tried once more: an
+// emulated kernel on a busy host can stop before it has printed a line.
 func Boot(ctx context.Context, cfg Config) (*Cluster, error) {
 	cfg, err := cfg.withDefaults()
 	if err != nil {
 		return nil, err
 	}
+	c, err := bootOnce(ctx, cfg)
+	if errors.Is(err, errNotReady) && ctx.Err() == nil {
+		cfg.Log("booting once more: %v", err)
+		c, err = bootOnce(ctx, cfg)
+	}
+	return c, err
+}
+
+func bootOnce(ctx context.Context, cfg Config) (*Cluster, error) {
 	dir, err := TempDir()
 	if err != nil {
 		return nil, err
@@ -55,7 +68,7 @@ func (c *Cluster) boot(ctx context.Context, cfg Config) error {
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, cfg.BootTimeout, fmt.Errorf("not ready after %v", cfg.BootTimeout))
+	ctx, cancel := context.WithTimeoutCause(ctx, cfg.BootTimeout, fmt.Errorf("%w after %v", errNotReady, cfg.BootTimeout))
 	defer cancel()
 	errs := make([]error, len(guests))
 	var wg sync.WaitGroup
