@@ -117,7 +117,7 @@ func (f *figure) plot(lines []line) (*plot.Plot, error) {
 		p.X.Scale, p.X.Tick.Marker = plot.LogScale{}, exact(lines)
 	}
 	if f.logY {
-		p.Y.Scale, p.Y.Tick.Marker = plot.LogScale{}, plot.LogTicks{Prec: -1}
+		p.Y.Scale, p.Y.Tick.Marker = plot.LogScale{}, decades{}
 	} else {
 		p.Y.Min = 0
 	}
@@ -131,7 +131,28 @@ func (f *figure) plot(lines []line) (*plot.Plot, error) {
 		p.Add(line, points)
 		p.Legend.Add(l.name, line, points)
 	}
+	if f.logX {
+		p.X.Max *= 1.1 // room for the last label
+	}
 	return p, nil
+}
+
+// decades marks powers of ten, with a prefix in place of zeros.
+type decades struct{}
+
+// Ticks implements plot.Ticker.
+func (decades) Ticks(low, high float64) []plot.Tick {
+	ticks := plot.LogTicks{Prec: -1}.Ticks(low, high)
+	for i, t := range ticks {
+		switch {
+		case t.Label == "":
+		case t.Value >= 1e6:
+			ticks[i].Label = strconv.FormatFloat(t.Value/1e6, 'g', -1, 64) + " M"
+		case t.Value >= 1e3:
+			ticks[i].Label = strconv.FormatFloat(t.Value/1e3, 'g', -1, 64) + " k"
+		}
+	}
+	return ticks
 }
 
 // exact marks the points themselves.
