@@ -16,7 +16,8 @@ import (
 // writeTimeout is how long a controller may take nothing.
 const writeTimeout = 30 * time.Second
 
-// hearTimeout is how long a controller may take to hang up after the last line.
+// hearTimeout is how long a controller may take to hang up after the last line, and how long it
+// waits for an agent that it has hung up on.
 const hearTimeout = 5 * time.Second
 
 // patient is a connection whose peer must read.

@@ -48,6 +48,16 @@ type call struct {
 // Read implements io.Reader.
 func (c *call) Read(p []byte) (int, error) { return c.in.Read(p) }
 
+// Close hangs up, and waits until the agent has let go of the run: a controller that comes next
+// is then not refused (A4).
+func (c *call) Close() error {
+	if tcp, ok := c.Conn.(*net.TCPConn); ok && tcp.CloseWrite() == nil {
+		_ = c.SetReadDeadline(time.Now().Add(hearTimeout))
+		_, _ = io.Copy(io.Discard, c.Conn)
+	}
+	return c.Conn.Close()
+}
+
 func (c *call) shake(who Caller) error {
 	var hi greeting
 	if err := readLine(c.in, &hi); err != nil {

@@ -15,10 +15,18 @@ func (k *Kinds) add(kind string, n uint64) {
 	if *k == nil {
 		*k = make(Kinds)
 	}
-	if _, known := (*k)[kind]; !known && len(*k) >= maxKinds {
+	if _, known := (*k)[kind]; !known && k.named() >= maxKinds {
 		kind = OtherKind
 	}
 	(*k)[kind] += n
+}
+
+// named returns how many kinds are told apart.
+func (k *Kinds) named() int {
+	if _, ok := (*k)[OtherKind]; ok {
+		return len(*k) - 1
+	}
+	return len(*k)
 }
 
 // merge adds what another has counted.

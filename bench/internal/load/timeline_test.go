@@ -106,7 +106,7 @@ func TestTimeline(t *testing.T) {
 	}
 	sum, err = Run(t.Context(), []Worker{work(func(_ context.Context, m *Meter) error {
 		m.Ops = 1
-		m.end = m.start + 1 // as short as can be
+		m.start, m.end = m.history.origin, m.history.origin+1 // as short as can be, however late it began
 		return nil
 	})}, Budget{Ops: 1}, scale, nil)
 	if line := sum.Timeline(scale); err != nil || line != nil {
