@@ -6,9 +6,8 @@ import (
 	"fmt"
 	"net"
 
-	"github.com/remora-kv/remora/bench/internal/agent"
-	"github.com/remora-kv/remora/bench/internal/child"
-	"github.com/remora-kv/remora/bench/internal/cpus"
+	"github.com/remora-kv/remora/bench/host"
+
 	"github.com/remora-kv/remora/bench/internal/usage"
 )
 
@@ -27,11 +26,11 @@ type Agent struct {
 // ServeAgent starts client processes for those who measure from another machine, and connect
 // to l, until ctx ends (C19). It closes l.
 func ServeAgent(ctx context.Context, l net.Listener, a Agent) error {
-	return agent.Serve(ctx, l, agent.Config{Token: a.Token, Version: a.Version, Command: a.Client, Env: a.ClientEnv, Log: a.Log})
+	return host.ServeAgent(ctx, l, host.AgentConfig{Token: a.Token, Version: a.Version, Command: a.Client, Env: a.ClientEnv, Log: a.Log})
 }
 
 // ErrOpenAgent is wrapped where an agent would obey everybody who can reach it.
-var ErrOpenAgent = agent.ErrOpen
+var ErrOpenAgent = host.ErrOpenAgent
 
 // dialAgent has one more client process started by the agent that member i has.
 func (t *trial) dialAgent(ctx context.Context, i int) (*crewMember, error) {
@@ -39,7 +38,7 @@ func (t *trial) dialAgent(ctx context.Context, i int) (*crewMember, error) {
 		t.runID = rand.Text()
 	}
 	address := t.cfg.Agents[i/t.perAgent()]
-	conn, err := agent.Dial(ctx, address, agent.Caller{Token: t.cfg.Token, Version: t.env.Version, Run: t.runID})
+	conn, err := host.DialAgent(ctx, address, host.Controller{Token: t.cfg.Token, Version: t.env.Version, Run: t.runID})
 	if err != nil {
 		return nil, err
 	}
@@ -47,7 +46,7 @@ func (t *trial) dialAgent(ctx context.Context, i int) (*crewMember, error) {
 	if n := t.perAgent(); n > 1 {
 		name += fmt.Sprintf(", process %d of %d", i%n+1, n)
 	}
-	return &crewMember{Server: child.Over[task, deed](ctx, conn), name: name, away: true}, nil
+	return &crewMember{Peer: host.PeerOver[task, deed](ctx, conn), name: name, away: true}, nil
 }
 
 // perAgent is how many processes each agent has.
@@ -63,12 +62,12 @@ func (c *crew) away(i int) (skip int) {
 }
 
 // ownPlace is where the threads of a client process are that finds its own CPUs.
-func ownPlace(c *Case, skip int) cpus.Placement {
-	all := cpus.All()
+func ownPlace(c *Case, skip int) host.Placement {
+	all := host.CPUs()
 	if len(all) == 0 || c.Goroutines != 0 {
-		return cpus.Apart(all, 1)
+		return host.Apart(all, 1)
 	}
-	place := cpus.Apart(all, skip%len(all)+c.Clients)
+	place := host.Apart(all, skip%len(all)+c.Clients)
 	place.Client = append(append([]int(nil), all[skip%len(all):]...), all[:skip%len(all)]...)
 	return place
 }

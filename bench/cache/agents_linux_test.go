@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/remora-kv/remora/bench/cache"
-	"github.com/remora-kv/remora/bench/internal/benchtest"
+	"github.com/remora-kv/remora/test/benchtest"
 )
 
 // startAgent starts an agent on this machine, and returns where, and how to end it at once.

@@ -3,7 +3,7 @@ package cache_test
 import (
 	"testing"
 
-	"github.com/remora-kv/remora/bench/internal/benchtest"
+	"github.com/remora-kv/remora/test/benchtest"
 )
 
 // A client that is killed takes its server with it, and no socket stays.

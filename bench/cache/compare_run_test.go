@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/remora-kv/remora/bench/cache"
-	"github.com/remora-kv/remora/bench/internal/benchtest"
+	"github.com/remora-kv/remora/test/benchtest"
 )
 
 // All paths are compared on two fabrics; what is missing is named, and ends nothing.

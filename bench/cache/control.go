@@ -1,9 +1,9 @@
 package cache
 
-import "github.com/remora-kv/remora/bench/internal/child"
+import "github.com/remora-kv/remora/bench/host"
 
 // hostProcess is the server process of Remora that a trial talks to.
-type hostProcess = child.Server[order, answer]
+type hostProcess = host.Peer[order, answer]
 
 // order is what the server process is told to do (see package child):
 //

@@ -8,10 +8,10 @@ import (
 	"sync"
 	"time"
 
-	"github.com/remora-kv/remora/bench/internal/child"
-	"github.com/remora-kv/remora/bench/internal/cpus"
+	"github.com/remora-kv/remora/bench/host"
+
 	"github.com/remora-kv/remora/bench/internal/load"
-	"github.com/remora-kv/remora/bench/internal/process"
+
 	"github.com/remora-kv/remora/bench/internal/usage"
 	"github.com/remora-kv/remora/bench/internal/verbs"
 	"github.com/remora-kv/remora/bench/internal/workload"
@@ -26,7 +26,7 @@ type crew struct {
 
 // crewMember is one of them, as this process sees it.
 type crewMember struct {
-	*child.Server[task, deed]
+	*host.Peer[task, deed]
 	name string
 	away bool // on another machine
 	once sync.Once
@@ -56,11 +56,11 @@ func (t *trial) recruit(ctx context.Context, i, n int) (*crewMember, error) {
 	if len(t.cfg.Agents) != 0 {
 		return t.dialAgent(ctx, i)
 	}
-	p, err := child.Start[task, deed](ctx, t.env.Client, t.env.ClientEnv)
+	p, err := host.StartPeer[task, deed](ctx, t.env.Client, t.env.ClientEnv)
 	if err != nil {
 		return nil, err
 	}
-	return &crewMember{Server: p, name: fmt.Sprintf("client process %d of %d", i+1, n)}, nil
+	return &crewMember{Peer: p, name: fmt.Sprintf("client process %d of %d", i+1, n)}, nil
 }
 
 // join connects them all.
@@ -140,14 +140,14 @@ func same(cmd task) func(int) task { return func(int) task { return cmd } }
 
 // ask gives one process a command, and says whose failure it is.
 func (m *crewMember) ask(cmd task) (deed, error) {
-	d, err := m.Server.Ask(cmd)
-	var no child.Refusal
+	d, err := m.Peer.Ask(cmd)
+	var no host.Refusal
 	switch {
 	case err == nil:
 		return d, nil
 	case errors.As(err, &no):
 		return d, fmt.Errorf("%s: %s", m.name, no.Text)
-	case errors.Is(err, process.ErrGone) && m.away:
+	case errors.Is(err, host.ErrGone) && m.away:
 		return d, fmt.Errorf("%s: connection lost during %s", m.name, cmd.Do)
 	}
 	return d, m.fault(err)
@@ -155,7 +155,7 @@ func (m *crewMember) ask(cmd task) (deed, error) {
 
 // fault says whose an error is, and whether its end was the cause.
 func (m *crewMember) fault(err error) error {
-	if errors.Is(err, process.ErrGone) {
+	if errors.Is(err, host.ErrGone) {
 		return fmt.Errorf("%s ended early: %w", m.name, err)
 	}
 	return fmt.Errorf("%s: %w", m.name, err)
@@ -249,7 +249,7 @@ type effort struct {
 }
 
 // procs is how many threads of a client process run Go code at the same time.
-func procs(c *Case, place cpus.Placement) int {
+func procs(c *Case, place host.Placement) int {
 	if c.Goroutines != 0 {
 		return max(len(place.Client), 1)
 	}

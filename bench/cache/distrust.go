@@ -7,10 +7,10 @@ import (
 	"runtime"
 	"strings"
 
-	"github.com/remora-kv/remora/bench/internal/clock"
-	"github.com/remora-kv/remora/bench/internal/cpus"
+	"github.com/remora-kv/remora/bench/host"
+
 	"github.com/remora-kv/remora/bench/internal/load"
-	"github.com/remora-kv/remora/bench/internal/speed"
+
 	"github.com/remora-kv/remora/fabric"
 	"github.com/remora-kv/remora/fabric/provider"
 	"github.com/remora-kv/remora/internal/affinity"
@@ -44,9 +44,9 @@ func (r *runner) doubt(row *Row, s string) {
 
 // distrustMachine looks at what all trials depend on (D3, D4).
 func (r *runner) distrustMachine() {
-	r.report.Warn(clock.Look(r.scale).Doubt())
-	r.watch = clock.Start(r.scale)
-	if n, err := speed.Throttled(r.cpus); err == nil {
+	r.report.Warn(host.LookAtClock(r.scale).Doubt())
+	r.watch = host.WatchClock(r.scale)
+	if n, err := host.Throttled(r.cpus); err == nil {
 		r.throttled = &n
 	}
 	r.report.Warn(neighbour(r.cfg.Server))
@@ -56,14 +56,14 @@ func (r *runner) distrustMachine() {
 func (r *runner) distrustAll() {
 	r.report.Warn(r.watch.Doubt())
 	r.report.Warn(r.speeds.Doubt())
-	if n, err := speed.Throttled(r.cpus); err == nil {
+	if n, err := host.Throttled(r.cpus); err == nil {
 		r.report.Warn(heat(r.throttled, n))
 	}
 	r.report.Warn(unlike(r.report.Summaries()))
 }
 
 // doubts warns of what makes a row doubtful (D2, D5 to D7, D9, D11).
-func (r *runner) doubts(row *Row, s *step, p cpus.Placement) {
+func (r *runner) doubts(row *Row, s *step, p host.Placement) {
 	r.doubt(row, p.Together(s.threads(), affinity.Core))
 	r.doubt(row, fewSamples(row))
 	r.doubt(row, nearTheGenerator(row, clientThreads(&s.Case, p)))
@@ -81,19 +81,19 @@ func (r *runner) doubts(row *Row, s *step, p cpus.Placement) {
 }
 
 // speedOf measures how fast the first CPU of the client is; 0: it may not be used.
-func (r *runner) speedOf(p cpus.Placement) float64 {
+func (r *runner) speedOf(p host.Placement) float64 {
 	measured := make(chan float64, 1)
 	go func() { // on a thread that ends with it, mask and all
 		defer close(measured)
 		if load.PinInTurn(p.Client)(0) == nil {
-			measured <- speed.Now(r.scale)
+			measured <- host.Speed(r.scale)
 		}
 	}()
 	return <-measured
 }
 
 // clientThreads is on how many CPUs the client of a case works.
-func clientThreads(c *Case, p cpus.Placement) int {
+func clientThreads(c *Case, p host.Placement) int {
 	have := len(p.Client)
 	if have == 0 {
 		have = runtime.NumCPU()

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/remora-kv/remora/bench/internal/cpus"
+	"github.com/remora-kv/remora/bench/host"
 	"github.com/remora-kv/remora/bench/internal/load"
 	"github.com/remora-kv/remora/fabric"
 	"github.com/remora-kv/remora/internal/cycles"
@@ -50,7 +50,7 @@ func TestDoubts(t *testing.T) {
 		r := &runner{report: &Report{}, scale: cycles.Calibrate()}
 		row, s := fine(), &step{Case: Case{Path: PathMemcached, Clients: 1}}
 		tc.change(&row, s)
-		r.doubts(&row, s, cpus.Placement{Client: []int{0, 0}})
+		r.doubts(&row, s, host.Placement{Client: []int{0, 0}})
 		if !slices.Equal(row.Warnings, r.report.Warnings) {
 			t.Errorf("the row says %q, the report %q", row.Warnings, r.report.Warnings)
 		}
@@ -116,20 +116,20 @@ func TestGeneratorIsMeasuredOnce(t *testing.T) {
 	base.Path, base.Dist = PathRFP, DistUniform
 	other := base
 	other.Path, other.Clients, other.Rate, other.Memory = PathRedis, 3, 1e5, 1<<30
-	first, err := r.generator(t.Context(), &base, cpus.Placement{})
+	first, err := r.generator(t.Context(), &base, host.Placement{})
 	if err != nil || first <= 0 {
 		t.Fatalf("%v, %v", first, err)
 	}
-	if again, err := r.generator(t.Context(), &other, cpus.Placement{}); err != nil || again != first || len(r.alone) != 1 {
+	if again, err := r.generator(t.Context(), &other, host.Placement{}); err != nil || again != first || len(r.alone) != 1 {
 		t.Errorf("the same load of another target: %v after %v, %d loads, %v", again, first, len(r.alone), err)
 	}
 	shared := base
 	shared.Goroutines = 100
-	if x, err := r.generator(t.Context(), &shared, cpus.Placement{}); err != nil || x <= 0 || len(r.alone) != 2 {
+	if x, err := r.generator(t.Context(), &shared, host.Placement{}); err != nil || x <= 0 || len(r.alone) != 2 {
 		t.Errorf("goroutines: %v, %d loads, %v", x, len(r.alone), err)
 	}
 	r.cfg.NoGenerator = true
-	if x, err := r.generator(t.Context(), &base, cpus.Placement{}); err != nil || x != 0 {
+	if x, err := r.generator(t.Context(), &base, host.Placement{}); err != nil || x != 0 {
 		t.Errorf("nobody wanted it: %v, %v", x, err)
 	}
 }

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/remora-kv/remora/bench/internal/cpus"
+	"github.com/remora-kv/remora/bench/host"
 	"github.com/remora-kv/remora/store"
 )
 
@@ -13,7 +13,7 @@ import (
 // (Case.Cache), by trying: it starts the server with a memory, stores all keys and counts
 // what has stayed. What an engine takes for an item and for its index is its own affair,
 // and is not guessed here.
-func (r *runner) fit(ctx context.Context, c *Case, place cpus.Placement) (int64, error) {
+func (r *runner) fit(ctx context.Context, c *Case, place host.Placement) (int64, error) {
 	room := c.room()
 	if memory, ok := r.fitted[room]; ok {
 		return memory, nil
@@ -45,7 +45,7 @@ func (k *Case) room() Case {
 }
 
 // stays stores all keys in a server of its own, and returns how many of them stay.
-func (r *runner) stays(ctx context.Context, c Case, place cpus.Placement, memory int64) (items int64, err error) {
+func (r *runner) stays(ctx context.Context, c Case, place host.Placement, memory int64) (items int64, err error) {
 	c.Memory, c.Processes, c.Goroutines, c.Clients, c.Window, c.Batch = memory, 0, 0, 1, 1, 1
 	o := &ours{runner: r, c: &c, place: place}
 	defer func() { err = errors.Join(err, o.close()) }()

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"strconv"
 
-	"github.com/remora-kv/remora/bench/internal/cpus"
+	"github.com/remora-kv/remora/bench/host"
 	"github.com/remora-kv/remora/bench/internal/foreign"
 	"github.com/remora-kv/remora/bench/internal/load"
 	"github.com/remora-kv/remora/bench/internal/pipeline"
@@ -17,7 +17,7 @@ import (
 type other struct {
 	*runner
 	c      *Case
-	place  cpus.Placement
+	place  host.Placement
 	server *foreign.Server
 	conns  []*pipeline.Conn
 	shared []sharedClient

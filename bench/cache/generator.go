@@ -5,7 +5,7 @@ import (
 	"errors"
 	"time"
 
-	"github.com/remora-kv/remora/bench/internal/cpus"
+	"github.com/remora-kv/remora/bench/host"
 	"github.com/remora-kv/remora/bench/internal/load"
 )
 
@@ -19,7 +19,7 @@ const (
 // generator returns how many operations a second one thread does with the load of a case
 // where the server costs nothing (C14): measured once for every kind of load, in 30 ms. 0 where
 // nobody wants to know, and of a trace, whose reading cannot be told from the file.
-func (r *runner) generator(ctx context.Context, c *Case, p cpus.Placement) (rate float64, err error) {
+func (r *runner) generator(ctx context.Context, c *Case, p host.Placement) (rate float64, err error) {
 	if r.cfg.NoGenerator || c.Path == PathNull || c.Trace != "" {
 		return 0, nil
 	}

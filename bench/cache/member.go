@@ -9,9 +9,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/remora-kv/remora/bench/internal/child"
-	"github.com/remora-kv/remora/bench/internal/cpus"
-	"github.com/remora-kv/remora/bench/internal/cputime"
+	"github.com/remora-kv/remora/bench/host"
+
 	"github.com/remora-kv/remora/bench/internal/load"
 	"github.com/remora-kv/remora/bench/internal/verbs"
 	"github.com/remora-kv/remora/fabric/provider"
@@ -64,7 +63,7 @@ type deed struct {
 // It is the whole of the hidden command that Env.Client names.
 func Drive(ctx context.Context, providers *provider.Set, version string, in io.Reader, out io.Writer) error {
 	m := &member{providers: providers, version: version}
-	return errors.Join(child.Serve(ctx, in, out, m.obey), m.close())
+	return errors.Join(host.Obey(ctx, in, out, m.obey), m.close())
 }
 
 // member is a client process between commands.
@@ -116,7 +115,7 @@ func (m *member) join(ctx context.Context, cmd *task) error {
 		cfg: Config{Server: cmd.Server, Seed: cmd.Seed}, env: Env{Providers: m.providers, Version: m.version},
 		report: &Report{}, scale: cycles.Calibrate(), first: cmd.First, of: cmd.Of,
 	}
-	place := cpus.Placement{Client: cmd.CPUs}
+	place := host.Placement{Client: cmd.CPUs}
 	if len(cmd.CPUs) == 0 {
 		place = ownPlace(cmd.Case, max(cmd.Skip, 0))
 		m.warning = place.Warning
@@ -156,7 +155,7 @@ func (m *member) measure(ctx context.Context, b load.Budget) (deed, error) {
 
 // count lets the workers work, and reports.
 func (m *member) count(ctx context.Context, b load.Budget) (d deed, err error) {
-	before, err := cputime.Process()
+	before, err := host.ProcessTime()
 	if err != nil {
 		return d, err
 	}
@@ -164,9 +163,9 @@ func (m *member) count(ctx context.Context, b load.Budget) (d deed, err error) {
 	if err != nil {
 		return d, err
 	}
-	after, err := cputime.Process()
+	after, err := host.ProcessTime()
 	d.Report = sum.Report(m.trial.scale)
-	if !cputime.PerThread || m.trial.step.Goroutines != 0 {
+	if !host.PerThread || m.trial.step.Goroutines != 0 {
 		d.Report.CPU = after - before
 	}
 	m.ops += sum.Ops

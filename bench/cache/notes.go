@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/remora-kv/remora/bench/internal/cpus"
+	"github.com/remora-kv/remora/bench/host"
 	"github.com/remora-kv/remora/bench/internal/report"
 	"github.com/remora-kv/remora/fabric"
 	"github.com/remora-kv/remora/fabric/provider"
@@ -120,7 +120,7 @@ func (r *runner) pinning(c *Case) string {
 	if len(p.Client) == 0 {
 		return "threads were not pinned"
 	}
-	where := "server " + cpus.List(slices.Compact(slices.Clone(p.Server)))
+	where := "server " + host.CPUList(slices.Compact(slices.Clone(p.Server)))
 	if len(p.Server) == 0 {
 		where = "no server"
 	}
@@ -133,5 +133,5 @@ func (r *runner) pinning(c *Case) string {
 	if c.Goroutines != 0 {
 		return fmt.Sprintf("client goroutines on %d threads that are not pinned, %s", len(p.Client), where)
 	}
-	return fmt.Sprintf("client %s, %s", cpus.List(p.Client[:min(len(p.Client), c.threads())]), where)
+	return fmt.Sprintf("client %s, %s", host.CPUList(p.Client[:min(len(p.Client), c.threads())]), where)
 }

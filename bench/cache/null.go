@@ -5,7 +5,7 @@ import (
 	"errors"
 	"time"
 
-	"github.com/remora-kv/remora/bench/internal/cpus"
+	"github.com/remora-kv/remora/bench/host"
 	"github.com/remora-kv/remora/bench/internal/load"
 	"github.com/remora-kv/remora/bench/internal/verbs"
 )
@@ -14,7 +14,7 @@ import (
 type null struct {
 	*runner
 	c     *Case
-	place cpus.Placement
+	place host.Placement
 	lanes []*nullLane
 }
 

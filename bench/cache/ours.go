@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/remora-kv/remora"
-	"github.com/remora-kv/remora/bench/internal/child"
-	"github.com/remora-kv/remora/bench/internal/cpus"
+	"github.com/remora-kv/remora/bench/host"
+
 	"github.com/remora-kv/remora/bench/internal/load"
 	"github.com/remora-kv/remora/bench/internal/verbs"
 	"github.com/remora-kv/remora/fabric"
@@ -22,7 +22,7 @@ import (
 type ours struct {
 	*runner
 	c        *Case
-	place    cpus.Placement
+	place    host.Placement
 	peer     *hostProcess // nil: it was running
 	url      string
 	dev      fabric.Device
@@ -61,9 +61,9 @@ func (t *ours) open(ctx context.Context) (err error) {
 // start starts the server.
 func (t *ours) start(ctx context.Context) (err error) {
 	if t.c.Fabric == provider.Loop {
-		h := &host{providers: t.env.Providers, log: slog.New(slog.DiscardHandler)}
-		t.peer = child.Go[order, answer](ctx, h.serve)
-	} else if t.peer, err = child.Start[order, answer](ctx, t.env.Server, t.env.ServerEnv); err != nil {
+		h := &cacheServer{providers: t.env.Providers, log: slog.New(slog.DiscardHandler)}
+		t.peer = host.GoPeer[order, answer](ctx, h.serve)
+	} else if t.peer, err = host.StartPeer[order, answer](ctx, t.env.Server, t.env.ServerEnv); err != nil {
 		return err
 	}
 	hello, err := t.peer.Ask(order{Do: doSetup, Case: t.c, CPUs: t.place.Server, Version: t.env.Version})

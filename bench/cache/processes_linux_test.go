@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/remora-kv/remora/bench/cache"
-	"github.com/remora-kv/remora/bench/internal/benchtest"
+	"github.com/remora-kv/remora/test/benchtest"
 )
 
 // Clients that are processes do what clients that are threads do, on every path: as many

@@ -7,9 +7,9 @@ import (
 	"testing"
 
 	"github.com/remora-kv/remora/bench/cache"
-	"github.com/remora-kv/remora/bench/internal/benchtest"
 	"github.com/remora-kv/remora/server"
 	"github.com/remora-kv/remora/store"
+	"github.com/remora-kv/remora/test/benchtest"
 )
 
 // What a server refuses is counted by kind, in rows and in the table: here it has no memory

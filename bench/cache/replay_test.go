@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/remora-kv/remora/bench/cache"
-	"github.com/remora-kv/remora/bench/internal/benchtest"
+	"github.com/remora-kv/remora/test/benchtest"
 )
 
 // traceOf writes a trace.

@@ -6,10 +6,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/remora-kv/remora/bench/internal/benchtest"
-	"github.com/remora-kv/remora/bench/internal/cputime"
+	"github.com/remora-kv/remora/bench/host"
 	"github.com/remora-kv/remora/bench/internal/report"
 	"github.com/remora-kv/remora/bench/internal/verbs"
+	"github.com/remora-kv/remora/test/benchtest"
 )
 
 func ptr[T any](v T) *T { return &v }
@@ -103,7 +103,7 @@ func TestDisturbance(t *testing.T) {
 		d := func(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 		return glance{
 			time: now.Add(d(seconds)), client: d(client), server: ptr(d(server)),
-			all: &cputime.Use{Busy: d(busy), Stolen: d(stolen)},
+			all: &host.Use{Busy: d(busy), Stolen: d(stolen)},
 		}
 	}
 	before := at(0, 5, 7, 100, 1)

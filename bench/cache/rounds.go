@@ -7,7 +7,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"github.com/remora-kv/remora/bench/internal/cpus"
+	"github.com/remora-kv/remora/bench/host"
 	"github.com/remora-kv/remora/bench/internal/suite"
 	"github.com/remora-kv/remora/internal/cycles"
 )
@@ -60,7 +60,7 @@ func rounds(cases []Case, trials int, seed uint64) []step {
 func runCases(ctx context.Context, cfg Config, env Env, cases []Case, all []step, tolerant bool) (*Report, error) {
 	r := &runner{
 		Teller: suite.Teller{To: env.Progress, Trials: cfg.Trials},
-		cfg:    cfg, env: env, report: &Report{cases: cases}, cpus: cpus.All(), scale: cycles.Calibrate(),
+		cfg:    cfg, env: env, report: &Report{cases: cases}, cpus: host.CPUs(), scale: cycles.Calibrate(),
 		loaded: make(map[Case]bool), fitted: make(map[Case]int64), alone: make(map[Case]float64),
 	}
 	measure := r.measure

@@ -6,9 +6,9 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/remora-kv/remora/bench/internal/benchtest"
 	"github.com/remora-kv/remora/bench/internal/report"
 	"github.com/remora-kv/remora/fabric/provider"
+	"github.com/remora-kv/remora/test/benchtest"
 )
 
 // A round has every case once, no two rounds need the same order, and the seed decides.

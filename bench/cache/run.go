@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"runtime"
 
-	"github.com/remora-kv/remora/bench/internal/clock"
-	"github.com/remora-kv/remora/bench/internal/cpus"
+	"github.com/remora-kv/remora/bench/host"
+
 	"github.com/remora-kv/remora/bench/internal/report"
-	"github.com/remora-kv/remora/bench/internal/speed"
+
 	"github.com/remora-kv/remora/bench/internal/suite"
 	"github.com/remora-kv/remora/fabric/provider"
 	"github.com/remora-kv/remora/internal/cycles"
@@ -89,8 +89,8 @@ type runner struct {
 	alone  map[Case]float64 // what the generator does for one thread of a load
 	// What bench distrusts: the clock, the speed of the client's CPU, and how often CPUs were
 	// throttled before the run; nil: nobody knows.
-	watch     clock.Watch
-	speeds    speed.Range
+	watch     host.ClockWatch
+	speeds    host.SpeedRange
 	throttled *int64
 
 	// In a client process (C18): the number of its first worker, and how many clients all
@@ -101,14 +101,14 @@ type runner struct {
 }
 
 // place decides about CPUs.
-func (r *runner) place(c *Case) cpus.Placement {
+func (r *runner) place(c *Case) host.Placement {
 	if len(r.cfg.Agents) != 0 {
-		return cpus.Apart(r.cpus, 1) // the keys are stored from here
+		return host.Apart(r.cpus, 1) // the keys are stored from here
 	}
 	if r.cfg.Server != "" || c.Path == PathNull {
-		return cpus.Apart(r.cpus, c.threads())
+		return host.Apart(r.cpus, c.threads())
 	}
-	return cpus.Split(r.cpus, c.threads(), c.Cores)
+	return host.Split(r.cpus, c.threads(), c.Cores)
 }
 
 // measure runs one trial.
@@ -153,7 +153,7 @@ func (r *runner) measure(ctx context.Context, s *step) (err error) {
 }
 
 // targetOf makes the target of a case.
-func (r *runner) targetOf(c *Case, p cpus.Placement) target {
+func (r *runner) targetOf(c *Case, p host.Placement) target {
 	switch {
 	case isOurs(c.Path):
 		return &ours{runner: r, c: c, place: p}

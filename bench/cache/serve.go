@@ -7,7 +7,7 @@ import (
 	"io"
 	"log/slog"
 
-	"github.com/remora-kv/remora/bench/internal/child"
+	"github.com/remora-kv/remora/bench/host"
 	"github.com/remora-kv/remora/fabric"
 	"github.com/remora-kv/remora/fabric/provider"
 	"github.com/remora-kv/remora/server"
@@ -17,26 +17,26 @@ import (
 // until in ends. It is the whole of the hidden command that Env.Server names. What
 // the server has to say about its clients goes to log.
 func Serve(ctx context.Context, providers *provider.Set, in io.Reader, out, log io.Writer) error {
-	h := &host{
+	h := &cacheServer{
 		providers: providers,
 		log:       slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelWarn})),
 	}
 	return h.serve(ctx, in, out)
 }
 
-// host is the server's state between commands.
-type host struct {
+// cacheServer is the server's state between commands.
+type cacheServer struct {
 	providers *provider.Set
 	log       *slog.Logger
 	server    *server.Server
-	door      child.Door
+	door      host.Endpoint
 }
 
-func (h *host) serve(ctx context.Context, in io.Reader, out io.Writer) error {
-	return errors.Join(child.Serve(ctx, in, out, h.obey), h.close())
+func (h *cacheServer) serve(ctx context.Context, in io.Reader, out io.Writer) error {
+	return errors.Join(host.Obey(ctx, in, out, h.obey), h.close())
 }
 
-func (h *host) obey(_ context.Context, cmd *order) (answer, error) {
+func (h *cacheServer) obey(_ context.Context, cmd *order) (answer, error) {
 	switch cmd.Do {
 	case doSetup:
 		return h.setup(cmd)
@@ -50,14 +50,14 @@ func (h *host) obey(_ context.Context, cmd *order) (answer, error) {
 const spareClients = 16
 
 // setup starts the server.
-func (h *host) setup(cmd *order) (a answer, err error) {
+func (h *cacheServer) setup(cmd *order) (a answer, err error) {
 	if h.server != nil || cmd.Case == nil {
 		return a, fmt.Errorf("%q twice, or without a case", doSetup)
 	}
 	c := cmd.Case
 	listen := textListen
 	if c.Path != PathText {
-		if h.door, err = child.ChooseDoor(c.Fabric, "", "bench"); err != nil {
+		if h.door, err = host.NewEndpoint(c.Fabric, "", "bench"); err != nil {
 			return a, err
 		}
 		listen = h.door.Addr.String()
@@ -78,7 +78,7 @@ func (h *host) setup(cmd *order) (a answer, err error) {
 	return a, nil
 }
 
-func (h *host) close() error {
+func (h *cacheServer) close() error {
 	var err error
 	if h.server != nil {
 		err = h.server.Close()

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/remora-kv/remora/bench/internal/benchtest"
+	"github.com/remora-kv/remora/test/benchtest"
 )
 
 // Trials of a case are found wherever they were measured, and say what the textbook says.

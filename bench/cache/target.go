@@ -5,8 +5,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/remora-kv/remora/bench/internal/cpus"
-	"github.com/remora-kv/remora/bench/internal/cputime"
+	"github.com/remora-kv/remora/bench/host"
+
 	"github.com/remora-kv/remora/bench/internal/load"
 	"github.com/remora-kv/remora/bench/internal/verbs"
 )
@@ -42,18 +42,18 @@ type glance struct {
 	client time.Duration  // CPU of this process
 	server *time.Duration // CPU of the server's; nil: nobody knows
 	verbs  verbs.Count    // of both sides
-	all    *cputime.Use   // by all processes of the CPUs that are used; nil likewise
+	all    *host.Use      // by all processes of the CPUs that are used; nil likewise
 }
 
 // glanceNow is what is seen without a look at the server.
-func glanceNow(place cpus.Placement) (g glance, err error) {
+func glanceNow(place host.Placement) (g glance, err error) {
 	both := slices.Concat(place.Client, place.Server)
 	slices.Sort(both)
-	if all, err := cputime.OfCPUs(slices.Compact(both)); err == nil {
+	if all, err := host.UseOf(slices.Compact(both)); err == nil {
 		g.all = &all
 	}
 	g.time = time.Now()
-	g.client, err = cputime.Process()
+	g.client, err = host.ProcessTime()
 	return g, err
 }
 

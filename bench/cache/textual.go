@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/remora-kv/remora/bench/internal/child"
-	"github.com/remora-kv/remora/bench/internal/cpus"
+	"github.com/remora-kv/remora/bench/host"
+
 	"github.com/remora-kv/remora/bench/internal/load"
 	"github.com/remora-kv/remora/bench/internal/pipeline"
 	"github.com/remora-kv/remora/bench/internal/verbs"
@@ -19,7 +19,7 @@ import (
 type textual struct {
 	*runner
 	c     *Case
-	place cpus.Placement
+	place host.Placement
 	peer  *hostProcess
 	host  string
 	conns []*pipeline.Conn
@@ -33,7 +33,7 @@ func (t *textual) open(ctx context.Context) (err error) {
 		t.host = t.cfg.Server
 		return nil
 	}
-	if t.peer, err = child.Start[order, answer](ctx, t.env.Server, t.env.ServerEnv); err != nil {
+	if t.peer, err = host.StartPeer[order, answer](ctx, t.env.Server, t.env.ServerEnv); err != nil {
 		return err
 	}
 	hello, err := t.peer.Ask(order{Do: doSetup, Case: t.c, CPUs: t.place.Server, Version: t.env.Version})

@@ -7,8 +7,8 @@ import (
 	"runtime"
 	"time"
 
-	"github.com/remora-kv/remora/bench/internal/cpus"
-	"github.com/remora-kv/remora/bench/internal/cputime"
+	"github.com/remora-kv/remora/bench/host"
+
 	"github.com/remora-kv/remora/bench/internal/load"
 	"github.com/remora-kv/remora/bench/internal/report"
 	"github.com/remora-kv/remora/fabric/provider"
@@ -18,7 +18,7 @@ import (
 type trial struct {
 	*runner
 	step   *step
-	place  cpus.Placement
+	place  host.Placement
 	target target
 }
 
@@ -159,7 +159,7 @@ func (t *trial) work(ctx context.Context, workers []load.Worker, b load.Budget) 
 func (t *trial) charge(row *Row, sum *load.Tally, before, after glance) {
 	elapsed := after.time.Sub(before.time)
 	process := after.client - before.client
-	drivers := t.step.Processes != 0 || cputime.PerThread && t.step.Goroutines == 0
+	drivers := t.step.Processes != 0 || host.PerThread && t.step.Goroutines == 0
 	loop := t.step.Fabric == provider.Loop
 	if drivers {
 		row.ClientCPU = report.Percent(sum.CPU, sum.Time(t.scale), 1)

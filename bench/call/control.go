@@ -3,12 +3,12 @@ package call
 import (
 	"time"
 
-	"github.com/remora-kv/remora/bench/internal/child"
+	"github.com/remora-kv/remora/bench/host"
 	"github.com/remora-kv/remora/bench/internal/verbs"
 )
 
 // peer is the server that a case talks to.
-type peer = child.Server[command, answer]
+type peer = host.Peer[command, answer]
 
 // command is what the server is told to do (see package child):
 //

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/remora-kv/remora/bench/call"
-	"github.com/remora-kv/remora/bench/internal/benchtest"
 	"github.com/remora-kv/remora/fabric/provider"
+	"github.com/remora-kv/remora/test/benchtest"
 )
 
 // The test binary is also the processes that the tests start.

@@ -5,7 +5,7 @@ import (
 	"runtime"
 	"slices"
 
-	"github.com/remora-kv/remora/bench/internal/cpus"
+	"github.com/remora-kv/remora/bench/host"
 	"github.com/remora-kv/remora/fabric/provider"
 )
 
@@ -43,12 +43,12 @@ func (r *runner) pinning(c *Case) string {
 	if len(p.Client) == 0 {
 		return "threads were not pinned"
 	}
-	server := "server " + cpus.List(p.Server)
+	server := "server " + host.CPUList(p.Server)
 	if r.cfg.Remote {
 		server = "server on CPUs of its own"
 	}
 	if c.Goroutines != 0 {
 		return "client goroutines not pinned, " + server
 	}
-	return fmt.Sprintf("client %s, %s", cpus.List(p.Client[:min(len(p.Client), c.Threads)]), server)
+	return fmt.Sprintf("client %s, %s", host.CPUList(p.Client[:min(len(p.Client), c.Threads)]), server)
 }

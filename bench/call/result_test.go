@@ -5,8 +5,8 @@ import (
 	"reflect"
 	"testing"
 
-	"github.com/remora-kv/remora/bench/internal/benchtest"
 	"github.com/remora-kv/remora/bench/internal/report"
+	"github.com/remora-kv/remora/test/benchtest"
 )
 
 func ptr[T any](v T) *T { return &v }

@@ -9,8 +9,8 @@ import (
 	"runtime/debug"
 	"time"
 
-	"github.com/remora-kv/remora/bench/internal/child"
-	"github.com/remora-kv/remora/bench/internal/cpus"
+	"github.com/remora-kv/remora/bench/host"
+
 	"github.com/remora-kv/remora/bench/internal/load"
 	"github.com/remora-kv/remora/bench/internal/report"
 	"github.com/remora-kv/remora/bench/internal/suite"
@@ -62,7 +62,7 @@ func Run(ctx context.Context, cfg Config, env Env) (*Report, error) {
 	}
 	r := &runner{
 		Teller: suite.Teller{To: env.Progress, Trials: cfg.Trials},
-		cfg:    cfg, env: env, report: &Report{}, cpus: cpus.All(), scale: cycles.Calibrate(),
+		cfg:    cfg, env: env, report: &Report{}, cpus: host.CPUs(), scale: cycles.Calibrate(),
 	}
 	if err := suite.Run(ctx, &r.Teller, cases, r.measure); err != nil {
 		return r.report, err
@@ -101,18 +101,18 @@ func (r *runner) measure(ctx context.Context, c *Case) (err error) {
 }
 
 // place decides about CPUs.
-func (r *runner) place(c *Case) cpus.Placement {
+func (r *runner) place(c *Case) host.Placement {
 	if r.cfg.Remote {
-		return cpus.Apart(r.cpus, c.Threads)
+		return host.Apart(r.cpus, c.Threads)
 	}
-	return cpus.Split(r.cpus, c.Threads, c.Cores)
+	return host.Split(r.cpus, c.Threads, c.Cores)
 }
 
 // session is one case with its server and its connections.
 type session struct {
 	*runner
 	c       *Case
-	place   cpus.Placement
+	place   host.Placement
 	peer    *peer
 	dev     fabric.Device
 	conns   []*rfp.Conn // in use
@@ -125,9 +125,9 @@ type session struct {
 // first, so that they are in the way where there is a way.
 func (s *session) open(ctx context.Context) (err error) {
 	if s.c.Fabric == provider.Loop {
-		h := &host{providers: s.env.Providers, scale: s.scale, log: slog.New(slog.DiscardHandler)}
-		s.peer = child.Go[command, answer](ctx, h.serve)
-	} else if s.peer, err = child.Start[command, answer](ctx, s.env.Server, s.env.ServerEnv); err != nil {
+		h := &callServer{providers: s.env.Providers, scale: s.scale, log: slog.New(slog.DiscardHandler)}
+		s.peer = host.GoPeer[command, answer](ctx, h.serve)
+	} else if s.peer, err = host.StartPeer[command, answer](ctx, s.env.Server, s.env.ServerEnv); err != nil {
 		return err
 	}
 	hello, err := s.peer.Ask(command{

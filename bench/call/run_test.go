@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"github.com/remora-kv/remora/bench/call"
-	"github.com/remora-kv/remora/bench/internal/benchtest"
 	"github.com/remora-kv/remora/fabric"
+	"github.com/remora-kv/remora/test/benchtest"
 )
 
 // testOps is how many calls a connection makes in a test.

@@ -11,9 +11,8 @@ import (
 	"runtime/debug"
 	"time"
 
-	"github.com/remora-kv/remora/bench/internal/child"
-	"github.com/remora-kv/remora/bench/internal/cpus"
-	"github.com/remora-kv/remora/bench/internal/cputime"
+	"github.com/remora-kv/remora/bench/host"
+
 	"github.com/remora-kv/remora/bench/internal/verbs"
 	"github.com/remora-kv/remora/fabric"
 	"github.com/remora-kv/remora/internal/cycles"
@@ -26,30 +25,30 @@ import (
 // What the server has to say about its clients goes to log.
 func Serve(ctx context.Context, providers Opener, in io.Reader, out, log io.Writer) error {
 	debug.SetGCPercent(-1) // C6
-	h := &host{
+	h := &callServer{
 		providers: providers, scale: cycles.Calibrate(),
 		log: slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelWarn})),
 	}
 	return h.serve(ctx, in, out)
 }
 
-// host is the server's state between commands.
-type host struct {
+// callServer is the server's state between commands.
+type callServer struct {
 	providers Opener
 	scale     cycles.Scale
 	log       *slog.Logger
 	dev       fabric.Device
 	server    *rfp.Server
-	door      child.Door
+	door      host.Endpoint
 	start     time.Time
 }
 
-func (h *host) serve(ctx context.Context, in io.Reader, out io.Writer) error {
+func (h *callServer) serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	h.start = time.Now()
-	return errors.Join(child.Serve(ctx, in, out, h.obey), h.close())
+	return errors.Join(host.Obey(ctx, in, out, h.obey), h.close())
 }
 
-func (h *host) obey(_ context.Context, cmd *command) (answer, error) {
+func (h *callServer) obey(_ context.Context, cmd *command) (answer, error) {
 	switch {
 	case cmd.Do == doSetup:
 		return h.setup(cmd)
@@ -69,13 +68,13 @@ func (h *host) obey(_ context.Context, cmd *command) (answer, error) {
 const spareClients = 16
 
 // setup starts the server and listens.
-func (h *host) setup(cmd *command) (a answer, err error) {
+func (h *callServer) setup(cmd *command) (a answer, err error) {
 	if h.dev != nil || cmd.Case == nil || cmd.Case.Cores < 1 {
 		return a, fmt.Errorf("%q twice, or without a case", doSetup)
 	}
 	c := cmd.Case
 	if cmd.Apart {
-		cmd.CPUs = cpus.InTurn(cpus.All(), c.Cores)
+		cmd.CPUs = host.InTurn(host.CPUs(), c.Cores)
 	}
 	runtime.GOMAXPROCS(max(runtime.GOMAXPROCS(0), c.Cores+2))
 	if h.dev, err = h.providers.Open(c.Fabric); err != nil {
@@ -91,7 +90,7 @@ func (h *host) setup(cmd *command) (a answer, err error) {
 	if err != nil {
 		return a, err
 	}
-	if h.door, err = child.ChooseDoor(c.Fabric, cmd.Listen, "bench"); err != nil {
+	if h.door, err = host.NewEndpoint(c.Fabric, cmd.Listen, "bench"); err != nil {
 		return a, err
 	}
 	addr, err := h.server.Listen(h.door.Addr, fabric.ListenConfig{})
@@ -114,7 +113,7 @@ const (
 
 // handler spins for the process time and returns the argument, cut or filled up
 // to the size of a result.
-func (h *host) handler(c *Case) rpc.Handler {
+func (h *callServer) handler(c *Case) rpc.Handler {
 	filler := bytes.Repeat([]byte{filling}, max(c.ResultSize-c.Size, 0))
 	n, ticks := c.ResultSize, h.scale.Ticks(c.Process)
 	return func(call *rpc.Call, out []byte) ([]byte, error) {
@@ -131,8 +130,8 @@ func (h *host) handler(c *Case) rpc.Handler {
 const filling = 0xA5
 
 // count says what was used until now.
-func (h *host) count() (*used, error) {
-	cpu, err := cputime.Process()
+func (h *callServer) count() (*used, error) {
+	cpu, err := host.ProcessTime()
 	if err != nil {
 		return nil, err
 	}
@@ -140,7 +139,7 @@ func (h *host) count() (*used, error) {
 	return &used{Time: time.Since(h.start), CPU: cpu, Verbs: verbs.Of(&counters), Lost: st.Cut + st.Lost}, nil
 }
 
-func (h *host) close() error {
+func (h *callServer) close() error {
 	var errs []error
 	if h.server != nil {
 		errs = append(errs, h.server.Close())

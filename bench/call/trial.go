@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/remora-kv/remora/bench/internal/cputime"
+	"github.com/remora-kv/remora/bench/host"
 	"github.com/remora-kv/remora/bench/internal/load"
 	"github.com/remora-kv/remora/bench/internal/report"
 	"github.com/remora-kv/remora/bench/internal/verbs"
@@ -84,7 +84,7 @@ func (s *session) look() (glance, error) {
 		g.stats.Misses += st.Misses
 		g.stats.Switches += st.Switches
 	}
-	g.cpu, err = cputime.Process()
+	g.cpu, err = host.ProcessTime()
 	return g, err
 }
 
@@ -109,7 +109,7 @@ func (s *session) row(t *load.Tally, before, after glance) Row {
 func (s *session) charge(row *Row, t *load.Tally, before, after glance) {
 	elapsed := after.time.Sub(before.time)
 	process := after.cpu - before.cpu
-	drivers := cputime.PerThread && s.c.Goroutines == 0
+	drivers := host.PerThread && s.c.Goroutines == 0
 	if drivers {
 		row.ClientCPU = report.Percent(t.CPU, t.Time(s.scale), 1)
 	} else if s.c.Fabric != provider.Loop {

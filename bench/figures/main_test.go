@@ -7,9 +7,9 @@ import (
 	"testing"
 
 	"github.com/remora-kv/remora/bench/figures"
-	"github.com/remora-kv/remora/bench/internal/benchtest"
 	"github.com/remora-kv/remora/bench/perf"
 	"github.com/remora-kv/remora/fabric/provider"
+	"github.com/remora-kv/remora/test/benchtest"
 )
 
 // The test binary is also the servers that the tests start.

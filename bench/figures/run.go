@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/remora-kv/remora/bench/internal/cpus"
+	"github.com/remora-kv/remora/bench/host"
 	"github.com/remora-kv/remora/bench/internal/suite"
 	"github.com/remora-kv/remora/bench/internal/usage"
 	"github.com/remora-kv/remora/bench/perf"
@@ -115,7 +115,7 @@ func (c *Config) plan() ([]Figure, error) {
 	if c.Trials < 0 {
 		errs.Add("--trials %d must be at least 1", c.Trials)
 	}
-	all := Plan(len(cpus.All()))
+	all := Plan(len(host.CPUs()))
 	var figures []Figure
 	for _, n := range c.Only {
 		if !slices.ContainsFunc(all, func(f Figure) bool { return f.Number == n }) {

@@ -15,10 +15,10 @@ import (
 	"time"
 
 	"github.com/remora-kv/remora/bench/figures"
-	"github.com/remora-kv/remora/bench/internal/benchtest"
 	"github.com/remora-kv/remora/bench/perf"
 	"github.com/remora-kv/remora/fabric"
 	"github.com/remora-kv/remora/fabric/provider"
+	"github.com/remora-kv/remora/test/benchtest"
 	"github.com/remora-kv/remora/test/scale"
 )
 

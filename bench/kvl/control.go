@@ -3,11 +3,11 @@ package kvl
 import (
 	"time"
 
-	"github.com/remora-kv/remora/bench/internal/child"
+	"github.com/remora-kv/remora/bench/host"
 )
 
 // peer is the server of a case.
-type peer = child.Server[command, answer]
+type peer = host.Peer[command, answer]
 
 // command is what the server is told to do (see package child):
 //

@@ -7,7 +7,7 @@ import (
 	"runtime"
 	"time"
 
-	"github.com/remora-kv/remora/bench/internal/cpus"
+	"github.com/remora-kv/remora/bench/host"
 	"github.com/remora-kv/remora/bench/internal/report"
 	"github.com/remora-kv/remora/bench/internal/suite"
 	"github.com/remora-kv/remora/bench/internal/workload"
@@ -39,7 +39,7 @@ func Run(ctx context.Context, cfg Config, env Env) (*Report, error) {
 	}
 	r := &runner{
 		Teller: suite.Teller{To: env.Progress, Trials: cfg.Trials}, cfg: cfg, env: env, report: &Report{},
-		place: cpus.Split(cpus.All(), 1, 1),
+		place: host.Split(host.CPUs(), 1, 1),
 	}
 	r.report.Warn(r.place.Warning)
 	var plans []group
@@ -67,7 +67,7 @@ type runner struct {
 	cfg    Config
 	env    Env
 	report *Report
-	place  cpus.Placement
+	place  host.Placement
 }
 
 // measure runs the trials of an application.
@@ -170,7 +170,7 @@ func (u *run) trial(ctx context.Context) (Row, error) {
 }
 
 func (r *runner) notes() {
-	r.report.Note("CPUs: client %s, server %s", cpus.List(r.place.Client), cpus.List(r.place.Server))
+	r.report.Note("CPUs: client %s, server %s", host.CPUList(r.place.Client), host.CPUList(r.place.Server))
 	r.report.Note("data: %g of the sizes of the paper, seed %d; results of all paths were compared", r.cfg.Scale, r.cfg.Seed)
 	r.report.Note("reads that do not depend on each other: up to %d in flight; on paths that end with -one, 1", r.cfg.Window)
 	r.report.Note("links-two: two workers with that many reads each, on the CPUs of client and server")

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/remora-kv/remora"
-	"github.com/remora-kv/remora/bench/internal/child"
+	"github.com/remora-kv/remora/bench/host"
 	"github.com/remora-kv/remora/bench/internal/foreign"
 	"github.com/remora-kv/remora/bench/internal/pipeline"
 	"github.com/remora-kv/remora/fabric"
@@ -64,9 +64,9 @@ func (u *run) open(ctx context.Context) error {
 	}
 	var err error
 	if u.c.Fabric == provider.Loop {
-		h := &host{providers: u.env.Providers, log: discard()}
-		u.peer = child.Go[command, answer](ctx, h.serve)
-	} else if u.peer, err = child.Start[command, answer](ctx, u.env.Server, u.env.ServerEnv); err != nil {
+		h := &kvlServer{providers: u.env.Providers, log: discard()}
+		u.peer = host.GoPeer[command, answer](ctx, h.serve)
+	} else if u.peer, err = host.StartPeer[command, answer](ctx, u.env.Server, u.env.ServerEnv); err != nil {
 		return err
 	}
 	a, err := u.peer.Ask(command{Do: doSetup, Case: u.c, CPUs: u.place.Server})

@@ -10,9 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/remora-kv/remora/bench/internal/benchtest"
 	"github.com/remora-kv/remora/bench/internal/usage"
 	"github.com/remora-kv/remora/fabric/provider"
+	"github.com/remora-kv/remora/test/benchtest"
 )
 
 // The test binary is also the servers that the tests start.

@@ -7,8 +7,8 @@ import (
 	"io"
 	"log/slog"
 
-	"github.com/remora-kv/remora/bench/internal/child"
-	"github.com/remora-kv/remora/bench/internal/cputime"
+	"github.com/remora-kv/remora/bench/host"
+
 	"github.com/remora-kv/remora/fabric"
 	"github.com/remora-kv/remora/fabric/provider"
 	"github.com/remora-kv/remora/kvl"
@@ -22,48 +22,48 @@ import (
 // ends. It is the whole of the hidden command that Env.Server names. What the server has to
 // say about its clients goes to log.
 func Serve(ctx context.Context, providers *provider.Set, in io.Reader, out, log io.Writer) error {
-	h := &host{
+	h := &kvlServer{
 		providers: providers,
 		log:       slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelWarn})),
 	}
 	return h.serve(ctx, in, out)
 }
 
-func (h *host) serve(ctx context.Context, in io.Reader, out io.Writer) error {
-	return errors.Join(child.Serve(ctx, in, out, h.obey), h.close())
+func (h *kvlServer) serve(ctx context.Context, in io.Reader, out io.Writer) error {
+	return errors.Join(host.Obey(ctx, in, out, h.obey), h.close())
 }
 
 func discard() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
-// host is the server's state between commands.
-type host struct {
+// kvlServer is the server's state between commands.
+type kvlServer struct {
 	providers *provider.Set
 	log       *slog.Logger
-	door      child.Door
+	door      host.Endpoint
 	dev       fabric.Device
 	keli      *keli.Server
 	cache     *server.Server
 }
 
-func (h *host) obey(ctx context.Context, cmd *command) (a answer, err error) {
+func (h *kvlServer) obey(ctx context.Context, cmd *command) (a answer, err error) {
 	switch cmd.Do {
 	case doSetup:
 		return h.setup(ctx, cmd)
 	case doHide:
 		return a, h.door.Remove()
 	case doCount:
-		a.CPU, err = cputime.Process()
+		a.CPU, err = host.ProcessTime()
 		return a, err
 	}
 	return a, fmt.Errorf("command %q is unknown: are client and server of the same version?", cmd.Do)
 }
 
-func (h *host) setup(ctx context.Context, cmd *command) (a answer, err error) {
+func (h *kvlServer) setup(ctx context.Context, cmd *command) (a answer, err error) {
 	c := cmd.Case
 	if h.dev != nil || h.cache != nil || c == nil {
 		return a, fmt.Errorf("%q twice, or without a case", doSetup)
 	}
-	if h.door, err = child.ChooseDoor(c.Fabric, "", "bench-"+c.Path); err != nil {
+	if h.door, err = host.NewEndpoint(c.Fabric, "", "bench-"+c.Path); err != nil {
 		return a, err
 	}
 	if c.cached() {
@@ -77,7 +77,7 @@ func (c *Case) cached() bool { return c.by(PathRFP) || c.Path == PathBatch }
 
 // startCache starts an empty cache, which refuses what it has no room for: what is missing
 // would be fast.
-func (h *host) startCache(cmd *command) (a answer, err error) {
+func (h *kvlServer) startCache(cmd *command) (a answer, err error) {
 	h.cache, err = server.Start(server.Config{
 		Listen: []string{h.door.Addr.String()}, Cores: 1, CPUs: cmd.CPUs, Memory: cmd.Case.memory(), Mode: store.Store,
 		Providers: h.providers, Log: h.log,
@@ -88,7 +88,7 @@ func (h *host) startCache(cmd *command) (a answer, err error) {
 	return answer{Address: h.cache.Addrs()[0].String()}, nil
 }
 
-func (h *host) startKeli(ctx context.Context, cmd *command) (a answer, err error) {
+func (h *kvlServer) startKeli(ctx context.Context, cmd *command) (a answer, err error) {
 	c := cmd.Case
 	if h.dev, err = h.providers.Open(c.Fabric); err != nil {
 		return a, err
@@ -165,7 +165,7 @@ func (c *Case) memory() int64 {
 	return n
 }
 
-func (h *host) close() error {
+func (h *kvlServer) close() error {
 	var errs []error
 	if h.keli != nil {
 		errs = append(errs, h.keli.Close())

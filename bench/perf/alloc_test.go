@@ -19,7 +19,7 @@ func pairOf(t *testing.T, c Case) (clientSide, serverSide *side) {
 		}
 	}
 	set, scale := provider.New(), cycles.Calibrate()
-	h := &host{providers: set, scale: scale}
+	h := &verbsServer{providers: set, scale: scale}
 	hello, err := h.setup(t.Context(), &command{Do: doSetup, Case: &c, Threads: 1})
 	must(err)
 	s := &session{runner: &runner{env: Env{Providers: set}, scale: scale}, c: &c}

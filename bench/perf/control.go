@@ -1,9 +1,9 @@
 package perf
 
-import "github.com/remora-kv/remora/bench/internal/child"
+import "github.com/remora-kv/remora/bench/host"
 
 // peer is the server that a case talks to.
-type peer = child.Server[command, answer]
+type peer = host.Peer[command, answer]
 
 // command is what the server is told to do (see package child):
 //

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/remora-kv/remora/bench/internal/child"
+	"github.com/remora-kv/remora/bench/host"
 	"github.com/remora-kv/remora/fabric/provider"
 	"github.com/remora-kv/remora/internal/cycles"
 )
@@ -20,7 +20,7 @@ func TestServerAnswersMistakes(t *testing.T) {
 		{`{"Do":"setup","Threads":1,"Case":{"Fabric":"tcp","Threads":1,"QPs":1,"Window":1,"Size":8,"Kind":1},"Listen":"tcp://"}`, "no host:port"},
 	} {
 		var out bytes.Buffer
-		h := &host{providers: provider.New(), scale: cycles.Calibrate()}
+		h := &verbsServer{providers: provider.New(), scale: cycles.Calibrate()}
 		if err := h.serve(t.Context(), strings.NewReader(tc.say+"\n"), &out); err != nil {
 			t.Errorf("%s: the server ended with %v", tc.say, err)
 		}
@@ -41,8 +41,8 @@ func TestServerRefusesWhatIsNotItsProtocol(t *testing.T) {
 // client.
 func TestGoroutineServerEndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	h := &host{providers: provider.New(), scale: cycles.Calibrate()}
-	p := child.Go[command, answer](ctx, h.serve)
+	h := &verbsServer{providers: provider.New(), scale: cycles.Calibrate()}
+	p := host.GoPeer[command, answer](ctx, h.serve)
 	cancel()
 	if err := p.Wait(); err != nil {
 		t.Error(err)

@@ -1,13 +1,13 @@
 package perf
 
 import (
-	"github.com/remora-kv/remora/bench/internal/cpus"
+	"github.com/remora-kv/remora/bench/host"
 	"github.com/remora-kv/remora/fabric"
 )
 
 // placement says which CPUs the threads of a case are pinned to, in turn.
 type placement struct {
-	cpus.Placement
+	host.Placement
 	serverThreads int
 }
 
@@ -21,11 +21,11 @@ func place(c *Case, all []int) placement {
 		busy = 0
 	}
 	if len(all) < 2 {
-		return placement{cpus.Split(all, busy, 1), 1}
+		return placement{host.Split(all, busy, 1), 1}
 	}
 	if who, n := posting(c); c.Op != fabric.OpSend && n > len(all)-1 {
 		return placement{
-			cpus.Placement{Client: all, Server: all, Warning: cpus.Crowded(who, n, len(all))},
+			host.Placement{Client: all, Server: all, Warning: host.Crowded(who, n, len(all))},
 			serverThreads(c, len(all)),
 		}
 	}
@@ -35,7 +35,7 @@ func place(c *Case, all []int) placement {
 	}
 	split := len(all) - forServer
 	return placement{
-		cpus.Placement{Client: all[:split], Server: all[split:], Warning: cpus.Crowded(cpus.ClientThread, busy, split)},
+		host.Placement{Client: all[:split], Server: all[split:], Warning: host.Crowded(host.ClientThread, busy, split)},
 		serverThreads(c, forServer),
 	}
 }
@@ -44,7 +44,7 @@ func place(c *Case, all []int) placement {
 func posting(c *Case) (who string, n int) {
 	switch c.Kind {
 	case kindInbound:
-		return cpus.ClientThread, c.Threads
+		return host.ClientThread, c.Threads
 	case kindOutbound:
 		return "server thread", c.QPs // of a mesh; else one
 	default:
@@ -54,11 +54,11 @@ func posting(c *Case) (who string, n int) {
 
 // placeApart is place for a server on another host: the client has all CPUs of
 // this one, and the server finds its own (placement without threads for it).
-func placeApart(c *Case, all []int) placement { return placement{cpus.Apart(all, c.Threads), 0} }
+func placeApart(c *Case, all []int) placement { return placement{host.Apart(all, c.Threads), 0} }
 
 // placeSelf is what a server does whose client does not know this host.
 func placeSelf(c *Case) (own []int, threads int) {
-	own = cpus.All()
+	own = host.CPUs()
 	return own, serverThreads(c, len(own))
 }
 

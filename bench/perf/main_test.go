@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/remora-kv/remora/bench/internal/benchtest"
 	"github.com/remora-kv/remora/bench/perf"
 	"github.com/remora-kv/remora/fabric/provider"
+	"github.com/remora-kv/remora/test/benchtest"
 	"github.com/remora-kv/remora/test/scale"
 )
 

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/remora-kv/remora/bench/internal/cpus"
+	"github.com/remora-kv/remora/bench/host"
 	"github.com/remora-kv/remora/bench/internal/report"
 	"github.com/remora-kv/remora/fabric/provider"
 )
@@ -47,9 +47,9 @@ func (r *runner) pinning(cases []Case) string {
 	var seen []string
 	for i := range cases {
 		p := r.place(&cases[i])
-		s := fmt.Sprintf("client %s, server %s", cpus.List(p.Client), cpus.List(p.Server))
+		s := fmt.Sprintf("client %s, server %s", host.CPUList(p.Client), host.CPUList(p.Server))
 		if r.cfg.Remote {
-			s = fmt.Sprintf("client %s, server on CPUs of its own", cpus.List(p.Client))
+			s = fmt.Sprintf("client %s, server on CPUs of its own", host.CPUList(p.Client))
 		}
 		if !slices.Contains(seen, s) {
 			seen = append(seen, s)

@@ -9,8 +9,8 @@ import (
 	"runtime/debug"
 	"time"
 
-	"github.com/remora-kv/remora/bench/internal/child"
-	"github.com/remora-kv/remora/bench/internal/cpus"
+	"github.com/remora-kv/remora/bench/host"
+
 	"github.com/remora-kv/remora/bench/internal/report"
 	"github.com/remora-kv/remora/bench/internal/suite"
 	"github.com/remora-kv/remora/fabric"
@@ -61,7 +61,7 @@ func Run(ctx context.Context, cfg Config, env Env) (*Report, error) {
 	}
 	r := &runner{
 		Teller: suite.Teller{To: env.Progress, Trials: cfg.Trials},
-		cfg:    cfg, env: env, report: &Report{}, cpus: cpus.All(), scale: cycles.Calibrate(),
+		cfg:    cfg, env: env, report: &Report{}, cpus: host.CPUs(), scale: cycles.Calibrate(),
 	}
 	if err := suite.Run(ctx, &r.Teller, cases, r.measure); err != nil {
 		return r.report, err
@@ -158,7 +158,7 @@ func (s *session) open(ctx context.Context) error {
 
 func (s *session) startServer(ctx context.Context) (err error) {
 	if s.c.Fabric == provider.Loop {
-		s.peer = child.Go[command, answer](ctx, (&host{providers: s.env.Providers, scale: s.scale}).serve)
+		s.peer = host.GoPeer[command, answer](ctx, (&verbsServer{providers: s.env.Providers, scale: s.scale}).serve)
 		return nil
 	}
 	var files []*os.File
@@ -173,7 +173,7 @@ func (s *session) startServer(ctx context.Context) (err error) {
 		defer func() { _ = f.Close() }()
 		files = append(files, f)
 	}
-	s.peer, err = child.Start[command, answer](ctx, s.env.Server, s.env.ServerEnv, files...)
+	s.peer, err = host.StartPeer[command, answer](ctx, s.env.Server, s.env.ServerEnv, files...)
 	return err
 }
 

@@ -12,9 +12,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/remora-kv/remora/bench/internal/benchtest"
 	"github.com/remora-kv/remora/bench/perf"
 	"github.com/remora-kv/remora/fabric"
+	"github.com/remora-kv/remora/test/benchtest"
 )
 
 // Every test runs on every fabric over every transport that can carry it, and

@@ -8,7 +8,7 @@ import (
 	"runtime"
 	"runtime/debug"
 
-	"github.com/remora-kv/remora/bench/internal/child"
+	"github.com/remora-kv/remora/bench/host"
 	"github.com/remora-kv/remora/fabric"
 	"github.com/remora-kv/remora/internal/arena"
 	"github.com/remora-kv/remora/internal/cycles"
@@ -23,27 +23,27 @@ const limitFD = 3
 // names.
 func Serve(ctx context.Context, providers Opener, in io.Reader, out io.Writer) error {
 	debug.SetGCPercent(-1) // see the package doc
-	h := &host{providers: providers, scale: cycles.Calibrate()}
+	h := &verbsServer{providers: providers, scale: cycles.Calibrate()}
 	return h.serve(ctx, in, out)
 }
 
-func (h *host) serve(ctx context.Context, in io.Reader, out io.Writer) error {
-	return errors.Join(child.Serve(ctx, in, out, h.obey), h.close())
+func (h *verbsServer) serve(ctx context.Context, in io.Reader, out io.Writer) error {
+	return errors.Join(host.Obey(ctx, in, out, h.obey), h.close())
 }
 
-// host is the server's state between commands.
-type host struct {
+// verbsServer is the server's state between commands.
+type verbsServer struct {
 	providers Opener
 	scale     cycles.Scale
 	side      *side
 	listener  fabric.Listener
-	door      child.Door   // removed when all are connected
-	accepted  chan error   // the result of accepting all lanes
-	memory    *arena.Block // of the limit test
-	unlink    func()       // ends accepting
+	door      host.Endpoint // removed when all are connected
+	accepted  chan error    // the result of accepting all lanes
+	memory    *arena.Block  // of the limit test
+	unlink    func()        // ends accepting
 }
 
-func (h *host) obey(ctx context.Context, cmd *command) (answer, error) {
+func (h *verbsServer) obey(ctx context.Context, cmd *command) (answer, error) {
 	if cmd.Do == doSetup {
 		return h.setup(ctx, cmd)
 	}
@@ -66,7 +66,7 @@ func (h *host) obey(ctx context.Context, cmd *command) (answer, error) {
 	return answer{}, fmt.Errorf("command %q is unknown: are client and server of the same version?", cmd.Do)
 }
 
-func (h *host) tally(t tally, err error) (answer, error) {
+func (h *verbsServer) tally(t tally, err error) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
@@ -75,7 +75,7 @@ func (h *host) tally(t tally, err error) (answer, error) {
 }
 
 // setup makes the server's side and begins to listen.
-func (h *host) setup(ctx context.Context, cmd *command) (a answer, err error) {
+func (h *verbsServer) setup(ctx context.Context, cmd *command) (a answer, err error) {
 	if h.side != nil || cmd.Case == nil || cmd.Threads < 0 {
 		return a, fmt.Errorf("%q twice, or without a case", doSetup)
 	}
@@ -100,7 +100,7 @@ func (h *host) setup(ctx context.Context, cmd *command) (a answer, err error) {
 			return a, err
 		}
 	}
-	if h.door, err = child.ChooseDoor(c.Fabric, cmd.Listen, "perf"); err != nil {
+	if h.door, err = host.NewEndpoint(c.Fabric, cmd.Listen, "perf"); err != nil {
 		return a, err
 	}
 	if h.listener, err = dev.Listen(h.door.Addr, fabric.ListenConfig{}); err != nil {
@@ -113,7 +113,7 @@ func (h *host) setup(ctx context.Context, cmd *command) (a answer, err error) {
 	return a, nil
 }
 
-func (h *host) setupLimit(c *Case, cpus []int) (err error) {
+func (h *verbsServer) setupLimit(c *Case, cpus []int) (err error) {
 	h.memory, err = arena.New().Map("perf limit", limitFD, limitBytes(c), true)
 	if err != nil {
 		return err
@@ -124,7 +124,7 @@ func (h *host) setupLimit(c *Case, cpus []int) (err error) {
 }
 
 // acceptAll connects every lane, in the order in which clients come.
-func (h *host) acceptAll(ctx context.Context) error {
+func (h *verbsServer) acceptAll(ctx context.Context) error {
 	for range h.side.c.lanes() {
 		req, err := h.listener.Accept(ctx)
 		if err != nil {
@@ -150,7 +150,7 @@ func (h *host) acceptAll(ctx context.Context) error {
 
 // link waits until every lane is connected, and removes what the connecting
 // needed, so that nothing is left behind however the process ends.
-func (h *host) link(ctx context.Context, cmd *command) error {
+func (h *verbsServer) link(ctx context.Context, cmd *command) error {
 	if h.side.c.Kind == kindLimit {
 		return nil
 	}
@@ -172,7 +172,7 @@ func (h *host) link(ctx context.Context, cmd *command) error {
 }
 
 // closeDoor ends listening and removes the socket file.
-func (h *host) closeDoor() error {
+func (h *verbsServer) closeDoor() error {
 	var errs []error
 	if h.unlink != nil {
 		h.unlink()
@@ -190,7 +190,7 @@ func (h *host) closeDoor() error {
 	return errors.Join(errs...)
 }
 
-func (h *host) close() error {
+func (h *verbsServer) close() error {
 	var errs []error
 	errs = append(errs, h.closeDoor())
 	if h.side != nil {

@@ -4,8 +4,8 @@ import (
 	"bytes"
 	"testing"
 
-	"github.com/remora-kv/remora/bench/internal/benchtest"
 	"github.com/remora-kv/remora/bench/internal/report"
+	"github.com/remora-kv/remora/test/benchtest"
 )
 
 func TestTable(t *testing.T) {

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/remora-kv/remora/bench/internal/benchtest"
+	"github.com/remora-kv/remora/test/benchtest"
 )
 
 // Every preset says where it is from, and its plan has no point twice.

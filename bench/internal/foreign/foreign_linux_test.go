@@ -15,9 +15,9 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/remora-kv/remora/bench/internal/benchtest"
-	"github.com/remora-kv/remora/bench/internal/cpus"
-	"github.com/remora-kv/remora/bench/internal/process"
+	"github.com/remora-kv/remora/bench/host"
+	"github.com/remora-kv/remora/test/benchtest"
+
 	"github.com/remora-kv/remora/test/cachetest"
 )
 
@@ -78,7 +78,7 @@ func TestStartAndClose(t *testing.T) {
 	each(t, func(t *testing.T, cfg Config) {
 		tmp := t.TempDir()
 		t.Setenv("TMPDIR", tmp)
-		all := cpus.All()
+		all := host.CPUs()
 		cfg.CPUs, cfg.Threads, cfg.Memory = all[len(all)-1:], 2, 64<<20
 		s := start(t, cfg)
 		if s.Network != cfg.Network || !strings.Contains(s.Version, ".") || s.Command[0] != cfg.Program.Name() {
@@ -185,7 +185,7 @@ func TestAServerThatDies(t *testing.T) {
 			t.Fatal(err)
 		}
 		<-s.Done()
-		if err := s.Blame(net.ErrClosed); !errors.Is(err, process.ErrGone) || !errors.Is(err, net.ErrClosed) {
+		if err := s.Blame(net.ErrClosed); !errors.Is(err, host.ErrGone) || !errors.Is(err, net.ErrClosed) {
 			t.Errorf("its death is blamed as %v", err)
 		}
 	})
@@ -196,7 +196,7 @@ func TestArgumentsThatAProgramRefuses(t *testing.T) {
 	for _, p := range programs() {
 		needs(t, p)
 		_, err := Start(t.Context(), Config{Program: p, Args: []string{"--no-such-thing"}})
-		if !errors.Is(err, process.ErrGone) || !strings.Contains(err.Error(), "no-such-thing") {
+		if !errors.Is(err, host.ErrGone) || !strings.Contains(err.Error(), "no-such-thing") {
 			t.Errorf("%s: %v", p.name, err)
 		}
 	}
@@ -234,7 +234,7 @@ func TestAnotherServerAtThePort(t *testing.T) {
 		}
 		second := &Server{program: p, Network: TCP, Address: first.Address}
 		err = second.start(t.Context(), path, Config{Program: p})
-		if err == nil || !errors.Is(err, process.ErrGone) && !strings.Contains(err.Error(), "answers process "+strconv.Itoa(first.Pid())) {
+		if err == nil || !errors.Is(err, host.ErrGone) && !strings.Contains(err.Error(), "answers process "+strconv.Itoa(first.Pid())) {
 			t.Errorf("%s: %v", p.name, err)
 		}
 	}

@@ -10,7 +10,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/remora-kv/remora/bench/internal/process"
+	"github.com/remora-kv/remora/bench/host"
 )
 
 // The networks of a server.
@@ -39,7 +39,7 @@ type Config struct {
 
 // Server is a server that runs.
 type Server struct {
-	*process.Process
+	*host.Process
 	// Network and Address are what net.Dial takes.
 	Network, Address string
 	// Version is what the server says, Command how it was started.
@@ -103,7 +103,7 @@ func (s *Server) start(ctx context.Context, path string, cfg Config) (err error)
 	s.Command = append([]string{s.program.name}, args...)
 	cmd := exec.CommandContext(ctx, path, args...)
 	cmd.Dir = os.TempDir()
-	if s.Process, err = process.Start(cmd, nil, cfg.CPUs); err != nil {
+	if s.Process, err = host.StartProcess(cmd, nil, cfg.CPUs); err != nil {
 		return err
 	}
 	if err := s.await(ctx); err != nil {
@@ -134,7 +134,7 @@ func (s *Server) await(ctx context.Context) error {
 		}
 		select {
 		case <-s.Done():
-			return s.Obituary(process.ErrGone)
+			return s.Obituary(host.ErrGone)
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-late:

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/remora-kv/remora/bench/internal/cputime"
+	"github.com/remora-kv/remora/bench/host"
 	"github.com/remora-kv/remora/internal/affinity"
 	"github.com/remora-kv/remora/internal/cycles"
 )
@@ -99,7 +99,7 @@ func PinInTurn(cpus []int) func(i int) error {
 // OnThread calls work, which is on a thread of its own, and notes what the thread
 // used and that the worker is done.
 func OnThread(m *Meter, work func() error) error {
-	before, err := cputime.Thread()
+	before, err := host.ThreadTime()
 	if err != nil {
 		return err
 	}
@@ -107,7 +107,7 @@ func OnThread(m *Meter, work func() error) error {
 		return err
 	}
 	m.End()
-	after, err := cputime.Thread()
+	after, err := host.ThreadTime()
 	m.CPU = after - before
 	return err
 }

@@ -1,0 +1,71 @@
+// Package host is the machine under a benchmark: the processes that it starts here and on
+// other machines, the CPUs that it pins threads to, and the clocks that it trusts.
+//
+// # Peers
+//
+// A Peer is a process of a benchmark: this binary, started again and told what to do by JSON
+// objects, one per line, over its standard input and output.
+//
+//	this process                               peer
+//	+----------------------------+   JSON    +----------------------------+
+//	| StartPeer, Ask  commands --+--stdin--->| Obey                       |
+//	|                 <-answers--+--stdout---+                            |
+//	+----------------------------+           +----------------------------+
+//
+// The peer executes a command and answers it, one after the other. An answer is an object of
+// the benchmark's own type, or an object whose field Error says why there is none. A peer
+// exits when its input ends. On the loop fabric, which has only one process, it is a goroutine
+// that speaks the same protocol (GoPeer). The protocol runs over pipes and not over the fabric
+// under test, so that a broken fabric can still be told to stop, and so that a peer can be
+// started by any command, ssh included.
+//
+//	P1  A process dies with this one, however this one ends: the kernel kills it when the
+//	    thread that started it ends, and that thread stays as long as the process does.
+//	P2  It has a process group of its own, so that Ctrl-C ends the client, which ends the
+//	    server.
+//	P3  One that is to be pinned is so from its first instruction, with all threads that it
+//	    will have: it inherits the CPUs of the thread that starts it.
+//	P4  Nothing is ended but what was started here: told first, in the way that the process
+//	    understands, and killed when it does not listen.
+//
+// # Agents
+//
+// An agent starts peers on its machine for a controller on another one, and carries commands
+// and answers between the two.
+//
+//	controller                     agent                      peer
+//	+----------+      TCP       +-----------+      pipes      +------------+
+//	| commands-+--------------->|  handshake, then lines  --->| stdin      |
+//	|          |<---------------+-----------<---------------- | stdout     |
+//	+----------+                +-----------+                 +------------+
+//
+// A connection is one peer. It begins with a handshake of three lines of JSON:
+//
+//	agent        greeting   protocol, version, a nonce
+//	controller   hello      protocol, version, the run, a proof that it knows the token
+//	agent        verdict    nothing, or why not
+//
+// Whoever can talk to an agent can make it send requests to any server that the machine
+// reaches. Therefore:
+//
+//	A1  It listens at loopback addresses, unless there is a token. The token is not sent: the
+//	    proof is an HMAC of the nonce by it, and is compared in constant time.
+//	A2  It parses nothing but a hello. What follows goes to a process of its own, which may
+//	    crash or hang without harm to the agent.
+//	A3  Lines, connections and the time of a handshake are bounded.
+//	A4  One run at a time: a controller's connections have the same run; others are refused
+//	    until these are gone.
+//	A5  The process ends with its connection, however that ends: told, or killed when it does
+//	    not listen; a controller whose machine is gone is noticed by keep-alives.
+//	A6  Both are of the same version, or the controller is told what to do.
+//
+// # CPUs and clocks
+//
+// A Placement says which CPUs the threads of client and server are pinned to. CPU times come
+// from the kernel: those of this process and its threads in microseconds; those of another
+// process, or of CPUs, in steps of 10 ms. The clock of a benchmark is the time-stamp counter:
+// Clock says how fine it is and what a reading costs, ClockWatch whether it agrees with the
+// clock of the system, SpeedRange whether a CPU kept its speed: by a chain of multiplications
+// of which each waits for the one before, so that it takes as long as the frequency says.
+// Doubts are sentences that belong beside the numbers.
+package host
