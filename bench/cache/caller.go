@@ -5,8 +5,8 @@ import (
 	"errors"
 
 	"github.com/remora-kv/remora"
-	"github.com/remora-kv/remora/bench/internal/load"
-	"github.com/remora-kv/remora/bench/internal/workload"
+	"github.com/remora-kv/remora/bench/load"
+
 	"github.com/remora-kv/remora/internal/cycles"
 )
 
@@ -41,9 +41,9 @@ func (remoraClient) fatal(err error) bool { return answered(err) == nil }
 // caller is one of the goroutines that share a client.
 type caller struct {
 	client client
-	stream *workload.Stream
-	keys   workload.Keys
-	values workload.Values
+	stream *load.Stream
+	keys   load.Keys
+	values load.Values
 	key    []byte
 	value  []byte
 	buf    []byte
@@ -51,12 +51,12 @@ type caller struct {
 	owed   bool // the get before has missed
 	index  uint64
 	stamp  uint64
-	op     workload.Op
+	op     load.Op
 }
 
-func newCaller(cl client, c *Case, stream *workload.Stream) *caller {
+func newCaller(cl client, c *Case, stream *load.Stream) *caller {
 	k := &caller{
-		client: cl, stream: stream, keys: workload.KeysOf(c.keySizes()), values: workload.ValuesOf(c.valueSizes()),
+		client: cl, stream: stream, keys: load.KeysOf(c.keySizes()), values: load.ValuesOf(c.valueSizes()),
 		buf: make([]byte, 0, c.longestValue()+remora.ItemOverhead), fills: c.Fill,
 	}
 	k.key, k.value = k.keys.Buffer(), k.values.Buffer()
@@ -91,7 +91,7 @@ func (k *caller) Run(ctx context.Context, m *load.Meter) error {
 // next makes the next operation: what a miss has left is put first.
 func (k *caller) next() {
 	if k.owed {
-		k.owed, k.op = false, workload.Put
+		k.owed, k.op = false, load.Put
 		return
 	}
 	k.index, k.op, k.stamp = k.stream.Next()
@@ -111,26 +111,26 @@ func (k *caller) one(ctx context.Context, m *load.Meter, clock bool) error {
 		m.Gets++
 		value, err = k.client.get(ctx, key, k.buf)
 	}
-	if k.op == workload.Modify {
+	if k.op == load.Modify {
 		value, err = nil, k.modify(ctx, m, key, value, err)
-	} else if k.op != workload.Get {
+	} else if k.op != load.Get {
 		err = k.client.set(ctx, key, k.values.Fill(k.value, k.index, k.stamp))
 	}
 	if clock {
 		m.Record(cycles.Now() - start)
 	}
 	m.Ops++
-	if k.op == workload.Insert {
+	if k.op == load.Insert {
 		k.stream.Settle(k.index)
 	}
 	switch {
-	case err == nil && k.op == workload.Get:
+	case err == nil && k.op == load.Get:
 		return k.values.Check(value, k.index)
 	case err == nil:
 	case errors.Is(err, errMiss):
 		m.Misses++
-		k.owed = k.fills && k.op == workload.Get
-	case k.client.fatal(err), errors.Is(err, workload.ErrValue):
+		k.owed = k.fills && k.op == load.Get
+	case k.client.fatal(err), errors.Is(err, load.ErrValue):
 		return err
 	default:
 		m.Refused(kindOf(err), err)

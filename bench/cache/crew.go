@@ -10,11 +10,10 @@ import (
 
 	"github.com/remora-kv/remora/bench/host"
 
-	"github.com/remora-kv/remora/bench/internal/load"
+	"github.com/remora-kv/remora/bench/load"
 
 	"github.com/remora-kv/remora/bench/internal/usage"
-	"github.com/remora-kv/remora/bench/internal/verbs"
-	"github.com/remora-kv/remora/bench/internal/workload"
+
 	"github.com/remora-kv/remora/fabric/provider"
 )
 
@@ -245,7 +244,7 @@ func (r *runner) clients(here int) int { return max(r.of, here) }
 // the verbs that other processes have posted for them.
 type effort struct {
 	ops   uint64
-	verbs verbs.Count
+	verbs load.Verbs
 }
 
 // procs is how many threads of a client process run Go code at the same time.
@@ -267,7 +266,7 @@ func (c *Config) checkProcesses(errs *usage.Faults) {
 }
 
 // mixOf is the operations of a case, among those of all processes.
-func (r *runner) mixOf(c *Case) workload.Mix {
+func (r *runner) mixOf(c *Case) load.Mix {
 	m := c.mix(r.cfg.Seed)
 	m.Workers = max(m.Workers, r.of*max(c.Goroutines, 1))
 	return m

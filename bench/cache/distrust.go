@@ -9,7 +9,7 @@ import (
 
 	"github.com/remora-kv/remora/bench/host"
 
-	"github.com/remora-kv/remora/bench/internal/load"
+	"github.com/remora-kv/remora/bench/load"
 
 	"github.com/remora-kv/remora/fabric"
 	"github.com/remora-kv/remora/fabric/provider"

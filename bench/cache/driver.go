@@ -4,17 +4,17 @@ import (
 	"context"
 	"errors"
 
-	"github.com/remora-kv/remora/bench/internal/load"
-	"github.com/remora-kv/remora/bench/internal/workload"
+	"github.com/remora-kv/remora/bench/load"
+
 	"github.com/remora-kv/remora/internal/cycles"
 )
 
 // driver is a thread with its lane.
 type driver struct {
 	lane   lane
-	stream *workload.Stream
-	keys   workload.Keys
-	values workload.Values
+	stream *load.Stream
+	keys   load.Keys
+	values load.Values
 	key    []byte
 	value  []byte
 	slots  []slot
@@ -35,20 +35,20 @@ type slot struct {
 	index uint64
 	stamp uint64
 	tick  uint64 // when it was started; 0: it is not timed
-	op    workload.Op
+	op    load.Op
 	get   bool // it is a get that is on its way
 }
 
 // second reports whether an operation is in its second half: the put of a read-modify-write.
-func (s *slot) second() bool { return s.op == workload.Modify && !s.get }
+func (s *slot) second() bool { return s.op == load.Modify && !s.get }
 
-func newDriver(l lane, c *Case, stream *workload.Stream) *driver {
+func newDriver(l lane, c *Case, stream *load.Stream) *driver {
 	d := &driver{
 		lane: l, stream: stream, held: -1, fills: c.Fill,
-		values: workload.ValuesOf(c.valueSizes()), slots: make([]slot, c.most()),
+		values: load.ValuesOf(c.valueSizes()), slots: make([]slot, c.most()),
 	}
 	if d.value = d.values.Buffer(); c.Trace == "" {
-		d.keys = workload.KeysOf(c.keySizes())
+		d.keys = load.KeysOf(c.keySizes())
 		d.key = d.keys.Buffer()
 	}
 	for i := range d.slots {
@@ -166,7 +166,7 @@ func (d *driver) next(another bool) int {
 	if last := len(d.owed) - 1; last >= 0 {
 		i := d.owed[last]
 		d.owed = d.owed[:last]
-		d.slots[i].op, d.slots[i].get = workload.Put, false
+		d.slots[i].op, d.slots[i].get = load.Put, false
 		return i
 	}
 	last := len(d.free) - 1
@@ -237,7 +237,7 @@ func (d *driver) send(i int, s *slot) error {
 // errMiss, or what the server says.
 func (d *driver) take(i int, value []byte, err error) error {
 	s, m := &d.slots[i], d.meter
-	if s.op > workload.Put && d.half(i, s, value, &err) {
+	if s.op > load.Put && d.half(i, s, value, &err) {
 		return err
 	}
 	if s.tick != 0 {
@@ -269,11 +269,11 @@ func (d *driver) take(i int, value []byte, err error) error {
 // whether or not there was a value. It settles inserts and deletes besides.
 func (d *driver) half(i int, s *slot, value []byte, err *error) bool {
 	switch {
-	case s.op == workload.Insert:
+	case s.op == load.Insert:
 		d.stream.Settle(s.index)
-	case s.op == workload.Delete && errors.Is(*err, errMiss):
+	case s.op == load.Delete && errors.Is(*err, errMiss):
 		*err = nil // it is gone, as it should be
-	case s.op == workload.Modify && s.get && (*err == nil || errors.Is(*err, errMiss)):
+	case s.op == load.Modify && s.get && (*err == nil || errors.Is(*err, errMiss)):
 		d.meter.Gets++
 		if *err == nil {
 			*err = d.values.Check(value, s.index)

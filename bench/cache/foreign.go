@@ -8,9 +8,8 @@ import (
 
 	"github.com/remora-kv/remora/bench/host"
 	"github.com/remora-kv/remora/bench/internal/foreign"
-	"github.com/remora-kv/remora/bench/internal/load"
 	"github.com/remora-kv/remora/bench/internal/pipeline"
-	"github.com/remora-kv/remora/bench/internal/verbs"
+	"github.com/remora-kv/remora/bench/load"
 )
 
 // other is a server that Remora is compared with.
@@ -98,9 +97,9 @@ func (t *other) workers(context.Context) (out []load.Worker, err error) {
 	return out, nil
 }
 
-func (t *other) address() string   { return t.server.Address }
-func (*other) connected() error    { return nil }
-func (*other) posted() verbs.Count { return verbs.Count{} }
+func (t *other) address() string  { return t.server.Address }
+func (*other) connected() error   { return nil }
+func (*other) posted() load.Verbs { return load.Verbs{} }
 
 func (t *other) look(ctx context.Context) (glance, error) {
 	held, err := t.server.Holdings(ctx)

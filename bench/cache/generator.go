@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/remora-kv/remora/bench/host"
-	"github.com/remora-kv/remora/bench/internal/load"
+	"github.com/remora-kv/remora/bench/load"
 )
 
 const (

@@ -5,7 +5,7 @@ import (
 	"runtime"
 	"time"
 
-	"github.com/remora-kv/remora/bench/internal/load"
+	"github.com/remora-kv/remora/bench/load"
 )
 
 // hands are who does the operations of a trial: threads or goroutines of this process, or

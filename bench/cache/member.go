@@ -11,8 +11,8 @@ import (
 
 	"github.com/remora-kv/remora/bench/host"
 
-	"github.com/remora-kv/remora/bench/internal/load"
-	"github.com/remora-kv/remora/bench/internal/verbs"
+	"github.com/remora-kv/remora/bench/load"
+
 	"github.com/remora-kv/remora/fabric/provider"
 	"github.com/remora-kv/remora/internal/cycles"
 )
@@ -54,7 +54,7 @@ const (
 type deed struct {
 	Report *load.Report `json:",omitempty"`
 	Ops    uint64       `json:",omitempty"`
-	Verbs  verbs.Count
+	Verbs  load.Verbs
 	// Warning is what is doubtful about its CPUs.
 	Warning string `json:",omitempty"`
 }
@@ -75,7 +75,7 @@ type member struct {
 	workers   []load.Worker
 
 	ops    uint64      // since lead or measure
-	before verbs.Count // at that time
+	before load.Verbs  // at that time
 	behind *background // who works while nothing counts; nil: nobody
 }
 

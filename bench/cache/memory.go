@@ -3,7 +3,7 @@ package cache
 import (
 	"fmt"
 
-	"github.com/remora-kv/remora/bench/internal/report"
+	"github.com/remora-kv/remora/bench/load"
 )
 
 // holdings is what a server keeps: items, and the memory for them and for finding them. An
@@ -14,7 +14,7 @@ type holdings struct{ items, bytes int64 }
 func (h holdings) describe(row *Row) {
 	row.Items = &h.items
 	if h.items > 0 && h.bytes > 0 {
-		per := report.Round(float64(h.bytes)/float64(h.items), 2)
+		per := load.Round(float64(h.bytes)/float64(h.items), 2)
 		row.BytesPerItem = &per
 	}
 }

@@ -6,8 +6,7 @@ import (
 	"time"
 
 	"github.com/remora-kv/remora/bench/host"
-	"github.com/remora-kv/remora/bench/internal/load"
-	"github.com/remora-kv/remora/bench/internal/verbs"
+	"github.com/remora-kv/remora/bench/load"
 )
 
 // null is the server whose answers cost nothing (C14): what is measured is the generator.
@@ -44,9 +43,9 @@ func (t *null) workers(context.Context) (out []load.Worker, err error) {
 	return out, nil
 }
 
-func (*null) address() string     { return "" }
-func (*null) connected() error    { return nil }
-func (*null) posted() verbs.Count { return verbs.Count{} }
+func (*null) address() string    { return "" }
+func (*null) connected() error   { return nil }
+func (*null) posted() load.Verbs { return load.Verbs{} }
 
 func (t *null) look(context.Context) (glance, error) {
 	g, err := glanceNow(t.place)

@@ -3,14 +3,14 @@ package cache
 import (
 	"context"
 
-	"github.com/remora-kv/remora/bench/internal/workload"
+	"github.com/remora-kv/remora/bench/load"
 )
 
 // nullClient answers the calls of one goroutine with what they are to find.
 type nullClient struct{ caller *caller }
 
 // newNullCaller makes a caller whose client costs nothing.
-func newNullCaller(c *Case, stream *workload.Stream) *caller {
+func newNullCaller(c *Case, stream *load.Stream) *caller {
 	k := newCaller(nil, c, stream)
 	k.client = nullClient{k}
 	return k

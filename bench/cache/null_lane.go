@@ -5,7 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 
-	"github.com/remora-kv/remora/bench/internal/workload"
+	"github.com/remora-kv/remora/bench/load"
 	"github.com/remora-kv/remora/internal/arena"
 )
 
@@ -51,7 +51,7 @@ func newNullLane(c *Case) (*nullLane, error) {
 		return nil, fmt.Errorf("frames of the null server: %w", err)
 	}
 	l := &nullLane{memory: memory, ring: memory.Bytes(), size: entry * c.Batch, frames: c.Window, batch: c.Batch}
-	values := workload.ValuesOf(c.valueSizes())
+	values := load.ValuesOf(c.valueSizes())
 	l.answer = values.Buffer()
 	return l, nil
 }

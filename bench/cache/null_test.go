@@ -6,7 +6,7 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/remora-kv/remora/bench/internal/load"
+	"github.com/remora-kv/remora/bench/load"
 	"github.com/remora-kv/remora/internal/cycles"
 )
 

@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 
-	"github.com/remora-kv/remora/bench/internal/load"
-	"github.com/remora-kv/remora/bench/internal/workload"
+	"github.com/remora-kv/remora/bench/load"
+
 	"github.com/remora-kv/remora/fabric"
 	"github.com/remora-kv/remora/internal/cycles"
 	"github.com/remora-kv/remora/internal/fence"
@@ -32,7 +32,7 @@ func newPace(rate float64, i, n int, scale cycles.Scale) pace {
 }
 
 // newPaced makes a driver that keeps the pace of its case; it is number i of them.
-func (r *runner) newPaced(l lane, c *Case, stream *workload.Stream, i int) *driver {
+func (r *runner) newPaced(l lane, c *Case, stream *load.Stream, i int) *driver {
 	d := newDriver(l, c, stream)
 	d.pace = newPace(c.Rate, r.number(i), r.clients(c.Clients), r.scale)
 	if c.Trace != "" {

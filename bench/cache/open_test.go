@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/remora-kv/remora/bench/internal/load"
-	"github.com/remora-kv/remora/bench/internal/workload"
+	"github.com/remora-kv/remora/bench/load"
+
 	"github.com/remora-kv/remora/internal/cycles"
 )
 
@@ -51,7 +51,7 @@ func stalledRun(t *testing.T, rate float64) load.Tally {
 	scale := cycles.Calibrate()
 	l := &stallLane{fakeLane: fakeLane{most: 8}, scale: scale, after: 500 * time.Millisecond, stall: 100 * time.Millisecond}
 	c := Case{KeySize: 16, ValueSize: 32, Window: 4, Batch: 2, Clients: 1, Rate: rate}
-	mix := workload.Mix{Keys: 50, GetPct: 100, Seed: 1}
+	mix := load.Mix{Keys: 50, GetPct: 100, Seed: 1}
 	d := (&runner{scale: scale}).newPaced(l, &c, mix.Stream(0), 0)
 	l.answer = func(slot int) ([]byte, error) { return right(d, slot) }
 	sum, err := load.Run(t.Context(), []load.Worker{d}, load.Budget{Time: 2 * time.Second}, scale, nil)

@@ -11,8 +11,8 @@ import (
 	"github.com/remora-kv/remora"
 	"github.com/remora-kv/remora/bench/host"
 
-	"github.com/remora-kv/remora/bench/internal/load"
-	"github.com/remora-kv/remora/bench/internal/verbs"
+	"github.com/remora-kv/remora/bench/load"
+
 	"github.com/remora-kv/remora/fabric"
 	"github.com/remora-kv/remora/fabric/provider"
 	"github.com/remora-kv/remora/server"
@@ -148,9 +148,9 @@ func (t *ours) connected() error {
 	return err
 }
 
-func (t *ours) posted() verbs.Count {
+func (t *ours) posted() load.Verbs {
 	counters := t.dev.Counters()
-	return verbs.Of(&counters)
+	return load.VerbsOf(&counters)
 }
 
 // connect makes the sessions of drivers.
@@ -224,12 +224,12 @@ func (t *ours) statistics(docs []json.RawMessage) (first server.Stats, err error
 }
 
 // posted counts the verbs of a server's statistics.
-func posted(out map[string]uint64) verbs.Count {
+func posted(out map[string]uint64) load.Verbs {
 	var k fabric.Counters
 	for op := range fabric.NumOps {
 		k.Out[op] = out[op.String()]
 	}
-	return verbs.Of(&k)
+	return load.VerbsOf(&k)
 }
 
 func (t *ours) describe(row *Row) {

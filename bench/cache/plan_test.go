@@ -7,9 +7,9 @@ import (
 	"testing"
 
 	"github.com/remora-kv/remora"
-	"github.com/remora-kv/remora/bench/internal/load"
 	"github.com/remora-kv/remora/bench/internal/pipeline"
-	"github.com/remora-kv/remora/bench/internal/workload"
+	"github.com/remora-kv/remora/bench/load"
+
 	"github.com/remora-kv/remora/internal/cycles"
 )
 
@@ -130,7 +130,7 @@ func (l *fakeLane) poll(d *driver) error {
 func drive(t *testing.T, l *fakeLane, pct float64, answer func(d *driver, slot int) ([]byte, error)) (load.Tally, error) {
 	t.Helper()
 	c := Case{KeySize: 16, ValueSize: 32, Window: 4, Batch: 2}
-	mix := workload.Mix{Keys: 50, GetPct: pct, Seed: 1}
+	mix := load.Mix{Keys: 50, GetPct: pct, Seed: 1}
 	stream := mix.Stream(0)
 	if pct == 0 {
 		stream = mix.All()
@@ -158,7 +158,7 @@ func TestResultsAreChecked(t *testing.T) {
 		b[20] ^= 1
 		return b, nil
 	})
-	if !errors.Is(err, workload.ErrValue) {
+	if !errors.Is(err, load.ErrValue) {
 		t.Errorf("a wrong value gave %v", err)
 	}
 	sum, err := drive(t, lane(), 100, func(*driver, int) ([]byte, error) { return nil, errMiss })
@@ -178,7 +178,7 @@ func TestDriverFills(t *testing.T) {
 	for _, most := range []int{8, 3} {
 		l := &fakeLane{most: most}
 		c := Case{KeySize: 16, ValueSize: 32, Window: 4, Batch: 2, Fill: true}
-		mix := workload.Mix{Keys: 1e9, GetPct: 100, Seed: 1} // no key comes twice
+		mix := load.Mix{Keys: 1e9, GetPct: 100, Seed: 1} // no key comes twice
 		d := newDriver(l, &c, mix.Stream(0))
 		missed := make(map[uint64]bool)
 		put := 0
@@ -212,19 +212,19 @@ func TestDriverModifies(t *testing.T) {
 	for _, most := range []int{8, 3} {
 		l := &fakeLane{most: most}
 		c := Case{KeySize: 16, ValueSize: 32, Window: 4, Batch: 2}
-		mix := workload.Mix{Keys: 1e9, GetPct: 20, ModifyPct: 60, Seed: 1} // no key comes twice
+		mix := load.Mix{Keys: 1e9, GetPct: 20, ModifyPct: 60, Seed: 1} // no key comes twice
 		d := newDriver(l, &c, mix.Stream(0))
 		var got, put, modified int
 		read := make(map[uint64]bool)
 		l.answer = func(slot int) ([]byte, error) {
 			s := &d.slots[slot]
 			switch {
-			case s.get && s.op == workload.Modify:
+			case s.get && s.op == load.Modify:
 				got++
 				if read[s.index] = true; s.index%3 == 0 {
 					return nil, errMiss
 				}
-			case s.op == workload.Modify:
+			case s.op == load.Modify:
 				if !read[s.index] {
 					t.Errorf("key %d was put before it was got", s.index)
 				}

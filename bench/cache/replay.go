@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"github.com/remora-kv/remora"
-	"github.com/remora-kv/remora/bench/internal/trace"
 	"github.com/remora-kv/remora/bench/internal/usage"
-	"github.com/remora-kv/remora/bench/internal/workload"
+	"github.com/remora-kv/remora/bench/load"
+
 	"github.com/remora-kv/remora/store"
 )
 
@@ -21,9 +21,9 @@ const DistTrace = "trace"
 // replay is where a driver has its operations from instead of a stream: its share of the
 // lines of a file (C17).
 type replay struct {
-	open    func() (*trace.Reader, error)
-	reader  *trace.Reader // nil: not opened yet
-	records []trace.Record
+	open    func() (*load.Trace, error)
+	reader  *load.Trace // nil: not opened yet
+	records []load.TraceRecord
 	stamp   uint64
 	ended   bool
 	err     error
@@ -63,10 +63,10 @@ func (d *driver) follow(c *Case, i int, again bool) {
 	if c.Path == PathMemcached {
 		longest = maxMemcachedKey
 	}
-	d.values = workload.ValuesOfAnySize(c.valueSizes())
+	d.values = load.ValuesOfAnySize(c.valueSizes())
 	d.replay = &replay{
-		open:    func() (*trace.Reader, error) { return trace.Open(c.Trace, i, c.Clients, again, longest) },
-		records: make([]trace.Record, len(d.slots)),
+		open:    func() (*load.Trace, error) { return load.OpenTrace(c.Trace, i, c.Clients, again, longest) },
+		records: make([]load.TraceRecord, len(d.slots)),
 	}
 }
 
@@ -89,7 +89,7 @@ func (r *replay) next(i int, s *slot) bool {
 	to.Key = append(to.Key[:0], record.Key...)
 	to.Size, to.TTL = record.Size, record.TTL
 	r.stamp++
-	s.index, s.op, s.get, s.stamp = hash, record.Op, record.Op == workload.Get, r.stamp
+	s.index, s.op, s.get, s.stamp = hash, record.Op, record.Op == load.Get, r.stamp
 	return true
 }
 
@@ -103,7 +103,7 @@ func (d *driver) resend(i int, s *slot) error {
 	if !ok {
 		return errNoReplay
 	}
-	if s.op == workload.Delete {
+	if s.op == load.Delete {
 		return l.del(i, r.Key)
 	}
 	value := d.values.FillSized(d.value, s.index, s.stamp, r.Size)

@@ -4,9 +4,8 @@ import (
 	"encoding/json"
 	"io"
 
-	"github.com/remora-kv/remora/bench/internal/load"
-	"github.com/remora-kv/remora/bench/internal/report"
-	"github.com/remora-kv/remora/bench/internal/verbs"
+	"github.com/remora-kv/remora/bench/load"
+
 	"github.com/remora-kv/remora/internal/cycles"
 )
 
@@ -36,9 +35,9 @@ type Row struct {
 	P999      float64 `json:"p999_us"`
 	// Errors counts operations that the server refused, and Misses gets that found
 	// nothing.
-	Errors uint64      `json:"errors"`
-	Misses uint64      `json:"misses"`
-	Verbs  verbs.PerOp `json:"verbs_per_op"`
+	Errors uint64          `json:"errors"`
+	Misses uint64          `json:"misses"`
+	Verbs  load.VerbsPerOp `json:"verbs_per_op"`
 	// ServerCPU is a percentage of one CPU, nil where nobody knows.
 	ServerCPU *float64 `json:"server_cpu_pct"`
 
@@ -132,7 +131,7 @@ func rowOf(s *step, t *load.Tally, scale cycles.Scale) Row {
 	return Row{
 		Path: s.Path, Engine: s.Engine, Fabric: s.Fabric, GetPct: s.GetPct, Dist: s.Dist, Theta: s.Theta,
 		Keys: s.Keys, KeySize: s.KeySize, ValueSize: s.ValueSize, Clients: s.Clients, Window: s.Window, Batch: s.Batch, Rate: s.Rate,
-		Ops: t.Ops, Seconds: report.Round(t.Time(scale).Seconds(), 6), OpsPerSec: t.Rate(scale),
+		Ops: t.Ops, Seconds: load.Round(t.Time(scale).Seconds(), 6), OpsPerSec: t.Rate(scale),
 		Mean: l.Mean, P50: l.P50, P95: l.P95, P99: l.P99, P999: l.P999, Errors: t.Errors, Misses: t.Misses,
 		Goroutines: s.Goroutines, Cores: s.Cores, Poll: s.Poll.String(), FetchSize: s.FetchSize, Retries: s.Retries, Links: s.Links, Recency: s.Recency,
 		Cache: s.Cache, Memory: s.Memory, ScanPct: s.ScanPct, Fill: s.Fill,
@@ -148,7 +147,7 @@ func hitRatio(t *load.Tally) *float64 {
 	if t.Gets == 0 {
 		return nil
 	}
-	r := report.Round(1-float64(t.Misses)/float64(t.Gets), 6)
+	r := load.Round(1-float64(t.Misses)/float64(t.Gets), 6)
 	return &r
 }
 

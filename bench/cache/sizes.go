@@ -5,23 +5,23 @@ import (
 	"math"
 
 	"github.com/remora-kv/remora/bench/internal/usage"
-	"github.com/remora-kv/remora/bench/internal/workload"
+	"github.com/remora-kv/remora/bench/load"
 	"github.com/remora-kv/remora/rpc/wire"
 )
 
 // keySizes are those of the keys of a case.
-func (k *Case) keySizes() workload.Sizes {
-	return sizesOf(k.KeyDist, k.KeySize, workload.ParseKeySizes)
+func (k *Case) keySizes() load.Sizes {
+	return sizesOf(k.KeyDist, k.KeySize, load.ParseKeySizes)
 }
 
 // valueSizes are those of its values.
-func (k *Case) valueSizes() workload.Sizes {
-	return sizesOf(k.ValueDist, k.ValueSize, workload.ParseValueSizes)
+func (k *Case) valueSizes() load.Sizes {
+	return sizesOf(k.ValueDist, k.ValueSize, load.ParseValueSizes)
 }
 
-func sizesOf(dist string, size int, parse func(string) (workload.Sizes, error)) workload.Sizes {
+func sizesOf(dist string, size int, parse func(string) (load.Sizes, error)) load.Sizes {
 	if dist == "" {
-		return workload.FixedSizes(size)
+		return load.FixedSizes(size)
 	}
 	sizes, err := parse(dist)
 	if err != nil {
@@ -73,25 +73,25 @@ func (c *Config) checkSizes(errs *usage.Faults, longest int) {
 		errs.Between("--value-size", n, 1, maxValue)
 	}
 	for _, text := range c.ValueDists {
-		s, err := workload.ParseValueSizes(text)
+		s, err := load.ParseValueSizes(text)
 		if err != nil {
 			errs.Add("--value-size %w", err)
 		} else if s.Most() > maxValue {
 			errs.Add("--value-size %s goes beyond %d", text, maxValue)
 		}
 	}
-	keys, err := workload.ParseKeySizes(c.KeyDist)
+	keys, err := load.ParseKeySizes(c.KeyDist)
 	switch {
 	case c.KeyDist == "":
 		errs.Between("--key-size", c.KeySize, 1, longest)
-		keys = workload.FixedSizes(c.KeySize)
+		keys = load.FixedSizes(c.KeySize)
 	case err != nil:
 		errs.Add("--key-size %w", err)
 		return
 	case keys.Most() > longest:
 		errs.Add("--key-size %s goes beyond %d", c.KeyDist, longest)
 	}
-	if least := keys.Least(); least >= 1 && uint64(max(c.Keys, 0)) > workload.MaxKeys(least) {
-		errs.Add("there are only %d keys of --key-size %d", workload.MaxKeys(least), least)
+	if least := keys.Least(); least >= 1 && uint64(max(c.Keys, 0)) > load.MaxKeys(least) {
+		errs.Add("there are only %d keys of --key-size %d", load.MaxKeys(least), least)
 	}
 }

@@ -7,8 +7,7 @@ import (
 
 	"github.com/remora-kv/remora/bench/host"
 
-	"github.com/remora-kv/remora/bench/internal/load"
-	"github.com/remora-kv/remora/bench/internal/verbs"
+	"github.com/remora-kv/remora/bench/load"
 )
 
 // target is a server that a trial measures, with the way to it.
@@ -26,7 +25,7 @@ type target interface {
 	// connected says that all other client processes are.
 	connected() error
 	// posted counts the verbs of this side.
-	posted() verbs.Count
+	posted() load.Verbs
 	// look says what was used until now, by this process and the server.
 	look(ctx context.Context) (glance, error)
 	// describe fills in what is known about the server.
@@ -41,7 +40,7 @@ type glance struct {
 	time   time.Time
 	client time.Duration  // CPU of this process
 	server *time.Duration // CPU of the server's; nil: nobody knows
-	verbs  verbs.Count    // of both sides
+	verbs  load.Verbs     // of both sides
 	all    *host.Use      // by all processes of the CPUs that are used; nil likewise
 }
 

@@ -8,9 +8,9 @@ import (
 
 	"github.com/remora-kv/remora/bench/host"
 
-	"github.com/remora-kv/remora/bench/internal/load"
 	"github.com/remora-kv/remora/bench/internal/pipeline"
-	"github.com/remora-kv/remora/bench/internal/verbs"
+	"github.com/remora-kv/remora/bench/load"
+
 	"github.com/remora-kv/remora/server/text"
 )
 
@@ -73,9 +73,9 @@ func (t *textual) workers(context.Context) (out []load.Worker, err error) {
 	return out, nil
 }
 
-func (t *textual) address() string   { return t.host }
-func (*textual) connected() error    { return nil }
-func (*textual) posted() verbs.Count { return verbs.Count{} }
+func (t *textual) address() string  { return t.host }
+func (*textual) connected() error   { return nil }
+func (*textual) posted() load.Verbs { return load.Verbs{} }
 
 func (t *textual) look(context.Context) (glance, error) {
 	g, err := glanceNow(t.place)

@@ -7,10 +7,10 @@ import (
 	"runtime"
 	"time"
 
+	"github.com/remora-kv/remora/bench/load"
+
 	"github.com/remora-kv/remora/bench/host"
 
-	"github.com/remora-kv/remora/bench/internal/load"
-	"github.com/remora-kv/remora/bench/internal/report"
 	"github.com/remora-kv/remora/fabric/provider"
 )
 
@@ -98,7 +98,7 @@ func (t *trial) run(ctx context.Context) (row Row, err error) {
 		return Row{}, err
 	}
 	row = rowOf(t.step, &sum, t.scale)
-	row.TimedEvery, row.ClockNanos, row.Seed = every, report.Round(t.scale.Overhead(), 2), t.cfg.Seed
+	row.TimedEvery, row.ClockNanos, row.Seed = every, load.Round(t.scale.Overhead(), 2), t.cfg.Seed
 	row.Verbs = after.verbs.Minus(before.verbs).Plus(used.verbs).Per(used.ops)
 	t.charge(&row, &sum, before, after)
 	t.doubt(&row, disturbance(before, after))
@@ -162,14 +162,14 @@ func (t *trial) charge(row *Row, sum *load.Tally, before, after glance) {
 	drivers := t.step.Processes != 0 || host.PerThread && t.step.Goroutines == 0
 	loop := t.step.Fabric == provider.Loop
 	if drivers {
-		row.ClientCPU = report.Percent(sum.CPU, sum.Time(t.scale), 1)
+		row.ClientCPU = load.Percent(sum.CPU, sum.Time(t.scale), 1)
 	} else if !loop {
-		row.ClientCPU = report.Percent(process, elapsed, 1)
+		row.ClientCPU = load.Percent(process, elapsed, 1)
 	}
 	switch {
 	case before.server != nil && after.server != nil:
-		row.ServerCPU = report.Percent(*after.server-*before.server, elapsed, 1)
+		row.ServerCPU = load.Percent(*after.server-*before.server, elapsed, 1)
 	case loop && drivers:
-		row.ServerCPU = report.Percent(max(process-sum.CPU, time.Duration(0)), elapsed, 1)
+		row.ServerCPU = load.Percent(max(process-sum.CPU, time.Duration(0)), elapsed, 1)
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/remora-kv/remora/bench/internal/usage"
-	"github.com/remora-kv/remora/bench/internal/workload"
+	"github.com/remora-kv/remora/bench/load"
 )
 
 // The workloads with a name: those of YCSB (Cooper et al., Benchmarking Cloud Serving
@@ -84,8 +84,8 @@ func (k *Case) settleMix() {
 }
 
 // mix is the operations of a case.
-func (k *Case) mix(seed uint64) workload.Mix {
-	return workload.Mix{
+func (k *Case) mix(seed uint64) load.Mix {
+	return load.Mix{
 		Keys: uint64(k.Keys), GetPct: k.GetPct, ModifyPct: k.RMWPct, Theta: k.Theta, ScanPct: k.ScanPct,
 		HotOpsPct: k.HotOps, HotKeysPct: k.HotKeys, Latest: k.Dist == DistLatest,
 		Seed: seed, Workers: k.callers(), InFlight: k.most(),
@@ -144,7 +144,7 @@ const growingKey = 8
 func (c *Config) checkLatest(errs *usage.Faults) {
 	if c.KeyDist == "" && c.KeySize < growingKey {
 		errs.Add("--dist %s makes new keys: use a --key-size of %d at least, not %d", DistLatest, growingKey, c.KeySize)
-	} else if s, err := workload.ParseKeySizes(c.KeyDist); err == nil && s.Least() < growingKey {
+	} else if s, err := load.ParseKeySizes(c.KeyDist); err == nil && s.Least() < growingKey {
 		errs.Add("--dist %s makes new keys: use a --key-size of %d at least, not %s", DistLatest, growingKey, c.KeyDist)
 	}
 	workers := slices.Max(c.Clients) * max(slices.Max(c.Goroutines), 1)

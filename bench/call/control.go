@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"github.com/remora-kv/remora/bench/host"
-	"github.com/remora-kv/remora/bench/internal/verbs"
+	"github.com/remora-kv/remora/bench/load"
 )
 
 // peer is the server that a case talks to.
@@ -44,6 +44,6 @@ type answer struct {
 type used struct {
 	Time  time.Duration // of a clock that only differences are taken of
 	CPU   time.Duration
-	Verbs verbs.Count
+	Verbs load.Verbs
 	Lost  uint64 // clients that were cut or vanished
 }

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/remora-kv/remora/bench/internal/load"
+	"github.com/remora-kv/remora/bench/load"
 	"github.com/remora-kv/remora/internal/cycles"
 	"github.com/remora-kv/remora/rpc"
 	"github.com/remora-kv/remora/rpc/rfp"

@@ -4,14 +4,13 @@ import (
 	"encoding/json"
 	"io"
 
-	"github.com/remora-kv/remora/bench/internal/load"
-	"github.com/remora-kv/remora/bench/internal/report"
-	"github.com/remora-kv/remora/bench/internal/verbs"
+	"github.com/remora-kv/remora/bench/load"
+
 	"github.com/remora-kv/remora/internal/cycles"
 )
 
 // VerbsPerOp are verbs that one call takes.
-type VerbsPerOp = verbs.PerOp
+type VerbsPerOp = load.VerbsPerOp
 
 // Row is one measurement: one trial of one case. Its JSON form is one line of
 // `remora bench rpc --json`; the fields up to ServerCPU are the ones that scripts
@@ -78,7 +77,7 @@ func rowOf(c *Case, t *load.Tally, scale cycles.Scale) Row {
 		Path: c.Path, Fabric: c.Fabric, Size: c.Size, ResultSize: c.ResultSize,
 		Clients: c.Clients, Connected: c.Connected, Goroutines: c.Goroutines,
 		Window: c.Window, Batch: c.Batch, ProcessUs: float64(c.Process.Nanoseconds()) / 1e3,
-		Ops: t.Ops, Seconds: report.Round(t.Time(scale).Seconds(), 6), OpsPerSec: t.Rate(scale), Errors: t.Errors,
+		Ops: t.Ops, Seconds: load.Round(t.Time(scale).Seconds(), 6), OpsPerSec: t.Rate(scale), Errors: t.Errors,
 		Mean: l.Mean, P50: l.P50, P95: l.P95, P99: l.P99, P999: l.P999, Max: l.Max,
 		Threads: c.Threads, Cores: c.Cores, Poll: c.Poll.String(), NoInline: c.NoInline, SignalAll: c.SignalAll,
 		LimitUs: float64(c.Limit.Nanoseconds()) / 1e3, Samples: l.Samples,

@@ -11,9 +11,9 @@ import (
 
 	"github.com/remora-kv/remora/bench/host"
 
-	"github.com/remora-kv/remora/bench/internal/load"
 	"github.com/remora-kv/remora/bench/internal/report"
 	"github.com/remora-kv/remora/bench/internal/suite"
+	"github.com/remora-kv/remora/bench/load"
 	"github.com/remora-kv/remora/fabric"
 	"github.com/remora-kv/remora/fabric/provider"
 	"github.com/remora-kv/remora/internal/cycles"

@@ -13,7 +13,7 @@ import (
 
 	"github.com/remora-kv/remora/bench/host"
 
-	"github.com/remora-kv/remora/bench/internal/verbs"
+	"github.com/remora-kv/remora/bench/load"
 	"github.com/remora-kv/remora/fabric"
 	"github.com/remora-kv/remora/internal/cycles"
 	"github.com/remora-kv/remora/rpc"
@@ -136,7 +136,7 @@ func (h *callServer) count() (*used, error) {
 		return nil, err
 	}
 	st, counters := h.server.Stats(), h.dev.Counters()
-	return &used{Time: time.Since(h.start), CPU: cpu, Verbs: verbs.Of(&counters), Lost: st.Cut + st.Lost}, nil
+	return &used{Time: time.Since(h.start), CPU: cpu, Verbs: load.VerbsOf(&counters), Lost: st.Cut + st.Lost}, nil
 }
 
 func (h *callServer) close() error {

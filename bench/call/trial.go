@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/remora-kv/remora/bench/load"
+
 	"github.com/remora-kv/remora/bench/host"
-	"github.com/remora-kv/remora/bench/internal/load"
-	"github.com/remora-kv/remora/bench/internal/report"
-	"github.com/remora-kv/remora/bench/internal/verbs"
+
 	"github.com/remora-kv/remora/fabric/provider"
 	"github.com/remora-kv/remora/rpc/rfp"
 )
@@ -29,7 +29,7 @@ func (s *session) trials(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		row.Trial, row.TimedEvery, row.ClockNanos = trial, every, report.Round(s.scale.Overhead(), 2)
+		row.Trial, row.TimedEvery, row.ClockNanos = trial, every, load.Round(s.scale.Overhead(), 2)
 		s.report.Rows = append(s.report.Rows, row)
 		if s.env.Row != nil {
 			if err := s.env.Row(row); err != nil {
@@ -65,7 +65,7 @@ type glance struct {
 	server used
 	time   time.Time
 	cpu    time.Duration
-	verbs  verbs.Count
+	verbs  load.Verbs
 	stats  rfp.ConnStats
 }
 
@@ -78,7 +78,7 @@ func (s *session) look() (glance, error) {
 		return glance{}, fmt.Errorf("the server does not answer %q: are client and server of the same version?", doCount)
 	}
 	counters := s.dev.Counters()
-	g := glance{server: *a.Used, time: time.Now(), verbs: verbs.Of(&counters)}
+	g := glance{server: *a.Used, time: time.Now(), verbs: load.VerbsOf(&counters)}
 	for _, c := range s.conns {
 		st := c.Stats()
 		g.stats.Misses += st.Misses
@@ -94,7 +94,7 @@ func (s *session) row(t *load.Tally, before, after glance) Row {
 	spent := after.verbs.Minus(before.verbs).Plus(after.server.Verbs.Minus(before.server.Verbs))
 	row.Verbs = spent.Per(t.Ops)
 	if t.Ops != 0 {
-		row.Misses = report.Round(float64(after.stats.Misses-before.stats.Misses)/float64(t.Ops), 4)
+		row.Misses = load.Round(float64(after.stats.Misses-before.stats.Misses)/float64(t.Ops), 4)
 	}
 	row.Switches = after.stats.Switches - before.stats.Switches
 	row.Mode = s.mode()
@@ -111,15 +111,15 @@ func (s *session) charge(row *Row, t *load.Tally, before, after glance) {
 	process := after.cpu - before.cpu
 	drivers := host.PerThread && s.c.Goroutines == 0
 	if drivers {
-		row.ClientCPU = report.Percent(t.CPU, t.Time(s.scale), 1)
+		row.ClientCPU = load.Percent(t.CPU, t.Time(s.scale), 1)
 	} else if s.c.Fabric != provider.Loop {
-		row.ClientCPU = report.Percent(process, elapsed, 1)
+		row.ClientCPU = load.Percent(process, elapsed, 1)
 	}
 	switch {
 	case s.c.Fabric != provider.Loop:
-		row.ServerCPU = report.Percent(after.server.CPU-before.server.CPU, after.server.Time-before.server.Time, 1)
+		row.ServerCPU = load.Percent(after.server.CPU-before.server.CPU, after.server.Time-before.server.Time, 1)
 	case drivers:
-		row.ServerCPU = report.Percent(process-t.CPU, elapsed, 1)
+		row.ServerCPU = load.Percent(process-t.CPU, elapsed, 1)
 	}
 }
 

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/remora-kv/remora/bench/load"
+
 	"github.com/remora-kv/remora/bench/internal/report"
 )
 
@@ -52,12 +54,12 @@ func (r Row) CSV() string {
 func (r *Row) times(took []time.Duration, all time.Duration) {
 	slices.Sort(took)
 	at := func(q float64) float64 { return micros(took[min(int(q*float64(len(took))), len(took)-1)]) }
-	r.Ops, r.Seconds = len(took), report.Round(all.Seconds(), 6)
-	r.OpsPerSec = report.Round(float64(r.Ops)/all.Seconds(), 1)
-	r.Mean, r.P50, r.P95, r.P99 = report.Round(micros(all)/float64(r.Ops), 3), at(0.50), at(0.95), at(0.99)
+	r.Ops, r.Seconds = len(took), load.Round(all.Seconds(), 6)
+	r.OpsPerSec = load.Round(float64(r.Ops)/all.Seconds(), 1)
+	r.Mean, r.P50, r.P95, r.P99 = load.Round(micros(all)/float64(r.Ops), 3), at(0.50), at(0.95), at(0.99)
 }
 
-func micros(d time.Duration) float64 { return report.Round(float64(d.Nanoseconds())/1e3, 3) }
+func micros(d time.Duration) float64 { return load.Round(float64(d.Nanoseconds())/1e3, 3) }
 
 // Report is the outcome of a run: rows, notes and warnings.
 type Report struct {

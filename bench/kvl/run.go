@@ -7,10 +7,11 @@ import (
 	"runtime"
 	"time"
 
+	"github.com/remora-kv/remora/bench/load"
+
 	"github.com/remora-kv/remora/bench/host"
-	"github.com/remora-kv/remora/bench/internal/report"
 	"github.com/remora-kv/remora/bench/internal/suite"
-	"github.com/remora-kv/remora/bench/internal/workload"
+
 	"github.com/remora-kv/remora/fabric/provider"
 	"github.com/remora-kv/remora/internal/affinity"
 )
@@ -121,7 +122,7 @@ func (r *runner) trial(ctx context.Context, runs []*run, trial int) error {
 		row.Trial = trial
 		kind := u.comparable()
 		if other := results[kind]; other != nil && other.sum != u.sum {
-			return fmt.Errorf("%w: %s: the results are not those of %s", workload.ErrValue, u.c.Title(), other.c.Path)
+			return fmt.Errorf("%w: %s: the results are not those of %s", load.ErrValue, u.c.Title(), other.c.Path)
 		}
 		results[kind] = u
 		r.report.Rows = append(r.report.Rows, row)
@@ -160,11 +161,11 @@ func (u *run) trial(ctx context.Context) (Row, error) {
 	row.times(took, all)
 	if row.Edges != 0 {
 		row.Ops = u.users
-		row.OpsPerSec = report.Round(float64(u.users)/all.Seconds(), 1)
-		row.Mean = report.Round(micros(all)/float64(u.users), 3)
+		row.OpsPerSec = load.Round(float64(u.users)/all.Seconds(), 1)
+		row.Mean = load.Round(micros(all)/float64(u.users), 3)
 	}
 	if after != 0 {
-		row.ServerCPU = report.Percent(after-before, all, 1)
+		row.ServerCPU = load.Percent(after-before, all, 1)
 	}
 	return row, nil
 }

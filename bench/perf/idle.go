@@ -5,7 +5,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/remora-kv/remora/bench/internal/report"
+	"github.com/remora-kv/remora/bench/load"
+
 	"github.com/remora-kv/remora/internal/cycles"
 )
 
@@ -57,7 +58,7 @@ func (s *session) idleTrial(ctx context.Context, trial int) (Row, error) {
 	}
 	r.seconds = float64(elapsed) / 1e9
 	row := rowOf(s.c, r, trial)
-	row.TimedEvery, row.ClockNanos = 1, report.Round(s.scale.Overhead(), 2)
-	row.ServerCPU = report.Percent(after-used, time.Duration(elapsed), 3)
+	row.TimedEvery, row.ClockNanos = 1, load.Round(s.scale.Overhead(), 2)
+	row.ServerCPU = load.Percent(after-used, time.Duration(elapsed), 3)
 	return row, nil
 }

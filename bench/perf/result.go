@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"io"
 
-	"github.com/remora-kv/remora/bench/internal/report"
+	"github.com/remora-kv/remora/bench/load"
 )
 
 // Row is one measurement: one trial of one case. Its JSON form is one line of
@@ -65,8 +65,8 @@ func rowOf(c *Case, r result, trial int) Row {
 	row := Row{
 		Test: c.Test, Fabric: c.Fabric, Transport: c.Transport.String(), Size: c.Size,
 		Inline: c.Inline, Signaled: c.Signaled, Window: c.Window,
-		Ops: r.ops, Seconds: report.Round(r.seconds, 6),
-		P50: report.Round(r.p50, 4), P99: report.Round(r.p99, 4), P999: report.Round(r.p999, 4), Mean: report.Round(r.avg, 4),
+		Ops: r.ops, Seconds: load.Round(r.seconds, 6),
+		P50: load.Round(r.p50, 4), P99: load.Round(r.p99, 4), P999: load.Round(r.p999, 4), Mean: load.Round(r.avg, 4),
 		Threads: c.Threads, QPs: c.QPs, Trial: trial, Poll: c.Poll.String(),
 		Lost: r.lost, Samples: r.samples,
 	}
@@ -80,7 +80,7 @@ func rowOf(c *Case, r result, trial int) Row {
 		row.Accesses, row.Prefetch, row.TableBytes = c.Accesses, onOff(c.Prefetch), c.Table
 	}
 	if r.seconds > 0 {
-		row.OpsPerSec = report.Round(float64(r.ops)/r.seconds, 1)
+		row.OpsPerSec = load.Round(float64(r.ops)/r.seconds, 1)
 	}
 	if c.Kind == kindLimit {
 		row.Transport, row.Poll = noTransport, "busy"

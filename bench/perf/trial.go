@@ -4,7 +4,8 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/remora-kv/remora/bench/internal/report"
+	"github.com/remora-kv/remora/bench/load"
+
 	"github.com/remora-kv/remora/fabric"
 )
 
@@ -27,7 +28,7 @@ func (s *session) trials(ctx context.Context) error {
 			return err
 		}
 		row := rowOf(s.c, r, trial)
-		row.TimedEvery, row.ClockNanos = every, report.Round(s.scale.Overhead(), 2)
+		row.TimedEvery, row.ClockNanos = every, load.Round(s.scale.Overhead(), 2)
 		rows = append(rows, row)
 	}
 	if err := s.verify(); err != nil {
@@ -132,7 +133,7 @@ func (s *session) verify() error {
 // emit completes a row and hands it out.
 func (s *session) emit(row Row) error {
 	if limit := s.limitFor(&row); limit > 0 {
-		ratio := report.Round(row.OpsPerSec/limit, 4)
+		ratio := load.Round(row.OpsPerSec/limit, 4)
 		row.LimitRatio = &ratio
 	}
 	s.report.Rows = append(s.report.Rows, row)

@@ -14,8 +14,8 @@ import (
 	"github.com/remora-kv/remora/bench/internal/flat"
 	"github.com/remora-kv/remora/bench/internal/report"
 	"github.com/remora-kv/remora/bench/internal/suite"
-	"github.com/remora-kv/remora/bench/internal/workload"
 	"github.com/remora-kv/remora/bench/kvl"
+	"github.com/remora-kv/remora/bench/load"
 	"github.com/remora-kv/remora/bench/perf"
 )
 
@@ -100,7 +100,7 @@ func (r *Report) measure(ctx context.Context, env *Env, p *Point, trial int) err
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	if errors.Is(err, workload.ErrValue) {
+	if errors.Is(err, load.ErrValue) {
 		return fmt.Errorf("%s %s: %w", p.Series, p.X, err)
 	}
 	if err != nil {

@@ -4,7 +4,7 @@ import (
 	"math"
 	"slices"
 
-	text "github.com/remora-kv/remora/bench/internal/report"
+	"github.com/remora-kv/remora/bench/load"
 )
 
 // data is what the program of the page draws, in JSON.
@@ -92,7 +92,7 @@ func (s *results) times() (every float64, times []float64) {
 	}
 	const slack = 1e-6
 	for i := range int(last/every + slack) {
-		times = append(times, text.Round((float64(i)+0.5)*every, 6))
+		times = append(times, load.Round((float64(i)+0.5)*every, 6))
 	}
 	return every, times
 }
@@ -116,7 +116,7 @@ func (m *measured) line(every float64, times []float64) []*float64 {
 			common := math.Min(to, float64(k+1)*step) - math.Max(from, float64(k)*step)
 			ops += float64(l.Ops[k]) * max(common, 0) / step
 		}
-		rate := text.Round(ops/every, 1)
+		rate := load.Round(ops/every, 1)
 		out[i] = &rate
 	}
 	return out

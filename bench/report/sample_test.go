@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/remora-kv/remora/bench/cache"
-	"github.com/remora-kv/remora/bench/internal/load"
+	"github.com/remora-kv/remora/bench/load"
 )
 
 // hostile is what a server might call itself.

@@ -13,7 +13,7 @@ import (
 	"testing"
 
 	"github.com/remora-kv/remora/bench/cache"
-	"github.com/remora-kv/remora/bench/internal/load"
+	"github.com/remora-kv/remora/bench/load"
 )
 
 func TestWriteMakesAllFiles(t *testing.T) {

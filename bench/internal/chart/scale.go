@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/remora-kv/remora/bench/internal/report"
+	"github.com/remora-kv/remora/bench/load"
 )
 
 // yScale is a vertical axis from 0 to a round number.
@@ -54,7 +54,7 @@ func number(y float64) string {
 		name string
 	}{{1e9, "G"}, {1e6, "M"}, {1e3, "k"}} {
 		if y >= u.at {
-			return fmt.Sprintf("%.4g %s", report.Round(y/u.at, 6), u.name)
+			return fmt.Sprintf("%.4g %s", load.Round(y/u.at, 6), u.name)
 		}
 	}
 	return ""
@@ -94,5 +94,5 @@ func round3(x float64) float64 {
 	if x == 0 || math.IsNaN(x) || math.IsInf(x, 0) {
 		return x
 	}
-	return report.Round(x, 2-int(math.Floor(math.Log10(math.Abs(x)))))
+	return load.Round(x, 2-int(math.Floor(math.Log10(math.Abs(x)))))
 }

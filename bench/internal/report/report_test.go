@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/remora-kv/remora/bench/load"
 )
 
 type row struct {
@@ -51,10 +53,10 @@ func TestWriteTable(t *testing.T) {
 }
 
 func TestPercent(t *testing.T) {
-	if p := Percent(time.Second, 3*time.Second, 2); p == nil || *p != 33.33 || PercentText(p, 0) != "33 %" {
+	if p := load.Percent(time.Second, 3*time.Second, 2); p == nil || *p != 33.33 || PercentText(p, 0) != "33 %" {
 		t.Errorf("a third is %v", p)
 	}
-	if p := Percent(time.Second, 0, 1); p != nil || PercentText(p, 1) != "" {
+	if p := load.Percent(time.Second, 0, 1); p != nil || PercentText(p, 1) != "" {
 		t.Errorf("a share of nothing is %v", *p)
 	}
 }

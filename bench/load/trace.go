@@ -1,4 +1,4 @@
-package trace
+package load
 
 import (
 	"bufio"
@@ -14,7 +14,7 @@ import (
 )
 
 // Reader reads one of so many shares of a file (T2). It belongs to one thread.
-type Reader struct {
+type Trace struct {
 	path   string
 	share  uint64
 	of     uint64
@@ -23,7 +23,7 @@ type Reader struct {
 	file   *os.File
 	lines  *bufio.Reader
 	line   int
-	record Record
+	record TraceRecord
 	found  bool // a line of this share, since the file was opened
 }
 
@@ -32,8 +32,8 @@ const bufferSize = 256 << 10
 
 // Open opens a file for share number n of so many. If it is to be read again and again,
 // Next begins anew behind the last line. Keys of more than so many bytes are refused.
-func Open(path string, n, of int, again bool, longestKey int) (*Reader, error) {
-	r := &Reader{path: path, share: uint64(n), of: uint64(of), again: again, most: longestKey, lines: bufio.NewReaderSize(nil, bufferSize)}
+func OpenTrace(path string, n, of int, again bool, longestKey int) (*Trace, error) {
+	r := &Trace{path: path, share: uint64(n), of: uint64(of), again: again, most: longestKey, lines: bufio.NewReaderSize(nil, bufferSize)}
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, err
@@ -47,7 +47,7 @@ func Open(path string, n, of int, again bool, longestKey int) (*Reader, error) {
 }
 
 // rewind goes to the first line.
-func (r *Reader) rewind() error {
+func (r *Trace) rewind() error {
 	if _, err := r.file.Seek(0, io.SeekStart); err != nil {
 		return err
 	}
@@ -65,11 +65,11 @@ func (r *Reader) rewind() error {
 }
 
 // Close ends reading.
-func (r *Reader) Close() error { return r.file.Close() }
+func (r *Trace) Close() error { return r.file.Close() }
 
 // Next returns the next line of the share and the hash of its key, until the next call;
 // io.EOF when there is none. A share without a line ends also where it was to begin anew.
-func (r *Reader) Next() (*Record, uint64, error) {
+func (r *Trace) Next() (*TraceRecord, uint64, error) {
 	for {
 		line, err := r.read()
 		if errors.Is(err, io.EOF) && r.again && r.found {
@@ -84,13 +84,13 @@ func (r *Reader) Next() (*Record, uint64, error) {
 		if len(line) == 0 || line[0] == '#' || r.line == 1 && bytes.HasPrefix(line, []byte("op,")) {
 			continue
 		}
-		if err := Parse(line, &r.record); err != nil {
+		if err := ParseTraceLine(line, &r.record); err != nil {
 			return nil, 0, r.at(err)
 		}
 		if len(r.record.Key) > r.most {
-			return nil, 0, r.at(fmt.Errorf("%w: a key of %d bytes, and the server takes %d", ErrLine, len(r.record.Key), r.most))
+			return nil, 0, r.at(fmt.Errorf("%w: a key of %d bytes, and the server takes %d", ErrTraceLine, len(r.record.Key), r.most))
 		}
-		hash := Hash(r.record.Key)
+		hash := HashKey(r.record.Key)
 		if mine, _ := bits.Mul64(hash, r.of); mine == r.share {
 			r.found = true
 			return &r.record, hash, nil
@@ -99,12 +99,12 @@ func (r *Reader) Next() (*Record, uint64, error) {
 }
 
 // read returns a line without its end.
-func (r *Reader) read() ([]byte, error) {
+func (r *Trace) read() ([]byte, error) {
 	line, err := r.lines.ReadSlice('\n')
 	r.line++
 	switch {
 	case errors.Is(err, bufio.ErrBufferFull):
-		return nil, r.at(fmt.Errorf("%w: it is longer than %d bytes", ErrLine, bufferSize))
+		return nil, r.at(fmt.Errorf("%w: it is longer than %d bytes", ErrTraceLine, bufferSize))
 	case errors.Is(err, io.EOF) && len(line) == 0:
 		return nil, io.EOF
 	case err != nil && !errors.Is(err, io.EOF):
@@ -114,10 +114,10 @@ func (r *Reader) read() ([]byte, error) {
 }
 
 // at says where an error is (T3).
-func (r *Reader) at(err error) error { return fmt.Errorf("%s:%d: %w", r.path, r.line, err) }
+func (r *Trace) at(err error) error { return fmt.Errorf("%s:%d: %w", r.path, r.line, err) }
 
 // Hash is that of a key: it decides whose line it is, and what its value says.
-func Hash(key []byte) uint64 {
+func HashKey(key []byte) uint64 {
 	const odd = 0x9E3779B97F4A7C15
 	h := uint64(len(key)) * odd
 	for ; len(key) >= 8; key = key[8:] {

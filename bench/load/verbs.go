@@ -1,18 +1,17 @@
 // Package verbs counts the verbs of a measurement: what both sides have posted,
 // and how many an operation takes.
-package verbs
+package load
 
 import (
-	"github.com/remora-kv/remora/bench/internal/report"
 	"github.com/remora-kv/remora/fabric"
 )
 
 // Count is how many operations were posted.
-type Count struct{ Write, Read, Send, Atomic uint64 }
+type Verbs struct{ Write, Read, Send, Atomic uint64 }
 
 // Of counts what a device, a queue pair or a connection has posted.
-func Of(k *fabric.Counters) Count {
-	return Count{
+func VerbsOf(k *fabric.Counters) Verbs {
+	return Verbs{
 		Write:  k.Out[fabric.OpWrite] + k.Out[fabric.OpWriteImm],
 		Read:   k.Out[fabric.OpRead],
 		Send:   k.Out[fabric.OpSend],
@@ -21,17 +20,17 @@ func Of(k *fabric.Counters) Count {
 }
 
 // Plus adds.
-func (v Count) Plus(o Count) Count {
-	return Count{v.Write + o.Write, v.Read + o.Read, v.Send + o.Send, v.Atomic + o.Atomic}
+func (v Verbs) Plus(o Verbs) Verbs {
+	return Verbs{v.Write + o.Write, v.Read + o.Read, v.Send + o.Send, v.Atomic + o.Atomic}
 }
 
 // Minus subtracts.
-func (v Count) Minus(o Count) Count {
-	return Count{v.Write - o.Write, v.Read - o.Read, v.Send - o.Send, v.Atomic - o.Atomic}
+func (v Verbs) Minus(o Verbs) Verbs {
+	return Verbs{v.Write - o.Write, v.Read - o.Read, v.Send - o.Send, v.Atomic - o.Atomic}
 }
 
 // PerOp are verbs that one operation takes.
-type PerOp struct {
+type VerbsPerOp struct {
 	Write  float64 `json:"write"`
 	Read   float64 `json:"read"`
 	Send   float64 `json:"send"`
@@ -39,10 +38,10 @@ type PerOp struct {
 }
 
 // Per divides by a number of operations.
-func (v Count) Per(ops uint64) PerOp {
+func (v Verbs) Per(ops uint64) VerbsPerOp {
 	if ops == 0 {
-		return PerOp{}
+		return VerbsPerOp{}
 	}
-	one := func(n uint64) float64 { return report.Round(float64(n)/float64(ops), 4) }
-	return PerOp{one(v.Write), one(v.Read), one(v.Send), one(v.Atomic)}
+	one := func(n uint64) float64 { return Round(float64(n)/float64(ops), 4) }
+	return VerbsPerOp{one(v.Write), one(v.Read), one(v.Send), one(v.Atomic)}
 }

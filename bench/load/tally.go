@@ -5,7 +5,6 @@ import (
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
-	"github.com/remora-kv/remora/bench/internal/report"
 	"github.com/remora-kv/remora/internal/cycles"
 )
 
@@ -49,10 +48,10 @@ func (t *Tally) Time(scale cycles.Scale) time.Duration {
 // Rate is operations in a second.
 func (t *Tally) Rate(scale cycles.Scale) float64 {
 	if t.rate != 0 {
-		return report.Round(t.rate, 1)
+		return Round(t.rate, 1)
 	}
 	if s := t.Time(scale).Seconds(); s > 0 {
-		return report.Round(float64(t.Ops)/s, 1)
+		return Round(float64(t.Ops)/s, 1)
 	}
 	return 0
 }
@@ -65,7 +64,7 @@ type Latencies struct {
 
 // Latencies returns those of the run.
 func (t *Tally) Latencies(scale cycles.Scale) Latencies {
-	us := func(ticks float64) float64 { return report.Round(ticks*1e6/scale.PerSecond(), 4) }
+	us := func(ticks float64) float64 { return Round(ticks*1e6/scale.PerSecond(), 4) }
 	at := func(p float64) float64 { return us(float64(t.hist.ValueAtPercentile(p))) }
 	return Latencies{
 		Mean: us(t.hist.Mean()), P50: at(50), P95: at(95), P99: at(99), P999: at(99.9),

@@ -3,7 +3,6 @@ package load
 import (
 	"math"
 
-	"github.com/remora-kv/remora/bench/internal/report"
 	"github.com/remora-kv/remora/internal/cycles"
 )
 
@@ -29,7 +28,7 @@ func (t *Tally) Quantiles(scale cycles.Scale) []Quantile {
 	if n == 0 {
 		return nil
 	}
-	us := func(ticks int64) float64 { return report.Round(float64(ticks)*1e6/scale.PerSecond(), 4) }
+	us := func(ticks int64) float64 { return Round(float64(ticks)*1e6/scale.PerSecond(), 4) }
 	shares := quantileShares(n)
 	percents := make([]float64, len(shares))
 	for i, share := range shares {
@@ -45,14 +44,14 @@ func (t *Tally) Quantiles(scale cycles.Scale) []Quantile {
 // quantileShares are those between the shortest and the longest of n.
 func quantileShares(n int64) (out []float64) {
 	for i := 1; i < body; i++ {
-		out = append(out, report.Round(tailFrom*float64(i)/body, 9))
+		out = append(out, Round(tailFrom*float64(i)/body, 9))
 	}
 	for i := range (mostNines - 1) * perDecade {
 		beyond := (1 - tailFrom) * math.Pow10(-i/perDecade) * math.Pow(10, -float64(i%perDecade)/perDecade)
 		if beyond*float64(n) < 1 {
 			break
 		}
-		out = append(out, report.Round(1-beyond, 9))
+		out = append(out, Round(1-beyond, 9))
 	}
 	return out
 }

@@ -1,4 +1,4 @@
-package trace
+package load
 
 import (
 	"bytes"
@@ -7,20 +7,19 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/remora-kv/remora/bench/internal/workload"
 	"github.com/remora-kv/remora/store"
 )
 
 // Record is one line.
-type Record struct {
-	Op   workload.Op // Get, Put or Delete
-	Key  []byte      // part of the line
-	Size int         // of the value; -1: the line does not say
+type TraceRecord struct {
+	Op   Op     // Get, Put or Delete
+	Key  []byte // part of the line
+	Size int    // of the value; -1: the line does not say
 	TTL  time.Duration
 }
 
 // ErrLine is wrapped by what is wrong with a line.
-var ErrLine = errors.New("a line that is not understood")
+var ErrTraceLine = errors.New("a line that is not understood")
 
 // Limits of what a line may say.
 const (
@@ -29,20 +28,20 @@ const (
 )
 
 // Parse reads one line without its end, into r.
-func Parse(line []byte, r *Record) error {
+func ParseTraceLine(line []byte, r *TraceRecord) error {
 	op, rest, _ := bytes.Cut(line, comma)
 	key, rest, _ := bytes.Cut(rest, comma)
 	size, ttl, _ := bytes.Cut(rest, comma)
 	r.Key, r.Size, r.TTL = key, -1, 0
 	switch string(op) {
 	case "get":
-		r.Op = workload.Get
+		r.Op = Get
 	case "set":
-		r.Op = workload.Put
+		r.Op = Put
 	case "del":
-		r.Op = workload.Delete
+		r.Op = Delete
 	default:
-		return fmt.Errorf("%w: operation %q: use get, set or del", ErrLine, op)
+		return fmt.Errorf("%w: operation %q: use get, set or del", ErrTraceLine, op)
 	}
 	if err := checkKey(key); err != nil {
 		return err
@@ -50,16 +49,16 @@ func Parse(line []byte, r *Record) error {
 	if len(size) != 0 {
 		n, err := number(size, maxSize)
 		if err != nil {
-			return fmt.Errorf("%w: size %q: it is 0 to %d bytes", ErrLine, size, maxSize)
+			return fmt.Errorf("%w: size %q: it is 0 to %d bytes", ErrTraceLine, size, maxSize)
 		}
 		r.Size = n
-	} else if r.Op == workload.Put {
-		return fmt.Errorf("%w: a set without a size", ErrLine)
+	} else if r.Op == Put {
+		return fmt.Errorf("%w: a set without a size", ErrTraceLine)
 	}
 	if len(ttl) != 0 {
 		n, err := number(ttl, int(maxTTL/time.Second))
 		if err != nil {
-			return fmt.Errorf("%w: ttl %q: it is 0 to %d seconds", ErrLine, ttl, int(maxTTL/time.Second))
+			return fmt.Errorf("%w: ttl %q: it is 0 to %d seconds", ErrTraceLine, ttl, int(maxTTL/time.Second))
 		}
 		r.TTL = time.Duration(n) * time.Second
 	}
@@ -71,11 +70,11 @@ var comma = []byte(",")
 // checkKey refuses keys that some protocol could not carry.
 func checkKey(key []byte) error {
 	if len(key) == 0 || len(key) > store.MaxKey {
-		return fmt.Errorf("%w: a key of %d bytes: it has 1 to %d", ErrLine, len(key), store.MaxKey)
+		return fmt.Errorf("%w: a key of %d bytes: it has 1 to %d", ErrTraceLine, len(key), store.MaxKey)
 	}
 	for _, c := range key {
 		if c <= ' ' || c == 0x7f || c == '"' {
-			return fmt.Errorf("%w: byte %q in a key: neither spaces, control characters nor quotes may be", ErrLine, c)
+			return fmt.Errorf("%w: byte %q in a key: neither spaces, control characters nor quotes may be", ErrTraceLine, c)
 		}
 	}
 	return nil

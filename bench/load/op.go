@@ -1,4 +1,4 @@
-package workload
+package load
 
 // Op is what is done with a key.
 type Op uint8

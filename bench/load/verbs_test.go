@@ -1,4 +1,4 @@
-package verbs
+package load
 
 import (
 	"testing"
@@ -11,8 +11,8 @@ func TestVerbsOfADevice(t *testing.T) {
 	for op := range fabric.NumOps {
 		k.Out[op] = 1 << op
 	}
-	before := Of(&k)
-	want := Count{
+	before := VerbsOf(&k)
+	want := Verbs{
 		Write: 1<<fabric.OpWrite + 1<<fabric.OpWriteImm, Read: 1 << fabric.OpRead,
 		Send: 1 << fabric.OpSend, Atomic: 1<<fabric.OpFetchAdd + 1<<fabric.OpCmpSwap,
 	}
@@ -20,11 +20,11 @@ func TestVerbsOfADevice(t *testing.T) {
 		t.Errorf("%+v, want %+v", before, want)
 	}
 	k.Out[fabric.OpRead] += 3
-	spent := Of(&k).Minus(before).Plus(Count{Write: 2, Send: 1})
-	if got := spent.Per(2); got != (PerOp{Write: 1, Read: 1.5, Send: 0.5}) {
+	spent := VerbsOf(&k).Minus(before).Plus(Verbs{Write: 2, Send: 1})
+	if got := spent.Per(2); got != (VerbsPerOp{Write: 1, Read: 1.5, Send: 0.5}) {
 		t.Errorf("an operation takes %+v", got)
 	}
-	if got := spent.Per(0); got != (PerOp{}) {
+	if got := spent.Per(0); got != (VerbsPerOp{}) {
 		t.Errorf("no operation takes %+v", got)
 	}
 }

@@ -3,7 +3,6 @@ package load
 import (
 	"time"
 
-	"github.com/remora-kv/remora/bench/internal/report"
 	"github.com/remora-kv/remora/internal/cycles"
 )
 
@@ -108,5 +107,5 @@ func (t *Tally) Timeline(scale cycles.Scale) *Timeline {
 		return nil
 	}
 	every := float64(scale.Nanos(t.history.every)) / 1e6
-	return &Timeline{EveryMillis: report.Round(every, 3), Ops: t.history.ops[:full]}
+	return &Timeline{EveryMillis: Round(every, 3), Ops: t.history.ops[:full]}
 }

@@ -1,4 +1,4 @@
-package workload
+package load
 
 import (
 	"bytes"
@@ -34,7 +34,7 @@ const (
 	// and far the distances between words above it: what they take is to be small
 	// against moving the value.
 	whole   = 128
-	near    = 64
+	nearby  = 64
 	medium  = 4 << 10
 	far     = 1 << 10
 	filling = 0xA5
@@ -96,7 +96,7 @@ func (v *Values) resize(size int) {
 	case size <= whole:
 		v.stride, v.first, v.end, v.tail = word, 2*word, size, size&^(word-1)
 	case size <= medium:
-		v.stride, v.first = near, near
+		v.stride, v.first = nearby, nearby
 	default:
 		v.stride, v.first = far, far
 	}

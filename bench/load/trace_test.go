@@ -1,4 +1,4 @@
-package trace
+package load
 
 import (
 	"bytes"
@@ -12,25 +12,24 @@ import (
 	"testing"
 	"time"
 
-	"github.com/remora-kv/remora/bench/internal/workload"
 	"github.com/remora-kv/remora/store"
 )
 
 func TestParse(t *testing.T) {
-	for line, want := range map[string]Record{
-		"get,a":              {Op: workload.Get, Key: []byte("a"), Size: -1},
-		"get,a,":             {Op: workload.Get, Key: []byte("a"), Size: -1},
-		"get,a,12":           {Op: workload.Get, Key: []byte("a"), Size: 12},
-		"set,user:1,0":       {Op: workload.Put, Key: []byte("user:1"), Size: 0},
-		"set,k,67108864,0":   {Op: workload.Put, Key: []byte("k"), Size: 64 << 20},
-		"set,k,5,3600":       {Op: workload.Put, Key: []byte("k"), Size: 5, TTL: time.Hour},
-		"del,k":              {Op: workload.Delete, Key: []byte("k"), Size: -1},
-		"del,k,,":            {Op: workload.Delete, Key: []byte("k"), Size: -1},
-		"get,schlüssel,1,1":  {Op: workload.Get, Key: []byte("schlüssel"), Size: 1, TTL: time.Second},
-		"set,k,5,3153600000": {Op: workload.Put, Key: []byte("k"), Size: 5, TTL: maxTTL},
+	for line, want := range map[string]TraceRecord{
+		"get,a":              {Op: Get, Key: []byte("a"), Size: -1},
+		"get,a,":             {Op: Get, Key: []byte("a"), Size: -1},
+		"get,a,12":           {Op: Get, Key: []byte("a"), Size: 12},
+		"set,user:1,0":       {Op: Put, Key: []byte("user:1"), Size: 0},
+		"set,k,67108864,0":   {Op: Put, Key: []byte("k"), Size: 64 << 20},
+		"set,k,5,3600":       {Op: Put, Key: []byte("k"), Size: 5, TTL: time.Hour},
+		"del,k":              {Op: Delete, Key: []byte("k"), Size: -1},
+		"del,k,,":            {Op: Delete, Key: []byte("k"), Size: -1},
+		"get,schlüssel,1,1":  {Op: Get, Key: []byte("schlüssel"), Size: 1, TTL: time.Second},
+		"set,k,5,3153600000": {Op: Put, Key: []byte("k"), Size: 5, TTL: maxTTL},
 	} {
-		var r Record
-		if err := Parse([]byte(line), &r); err != nil || r.Op != want.Op || string(r.Key) != string(want.Key) || r.Size != want.Size || r.TTL != want.TTL {
+		var r TraceRecord
+		if err := ParseTraceLine([]byte(line), &r); err != nil || r.Op != want.Op || string(r.Key) != string(want.Key) || r.Size != want.Size || r.TTL != want.TTL {
 			t.Errorf("%q became %+v, %v", line, r, err)
 		}
 	}
@@ -54,8 +53,8 @@ func TestParse(t *testing.T) {
 		"set,a,99999999999999999999999999": "size",
 		"get," + strings.Repeat("k", store.MaxKey+1): "65536 bytes",
 	} {
-		var r Record
-		if err := Parse([]byte(line), &r); !errors.Is(err, ErrLine) || !strings.Contains(err.Error(), want) {
+		var r TraceRecord
+		if err := ParseTraceLine([]byte(line), &r); !errors.Is(err, ErrTraceLine) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%.40q gave %v, want %q", line, err, want)
 		}
 	}
@@ -82,7 +81,7 @@ func write(t *testing.T, name, text string) string {
 // all reads a share to its end, but no more than so many lines.
 func all(t *testing.T, path string, n, of int, again bool, most int) (out []string, err error) {
 	t.Helper()
-	r, err := Open(path, n, of, again, 100)
+	r, err := OpenTrace(path, n, of, again, 100)
 	if err != nil {
 		return nil, err
 	}
@@ -95,7 +94,7 @@ func all(t *testing.T, path string, n, of int, again bool, most int) (out []stri
 		if err != nil {
 			return out, err
 		}
-		if hash != Hash(record.Key) {
+		if hash != HashKey(record.Key) {
 			t.Errorf("the hash of %q is %d", record.Key, hash)
 		}
 		out = append(out, fmt.Sprintf("%d %s %d", record.Op, record.Key, record.Size))
@@ -122,11 +121,11 @@ func TestBadLinesAreNamed(t *testing.T) {
 		"get,a\nget," + strings.Repeat("x", 101) + "\n":     "bad.csv:2: ",
 		"get,a\nget," + strings.Repeat("x", 300_000) + "\n": "bad.csv:2: ",
 	} {
-		if _, err := all(t, write(t, "bad.csv", text), 0, 1, false, 100); !errors.Is(err, ErrLine) || !strings.Contains(err.Error(), want) {
+		if _, err := all(t, write(t, "bad.csv", text), 0, 1, false, 100); !errors.Is(err, ErrTraceLine) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%.40q gave %v, want %q", text, err, want)
 		}
 	}
-	if _, err := all(t, write(t, "x.csv", "not packed"), 0, 1, false, 1); !errors.Is(err, ErrLine) {
+	if _, err := all(t, write(t, "x.csv", "not packed"), 0, 1, false, 1); !errors.Is(err, ErrTraceLine) {
 		t.Errorf("no trace gave %v", err)
 	}
 	path := write(t, "x.csv", "get,a\n")
@@ -185,8 +184,8 @@ func TestAgain(t *testing.T) {
 	}
 }
 
-func TestNothingIsAllocated(t *testing.T) {
-	r, err := Open(write(t, "a.csv", "set,a-key-7,100,5\nget,b\n"), 0, 1, true, 100)
+func TestTraceAllocatesNothing(t *testing.T) {
+	r, err := OpenTrace(write(t, "a.csv", "set,a-key-7,100,5\nget,b\n"), 0, 1, true, 100)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -206,11 +205,11 @@ func FuzzParse(f *testing.F) {
 	for _, s := range []string{"get,a", "set,b,100,60", "del,c,,", "set,,1", "get,a b", "op,key,size,ttl", "set,a,1,1,1", ",,,"} {
 		f.Add([]byte(s))
 	}
-	names := map[workload.Op]string{workload.Get: "get", workload.Put: "set", workload.Delete: "del"}
+	names := map[Op]string{Get: "get", Put: "set", Delete: "del"}
 	f.Fuzz(func(t *testing.T, line []byte) {
-		var r, again Record
-		if err := Parse(line, &r); err != nil {
-			if !errors.Is(err, ErrLine) {
+		var r, again TraceRecord
+		if err := ParseTraceLine(line, &r); err != nil {
+			if !errors.Is(err, ErrTraceLine) {
 				t.Fatal(err)
 			}
 			return
@@ -223,7 +222,7 @@ func FuzzParse(f *testing.F) {
 			size = fmt.Sprint(r.Size)
 		}
 		text := fmt.Sprintf("%s,%s,%s,%d", names[r.Op], r.Key, size, r.TTL/time.Second)
-		if err := Parse([]byte(text), &again); err != nil || again.Op != r.Op || !bytes.Equal(again.Key, r.Key) || again.Size != r.Size || again.TTL != r.TTL {
+		if err := ParseTraceLine([]byte(text), &again); err != nil || again.Op != r.Op || !bytes.Equal(again.Key, r.Key) || again.Size != r.Size || again.TTL != r.TTL {
 			t.Fatalf("%q became %+v, %q, and then %+v, %v", line, r, text, again, err)
 		}
 	})
@@ -234,7 +233,7 @@ func BenchmarkNext(b *testing.B) {
 	if err := os.WriteFile(path, bytes.Repeat([]byte("get,user:1234567890,100\n"), 100_000), 0o600); err != nil {
 		b.Fatal(err)
 	}
-	r, err := Open(path, 0, 1, true, 100)
+	r, err := OpenTrace(path, 0, 1, true, 100)
 	if err != nil {
 		b.Fatal(err)
 	}
