@@ -8,7 +8,7 @@ import (
 
 	"github.com/remora-kv/remora/bench/host"
 
-	"github.com/remora-kv/remora/bench/internal/usage"
+	"github.com/remora-kv/remora/bench"
 )
 
 // Agent is what ServeAgent needs.
@@ -72,7 +72,7 @@ func ownPlace(c *Case, skip int) host.Placement {
 	return place
 }
 
-func (c *Config) checkAgents(errs *usage.Faults) {
+func (c *Config) checkAgents(errs *bench.Faults) {
 	if len(c.Agents) == 0 {
 		return
 	}

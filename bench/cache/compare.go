@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/remora-kv/remora/bench/internal/suite"
-	"github.com/remora-kv/remora/bench/internal/usage"
+	"github.com/remora-kv/remora/bench"
+
 	"github.com/remora-kv/remora/fabric/provider"
 )
 
@@ -69,17 +69,17 @@ func Compare(ctx context.Context, c Comparison, env Env) (*Compared, error) {
 }
 
 // plan makes the configurations, and says which fabrics are absent.
-func (c *Comparison) plan(providers suite.Opener) (cfgs []Config, absent []string, err error) {
+func (c *Comparison) plan(providers bench.Opener) (cfgs []Config, absent []string, err error) {
 	base := c.Base
 	if base.Server != "" {
-		return nil, nil, usage.Join(fmt.Errorf("compare starts its servers: measure %s with bench", base.Server))
+		return nil, nil, bench.UsageError(fmt.Errorf("compare starts its servers: measure %s with bench", base.Server))
 	}
 	if len(base.Paths) == 0 {
 		base.Paths = slices.DeleteFunc(Paths(), func(p string) bool { return p == PathNull })
 	}
 	if len(base.Fabrics) == 0 {
 		base.Fabrics = []string{provider.Shm, provider.TCP}
-		if _, err := suite.Limits(providers, provider.RDMA); err == nil {
+		if _, err := bench.FabricLimits(providers, provider.RDMA); err == nil {
 			base.Fabrics = append(base.Fabrics, provider.RDMA)
 		} else {
 			absent = append(absent, fmt.Sprintf("not measured: %s: %v", provider.RDMA, err))
@@ -103,7 +103,7 @@ func (c *Comparison) checkBaseline(paths []string) error {
 	if c.Baseline == "" || slices.Contains(paths, path) {
 		return nil
 	}
-	return usage.Join(fmt.Errorf("--baseline %q is not measured: use one of %s, with a fabric as in rfp/shm", c.Baseline, strings.Join(paths, ", ")))
+	return bench.UsageError(fmt.Errorf("--baseline %q is not measured: use one of %s, with a fabric as in rfp/shm", c.Baseline, strings.Join(paths, ", ")))
 }
 
 // pipelining is how many operations are in flight.

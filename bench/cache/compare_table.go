@@ -7,8 +7,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/remora-kv/remora/bench/internal/report"
-	"github.com/remora-kv/remora/bench/internal/stats"
+	"github.com/remora-kv/remora/bench"
+
+	"github.com/remora-kv/remora/bench/out"
 )
 
 // section is the targets that bear one load.
@@ -24,7 +25,7 @@ type compared struct {
 	group string
 	// ratio is to the baseline, from the trials of the same round; N is 0 where there is
 	// none.
-	ratio stats.Estimate
+	ratio bench.Estimate
 	// best is the share of the fastest.
 	best float64
 }
@@ -93,7 +94,7 @@ func (c *Compared) findBaseline(lines []compared) int {
 }
 
 // ratio compares two cases round by round: what a round did to both is not in it.
-func (c *Compared) ratio(index, base int) stats.Estimate {
+func (c *Compared) ratio(index, base int) bench.Estimate {
 	rates := map[int]float64{} // of the baseline, by round
 	for i := range c.Rows {
 		if r := &c.Rows[i]; r.index == base {
@@ -106,7 +107,7 @@ func (c *Compared) ratio(index, base int) stats.Estimate {
 			xs = append(xs, r.OpsPerSec/rates[r.Trial])
 		}
 	}
-	return stats.Of(xs)
+	return bench.EstimateOf(xs)
 }
 
 // loadTitle says for people what a target had to do.
@@ -116,15 +117,15 @@ func loadTitle(k *Case) string {
 	case k.Goroutines != 0:
 		title = fmt.Sprintf("%d goroutines share a client", k.Goroutines)
 	case k.Rate != 0:
-		title = report.SI(k.Rate) + " operations a second"
+		title = out.SI(k.Rate) + " operations a second"
 	case k.most() != 1:
 		title = fmt.Sprintf("%d operations in flight", k.most())
 	}
 	if k.Clients != 1 {
 		title += fmt.Sprintf(", %d clients", k.Clients)
 	}
-	keys := dist(&median{Median: report.Median[Row]{Row: Row{Keys: k.Keys, Dist: k.Dist, Theta: k.Theta, ScanPct: k.ScanPct}}})
-	return title + fmt.Sprintf(" (%g %% gets, %s keys, %s values)", k.GetPct, keys, report.Bytes(k.ValueSize))
+	keys := dist(&median{Median: bench.Median[Row]{Row: Row{Keys: k.Keys, Dist: k.Dist, Theta: k.Theta, ScanPct: k.ScanPct}}})
+	return title + fmt.Sprintf(" (%g %% gets, %s keys, %s values)", k.GetPct, keys, out.Bytes(k.ValueSize))
 }
 
 // WriteTable writes the comparison for people: a table for each load, grouped by fabric, the
@@ -139,7 +140,7 @@ func (c *Compared) WriteTable(w io.Writer) error {
 			b.WriteByte('\n')
 		}
 		fmt.Fprintf(&b, "%s\n", s.title)
-		if err := report.WriteTable(&b, &report.Remarks{}, s.lines, c.columns(s.lines)); err != nil {
+		if err := out.WriteTable(&b, &bench.Remarks{}, s.lines, c.columns(s.lines)); err != nil {
 			return err
 		}
 	}
@@ -165,7 +166,7 @@ func (c *Compared) rounds() (n int) {
 	return n
 }
 
-func (c *Compared) columns(lines []compared) []report.Column[compared] {
+func (c *Compared) columns(lines []compared) []out.Column[compared] {
 	name := "baseline"
 	if i := c.findBaseline(lines); i >= 0 {
 		name = c.cases[i].Path
@@ -177,22 +178,22 @@ func (c *Compared) columns(lines []compared) []report.Column[compared] {
 	for i := range lines {
 		top = max(top, lines[i].Median.OpsPerSec)
 	}
-	return []report.Column[compared]{
-		report.Left("  fabric", func(l *compared) string { return "  " + l.group }),
-		report.Left("target", func(l *compared) string { return l.Median.Path }),
-		report.Right("ops/s", func(l *compared) string { return report.SI(l.Median.OpsPerSec) }),
-		report.Left("", func(l *compared) string { return plusMinus(l.Rate) }),
-		report.Right("p50", func(l *compared) string { return report.Micros(l.Median.P50) }),
-		report.Right("p99", func(l *compared) string { return report.Micros(l.Median.P99) }),
-		report.Right("server CPU", func(l *compared) string { return report.PercentText(l.Median.ServerCPU, 0) }),
-		report.Right("x "+name, func(l *compared) string { return times(l.ratio) }),
-		report.Right("of the best", func(l *compared) string { return fmt.Sprintf("%.0f %%", 100*l.best) }),
-		report.Left("", func(l *compared) string { return report.Bar(l.Median.OpsPerSec, top, barWidth) }),
+	return []out.Column[compared]{
+		out.Left("  fabric", func(l *compared) string { return "  " + l.group }),
+		out.Left("target", func(l *compared) string { return l.Median.Path }),
+		out.Right("ops/s", func(l *compared) string { return out.SI(l.Median.OpsPerSec) }),
+		out.Left("", func(l *compared) string { return plusMinus(l.Rate) }),
+		out.Right("p50", func(l *compared) string { return out.Micros(l.Median.P50) }),
+		out.Right("p99", func(l *compared) string { return out.Micros(l.Median.P99) }),
+		out.Right("server CPU", func(l *compared) string { return out.PercentText(l.Median.ServerCPU, 0) }),
+		out.Right("x "+name, func(l *compared) string { return times(l.ratio) }),
+		out.Right("of the best", func(l *compared) string { return fmt.Sprintf("%.0f %%", 100*l.best) }),
+		out.Left("", func(l *compared) string { return out.Bar(l.Median.OpsPerSec, top, barWidth) }),
 	}
 }
 
 // plusMinus is the interval of an estimate, as a share of its mean.
-func plusMinus(e stats.Estimate) string {
+func plusMinus(e bench.Estimate) string {
 	if e.N < 2 || e.Mean == 0 {
 		return ""
 	}
@@ -200,7 +201,7 @@ func plusMinus(e stats.Estimate) string {
 }
 
 // times writes a ratio.
-func times(e stats.Estimate) string {
+func times(e bench.Estimate) string {
 	if e.N == 0 {
 		return ""
 	}

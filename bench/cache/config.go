@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/remora-kv/remora"
-	"github.com/remora-kv/remora/bench/internal/foreign"
-	"github.com/remora-kv/remora/bench/internal/usage"
+	"github.com/remora-kv/remora/bench"
+	"github.com/remora-kv/remora/bench/target"
 	"github.com/remora-kv/remora/fabric"
 	"github.com/remora-kv/remora/fabric/provider"
 	"github.com/remora-kv/remora/server"
@@ -17,7 +17,7 @@ import (
 
 // ErrUsage is wrapped by every error that the user mends by asking for
 // something else.
-var ErrUsage = usage.Err
+var ErrUsage = bench.ErrUsage
 
 // The paths.
 const (
@@ -89,7 +89,7 @@ func Recencies() []string {
 func Dists() []string { return []string{DistUniform, DistZipf, DistScanMixed, DistHotspot, DistLatest} }
 
 // Networks returns the names of the networks to memcached and Redis.
-func Networks() []string { return []string{foreign.TCP, foreign.Unix} }
+func Networks() []string { return []string{target.NetTCP, target.NetUnix} }
 
 // Config says what is to be measured. Zero values mean the defaults. Fields that
 // are lists make one case for every combination.
@@ -229,7 +229,7 @@ func (c *Config) defaults() {
 	orDefaults(&c.Fabrics, DefaultFabric)
 	orDefaults(&c.Engines, server.DefaultEngine)
 	orDefaults(&c.Prefetches, PrefetchOn)
-	c.Network = cmp.Or(c.Network, foreign.TCP)
+	c.Network = cmp.Or(c.Network, target.NetTCP)
 	orDefaults(&c.Protocols, ProtocolText)
 	orDefaults(&c.Thetas, DefaultTheta)
 	c.ScanPct = cmp.Or(c.ScanPct, DefaultScanPct)
@@ -265,7 +265,7 @@ func (c *Config) once() bool { return c.Trace != "" && c.Duration == 0 && c.Ops 
 // wraps ErrUsage.
 func (c *Config) normalize() error {
 	c.defaults()
-	var errs usage.Faults
+	var errs bench.Faults
 	c.checkTargets(&errs)
 	c.checkLoad(&errs)
 	c.hasNoClient(&errs)
@@ -311,7 +311,7 @@ func (c *Config) normalize() error {
 	return errs.Err()
 }
 
-func (c *Config) checkTargets(errs *usage.Faults) {
+func (c *Config) checkTargets(errs *bench.Faults) {
 	oneOf(errs, "--path", c.Paths, Paths())
 	oneOf(errs, "--fabric", c.Fabrics, provider.Names())
 	oneOf(errs, "--engine", c.Engines, server.Engines())
@@ -336,7 +336,7 @@ func (c *Config) checkTargets(errs *usage.Faults) {
 }
 
 // checkCaches refuses shares that cannot be, and servers whose memory is not ours to choose.
-func (c *Config) checkCaches(errs *usage.Faults) {
+func (c *Config) checkCaches(errs *bench.Faults) {
 	for _, pct := range c.Caches {
 		if !(pct > 0 && pct <= 100) {
 			errs.Add("--cache %v%% is not above 0 and at most 100", pct)
@@ -354,7 +354,7 @@ func (c *Config) checkCaches(errs *usage.Faults) {
 }
 
 // oneOf refuses words that are not known.
-func oneOf(errs *usage.Faults, flag string, words, known []string) {
+func oneOf(errs *bench.Faults, flag string, words, known []string) {
 	for _, w := range words {
 		if !slices.Contains(known, w) {
 			errs.Add("%s %q is unknown: use %s", flag, w, strings.Join(known, ", "))
@@ -363,13 +363,13 @@ func oneOf(errs *usage.Faults, flag string, words, known []string) {
 }
 
 // hasNoClient refuses goroutines for a path for which there is no client to share.
-func (c *Config) hasNoClient(errs *usage.Faults) {
+func (c *Config) hasNoClient(errs *bench.Faults) {
 	if slices.Contains(c.Paths, PathText) && slices.ContainsFunc(c.Goroutines, func(n int) bool { return n != 0 }) {
 		errs.Add("--goroutines share a client, and --path %s has none: use --clients", PathText)
 	}
 }
 
-func (c *Config) checkLoad(errs *usage.Faults) {
+func (c *Config) checkLoad(errs *bench.Faults) {
 	c.checkTrace(errs)
 	c.checkMixes(errs)
 	for _, x := range c.Thetas {

@@ -12,7 +12,7 @@ import (
 
 	"github.com/remora-kv/remora/bench/load"
 
-	"github.com/remora-kv/remora/bench/internal/usage"
+	"github.com/remora-kv/remora/bench"
 
 	"github.com/remora-kv/remora/fabric/provider"
 )
@@ -255,7 +255,7 @@ func procs(c *Case, place host.Placement) int {
 	return c.Clients + 2
 }
 
-func (c *Config) checkProcesses(errs *usage.Faults) {
+func (c *Config) checkProcesses(errs *bench.Faults) {
 	for _, n := range c.Processes {
 		errs.Between("--processes", n, 0, maxProcesses)
 	}

@@ -3,13 +3,13 @@ package cache
 import (
 	"io"
 
-	"github.com/remora-kv/remora/bench/internal/flat"
+	"github.com/remora-kv/remora/bench/out"
 )
 
 // CSV writes rows for spreadsheets: a column for each field, in the order of Row, with the
 // names that JSON has (verbs_per_op_read for what is in another).
-type CSV = flat.Writer[Row]
+type CSV = out.CSV[Row]
 
 // NewCSV makes one that writes to w. first are columns before those of a row, whose cells
 // are given to Write.
-func NewCSV(w io.Writer, first ...string) *CSV { return flat.NewWriter[Row](w, first...) }
+func NewCSV(w io.Writer, first ...string) *CSV { return out.NewCSV[Row](w, first...) }

@@ -7,8 +7,8 @@ import (
 	"strconv"
 
 	"github.com/remora-kv/remora/bench/host"
-	"github.com/remora-kv/remora/bench/internal/foreign"
-	"github.com/remora-kv/remora/bench/internal/pipeline"
+	"github.com/remora-kv/remora/bench/target"
+
 	"github.com/remora-kv/remora/bench/load"
 )
 
@@ -17,26 +17,26 @@ type other struct {
 	*runner
 	c      *Case
 	place  host.Placement
-	server *foreign.Server
-	conns  []*pipeline.Conn
+	server *target.Foreign
+	conns  []*target.Pipeline
 	shared []sharedClient
 	held   holdings // what it had at the last look
 }
 
 func (t *other) open(ctx context.Context) (err error) {
-	cfg := foreign.Config{
-		Program: foreign.Memcached(), Network: t.c.Fabric, CPUs: t.place.Server, Threads: t.c.Cores, Memory: t.c.Memory,
+	cfg := target.ForeignConfig{
+		Program: target.MemcachedProgram(), Network: t.c.Fabric, CPUs: t.place.Server, Threads: t.c.Cores, Memory: t.c.Memory,
 	}
 	if t.c.Path == PathRedis {
-		cfg.Program = foreign.Redis()
+		cfg.Program = target.RedisProgram()
 	} else {
 		cfg.Args = memcachedArgs(t.c)
 	}
 	if t.cfg.Server != "" {
-		t.server = foreign.Running(cfg.Program, cfg.Network, t.cfg.Server)
+		t.server = target.Running(cfg.Program, cfg.Network, t.cfg.Server)
 		return nil
 	}
-	t.server, err = foreign.Start(ctx, cfg)
+	t.server, err = target.StartForeign(ctx, cfg)
 	return err
 }
 
@@ -57,8 +57,8 @@ func memcachedArgs(c *Case) (args []string) {
 	return args
 }
 
-func (t *other) dial() (*pipeline.Conn, error) {
-	conn, err := pipeline.Dial(t.server.Network, t.server.Address, t.c.protocol(), t.c.busy())
+func (t *other) dial() (*target.Pipeline, error) {
+	conn, err := target.DialPipeline(t.server.Network, t.server.Address, t.c.protocol(), t.c.busy())
 	if err != nil {
 		return nil, t.blame(err)
 	}

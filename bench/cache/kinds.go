@@ -11,7 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/remora-kv/remora"
-	"github.com/remora-kv/remora/bench/internal/pipeline"
+	"github.com/remora-kv/remora/bench/target"
 	"github.com/remora-kv/remora/rpc"
 )
 
@@ -35,7 +35,7 @@ var kindsOfOurs = []struct {
 // kindOf names the kind of an error: of Remora's which it is, of others the word of the
 // server.
 func kindOf(err error) string {
-	var said pipeline.Refusal
+	var said target.Refusal
 	if errors.As(err, &said) {
 		return brief(string(said))
 	}

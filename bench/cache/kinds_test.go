@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/remora-kv/remora"
-	"github.com/remora-kv/remora/bench/internal/pipeline"
+	"github.com/remora-kv/remora/bench/target"
 	"github.com/remora-kv/remora/rpc"
 )
 
@@ -20,7 +20,7 @@ func TestKinds(t *testing.T) {
 		"outcome unknown":             &remora.LostError{Sent: true, Err: errors.New("reset")},
 		"timeout":                     &remora.LostError{Sent: true, Err: context.DeadlineExceeded},
 		"failed at the server":        &rpc.Error{},
-		"SERVER_ERROR out of memory":  pipeline.Answer{Kind: pipeline.Failed, Value: []byte("SERVER_ERROR out of memory")}.Err(),
+		"SERVER_ERROR out of memory":  target.Answer{Kind: target.Failed, Value: []byte("SERVER_ERROR out of memory")}.Err(),
 		"something else":              errors.New("something else"),
 		strings.Repeat("é", 32):       errors.New(strings.Repeat("é", 40)),
 		"x" + strings.Repeat("é", 31): errors.New("x" + strings.Repeat("é", 40)),

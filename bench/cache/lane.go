@@ -6,7 +6,7 @@ import (
 	"fmt"
 
 	"github.com/remora-kv/remora"
-	"github.com/remora-kv/remora/bench/internal/pipeline"
+	"github.com/remora-kv/remora/bench/target"
 )
 
 // lane is a connection on which operations are in flight. It belongs to one
@@ -99,14 +99,14 @@ func answered(err error) error {
 
 // pipelineLane is a connection with memcached or Redis. Answers come in order.
 type pipelineLane struct {
-	*pipeline.Conn
+	*target.Pipeline
 	slots []int // of the requests in flight: a ring
 	first int
 	count int
 }
 
-func newPipelineLane(conn *pipeline.Conn, most int) *pipelineLane {
-	return &pipelineLane{Conn: conn, slots: make([]int, most)}
+func newPipelineLane(conn *target.Pipeline, most int) *pipelineLane {
+	return &pipelineLane{Pipeline: conn, slots: make([]int, most)}
 }
 
 func (l *pipelineLane) push(slot int) {
@@ -150,9 +150,9 @@ func (l *pipelineLane) poll(d *driver) error {
 	return err
 }
 
-func (l *pipelineLane) take(d *driver, a pipeline.Answer) error {
+func (l *pipelineLane) take(d *driver, a target.Answer) error {
 	if l.count == 0 {
-		return fmt.Errorf("%w: nothing was asked, and the answer is %q", pipeline.ErrProtocol, a.Value)
+		return fmt.Errorf("%w: nothing was asked, and the answer is %q", target.ErrProtocol, a.Value)
 	}
 	slot := l.slots[l.first]
 	if l.first++; l.first == len(l.slots) {
@@ -160,11 +160,11 @@ func (l *pipelineLane) take(d *driver, a pipeline.Answer) error {
 	}
 	l.count--
 	switch a.Kind {
-	case pipeline.Found, pipeline.Stored:
+	case target.Found, target.Stored:
 		return d.take(slot, a.Value, nil)
-	case pipeline.Miss:
+	case target.Miss:
 		return d.take(slot, nil, errMiss)
-	case pipeline.Failed:
+	case target.Failed:
 	}
 	return d.take(slot, nil, a.Err())
 }

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/remora-kv/remora/bench/host"
-	"github.com/remora-kv/remora/bench/internal/report"
+	"github.com/remora-kv/remora/bench/out"
 	"github.com/remora-kv/remora/fabric"
 	"github.com/remora-kv/remora/fabric/provider"
 )
@@ -58,7 +58,7 @@ func (r *runner) notes(c *Case) {
 	note("clock: time-stamp counter at %.0f MHz, %.1f ns to read, which a timed operation includes once",
 		r.scale.PerSecond()/1e6, r.scale.Overhead())
 	if least, most := r.generators(); most != 0 {
-		note("generator: without a server bench does %s to %s operations a second on a thread", report.SI(least), report.SI(most))
+		note("generator: without a server bench does %s to %s operations a second on a thread", out.SI(least), out.SI(most))
 	}
 	of := "every operation"
 	if slices.ContainsFunc(r.report.Rows, func(w Row) bool { return w.TimedEvery > 1 }) {

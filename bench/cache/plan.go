@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/remora-kv/remora/bench/internal/foreign"
+	"github.com/remora-kv/remora/bench/target"
 	"github.com/remora-kv/remora/fabric"
 	"github.com/remora-kv/remora/fabric/provider"
 	"github.com/remora-kv/remora/internal/command"
@@ -188,7 +188,7 @@ func (k *Case) settle(c *Config) {
 	k.Prefetch = ""
 	switch k.Path {
 	case PathText:
-		k.Fabric = foreign.TCP
+		k.Fabric = target.NetTCP
 	case PathNull:
 		k.Fabric, k.Engine = provider.Shm, k.Path
 	default:

@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/remora-kv/remora"
-	"github.com/remora-kv/remora/bench/internal/pipeline"
 	"github.com/remora-kv/remora/bench/load"
+	"github.com/remora-kv/remora/bench/target"
 
 	"github.com/remora-kv/remora/internal/cycles"
 )
@@ -336,7 +336,7 @@ func TestErrorsOfASession(t *testing.T) {
 		t.Error("a full window is not told")
 	}
 	l := newPipelineLane(nil, 1)
-	if err := l.take(nil, pipeline.Answer{Kind: pipeline.Stored}); !errors.Is(err, pipeline.ErrProtocol) {
+	if err := l.take(nil, target.Answer{Kind: target.Stored}); !errors.Is(err, target.ErrProtocol) {
 		t.Errorf("an answer to nothing is %v", err)
 	}
 }

@@ -3,8 +3,8 @@ package cache
 import (
 	"slices"
 
-	"github.com/remora-kv/remora/bench/internal/pipeline"
-	"github.com/remora-kv/remora/bench/internal/usage"
+	"github.com/remora-kv/remora/bench"
+	"github.com/remora-kv/remora/bench/target"
 )
 
 // The protocols of memcached.
@@ -16,7 +16,7 @@ const (
 // Protocols returns the names of the protocols of memcached.
 func Protocols() []string { return []string{ProtocolText, ProtocolMeta} }
 
-func (c *Config) checkProtocols(errs *usage.Faults) {
+func (c *Config) checkProtocols(errs *bench.Faults) {
 	oneOf(errs, "--protocol", c.Protocols, Protocols())
 	if slices.Contains(c.Protocols, ProtocolMeta) && slices.Contains(c.Paths, PathMemcached) &&
 		slices.ContainsFunc(c.Goroutines, func(n int) bool { return n != 0 }) {
@@ -25,16 +25,16 @@ func (c *Config) checkProtocols(errs *usage.Faults) {
 }
 
 // protocol is what a pipeline speaks with the server of a case.
-func (k *Case) protocol() pipeline.Protocol {
+func (k *Case) protocol() target.Protocol {
 	switch {
 	case k.Path == PathRedis:
-		return pipeline.RESP{}
+		return target.RESP{}
 	case k.Path == PathText:
-		return pipeline.Text{}
+		return target.Text{}
 	case k.Protocol == ProtocolMeta:
-		return pipeline.Meta{}
+		return target.Meta{}
 	}
-	return pipeline.Memcached{}
+	return target.Memcached{}
 }
 
 // anyMeta reports whether a row speaks another protocol than every version does.

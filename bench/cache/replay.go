@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/remora-kv/remora"
-	"github.com/remora-kv/remora/bench/internal/usage"
+	"github.com/remora-kv/remora/bench"
 	"github.com/remora-kv/remora/bench/load"
 
 	"github.com/remora-kv/remora/store"
@@ -140,7 +140,7 @@ func (k *Case) settleTrace() {
 }
 
 // checkTrace refuses what does not go with one.
-func (c *Config) checkTrace(errs *usage.Faults) {
+func (c *Config) checkTrace(errs *bench.Faults) {
 	if c.Trace == "" {
 		return
 	}

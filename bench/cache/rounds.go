@@ -7,8 +7,8 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"github.com/remora-kv/remora/bench"
 	"github.com/remora-kv/remora/bench/host"
-	"github.com/remora-kv/remora/bench/internal/suite"
 	"github.com/remora-kv/remora/internal/cycles"
 )
 
@@ -59,7 +59,7 @@ func rounds(cases []Case, trials int, seed uint64) []step {
 // runCases measures steps of cases.
 func runCases(ctx context.Context, cfg Config, env Env, cases []Case, all []step, tolerant bool) (*Report, error) {
 	r := &runner{
-		Teller: suite.Teller{To: env.Progress, Trials: cfg.Trials},
+		Teller: bench.Teller{To: env.Progress, Trials: cfg.Trials},
 		cfg:    cfg, env: env, report: &Report{cases: cases}, cpus: host.CPUs(), scale: cycles.Calibrate(),
 		loaded: make(map[Case]bool), fitted: make(map[Case]int64), alone: make(map[Case]float64),
 	}
@@ -68,7 +68,7 @@ func runCases(ctx context.Context, cfg Config, env Env, cases []Case, all []step
 		measure = r.tolerate(make(map[int]bool))
 	}
 	r.distrustMachine()
-	if err := suite.Run(ctx, &r.Teller, all, measure); err != nil {
+	if err := bench.RunAll(ctx, &r.Teller, all, measure); err != nil {
 		return r.report, err
 	}
 	r.distrustAll()

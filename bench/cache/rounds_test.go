@@ -6,7 +6,8 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/remora-kv/remora/bench/internal/report"
+	"github.com/remora-kv/remora/bench"
+
 	"github.com/remora-kv/remora/fabric/provider"
 	"github.com/remora-kv/remora/test/benchtest"
 )
@@ -99,7 +100,7 @@ func sampleCompared() *Compared {
 		{Path: PathRFP, Fabric: "shm", Engine: "mica", GetPct: 95, Dist: DistUniform, Keys: 1000, ValueSize: 32, Clients: 1, Window: 4, Batch: 4},
 		{Path: PathRedis, Fabric: "tcp", Engine: PathRedis, GetPct: 95, Dist: DistUniform, Keys: 1000, ValueSize: 32, Clients: 1, Window: 1, Batch: 1},
 	}
-	r := &Report{cases: cases, Remarks: report.Remarks{Notes: []string{"CPUs: client 0, server 1"}, Warnings: []string{"noisy"}}}
+	r := &Report{cases: cases, Remarks: bench.Remarks{Notes: []string{"CPUs: client 0, server 1"}, Warnings: []string{"noisy"}}}
 	for trial, rates := range [][]float64{{1e6, 5e4, 1e4, 4e6}, {2e6, 6e4, 2e4, 4e6}, {3e6, 7e4, 3e4, 4e6}} {
 		for i, x := range rates {
 			k := &cases[i]
@@ -133,7 +134,7 @@ func TestRatiosAreOfRounds(t *testing.T) {
 }
 
 func sampleSwept() *Swept {
-	s := &Swept{Report: &Report{Remarks: report.Remarks{Notes: []string{"CPUs: client 0, server 1"}}}, axes: []string{"window", "batch"}}
+	s := &Swept{Report: &Report{Remarks: bench.Remarks{Notes: []string{"CPUs: client 0, server 1"}}}, axes: []string{"window", "batch"}}
 	for _, batch := range []string{"1", "16"} {
 		for i, x := range []float64{1e6, 1.9e6, 2e6, 2.05e6} {
 			row := Row{Path: PathRFP, Fabric: "shm", Engine: "mica", OpsPerSec: x, Mean: 1, P50: 1, P99: 2, Trial: 1}

@@ -5,11 +5,10 @@ import (
 	"fmt"
 	"runtime"
 
+	"github.com/remora-kv/remora/bench"
+
 	"github.com/remora-kv/remora/bench/host"
 
-	"github.com/remora-kv/remora/bench/internal/report"
-
-	"github.com/remora-kv/remora/bench/internal/suite"
 	"github.com/remora-kv/remora/fabric/provider"
 	"github.com/remora-kv/remora/internal/cycles"
 )
@@ -32,13 +31,13 @@ type Env struct {
 }
 
 // Progress says what is being measured; a step of it is one trial.
-type Progress = suite.Progress
+type Progress = bench.Progress
 
 // Report is the outcome of a run: rows in the order in which they were measured,
 // notes and warnings.
 type Report struct {
 	Rows []Row
-	report.Remarks
+	bench.Remarks
 	// Missing are cases of RunRounds that could not be measured.
 	Missing []Missing
 
@@ -68,7 +67,7 @@ func (c *Config) checkFabrics(providers *provider.Set) error {
 			continue
 		}
 		for _, name := range c.Fabrics {
-			if _, err := suite.Limits(providers, name); err != nil {
+			if _, err := bench.FabricLimits(providers, name); err != nil {
 				return err
 			}
 		}
@@ -78,7 +77,7 @@ func (c *Config) checkFabrics(providers *provider.Set) error {
 }
 
 type runner struct {
-	suite.Teller
+	bench.Teller
 	cfg    Config
 	env    Env
 	report *Report
@@ -153,7 +152,7 @@ func (r *runner) measure(ctx context.Context, s *step) (err error) {
 }
 
 // targetOf makes the target of a case.
-func (r *runner) targetOf(c *Case, p host.Placement) target {
+func (r *runner) targetOf(c *Case, p host.Placement) measured {
 	switch {
 	case isOurs(c.Path):
 		return &ours{runner: r, c: c, place: p}

@@ -9,7 +9,7 @@ import (
 	"github.com/bradfitz/gomemcache/memcache"
 	"github.com/redis/go-redis/v9"
 
-	"github.com/remora-kv/remora/bench/internal/foreign"
+	"github.com/remora-kv/remora/bench/target"
 )
 
 // sharedClient is a client of memcached or Redis that Go programs use, shared by
@@ -33,7 +33,7 @@ const (
 // and not to fail.
 const sharedTimeout = 30 * time.Second
 
-func newSharedClient(s *foreign.Server, c *Case) sharedClient {
+func newSharedClient(s *target.Foreign, c *Case) sharedClient {
 	if c.Path == PathRedis {
 		return goRedis{redis.NewClient(&redis.Options{
 			Network: s.Network, Addr: s.Address, Protocol: 2, DisableIdentity: true,

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/remora-kv/remora/bench/internal/usage"
+	"github.com/remora-kv/remora/bench"
 	"github.com/remora-kv/remora/bench/load"
 	"github.com/remora-kv/remora/rpc/wire"
 )
@@ -68,7 +68,7 @@ func (k *Case) usualAnswer(overhead int) int {
 }
 
 // checkSizes refuses sizes that cannot be, or of which there are not enough.
-func (c *Config) checkSizes(errs *usage.Faults, longest int) {
+func (c *Config) checkSizes(errs *bench.Faults, longest int) {
 	for _, n := range c.ValueSizes {
 		errs.Between("--value-size", n, 1, maxValue)
 	}

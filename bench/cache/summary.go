@@ -6,8 +6,7 @@ import (
 	"io"
 	"slices"
 
-	"github.com/remora-kv/remora/bench/internal/report"
-	"github.com/remora-kv/remora/bench/internal/stats"
+	"github.com/remora-kv/remora/bench"
 )
 
 // Summary is what all trials of a case say together. Its JSON form is one line of
@@ -18,9 +17,9 @@ type Summary struct {
 	Trials int    `json:"trials"`
 	// Rate, P50 and P99 are what the trials found, in operations a second and in
 	// microseconds.
-	Rate stats.Estimate `json:"ops_per_sec"`
-	P50  stats.Estimate `json:"p50_us"`
-	P99  stats.Estimate `json:"p99_us"`
+	Rate bench.Estimate `json:"ops_per_sec"`
+	P50  bench.Estimate `json:"p50_us"`
+	P99  bench.Estimate `json:"p99_us"`
 	// Median is the trial in the middle by operations a second. It says the parameters
 	// of all.
 	Median Row `json:"median"`
@@ -49,12 +48,12 @@ func (r *Report) Summaries() []Summary {
 
 // summaryOf sums up the trials of a case, at least one.
 func summaryOf(rows []Row) Summary {
-	estimate := func(of func(*Row) float64) stats.Estimate {
+	estimate := func(of func(*Row) float64) bench.Estimate {
 		var xs []float64
 		for i := range rows {
 			xs = append(xs, of(&rows[i]))
 		}
-		return stats.Of(xs).Rounded(summaryDigits)
+		return bench.EstimateOf(xs).Rounded(summaryDigits)
 	}
 	s := Summary{
 		Kind: KindSummary, Trials: len(rows),
@@ -78,7 +77,7 @@ const summaryDigits = 3
 func (s Summary) WriteJSON(w io.Writer) error { return json.NewEncoder(w).Encode(s) }
 
 // estimateText writes an estimate for people, nothing where there was one trial.
-func estimateText(e stats.Estimate, unit func(float64) string) string {
+func estimateText(e bench.Estimate, unit func(float64) string) string {
 	if e.N < 2 {
 		return ""
 	}
@@ -87,5 +86,5 @@ func estimateText(e stats.Estimate, unit func(float64) string) string {
 
 // line is one of the table.
 func (s *Summary) line() median {
-	return median{Median: report.Median[Row]{Row: s.Median, Trials: s.Trials, Spread: s.spread}, summary: s}
+	return median{Median: bench.Median[Row]{Row: s.Median, Trials: s.Trials, Spread: s.spread}, summary: s}
 }

@@ -5,8 +5,7 @@ import (
 	"fmt"
 	"strconv"
 
-	"github.com/remora-kv/remora/bench/internal/report"
-	"github.com/remora-kv/remora/bench/internal/usage"
+	"github.com/remora-kv/remora/bench"
 )
 
 // SweepPoint is a configuration, and the values that it has on the axes of a sweep.
@@ -75,7 +74,7 @@ func (p *SweepPoint) check() error {
 	for _, k := range c.plan() {
 		target := [3]string{k.Path, k.Fabric, k.Engine}
 		if seen[target] {
-			return usage.Join(fmt.Errorf("%s has several rows at one point: only --path, --fabric and --engine take lists, other axes belong to --over", k.Title()))
+			return bench.UsageError(fmt.Errorf("%s has several rows at one point: only --path, --fabric and --engine take lists, other axes belong to --over", k.Title()))
 		}
 		seen[target] = true
 	}
@@ -152,7 +151,7 @@ func (s *Swept) findKnees() {
 		if len(xs) != len(points[name]) {
 			continue
 		}
-		if i := report.Knee(xs, ys, s.axes[0] == "rate"); i >= 0 {
+		if i := bench.Knee(xs, ys, s.axes[0] == "rate"); i >= 0 {
 			points[name][i].knee = true
 		}
 	}

@@ -5,7 +5,9 @@ import (
 	"io"
 	"strings"
 
-	"github.com/remora-kv/remora/bench/internal/report"
+	"github.com/remora-kv/remora/bench"
+
+	"github.com/remora-kv/remora/bench/out"
 )
 
 // WriteTable writes the sweep for people: a line for each point, and a small chart of each
@@ -18,7 +20,7 @@ func (s *Swept) WriteTable(w io.Writer) error {
 	if len(s.Warnings) > 0 {
 		b.WriteByte('\n')
 	}
-	if err := report.WriteTable(&b, &report.Remarks{}, s.points, s.columns()); err != nil {
+	if err := out.WriteTable(&b, &bench.Remarks{}, s.points, s.columns()); err != nil {
 		return err
 	}
 	s.charts(&b)
@@ -33,16 +35,16 @@ func (s *Swept) WriteTable(w io.Writer) error {
 	return err
 }
 
-func (s *Swept) columns() []report.Column[sweptPoint] {
+func (s *Swept) columns() []out.Column[sweptPoint] {
 	top := 0.0
 	for i := range s.points {
 		top = max(top, s.points[i].Median.OpsPerSec)
 	}
-	var cols []report.Column[sweptPoint]
+	var cols []out.Column[sweptPoint]
 	named := map[string]bool{}
 	for i, axis := range s.axes {
 		named[axis] = true
-		cols = append(cols, report.Right(axis, func(p *sweptPoint) string { return p.values[i] }))
+		cols = append(cols, out.Right(axis, func(p *sweptPoint) string { return p.values[i] }))
 	}
 	for _, c := range []struct {
 		axis string
@@ -50,26 +52,26 @@ func (s *Swept) columns() []report.Column[sweptPoint] {
 	}{
 		{"path", func(r *Row) string { return r.Path }},
 		{"fabric", func(r *Row) string { return r.Fabric }},
-		{"engine", func(r *Row) string { return report.Unless(r.Engine == r.Path, r.Engine) }},
+		{"engine", func(r *Row) string { return out.Unless(r.Engine == r.Path, r.Engine) }},
 	} {
 		if !named[c.axis] {
-			cols = append(cols, report.Left(c.axis, func(p *sweptPoint) string { return c.of(&p.Median) }))
+			cols = append(cols, out.Left(c.axis, func(p *sweptPoint) string { return c.of(&p.Median) }))
 		}
 	}
 	return append(cols,
-		report.Right("ops/s", func(p *sweptPoint) string { return report.SI(p.Median.OpsPerSec) }),
-		report.Left("", func(p *sweptPoint) string { return plusMinus(p.Rate) }),
-		report.Right("mean", func(p *sweptPoint) string { return report.Micros(p.Median.Mean) }),
-		report.Right("p50", func(p *sweptPoint) string { return report.Micros(p.Median.P50) }),
-		report.Right("p99", func(p *sweptPoint) string { return report.Micros(p.Median.P99) }),
-		report.Right("client CPU", func(p *sweptPoint) string { return report.PercentText(p.Median.ClientCPU, 0) }),
-		report.Right("server CPU", func(p *sweptPoint) string { return report.PercentText(p.Median.ServerCPU, 0) }),
-		report.Right("hits", func(p *sweptPoint) string {
-			return hits(&median{Median: report.Median[Row]{Row: p.Median}})
+		out.Right("ops/s", func(p *sweptPoint) string { return out.SI(p.Median.OpsPerSec) }),
+		out.Left("", func(p *sweptPoint) string { return plusMinus(p.Rate) }),
+		out.Right("mean", func(p *sweptPoint) string { return out.Micros(p.Median.Mean) }),
+		out.Right("p50", func(p *sweptPoint) string { return out.Micros(p.Median.P50) }),
+		out.Right("p99", func(p *sweptPoint) string { return out.Micros(p.Median.P99) }),
+		out.Right("client CPU", func(p *sweptPoint) string { return out.PercentText(p.Median.ClientCPU, 0) }),
+		out.Right("server CPU", func(p *sweptPoint) string { return out.PercentText(p.Median.ServerCPU, 0) }),
+		out.Right("hits", func(p *sweptPoint) string {
+			return hits(&median{Median: bench.Median[Row]{Row: p.Median}})
 		}),
-		report.Right("errors", func(p *sweptPoint) string { return report.Unless(p.Median.Errors == 0, fmt.Sprint(p.Median.Errors)) }),
-		report.Left("", func(p *sweptPoint) string {
-			return report.Bar(p.Median.OpsPerSec, top, barWidth) + report.Unless(!p.knee, " < knee")
+		out.Right("errors", func(p *sweptPoint) string { return out.Unless(p.Median.Errors == 0, fmt.Sprint(p.Median.Errors)) }),
+		out.Left("", func(p *sweptPoint) string {
+			return out.Bar(p.Median.OpsPerSec, top, barWidth) + out.Unless(!p.knee, " < knee")
 		}),
 	)
 }
@@ -95,6 +97,6 @@ func (s *Swept) charts(b *strings.Builder) {
 				knee = fmt.Sprintf(", knee at %s", p.values[0])
 			}
 		}
-		fmt.Fprintf(b, "  %s  %s (%s to %s)%s\n", report.Sparks(ys), name, list[0].values[0], list[len(list)-1].values[0], knee)
+		fmt.Fprintf(b, "  %s  %s (%s to %s)%s\n", out.Sparks(ys), name, list[0].values[0], list[len(list)-1].values[0], knee)
 	}
 }

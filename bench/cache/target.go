@@ -10,8 +10,8 @@ import (
 	"github.com/remora-kv/remora/bench/load"
 )
 
-// target is a server that a trial measures, with the way to it.
-type target interface {
+// measured is a server that a trial measures, with the way to it.
+type measured interface {
 	// open starts the server, where one is to be started, and connects to it.
 	open(ctx context.Context) error
 	// loader returns a worker that stores all keys, and closes what it needed for

@@ -8,8 +8,8 @@ import (
 
 	"github.com/remora-kv/remora/bench/host"
 
-	"github.com/remora-kv/remora/bench/internal/pipeline"
 	"github.com/remora-kv/remora/bench/load"
+	"github.com/remora-kv/remora/bench/target"
 
 	"github.com/remora-kv/remora/server/text"
 )
@@ -22,7 +22,7 @@ type textual struct {
 	place host.Placement
 	peer  *hostProcess
 	host  string
-	conns []*pipeline.Conn
+	conns []*target.Pipeline
 }
 
 // textListen is where the server of a trial listens.
@@ -41,8 +41,8 @@ func (t *textual) open(ctx context.Context) (err error) {
 	return err
 }
 
-func (t *textual) dial() (*pipeline.Conn, error) {
-	conn, err := pipeline.Dial("tcp", t.host, t.c.protocol(), t.c.busy())
+func (t *textual) dial() (*target.Pipeline, error) {
+	conn, err := target.DialPipeline("tcp", t.host, t.c.protocol(), t.c.busy())
 	if err != nil {
 		return nil, t.blame(err)
 	}

@@ -19,7 +19,7 @@ type trial struct {
 	*runner
 	step   *step
 	place  host.Placement
-	target target
+	target measured
 }
 
 // load stores all keys, unless the server has them.

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/remora-kv/remora/bench/internal/usage"
+	"github.com/remora-kv/remora/bench"
 	"github.com/remora-kv/remora/bench/load"
 )
 
@@ -96,7 +96,7 @@ func (k *Case) mix(seed uint64) load.Mix {
 var errNoRanges = errors.New("scans ranges of keys, and keys of a cache have no order: use one of the others")
 
 // checkMixes refuses workloads, percentages and distributions that cannot be.
-func (c *Config) checkMixes(errs *usage.Faults) {
+func (c *Config) checkMixes(errs *bench.Faults) {
 	if slices.Contains(c.Workloads, ycsbE) {
 		errs.Add("--workload %s %w (%s)", ycsbE, errNoRanges, strings.Join(Workloads(), ", "))
 		return
@@ -131,7 +131,7 @@ func ofWorkload(name string) string {
 }
 
 // percentage refuses what is none.
-func percentage(errs *usage.Faults, flag string, p float64) {
+func percentage(errs *bench.Faults, flag string, p float64) {
 	if !(p >= 0 && p <= 100) {
 		errs.Add("%s %v is not between 0 and 100", flag, p)
 	}
@@ -141,7 +141,7 @@ func percentage(errs *usage.Faults, flag string, p float64) {
 const growingKey = 8
 
 // checkLatest refuses what new keys have no room for.
-func (c *Config) checkLatest(errs *usage.Faults) {
+func (c *Config) checkLatest(errs *bench.Faults) {
 	if c.KeyDist == "" && c.KeySize < growingKey {
 		errs.Add("--dist %s makes new keys: use a --key-size of %d at least, not %d", DistLatest, growingKey, c.KeySize)
 	} else if s, err := load.ParseKeySizes(c.KeyDist); err == nil && s.Least() < growingKey {

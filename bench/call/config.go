@@ -6,14 +6,14 @@ import (
 	"strings"
 	"time"
 
-	"github.com/remora-kv/remora/bench/internal/usage"
+	"github.com/remora-kv/remora/bench"
 	"github.com/remora-kv/remora/fabric"
 	"github.com/remora-kv/remora/rpc/rfp"
 )
 
 // ErrUsage is wrapped by every error that the user mends by asking for
 // something else.
-var ErrUsage = usage.Err
+var ErrUsage = bench.ErrUsage
 
 // The paths.
 const (
@@ -123,7 +123,7 @@ func orDefaults[T any](v *[]T, def T) {
 // wraps ErrUsage.
 func (c *Config) normalize() error {
 	c.defaults()
-	var errs usage.Faults
+	var errs bench.Faults
 	for _, p := range c.Paths {
 		if !slices.Contains(Paths(), p) {
 			errs.Add("--path %q is unknown: use %s", p, strings.Join(Paths(), ", "))

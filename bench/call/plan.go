@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/remora-kv/remora/bench/internal/usage"
+	"github.com/remora-kv/remora/bench"
 	"github.com/remora-kv/remora/fabric"
 	"github.com/remora-kv/remora/rpc/rfp"
 	"github.com/remora-kv/remora/rpc/rfp/tune"
@@ -46,7 +46,7 @@ func (c *Case) Title() string {
 // plan expands the configuration into cases, checked against what the device can
 // do.
 func (c *Config) plan(lim fabric.Limits) ([]Case, error) {
-	var errs usage.Faults
+	var errs bench.Faults
 	for _, w := range c.Windows {
 		if need := queueDepth(w); need > lim.MaxDepth {
 			errs.Add("--window %d needs a queue of %d requests and %s has at most %d", w, need, c.Fabric, lim.MaxDepth)

@@ -5,7 +5,8 @@ import (
 	"reflect"
 	"testing"
 
-	"github.com/remora-kv/remora/bench/internal/report"
+	"github.com/remora-kv/remora/bench"
+
 	"github.com/remora-kv/remora/test/benchtest"
 )
 
@@ -73,7 +74,7 @@ func TestRowKeepsItsPromise(t *testing.T) {
 func TestTable(t *testing.T) {
 	r := Report{
 		Rows: sampleRows(),
-		Remarks: report.Remarks{
+		Remarks: bench.Remarks{
 			Notes:    []string{"CPUs: client 0, server 1", "clock: fast"},
 			Warnings: []string{"ONE CPU ONLY"},
 		},

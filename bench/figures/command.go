@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/remora-kv/remora/bench/internal/report"
+	"github.com/remora-kv/remora/bench/out"
 	"github.com/remora-kv/remora/bench/perf"
 )
 
@@ -57,7 +57,7 @@ func commandLine(c *perf.Config, sizes, accesses string, trials int) string {
 			add(on, "--prefetch on")
 			add(!on, "--prefetch off")
 		}
-		add(true, "--table", strings.ReplaceAll(report.Bytes(c.Table), " ", ""))
+		add(true, "--table", strings.ReplaceAll(out.Bytes(c.Table), " ", ""))
 	}
 	add(true, "--duration", c.Duration)
 	add(true, "--warmup", c.Warmup)

@@ -5,7 +5,7 @@ import (
 	"io"
 	"slices"
 
-	"github.com/remora-kv/remora/bench/internal/chart"
+	"github.com/remora-kv/remora/bench/out"
 )
 
 // WriteSVG draws the figure, of which what was not measured is left out.
@@ -21,14 +21,14 @@ func (m *Measured) heading() string {
 	return fmt.Sprintf("HERD Figure %d on %s: %s", m.Number, m.Fabric, m.Title)
 }
 
-func (m *Measured) lines() *chart.Lines {
-	l := &chart.Lines{Title: m.heading(), XLabel: m.XLabel, YLabel: m.Y.Label(), Ticks: m.places(), LogX: m.LogX}
+func (m *Measured) lines() *out.Lines {
+	l := &out.Lines{Title: m.heading(), XLabel: m.XLabel, YLabel: m.Y.Label(), Ticks: m.places(), LogX: m.LogX}
 	for _, name := range m.series() {
-		line := chart.Line{Name: name}
+		line := out.Line{Name: name}
 		for i := range m.Outcomes {
 			o := &m.Outcomes[i]
 			if row := o.median(m.Y); o.Series == name && row != nil {
-				line.Points = append(line.Points, chart.Point{X: o.X, Y: m.Y.of(row)})
+				line.Points = append(line.Points, out.Point{X: o.X, Y: m.Y.of(row)})
 			}
 		}
 		l.Series = append(l.Series, line)
@@ -36,10 +36,10 @@ func (m *Measured) lines() *chart.Lines {
 	return l
 }
 
-func (m *Measured) bars() *chart.Bars {
-	b := &chart.Bars{Title: m.heading(), XLabel: m.XLabel, YLabel: m.Y.Label(), Groups: m.groups()}
+func (m *Measured) bars() *out.Bars {
+	b := &out.Bars{Title: m.heading(), XLabel: m.XLabel, YLabel: m.Y.Label(), Groups: m.groups()}
 	for _, name := range m.series() {
-		row := chart.Row{Name: name, Values: make([]*float64, len(b.Groups))}
+		row := out.Row{Name: name, Values: make([]*float64, len(b.Groups))}
 		for i := range m.Outcomes {
 			o := &m.Outcomes[i]
 			if median := o.median(m.Y); o.Series == name && median != nil {

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/remora-kv/remora/bench/internal/report"
+	"github.com/remora-kv/remora/bench/out"
 )
 
 // paper is what the figures are taken from.
@@ -40,7 +40,7 @@ func (r *Report) command() string {
 		s += " --only " + list(c.Only)
 	}
 	if c.Table != 0 {
-		s += " --table " + strings.ReplaceAll(report.Bytes(c.Table), " ", "")
+		s += " --table " + strings.ReplaceAll(out.Bytes(c.Table), " ", "")
 	}
 	return s
 }
@@ -96,9 +96,9 @@ func (m *Measured) cell(series, place string) string {
 		case row == nil:
 			return "-"
 		case m.Y == Latency:
-			return report.Micros(row.P50)
+			return out.Micros(row.P50)
 		default:
-			return report.SI(row.OpsPerSec)
+			return out.SI(row.OpsPerSec)
 		}
 	}
 	return ""

@@ -9,9 +9,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/remora-kv/remora/bench"
 	"github.com/remora-kv/remora/bench/host"
-	"github.com/remora-kv/remora/bench/internal/suite"
-	"github.com/remora-kv/remora/bench/internal/usage"
+
 	"github.com/remora-kv/remora/bench/perf"
 )
 
@@ -87,7 +87,7 @@ func Run(ctx context.Context, cfg Config, env Env) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := suite.Limits(env.Perf.Providers, cfg.Fabric); err != nil {
+	if _, err := bench.FabricLimits(env.Perf.Providers, cfg.Fabric); err != nil {
 		return nil, err
 	}
 	r := &runner{env: env, report: &Report{Config: cfg}}
@@ -108,7 +108,7 @@ func Run(ctx context.Context, cfg Config, env Env) (*Report, error) {
 // plan fills in the defaults and returns the figures that were asked for.
 func (c *Config) plan() ([]Figure, error) {
 	c.defaults()
-	var errs usage.Faults
+	var errs bench.Faults
 	if c.Duration < 0 {
 		errs.Add("--duration %v must not be negative", c.Duration)
 	}

@@ -5,7 +5,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/remora-kv/remora/bench/internal/outfile"
+	"github.com/remora-kv/remora/bench/out"
 )
 
 // IndexName is the file that leads to the others.
@@ -38,12 +38,12 @@ func Prepare(dir string) error {
 func (r *Report) Write(dir string) error {
 	for i := range r.Figures {
 		m := &r.Figures[i]
-		if err := outfile.Write(filepath.Join(dir, m.CSVName()), m.WriteCSV); err != nil {
+		if err := out.WriteFile(filepath.Join(dir, m.CSVName()), m.WriteCSV); err != nil {
 			return err
 		}
-		if err := outfile.Write(filepath.Join(dir, m.SVGName()), m.WriteSVG); err != nil {
+		if err := out.WriteFile(filepath.Join(dir, m.SVGName()), m.WriteSVG); err != nil {
 			return err
 		}
 	}
-	return outfile.Write(filepath.Join(dir, IndexName), r.WriteIndex)
+	return out.WriteFile(filepath.Join(dir, IndexName), r.WriteIndex)
 }

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/remora-kv/remora/bench/internal/usage"
+	"github.com/remora-kv/remora/bench"
 	"github.com/remora-kv/remora/fabric/provider"
 	"github.com/remora-kv/remora/kvl/app"
 )
@@ -71,7 +71,7 @@ const (
 )
 
 func (c *Config) normalize() error {
-	var f usage.Faults
+	var f bench.Faults
 	if len(c.Apps) == 0 {
 		c.Apps = Apps()
 	}

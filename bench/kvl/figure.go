@@ -3,7 +3,7 @@ package kvl
 import (
 	"strings"
 
-	"github.com/remora-kv/remora/bench/internal/chart"
+	"github.com/remora-kv/remora/bench/out"
 )
 
 // CSV returns all rows with a head.
@@ -18,7 +18,7 @@ func (r *Report) CSV() string {
 
 // SVG draws the mean time of an operation for each application and path, in that of links.
 func (r *Report) SVG() string {
-	f := chart.Bars{
+	f := out.Bars{
 		Title: "Time of an operation, with links = 1", XLabel: "application", YLabel: "times that of links",
 	}
 	means := map[string]float64{}
@@ -33,7 +33,7 @@ func (r *Report) SVG() string {
 		}
 	}
 	for _, p := range Paths() {
-		s := chart.Row{Name: p}
+		s := out.Row{Name: p}
 		for _, a := range f.Groups {
 			var v *float64
 			if m := means[a+" "+p]; m != 0 {

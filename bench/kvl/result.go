@@ -8,9 +8,11 @@ import (
 	"slices"
 	"time"
 
+	"github.com/remora-kv/remora/bench"
+
 	"github.com/remora-kv/remora/bench/load"
 
-	"github.com/remora-kv/remora/bench/internal/report"
+	"github.com/remora-kv/remora/bench/out"
 )
 
 // Row is one trial of one application by one path. Its JSON form is one line of
@@ -64,14 +66,14 @@ func micros(d time.Duration) float64 { return load.Round(float64(d.Nanoseconds()
 // Report is the outcome of a run: rows, notes and warnings.
 type Report struct {
 	Rows []Row
-	report.Remarks
+	bench.Remarks
 }
 
 // WriteTable writes the report for people: one line for each path, of its median trial,
 // with how much faster than each path links are.
 func (r *Report) WriteTable(w io.Writer) error {
 	lines := r.medians()
-	return report.WriteTable(w, &r.Remarks, lines, columns(lines))
+	return out.WriteTable(w, &r.Remarks, lines, columns(lines))
 }
 
 // medians returns the median trial of each application by each path, whose trials were
@@ -82,36 +84,36 @@ func (r *Report) medians() []median {
 		return cmp.Or(cmp.Compare(slices.Index(Apps(), a.App), slices.Index(Apps(), b.App)),
 			cmp.Compare(slices.Index(Paths(), a.Path), slices.Index(Paths(), b.Path)))
 	})
-	return report.Medians(rows, func(r *Row) (int, float64) { return r.Trial, r.OpsPerSec })
+	return bench.Medians(rows, func(r *Row) (int, float64) { return r.Trial, r.OpsPerSec })
 }
 
-type median = report.Median[Row]
+type median = bench.Median[Row]
 
-func columns(lines []median) []report.Column[median] {
+func columns(lines []median) []out.Column[median] {
 	links := map[string]float64{}
 	for i := range lines {
 		if m := &lines[i].Row; m.Path == PathLinks {
 			links[m.App] = m.Mean
 		}
 	}
-	return []report.Column[median]{
-		report.Left("app", func(m *median) string { return m.Row.App }),
-		report.Left("path", func(m *median) string { return m.Row.Path }),
-		report.Left("fabric", func(m *median) string { return m.Row.Fabric }),
-		report.Right("items", func(m *median) string { return report.SI(float64(m.Row.Items)) }),
-		report.Right("ops", func(m *median) string { return report.SI(float64(m.Row.Ops)) }),
-		report.Right("ops/s", func(m *median) string { return report.SI(m.Row.OpsPerSec) }),
-		report.Right("mean", func(m *median) string { return report.Micros(m.Row.Mean) }),
-		report.Right("p50", func(m *median) string { return report.Unless(m.Row.App == AppSearch, report.Micros(m.Row.P50)) }),
-		report.Right("p95", func(m *median) string { return report.Unless(m.Row.App == AppSearch, report.Micros(m.Row.P95)) }),
-		report.Right("p99", func(m *median) string { return report.Unless(m.Row.App == AppSearch, report.Micros(m.Row.P99)) }),
-		report.Right("server CPU", func(m *median) string { return report.PercentText(m.Row.ServerCPU, 0) }),
-		report.Right("links are faster by", func(m *median) string {
+	return []out.Column[median]{
+		out.Left("app", func(m *median) string { return m.Row.App }),
+		out.Left("path", func(m *median) string { return m.Row.Path }),
+		out.Left("fabric", func(m *median) string { return m.Row.Fabric }),
+		out.Right("items", func(m *median) string { return out.SI(float64(m.Row.Items)) }),
+		out.Right("ops", func(m *median) string { return out.SI(float64(m.Row.Ops)) }),
+		out.Right("ops/s", func(m *median) string { return out.SI(m.Row.OpsPerSec) }),
+		out.Right("mean", func(m *median) string { return out.Micros(m.Row.Mean) }),
+		out.Right("p50", func(m *median) string { return out.Unless(m.Row.App == AppSearch, out.Micros(m.Row.P50)) }),
+		out.Right("p95", func(m *median) string { return out.Unless(m.Row.App == AppSearch, out.Micros(m.Row.P95)) }),
+		out.Right("p99", func(m *median) string { return out.Unless(m.Row.App == AppSearch, out.Micros(m.Row.P99)) }),
+		out.Right("server CPU", func(m *median) string { return out.PercentText(m.Row.ServerCPU, 0) }),
+		out.Right("links are faster by", func(m *median) string {
 			if links[m.Row.App] == 0 || m.Row.Path == PathLinks {
 				return ""
 			}
 			return fmt.Sprintf("%.2f", m.Row.Mean/links[m.Row.App])
 		}),
-		report.Right("spread", (*median).SpreadText),
+		out.Right("spread", (*median).SpreadText),
 	}
 }

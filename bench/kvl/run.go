@@ -9,8 +9,8 @@ import (
 
 	"github.com/remora-kv/remora/bench/load"
 
+	"github.com/remora-kv/remora/bench"
 	"github.com/remora-kv/remora/bench/host"
-	"github.com/remora-kv/remora/bench/internal/suite"
 
 	"github.com/remora-kv/remora/fabric/provider"
 	"github.com/remora-kv/remora/internal/affinity"
@@ -26,7 +26,7 @@ type Env struct {
 	// Row, when not nil, is called with every row as soon as it is measured.
 	Row func(Row) error
 	// Progress, when not nil, is called before every case and trial.
-	Progress func(suite.Progress)
+	Progress func(bench.Progress)
 }
 
 // Run measures what cfg asks for, application after application. On an error it returns
@@ -35,11 +35,11 @@ func Run(ctx context.Context, cfg Config, env Env) (*Report, error) {
 	if err := cfg.normalize(); err != nil {
 		return nil, err
 	}
-	if _, err := suite.Limits(env.Providers, cfg.Fabric); err != nil {
+	if _, err := bench.FabricLimits(env.Providers, cfg.Fabric); err != nil {
 		return nil, err
 	}
 	r := &runner{
-		Teller: suite.Teller{To: env.Progress, Trials: cfg.Trials}, cfg: cfg, env: env, report: &Report{},
+		Teller: bench.Teller{To: env.Progress, Trials: cfg.Trials}, cfg: cfg, env: env, report: &Report{},
 		place: host.Split(host.CPUs(), 1, 1),
 	}
 	r.report.Warn(r.place.Warning)
@@ -47,7 +47,7 @@ func Run(ctx context.Context, cfg Config, env Env) (*Report, error) {
 	for _, name := range cfg.Apps {
 		plans = append(plans, group{name: name, cases: cfg.plan(name)})
 	}
-	err := suite.Run(ctx, &r.Teller, plans, r.measure)
+	err := bench.RunAll(ctx, &r.Teller, plans, r.measure)
 	if err == nil {
 		r.notes()
 	}
@@ -64,7 +64,7 @@ type group struct {
 func (g *group) Title() string { return g.name }
 
 type runner struct {
-	suite.Teller
+	bench.Teller
 	cfg    Config
 	env    Env
 	report *Report

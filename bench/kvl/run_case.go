@@ -9,8 +9,8 @@ import (
 
 	"github.com/remora-kv/remora"
 	"github.com/remora-kv/remora/bench/host"
-	"github.com/remora-kv/remora/bench/internal/foreign"
-	"github.com/remora-kv/remora/bench/internal/pipeline"
+	"github.com/remora-kv/remora/bench/target"
+
 	"github.com/remora-kv/remora/fabric"
 	"github.com/remora-kv/remora/fabric/provider"
 	"github.com/remora-kv/remora/kvl"
@@ -22,7 +22,7 @@ type run struct {
 	*runner
 	c       *Case
 	peer    *peer
-	other   *foreign.Server
+	other   *target.Foreign
 	dev     fabric.Device
 	client  *keli.Client
 	session *keli.Session
@@ -126,14 +126,14 @@ func (c *Case) frames() (window, batch int) {
 }
 
 func (u *run) openMemcached(ctx context.Context) (err error) {
-	u.other, err = foreign.Start(ctx, foreign.Config{
-		Program: foreign.Memcached(), Network: "tcp", CPUs: u.place.Server, Threads: 1, Memory: 2 * u.c.memory(),
+	u.other, err = target.StartForeign(ctx, target.ForeignConfig{
+		Program: target.MemcachedProgram(), Network: "tcp", CPUs: u.place.Server, Threads: 1, Memory: 2 * u.c.memory(),
 		Args: []string{"-M"},
 	})
 	if err != nil {
 		return err
 	}
-	conn, err := pipeline.Dial(u.other.Network, u.other.Address, pipeline.Memcached{}, false)
+	conn, err := target.DialPipeline(u.other.Network, u.other.Address, target.Memcached{}, false)
 	if err != nil {
 		return err
 	}

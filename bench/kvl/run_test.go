@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/remora-kv/remora/bench/internal/usage"
+	"github.com/remora-kv/remora/bench"
 	"github.com/remora-kv/remora/fabric/provider"
 	"github.com/remora-kv/remora/test/benchtest"
 )
@@ -105,7 +105,7 @@ func TestMistakes(t *testing.T) {
 	for _, cfg := range []Config{
 		{Apps: []string{"game"}}, {Paths: []string{"walk"}}, {Scale: -1}, {Scale: 99}, {Window: -1}, {Ops: -1}, {Trials: -1}, {Fabric: "ether"},
 	} {
-		if _, err := Run(t.Context(), cfg, envOf()); !errors.Is(err, usage.Err) {
+		if _, err := Run(t.Context(), cfg, envOf()); !errors.Is(err, bench.ErrUsage) {
 			t.Errorf("%+v: %v", cfg, err)
 		}
 	}

@@ -6,7 +6,7 @@ import (
 	"fmt"
 
 	"github.com/remora-kv/remora"
-	"github.com/remora-kv/remora/bench/internal/pipeline"
+	"github.com/remora-kv/remora/bench/target"
 	"github.com/remora-kv/remora/kvl/app"
 )
 
@@ -110,7 +110,7 @@ func (s *sessionStore) close() error { return s.Close() }
 
 // pipeStore is a connection with memcached.
 type pipeStore struct {
-	conn  *pipeline.Conn
+	conn  *target.Pipeline
 	depth int
 	puts  int // that were not answered
 }
@@ -132,7 +132,7 @@ func (p *pipeStore) Get(ctx context.Context, keys *app.Keys, f func(int, []byte)
 		}
 		for ok := true; ok; {
 			value := a.Value
-			if a.Kind == pipeline.Miss {
+			if a.Kind == target.Miss {
 				value = nil
 			}
 			if err := f(ended, value); err != nil {
@@ -150,7 +150,7 @@ func (p *pipeStore) Get(ctx context.Context, keys *app.Keys, f func(int, []byte)
 }
 
 // answer waits for an answer.
-func (p *pipeStore) answer(ctx context.Context) (pipeline.Answer, error) {
+func (p *pipeStore) answer(ctx context.Context) (target.Answer, error) {
 	for {
 		a, ok, err := p.conn.Next()
 		switch {

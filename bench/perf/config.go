@@ -5,14 +5,14 @@ import (
 	"slices"
 	"time"
 
-	"github.com/remora-kv/remora/bench/internal/usage"
+	"github.com/remora-kv/remora/bench"
 	"github.com/remora-kv/remora/fabric"
 )
 
 // ErrUsage is wrapped by every error that the user mends by asking for
 // something else: an unknown test, a transport that cannot carry it, a size
 // beyond a limit.
-var ErrUsage = usage.Err
+var ErrUsage = bench.ErrUsage
 
 // Toggle is a switch for which every test has its own default.
 type Toggle uint8
@@ -101,7 +101,7 @@ const (
 // depend on a device, as one error that wraps ErrUsage.
 func (c *Config) normalize() error {
 	c.defaults()
-	var errs usage.Faults
+	var errs bench.Faults
 	for _, name := range c.Tests {
 		if _, err := lookup(name); err != nil && name != All {
 			errs = append(errs, err)
@@ -137,7 +137,7 @@ func (c *Config) normalize() error {
 }
 
 // checkLookups finds what is wrong with the accesses of the server.
-func (c *Config) checkLookups(errs *usage.Faults) {
+func (c *Config) checkLookups(errs *bench.Faults) {
 	for _, n := range c.Accesses {
 		if n < 0 || n > maxAccesses {
 			errs.Add("--accesses %d is not between 0 and %d", n, maxAccesses)

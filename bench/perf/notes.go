@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/remora-kv/remora/bench/host"
-	"github.com/remora-kv/remora/bench/internal/report"
+	"github.com/remora-kv/remora/bench/out"
 	"github.com/remora-kv/remora/fabric/provider"
 )
 
@@ -31,7 +31,7 @@ func (r *runner) notes(cases []Case) {
 		note("latency: of every operation; with a window, of one in flight at a time")
 	}
 	if i := slices.IndexFunc(r.report.Rows, func(w Row) bool { return w.Accesses > 0 }); i >= 0 {
-		note("accesses: cache lines that the server loads for each request, anywhere in a table of %s", report.Bytes(r.report.Rows[i].TableBytes))
+		note("accesses: cache lines that the server loads for each request, anywhere in a table of %s", out.Bytes(r.report.Rows[i].TableBytes))
 	}
 	note("waiting: %s; %s %s/%s", r.cfg.Poll, runtime.Version(), runtime.GOOS, runtime.GOARCH)
 	if slices.ContainsFunc(r.report.Rows, func(w Row) bool { return w.LimitRatio != nil }) {

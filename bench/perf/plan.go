@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/remora-kv/remora/bench/internal/usage"
+	"github.com/remora-kv/remora/bench"
 	"github.com/remora-kv/remora/fabric"
 	"github.com/remora-kv/remora/fabric/provider"
 )
@@ -71,7 +71,7 @@ func (c *Case) chain() int {
 func (c *Config) plan(lim fabric.Limits) ([]Case, error) {
 	transport, err := parseTransport(c.Transport)
 	if err != nil {
-		return nil, usage.Join(err)
+		return nil, bench.UsageError(err)
 	}
 	var cases []Case
 	var errs []error
@@ -82,7 +82,7 @@ func (c *Config) plan(lim fabric.Limits) ([]Case, error) {
 		} else {
 			t, err := lookup(name)
 			if err != nil {
-				return nil, usage.Join(err)
+				return nil, bench.UsageError(err)
 			}
 			tests = append(tests, t)
 		}
@@ -95,7 +95,7 @@ func (c *Config) plan(lim fabric.Limits) ([]Case, error) {
 		}
 	}
 	if len(errs) != 0 {
-		return nil, usage.Join(errs...)
+		return nil, bench.UsageError(errs...)
 	}
 	return cases, nil
 }

@@ -9,10 +9,10 @@ import (
 	"runtime/debug"
 	"time"
 
+	"github.com/remora-kv/remora/bench"
+
 	"github.com/remora-kv/remora/bench/host"
 
-	"github.com/remora-kv/remora/bench/internal/report"
-	"github.com/remora-kv/remora/bench/internal/suite"
 	"github.com/remora-kv/remora/fabric"
 	"github.com/remora-kv/remora/fabric/provider"
 	"github.com/remora-kv/remora/internal/arena"
@@ -34,15 +34,15 @@ type Env struct {
 
 // Opener opens a device by the name of its fabric. On the loop fabric all that
 // it opens must be on one network.
-type Opener = suite.Opener
+type Opener = bench.Opener
 
 // Progress says what is being measured.
-type Progress = suite.Progress
+type Progress = bench.Progress
 
 // Report is the outcome of a run: rows, notes and warnings.
 type Report struct {
 	Rows []Row
-	report.Remarks
+	bench.Remarks
 }
 
 // Run measures what cfg asks for, case after case. On an error it returns what
@@ -51,7 +51,7 @@ func Run(ctx context.Context, cfg Config, env Env) (*Report, error) {
 	if err := cfg.normalize(); err != nil {
 		return nil, err
 	}
-	limits, err := suite.Limits(env.Providers, cfg.Fabric)
+	limits, err := bench.FabricLimits(env.Providers, cfg.Fabric)
 	if err != nil {
 		return nil, err
 	}
@@ -60,10 +60,10 @@ func Run(ctx context.Context, cfg Config, env Env) (*Report, error) {
 		return nil, err
 	}
 	r := &runner{
-		Teller: suite.Teller{To: env.Progress, Trials: cfg.Trials},
+		Teller: bench.Teller{To: env.Progress, Trials: cfg.Trials},
 		cfg:    cfg, env: env, report: &Report{}, cpus: host.CPUs(), scale: cycles.Calibrate(),
 	}
-	if err := suite.Run(ctx, &r.Teller, cases, r.measure); err != nil {
+	if err := bench.RunAll(ctx, &r.Teller, cases, r.measure); err != nil {
 		return r.report, err
 	}
 	r.notes(cases)
@@ -71,7 +71,7 @@ func Run(ctx context.Context, cfg Config, env Env) (*Report, error) {
 }
 
 type runner struct {
-	suite.Teller
+	bench.Teller
 	cfg    Config
 	env    Env
 	report *Report

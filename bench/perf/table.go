@@ -4,48 +4,50 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/remora-kv/remora/bench/internal/report"
+	"github.com/remora-kv/remora/bench"
+
+	"github.com/remora-kv/remora/bench/out"
 )
 
 // WriteTable writes the report for people: one line for each case, of its
 // median trial, with a bar scaled to the fastest.
 func (r *Report) WriteTable(w io.Writer) error {
 	lines := medians(r.Rows)
-	return report.WriteTable(w, &r.Remarks, lines, columns(lines))
+	return out.WriteTable(w, &r.Remarks, lines, columns(lines))
 }
 
 // median is one line of the table.
-type median = report.Median[Row]
+type median = bench.Median[Row]
 
 func medians(rows []Row) []median {
-	return report.Medians(rows, func(r *Row) (int, float64) { return r.Trial, r.OpsPerSec })
+	return bench.Medians(rows, func(r *Row) (int, float64) { return r.Trial, r.OpsPerSec })
 }
 
-func columns(lines []median) []report.Column[median] {
+func columns(lines []median) []out.Column[median] {
 	top := 0.0
 	for i := range lines {
 		if lines[i].Row.ServerCPU == nil {
 			top = max(top, lines[i].Row.OpsPerSec)
 		}
 	}
-	return []report.Column[median]{
-		report.Left("test", func(m *median) string { return m.Row.Test }),
-		report.Left("fabric", func(m *median) string { return m.Row.Fabric }),
-		report.Left("how", how),
-		report.Left("accesses", memory),
-		report.Right("size", func(m *median) string { return report.Bytes(m.Row.Size) }),
-		report.Right("window", func(m *median) string { return fmt.Sprint(m.Row.Window) }),
-		report.Right("threads", threads),
-		report.Right("ops/s", rateOf),
-		report.Right("p50", func(m *median) string { return report.Micros(m.Row.P50) }),
-		report.Right("p99", func(m *median) string { return report.Micros(m.Row.P99) }),
-		report.Right("p99.9", func(m *median) string { return report.Micros(m.Row.P999) }),
-		report.Right("of limit", ofLimit),
-		report.Right("lost", func(m *median) string { return report.Unless(m.Row.Lost == 0, fmt.Sprint(m.Row.Lost)) }),
-		report.Right("server CPU", func(m *median) string { return report.PercentText(m.Row.ServerCPU, 2) }),
-		report.Right("spread", func(m *median) string { return report.Unless(m.Row.ServerCPU != nil, m.SpreadText()) }),
-		report.Left("", func(m *median) string {
-			return report.Unless(m.Row.ServerCPU != nil, report.Bar(m.Row.OpsPerSec, top, barWidth))
+	return []out.Column[median]{
+		out.Left("test", func(m *median) string { return m.Row.Test }),
+		out.Left("fabric", func(m *median) string { return m.Row.Fabric }),
+		out.Left("how", how),
+		out.Left("accesses", memory),
+		out.Right("size", func(m *median) string { return out.Bytes(m.Row.Size) }),
+		out.Right("window", func(m *median) string { return fmt.Sprint(m.Row.Window) }),
+		out.Right("threads", threads),
+		out.Right("ops/s", rateOf),
+		out.Right("p50", func(m *median) string { return out.Micros(m.Row.P50) }),
+		out.Right("p99", func(m *median) string { return out.Micros(m.Row.P99) }),
+		out.Right("p99.9", func(m *median) string { return out.Micros(m.Row.P999) }),
+		out.Right("of limit", ofLimit),
+		out.Right("lost", func(m *median) string { return out.Unless(m.Row.Lost == 0, fmt.Sprint(m.Row.Lost)) }),
+		out.Right("server CPU", func(m *median) string { return out.PercentText(m.Row.ServerCPU, 2) }),
+		out.Right("spread", func(m *median) string { return out.Unless(m.Row.ServerCPU != nil, m.SpreadText()) }),
+		out.Left("", func(m *median) string {
+			return out.Unless(m.Row.ServerCPU != nil, out.Bar(m.Row.OpsPerSec, top, barWidth))
 		}),
 	}
 }
@@ -95,7 +97,7 @@ func rateOf(m *median) string {
 	if m.Row.ServerCPU != nil {
 		return "-"
 	}
-	return report.SI(m.Row.OpsPerSec)
+	return out.SI(m.Row.OpsPerSec)
 }
 
 func ofLimit(m *median) string {

@@ -4,14 +4,15 @@ import (
 	"bytes"
 	"testing"
 
-	"github.com/remora-kv/remora/bench/internal/report"
+	"github.com/remora-kv/remora/bench"
+
 	"github.com/remora-kv/remora/test/benchtest"
 )
 
 func TestTable(t *testing.T) {
 	r := Report{
 		Rows: sampleRows(),
-		Remarks: report.Remarks{
+		Remarks: bench.Remarks{
 			Notes:    []string{"CPUs: client 0, server 1", "clock: fast"},
 			Warnings: []string{"ONE CPU ONLY"},
 		},

@@ -9,11 +9,12 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"github.com/remora-kv/remora/bench"
+
 	"github.com/remora-kv/remora/bench/cache"
 	"github.com/remora-kv/remora/bench/call"
-	"github.com/remora-kv/remora/bench/internal/flat"
-	"github.com/remora-kv/remora/bench/internal/report"
-	"github.com/remora-kv/remora/bench/internal/suite"
+	"github.com/remora-kv/remora/bench/out"
+
 	"github.com/remora-kv/remora/bench/kvl"
 	"github.com/remora-kv/remora/bench/load"
 	"github.com/remora-kv/remora/bench/perf"
@@ -29,7 +30,7 @@ type Env struct {
 	// Row, when not nil, is called with every row as soon as it is measured.
 	Row func(Row) error
 	// Progress, when not nil, is called before every trial.
-	Progress func(suite.Progress)
+	Progress func(bench.Progress)
 
 	report *Report
 }
@@ -47,7 +48,7 @@ type Report struct {
 	Rows   []Row
 	// Missing says why points have no rows.
 	Missing []Missing
-	report.Remarks
+	bench.Remarks
 
 	xs, names []string // places and series in the order of the plan
 }
@@ -71,7 +72,7 @@ func Run(ctx context.Context, p Preset, s Size, env Env) (*Report, error) {
 		for n, i := range order {
 			pt := &points[i]
 			if env.Progress != nil {
-				env.Progress(suite.Progress{Case: n + 1, Cases: len(points), Trial: trial, Trials: s.Trials, Name: pt.Series + " " + pt.X})
+				env.Progress(bench.Progress{Case: n + 1, Cases: len(points), Trial: trial, Trials: s.Trials, Name: pt.Series + " " + pt.X})
 			}
 			if err := r.measure(ctx, &env, pt, trial); err != nil {
 				return r, err
@@ -123,13 +124,13 @@ func (r *Report) measure(ctx context.Context, env *Env, p *Point, trial int) err
 func (r Row) WriteJSON(w io.Writer) error { return json.NewEncoder(w).Encode(r) }
 
 // CSV writes rows for spreadsheets.
-type CSV = flat.Writer[Row]
+type CSV = out.CSV[Row]
 
 // NewCSV makes one that writes to w.
-func NewCSV(w io.Writer) *CSV { return flat.NewWriter[Row](w) }
+func NewCSV(w io.Writer) *CSV { return out.NewCSV[Row](w) }
 
 // String says of a size what is not in rows.
 func (s *Size) String() string {
 	return fmt.Sprintf("%s keys, %d trials of %v, at most %d clients and %d server cores, applications at %g of the paper's data; seed %d",
-		report.SI(float64(s.Keys)), s.Trials, s.Duration, s.Clients, s.Cores, s.Scale, s.Seed)
+		out.SI(float64(s.Keys)), s.Trials, s.Duration, s.Clients, s.Cores, s.Scale, s.Seed)
 }

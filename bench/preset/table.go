@@ -5,29 +5,30 @@ import (
 	"io"
 	"strings"
 
-	"github.com/remora-kv/remora/bench/internal/report"
-	"github.com/remora-kv/remora/bench/internal/stats"
+	"github.com/remora-kv/remora/bench"
+
+	"github.com/remora-kv/remora/bench/out"
 )
 
 // The quantities.
 func rate() Quantity {
-	return Quantity{"ops/s", func(r *Row) float64 { return r.OpsPerSec }, report.SI}
+	return Quantity{"ops/s", func(r *Row) float64 { return r.OpsPerSec }, out.SI}
 }
 
 func mean() Quantity {
-	return Quantity{"mean latency", func(r *Row) float64 { return r.Mean }, report.Micros}
+	return Quantity{"mean latency", func(r *Row) float64 { return r.Mean }, out.Micros}
 }
 
 func p50() Quantity {
-	return Quantity{"median latency", func(r *Row) float64 { return r.P50 }, report.Micros}
+	return Quantity{"median latency", func(r *Row) float64 { return r.P50 }, out.Micros}
 }
 
 func p95() Quantity {
-	return Quantity{"p95 latency", func(r *Row) float64 { return r.P95 }, report.Micros}
+	return Quantity{"p95 latency", func(r *Row) float64 { return r.P95 }, out.Micros}
 }
 
 func p99() Quantity {
-	return Quantity{"p99 latency", func(r *Row) float64 { return r.P99 }, report.Micros}
+	return Quantity{"p99 latency", func(r *Row) float64 { return r.P99 }, out.Micros}
 }
 
 func serverCPU() Quantity {
@@ -50,7 +51,7 @@ func (r *Report) WriteTable(w io.Writer) error {
 	fmt.Fprintf(&b, "%s, %s: %s\n  found there: %s\n  here: %s\n", p.Paper, p.Figure, p.Title, p.Found, p.Ours)
 	for _, q := range p.Shows {
 		fmt.Fprintf(&b, "\n%s\n", q.Name)
-		if err := report.WriteTable(&b, &report.Remarks{}, r.xs, r.columns(q)); err != nil {
+		if err := out.WriteTable(&b, &bench.Remarks{}, r.xs, r.columns(q)); err != nil {
 			return err
 		}
 	}
@@ -64,10 +65,10 @@ func (r *Report) WriteTable(w io.Writer) error {
 	return err
 }
 
-func (r *Report) columns(q Quantity) []report.Column[string] {
-	cols := []report.Column[string]{report.Right("  "+r.Preset.X, func(x *string) string { return *x })}
+func (r *Report) columns(q Quantity) []out.Column[string] {
+	cols := []out.Column[string]{out.Right("  "+r.Preset.X, func(x *string) string { return *x })}
 	for _, name := range r.names {
-		cols = append(cols, report.Right(name, func(x *string) string { return r.cell(q, name, *x) }))
+		cols = append(cols, out.Right(name, func(x *string) string { return r.cell(q, name, *x) }))
 	}
 	return cols
 }
@@ -80,7 +81,7 @@ func (r *Report) cell(q Quantity, series, x string) string {
 			xs = append(xs, q.of(row))
 		}
 	}
-	e := stats.Of(xs)
+	e := bench.EstimateOf(xs)
 	switch {
 	case e.N == 0:
 		return "-"

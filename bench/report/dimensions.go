@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/remora-kv/remora/bench/cache"
-	text "github.com/remora-kv/remora/bench/internal/report"
+	"github.com/remora-kv/remora/bench/out"
 )
 
 // dimension is a parameter of cases: a field of a row, by its name in JSON.
@@ -44,7 +44,7 @@ var dimensions = []dimension{
 	{field: "theta", name: "theta"},
 	{field: "scan_pct", name: "scans", show: percent},
 	{field: "fill", name: "fill"},
-	{field: "keys", name: "keys", show: func(v any) string { return text.SI(number(v)) }},
+	{field: "keys", name: "keys", show: func(v any) string { return out.SI(number(v)) }},
 	{field: "key_dist", name: "key sizes", bare: true},
 	{field: "key_size", name: "key", show: bytes},
 	{field: "value_dist", name: "value sizes", bare: true},
@@ -53,7 +53,7 @@ var dimensions = []dimension{
 	{field: "processes", name: "processes"},
 	{field: "clients", name: "clients"},
 	{field: "goroutines", name: "goroutines"},
-	{field: "rate", name: "rate", show: func(v any) string { return text.SI(number(v)) + "/s" }},
+	{field: "rate", name: "rate", show: func(v any) string { return out.SI(number(v)) + "/s" }},
 	{field: "window", name: "window"},
 	{field: "batch", name: "batch"},
 	{field: "cores", name: "cores"},
@@ -64,7 +64,7 @@ var dimensions = []dimension{
 }
 
 func percent(v any) string { return fmt.Sprintf("%g %%", number(v)) }
-func bytes(v any) string   { return text.Bytes(int(number(v))) }
+func bytes(v any) string   { return out.Bytes(int(number(v))) }
 
 // number is a value as one; 0 where it is none.
 func number(v any) float64 {

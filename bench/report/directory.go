@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/remora-kv/remora/bench/internal/usage"
+	"github.com/remora-kv/remora/bench"
 )
 
 // IndexName is the page.
@@ -23,14 +23,14 @@ const generator = `<meta name="generator" content="remora bench">`
 // user mends by another name wraps cache.ErrUsage.
 func Prepare(dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return usage.Join(fmt.Errorf("the directory for the report: %w", err))
+		return bench.UsageError(fmt.Errorf("the directory for the report: %w", err))
 	}
 	if err := refuse(dir); err != nil {
 		return err
 	}
 	f, err := os.CreateTemp(dir, ".remora-*")
 	if err != nil {
-		return usage.Join(fmt.Errorf("the directory for the report: %w", err))
+		return bench.UsageError(fmt.Errorf("the directory for the report: %w", err))
 	}
 	_ = f.Close()
 	return os.Remove(f.Name())
@@ -53,7 +53,7 @@ func refuse(dir string) error {
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	return usage.Join(fmt.Errorf("%s is neither empty nor a report of remora bench: choose another directory, or empty it", dir))
+	return bench.UsageError(fmt.Errorf("%s is neither empty nor a report of remora bench: choose another directory, or empty it", dir))
 }
 
 // clean removes the figures of an older report, which may have had others.

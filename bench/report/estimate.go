@@ -1,6 +1,6 @@
 package report
 
-import "github.com/remora-kv/remora/bench/internal/stats"
+import "github.com/remora-kv/remora/bench"
 
 // estimate is what the trials say about a number, with the ends of its confidence
 // interval, which are equal where there is one trial.
@@ -13,6 +13,6 @@ type estimate struct {
 }
 
 func estimateOf(xs []float64) estimate {
-	e := stats.Of(xs).Rounded(1)
+	e := bench.EstimateOf(xs).Rounded(1)
 	return estimate{e.N, e.Mean, e.SD, max(e.Mean-e.CI95, 0), e.Mean + e.CI95}
 }

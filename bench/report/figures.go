@@ -4,8 +4,7 @@ import (
 	"io"
 	"strings"
 
-	"github.com/remora-kv/remora/bench/internal/chart"
-	text "github.com/remora-kv/remora/bench/internal/report"
+	"github.com/remora-kv/remora/bench/out"
 )
 
 // figure is one chart of the page, in all its forms.
@@ -44,7 +43,7 @@ func (s *results) figures(d *data) []*figure {
 }
 
 func (s *results) throughput() *figure {
-	l := &chart.List{Title: "Throughput", XLabel: "operations per second"}
+	l := &out.List{Title: "Throughput", XLabel: "operations per second"}
 	f := &figure{
 		ID: "throughput", Title: "Throughput", image: l,
 		About: "Operations per second: the mean of the trials, with its 95 % confidence interval where there is more than one.",
@@ -57,22 +56,22 @@ func (s *results) throughput() *figure {
 		if len(s.targets) == 1 {
 			group = i
 		}
-		l.Bars = append(l.Bars, chart.Bar{Name: m.label, Value: m.ops.Mean, Low: m.ops.Low, High: m.ops.High, Group: group})
+		l.Bars = append(l.Bars, out.ListBar{Name: m.label, Value: m.ops.Mean, Low: m.ops.Low, High: m.ops.High, Group: group})
 		f.data.add(m.label, m.ops.N, m.ops.Mean, m.ops.SD, m.ops.Low, m.ops.High)
-		f.table.add(m.label, m.ops.N, text.SI(m.ops.Mean), spread(m.ops, m.ops.SD), spread(m.ops, m.ops.Low), spread(m.ops, m.ops.High))
+		f.table.add(m.label, m.ops.N, out.SI(m.ops.Mean), spread(m.ops, m.ops.SD), spread(m.ops, m.ops.Low), spread(m.ops, m.ops.High))
 		if m.ops.Mean > s.cases[best].ops.Mean {
 			best = i
 		}
 	}
-	f.Alt = "Bars of the throughput of each case. The highest is " + s.cases[best].label + " with " + text.SI(s.cases[best].ops.Mean) + " operations per second."
+	f.Alt = "Bars of the throughput of each case. The highest is " + s.cases[best].label + " with " + out.SI(s.cases[best].ops.Mean) + " operations per second."
 	return f
 }
 
 // spread writes what there is only of several trials.
-func spread(e estimate, x float64) string { return text.Unless(e.N < 2, text.SI(x)) }
+func spread(e estimate, x float64) string { return out.Unless(e.N < 2, out.SI(x)) }
 
 func (s *results) latency() *figure {
-	c := &chart.Curves{
+	c := &out.Curves{
 		Title: "Latency against throughput", XLabel: "operations per second", YLabel: "99th percentile of latency (us)",
 		LogX: s.wide(), LogY: true, Marks: true,
 	}
@@ -85,15 +84,15 @@ func (s *results) latency() *figure {
 		Unit:  "latency", Modes: []mode{{"p50", "p50"}, {"p95", "p95"}, {"p99", "p99"}, {"p999", "p99.9"}, {"mean", "mean"}},
 	}
 	for i, name := range s.targets {
-		line := chart.Line{Name: name}
+		line := out.Line{Name: name}
 		for _, m := range s.cases {
 			if m.target != i {
 				continue
 			}
 			r := m.median
-			line.Points = append(line.Points, chart.Point{X: m.ops.Mean, Y: r.P99})
+			line.Points = append(line.Points, out.Point{X: m.ops.Mean, Y: r.P99})
 			f.data.add(name, m.load, m.ops.Mean, r.Mean, r.P50, r.P95, r.P99, r.P999)
-			f.table.add(name, m.load, text.SI(m.ops.Mean), micro(r.Mean), micro(r.P50), micro(r.P95), micro(r.P99), micro(r.P999))
+			f.table.add(name, m.load, out.SI(m.ops.Mean), micro(r.Mean), micro(r.P50), micro(r.P95), micro(r.P99), micro(r.P999))
 		}
 		c.Series = append(c.Series, line)
 	}
@@ -111,7 +110,7 @@ func (s *results) wide() bool {
 }
 
 func (s *results) distribution(d *data) *figure {
-	c := &chart.Curves{Title: "Distribution of latency", XLabel: "latency (us)", YLabel: "share of operations", LogX: true}
+	c := &out.Curves{Title: "Distribution of latency", XLabel: "latency (us)", YLabel: "share of operations", LogX: true}
 	f := &figure{
 		ID: "cdf", Title: "Distribution of latency", image: c,
 		About: "The share of operations that took no longer. The tail shows what the last of them took: each line up is one nine more.",
@@ -121,11 +120,11 @@ func (s *results) distribution(d *data) *figure {
 		Unit:  "scale", Modes: []mode{{"cdf", "all"}, {"tail", "tail"}},
 	}
 	for i, m := range s.cases {
-		line := chart.Line{Name: m.label}
+		line := out.Line{Name: m.label}
 		at := make(map[float64]float64)
 		for k, us := range d.Cases[i].CDF {
 			if us != nil {
-				line.Points = append(line.Points, chart.Point{X: *us, Y: d.Shares[k]})
+				line.Points = append(line.Points, out.Point{X: *us, Y: d.Shares[k]})
 				f.data.add(m.label, d.Shares[k], *us)
 				at[d.Shares[k]] = *us
 			}
@@ -134,7 +133,7 @@ func (s *results) distribution(d *data) *figure {
 		row := []any{m.label}
 		for _, share := range []float64{0, 0.1, 0.5, 0.9, 0.99, 0.999, 0.9999, 1} {
 			us, ok := at[share]
-			row = append(row, text.Unless(!ok, micro(us)))
+			row = append(row, out.Unless(!ok, micro(us)))
 		}
 		f.table.add(row...)
 	}
@@ -142,7 +141,7 @@ func (s *results) distribution(d *data) *figure {
 }
 
 func (s *results) timeline(d *data) *figure {
-	c := &chart.Curves{Title: "Throughput over time", XLabel: "seconds", YLabel: "operations per second"}
+	c := &out.Curves{Title: "Throughput over time", XLabel: "seconds", YLabel: "operations per second"}
 	f := &figure{
 		ID: "timeline", Title: "Throughput over time", image: c,
 		About: "Operations per second in each interval of the median trial. A stall is a gap; drag to look closer, double-click to return.",
@@ -152,7 +151,7 @@ func (s *results) timeline(d *data) *figure {
 		Unit:  "scale", Modes: []mode{{"rate", "ops/s"}, {"relative", "relative"}},
 	}
 	for i, m := range s.cases {
-		line := chart.Line{Name: m.label}
+		line := out.Line{Name: m.label}
 		low, high, sum := 0.0, 0.0, 0.0
 		for k, rate := range d.Cases[i].Line {
 			if rate == nil {
@@ -162,16 +161,16 @@ func (s *results) timeline(d *data) *figure {
 				low = *rate
 			}
 			low, high, sum = min(low, *rate), max(high, *rate), sum+*rate
-			line.Points = append(line.Points, chart.Point{X: d.Times[k], Y: *rate})
+			line.Points = append(line.Points, out.Point{X: d.Times[k], Y: *rate})
 			f.data.add(m.label, d.Times[k], *rate)
 		}
 		c.Series = append(c.Series, line)
 		if n := len(line.Points); n > 0 {
-			f.table.add(m.label, text.SI(low), text.SI(sum/float64(n)), text.SI(high))
+			f.table.add(m.label, out.SI(low), out.SI(sum/float64(n)), out.SI(high))
 		}
 	}
 	return f
 }
 
 // micro writes microseconds as a page can.
-func micro(us float64) string { return strings.Replace(text.Micros(us), " us", " µs", 1) }
+func micro(us float64) string { return strings.Replace(out.Micros(us), " us", " µs", 1) }

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	text "github.com/remora-kv/remora/bench/internal/report"
+	"github.com/remora-kv/remora/bench/out"
 )
 
 // Fact is something to know about where it was measured.
@@ -27,10 +27,10 @@ func Machine() []Fact {
 }
 
 func machine(read func(string) string, cpus int) []Fact {
-	var out []Fact
+	var facts []Fact
 	add := func(name, value string) {
 		if value = strings.TrimSpace(value); value != "" {
-			out = append(out, Fact{name, value})
+			facts = append(facts, Fact{name, value})
 		}
 	}
 	info := read("/proc/cpuinfo")
@@ -44,12 +44,12 @@ func machine(read func(string) string, cpus int) []Fact {
 		add("virtual", "yes: a hypervisor may take CPUs away")
 	}
 	if kib, err := strconv.ParseFloat(strings.TrimSuffix(entry(read("/proc/meminfo"), "MemTotal"), " kB"), 64); err == nil {
-		add("memory", text.SI(kib*1024)+"B")
+		add("memory", out.SI(kib*1024)+"B")
 	}
 	add("system", strings.Trim(entry(strings.ReplaceAll(read("/etc/os-release"), "=", ":"), "PRETTY_NAME"), `"`))
 	add("kernel", runtime.GOOS+" "+read("/proc/sys/kernel/osrelease"))
 	add("Go", runtime.Version()+" "+runtime.GOARCH)
-	return out
+	return facts
 }
 
 // entry finds the first line "name : value".

@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"strings"
 
-	text "github.com/remora-kv/remora/bench/internal/report"
+	"github.com/remora-kv/remora/bench/out"
 )
 
 var (
@@ -158,7 +158,7 @@ func (s *results) cards() []card {
 		number, unit, _ := strings.Cut(s, " ")
 		return card{name, number, unit, of}
 	}
-	top := value("Highest throughput", text.SI(fast.ops.Mean), fast.label)
+	top := value("Highest throughput", out.SI(fast.ops.Mean), fast.label)
 	top.Unit += " ops/s"
 	return []card{
 		top,

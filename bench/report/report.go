@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/remora-kv/remora/bench/cache"
-	"github.com/remora-kv/remora/bench/internal/outfile"
+	"github.com/remora-kv/remora/bench/out"
 )
 
 // Report is what is to be written.
@@ -48,7 +48,7 @@ func (r *Report) Write(dir string) error {
 		return err
 	}
 	// The page comes first: by it the directory is known as ours, should a later file fail.
-	if err := outfile.Write(filepath.Join(dir, IndexName), func(w io.Writer) error { return page.write(w) }); err != nil {
+	if err := out.WriteFile(filepath.Join(dir, IndexName), func(w io.Writer) error { return page.write(w) }); err != nil {
 		return err
 	}
 	if err := clean(dir); err != nil {
@@ -56,15 +56,15 @@ func (r *Report) Write(dir string) error {
 	}
 	for _, f := range figures {
 		if err := errors.Join(
-			outfile.Write(filepath.Join(dir, f.name("svg")), f.image.WriteSVG),
-			outfile.Write(filepath.Join(dir, f.name("png")), f.image.WritePNG),
+			out.WriteFile(filepath.Join(dir, f.name("svg")), f.image.WriteSVG),
+			out.WriteFile(filepath.Join(dir, f.name("png")), f.image.WritePNG),
 		); err != nil {
 			return err
 		}
 	}
 	return errors.Join(
-		outfile.Write(filepath.Join(dir, "rows.csv"), func(w io.Writer) error { return rowsCSV(w, r.Rows) }),
-		outfile.Write(filepath.Join(dir, "rows.json"), func(w io.Writer) error { return writeRows(w, r.Rows) }),
+		out.WriteFile(filepath.Join(dir, "rows.csv"), func(w io.Writer) error { return rowsCSV(w, r.Rows) }),
+		out.WriteFile(filepath.Join(dir, "rows.json"), func(w io.Writer) error { return writeRows(w, r.Rows) }),
 	)
 }
 

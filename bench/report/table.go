@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strconv"
 
-	text "github.com/remora-kv/remora/bench/internal/report"
+	"github.com/remora-kv/remora/bench/out"
 )
 
 // table is that of all cases.
@@ -41,7 +41,7 @@ type column struct {
 }
 
 var columns = []column{
-	{"ops/s", "mean of the trials", func(m *measured) (string, float64) { return text.SI(m.ops.Mean), m.ops.Mean }},
+	{"ops/s", "mean of the trials", func(m *measured) (string, float64) { return out.SI(m.ops.Mean), m.ops.Mean }},
 	{"± 95 %", "half of the confidence interval of the mean", func(m *measured) (string, float64) {
 		if m.ops.N < 2 || m.ops.Mean == 0 {
 			return "", 0
@@ -57,7 +57,7 @@ var columns = []column{
 	{"verbs/op", "posted by both sides for one operation", func(m *measured) (string, float64) {
 		v := m.median.Verbs
 		sum := v.Write + v.Read + v.Send + v.Atomic
-		return text.Unless(sum == 0, fmt.Sprintf("%.2f", sum)), sum
+		return out.Unless(sum == 0, fmt.Sprintf("%.2f", sum)), sum
 	}},
 	{"client CPU", "percent of one CPU", share(func(m *measured) *float64 { return m.median.ClientCPU })},
 	{"server CPU", "percent of one CPU", share(func(m *measured) *float64 { return m.median.ServerCPU })},
@@ -70,11 +70,11 @@ var columns = []column{
 	}},
 	{"errors", "operations that the server refused", func(m *measured) (string, float64) {
 		n := float64(m.median.Errors)
-		return text.Unless(n == 0, text.SI(n)), n
+		return out.Unless(n == 0, out.SI(n)), n
 	}},
 	{"samples", "operations that were timed", func(m *measured) (string, float64) {
 		n := float64(m.median.Samples)
-		return text.SI(n), n
+		return out.SI(n), n
 	}},
 	{"trials", "", func(m *measured) (string, float64) { return strconv.Itoa(m.ops.N), float64(m.ops.N) }},
 }
@@ -89,7 +89,7 @@ func share(of func(*measured) *float64) func(*measured) (string, float64) {
 		if p == nil {
 			return "", -1
 		}
-		return text.PercentText(p, 0), *p
+		return out.PercentText(p, 0), *p
 	}
 }
 

@@ -1,0 +1,34 @@
+package out
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/remora-kv/remora/bench"
+)
+
+// WriteTable writes the warnings, a line for each of lines, and the notes. More columns are
+// those of further tables of the same lines.
+func WriteTable[L any](w io.Writer, r *bench.Remarks, lines []L, columns []Column[L], more ...[]Column[L]) error {
+	var b strings.Builder
+	for _, s := range r.Warnings {
+		fmt.Fprintf(&b, "WARNING: %s\n", s)
+	}
+	if len(r.Warnings) > 0 {
+		b.WriteByte('\n')
+	}
+	writeColumns(&b, lines, columns)
+	for _, columns := range more {
+		b.WriteByte('\n')
+		writeColumns(&b, lines, columns)
+	}
+	if len(r.Notes) > 0 {
+		b.WriteByte('\n')
+	}
+	for _, s := range r.Notes {
+		fmt.Fprintf(&b, "  %s\n", s)
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
