@@ -15,7 +15,7 @@ type Estimate struct {
 // confidence is that of CI95.
 const confidence = 0.95
 
-// Of estimates the quantity of which xs are measurements. Of none it is the zero
+// EstimateOf estimates the quantity of which xs are measurements. Of none it is the zero
 // Estimate.
 func EstimateOf(xs []float64) Estimate {
 	e := Estimate{N: len(xs)}

@@ -15,7 +15,7 @@ type Opener interface {
 	Open(name string) (fabric.Device, error)
 }
 
-// Limits opens a device to learn its limits. A fabric that is not known or not
+// FabricLimits opens a device to learn its limits. A fabric that is not known or not
 // there is a mistake of the user.
 func FabricLimits(providers Opener, name string) (fabric.Limits, error) {
 	dev, err := providers.Open(name)
@@ -53,7 +53,7 @@ func (t *Teller) Tell(trial int) {
 	}
 }
 
-// Run measures case after case until one fails. What a case does to GOMAXPROCS ends
+// RunAll measures case after case until one fails. What a case does to GOMAXPROCS ends
 // with the run.
 func RunAll[C any, P interface {
 	*C

@@ -1,6 +1,3 @@
-// Package usage tells mistakes of the user, who mends them by asking for something
-// else, from failures of a measurement. Everything that is wrong with a
-// configuration is collected and told at once.
 package bench
 
 import (
@@ -8,7 +5,7 @@ import (
 	"fmt"
 )
 
-// Err is wrapped by every error that the user mends.
+// ErrUsage is wrapped by every error that the user mends.
 var ErrUsage = errors.New("cannot be measured as asked")
 
 // Faults collects what is wrong with a configuration. The zero value is ready.
@@ -27,7 +24,7 @@ func (f *Faults) Between(name string, v, lo, hi int) {
 // Err is Join of all faults.
 func (f *Faults) Err() error { return UsageError(*f...) }
 
-// Join makes one error of several that wraps Err, nil when there are none.
+// UsageError makes one error of several that wraps ErrUsage, nil when there are none.
 func UsageError(errs ...error) error {
 	err := errors.Join(errs...)
 	if err == nil {

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// Config says what an agent is.
+// AgentConfig says what an agent is.
 type AgentConfig struct {
 	// Token must be known to controllers. It may be empty where only this machine can call.
 	Token   string
@@ -31,13 +31,13 @@ type AgentConfig struct {
 // MinToken is how long a token is at least.
 const MinToken = 8
 
-// ErrOpen refuses to serve other hosts without a token (A1).
+// ErrOpenAgent refuses to serve other hosts without a token (A1).
 var ErrOpenAgent = errors.New("an agent without a token takes commands from everybody")
 
 // mostConns bounds the connections of an agent.
 const mostConns = 256
 
-// Serve obeys controllers that connect to l, until ctx ends. It closes l.
+// ServeAgent obeys controllers that connect to l, until ctx ends. It closes l.
 func ServeAgent(ctx context.Context, l net.Listener, cfg AgentConfig) error {
 	defer context.AfterFunc(ctx, func() { _ = l.Close() })()
 	defer func() { _ = l.Close() }()

@@ -10,17 +10,17 @@ import (
 	"time"
 )
 
-// Caller says who calls an agent.
+// Controller says who calls an agent.
 type Controller struct {
 	Token   string
 	Version string
 	Run     string // the same for all connections of a run
 }
 
-// ErrRefused is wrapped when an agent does not work for this controller.
+// ErrAgentRefuses is wrapped when an agent does not work for this controller.
 var ErrAgentRefuses = errors.New("the agent refuses")
 
-// Dial connects with an agent, and so with a new client process on its machine.
+// DialAgent connects with an agent, and so with a new client process on its machine.
 func DialAgent(ctx context.Context, address string, who Controller) (io.ReadWriteCloser, error) {
 	ctx, cancel := context.WithTimeout(ctx, shakeTimeout)
 	defer cancel()

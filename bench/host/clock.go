@@ -12,14 +12,14 @@ import (
 	"github.com/remora-kv/remora/internal/cycles"
 )
 
-// Facts are what there is to know about a clock.
+// Clock is what there is to know about the time-stamp counter.
 type Clock struct {
 	Step  float64 // nanoseconds between two readings that differ, at least
 	Cost  float64 // nanoseconds of a reading
 	Flags string  // those of the CPU, from Linux; empty: unknown
 }
 
-// Look finds them out, in some microseconds.
+// LookAtClock finds it out, in some microseconds.
 func LookAtClock(scale cycles.Scale) Clock {
 	f := Clock{Step: clockStep(scale), Cost: scale.Overhead()}
 	if runtime.GOARCH == "amd64" {
@@ -74,14 +74,14 @@ func (f Clock) Doubt() string {
 	return ""
 }
 
-// Watch compares the counter with the clock of the system.
+// ClockWatch compares the counter with the clock of the system.
 type ClockWatch struct {
 	scale cycles.Scale
 	time  time.Time
 	tick  uint64
 }
 
-// Start begins to compare.
+// WatchClock begins to compare.
 func WatchClock(scale cycles.Scale) ClockWatch { return ClockWatch{scale, time.Now(), cycles.Now()} }
 
 // Doubt says that the two went apart since; empty if they did not.

@@ -7,7 +7,7 @@ import (
 	"github.com/remora-kv/remora/internal/affinity"
 )
 
-// All returns the CPUs that may be used, on different cores first; none when
+// CPUs returns the CPUs that may be used, on different cores first; none when
 // there is no affinity here.
 func CPUs() []int {
 	allowed, err := affinity.Allowed()
@@ -32,7 +32,7 @@ func InTurn(cpus []int, n int) []int {
 	return out
 }
 
-// List writes CPUs for people.
+// CPUList writes CPUs for people.
 func CPUList(cpus []int) string {
 	s := make([]string, len(cpus))
 	for i, c := range cpus {

@@ -13,7 +13,7 @@ import (
 // programs.
 const clockTick = 10 * time.Millisecond
 
-// Of returns what any process has used of all CPUs, as the kernel counts it.
+// TimeOf returns what any process has used of all CPUs, as the kernel counts it.
 func TimeOf(pid int) (time.Duration, error) {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {

@@ -7,10 +7,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Process returns the CPU time of this process.
+// ProcessTime returns the CPU time of this process.
 func ProcessTime() (time.Duration, error) { return rusage(unix.RUSAGE_SELF) }
 
-// Thread returns that of the calling thread.
+// ThreadTime returns that of the calling thread.
 func ThreadTime() (time.Duration, error) { return rusage(unix.RUSAGE_THREAD) }
 
 // PerThread says that Thread is of the thread alone.

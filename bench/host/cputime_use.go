@@ -14,7 +14,7 @@ import (
 // has kept from them (Stolen).
 type Use struct{ Busy, Stolen time.Duration }
 
-// OfCPUs returns it, in steps of 10 ms.
+// UseOf returns what was used of CPUs, in steps of 10 ms.
 func UseOf(cpus []int) (Use, error) {
 	b, err := os.ReadFile("/proc/stat")
 	if err != nil {

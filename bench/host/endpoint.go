@@ -9,13 +9,13 @@ import (
 	"github.com/remora-kv/remora/fabric/provider"
 )
 
-// Door is where a server listens.
+// Endpoint is where a server listens.
 type Endpoint struct {
 	Addr fabric.Addr
 	dir  string // of a socket file
 }
 
-// ChooseDoor chooses where to listen on a fabric: at the URL listen or, when that
+// NewEndpoint chooses where to listen on a fabric: at the URL listen or, when that
 // is empty, at a place of its own on this host, which has name in it. The caller
 // removes the door.
 func NewEndpoint(fabricName, listen, name string) (d Endpoint, err error) {

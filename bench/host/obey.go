@@ -8,7 +8,7 @@ import (
 	"io"
 )
 
-// Serve obeys the commands on in and answers on out until in ends. It reads
+// Obey obeys the commands on in and answers on out until in ends. It reads
 // commands in a goroutine of its own, so that the end of the input is noticed while
 // a command is at work: it ends the context of obey.
 func Obey[C, A any](ctx context.Context, in io.Reader, out io.Writer, obey func(context.Context, *C) (A, error)) error {

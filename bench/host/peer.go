@@ -8,7 +8,7 @@ import (
 	"os/exec"
 )
 
-// Server is the server that a case talks to, as its client sees it: a process, or
+// Peer is the server that a case talks to, as its client sees it: a process, or
 // for the loop fabric a goroutine of this one. It takes commands C and gives
 // answers A.
 type Peer[C Command, A any] struct {
@@ -16,7 +16,7 @@ type Peer[C Command, A any] struct {
 	wire *wire[C, A]
 }
 
-// Start starts a server process by a command line, with env added to its
+// StartPeer starts a server process by a command line, with env added to its
 // environment; files become its descriptors from 3 on. It ends by itself when its
 // input does; the end of ctx ends its input.
 func StartPeer[C Command, A any](ctx context.Context, argv, env []string, files ...*os.File) (*Peer[C, A], error) {
@@ -38,7 +38,7 @@ func StartPeer[C Command, A any](ctx context.Context, argv, env []string, files 
 	return &Peer[C, A]{p, newWire[C, A](out, in)}, nil
 }
 
-// Go starts a server in this process: serve must return when its input ends, as
+// GoPeer starts a server in this process: serve must return when its input ends, as
 // Serve does.
 func GoPeer[C Command, A any](ctx context.Context, serve func(ctx context.Context, in io.Reader, out io.Writer) error) *Peer[C, A] {
 	cmdIn, cmdOut := io.Pipe()

@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// Over is a server process that another machine has started, at the other end of a
+// PeerOver is a server process that another machine has started, at the other end of a
 // connection. It has gone when the connection has; the end of ctx ends it.
 func PeerOver[C Command, A any](ctx context.Context, conn io.ReadWriteCloser) *Peer[C, A] {
 	gone := make(chan struct{})

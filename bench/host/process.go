@@ -29,7 +29,7 @@ var endTimeout = 30 * time.Second
 // ErrGone is wrapped by errors that come from the end of a process.
 var ErrGone = errors.New("the server process ended")
 
-// Start starts cmd, which comes from exec.CommandContext with its environment and
+// StartProcess starts cmd, which comes from exec.CommandContext with its environment and
 // pipes set. tell is how it is told to end, by Close and by the end of its context;
 // nil means SIGTERM, after which any exit status is right. Where cpus are given it
 // runs on no others. What it writes to its standard error is kept for Said, and
@@ -78,7 +78,7 @@ func startOn(cpus []int, cmd *exec.Cmd) error {
 	return cmd.Start()
 }
 
-// Go calls run in a goroutine that takes the place of a process. tell makes run
+// GoProcess calls run in a goroutine that takes the place of a process. tell makes run
 // return.
 func GoProcess(tell, run func() error) *Process {
 	p := &Process{tell: tell, done: make(chan struct{})}

@@ -17,7 +17,7 @@ const (
 	speedTries = 20
 )
 
-// Now returns the speed of the CPU that it is called on, in steps of the chain in a
+// Speed returns the speed of the CPU that it is called on, in steps of the chain in a
 // microsecond: of many tries the fastest, so that interruptions do not count. It takes about
 // half a millisecond.
 func Speed(scale cycles.Scale) float64 {
@@ -35,7 +35,7 @@ func Speed(scale cycles.Scale) float64 {
 	return speedChain * 1e3 / max(float64(scale.Nanos(best)), 1)
 }
 
-// Range is the slowest and the fastest of several.
+// SpeedRange is the slowest and the fastest of several.
 type SpeedRange struct{ least, most float64 }
 
 // Add takes one more; 0 is none.

@@ -13,7 +13,7 @@ import (
 	"strings"
 )
 
-// Reader reads one of so many shares of a file (T2). It belongs to one thread.
+// Trace reads one of so many shares of a file (T2). It belongs to one thread.
 type Trace struct {
 	path   string
 	share  uint64
@@ -30,7 +30,7 @@ type Trace struct {
 // bufferSize holds the longest line, and what is read at once.
 const bufferSize = 256 << 10
 
-// Open opens a file for share number n of so many. If it is to be read again and again,
+// OpenTrace opens a file for share number n of so many. If it is to be read again and again,
 // Next begins anew behind the last line. Keys of more than so many bytes are refused.
 func OpenTrace(path string, n, of int, again bool, longestKey int) (*Trace, error) {
 	r := &Trace{path: path, share: uint64(n), of: uint64(of), again: again, most: longestKey, lines: bufio.NewReaderSize(nil, bufferSize)}
@@ -116,7 +116,7 @@ func (r *Trace) read() ([]byte, error) {
 // at says where an error is (T3).
 func (r *Trace) at(err error) error { return fmt.Errorf("%s:%d: %w", r.path, r.line, err) }
 
-// Hash is that of a key: it decides whose line it is, and what its value says.
+// HashKey is that of a key: it decides whose line it is, and what its value says.
 func HashKey(key []byte) uint64 {
 	const odd = 0x9E3779B97F4A7C15
 	h := uint64(len(key)) * odd

@@ -10,7 +10,7 @@ import (
 	"github.com/remora-kv/remora/store"
 )
 
-// Record is one line.
+// TraceRecord is one line.
 type TraceRecord struct {
 	Op   Op     // Get, Put or Delete
 	Key  []byte // part of the line
@@ -18,7 +18,7 @@ type TraceRecord struct {
 	TTL  time.Duration
 }
 
-// ErrLine is wrapped by what is wrong with a line.
+// ErrTraceLine is wrapped by what is wrong with a line.
 var ErrTraceLine = errors.New("a line that is not understood")
 
 // Limits of what a line may say.
@@ -27,7 +27,7 @@ const (
 	maxTTL  = 100 * 365 * 24 * time.Hour
 )
 
-// Parse reads one line without its end, into r.
+// ParseTraceLine reads one line without its end, into r.
 func ParseTraceLine(line []byte, r *TraceRecord) error {
 	op, rest, _ := bytes.Cut(line, comma)
 	key, rest, _ := bytes.Cut(rest, comma)

@@ -1,15 +1,13 @@
-// Package verbs counts the verbs of a measurement: what both sides have posted,
-// and how many an operation takes.
 package load
 
 import (
 	"github.com/remora-kv/remora/fabric"
 )
 
-// Count is how many operations were posted.
+// Verbs is how many operations were posted.
 type Verbs struct{ Write, Read, Send, Atomic uint64 }
 
-// Of counts what a device, a queue pair or a connection has posted.
+// VerbsOf counts what a device, a queue pair or a connection has posted.
 func VerbsOf(k *fabric.Counters) Verbs {
 	return Verbs{
 		Write:  k.Out[fabric.OpWrite] + k.Out[fabric.OpWriteImm],
@@ -29,7 +27,7 @@ func (v Verbs) Minus(o Verbs) Verbs {
 	return Verbs{v.Write - o.Write, v.Read - o.Read, v.Send - o.Send, v.Atomic - o.Atomic}
 }
 
-// PerOp are verbs that one operation takes.
+// VerbsPerOp are verbs that one operation takes.
 type VerbsPerOp struct {
 	Write  float64 `json:"write"`
 	Read   float64 `json:"read"`

@@ -5,7 +5,7 @@ import (
 	"io"
 )
 
-// Writer writes rows as CSV, a line with the names of the columns first. It can have
+// CSV writes rows as CSV, a line with the names of the columns first. It can have
 // columns of its own before those of the rows.
 type CSV[R any] struct {
 	csv   *csv.Writer
@@ -13,7 +13,7 @@ type CSV[R any] struct {
 	begun bool
 }
 
-// NewWriter makes one that writes to w. first are columns whose cells are given to Write.
+// NewCSV makes one that writes to w. first are columns whose cells are given to Write.
 func NewCSV[R any](w io.Writer, first ...string) *CSV[R] {
 	return &CSV[R]{csv: csv.NewWriter(w), first: first}
 }

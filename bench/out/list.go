@@ -12,7 +12,7 @@ type List struct {
 	Bars          []ListBar
 }
 
-// Bar is one of them. Low and High are the ends of its error bar; equal: it has none.
+// ListBar is one of them. Low and High are the ends of its error bar; equal: it has none.
 // Group chooses its colour.
 type ListBar struct {
 	Name             string

@@ -1,4 +1,3 @@
-// Package outfile writes files that are there as a whole or not at all.
 package out
 
 import (
@@ -9,7 +8,7 @@ import (
 	"path/filepath"
 )
 
-// Write puts what write writes into a file of this name, in place of one that is there.
+// WriteFile puts what write writes into a file of this name, in place of one that is there.
 // After an error that one stays as it was.
 func WriteFile(name string, write func(io.Writer) error) error {
 	f, err := os.CreateTemp(filepath.Dir(name), ".remora-*")

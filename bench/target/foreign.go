@@ -19,7 +19,7 @@ const (
 	NetUnix = "unix" // a socket in a directory of its own
 )
 
-// Config says how a server is started.
+// ForeignConfig says how a server is started.
 type ForeignConfig struct {
 	Program Program
 	// Network is TCP or Unix; empty means TCP.
@@ -37,7 +37,7 @@ type ForeignConfig struct {
 	Args []string
 }
 
-// Server is a server that runs.
+// Foreign is a server that runs.
 type Foreign struct {
 	*host.Process
 	// Network and Address are what net.Dial takes.
@@ -49,7 +49,7 @@ type Foreign struct {
 	dir     string // of the socket
 }
 
-// Start starts a server and returns when it has answered. It ends with ctx.
+// StartForeign starts a server and returns when it has answered. It ends with ctx.
 func StartForeign(ctx context.Context, cfg ForeignConfig) (*Foreign, error) {
 	s := &Foreign{program: cfg.Program, Network: cfg.Network}
 	if s.Network == "" {

@@ -25,7 +25,7 @@ type Program struct {
 // Name is the name of the program.
 func (p *Program) Name() string { return p.name }
 
-// Memcached is memcached.
+// MemcachedProgram is memcached.
 func MemcachedProgram() Program {
 	return Program{
 		name: "memcached", debian: "memcached",
@@ -54,7 +54,7 @@ func memcachedArgs(c *ForeignConfig, address string) []string {
 	return args
 }
 
-// Redis is redis-server, without persistence.
+// RedisProgram is redis-server, without persistence.
 func RedisProgram() Program {
 	return Program{
 		name: "redis-server", debian: "redis-server",

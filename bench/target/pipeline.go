@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Conn is a connection.
+// Pipeline is a connection.
 type Pipeline struct {
 	proto Protocol
 	fd    int
@@ -38,7 +38,7 @@ const (
 	looks    = 1 << 14
 )
 
-// Dial connects to a server: at an address and a port in figures on tcp, or at the
+// DialPipeline connects to a server: at an address and a port in figures on tcp, or at the
 // path of a socket on unix. A busy connection polls instead of sleeping.
 func DialPipeline(network, address string, proto Protocol, busy bool) (*Pipeline, error) {
 	c := &Pipeline{proto: proto, fd: -1, busy: busy, in: make([]byte, inSize)}
