@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/remora-kv/remora/bench"
 	"github.com/remora-kv/remora/bench/host"
 	"github.com/remora-kv/remora/bench/load"
 	"github.com/remora-kv/remora/fabric"
@@ -16,8 +17,7 @@ import (
 func fine() Row {
 	half := 50.0
 	return Row{
-		Path: PathMemcached, OpsPerSec: 1e6, Samples: tailSamples, Generator: 2e7, ClientCPU: &half, ServerCPU: &half, Cores: 1,
-		Timeline: &load.Timeline{EveryMillis: 10, Ops: []uint64{10, 10, 10, 10, 10, 10, 10, 10, 10, 10}},
+		Path: PathMemcached, Measure: bench.Measure{OpsPerSec: 1e6, Samples: tailSamples, ClientCPU: &half, ServerCPU: &half, Timeline: &load.Timeline{EveryMillis: 10, Ops: []uint64{10, 10, 10, 10, 10, 10, 10, 10, 10, 10}}}, Generator: 2e7, Cores: 1,
 	}
 }
 
@@ -63,11 +63,11 @@ func TestDoubts(t *testing.T) {
 // D10: the case that differs most is named.
 func TestTrialsThatDiffer(t *testing.T) {
 	report := Report{Rows: []Row{
-		{Path: PathRFP, OpsPerSec: 100, index: 0},
-		{Path: PathRedis, OpsPerSec: 100, index: 1},
-		{Path: PathHerd, OpsPerSec: 1, index: 2},
-		{Path: PathRFP, OpsPerSec: 105, index: 0},
-		{Path: PathRedis, OpsPerSec: 130, index: 1},
+		{Path: PathRFP, Measure: bench.Measure{OpsPerSec: 100}, index: 0},
+		{Path: PathRedis, Measure: bench.Measure{OpsPerSec: 100}, index: 1},
+		{Path: PathHerd, Measure: bench.Measure{OpsPerSec: 1}, index: 2},
+		{Path: PathRFP, Measure: bench.Measure{OpsPerSec: 105}, index: 0},
+		{Path: PathRedis, Measure: bench.Measure{OpsPerSec: 130}, index: 1},
 	}}
 	if got := unlike(report.Summaries()); !strings.Contains(got, PathRedis) {
 		t.Errorf("of trials that differ: %q", got)

@@ -4,14 +4,13 @@ import (
 	"encoding/json"
 	"io"
 
+	"github.com/remora-kv/remora/bench"
 	"github.com/remora-kv/remora/bench/load"
-
 	"github.com/remora-kv/remora/internal/cycles"
 )
 
 // Row is one measurement: one trial of one case. Its JSON form is one line of
-// `remora bench cache --json`; the fields up to ServerCPU are the ones that scripts rely
-// on.
+// `remora bench cache --json`.
 type Row struct {
 	Path      string  `json:"path"`
 	Engine    string  `json:"engine"`
@@ -25,25 +24,10 @@ type Row struct {
 	Clients   int     `json:"clients"`
 	Window    int     `json:"window"`
 	Batch     int     `json:"batch"`
-	Ops       uint64  `json:"ops"`
-	Seconds   float64 `json:"seconds"`
-	OpsPerSec float64 `json:"ops_per_sec"`
-	Mean      float64 `json:"mean_us"`
-	P50       float64 `json:"p50_us"`
-	P95       float64 `json:"p95_us"`
-	P99       float64 `json:"p99_us"`
-	P999      float64 `json:"p999_us"`
-	// Errors counts operations that the server refused, and Misses gets that found
-	// nothing.
-	Errors uint64          `json:"errors"`
-	Misses uint64          `json:"misses"`
-	Verbs  load.VerbsPerOp `json:"verbs_per_op"`
-	// ServerCPU is a percentage of one CPU, nil where nobody knows.
-	ServerCPU *float64 `json:"server_cpu_pct"`
-
-	// ClientCPU likewise.
-	ClientCPU  *float64 `json:"client_cpu_pct"`
-	Goroutines int      `json:"goroutines"` // of each client
+	bench.Measure
+	Misses     uint64          `json:"misses"` // gets that found nothing
+	Verbs      load.VerbsPerOp `json:"verbs_per_op"`
+	Goroutines int             `json:"goroutines"` // of each client
 	// Client is what makes the operations: session and client are Remora's,
 	// pipeline is that of this package, gomemcache and go-redis are what they are.
 	Client        string `json:"client"`
@@ -90,20 +74,6 @@ type Row struct {
 	Gets     uint64   `json:"gets"`
 	HitRatio *float64 `json:"hit_ratio"`
 	Seed     uint64   `json:"seed"`
-	Trial    int      `json:"trial"`
-	// Max is the longest operation of those that were timed.
-	Max float64 `json:"max_us"`
-	// TimedEvery says that one operation in so many was timed, each at the cost of
-	// ClockNanos, and Samples how many that were.
-	TimedEvery int     `json:"timed_every"`
-	ClockNanos float64 `json:"clock_ns"`
-	Samples    int64   `json:"samples"`
-	// Timeline is the throughput over the time of the trial, nil of a very short one, and
-	// Quantiles are the latencies, of ever larger shares. Both have about a hundred
-	// points at most, however long the trial.
-	Timeline  *load.Timeline  `json:"timeline,omitempty"`
-	Quantiles []load.Quantile `json:"quantiles,omitempty"`
-
 	// ErrorsByKind are the errors by their kind: of Remora's which it is, of others what the
 	// server said.
 	ErrorsByKind map[string]uint64 `json:"errors_by_kind,omitempty"`
@@ -118,26 +88,22 @@ type Row struct {
 	// Generator is how many operations a second a thread of the client does where server and
 	// way cost nothing (C14); 0: it was not measured.
 	Generator float64 `json:"generator_ops_per_sec,omitempty"`
-	// Warnings are what makes this row doubtful.
-	Warnings []string `json:"warnings,omitempty"`
 
 	index int   // of the case
 	why   error // of the first error
 }
 
 // rowOf makes the row of one trial, except for what both sides have used.
-func rowOf(s *step, t *load.Tally, scale cycles.Scale) Row {
-	l := t.Latencies(scale)
+func rowOf(s *step, t *load.Tally, every int, scale cycles.Scale) Row {
 	return Row{
+		Measure: bench.MeasureOf(t, s.trial, every, scale), Misses: t.Misses,
 		Path: s.Path, Engine: s.Engine, Fabric: s.Fabric, GetPct: s.GetPct, Dist: s.Dist, Theta: s.Theta,
 		Keys: s.Keys, KeySize: s.KeySize, ValueSize: s.ValueSize, Clients: s.Clients, Window: s.Window, Batch: s.Batch, Rate: s.Rate,
-		Ops: t.Ops, Seconds: load.Round(t.Time(scale).Seconds(), 6), OpsPerSec: t.Rate(scale),
-		Mean: l.Mean, P50: l.P50, P95: l.P95, P99: l.P99, P999: l.P999, Errors: t.Errors, Misses: t.Misses,
 		Goroutines: s.Goroutines, Cores: s.Cores, Poll: s.Poll.String(), FetchSize: s.FetchSize, Retries: s.Retries, Links: s.Links, Recency: s.Recency,
 		Cache: s.Cache, Memory: s.Memory, ScanPct: s.ScanPct, Fill: s.Fill,
 		Trace: s.Trace, Workload: s.Workload, RMWPct: s.RMWPct, InsertPct: s.InsertPct, HotOps: s.HotOps, HotKeys: s.HotKeys, KeyDist: s.KeyDist, ValueDist: s.ValueDist,
 		Gets: t.Gets, HitRatio: hitRatio(t),
-		Trial: s.trial, Max: l.Max, Samples: l.Samples, Timeline: t.Timeline(scale), Quantiles: t.Quantiles(scale), index: s.index, why: t.Why,
+		index: s.index, why: t.Why,
 		Processes: s.Processes, Protocol: s.Protocol, ErrorsByKind: t.Kinds,
 	}
 }

@@ -105,7 +105,7 @@ func sampleCompared() *Compared {
 		for i, x := range rates {
 			k := &cases[i]
 			r.Rows = append(r.Rows, Row{
-				Path: k.Path, Fabric: k.Fabric, Engine: k.Engine, OpsPerSec: x, P50: 1e6 / x, P99: 3e6 / x, Trial: trial + 1, index: i, ServerCPU: ptr(50.0),
+				Path: k.Path, Fabric: k.Fabric, Engine: k.Engine, Measure: bench.Measure{OpsPerSec: x, P50: 1e6 / x, P99: 3e6 / x, Trial: trial + 1, ServerCPU: ptr(50.0)}, index: i,
 			})
 		}
 	}
@@ -137,7 +137,7 @@ func sampleSwept() *Swept {
 	s := &Swept{Report: &Report{Remarks: bench.Remarks{Notes: []string{"CPUs: client 0, server 1"}}}, axes: []string{"window", "batch"}}
 	for _, batch := range []string{"1", "16"} {
 		for i, x := range []float64{1e6, 1.9e6, 2e6, 2.05e6} {
-			row := Row{Path: PathRFP, Fabric: "shm", Engine: "mica", OpsPerSec: x, Mean: 1, P50: 1, P99: 2, Trial: 1}
+			row := Row{Path: PathRFP, Fabric: "shm", Engine: "mica", Measure: bench.Measure{OpsPerSec: x, Mean: 1, P50: 1, P99: 2, Trial: 1}}
 			s.points = append(s.points, sweptPoint{Summary: summaryOf([]Row{row}), values: []string{[]string{"1", "2", "4", "8"}[i], batch}})
 		}
 	}

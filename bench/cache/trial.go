@@ -97,8 +97,8 @@ func (t *trial) run(ctx context.Context) (row Row, err error) {
 	if err != nil {
 		return Row{}, err
 	}
-	row = rowOf(t.step, &sum, t.scale)
-	row.TimedEvery, row.ClockNanos, row.Seed = every, load.Round(t.scale.Overhead(), 2), t.cfg.Seed
+	row = rowOf(t.step, &sum, every, t.scale)
+	row.Seed = t.cfg.Seed
 	row.Verbs = after.verbs.Minus(before.verbs).Plus(used.verbs).Per(used.ops)
 	t.charge(&row, &sum, before, after)
 	t.doubt(&row, disturbance(before, after))

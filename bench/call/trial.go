@@ -25,11 +25,10 @@ func (s *session) trials(ctx context.Context) error {
 	}
 	for trial := 1; trial <= s.cfg.Trials; trial++ {
 		s.Tell(trial)
-		row, err := s.trial(ctx, load.Budget{Ops: uint64(s.cfg.Ops), Time: s.cfg.Duration, Every: every})
+		row, err := s.trial(ctx, trial, load.Budget{Ops: uint64(s.cfg.Ops), Time: s.cfg.Duration, Every: every})
 		if err != nil {
 			return err
 		}
-		row.Trial, row.TimedEvery, row.ClockNanos = trial, every, load.Round(s.scale.Overhead(), 2)
 		s.report.Rows = append(s.report.Rows, row)
 		if s.env.Row != nil {
 			if err := s.env.Row(row); err != nil {
@@ -41,7 +40,7 @@ func (s *session) trials(ctx context.Context) error {
 }
 
 // trial runs once, between two looks at what both sides have used.
-func (s *session) trial(ctx context.Context, b load.Budget) (Row, error) {
+func (s *session) trial(ctx context.Context, trial int, b load.Budget) (Row, error) {
 	before, err := s.look()
 	if err != nil {
 		return Row{}, err
@@ -57,7 +56,9 @@ func (s *session) trial(ctx context.Context, b load.Budget) (Row, error) {
 	if after.server.Lost != before.server.Lost {
 		return Row{}, fmt.Errorf("the server has lost or cut off %d clients%s", after.server.Lost-before.server.Lost, s.peer.Said())
 	}
-	return s.row(&t, before, after), nil
+	row := rowOf(s.c, &t, trial, b.Every, s.scale)
+	s.complete(&row, &t, before, after)
+	return row, nil
 }
 
 // glance is what both sides have used until a moment.
@@ -88,9 +89,8 @@ func (s *session) look() (glance, error) {
 	return g, err
 }
 
-// row makes the row of a trial.
-func (s *session) row(t *load.Tally, before, after glance) Row {
-	row := rowOf(s.c, t, s.scale)
+// complete fills in what both sides have used, and what the connections have chosen.
+func (s *session) complete(row *Row, t *load.Tally, before, after glance) {
 	spent := after.verbs.Minus(before.verbs).Plus(after.server.Verbs.Minus(before.server.Verbs))
 	row.Verbs = spent.Per(t.Ops)
 	if t.Ops != 0 {
@@ -101,8 +101,7 @@ func (s *session) row(t *load.Tally, before, after glance) Row {
 	row.Batch = s.batch()
 	row.Retries, row.FetchSize = s.conns[0].Choice().R, s.conns[0].Choice().F
 	row.SleepAfterUs = float64(s.c.SleepAfter) / float64(time.Microsecond)
-	s.charge(&row, t, before, after)
-	return row
+	s.charge(row, t, before, after)
 }
 
 // charge fills in who has used how much CPU (C5).

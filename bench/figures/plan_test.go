@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/remora-kv/remora/bench"
 	"github.com/remora-kv/remora/bench/perf"
 )
 
@@ -83,7 +84,7 @@ func TestCommandsJoinWhatDiffersInOneList(t *testing.T) {
 	}
 	m := Measured{Figure: plan[0], Fabric: "tcp"}
 	for _, p := range m.Points {
-		m.Outcomes = append(m.Outcomes, Outcome{Point: p, Rows: []perf.Row{{OpsPerSec: 1}}})
+		m.Outcomes = append(m.Outcomes, Outcome{Point: p, Rows: []perf.Row{{Measure: bench.Measure{OpsPerSec: 1}}}})
 	}
 	m.Outcomes[0].Rows, m.Outcomes[0].Reason = nil, "cannot be" // 1 access, prefetched
 	want := "remora bench verbs echo-ws --fabric tcp --transport uc --reply-transport ud --size 32 --window 32 --threads 1 " +

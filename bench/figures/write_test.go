@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/remora-kv/remora/bench"
 	"github.com/remora-kv/remora/bench/perf"
 )
 
@@ -17,8 +18,8 @@ import (
 func sample() Measured {
 	row := func(trial int, rate float64) perf.Row {
 		return perf.Row{
-			Test: "read", Fabric: "shm", Transport: "rc", Size: 8, Window: 1, Threads: 2, QPs: 3, Trial: trial,
-			OpsPerSec: rate, P50: 1 / rate, P99: 9, Mean: 2, Lost: 4,
+			Test: "read", Fabric: "shm", Transport: "rc", Size: 8, Window: 1, Threads: 2, QPs: 3, Measure: bench.Measure{Trial: trial, OpsPerSec: rate, P50: 1 / rate, P99: 9, Mean: 2},
+			Lost: 4,
 		}
 	}
 	point := func(series string) Point {
@@ -107,7 +108,7 @@ func TestRowsOfJSON(t *testing.T) {
 }
 
 func TestMedianIsThatOfTheQuantity(t *testing.T) {
-	o := Outcome{Rows: []perf.Row{{OpsPerSec: 1, P50: 5}, {OpsPerSec: 2, P50: 9}, {OpsPerSec: 3, P50: 7}}}
+	o := Outcome{Rows: []perf.Row{{Measure: bench.Measure{OpsPerSec: 1, P50: 5}}, {Measure: bench.Measure{OpsPerSec: 2, P50: 9}}, {Measure: bench.Measure{OpsPerSec: 3, P50: 7}}}}
 	if r, l := o.median(Rate), o.median(Latency); r.OpsPerSec != 2 || l.P50 != 7 {
 		t.Errorf("medians %v and %v", r.OpsPerSec, l.P50)
 	}

@@ -9,9 +9,9 @@ import (
 // CSV returns all rows with a head.
 func (r *Report) CSV() string {
 	var b strings.Builder
-	b.WriteString(CSVHead + "\n")
+	w := out.NewCSV[Row](&b)
 	for i := range r.Rows {
-		b.WriteString(r.Rows[i].CSV() + "\n")
+		_ = w.Write(r.Rows[i]) // to memory
 	}
 	return b.String()
 }

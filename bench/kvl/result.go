@@ -24,39 +24,21 @@ type Row struct {
 	// Items is how many items there are, Window how many reads are in flight at most.
 	Items  int64 `json:"items"`
 	Window int   `json:"window"`
-	// Ops counts items, positions, pages, or users that a search has visited. The latencies
-	// of a search are those of one user, in the mean.
-	Ops       int     `json:"ops"`
-	Seconds   float64 `json:"seconds"`
-	OpsPerSec float64 `json:"ops_per_sec"`
-	Mean      float64 `json:"mean_us"`
-	P50       float64 `json:"p50_us"`
-	P95       float64 `json:"p95_us"`
-	P99       float64 `json:"p99_us"`
+	// Operations are items, positions, pages, or users that a search has visited. The
+	// latencies of a search are those of one user, in the mean.
+	bench.Measure
 	// Edges counts those that a search has looked at.
 	Edges int `json:"edges,omitempty"`
-	// ServerCPU is a percentage of one CPU, nil where it is not known.
-	ServerCPU *float64 `json:"server_cpu_pct"`
-	Trial     int      `json:"trial"`
 }
 
 // WriteJSON writes the row as one line.
 func (r Row) WriteJSON(w io.Writer) error { return json.NewEncoder(w).Encode(r) }
 
-// CSVHead and CSV are the row for spreadsheets.
-const CSVHead = "app,path,fabric,items,window,ops,seconds,ops_per_sec,mean_us,p50_us,p95_us,p99_us,edges,trial"
-
-// CSV returns the line of the row.
-func (r Row) CSV() string {
-	return fmt.Sprintf("%s,%s,%s,%d,%d,%d,%g,%g,%g,%g,%g,%g,%d,%d", r.App, r.Path, r.Fabric, r.Items, r.Window, r.Ops,
-		r.Seconds, r.OpsPerSec, r.Mean, r.P50, r.P95, r.P99, r.Edges, r.Trial)
-}
-
 // times fills in what latencies say; took are those of operations, which it sorts.
 func (r *Row) times(took []time.Duration, all time.Duration) {
 	slices.Sort(took)
 	at := func(q float64) float64 { return micros(took[min(int(q*float64(len(took))), len(took)-1)]) }
-	r.Ops, r.Seconds = len(took), load.Round(all.Seconds(), 6)
+	r.Ops, r.Seconds = uint64(len(took)), load.Round(all.Seconds(), 6)
 	r.OpsPerSec = load.Round(float64(r.Ops)/all.Seconds(), 1)
 	r.Mean, r.P50, r.P95, r.P99 = load.Round(micros(all)/float64(r.Ops), 3), at(0.50), at(0.95), at(0.99)
 }

@@ -160,7 +160,7 @@ func (u *run) trial(ctx context.Context) (Row, error) {
 	}
 	row.times(took, all)
 	if row.Edges != 0 {
-		row.Ops = u.users
+		row.Ops = uint64(u.users)
 		row.OpsPerSec = load.Round(float64(u.users)/all.Seconds(), 1)
 		row.Mean = load.Round(micros(all)/float64(u.users), 3)
 	}

@@ -4,45 +4,31 @@ import (
 	"encoding/json"
 	"io"
 
+	"github.com/remora-kv/remora/bench"
 	"github.com/remora-kv/remora/bench/load"
 )
 
 // Row is one measurement: one trial of one case. Its JSON form is one line of
-// `remora bench verbs --json`; the first twelve fields are the ones that scripts rely
-// on.
+// `remora bench verbs --json`.
 type Row struct {
-	Test      string  `json:"test"`
-	Fabric    string  `json:"fabric"`
-	Transport string  `json:"transport"`
-	Size      int     `json:"size"`
-	Inline    bool    `json:"inline"`
-	Signaled  bool    `json:"signaled"`
-	Window    int     `json:"window"`
-	Ops       uint64  `json:"ops"`
-	Seconds   float64 `json:"seconds"`
-	OpsPerSec float64 `json:"ops_per_sec"`
-	P50       float64 `json:"p50_us"`
-	P99       float64 `json:"p99_us"`
-
-	P999    float64 `json:"p999_us"`
-	Mean    float64 `json:"mean_us"`
-	Threads int     `json:"threads"`
+	Test      string `json:"test"`
+	Fabric    string `json:"fabric"`
+	Transport string `json:"transport"`
+	Size      int    `json:"size"`
+	Inline    bool   `json:"inline"`
+	Signaled  bool   `json:"signaled"`
+	Window    int    `json:"window"`
+	bench.Measure
+	Threads int `json:"threads"`
 	// QPs is the number of queue pairs of each client thread: of those who share
 	// one for datagrams 1.
-	QPs   int    `json:"qps"`
-	Trial int    `json:"trial"`
-	Poll  string `json:"poll"`
-	// TimedEvery says that one operation in so many was timed, each at the cost
-	// of ClockNanos.
-	TimedEvery int     `json:"timed_every"`
-	ClockNanos float64 `json:"clock_ns"`
+	QPs  int    `json:"qps"`
+	Poll string `json:"poll"`
 	// Lost counts the messages, or calls of an echo, that UC or UD lost.
 	Lost uint64 `json:"lost,omitempty"`
 	// LimitRatio is OpsPerSec as a share of the limit's at the same window and
 	// size, when that was measured in the same run.
 	LimitRatio *float64 `json:"limit_ratio,omitempty"`
-	// ServerCPU is the percentage of one CPU that an idle server used.
-	ServerCPU *float64 `json:"server_cpu_pct,omitempty"`
 	// Accesses is how many lines of a table of TableBytes the server loaded for
 	// each request, and Prefetch, on or off, whether it asked for them ahead.
 	Accesses   int    `json:"accesses,omitempty"`
@@ -50,8 +36,6 @@ type Row struct {
 	TableBytes int    `json:"table_bytes,omitempty"`
 	// ReplyTransport is that of the replies, where it is not that of the requests.
 	ReplyTransport string `json:"reply_transport,omitempty"`
-	// Samples is the number of latencies behind the percentiles.
-	Samples int64 `json:"samples"`
 }
 
 // memoryFabric and noTransport are what a row says whose test involves no fabric.
@@ -65,10 +49,11 @@ func rowOf(c *Case, r result, trial int) Row {
 	row := Row{
 		Test: c.Test, Fabric: c.Fabric, Transport: c.Transport.String(), Size: c.Size,
 		Inline: c.Inline, Signaled: c.Signaled, Window: c.Window,
-		Ops: r.ops, Seconds: load.Round(r.seconds, 6),
-		P50: load.Round(r.p50, 4), P99: load.Round(r.p99, 4), P999: load.Round(r.p999, 4), Mean: load.Round(r.avg, 4),
-		Threads: c.Threads, QPs: c.QPs, Trial: trial, Poll: c.Poll.String(),
-		Lost: r.lost, Samples: r.samples,
+		Measure: bench.Measure{
+			Trial: trial, Ops: r.ops, Seconds: load.Round(r.seconds, 6), Samples: r.samples,
+			P50: load.Round(r.p50, 4), P99: load.Round(r.p99, 4), P999: load.Round(r.p999, 4), Mean: load.Round(r.avg, 4),
+		},
+		Threads: c.Threads, QPs: c.QPs, Poll: c.Poll.String(), Lost: r.lost,
 	}
 	if c.crowded() {
 		row.QPs = 1

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"time"
+
+	"github.com/remora-kv/remora/bench"
 )
 
 // Preset is a figure or a table of a paper.
@@ -79,16 +81,9 @@ type Row struct {
 	Series string `json:"series"`
 	// X is the place on the horizontal axis, which Axis names.
 	Axis      string  `json:"axis"`
-	X         string  `json:"x"`
-	Trial     int     `json:"trial"`
-	Fabric    string  `json:"fabric"`
-	OpsPerSec float64 `json:"ops_per_sec"`
-	Mean      float64 `json:"mean_us"`
-	P50       float64 `json:"p50_us"`
-	P95       float64 `json:"p95_us"` // 0 where it is not measured
-	P99       float64 `json:"p99_us"`
-	// ServerCPU is a percentage of one CPU, nil where nobody knows.
-	ServerCPU *float64 `json:"server_cpu_pct"`
+	X      string `json:"x"`
+	Fabric string `json:"fabric"`
+	bench.Measure
 }
 
 // Quantity is what a table shows of a row.

@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/remora-kv/remora/bench"
 	"time"
 
 	"github.com/remora-kv/remora/test/benchtest"
@@ -64,9 +66,9 @@ func TestTable(t *testing.T) {
 		}
 	}
 	for trial := 1; trial <= 2; trial++ {
-		r.Rows = append(r.Rows, Row{Series: "HERD", X: "95", OpsPerSec: float64(trial) * 1e6, Mean: 1}, Row{Series: "Pilaf", X: "95", OpsPerSec: 3e6, Mean: 2})
+		r.Rows = append(r.Rows, Row{Series: "HERD", X: "95", Measure: bench.Measure{OpsPerSec: float64(trial) * 1e6, Mean: 1}}, Row{Series: "Pilaf", X: "95", Measure: bench.Measure{OpsPerSec: 3e6, Mean: 2}})
 	}
-	r.Rows = append(r.Rows, Row{Series: "HERD", X: "0", OpsPerSec: 5e5, Mean: 4})
+	r.Rows = append(r.Rows, Row{Series: "HERD", X: "0", Measure: bench.Measure{OpsPerSec: 5e5, Mean: 4}})
 	r.Missing = []Missing{{"Pilaf", "0", errors.New("no room")}}
 	r.Warn("noisy")
 	var b bytes.Buffer

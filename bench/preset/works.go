@@ -27,7 +27,7 @@ func (w cacheWork) run(ctx context.Context, env *Env, s *Size, p *Point) ([]Row,
 		return nil, err
 	}
 	return rowsOf(env, r.Warnings, r.Rows, func(m *cache.Row) Row {
-		return Row{Series: p.Series, Fabric: m.Fabric, OpsPerSec: m.OpsPerSec, Mean: m.Mean, P50: m.P50, P95: m.P95, P99: m.P99, ServerCPU: m.ServerCPU}
+		return Row{Series: p.Series, Fabric: m.Fabric, Measure: m.Measure}
 	}), err
 }
 
@@ -42,7 +42,7 @@ func (w callWork) run(ctx context.Context, env *Env, s *Size, p *Point) ([]Row, 
 		return nil, err
 	}
 	return rowsOf(env, r.Warnings, r.Rows, func(m *call.Row) Row {
-		return Row{Series: p.Series, Fabric: m.Fabric, OpsPerSec: m.OpsPerSec, Mean: m.Mean, P50: m.P50, P95: m.P95, P99: m.P99, ServerCPU: m.ServerCPU}
+		return Row{Series: p.Series, Fabric: m.Fabric, Measure: m.Measure}
 	}), err
 }
 
@@ -57,7 +57,7 @@ func (w perfWork) run(ctx context.Context, env *Env, s *Size, p *Point) ([]Row, 
 		return nil, err
 	}
 	return rowsOf(env, r.Warnings, r.Rows, func(m *perf.Row) Row {
-		return Row{Series: p.Series, Fabric: m.Fabric, OpsPerSec: m.OpsPerSec, Mean: m.Mean, P50: m.P50, P99: m.P99}
+		return Row{Series: p.Series, Fabric: m.Fabric, Measure: m.Measure}
 	}), err
 }
 
@@ -75,7 +75,7 @@ func (w kvlWork) run(ctx context.Context, env *Env, s *Size, _ *Point) ([]Row, e
 		return nil, err
 	}
 	return rowsOf(env, r.Warnings, r.Rows, func(m *kvl.Row) Row {
-		return Row{Series: m.Path, Fabric: m.Fabric, OpsPerSec: m.OpsPerSec, Mean: m.Mean, P50: m.P50, P95: m.P95, P99: m.P99, ServerCPU: m.ServerCPU}
+		return Row{Series: m.Path, Fabric: m.Fabric, Measure: m.Measure}
 	}), err
 }
 

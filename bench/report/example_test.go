@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/remora-kv/remora/bench"
 	"github.com/remora-kv/remora/bench/cache"
 	"github.com/remora-kv/remora/bench/report"
 )
@@ -19,8 +20,8 @@ func ExampleReport_Write() {
 	r := report.Report{
 		Command: []string{"remora", "bench", "--path", "rfp,redis"},
 		Rows: []cache.Row{
-			{Path: "rfp", OpsPerSec: 1e6, P50: 0.95, P99: 1.2, Trial: 1},
-			{Path: "redis", OpsPerSec: 11e3, P50: 88, P99: 210, Trial: 1},
+			{Path: "rfp", Measure: bench.Measure{OpsPerSec: 1e6, P50: 0.95, P99: 1.2, Trial: 1}},
+			{Path: "redis", Measure: bench.Measure{OpsPerSec: 11e3, P50: 88, P99: 210, Trial: 1}},
 		},
 	}
 	if err := r.Write(dir); err != nil {

@@ -8,6 +8,7 @@ package report
 import (
 	"testing"
 
+	"github.com/remora-kv/remora/bench"
 	"github.com/remora-kv/remora/bench/cache"
 )
 
@@ -22,7 +23,7 @@ func TestPageInABrowser(t *testing.T) {
 	one := sampleReport()
 	one.Rows, one.Warnings = one.Rows[:1], nil
 	bare := sampleReport()
-	bare.Rows = []cache.Row{{Path: "rfp", OpsPerSec: 10, P50: 1, P99: 2}}
+	bare.Rows = []cache.Row{{Path: "rfp", Measure: bench.Measure{OpsPerSec: 10, P50: 1, P99: 2}}}
 	for _, tc := range []struct {
 		name                   string
 		report                 *Report

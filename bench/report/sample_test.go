@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/remora-kv/remora/bench"
 	"github.com/remora-kv/remora/bench/cache"
 	"github.com/remora-kv/remora/bench/load"
 )
@@ -16,9 +17,9 @@ const hostile = `</script><script>document.title="taken"</script><img src=x oner
 func sampleRow(path string, batch, trial int, rate, us float64) cache.Row {
 	r := cache.Row{
 		Path: path, Fabric: "shm", Engine: "mica", GetPct: 95, Dist: "uniform", Keys: 1_000_000, KeySize: 16, ValueSize: 32,
-		Clients: 1, Window: 1, Batch: batch, Ops: uint64(3 * rate), Seconds: 3, OpsPerSec: rate * (1 + 0.02*float64(trial%3)),
-		Mean: 1.1 * us, P50: us, P95: 1.6 * us, P99: 2.4 * us, P999: 9 * us, Max: 300 * us, Cores: 1, Poll: "adaptive",
-		Seed: 1, Trial: trial, TimedEvery: 1, Samples: int64(3 * rate), ServerVersion: "1.0",
+		Clients: 1, Window: 1, Batch: batch, Measure: bench.Measure{Ops: uint64(3 * rate), Seconds: 3, OpsPerSec: rate * (1 + 0.02*float64(trial%3)), Mean: 1.1 * us, P50: us, P95: 1.6 * us, P99: 2.4 * us, P999: 9 * us, Max: 300 * us, Trial: trial, TimedEvery: 1, Samples: int64(3 * rate)},
+		Cores: 1, Poll: "adaptive",
+		Seed: 1, ServerVersion: "1.0",
 	}
 	for i := range 40 {
 		beyond := math.Pow(10, -float64(i)/8)
