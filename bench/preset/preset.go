@@ -80,7 +80,7 @@ type Row struct {
 	Figure string `json:"figure"`
 	Series string `json:"series"`
 	// X is the place on the horizontal axis, which Axis names.
-	Axis      string  `json:"axis"`
+	Axis   string `json:"axis"`
 	X      string `json:"x"`
 	Fabric string `json:"fabric"`
 	bench.Measure

@@ -6,9 +6,9 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/remora-kv/remora/bench"
-	"time"
 
 	"github.com/remora-kv/remora/test/benchtest"
 )
