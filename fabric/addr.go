@@ -2,8 +2,10 @@ package fabric
 
 import (
 	"fmt"
+	"maps"
 	"net"
 	"net/url"
+	"slices"
 	"strings"
 )
 
@@ -70,6 +72,21 @@ func ParseAddr(s string) (Addr, error) {
 	return a, nil
 }
 
+// CheckOptions returns an error if the address has an option that is not among those that
+// the provider knows.
+func (a Addr) CheckOptions(known ...string) error {
+	use := "use " + strings.Join(known, ", ")
+	if len(known) == 0 {
+		use = "addresses of " + a.Fabric + " have none"
+	}
+	for _, name := range slices.Sorted(maps.Keys(a.Options)) {
+		if !slices.Contains(known, name) {
+			return addrError(fmt.Sprintf("fabric: address %v has the unknown option %s; %s", a, name, use))
+		}
+	}
+	return nil
+}
+
 // String returns the URL.
 func (a Addr) String() string {
 	sep := ":"
@@ -83,7 +100,7 @@ func (a Addr) String() string {
 	return s
 }
 
-// addrError is an address that ParseAddr refuses.
+// addrError is an address that is refused.
 type addrError string
 
 func (e addrError) Error() string        { return string(e) }

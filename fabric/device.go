@@ -40,7 +40,8 @@ type Device interface {
 	NewCQ(depth int) (CQ, error)
 	// NewWaiter makes a waiter over completion queues of this device.
 	NewWaiter(cfg WaitConfig) (Waiter, error)
-	// Listen waits for connections at an address of this provider.
+	// Listen waits for connections at an address of this provider. Listen and Dial refuse
+	// an address with an option that the provider does not know (ErrInvalid).
 	Listen(addr Addr, cfg ListenConfig) (Listener, error)
 	// Dial connects to a listener and returns an RC or UC queue pair that is
 	// ready for use. private (at most Limits.MaxPrivate bytes) is shown to the

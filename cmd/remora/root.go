@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/remora-kv/remora"
+	"github.com/remora-kv/remora/fabric"
 	"github.com/remora-kv/remora/kvl/keli"
 )
 
@@ -88,7 +89,7 @@ func withoutName(err error) string {
 func exitCode(err error) int {
 	var wrong usageError
 	switch {
-	case errors.As(err, &wrong), errors.Is(err, remora.ErrInvalid), errors.Is(err, keli.ErrInvalid):
+	case errors.As(err, &wrong), errors.Is(err, remora.ErrInvalid), errors.Is(err, keli.ErrInvalid), errors.Is(err, fabric.ErrInvalid):
 		return exitUsage
 	case errors.Is(err, remora.ErrUnknown):
 		return exitUnknown

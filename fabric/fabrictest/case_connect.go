@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"net/url"
 	"strconv"
 	"time"
 
@@ -14,6 +16,7 @@ import (
 const (
 	rulePrivate = "private (at most Limits.MaxPrivate bytes) is shown to the acceptor; what it answers is QP.PeerPrivate."
 	ruleRefuse  = "Refusal is a RejectedError, nobody there wraps ErrRefused."
+	ruleOptions = "Listen and Dial refuse an address with an option that the provider does not know (ErrInvalid)."
 	ruleAttempt = "ctx bounds the attempt only."
 	ruleBacklog = "Backlog is how many connection requests may wait for Accept; a dialer beyond that is refused with ErrRefused."
 	ruleAccept  = "Accept waits for the next connection request. After Close it returns ErrClosed."
@@ -23,6 +26,7 @@ const (
 func connectCases() []*testCase {
 	return join(
 		one("connect/private-too-long", rulePrivate, privateTooLong),
+		one("connect/unknown-option", ruleOptions, unknownOption),
 		one("connect/transport-mismatch", "cfg.Transport must equal Transport.", transportMismatch),
 		one("connect/cancel-dial", ruleAttempt, cancelDial),
 		one("connect/context-is-of-the-attempt", ruleAttempt, contextOfAttempt),
@@ -111,6 +115,27 @@ func transportMismatch(t *trial) {
 		t.Fatalf("Accept failed, and Dial succeeded")
 	}
 	c.join()
+}
+
+// unknownOption has Listen and Dial refuse an option that no provider has.
+func unknownOption(t *trial) {
+	l := t.listener()
+	addr := l.Addr()
+	addr.Options = maps.Clone(addr.Options)
+	if addr.Options == nil {
+		addr.Options = url.Values{}
+	}
+	addr.Options.Set("colour", "red")
+	o := t.owner(t.world.B, t.domain(t.world.B), 512, false)
+	if qp, err := t.world.B.Dial(t.ctx(), addr, pairConfig{}.withDefaults().config(o), nil); qp != nil || !errors.Is(err, fabric.ErrInvalid) {
+		t.Fatalf("Dial of %v returned %v, %v", addr, qp, err)
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if again, err := t.world.A.Listen(addr, fabric.ListenConfig{}); again != nil || !errors.Is(err, fabric.ErrInvalid) {
+		t.Fatalf("Listen at %v returned %v, %v", addr, again, err)
+	}
 }
 
 // cancelDial gives up while the acceptor thinks.

@@ -35,6 +35,9 @@ func (d *Device) Dial(ctx context.Context, addr fabric.Addr, cfg fabric.QPConfig
 		return nil, fmt.Errorf("fabric: dial %v by %v with %d bytes of private data (at most %d): %w",
 			addr, cfg.Transport, len(private), d.Limits().MaxPrivate, fabric.ErrInvalid)
 	}
+	if err := addr.CheckOptions(); err != nil {
+		return nil, err
+	}
 	d.net.mu.Lock()
 	l := d.net.listeners[addr.Name]
 	d.net.mu.Unlock()

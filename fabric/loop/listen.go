@@ -2,6 +2,7 @@ package loop
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -23,7 +24,7 @@ func (d *Device) Listen(addr fabric.Addr, cfg fabric.ListenConfig) (fabric.Liste
 	if addr.Fabric != "loop" || addr.Name == "" {
 		return nil, fmt.Errorf("fabric: %v is not an address of the loop fabric: %w", addr, fabric.ErrInvalid)
 	}
-	if err := d.Open(); err != nil {
+	if err := errors.Join(addr.CheckOptions(), d.Open()); err != nil {
 		return nil, err
 	}
 	if cfg.Backlog == 0 {

@@ -56,6 +56,16 @@ func (s *Set) Open(name string) (fabric.Device, error) {
 }
 
 func (s *Set) open(addr fabric.Addr) (fabric.Device, error) {
+	if addr.Fabric == RDMA || addr.Fabric == "verbs" {
+		log := s.Log
+		if _, before := s.told.LoadOrStore(addr.String(), true); before {
+			log = nil
+		}
+		return openVerbs(addr, log)
+	}
+	if err := addr.CheckOptions(); err != nil {
+		return nil, err
+	}
 	switch addr.Fabric {
 	case Loop:
 		return device(s.network.NewDevice(fmt.Sprintf("loop%d", s.opened.Add(1)-1)))
@@ -63,12 +73,6 @@ func (s *Set) open(addr fabric.Addr) (fabric.Device, error) {
 		return device(shm.New(shm.Config{}))
 	case TCP:
 		return device(tcp.New(tcp.Config{}))
-	case RDMA, "verbs":
-		log := s.Log
-		if _, before := s.told.LoadOrStore(addr.String(), true); before {
-			log = nil
-		}
-		return openVerbs(addr, log)
 	}
 	return nil, fmt.Errorf("provider: fabric %q is unknown: use %s: %w",
 		addr.Fabric, strings.Join(Names(), ", "), fabric.ErrInvalid)

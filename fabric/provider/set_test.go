@@ -32,7 +32,7 @@ func TestOpenGivesTheFabricAskedFor(t *testing.T) {
 
 func TestOpenRefusesWhatItDoesNotKnow(t *testing.T) {
 	set := provider.New()
-	for _, name := range []string{"", "ib", "udp://host:1", "tcp://", "shm:"} {
+	for _, name := range []string{"", "ib", "udp://host:1", "tcp://", "shm:", "shm:/s?path=rfp", "tcp://host:1?device=mlx5_0", "loop:a?x="} {
 		if d, err := set.Open(name); err == nil {
 			t.Errorf("Open(%q) gave a device of %s, want an error", name, d.Fabric())
 		} else if !errors.Is(err, fabric.ErrInvalid) {

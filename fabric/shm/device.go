@@ -138,5 +138,5 @@ func checkAddr(a fabric.Addr) error {
 		return fmt.Errorf("fabric: %v is not an address of shared memory; write shm:/path/to.sock: %w",
 			a, fabric.ErrInvalid)
 	}
-	return nil
+	return a.CheckOptions()
 }

@@ -138,6 +138,9 @@ func (d *Device) checkAddr(addr fabric.Addr, private []byte) error {
 	if addr.Fabric != "tcp" {
 		return fmt.Errorf("fabric: tcp: address %v is of another fabric: %w", addr, fabric.ErrInvalid)
 	}
+	if err := addr.CheckOptions(); err != nil {
+		return err
+	}
 	return checkPrivate(private)
 }
 

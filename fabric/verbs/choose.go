@@ -52,11 +52,8 @@ func ConfigOf(addr fabric.Addr) (Config, error) {
 		}
 		cfg.Port = n
 	}
-	for name := range addr.Options {
-		if !slices.Contains([]string{"device", "port", "gid", "cm"}, name) {
-			return cfg, fmt.Errorf("fabric: verbs: option %s in %v is unknown: use device, port, gid or cm: %w",
-				name, addr, fabric.ErrInvalid)
-		}
+	if err := addr.CheckOptions("device", "port", "gid", "cm"); err != nil {
+		return cfg, err
 	}
 	return cfg, cfg.checkCM()
 }
