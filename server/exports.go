@@ -28,10 +28,14 @@ func Engine(path string) string {
 	return ""
 }
 
+// Exported reports whether clients may read the items of an engine also without
+// Config.Links.
+func Exported(engine string) bool { return searched[engine] != nil }
+
 // makeExports makes what clients read of the partitions, before there are any: their
 // memory is registered with the first device.
 func (s *Server) makeExports() error {
-	if !s.cfg.Links && searched[s.cfg.Engine] == nil {
+	if !s.cfg.Links && !Exported(s.cfg.Engine) {
 		return nil
 	}
 	var err error

@@ -23,14 +23,22 @@ type clientOptions struct {
 	timeout time.Duration
 }
 
-// define adds the flags to a command. The server can also be set in the environment.
+// define adds the flags to a command for a cache. The server can also be set in the
+// environment.
 func (o *clientOptions) define(cmd *cobra.Command) {
+	o.defineForItems(cmd)
+	cmd.Flags().Lookup("server").Usage += "; ?path=herd chooses a path"
+}
+
+// defineForItems adds the flags to a command for a server of items with links, which has
+// one path.
+func (o *clientOptions) defineForItems(cmd *cobra.Command) {
 	o.server = os.Getenv("REMORA_SERVER")
 	if o.server == "" {
 		o.server = remora.DefaultAddr()
 	}
 	f := cmd.Flags()
-	f.StringVar(&o.server, "server", o.server, "`URL` of the server, also by REMORA_SERVER; ?path=herd chooses a path")
+	f.StringVar(&o.server, "server", o.server, "`URL` of the server, also by REMORA_SERVER")
 	f.DurationVar(&o.timeout, "timeout", 5*time.Second, "give up after this time")
 	section(f, "Connection", "server", "timeout")
 	complete(cmd)

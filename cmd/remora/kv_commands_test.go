@@ -245,6 +245,9 @@ func TestClientMistakes(t *testing.T) {
 		{exitUsage, "must be above 0", []string{"get", "k", "--timeout", "0s"}},
 		{exitUsage, "--ttl", []string{"set", "k", "v", "--ttl", "soon"}},
 		{exitUsage, "takes no arguments", []string{"ping", "pong"}},
+		{exitUsage, "unknown option colour", []string{"get", "k", "--server", nobody + "?colour=red"}},
+		{exitUsage, "unknown option path", []string{"kvl", "get", "k", "--server", nobody + "?path=herd"}},
+		{exitUsage, "--per-client has no effect with --json", []string{"stats", "--per-client", "--json"}},
 		{exitUsage, "--add and --replace exclude each other", []string{"set", "k", "v", "--add", "--replace"}},
 	} {
 		r := command(t, nil, nil, c.args...)

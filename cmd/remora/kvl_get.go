@@ -36,7 +36,7 @@ with all links of its lists; without, the first ten of each.`,
 			})
 		},
 	}
-	f.define(cmd)
+	f.defineForItems(cmd)
 	return cmd
 }
 
@@ -64,7 +64,7 @@ func newKVLWalkCmd(a *app) *cobra.Command {
 	}
 	cmd.Flags().IntVar(&f.depth, "depth", 1, "`NUMBER` of links to follow from the item")
 	cmd.Flags().IntVar(&f.maxItems, "max-items", 100, "print at most this `NUMBER` of items")
-	f.define(cmd)
+	f.defineForItems(cmd)
 	return cmd
 }
 

@@ -29,7 +29,7 @@ and memory; SIGHUP to its process does the same.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.withItems(cmd, a.reload) },
 	}
-	o.define(cmd)
+	o.defineForItems(cmd)
 	o.timeout = reloadTime
 	cmd.Flags().Lookup("timeout").DefValue = reloadTime.String()
 	return cmd

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 	"time"
 
@@ -85,6 +86,8 @@ func (o *kvlOptions) settle(flags *pflag.FlagSet, args []string) error {
 	switch {
 	case o.source == "":
 		return misuse("SOURCE is missing: a database or a file, such as shop.db")
+	case o.notify != "" && !strings.HasPrefix(o.source, "postgres:") && !strings.HasPrefix(o.source, "postgresql:"):
+		return misuse("--notify has no effect without a PostgreSQL source (postgres://user@host/database)")
 	case o.reload < 0:
 		return misuse("--reload-every %v must not be negative", o.reload)
 	}

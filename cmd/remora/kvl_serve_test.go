@@ -173,6 +173,7 @@ func TestServeKVLMistakes(t *testing.T) {
 		words string
 		args  []string
 	}{
+		{exitUsage, "--notify has no effect without a PostgreSQL source", []string{file, "--notify", "changed"}},
 		{exitUsage, "--dangling", []string{file, "--dangling", "perhaps"}},
 		{exitUsage, "--reload-every", []string{file, "--reload-every", "-1s"}},
 		{exitUsage, "Lease", []string{file, "--lease", "1ns"}},

@@ -22,7 +22,7 @@ func newKVLStatsCmd(a *app) *cobra.Command {
 		Args:    noArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return o.withItems(cmd, a.itemStats) },
 	}
-	o.define(cmd)
+	o.defineForItems(cmd)
 	return cmd
 }
 

@@ -192,6 +192,10 @@ func (o *serveOptions) checkEffects(flags *pflag.FlagSet) error {
 		return errors.New("--eviction has no effect with --mode store")
 	case evicts && (o.engine == "lru8" || o.engine == "shared-lru"):
 		return fmt.Errorf("--eviction has no effect with --engine %s, which always evicts the least recently used", o.engine)
+	case o.directReads == "off" && server.Exported(o.engine):
+		return fmt.Errorf("--direct-reads off has no effect with --engine %s, whose items clients always may read directly", o.engine)
+	case flags.Changed("prefetch") && (o.engine == "shared-lru" || o.engine == "slots"):
+		return fmt.Errorf("--prefetch has no effect with --engine %s, which has nothing to prefetch", o.engine)
 	case o.directReads == "on" && !slices.ContainsFunc(o.listen, func(url string) bool { return !strings.HasPrefix(url, "text:") }):
 		return errors.New("--direct-reads on has no effect when all --listen addresses are text")
 	}

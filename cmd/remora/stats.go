@@ -32,6 +32,9 @@ it shows the same as remora kvl stats.`,
   remora stats --json | jq .store.evicted`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if perClient && a.json {
+				return misuse("--per-client has no effect with --json, which always has the clients")
+			}
 			err := o.withCache(cmd, func(ctx context.Context, c *remora.Client) error { return a.cacheStats(ctx, c, perClient) })
 			if !servesItems(err) {
 				return err

@@ -96,6 +96,8 @@ func (f *tuneFlags) check(cmd *cobra.Command) error {
 		return misuse("--process-time %v: a time is negative", f.times)
 	case f.rows < 0:
 		return misuse("--rows %d must not be negative", f.rows)
+	case cmd.Flags().Changed("rows") && f.sample == "" && len(f.sizes) == 0:
+		return misuse("--rows has no effect without --result-size or --sample")
 	case f.duration <= 0:
 		return misuse("--duration %v must be more than 0", f.duration)
 	case f.threads < 1:

@@ -147,19 +147,20 @@ func TestTuneMistakes(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "profile.json")
 	connectX3(t, path)
 	for args, want := range map[string]string{
-		"now":                                        "takes no arguments",
-		"--fabric ether":                             `"ether"`,
-		"--result-size 1 --sample x":                 "exclude each other",
-		"--sample x --process-time 1us":              "its own times",
-		"--process-time 1us":                         "needs --result-size",
-		"--result-size 1,-2":                         "negative",
-		"--result-size 1 --process-time=-1us":        "negative",
-		"--rows -1":                                  "negative",
-		"--duration 0s":                              "more than 0",
-		"--threads 0":                                "at least 1",
-		"--server-command x":                         "--listen",
-		"--fabric shm --profile " + path:             "is a profile of rdma: use --fabric rdma",
-		"--result-size many":                         "--result-size",
+		"now":                                 "takes no arguments",
+		"--fabric ether":                      `"ether"`,
+		"--result-size 1 --sample x":          "exclude each other",
+		"--sample x --process-time 1us":       "its own times",
+		"--process-time 1us":                  "needs --result-size",
+		"--rows 3":                            "no effect without --result-size or --sample",
+		"--result-size 1,-2":                  "negative",
+		"--result-size 1 --process-time=-1us": "negative",
+		"--rows -1":                           "negative",
+		"--duration 0s":                       "more than 0",
+		"--threads 0":                         "at least 1",
+		"--server-command x":                  "--listen",
+		"--fabric shm --profile " + path:      "is a profile of rdma: use --fabric rdma",
+		"--result-size many":                  "--result-size",
 		"--measure --threads 100000 --result-size 1": "--threads 100000",
 	} {
 		code, out, errOut := runCmd(t, append([]string{"tune"}, strings.Fields(args)...)...)
