@@ -18,9 +18,8 @@ func (r *Report) CSV() string {
 
 // SVG draws the mean time of an operation for each application and path, in that of links.
 func (r *Report) SVG() string {
-	f := out.Bars{
-		Title: "Time of an operation, with links = 1", XLabel: "application", YLabel: "times that of links",
-	}
+	f := out.Figure{Title: "Time of an operation, with links = 1", Bars: true}
+	f.X.Label, f.Y.Label = "application", "times that of links"
 	means := map[string]float64{}
 	lines := r.medians()
 	for i := range lines {
@@ -29,18 +28,15 @@ func (r *Report) SVG() string {
 	}
 	for _, a := range Apps() {
 		if means[a+" "+PathLinks] != 0 {
-			f.Groups = append(f.Groups, a)
+			f.X.Names = append(f.X.Names, a)
 		}
 	}
 	for _, p := range Paths() {
-		s := out.Row{Name: p}
-		for _, a := range f.Groups {
-			var v *float64
+		s := out.Series{Name: p}
+		for i, a := range f.X.Names {
 			if m := means[a+" "+p]; m != 0 {
-				ratio := m / means[a+" "+PathLinks]
-				v = &ratio
+				s.Points = append(s.Points, out.Point{X: float64(i), Y: m / means[a+" "+PathLinks]})
 			}
-			s.Values = append(s.Values, v)
 		}
 		f.Series = append(f.Series, s)
 	}

@@ -15,9 +15,17 @@
 //	F3  A list or a map is one cell, in JSON.
 //	F4  What is not there (nil, an empty list or map) is an empty cell. A zero is 0.
 //
-// Figures (Lines, Curves, Bars, List) are drawn once, as a list of shapes, and each shape can
-// be written as SVG and in pixels (PNG), so that they show the same. What was not measured is
-// not drawn: a line goes on at its next point, and the place of a bar stays empty. Names may
-// come from a server that is not trusted: they are escaped, and what XML cannot hold is left
-// out.
+// A Figure holds lines or bars, drawn by gonum.org/v1/plot as SVG, whose text stays text, or as
+// PNG with 300 dots to the inch:
+//
+//	D1  No two series look alike: each has a colour, a dash and a marker of its own, also after
+//	    ten, and the dashes and markers alone tell 56 apart in black and white.
+//	D2  What was not measured is not drawn: a line goes on at its next point, the place of a bar
+//	    stays empty, and the legend says so of a series without points.
+//	D3  A point measured several times has an error bar.
+//	D4  What the authors of a paper found (Series.Paper) has the colour of our series of that
+//	    name, and a star as marker.
+//	D5  The legend is below the plot. Numbers of an axis have a unit (Unit): 10 ms, 1.2 M/s.
+//	D6  Names may come from a server that is not trusted: they are escaped, and what XML cannot
+//	    hold is left out. They are never shortened.
 package out

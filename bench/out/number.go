@@ -39,32 +39,6 @@ func Bar(x, top float64, width int) string {
 	return s
 }
 
-// SI writes a number with three digits and a unit.
-func SI(x float64) string {
-	for _, u := range []struct {
-		at   float64
-		name string
-	}{{1e9, "G"}, {1e6, "M"}, {1e3, "k"}} {
-		if x >= u.at {
-			return threeDigits(x/u.at) + " " + u.name
-		}
-	}
-	return threeDigits(x)
-}
-
-// Micros writes microseconds with three digits and a unit.
-func Micros(us float64) string {
-	switch {
-	case us >= 1e6:
-		return threeDigits(us/1e6) + " s"
-	case us >= 1e3:
-		return threeDigits(us/1e3) + " ms"
-	case us >= 1:
-		return threeDigits(us) + " us"
-	}
-	return threeDigits(us*1e3) + " ns"
-}
-
 func threeDigits(x float64) string {
 	switch {
 	case x >= 99.95:

@@ -43,20 +43,24 @@ func (s *results) figures(d *data) []*figure {
 }
 
 func (s *results) throughput() *figure {
-	l := &out.List{Title: "Throughput", XLabel: "operations per second"}
+	l := &out.Figure{
+		Title: "Throughput", Bars: true, Flat: true,
+		Y: out.Axis{Label: "operations per second", Unit: out.PerSecond},
+	}
 	f := &figure{
 		ID: "throughput", Title: "Throughput", image: l,
 		About: "Operations per second: the mean of the trials, with its 95 % confidence interval where there is more than one.",
 		data:  &sheet{head: []string{"case", "trials", "ops_per_sec_mean", "ops_per_sec_sd", "ci95_low", "ci95_high"}},
 		table: &sheet{head: []string{"case", "trials", "mean", "deviation", "95 % from", "to"}},
 	}
+	for _, name := range s.targets {
+		l.Series = append(l.Series, out.Series{Name: name})
+	}
 	best := 0
 	for i, m := range s.cases {
-		group := m.target
-		if len(s.targets) == 1 {
-			group = i
-		}
-		l.Bars = append(l.Bars, out.ListBar{Name: m.label, Value: m.ops.Mean, Low: m.ops.Low, High: m.ops.High, Group: group})
+		l.X.Names = append(l.X.Names, m.label)
+		line := &l.Series[m.target]
+		line.Points = append(line.Points, out.Point{X: float64(i), Y: m.ops.Mean, Low: m.ops.Low, High: m.ops.High})
 		f.data.add(m.label, m.ops.N, m.ops.Mean, m.ops.SD, m.ops.Low, m.ops.High)
 		f.table.add(m.label, m.ops.N, out.SI(m.ops.Mean), spread(m.ops, m.ops.SD), spread(m.ops, m.ops.Low), spread(m.ops, m.ops.High))
 		if m.ops.Mean > s.cases[best].ops.Mean {
@@ -71,9 +75,10 @@ func (s *results) throughput() *figure {
 func spread(e estimate, x float64) string { return out.Unless(e.N < 2, out.SI(x)) }
 
 func (s *results) latency() *figure {
-	c := &out.Curves{
-		Title: "Latency against throughput", XLabel: "operations per second", YLabel: "99th percentile of latency (us)",
-		LogX: s.wide(), LogY: true, Marks: true,
+	c := &out.Figure{
+		Title: "Latency against throughput",
+		X:     out.Axis{Label: "operations per second", Unit: out.PerSecond, Log: s.wide()},
+		Y:     out.Axis{Label: "99th percentile of latency", Unit: out.Micro, Log: true},
 	}
 	f := &figure{
 		ID: "latency", Title: "Latency against throughput", image: c,
@@ -84,7 +89,7 @@ func (s *results) latency() *figure {
 		Unit:  "latency", Modes: []mode{{"p50", "p50"}, {"p95", "p95"}, {"p99", "p99"}, {"p999", "p99.9"}, {"mean", "mean"}},
 	}
 	for i, name := range s.targets {
-		line := out.Line{Name: name}
+		line := out.Series{Name: name}
 		for _, m := range s.cases {
 			if m.target != i {
 				continue
@@ -110,7 +115,10 @@ func (s *results) wide() bool {
 }
 
 func (s *results) distribution(d *data) *figure {
-	c := &out.Curves{Title: "Distribution of latency", XLabel: "latency (us)", YLabel: "share of operations", LogX: true}
+	c := &out.Figure{
+		Title: "Distribution of latency", Plain: true,
+		X: out.Axis{Label: "latency", Unit: out.Micro, Log: true}, Y: out.Axis{Label: "share of operations", Unit: out.Share},
+	}
 	f := &figure{
 		ID: "cdf", Title: "Distribution of latency", image: c,
 		About: "The share of operations that took no longer. The tail shows what the last of them took: each line up is one nine more.",
@@ -120,7 +128,7 @@ func (s *results) distribution(d *data) *figure {
 		Unit:  "scale", Modes: []mode{{"cdf", "all"}, {"tail", "tail"}},
 	}
 	for i, m := range s.cases {
-		line := out.Line{Name: m.label}
+		line := out.Series{Name: m.label}
 		at := make(map[float64]float64)
 		for k, us := range d.Cases[i].CDF {
 			if us != nil {
@@ -141,7 +149,10 @@ func (s *results) distribution(d *data) *figure {
 }
 
 func (s *results) timeline(d *data) *figure {
-	c := &out.Curves{Title: "Throughput over time", XLabel: "seconds", YLabel: "operations per second"}
+	c := &out.Figure{
+		Title: "Throughput over time", Plain: true,
+		X: out.Axis{Label: "time", Unit: out.Second}, Y: out.Axis{Label: "operations per second", Unit: out.PerSecond},
+	}
 	f := &figure{
 		ID: "timeline", Title: "Throughput over time", image: c,
 		About: "Operations per second in each interval of the median trial. A stall is a gap; drag to look closer, double-click to return.",
@@ -151,7 +162,7 @@ func (s *results) timeline(d *data) *figure {
 		Unit:  "scale", Modes: []mode{{"rate", "ops/s"}, {"relative", "relative"}},
 	}
 	for i, m := range s.cases {
-		line := out.Line{Name: m.label}
+		line := out.Series{Name: m.label}
 		low, high, sum := 0.0, 0.0, 0.0
 		for k, rate := range d.Cases[i].Line {
 			if rate == nil {
