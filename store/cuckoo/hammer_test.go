@@ -60,7 +60,7 @@ func TestHammer(t *testing.T) {
 			}
 		})
 	}
-	for round := 0; round < rounds || outcomes[store.Found].Load() < 100; round++ {
+	for round := 0; (round < rounds || outcomes[store.Found].Load() < 100) && !t.Failed(); round++ {
 		i := random.IntN(hammered)
 		switch random.IntN(3) {
 		case 0:
