@@ -1,6 +1,60 @@
-// Package bench is what all benchmarks of Remora share: what is wrong with a configuration
-// (Faults), where a run is (Progress), what a handful of trials is worth (Estimate, Median),
-// and what makes numbers doubtful (Remarks).
+// Package bench measures: it runs the trials of any target in the same way and turns each
+// into a row. What is measured is a target, in a package of its own; where its load comes from
+// is package load, what it runs on package host, how it is shown package out.
+//
+// # Terms
+//
+//   - A Config says what is measured; its lists make one case for every combination. A case
+//     has every parameter fixed. It belongs to the target, as does the row.
+//   - A Target is one case with its server and its clients.
+//   - A trial is one measurement of a case, which makes one row. All rows embed a Measure.
+//   - A Group is cases whose trials are interleaved, so that what slows the machine for a
+//     while slows all alike. In each round all cases are measured once.
+//   - A worker does the operations of a trial (load.Worker): a pinned thread, or a goroutine.
+//
+// # Who runs where
+//
+//	client process                           server process
+//	+----------------------------+   JSON    +----------------------------+
+//	| Runner    orders  ---------+--stdin--->| Serve                      |
+//	|           <--answers-------+--stdout---+                            |
+//	| worker 0  connections  <---+--fabric---+->  core 0                  |
+//	| worker 1  connections  <---+--fabric---+->  core 1                  |
+//	+----------------------------+           +----------------------------+
+//
+// The server is a second process, started for a case and ended after it (package host says
+// how). On the loop fabric, which has only one process, it is a goroutine that speaks the same
+// protocol. Workers and cores are pinned to different CPUs where there are enough.
+//
+// # A trial
+//
+//	E1  The servers of a group are started, connected and filled before its first trial;
+//	    those of a Fresh group before each, and ended after it.
+//	E2  The collector runs before a trial, and not during it where the target says so.
+//	E3  Before the first trial with a server the workers warm up. How long an operation took
+//	    then decides whether all are timed: one in 16 where reading the clock would count.
+//	E4  What both sides have used until now (Counters) is read before and after: their
+//	    difference, divided by the operations, is what one takes.
+//	E5  CPU times come from the kernel. Workers that are threads are charged each; of others the
+//	    whole process is. On loop the server has used what the workers have not.
+//	E6  A case that fails ends the run, with its title before the error, unless Missing says
+//	    that it may be left out. The rows measured until then are kept.
+//
+// # Adding a target
+//
+// A target gives its case and its row, the fields of its Config and the columns of its table,
+// and about a page of code:
+//
+//	Start      starts the server (Start, or a program of others) and connects
+//	Workers    makes those that do the operations
+//	Counters   what the server and the fabric have counted until now
+//	Row        the row of a trial
+//	Close      ends both
+//
+// and, where the server is a process of this program, a Server with Setup, Counts, Hide and
+// Close. The innermost loops belong to the worker: the engine calls it once for each trial.
+//
+// # Statistics
 //
 //	S1  The standard deviation is that of a sample: divided by n-1.
 //	S2  The confidence interval is mean +- t s/sqrt(n), with t from Student's distribution of

@@ -2,38 +2,9 @@ package bench
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"runtime"
-
-	"github.com/remora-kv/remora/fabric"
 )
-
-// Opener opens a device by the name of its fabric. On the loop fabric all that it
-// opens must be on one network.
-type Opener interface {
-	Open(name string) (fabric.Device, error)
-}
-
-// FabricLimits opens a device to learn its limits. A fabric that is not known or not
-// there is a mistake of the user.
-func FabricLimits(providers Opener, name string) (fabric.Limits, error) {
-	dev, err := providers.Open(name)
-	if err != nil {
-		if errors.Is(err, fabric.ErrInvalid) || errors.Is(err, fabric.ErrUnsupported) {
-			err = UsageError(err)
-		}
-		return fabric.Limits{}, err
-	}
-	return dev.Limits(), dev.Close()
-}
-
-// Progress says what is being measured.
-type Progress struct {
-	Case, Cases   int // of, from 1
-	Trial, Trials int // 0: connecting and warming up
-	Name          string
-}
 
 // Teller says where a run is.
 type Teller struct {

@@ -19,18 +19,18 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-type thing struct{ name string }
+type named struct{ name string }
 
-func (c *thing) Title() string { return c.name }
+func (c *named) Title() string { return c.name }
 
-func TestRun(t *testing.T) {
+func TestRunAll(t *testing.T) {
 	var told []string
 	teller := Teller{Trials: 1, To: func(p Progress) {
 		told = append(told, fmt.Sprintf("%s %d/%d %d/%d", p.Name, p.Case, p.Cases, p.Trial, p.Trials))
 	}}
-	cases := []thing{{"a"}, {"b"}, {"c"}}
+	cases := []named{{"a"}, {"b"}, {"c"}}
 	broken := errors.New("broken")
-	err := RunAll(t.Context(), &teller, cases, func(_ context.Context, c *thing) error {
+	err := RunAll(t.Context(), &teller, cases, func(_ context.Context, c *named) error {
 		teller.Tell(0)
 		teller.Tell(1)
 		if c.name == "b" {
@@ -47,9 +47,9 @@ func TestRun(t *testing.T) {
 }
 
 // What a cancelled case fails with is a consequence.
-func TestRunCancelled(t *testing.T) {
+func TestRunAllCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	err := RunAll(ctx, &Teller{}, []thing{{"a"}}, func(context.Context, *thing) error {
+	err := RunAll(ctx, &Teller{}, []named{{"a"}}, func(context.Context, *named) error {
 		cancel()
 		return errors.New("stopped")
 	})

@@ -49,7 +49,7 @@ type Config struct {
 	// Mode of the socket of shm: who may connect. 0 is the owner alone.
 	SocketMode uint32
 	// Providers opens the devices; nil makes a set of its own.
-	Providers *provider.Set
+	Providers provider.Opener
 	// Log receives start, end and disconnects; default: none.
 	Log *slog.Logger
 	// Version is the version of the program, for statistics.

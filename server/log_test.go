@@ -23,7 +23,7 @@ func TestNothingSecretIsLogged(t *testing.T) {
 		log := &cachetest.Log{}
 		cfg := r.config()
 		cfg.Mode, cfg.Memory, cfg.Log = store.Store, 4*store.MinMemory, logger(log)
-		cfg.Providers.Log = cfg.Log
+		r.set.Log = cfg.Log
 		cfg, _ = stopped(cfg)
 		s := r.start(cfg)
 		const key, value = "the-secret-key", "the-secret-value"

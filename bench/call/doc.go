@@ -4,30 +4,16 @@
 //
 // # Terms
 //
-//   - A Case is a set of parameters, every one fixed; it is measured one or more
-//     times (trials), each of which is a Row.
+// Target, case, trial and row are those of package bench.
+//
 //   - A lane is one connection that is used, with what is on its way over it. A
 //     driver is a thread that has one lane or more, which it fills and drains in
 //     turn. With Goroutines a lane is an rfp.Client with so many callers.
 //   - Further connections (Connected) are made and left alone.
-//   - The host is the server: a handler that spins for the process time and
-//     returns its argument, cut or filled up to the size of a result.
+//   - The server has a handler that spins for the process time and returns its argument, cut
+//     or filled up to the size of a result.
 //
-// # Who runs where
-//
-//	client process                           server process
-//	+----------------------------+   JSON    +----------------------------+
-//	| session   commands --------+--stdin--->| host                       |
-//	|           <--answers-------+--stdout---+                            |
-//	| driver 0: lane  lane  <----+--rfp------+->  core 0                  |
-//	| driver 1: lane  lane  <----+--rfp------+->  core 1                  |
-//	|           idle  idle  <----+--rfp------+->                          |
-//	+----------------------------+           +----------------------------+
-//
-// As in package perf, the server is a second process that is started for every
-// case, ends when its standard input does, and is killed with its client; on the
-// loop fabric it is a goroutine that speaks the same protocol. Drivers and cores
-// are pinned to different CPUs; goroutines cannot be.
+// Drivers and cores are pinned to different CPUs; goroutines cannot be.
 //
 // # What is measured, and what it costs
 //

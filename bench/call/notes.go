@@ -2,29 +2,19 @@ package call
 
 import (
 	"fmt"
-	"runtime"
 	"slices"
 
 	"github.com/remora-kv/remora/bench/host"
-	"github.com/remora-kv/remora/fabric/provider"
 )
 
 // notes states the conditions of the measurement.
 func (r *runner) notes(c *Case) {
-	note := r.report.Note
+	note := r.Report.Note
 	note("CPUs: %s", r.pinning(c))
-	switch {
-	case r.cfg.Fabric == provider.Loop:
-		note("loop: client and server are threads of one process")
-	case r.cfg.Remote:
-		note("server: started by --server-command; garbage collection is off in both while measuring")
-	default:
-		note("server: a process of its own; garbage collection is off in both while measuring")
-	}
-	note("clock: time-stamp counter at %.0f MHz, %.1f ns to read, which a timed call includes once",
-		r.scale.PerSecond()/1e6, r.scale.Overhead())
+	r.NoteServer(c.loop(), r.cfg.Remote)
+	r.NoteClock()
 	of := "every call"
-	if slices.ContainsFunc(r.report.Rows, func(w Row) bool { return w.TimedEvery > 1 }) {
+	if slices.ContainsFunc(r.Report.Rows, func(w Row) bool { return w.TimedEvery > 1 }) {
 		of = "one call in 16, at random, where one takes less than a microsecond, else of all"
 	}
 	note("latency: from Send to the result, of %s", of)
@@ -34,7 +24,7 @@ func (r *runner) notes(c *Case) {
 	if r.cfg.Limit != 0 {
 		note("batch: chosen by the connections, to keep %v (--limit); the table shows the last one", r.cfg.Limit)
 	}
-	note("waiting: %s; %s %s/%s", r.cfg.Poll, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	r.NoteProgram(r.cfg.Poll.String())
 }
 
 // pinning says which CPUs client and server were on.

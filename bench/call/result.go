@@ -6,7 +6,6 @@ import (
 
 	"github.com/remora-kv/remora/bench"
 	"github.com/remora-kv/remora/bench/load"
-	"github.com/remora-kv/remora/internal/cycles"
 )
 
 // VerbsPerOp are verbs that one call takes.
@@ -47,15 +46,15 @@ type Row struct {
 	LimitUs float64 `json:"limit_us,omitempty"`
 }
 
-// rowOf makes the row of one trial, except for what both sides have used.
-func rowOf(c *Case, t *load.Tally, trial, every int, scale cycles.Scale) Row {
+// rowOf makes the row of one trial, except for what its connections know.
+func rowOf(c *Case, t *bench.Trial) Row {
 	return Row{
-		Measure: bench.MeasureOf(t, trial, every, scale),
-		Path:    c.Path, Fabric: c.Fabric, Size: c.Size, ResultSize: c.ResultSize,
+		Measure: t.Measure(), Verbs: t.VerbsPerOp(),
+		Path: c.Path, Fabric: c.Fabric, Size: c.Size, ResultSize: c.ResultSize,
 		Clients: c.Clients, Connected: c.Connected, Goroutines: c.Goroutines,
 		Window: c.Window, Batch: c.Batch, ProcessUs: float64(c.Process.Nanoseconds()) / 1e3,
 		Threads: c.Threads, Cores: c.Cores, Poll: c.Poll.String(), NoInline: c.NoInline, SignalAll: c.SignalAll,
-		LimitUs: float64(c.Limit.Nanoseconds()) / 1e3,
+		LimitUs: float64(c.Limit.Nanoseconds()) / 1e3, SleepAfterUs: float64(c.SleepAfter.Nanoseconds()) / 1e3,
 	}
 }
 

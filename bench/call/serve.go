@@ -9,10 +9,9 @@ import (
 	"log/slog"
 	"runtime"
 	"runtime/debug"
-	"time"
 
+	"github.com/remora-kv/remora/bench"
 	"github.com/remora-kv/remora/bench/host"
-
 	"github.com/remora-kv/remora/bench/load"
 	"github.com/remora-kv/remora/fabric"
 	"github.com/remora-kv/remora/internal/cycles"
@@ -20,61 +19,38 @@ import (
 	"github.com/remora-kv/remora/rpc/rfp"
 )
 
-// Serve is the server of a case: it obeys the commands on in and answers on out
-// until in ends. It is the whole of the hidden command that Env.Server names.
-// What the server has to say about its clients goes to log.
-func Serve(ctx context.Context, providers Opener, in io.Reader, out, log io.Writer) error {
+// Serve is the server of a case, which Env.Server starts: it obeys the orders on in and
+// answers on out until in ends. What the server has to say about its clients goes to log.
+func Serve(ctx context.Context, providers bench.Opener, in io.Reader, out, log io.Writer) error {
 	debug.SetGCPercent(-1) // C6
-	h := &callServer{
+	return bench.Serve(ctx, in, out, &callServer{
 		providers: providers, scale: cycles.Calibrate(),
 		log: slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelWarn})),
-	}
-	return h.serve(ctx, in, out)
+	})
 }
 
-// callServer is the server's state between commands.
+// callServer is the server between orders.
 type callServer struct {
-	providers Opener
+	providers bench.Opener
 	scale     cycles.Scale
 	log       *slog.Logger
 	dev       fabric.Device
 	server    *rfp.Server
 	door      host.Endpoint
-	start     time.Time
-}
-
-func (h *callServer) serve(ctx context.Context, in io.Reader, out io.Writer) error {
-	h.start = time.Now()
-	return errors.Join(host.Obey(ctx, in, out, h.obey), h.close())
-}
-
-func (h *callServer) obey(_ context.Context, cmd *command) (answer, error) {
-	switch {
-	case cmd.Do == doSetup:
-		return h.setup(cmd)
-	case h.server == nil:
-		return answer{}, fmt.Errorf("%q before %q", cmd.Do, doSetup)
-	case cmd.Do == doHide:
-		return answer{}, h.door.Remove()
-	case cmd.Do == doCount:
-		u, err := h.count()
-		return answer{Used: u}, err
-	}
-	return answer{}, fmt.Errorf("command %q is unknown: are client and server of the same version?", cmd.Do)
 }
 
 // spareClients is how many more clients than those of the case a core takes: the
 // server learns that one is gone after the next has come.
 const spareClients = 16
 
-// setup starts the server and listens.
-func (h *callServer) setup(cmd *command) (a answer, err error) {
-	if h.dev != nil || cmd.Case == nil || cmd.Case.Cores < 1 {
-		return a, fmt.Errorf("%q twice, or without a case", doSetup)
+// Setup implements bench.Server.
+func (h *callServer) Setup(_ context.Context, o *bench.Order[Case]) (a bench.Answer, err error) {
+	c := o.Case
+	if h.dev != nil || c.Cores < 1 {
+		return a, fmt.Errorf("a server of %d cores, or a second one", c.Cores)
 	}
-	c := cmd.Case
-	if cmd.Apart {
-		cmd.CPUs = host.InTurn(host.CPUs(), c.Cores)
+	if o.Apart {
+		o.CPUs = host.InTurn(host.CPUs(), c.Cores)
 	}
 	runtime.GOMAXPROCS(max(runtime.GOMAXPROCS(0), c.Cores+2))
 	if h.dev, err = h.providers.Open(c.Fabric); err != nil {
@@ -83,14 +59,14 @@ func (h *callServer) setup(cmd *command) (a answer, err error) {
 	var mux rpc.Mux
 	mux.Handle(procedure, h.handler(c))
 	h.server, err = rfp.NewServer(rfp.ServerConfig{
-		Device: h.dev, Serve: mux.Serve, Cores: c.Cores, CPUs: cmd.CPUs, Policy: c.Poll,
+		Device: h.dev, Serve: mux.Serve, Cores: c.Cores, CPUs: o.CPUs, Policy: c.Poll,
 		Window: c.Window, Results: max(2*c.Window, minResults),
 		MaxMessage: max(c.Size, c.ResultSize) + messageRoom, MaxClients: c.Clients + c.Connected + spareClients, Log: h.log,
 	})
 	if err != nil {
 		return a, err
 	}
-	if h.door, err = host.NewEndpoint(c.Fabric, cmd.Listen, "bench"); err != nil {
+	if h.door, err = host.NewEndpoint(c.Fabric, o.Listen, "bench"); err != nil {
 		return a, err
 	}
 	addr, err := h.server.Listen(h.door.Addr, fabric.ListenConfig{})
@@ -129,17 +105,17 @@ func (h *callServer) handler(c *Case) rpc.Handler {
 // filling is what a result has behind the argument.
 const filling = 0xA5
 
-// count says what was used until now.
-func (h *callServer) count() (*used, error) {
-	cpu, err := host.ProcessTime()
-	if err != nil {
-		return nil, err
-	}
+// Counts implements bench.Server.
+func (h *callServer) Counts() (load.Verbs, uint64) {
 	st, counters := h.server.Stats(), h.dev.Counters()
-	return &used{Time: time.Since(h.start), CPU: cpu, Verbs: load.VerbsOf(&counters), Lost: st.Cut + st.Lost}, nil
+	return load.VerbsOf(&counters), st.Cut + st.Lost
 }
 
-func (h *callServer) close() error {
+// Hide implements bench.Server.
+func (h *callServer) Hide() error { return h.door.Remove() }
+
+// Close implements bench.Server.
+func (h *callServer) Close() error {
 	var errs []error
 	if h.server != nil {
 		errs = append(errs, h.server.Close())

@@ -179,8 +179,9 @@ func (o *serveOptions) serverConfig(flags *pflag.FlagSet, log *slog.Logger) (ser
 	if err != nil {
 		return cfg, usageError{err}
 	}
-	cfg.Providers = provider.New()
-	cfg.Providers.Log = log
+	providers := provider.New()
+	providers.Log = log
+	cfg.Providers = providers
 	return cfg, nil
 }
 

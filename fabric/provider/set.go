@@ -33,6 +33,11 @@ type Set struct {
 	told    sync.Map // names whose choice was logged
 }
 
+// Opener opens a device by the name of its fabric, as a Set does.
+type Opener interface {
+	Open(name string) (fabric.Device, error)
+}
+
 // New returns a set whose loop network is empty.
 func New() *Set { return &Set{network: loop.NewNetwork()} }
 
