@@ -124,6 +124,9 @@ func loadTitle(k *Case) string {
 	if k.Clients != 1 {
 		title += fmt.Sprintf(", %d clients", k.Clients)
 	}
+	if !k.sharing().Own() {
+		title += ", placement " + k.Placement
+	}
 	keys := dist(&median{Median: bench.Median[Row]{Row: Row{Keys: k.Keys, Dist: k.Dist, Theta: k.Theta, ScanPct: k.ScanPct}}})
 	return title + fmt.Sprintf(" (%g %% gets, %s keys, %s values)", k.GetPct, keys, out.Bytes(k.ValueSize))
 }

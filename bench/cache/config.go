@@ -8,6 +8,7 @@ import (
 
 	"github.com/remora-kv/remora"
 	"github.com/remora-kv/remora/bench"
+	"github.com/remora-kv/remora/bench/host"
 	"github.com/remora-kv/remora/bench/target"
 	"github.com/remora-kv/remora/fabric"
 	"github.com/remora-kv/remora/fabric/provider"
@@ -148,6 +149,9 @@ type Config struct {
 	Windows, Batches []int
 	// Cores is the number of the server's cores, or threads; default 1.
 	Cores int
+	// Placements say what client and server share their CPUs with, as host.ParseSharing reads
+	// it; default own: each has CPUs of its own.
+	Placements []string
 	// Poll says how the threads of both sides wait.
 	Poll fabric.Policy
 	// Retries and FetchSize are R and F; 0 for R is the default of rfp, for F see
@@ -243,6 +247,7 @@ func (c *Config) defaults() {
 	orDefaults(&c.Clients, 1)
 	orDefaults(&c.Goroutines, 0)
 	orDefaults(&c.Recencies, string(remora.RecencyBatched))
+	orDefaults(&c.Placements, host.ShareOwn)
 	c.Cores = cmp.Or(c.Cores, 1)
 	if c.Trace == "" {
 		c.Duration = cmp.Or(c.Duration, DefaultDuration)
@@ -271,6 +276,7 @@ func (c *Config) normalize() error {
 	c.hasNoClient(&errs)
 	c.checkProtocols(&errs)
 	c.checkProcesses(&errs)
+	c.checkPlacements(&errs)
 	c.checkAgents(&errs)
 	for _, n := range c.Clients {
 		errs.Between("--clients", n, 1, maxClients)

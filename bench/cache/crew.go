@@ -1,9 +1,11 @@
 package cache
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"sync"
 	"time"
@@ -250,7 +252,7 @@ type effort struct {
 // procs is how many threads of a client process run Go code at the same time.
 func procs(c *Case, place host.Placement) int {
 	if c.Goroutines != 0 {
-		return max(len(place.Client), 1)
+		return cmp.Or(len(place.Client), runtime.NumCPU())
 	}
 	return c.Clients + 2
 }

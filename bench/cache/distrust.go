@@ -67,7 +67,7 @@ func (r *runner) doubts(row *Row, s *step, p host.Placement) {
 	r.doubt(row, p.Together(s.threads(), affinity.Core))
 	r.doubt(row, fewSamples(row))
 	r.doubt(row, nearTheGenerator(row, clientThreads(&s.Case, p)))
-	if s.sleeps() {
+	if s.sleeps() && p.Sharing.Own() {
 		r.doubt(row, clientSaturated(row, clientThreads(&s.Case, p)))
 	}
 	r.doubt(row, stillRising(row))
@@ -174,8 +174,11 @@ func unlike(cases []Summary) string {
 		return ""
 	}
 	w := &cases[worst]
-	return fmt.Sprintf("trials differ by up to %.0f %% (%s %s): smaller differences between rows say nothing; use more --trials, longer ones, or a quieter machine",
-		100*w.spread, w.Median.Path, w.Median.Fabric)
+	which, cure := w.Median.Path+" "+w.Median.Fabric, "use more --trials, longer ones, or a quieter machine"
+	if p := w.Median.Placement; p != "" && p != host.ShareOwn {
+		which, cure = which+", placement "+p, "sharing CPUs does that: use more --trials, or longer ones"
+	}
+	return fmt.Sprintf("trials differ by up to %.0f %% (%s): smaller differences between rows say nothing; %s", 100*w.spread, which, cure)
 }
 
 // neighbour warns of a server that was running on this host: its CPUs are not ours to choose.

@@ -72,6 +72,10 @@ func TestTrialsThatDiffer(t *testing.T) {
 	if got := unlike(report.Summaries()); !strings.Contains(got, PathRedis) {
 		t.Errorf("of trials that differ: %q", got)
 	}
+	report.Rows[1].Placement, report.Rows[4].Placement = "one", "one"
+	if got := unlike(report.Summaries()); !strings.Contains(got, "placement one") || strings.Contains(got, "quieter machine") {
+		t.Errorf("of trials that share a CPU on purpose: %q", got)
+	}
 	report.Rows[4].OpsPerSec = 102
 	if got := unlike(report.Summaries()); got != "" {
 		t.Errorf("of trials that do not: %q", got)
@@ -96,6 +100,21 @@ func TestNeighbour(t *testing.T) {
 		if n, ok := a.(*net.IPNet); ok && !ownAddress(net.JoinHostPort(n.IP.String(), "1")) {
 			t.Errorf("%v is not known", n.IP)
 		}
+	}
+}
+
+// D7 is about CPUs of their own: a neighbour keeps a server from using its CPU, too.
+func TestASaturatedClientWithNeighbours(t *testing.T) {
+	r := &runner{report: &Report{}, scale: cycles.Calibrate()}
+	row, all := fine(), 99.0
+	row.ClientCPU = &all
+	busy, err := host.ParseSharing(host.ShareBusyServer)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.doubts(&row, &step{Case: Case{Path: PathMemcached, Clients: 1}}, host.Placement{Client: []int{0}, Sharing: busy})
+	if len(row.Warnings) != 0 {
+		t.Errorf("warned of %q", row.Warnings)
 	}
 }
 

@@ -95,6 +95,10 @@
 //	    (package agent). Clocks of machines are not compared: times are differences of one
 //	    clock, and ticks of another counter are turned into those of this one.
 //
+//	C20 A placement (Placements) begins when the server has the keys and ends with the trial:
+//	    storing them takes no longer because of it. Clients connect and warm up under it. What
+//	    each is says package host.
+//
 // # What it distrusts
 //
 // A warning is in the report and, where it is about one row, in that row; `--strict` makes
@@ -114,8 +118,10 @@
 //	    it out, and for a trace there is none.
 //	D7  The client was the bottleneck: its threads used 95 % of their CPUs and more, and the
 //	    server less than 90 % of its. That can be told only of clients that sleep while
-//	    they wait: those of sockets, unless they poll.
-//	D8  Other processes, or the hypervisor, used more than a tenth of a CPU in a trial.
+//	    they wait: those of sockets, unless they poll; and only where nothing else keeps
+//	    the server from its CPUs: in the placement own.
+//	D8  Other processes, or the hypervisor, used more than a tenth of a CPU in a trial. The
+//	    neighbours of a placement are none of these.
 //	D9  The client's CPU was more than 10 % slower behind one trial than behind another,
 //	    or the kernel counts that CPUs were throttled.
 //	D10 The trials of a case differ by more than 10 % (largest less smallest, by the median).

@@ -51,5 +51,6 @@ func (k *Case) oneThread() Case {
 	one.Path, one.Window, one.Batch, one.Clients = PathNull, k.Window, k.Batch, 1
 	one.Goroutines = min(k.Goroutines, 1)
 	one.Rate, one.Fill, one.Cache, one.Memory, one.Cores = 0, false, 0, 0, 0
+	one.Placement = ""
 	return one
 }

@@ -54,6 +54,10 @@ func (t *trial) look(ctx context.Context, h hands) (glance, error) {
 		return g, err
 	}
 	used, err := h.cpu()
+	if err != nil {
+		return g, err
+	}
 	g.client += used
+	g.neighbours, err = t.pressure.CPU()
 	return g, err
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/remora-kv/remora/bench/cache"
+	"github.com/remora-kv/remora/bench/host"
 	"github.com/remora-kv/remora/fabric/provider"
 	"github.com/remora-kv/remora/test/benchtest"
 )
@@ -17,7 +18,9 @@ import (
 func TestMain(m *testing.M) {
 	benchtest.Main(m, benchtest.Roles{
 		benchtest.Server: func() error { return cache.Serve(context.Background(), provider.New(), os.Stdin, os.Stdout, os.Stderr) },
-		benchtest.Client: endlessClient,
+		benchtest.Client: func() error { return endlessClient(host.ShareOwn) },
+		rolePlaced:       func() error { return endlessClient(host.ShareBusyBoth) },
+		roleHelper:       help,
 		roleMember:       func() error { return drive("test") },
 		roleOther:        func() error { return drive("other") },
 		benchtest.Broken: func() error { return errors.New("no such luck") },
@@ -30,6 +33,9 @@ const (
 	roleOther  = "other member"
 )
 
+// rolePlaced is a client that measures, with neighbours, until it is killed.
+const rolePlaced = "placed"
+
 func drive(version string) error {
 	return cache.Drive(context.Background(), provider.New(), version, os.Stdin, os.Stdout)
 }
@@ -38,17 +44,20 @@ func drive(version string) error {
 func envOf(role string) cache.Env {
 	argv, vars := benchtest.Self(role)
 	member, more := benchtest.Self(roleMember)
-	return cache.Env{Providers: provider.New(), Server: argv, ServerEnv: vars, Client: member, ClientEnv: more, Version: "test"}
+	helper, most := benchtest.Self(roleHelper)
+	return cache.Env{
+		Providers: provider.New(), Server: argv, ServerEnv: vars, Client: member, ClientEnv: more, Helper: helper, HelperEnv: most, Version: "test",
+	}
 }
 
 // endlessClient says on its standard output when its measurement has begun.
-func endlessClient() error {
+func endlessClient(placement string) error {
 	env := envOf(benchtest.Server)
 	env.Progress = func(p cache.Progress) {
 		if p.Trial == 1 {
 			fmt.Fprintln(os.Stdout, "measuring", p.Name)
 		}
 	}
-	_, err := cache.Run(context.Background(), cache.Config{Duration: time.Hour, Keys: 100, Memory: testMemory}, env)
+	_, err := cache.Run(context.Background(), cache.Config{Placements: []string{placement}, Duration: time.Hour, Keys: 100, Memory: testMemory}, env)
 	return err
 }

@@ -116,7 +116,7 @@ func (m *member) join(ctx context.Context, cmd *task) error {
 		report: &Report{}, scale: cycles.Calibrate(), first: cmd.First, of: cmd.Of,
 	}
 	place := host.Placement{Client: cmd.CPUs}
-	if len(cmd.CPUs) == 0 {
+	if len(cmd.CPUs) == 0 && cmd.Case.sharing().Pins() {
 		place = ownPlace(cmd.Case, max(cmd.Skip, 0))
 		m.warning = place.Warning
 	}

@@ -23,7 +23,7 @@ func disturbance(before, after glance) string {
 	if before.all == nil || after.all == nil || before.server == nil || after.server == nil || elapsed < minLook {
 		return ""
 	}
-	ours := after.client - before.client + *after.server - *before.server
+	ours := after.client - before.client + *after.server - *before.server + after.neighbours - before.neighbours
 	others := after.all.Busy - before.all.Busy - ours
 	stolen := after.all.Stolen - before.all.Stolen
 	most := time.Duration(disturbed * float64(elapsed))
@@ -42,7 +42,7 @@ const minLook = 300 * time.Millisecond
 // notes states the conditions of the measurement.
 func (r *runner) notes(c *Case) {
 	note := r.report.Note
-	note("CPUs: %s", r.pinning(c))
+	r.placementNotes()
 	note("servers: %s", strings.Join(r.servers(), "; "))
 	note("load: closed loop of %s keys, each client has window x batch operations in flight; seed %d",
 		valueText(c.KeyDist, c.KeySize), r.cfg.Seed)
@@ -117,6 +117,14 @@ func (r *runner) servers() (out []string) {
 // pinning says which CPUs client and server were on.
 func (r *runner) pinning(c *Case) string {
 	p := r.place(c)
+	where := r.pinned(c, &p)
+	if with := p.Company(); with != "" {
+		where += ", " + with
+	}
+	return where
+}
+
+func (r *runner) pinned(c *Case, p *host.Placement) string {
 	if len(p.Client) == 0 {
 		return "threads were not pinned"
 	}

@@ -63,7 +63,7 @@ func (t *ours) start(ctx context.Context) (err error) {
 	if t.c.Fabric == provider.Loop {
 		h := &cacheServer{providers: t.env.Providers, log: slog.New(slog.DiscardHandler)}
 		t.peer = host.GoPeer[order, answer](ctx, h.serve)
-	} else if t.peer, err = host.StartPeer[order, answer](ctx, t.env.Server, t.env.ServerEnv); err != nil {
+	} else if t.peer, err = host.StartPeerOn[order, answer](ctx, t.place.Process(), t.env.Server, t.env.ServerEnv); err != nil {
 		return err
 	}
 	hello, err := t.peer.Ask(order{Do: doSetup, Case: t.c, CPUs: t.place.Server, Version: t.env.Version})

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/remora-kv/remora/bench/host"
 	"github.com/remora-kv/remora/bench/target"
 	"github.com/remora-kv/remora/fabric"
 	"github.com/remora-kv/remora/fabric/provider"
@@ -43,6 +44,7 @@ type Case struct {
 	Retries, FetchSize int
 	Links              int
 	Recency            string // of links
+	Placement          string // "": nobody knows
 	Memory             int64
 	Rate               float64 // operations a second of an open loop; 0: the loop is closed
 	Cache              float64 // percentage of the keys that the memory holds; 0: Memory says
@@ -68,6 +70,9 @@ func (k *Case) Title() string {
 	}
 	if k.Workload != "" {
 		s += " " + k.Workload
+	}
+	if !k.sharing().Own() {
+		s += " placement " + k.Placement
 	}
 	s += " " + valueText(k.ValueDist, k.ValueSize)
 	if k.Rate != 0 {
@@ -107,6 +112,7 @@ func (c *Config) plan() []Case {
 	cases = multiply(cases, c.Clients, func(k *Case, v int) { k.Clients = v })
 	cases = multiply(cases, c.Goroutines, func(k *Case, v int) { k.Goroutines = v })
 	cases = multiply(cases, orZero(c.Rates), func(k *Case, v float64) { k.Rate = v })
+	cases = multiply(cases, c.Placements, func(k *Case, v string) { k.Placement = v })
 	cases = multiply(cases, orZero(c.Windows), func(k *Case, v int) { k.Window = v })
 	cases = multiply(cases, orZero(c.Batches), func(k *Case, v int) { k.Batch = v })
 	cases = multiply(cases, c.Paths, func(k *Case, v string) { k.Path = v })
@@ -172,6 +178,12 @@ func (k *Case) settle(c *Config) {
 	}
 	if k.Links == 0 {
 		k.Recency = ""
+	}
+	switch {
+	case c.Server != "":
+		k.Placement = ""
+	case k.Path == PathNull:
+		k.Placement = host.ShareOwn
 	}
 	if isOurs(k.Path) {
 		if e := server.Engine(k.Path); e != "" {

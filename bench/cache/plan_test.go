@@ -47,6 +47,13 @@ func TestPlan(t *testing.T) {
 		c[0].Prefetch != PrefetchOn || c[1].Prefetch != PrefetchOff || c[2].Prefetch != "" || c[1].load() != c[0].load() {
 		t.Errorf("with prefetching and without: %+v", c)
 	}
+	if c := planOf(t, Config{Placements: []string{"own", "one"}, Paths: []string{PathRFP, PathRedis, PathNull}}); len(c) != 5 ||
+		c[0].Placement != "own" || c[3].Placement != "one" || c[2].Path != PathNull || c[3].load() == c[0].load() || c[3].oneThread() != c[0].oneThread() {
+		t.Errorf("in two placements: %+v", c)
+	}
+	if c := planOf(t, Config{Server: "tcp://x:1"})[0]; c.Placement != "" {
+		t.Errorf("nobody knows where a running server is: %+v", c)
+	}
 	if c := planOf(t, Config{Server: "tcp://x:1"}); c[0].Fabric != "" || c[0].Engine != "" {
 		t.Errorf("a running server is one of %+v", c[0])
 	}

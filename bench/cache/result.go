@@ -85,6 +85,10 @@ type Row struct {
 	// Protocol is how memcached was asked, a name from Protocols; "" of others.
 	Protocol string `json:"protocol,omitempty"`
 
+	// Placement is what client and server shared their CPUs with, as Config.Placements says;
+	// "" of a server that was running.
+	Placement string `json:"placement"`
+
 	// Generator is how many operations a second a thread of the client does where server and
 	// way cost nothing (C14); 0: it was not measured.
 	Generator float64 `json:"generator_ops_per_sec,omitempty"`
@@ -104,7 +108,7 @@ func rowOf(s *step, t *load.Tally, every int, scale cycles.Scale) Row {
 		Trace: s.Trace, Workload: s.Workload, RMWPct: s.RMWPct, InsertPct: s.InsertPct, HotOps: s.HotOps, HotKeys: s.HotKeys, KeyDist: s.KeyDist, ValueDist: s.ValueDist,
 		Gets: t.Gets, HitRatio: hitRatio(t),
 		index: s.index, why: t.Why,
-		Processes: s.Processes, Protocol: s.Protocol, ErrorsByKind: t.Kinds,
+		Placement: s.Placement, Processes: s.Processes, Protocol: s.Protocol, ErrorsByKind: t.Kinds,
 	}
 }
 

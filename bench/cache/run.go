@@ -22,6 +22,8 @@ type Env struct {
 	Server, ServerEnv []string
 	// Client is likewise that of one which calls Drive, for clients that are processes.
 	Client, ClientEnv []string
+	// Helper is likewise that of one which calls host.Help, for placements with neighbours.
+	Helper, HelperEnv []string
 	// Version is that of the program.
 	Version string
 	// Row, when not nil, is called with every row as soon as it is measured.
@@ -99,17 +101,6 @@ type runner struct {
 	runID string // names this run to agents
 }
 
-// place decides about CPUs.
-func (r *runner) place(c *Case) host.Placement {
-	if len(r.cfg.Agents) != 0 {
-		return host.Apart(r.cpus, 1) // the keys are stored from here
-	}
-	if r.cfg.Server != "" || c.Path == PathNull {
-		return host.Apart(r.cpus, c.threads())
-	}
-	return host.Split(r.cpus, c.threads(), c.Cores)
-}
-
 // measure runs one trial.
 func (r *runner) measure(ctx context.Context, s *step) (err error) {
 	p := r.place(&s.Case)
@@ -138,7 +129,7 @@ func (r *runner) measure(ctx context.Context, s *step) (err error) {
 	if err := notReady(t.load(ctx), "storing the keys: %w"); err != nil {
 		return err
 	}
-	row, err := t.run(ctx)
+	row, err := t.runPlaced(ctx)
 	if err != nil {
 		return err
 	}

@@ -71,13 +71,14 @@ func columns(lines []median) []out.Column[median] {
 
 // caseColumns say what was measured.
 func caseColumns(lines []median) []out.Column[median] {
-	meta := anyMeta(lines)
+	meta, placed := anyMeta(lines), anyPlaced(lines)
 	count := func(n int) string { return fmt.Sprint(n) }
 	return []out.Column[median]{
 		out.Left("path", func(m *median) string { return m.Row.Path }),
 		out.Left("engine", func(m *median) string { return out.Unless(m.Row.Engine == m.Row.Path, m.Row.Engine) }),
 		out.Left("fabric", func(m *median) string { return m.Row.Fabric }),
 		out.Left("protocol", func(m *median) string { return out.Unless(!meta, m.Row.Protocol) }),
+		out.Left("placement", func(m *median) string { return out.Unless(!placed, m.Row.Placement) }),
 		out.Left("prefetch", func(m *median) string { return out.Unless(m.Row.Prefetch != PrefetchOff, m.Row.Prefetch) }),
 		out.Right("links", func(m *median) string { return out.Unless(m.Row.Links == 0, linksText(m.Row.Links)) }),
 		out.Left("recency", func(m *median) string { return m.Row.Recency }),

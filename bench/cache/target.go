@@ -42,12 +42,16 @@ type glance struct {
 	server *time.Duration // CPU of the server's; nil: nobody knows
 	verbs  load.Verbs     // of both sides
 	all    *host.Use      // by all processes of the CPUs that are used; nil likewise
+	// neighbours is the CPU of those that the placement asks for.
+	neighbours time.Duration
 }
 
 // glanceNow is what is seen without a look at the server.
 func glanceNow(place host.Placement) (g glance, err error) {
 	both := slices.Concat(place.Client, place.Server)
-	slices.Sort(both)
+	if slices.Sort(both); len(both) == 0 {
+		both = host.CPUs()
+	}
 	if all, err := host.UseOf(slices.Compact(both)); err == nil {
 		g.all = &all
 	}

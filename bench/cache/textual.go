@@ -33,7 +33,7 @@ func (t *textual) open(ctx context.Context) (err error) {
 		t.host = t.cfg.Server
 		return nil
 	}
-	if t.peer, err = host.StartPeer[order, answer](ctx, t.env.Server, t.env.ServerEnv); err != nil {
+	if t.peer, err = host.StartPeerOn[order, answer](ctx, t.place.Process(), t.env.Server, t.env.ServerEnv); err != nil {
 		return err
 	}
 	hello, err := t.peer.Ask(order{Do: doSetup, Case: t.c, CPUs: t.place.Server, Version: t.env.Version})

@@ -20,6 +20,8 @@ type trial struct {
 	step   *step
 	place  host.Placement
 	target measured
+	// pressure is what the placement puts on the CPUs; nil in a client process.
+	pressure *host.Pressure
 }
 
 // load stores all keys, unless the server has them.
@@ -41,7 +43,7 @@ func (t *trial) load(ctx context.Context) error {
 		return done()
 	}
 	budget := load.Budget{Ops: uint64(t.step.Keys), Every: load.SampleEvery}
-	sum, err := load.Run(ctx, []load.Worker{w}, budget, t.scale, load.PinInTurn(t.place.Client))
+	sum, err := load.Run(ctx, []load.Worker{w}, budget, t.scale, load.PinInTurn(t.loaderCPUs()))
 	if err != nil {
 		_ = done()
 		return t.explain(ctx, err)

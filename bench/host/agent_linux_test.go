@@ -36,7 +36,9 @@ func TestMain(m *testing.M) {
 			_, _ = bufio.NewReader(os.Stdin).ReadString('\n')
 			return errors.New("no such luck")
 		},
-		roleDeaf: func() error { select {} },
+		roleDeaf:    func() error { select {} },
+		roleHelper:  func() error { return Help(context.Background(), os.Stdin, os.Stdout) },
+		rolePressed: pressedForever,
 	})
 }
 

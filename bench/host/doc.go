@@ -61,7 +61,21 @@
 //
 // # CPUs and clocks
 //
-// A Placement says which CPUs the threads of client and server are pinned to. CPU times come
+// A Placement says which CPUs the threads of client and server are pinned to, and its Sharing
+// what else is to run there:
+//
+//	own          nothing: client and server have different CPUs
+//	one          client and server have the same CPU
+//	busy-client  own, and a busy process on each CPU of the client
+//	busy-server  own, and one on each CPU of the server
+//	busy-both    both
+//	roaming      nothing is pinned, and one busy process is not either
+//
+// Press starts the busy processes, which are helpers: peers of the kind of Help. In all but own
+// and roaming the whole processes of client and server are kept on the CPUs that otherwise only
+// their threads are pinned to, so that nothing of them evades its neighbour.
+//
+// CPU times come
 // from the kernel: those of this process and its threads in microseconds; those of another
 // process, or of CPUs, in steps of 10 ms. The clock of a benchmark is the time-stamp counter:
 // Clock says how fine it is and what a reading costs, ClockWatch whether it agrees with the

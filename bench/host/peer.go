@@ -20,6 +20,12 @@ type Peer[C Command, A any] struct {
 // environment; files become its descriptors from 3 on. It ends by itself when its
 // input does; the end of ctx ends its input.
 func StartPeer[C Command, A any](ctx context.Context, argv, env []string, files ...*os.File) (*Peer[C, A], error) {
+	return StartPeerOn[C, A](ctx, nil, argv, env, files...)
+}
+
+// StartPeerOn is StartPeer for a process that runs on no other CPUs than these; none means
+// those of this process.
+func StartPeerOn[C Command, A any](ctx context.Context, cpus []int, argv, env []string, files ...*os.File) (*Peer[C, A], error) {
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	cmd.Env = append(os.Environ(), env...)
 	cmd.ExtraFiles = files
@@ -31,7 +37,7 @@ func StartPeer[C Command, A any](ctx context.Context, argv, env []string, files 
 	if err != nil {
 		return nil, err
 	}
-	p, err := StartProcess(cmd, in.Close, nil)
+	p, err := StartProcess(cmd, in.Close, cpus)
 	if err != nil {
 		return nil, err
 	}

@@ -7,6 +7,8 @@ import "fmt"
 type Placement struct {
 	Client, Server []int
 	Warning        string
+	// Sharing says what else runs there on purpose.
+	Sharing Sharing
 }
 
 // What is crowded.

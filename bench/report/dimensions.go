@@ -54,6 +54,7 @@ var dimensions = []dimension{
 	{field: "clients", name: "clients"},
 	{field: "goroutines", name: "goroutines"},
 	{field: "rate", name: "rate", show: func(v any) string { return out.SI(number(v)) + "/s" }},
+	{field: "placement", name: "placement"},
 	{field: "window", name: "window"},
 	{field: "batch", name: "batch"},
 	{field: "cores", name: "cores"},

@@ -13,6 +13,7 @@ import (
 
 	"github.com/remora-kv/remora"
 	"github.com/remora-kv/remora/bench/cache"
+	"github.com/remora-kv/remora/bench/host"
 	"github.com/remora-kv/remora/fabric"
 	"github.com/remora-kv/remora/fabric/provider"
 	"github.com/remora-kv/remora/server"
@@ -94,6 +95,7 @@ func (f *benchFlags) register(cmd *cobra.Command) {
 	completeFrom(cmd, "fabric", provider.Names()...)
 	completeFrom(cmd, "engine", server.Engines()...)
 	completeFrom(cmd, "prefetch", cache.Prefetches()...)
+	completeFrom(cmd, "placement", cache.Placements()...)
 	completeFrom(cmd, "protocol", cache.Protocols()...)
 	completeFrom(cmd, "dist", cache.Dists()...)
 	completeFrom(cmd, "workload", cache.Workloads()...)
@@ -131,6 +133,7 @@ func (f *benchFlags) registerServer(fl *pflag.FlagSet) {
 	c := &f.cfg
 	fl.StringSliceVar(&c.Engines, "engine", []string{server.DefaultEngine}, "engines of Remora's server, a `LIST` of "+strings.Join(server.Engines(), ", "))
 	fl.IntVar(&c.Cores, "cores", 1, "`NUMBER` of cores of the server, or threads of memcached and Redis")
+	fl.StringSliceVar(&c.Placements, "placement", []string{host.ShareOwn}, "what client and server share their CPUs with, a `LIST` of "+strings.Join(cache.Placements(), ", "))
 	fl.Var(&f.memory, "memory", "memory of the server (default: twice what the keys take, at least 1GiB)")
 	fl.StringSliceVar(&f.caches, "cache", nil, "`SHARE` of the keys that fit into the server, such as 10%, a list; bench finds the memory for it")
 	fl.StringSliceVar(&c.Prefetches, "prefetch", []string{cache.PrefetchOn}, "whether the server prefetches items, a `LIST` of "+strings.Join(cache.Prefetches(), ", "))
@@ -138,7 +141,7 @@ func (f *benchFlags) registerServer(fl *pflag.FlagSet) {
 	choose(fl, &c.Network, "network", "tcp", "network to memcached and Redis", cache.Networks()...)
 	fl.StringSliceVar(&c.Protocols, "protocol", []string{cache.ProtocolText}, "protocols of memcached, a `LIST` of "+strings.Join(cache.Protocols(), ", "))
 	fl.BoolVar(&c.NoLoad, "no-load", false, "do not store the keys: the server has them")
-	section(fl, "Server", "engine", "cores", "memory", "cache", "prefetch", "poll", "network", "protocol", "no-load")
+	section(fl, "Server", "engine", "cores", "placement", "memory", "cache", "prefetch", "poll", "network", "protocol", "no-load")
 	fl.DurationVar(&c.Duration, "duration", cache.DefaultDuration, "length of a trial")
 	fl.IntVar(&c.Ops, "ops", 0, "end a trial after `N` operations of each client or goroutine, instead of by time")
 	fl.DurationVar(&c.Warmup, "warmup", cache.DefaultWarmup, "time before each trial, not counted")

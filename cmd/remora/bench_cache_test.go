@@ -196,6 +196,8 @@ func TestMistakesInBenchGetExitCode2AndAdvice(t *testing.T) {
 		{"bench cache --fabric ether", "loop, shm, tcp"},
 		{"bench cache --engine btree", "mica"},
 		{"bench cache --keys 0", "at least 1"},
+		{"bench cache --placement two", "use own, one, busy-client"},
+		{"bench cache --placement one --server tcp://x:1", "leave out --server"},
 		{"bench cache --keys many", "--keys"},
 		{"bench cache --poll lazy", "adaptive or busy"},
 		{"bench cache --duration 0s", "too short"},
@@ -244,6 +246,19 @@ func TestMistakesInBenchGetExitCode2AndAdvice(t *testing.T) {
 		if code != exitUsage || out != "" || !strings.Contains(errOut, tc.want) || !strings.Contains(errOut, "--help'") {
 			t.Errorf("%s: exit code %d, standard output %q, standard error %q, want %q", tc.args, code, out, errOut, tc.want)
 		}
+	}
+}
+
+// Client and server share CPUs as they are asked to, in a comparison too.
+func TestBenchOfPlacements(t *testing.T) {
+	args := []string{"--placement", "own,one,roaming"}
+	code, out, errOut := runCmd(t, append(smallBench("--path rfp,text"), args...)...)
+	if code != exitOK || strings.Count(out, " busy process") != 1 || !strings.Contains(out, "placement  ") {
+		t.Errorf("exit code %d, %s%s", code, errOut, out)
+	}
+	code, out, errOut = runCmd(t, append(strings.Fields("bench compare --keys 200 --ops 100 --memory 64MiB --trials 2 --path rfp,text --fabric shm"), args...)...)
+	if code != exitOK || !strings.Contains(out, "one operation at a time, placement one (") || strings.Count(out, "of the best") != 6 {
+		t.Errorf("exit code %d, %s%s", code, errOut, out)
 	}
 }
 
@@ -307,7 +322,7 @@ func TestBenchOfAServerThatRuns(t *testing.T) {
 
 func TestBenchCompletion(t *testing.T) {
 	for flag, want := range map[string]string{
-		"--path": "memcached", "--fabric": "shm", "--engine": "mica", "--dist": "zipf", "--protocol": "meta", "--network": "unix", "--poll": "busy",
+		"--path": "memcached", "--fabric": "shm", "--engine": "mica", "--dist": "zipf", "--protocol": "meta", "--network": "unix", "--poll": "busy", "--placement": "busy-client",
 	} {
 		if code, out, _ := runCmd(t, "__complete", "bench", "cache", flag, ""); code != exitOK || !strings.Contains(out, want) {
 			t.Errorf("%s: exit code %d, %q is not offered in %q", flag, code, want, out)

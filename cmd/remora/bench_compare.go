@@ -115,11 +115,15 @@ func (f *benchFlags) prepare(a *app, first ...string) (cache.Env, *rowSink, *pro
 	if err != nil {
 		return cache.Env{}, nil, nil, err
 	}
+	helper, err := workerArgv("", workerHelper)
+	if err != nil {
+		return cache.Env{}, nil, nil, err
+	}
 	sink, err := f.output.open(a, first...)
 	if err != nil {
 		return cache.Env{}, nil, nil, err
 	}
 	bar := newProgress(a.err)
-	env := cache.Env{Providers: provider.New(), Server: argv, Client: client, Version: programVersion(), Progress: bar.show}
+	env := cache.Env{Providers: provider.New(), Server: argv, Client: client, Helper: helper, Version: programVersion(), Progress: bar.show}
 	return env, sink, bar, nil
 }

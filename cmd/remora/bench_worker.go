@@ -8,6 +8,7 @@ import (
 
 	"github.com/remora-kv/remora/bench/cache"
 	"github.com/remora-kv/remora/bench/call"
+	"github.com/remora-kv/remora/bench/host"
 	"github.com/remora-kv/remora/bench/kvl"
 	"github.com/remora-kv/remora/bench/perf"
 	"github.com/remora-kv/remora/fabric/provider"
@@ -20,6 +21,7 @@ const (
 	workerRPC    = "rpc"
 	workerVerbs  = "verbs"
 	workerKVL    = "kvl"
+	workerHelper = "helper" // of placements
 )
 
 // newBenchWorkerCmd is the hidden command that benchmarks start as their server and client
@@ -30,7 +32,7 @@ func newBenchWorkerCmd(a *app) *cobra.Command {
 		Short:     "A process of a benchmark; it reads its commands from standard input",
 		Hidden:    true,
 		Args:      cobra.MatchAll(cobra.ExactArgs(1), cobra.OnlyValidArgs),
-		ValidArgs: []string{workerCache, workerClient, workerRPC, workerVerbs, workerKVL},
+		ValidArgs: []string{workerCache, workerClient, workerRPC, workerVerbs, workerKVL, workerHelper},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
 			switch args[0] {
@@ -38,6 +40,8 @@ func newBenchWorkerCmd(a *app) *cobra.Command {
 				return cache.Serve(ctx, a.providers(), a.in, a.out, a.err)
 			case workerClient:
 				return cache.Drive(ctx, a.providers(), programVersion(), a.in, a.out)
+			case workerHelper:
+				return host.Help(ctx, a.in, a.out)
 			case workerRPC:
 				return call.Serve(ctx, provider.New(), a.in, a.out, a.err)
 			case workerKVL:

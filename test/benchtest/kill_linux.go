@@ -21,6 +21,12 @@ import (
 // has its one server.
 func KillClient(t *testing.T, role string) {
 	t.Helper()
+	KillParent(t, role, 1)
+}
+
+// KillParent is KillClient for a role that has started so many processes.
+func KillParent(t *testing.T, role string, processes int) {
+	t.Helper()
 	argv, env := Self(role)
 	tmp := t.TempDir()
 	parent := exec.CommandContext(t.Context(), argv[0])
@@ -38,18 +44,33 @@ func KillClient(t *testing.T, role string) {
 		t.Fatalf("the client said %q, %v", line, err)
 	}
 	children := Children(parent.Process.Pid, "")
-	if len(children) != 1 {
-		t.Fatalf("the client has children %v, want its server", children)
+	if len(children) != processes {
+		t.Fatalf("the client has children %v, want %d", children, processes)
 	}
-	fd, err := unix.PidfdOpen(children[0], 0)
-	if err != nil {
-		t.Fatal(err)
+	var ends []func()
+	for _, pid := range children {
+		fd, err := unix.PidfdOpen(pid, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = unix.Close(fd) }()
+		ends = append(ends, func() { awaitEnd(t, pid, fd) })
 	}
-	defer func() { _ = unix.Close(fd) }()
 	if err := parent.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
 	_ = parent.Wait() // "signal: killed"
+	for _, end := range ends {
+		end()
+	}
+	if left, _ := filepath.Glob(filepath.Join(tmp, "*")); len(left) != 0 {
+		t.Errorf("left behind: %v", left)
+	}
+}
+
+// awaitEnd waits until a process has ended, which fd is of.
+func awaitEnd(t *testing.T, pid, fd int) {
+	t.Helper()
 	poll := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
 	for {
 		n, err := unix.Poll(poll, int(cachetest.Watchdog.Milliseconds()))
@@ -57,13 +78,10 @@ func KillClient(t *testing.T, role string) {
 			continue
 		}
 		if n != 1 || err != nil {
-			t.Errorf("the server lives %v after its client was killed (%d, %v)", cachetest.Watchdog, n, err)
-			_ = unix.Kill(children[0], unix.SIGKILL)
+			t.Errorf("process %d lives %v after its client was killed (%d, %v)", pid, cachetest.Watchdog, n, err)
+			_ = unix.Kill(pid, unix.SIGKILL)
 		}
-		break
-	}
-	if left, _ := filepath.Glob(filepath.Join(tmp, "*")); len(left) != 0 {
-		t.Errorf("left behind: %v", left)
+		return
 	}
 }
 

@@ -1,0 +1,93 @@
+package cache
+
+import (
+	"context"
+	"slices"
+
+	"github.com/remora-kv/remora/bench"
+	"github.com/remora-kv/remora/bench/host"
+)
+
+// Placements returns what Config.Placements may contain.
+func Placements() []string { return host.Sharings() }
+
+// checkPlacements refuses placements that cannot be, and writes the others as rows have them.
+func (c *Config) checkPlacements(errs *bench.Faults) {
+	c.Placements = slices.Clone(c.Placements)
+	for i, text := range c.Placements {
+		s, err := host.ParseSharing(text)
+		if err != nil {
+			errs.Add("--placement: %w", err)
+			continue
+		}
+		c.Placements[i] = s.String()
+		if c.Server != "" && !s.Own() {
+			errs.Add("--placement %v: bench does not choose the CPUs of a server that it has not started: leave out --server", s)
+		}
+	}
+}
+
+// sharing is what the CPUs of a case are shared with.
+func (k *Case) sharing() host.Sharing {
+	s, _ := host.ParseSharing(k.Placement) // one of normalize, or "" where nothing is known
+	return s
+}
+
+// place decides about CPUs.
+func (r *runner) place(c *Case) host.Placement {
+	if len(r.cfg.Agents) != 0 {
+		return host.Apart(r.cpus, 1) // the keys are stored from here
+	}
+	if r.cfg.Server != "" || c.Path == PathNull {
+		return host.Apart(r.cpus, c.threads())
+	}
+	p := c.sharing().Place(r.cpus, c.threads(), c.Cores)
+	if !p.Sharing.Own() && len(p.Client) != 0 {
+		p.Client = p.Client[:clientThreads(c, p)] // the others are not used, and need no neighbour
+	}
+	return p
+}
+
+// loaderCPUs are those from which the keys are stored: a placement begins after that, so that
+// it does not make storing them slow.
+func (t *trial) loaderCPUs() []int {
+	if t.place.Sharing.Own() {
+		return t.place.Client
+	}
+	return host.Split(t.cpus, 1, t.step.Cores).Client
+}
+
+// runPlaced runs the trial under what its placement asks for.
+func (t *trial) runPlaced(ctx context.Context) (row Row, err error) {
+	if t.pressure, err = host.Press(ctx, &t.place, t.env.Helper, t.env.HelperEnv); err != nil {
+		return Row{}, err
+	}
+	defer func() {
+		if ended := t.pressure.Close(); err == nil {
+			err = ended
+		}
+	}()
+	return t.run(ctx)
+}
+
+// placementNotes says where client and server were in each placement.
+func (r *runner) placementNotes() {
+	var seen []string
+	for i := range r.report.cases {
+		k := &r.report.cases[i]
+		if slices.Contains(seen, k.Placement) {
+			continue
+		}
+		seen = append(seen, k.Placement)
+		label := "CPUs"
+		if !k.sharing().Own() {
+			label = "placement " + k.Placement
+		}
+		r.report.Note("%s: %s", label, r.pinning(k))
+	}
+}
+
+// anyPlaced reports whether rows differ in their placement.
+func anyPlaced(lines []median) bool {
+	return slices.ContainsFunc(lines, func(m median) bool { return m.Row.Placement != lines[0].Row.Placement })
+}

@@ -1,0 +1,62 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"runtime"
+	"sync/atomic"
+)
+
+// helperTask is what a helper is told to do:
+//
+//	spin   -> nothing: it keeps one CPU busy until its input ends
+type helperTask struct{ Do string }
+
+// Name implements Command.
+func (t helperTask) Name() string { return t.Do }
+
+// The commands.
+const doSpin = "spin"
+
+// helped is the answer of a helper.
+type helped struct{}
+
+// Help is a process that a benchmark starts beside those it measures, for what a Placement
+// asks for: it obeys the commands on in and answers on out until in ends.
+func Help(ctx context.Context, in io.Reader, out io.Writer) error {
+	h := &helper{}
+	return errors.Join(Obey(ctx, in, out, h.obey), h.end())
+}
+
+// helper is the state of a helper between commands.
+type helper struct {
+	stop atomic.Bool
+	spun chan struct{} // closed when the spinning has ended; nil: there was none
+}
+
+func (h *helper) obey(_ context.Context, t *helperTask) (helped, error) {
+	if t.Do != doSpin || h.spun != nil {
+		return helped{}, fmt.Errorf("command %q is unknown or repeated: are both processes of the same version?", t.Do)
+	}
+	h.spun = make(chan struct{})
+	begun := make(chan struct{})
+	go func() {
+		runtime.LockOSThread()
+		close(begun)
+		for !h.stop.Load() {
+		}
+		close(h.spun)
+	}()
+	<-begun
+	return helped{}, nil
+}
+
+func (h *helper) end() error {
+	h.stop.Store(true)
+	if h.spun != nil {
+		<-h.spun
+	}
+	return nil
+}
