@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -31,7 +32,7 @@ var printing = []string{".", "fabric", "kvl", "kvl/keli", "kvl/load", "rpc", "rp
 // TestExamplesRunOutsideTheModule makes a module beside this one, whose go.mod replaces this module by
 // the working tree, copies the example of each public package (example_test.go) there, and runs them.
 // So an example that is printed in the documentation compiles where its readers are: without internal
-// packages, and without helpers from other test files. It needs no network: the dependencies and their
+// packages, and without helpers from other test files. So does the program in README.md. It needs no network: the dependencies and their
 // checksums are those of this module.
 func TestExamplesRunOutsideTheModule(t *testing.T) {
 	m, err := load()
@@ -53,6 +54,8 @@ func TestExamplesRunOutsideTheModule(t *testing.T) {
 			write(t, filepath.Join(dir, f.name), content)
 		case f.name == "go.sum":
 			write(t, filepath.Join(dir, f.name), f.content)
+		case f.name == "README.md":
+			write(t, filepath.Join(dir, "readme", "example_test.go"), firstProgram(t, m.path, f.content))
 		case path.Base(f.name) == "example_test.go" && isOffered(pkg):
 			examples[pkg] = true
 			write(t, filepath.Join(dir, f.name), f.content)
@@ -81,6 +84,33 @@ func TestExamplesRunOutsideTheModule(t *testing.T) {
 			t.Errorf("no example of %s has run", pkg)
 		}
 	}
+}
+
+// firstProgram makes the lines of Go in README.md a file that compiles if they are right.
+func firstProgram(t *testing.T, module string, readme []byte) []byte {
+	t.Helper()
+	_, rest, ok := bytes.Cut(readme, []byte("```go\n"))
+	lines, _, found := bytes.Cut(rest, []byte("```"))
+	if !ok || !found {
+		t.Fatal("README.md has no Go program")
+	}
+	return fmt.Appendf(nil, `package readme_test
+
+import (
+	"context"
+	"time"
+
+	%q
+)
+
+func Example() {
+	_ = func(ctx context.Context) error {
+		%s
+		_, _ = version, value
+		return err
+	}
+}
+`, module, lines)
 }
 
 // isOffered reports whether programs of other modules can import a package. Suites for tests, which
