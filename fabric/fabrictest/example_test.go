@@ -31,9 +31,8 @@ func Example() {
 			Kill: b.Kill,
 		}
 	}
-	_ = func(t *testing.T) { fabrictest.Run(t, newWorld) }   // TestConformance
-	_ = func(b *testing.B) { fabrictest.Bench(b, newWorld) } // BenchmarkFabric
-	_ = func(t *testing.T) {                                 // a long run at night
+	_ = func(t *testing.T) { fabrictest.Run(t, newWorld) } // TestConformance
+	_ = func(t *testing.T) {                               // a long run at night
 		fabrictest.RunWith(t, newWorld, fabrictest.Options{Iterations: 50})
 	}
 }

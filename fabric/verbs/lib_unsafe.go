@@ -226,8 +226,6 @@ func (c hwContext) event() (hwEvent, error) {
 
 func eventName(kind uint32) string { return C.GoString(C.rm_event_name(C.uint32_t(kind))) }
 
-func statusName(status uint32) string { return C.GoString(C.rm_status_name(C.uint32_t(status))) }
-
 func (c hwContext) newPD() (hwPD, error) {
 	var pd C.uintptr_t
 	err := errno(C.rm_alloc_pd(C.uintptr_t(c), &pd))

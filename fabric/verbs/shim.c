@@ -30,7 +30,6 @@ static struct {
 	int (*get_async_event)(struct ibv_context *, struct ibv_async_event *);
 	void (*ack_async_event)(struct ibv_async_event *);
 	const char *(*event_type_str)(enum ibv_event_type);
-	const char *(*wc_status_str)(enum ibv_wc_status);
 	struct ibv_pd *(*alloc_pd)(struct ibv_context *);
 	int (*dealloc_pd)(struct ibv_pd *);
 	struct ibv_mr *(*reg_mr)(struct ibv_pd *, void *, size_t, int);
@@ -65,7 +64,6 @@ static const struct {
 	{"ibv_get_async_event", (void **)&lib.get_async_event},
 	{"ibv_ack_async_event", (void **)&lib.ack_async_event},
 	{"ibv_event_type_str", (void **)&lib.event_type_str},
-	{"ibv_wc_status_str", (void **)&lib.wc_status_str},
 	{"ibv_alloc_pd", (void **)&lib.alloc_pd},
 	{"ibv_dealloc_pd", (void **)&lib.dealloc_pd},
 	{"ibv_reg_mr", (void **)&lib.reg_mr},
@@ -257,7 +255,6 @@ int rm_async_event(uintptr_t ctx, struct rm_event *ev)
 
 const char *rm_event_name(uint32_t type) { return lib.event_type_str(type); }
 
-const char *rm_status_name(uint32_t status) { return lib.wc_status_str(status); }
 
 int rm_alloc_pd(uintptr_t ctx, uintptr_t *pd)
 {

@@ -92,7 +92,6 @@ struct rm_event {
 // rm_async_event takes the next asynchronous event; EAGAIN when there is none.
 int rm_async_event(uintptr_t ctx, struct rm_event *ev);
 const char *rm_event_name(uint32_t type);
-const char *rm_status_name(uint32_t status);
 
 int rm_alloc_pd(uintptr_t ctx, uintptr_t *pd);
 int rm_dealloc_pd(uintptr_t pd);

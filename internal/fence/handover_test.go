@@ -44,11 +44,6 @@ func TestPublishThenObserve(t *testing.T) {
 			binary.NativeEndian.PutUint64(b[:], Observe64(word))
 			return b[flag-8]
 		},
-		"Observe32": func() byte {
-			var b [4]byte
-			binary.NativeEndian.PutUint32(b[:], Observe32(half))
-			return b[flag-12]
-		},
 		"ObserveByte": func() byte { return ObserveByte(&shared[flag]) },
 		"CopyIn8-16":  copyIn(8, 16),
 		"CopyIn13-16": copyIn(13, 16),

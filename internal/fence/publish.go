@@ -11,6 +11,3 @@ func Announce32(p *atomic.Uint32, v uint32) { p.Store(v) }
 
 // Observe64 loads with acquire ordering (F1).
 func Observe64(p *atomic.Uint64) uint64 { return observe64(p) }
-
-// Observe32 loads with acquire ordering (F1).
-func Observe32(p *atomic.Uint32) uint32 { return p.Load() }

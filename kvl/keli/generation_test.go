@@ -60,7 +60,7 @@ func TestEveryWalkIsInOneGeneration(t *testing.T) {
 			}
 		}
 		for n := range 2 {
-			s := r.session(keli.WithWindow(4))
+			s := r.session(keli.WithWindow(4), keli.WithBusyPoll(true))
 			wg.Go(func() {
 				for i := n; !stop.Load(); i++ {
 					check(walkOnce(t, r, s.Walk, i%g.items))

@@ -119,9 +119,6 @@ func (s *Server) ListenOn(dev fabric.Device, addr fabric.Addr, cfg fabric.Listen
 	return s.rfp.ListenOn(dev, addr, cfg)
 }
 
-// StopListening accepts no more clients. Connected clients stay.
-func (s *Server) StopListening() { s.rfp.StopListening() }
-
 // serveLookup answers a lookup, on a core.
 func (s *Server) serveLookup(c *rpc.Call, out []byte) ([]byte, error) {
 	if len(c.Request) < requestHead {

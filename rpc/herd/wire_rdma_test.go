@@ -5,53 +5,25 @@ package herd_test
 import (
 	"context"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
-	"github.com/remora-kv/remora/fabric"
-	"github.com/remora-kv/remora/fabric/provider"
 	"github.com/remora-kv/remora/rpc"
 	"github.com/remora-kv/remora/rpc/herd"
+	"github.com/remora-kv/remora/test/rpctest"
 )
 
-// TestWire runs on two machines at once, joined by a wire that loses packets: the same
-// binary on both, one the server and one its clients. The build tag wire says that there
-// are two:
-//
-//	rocevm test -guests 2 -tags rdma,wire ./rpc/herd -run TestWire
-func TestWire(t *testing.T) {
-	switch role := os.Getenv("ROCEVM_GUEST"); role {
-	case "server":
-		wireServer(t)
-	case "client":
-		wireClients(t)
-	default:
-		t.Fatalf("needs two machines: ROCEVM_GUEST is %q, neither server nor client", role)
-	}
-}
+// TestWire runs on two machines at once, joined by a wire that loses packets (rpctest.Wire).
+func TestWire(t *testing.T) { rpctest.Wire(t, "7102", wireServer, wireClients) }
 
-const (
-	// procNoise has the kernel of the server disturb what it sends, as its argument says.
-	procNoise uint16 = 70
-	// procOver tells the server that there is nothing more to do.
-	procOver uint16 = 71
-)
-
-// wireTime is how long each side may take, and wait for the other.
-const wireTime = 2 * time.Minute
+// procNoise has the kernel of the server disturb what it sends, as its argument says.
+const procNoise uint16 = 70
 
 // wireRetry is long enough for an emulated machine to answer what was not lost.
 const wireRetry = 20 * time.Millisecond
-
-// wireAddr is where the server is, named by its address as each side knows it.
-func wireAddr(host string) fabric.Addr {
-	return fabric.Addr{Fabric: provider.RDMA, Name: net.JoinHostPort(os.Getenv(host), "7102")}
-}
 
 // noise has the kernel disturb what leaves this machine; "" ends it.
 func noise(how string) error {
@@ -70,25 +42,13 @@ func noise(how string) error {
 	return nil
 }
 
-func wireServer(t *testing.T) {
-	r := newRig(t, provider.RDMA)
+func wireServer(t *testing.T, base *rpctest.Rig) {
+	r := &rig{Rig: base}
 	r.HandleCount()
 	r.Mux.Handle(procNoise, func(c *rpc.Call, out []byte) ([]byte, error) { return out, noise(string(c.Request)) })
-	over := make(chan struct{})
-	var once sync.Once
-	r.Mux.Handle(procOver, func(_ *rpc.Call, out []byte) ([]byte, error) {
-		once.Do(func() { close(over) })
-		return out, nil
-	})
-	r.Listen = wireAddr("ROCEVM_SELF")
+	wait := r.HandleOver()
 	s := r.serve(herd.ServerConfig{Cores: 2})
-	ctx, cancel := context.WithTimeout(t.Context(), wireTime)
-	defer cancel()
-	select {
-	case <-over:
-	case <-ctx.Done():
-		t.Fatalf("the client has not ended; %+v", s.Stats())
-	}
+	wait()
 	await(t, "the clients to leave", func() bool { return s.Stats().Clients == 0 })
 	st := s.Stats()
 	t.Logf("%+v", st)
@@ -109,13 +69,14 @@ var wireNoises = []struct{ name, how string }{
 
 // Every call takes effect once, in order, and its own reply is taken for it, whatever the
 // wire between two machines does to their packets (H2, H3, H4).
-func wireClients(t *testing.T) {
-	r := newRig(t, provider.RDMA)
-	r.Addr = wireAddr("ROCEVM_PEER")
-	control := r.dialUntilThere(t)
+func wireClients(t *testing.T, base *rpctest.Rig) {
+	r := &rig{Rig: base}
+	control := rpctest.UntilThere(base, func(context.Context) (*herd.Conn, error) {
+		return r.tryDial(herd.ConnConfig{RetryAfter: wireRetry, GiveUp: rpctest.WireTime})
+	})
 	conns := make([]*herd.Conn, 3)
 	for i := range conns {
-		conns[i] = r.dial(herd.ConnConfig{Window: 1 + 7*i, RetryAfter: wireRetry, GiveUp: wireTime})
+		conns[i] = r.dial(herd.ConnConfig{Window: 1 + 7*i, RetryAfter: wireRetry, GiveUp: rpctest.WireTime})
 	}
 	for n, w := range wireNoises {
 		t.Run(w.name, func(t *testing.T) {
@@ -137,11 +98,12 @@ func wireClients(t *testing.T) {
 			}
 		})
 	}
-	for _, err := range []error{noise(""), errOf(call(control, 0, procNoise, nil)), errOf(call(control, 1, procOver, nil))} {
+	for _, err := range []error{noise(""), errOf(call(control, 0, procNoise, nil))} {
 		if err != nil {
 			t.Error(err)
 		}
 	}
+	r.Over(func(proc uint16, arg []byte) ([]byte, error) { return call(control, 1, proc, arg) })
 }
 
 // lostPackets is how many packets the kernel of this machine has dropped since noise.
@@ -165,23 +127,4 @@ func retriesOf(conns []*herd.Conn) (n uint64) {
 		n += c.Stats().Retries
 	}
 	return n
-}
-
-// dialUntilThere connects as soon as the server listens.
-func (r *rig) dialUntilThere(t *testing.T) *herd.Conn {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), wireTime)
-	defer cancel()
-	for {
-		c, err := r.tryDial(herd.ConnConfig{RetryAfter: wireRetry, GiveUp: wireTime})
-		if err == nil {
-			t.Cleanup(func() { _ = c.Close() })
-			return c
-		}
-		select {
-		case <-time.After(100 * time.Millisecond):
-		case <-ctx.Done():
-			t.Fatalf("the server is not there: %v", err)
-		}
-	}
 }

@@ -160,9 +160,6 @@ func (p *Process) Signal(s os.Signal) {
 	}
 }
 
-// Done is closed when the process has ended.
-func (p *Process) Done() <-chan struct{} { return p.done }
-
 // Exit waits for the end of the process and returns its exit code, -1 when a
 // signal ended it.
 func (p *Process) Exit() int {
