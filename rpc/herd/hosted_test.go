@@ -1,54 +1,26 @@
 package herd_test
 
 import (
-	"context"
-	"encoding/binary"
-	"slices"
-	"sync"
 	"testing"
 
 	"github.com/remora-kv/remora/fabric"
-	"github.com/remora-kv/remora/rpc"
 	"github.com/remora-kv/remora/rpc/herd"
 	"github.com/remora-kv/remora/rpc/rfp"
+	"github.com/remora-kv/remora/test/rpctest"
 	"github.com/remora-kv/remora/test/scale"
 )
 
 // serveBoth starts an rfp server whose cores serve herd as well, at one address of its
 // last device.
-func (r *rig) serveBoth(cores int, before ...fabric.Device) *rfp.Server {
+func (r *rig) serveBoth(cores int, before ...fabric.Device) (host *rfp.Server) {
 	r.Helper()
-	r.Device = r.NewDevice()
-	devices := append(slices.Clone(before), r.Device)
-	var host *rfp.Server
-	s, err := herd.NewServer(herd.ServerConfig{
-		Devices: devices, Serve: r.Mux.Serve, Cores: cores,
-		Wake: func(core int) { host.Wake(core) },
-	})
-	if err != nil {
-		r.Fatal(err)
-	}
-	r.Cleanup(func() { _ = s.Close() })
-	pollers := make([][]rpc.Poller, cores)
-	for i := range pollers {
-		pollers[i] = []rpc.Poller{s.Poller(i)}
-	}
-	host, err = rfp.NewServer(rfp.ServerConfig{
-		Device: devices[0], Others: devices[1:], Serve: r.Mux.Serve, Cores: cores, Pollers: pollers, Admit: s.TryAdmit,
-	})
-	if err != nil {
-		r.Fatal(err)
-	}
-	r.Cleanup(func() { _ = host.Close() })
-	if r.Addr, err = host.ListenOn(r.Device, r.Listen, fabric.ListenConfig{}); err != nil {
-		r.Fatal(err)
-	}
-	r.server = s
+	host, r.server = rpctest.Host(r.Rig, cores, before, func(devices []fabric.Device, wake func(core int)) (*herd.Server, error) {
+		return herd.NewServer(herd.ServerConfig{Devices: devices, Serve: r.Mux.Serve, Cores: cores, Wake: wake})
+	}, nil)
 	return host
 }
 
-// Clients of both paths count with the same counters, which only the goroutine of their
-// core may touch: the race detector would see another.
+// Clients of both paths are served by the same goroutine.
 func TestTwoPathsOnOneCore(t *testing.T) {
 	calls := scale.Times(2000)
 	if testing.Short() || scale.Race {
@@ -57,36 +29,15 @@ func TestTwoPathsOnOneCore(t *testing.T) {
 	eachFabric(t, func(t *testing.T, r *rig) {
 		r.HandleCount()
 		r.serveBoth(2)
-		var wg sync.WaitGroup
-		for i := range 2 {
+		r.CountBeside(calls, func(i int) func() error {
 			c := r.dial(herd.ConnConfig{})
-			wg.Go(func() {
-				if err := countUp(c, uint32(i), calls, 0); err != nil {
-					t.Errorf("herd: %v; %+v", err, c.Stats())
-				}
-			})
-			f, err := rfp.DialClient(context.Background(), r.Addr, rfp.ConnConfig{Device: r.NewDevice(), Core: i})
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(func() { _ = f.Close() })
-			wg.Go(func() {
-				arg := binary.LittleEndian.AppendUint32(nil, uint32(100+i))
-				for n := range calls {
-					out, err := f.Call(context.Background(), procCount, arg, nil)
-					if err != nil || binary.LittleEndian.Uint32(out[4:]) != uint32(n) {
-						t.Errorf("rfp: call %d: %v, %v", n, out, err)
-						return
-					}
-				}
-			})
-		}
-		wg.Wait()
+			return func() error { return countUp(c, uint32(i), calls, 0) }
+		})
 	})
 }
 
 // A host that sleeps is woken for its poller.
-func TestSleepingHostIsRung(t *testing.T) {
+func TestSleepingHostIsWoken(t *testing.T) {
 	eachFabric(t, func(t *testing.T, r *rig) {
 		r.serveBoth(2)
 		c := r.dial(herd.ConnConfig{RetryAfter: patience, GiveUp: 2 * patience})
@@ -107,7 +58,7 @@ func TestSleepingHostIsRung(t *testing.T) {
 	})
 }
 
-// The host ends first, then its poller; clients are told.
+// The host ends first, then its poller; clients see it.
 func TestHostGoes(t *testing.T) {
 	eachFabric(t, func(t *testing.T, r *rig) {
 		host := r.serveBoth(1)

@@ -1,12 +1,9 @@
 package herd_test
 
 import (
-	"context"
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -31,21 +28,11 @@ func TestComingAndGoing(t *testing.T) {
 		r.HandleCount()
 		s := r.serve(herd.ServerConfig{Cores: 2})
 		control := r.dial(herd.ConnConfig{})
-		var wg sync.WaitGroup
-		for g := range 4 {
-			wg.Go(func() {
-				for i := range rounds {
-					if err := comeAndGo(r, uint32(1000*g+i), i%3); err != nil {
-						t.Error(err)
-						return
-					}
-				}
-			})
-		}
+		clients := r.ComeAndGo(t, rounds, r.visit)
 		if err := countUp(control, 1<<20, 1000, 0); err != nil {
 			t.Error(err)
 		}
-		wg.Wait()
+		clients.Wait()
 		await(t, "the places of the others to be free", func() bool { return s.Stats().Clients == 1 })
 		if st := s.Stats(); st.Connects != uint64(4*rounds+1) || st.Disconnects != uint64(4*rounds) {
 			t.Errorf("%+v", st)
@@ -58,32 +45,21 @@ func TestComingAndGoing(t *testing.T) {
 	})
 }
 
-// comeAndGo connects, calls, and goes: after all results, with results in flight, or by
-// the end of its device.
-func comeAndGo(r *rig, which uint32, how int) error {
-	dev, err := r.Set.Open(r.Fabric)
+// visit connects and calls.
+func (r *rig) visit(dev fabric.Device, which uint32, inFlight bool) (interface{ Close() error }, error) {
+	c, err := r.tryDial(herd.ConnConfig{Device: dev, Window: 8})
 	if err != nil {
-		return err
-	}
-	defer func() { _ = dev.Close() }()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	defer cancel()
-	c, err := herd.Dial(ctx, r.Addr, herd.ConnConfig{Device: dev, Window: 8})
-	if err != nil {
-		return err
+		return nil, err
 	}
 	if err := countUp(c, which, 20, 100); err != nil {
-		return fmt.Errorf("client %d: %w", which, err)
+		return nil, err
 	}
-	if how > 0 {
+	if inFlight {
 		for range 8 {
 			_ = c.CoreConn(0).Send(1, request(procEcho, []byte("for nobody")))
 		}
 	}
-	if how > 1 {
-		return dev.Close()
-	}
-	return c.Close()
+	return c, nil
 }
 
 func TestAdmissionLimit(t *testing.T) {
@@ -117,7 +93,7 @@ func TestAdmissionLimit(t *testing.T) {
 	})
 }
 
-// A server that goes ends connections soon, with and without calls on their way.
+// A server that goes ends connections soon, with and without calls in flight.
 func TestServerGoes(t *testing.T) {
 	eachFabric(t, func(t *testing.T, r *rig) {
 		started, release := make(chan struct{}), make(chan struct{})

@@ -1,10 +1,6 @@
 package sendrecv_test
 
 import (
-	"context"
-	"encoding/binary"
-	"slices"
-	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -12,6 +8,7 @@ import (
 	"github.com/remora-kv/remora/rpc"
 	"github.com/remora-kv/remora/rpc/rfp"
 	"github.com/remora-kv/remora/rpc/sendrecv"
+	"github.com/remora-kv/remora/test/rpctest"
 	"github.com/remora-kv/remora/test/scale"
 )
 
@@ -33,40 +30,19 @@ func (w *watched) AfterSleep() {
 
 // serveBoth starts an rfp server whose cores serve sendrecv as well, at one address of
 // its last device.
-func (r *rig) serveBoth(cores int, before ...fabric.Device) (*rfp.Server, []*watched) {
+func (r *rig) serveBoth(cores int, before ...fabric.Device) (host *rfp.Server, polled []*watched) {
 	r.Helper()
-	r.Device = r.NewDevice()
-	devices := append(slices.Clone(before), r.Device)
-	var host *rfp.Server
-	s, err := sendrecv.NewServer(sendrecv.ServerConfig{
-		Devices: devices, Serve: r.Mux.Serve, Cores: cores,
-		Wake: func(core int) { host.Wake(core) },
+	host, r.server = rpctest.Host(r.Rig, cores, before, func(devices []fabric.Device, wake func(core int)) (*sendrecv.Server, error) {
+		return sendrecv.NewServer(sendrecv.ServerConfig{Devices: devices, Serve: r.Mux.Serve, Cores: cores, Wake: wake})
+	}, func(p rpc.Poller) rpc.Poller {
+		w := &watched{Poller: p}
+		polled = append(polled, w)
+		return w
 	})
-	if err != nil {
-		r.Fatal(err)
-	}
-	r.Cleanup(func() { _ = s.Close() })
-	pollers, cast := make([][]rpc.Poller, cores), make([]*watched, cores)
-	for i := range pollers {
-		cast[i] = &watched{Poller: s.Poller(i)}
-		pollers[i] = []rpc.Poller{cast[i]}
-	}
-	host, err = rfp.NewServer(rfp.ServerConfig{
-		Device: devices[0], Others: devices[1:], Serve: r.Mux.Serve, Cores: cores, Pollers: pollers, Admit: s.TryAdmit,
-	})
-	if err != nil {
-		r.Fatal(err)
-	}
-	r.Cleanup(func() { _ = host.Close() })
-	if r.Addr, err = host.ListenOn(r.Device, r.Listen, fabric.ListenConfig{}); err != nil {
-		r.Fatal(err)
-	}
-	r.server = s
-	return host, cast
+	return host, polled
 }
 
-// Clients of both paths count with the same counters, which only the goroutine of their
-// core may touch: the race detector would see another. Both ask for RC: the greeting
+// Clients of both paths are served by the same goroutine. Both ask for RC: the greeting
 // tells them apart.
 func TestTwoPathsOnOneCore(t *testing.T) {
 	calls := scale.Times(500)
@@ -76,31 +52,10 @@ func TestTwoPathsOnOneCore(t *testing.T) {
 	eachFabric(t, func(t *testing.T, r *rig) {
 		r.HandleCount()
 		r.serveBoth(2)
-		var wg sync.WaitGroup
-		for i := range 2 {
+		r.CountBeside(calls, func(i int) func() error {
 			c := r.dial(sendrecv.ConnConfig{Core: i})
-			wg.Go(func() {
-				if _, _, err := countUp(c, uint32(i), calls, 0); err != nil {
-					t.Errorf("sendrecv: %v; %+v", err, c.Stats())
-				}
-			})
-			f, err := rfp.DialClient(context.Background(), r.Addr, rfp.ConnConfig{Device: r.NewDevice(), Core: i})
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(func() { _ = f.Close() })
-			wg.Go(func() {
-				arg := binary.LittleEndian.AppendUint32(nil, uint32(100+i))
-				for n := range calls {
-					out, err := f.Call(context.Background(), procCount, arg, nil)
-					if err != nil || binary.LittleEndian.Uint32(out[4:]) != uint32(n) {
-						t.Errorf("rfp: call %d: %v, %v", n, out, err)
-						return
-					}
-				}
-			})
-		}
-		wg.Wait()
+			return func() error { _, _, err := countUp(c, uint32(i), calls, 0); return err }
+		})
 	})
 }
 
@@ -143,7 +98,7 @@ func TestSleepingCoreIsWoken(t *testing.T) {
 	})
 }
 
-// The host ends first, then its poller; clients are told.
+// The host ends first, then its poller; clients see it.
 func TestHostGoes(t *testing.T) {
 	eachFabric(t, func(t *testing.T, r *rig) {
 		host, _ := r.serveBoth(1)

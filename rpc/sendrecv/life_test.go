@@ -1,11 +1,8 @@
 package sendrecv_test
 
 import (
-	"context"
 	"errors"
-	"fmt"
 	"strings"
-	"sync"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -29,21 +26,11 @@ func TestComingAndGoing(t *testing.T) {
 		r.HandleCount()
 		s := r.serve(sendrecv.ServerConfig{Cores: 2})
 		control := r.dial(sendrecv.ConnConfig{})
-		var wg sync.WaitGroup
-		for g := range 4 {
-			wg.Go(func() {
-				for i := range rounds {
-					if err := comeAndGo(r, uint32(1000*g+i), i%3); err != nil {
-						t.Error(err)
-						return
-					}
-				}
-			})
-		}
+		clients := r.ComeAndGo(t, rounds, r.visit)
 		if _, _, err := countUp(control, 1<<20, scale.Times(1000), 0); err != nil {
 			t.Error(err)
 		}
-		wg.Wait()
+		clients.Wait()
 		await(t, "the places of the others to be free", func() bool { return s.Stats().Clients == 1 })
 		st := s.Stats()
 		if st.Connects != uint64(4*rounds+1) || st.Disconnects != uint64(4*rounds) || st.Cut != 0 {
@@ -60,32 +47,21 @@ func TestComingAndGoing(t *testing.T) {
 	})
 }
 
-// comeAndGo connects, calls, and goes: after all results, with results in flight, or by
-// the end of its device.
-func comeAndGo(r *rig, which uint32, how int) error {
-	dev, err := r.Set.Open(r.Fabric)
+// visit connects and calls.
+func (r *rig) visit(dev fabric.Device, which uint32, inFlight bool) (interface{ Close() error }, error) {
+	c, err := r.tryDial(sendrecv.ConnConfig{Device: dev, Window: 8, Core: int(which % 2)})
 	if err != nil {
-		return err
-	}
-	defer func() { _ = dev.Close() }()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	defer cancel()
-	c, err := sendrecv.Dial(ctx, r.Addr, sendrecv.ConnConfig{Device: dev, Window: 8, Core: int(which % 2)})
-	if err != nil {
-		return err
+		return nil, err
 	}
 	if _, _, err := countUp(c, which, 20, 100); err != nil {
-		return fmt.Errorf("client %d: %w", which, err)
+		return nil, err
 	}
-	if how > 0 {
+	if inFlight {
 		for range 8 {
 			_ = c.Send(request(procEcho, []byte("for nobody")))
 		}
 	}
-	if how > 1 {
-		return dev.Close()
-	}
-	return c.Close()
+	return c, nil
 }
 
 func TestAdmissionLimit(t *testing.T) {
@@ -127,7 +103,7 @@ func TestAdmissionLimit(t *testing.T) {
 	})
 }
 
-// A server that goes ends connections soon, with and without calls on their way.
+// A server that goes ends connections soon, with and without calls in flight.
 func TestServerGoes(t *testing.T) {
 	eachFabric(t, func(t *testing.T, r *rig) {
 		started, release := make(chan struct{}), make(chan struct{})
