@@ -5,39 +5,48 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
-	"time"
 
+	"github.com/remora-kv/remora/bench/load"
+	"github.com/remora-kv/remora/internal/cycles"
 	"github.com/remora-kv/remora/kvl"
 	"github.com/remora-kv/remora/kvl/app"
 	"github.com/remora-kv/remora/kvl/keli"
 )
 
-// operate does the operations of a trial, and returns how long each has taken.
-func (u *run) operate(ctx context.Context, row *Row) ([]time.Duration, error) {
-	switch u.c.App {
-	case AppSearch:
-		return u.search(ctx, row)
-	case AppPage:
-		return u.each(ctx, u.page)
-	case AppMatch:
-		return u.each(ctx, u.match)
-	default:
-		return u.readItems(ctx)
-	}
+// Run implements load.Worker: it does the operations of a trial.
+func (u *run) Run(ctx context.Context, m *load.Meter) error {
+	u.sum = newSum()
+	return load.OnThread(m, func() error {
+		switch u.c.App {
+		case AppSearch:
+			return u.search(ctx, m)
+		case AppPage:
+			return each(ctx, m, u.page)
+		case AppMatch:
+			return each(ctx, m, u.match)
+		default:
+			return u.readItems(ctx, m)
+		}
+	})
 }
 
 // each does one operation after the other.
-func (u *run) each(ctx context.Context, f func(ctx context.Context, i int) error) ([]time.Duration, error) {
-	took := make([]time.Duration, u.c.Ops)
-	last := time.Now()
-	for i := range took {
-		if err := f(ctx, i); err != nil {
-			return nil, fmt.Errorf("operation %d: %w", i, err)
+func each(ctx context.Context, m *load.Meter, f func(ctx context.Context, i int) error) error {
+	last := cycles.Now()
+	for i := 0; m.Ops < m.Limit; i++ {
+		if m.Stopped() {
+			return load.ErrStopped
 		}
-		now := time.Now()
-		took[i], last = now.Sub(last), now
+		if err := f(ctx, i); err != nil {
+			return fmt.Errorf("operation %d: %w", i, err)
+		}
+		now := cycles.Now()
+		m.Record(now - last)
+		m.Ops++
+		m.Look(now)
+		last = now
 	}
-	return took, nil
+	return nil
 }
 
 func (u *run) page(ctx context.Context, i int) (err error) {
@@ -66,10 +75,10 @@ func (u *run) match(ctx context.Context, i int) (err error) {
 // workers are those of a search by links-two.
 const workers = 2
 
-// search visits users from the first one on.
-func (u *run) search(ctx context.Context, row *Row) (took []time.Duration, err error) {
+// search visits users from the first one on. An operation is one of them, in the mean.
+func (u *run) search(ctx context.Context, m *load.Meter) (err error) {
 	var r app.Reach
-	began := time.Now()
+	began := cycles.Now()
 	switch {
 	case u.c.Path == PathLinksTwo:
 		r, err = u.c.Graph.SearchParallel(ctx, u.client, 0, u.c.Users, workers)
@@ -78,17 +87,19 @@ func (u *run) search(ctx context.Context, row *Row) (took []time.Duration, err e
 	default:
 		r, err = u.c.Graph.SearchByKeys(ctx, u.store, 0, u.c.Users)
 	}
-	u.users, row.Edges = r.Users, r.Edges
+	u.edges, m.Ops = r.Edges, uint64(r.Users)
+	m.Record((cycles.Now() - began) / max(m.Ops, 1))
 	u.add(binary.LittleEndian.AppendUint64(nil, uint64(r.Users)))
 	u.add(binary.LittleEndian.AppendUint64(nil, uint64(r.Edges)))
-	return []time.Duration{time.Since(began)}, err
+	return err
 }
 
-// prepare chooses the crossings that readItems reads, by chance, and looks for the links to
-// them: what the server does for that is not of the trial.
-func (u *run) prepare(ctx context.Context) error {
-	if u.c.App != AppItem || u.keys != nil {
-		return nil
+// Workers implements bench.Target. It chooses the crossings that readItems reads, by chance,
+// and looks for the links to them: what the server does for that is not of a trial.
+func (u *run) Workers(ctx context.Context) ([]load.Worker, error) {
+	self := []load.Worker{u}
+	if u.c.App != AppItem {
+		return self, nil
 	}
 	n := u.c.City.Side * u.c.City.Side
 	rng := rand.New(rand.NewPCG(u.cfg.Seed, 0))
@@ -96,34 +107,34 @@ func (u *run) prepare(ctx context.Context) error {
 		u.keys = append(u.keys, app.NodeKey(nil, rng.IntN(n)))
 	}
 	if u.c.Path != PathLinks {
-		return nil
+		return self, nil
 	}
 	for _, key := range u.keys {
 		_, l, err := u.session.Find(ctx, key)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		u.links = append(u.links, l)
 	}
-	return nil
+	return self, nil
 }
 
 // readItems reads crossings of the map, one at a time.
-func (u *run) readItems(ctx context.Context) ([]time.Duration, error) {
+func (u *run) readItems(ctx context.Context, m *load.Meter) error {
 	switch u.c.Path {
 	case PathLinks:
-		return u.each(ctx, func(ctx context.Context, i int) error {
+		return each(ctx, m, func(ctx context.Context, i int) error {
 			item, err := u.session.Follow(ctx, u.links[i])
 			return u.addPlace(item, err)
 		})
 	case PathLookup:
-		return u.each(ctx, func(ctx context.Context, i int) error {
+		return each(ctx, m, func(ctx context.Context, i int) error {
 			item, err := u.session.Lookup(ctx, u.keys[i])
 			return u.addPlace(item, err)
 		})
 	default:
 		var one app.Keys
-		return u.each(ctx, func(ctx context.Context, i int) error {
+		return each(ctx, m, func(ctx context.Context, i int) error {
 			one.Reset()
 			one.Add(u.keys[i])
 			return u.store.Get(ctx, &one, func(_ int, value []byte) error {

@@ -6,11 +6,8 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"time"
 
 	"github.com/remora-kv/remora/bench"
-
-	"github.com/remora-kv/remora/bench/load"
 
 	"github.com/remora-kv/remora/bench/out"
 )
@@ -34,22 +31,8 @@ type Row struct {
 // WriteJSON writes the row as one line.
 func (r Row) WriteJSON(w io.Writer) error { return json.NewEncoder(w).Encode(r) }
 
-// times fills in what latencies say; took are those of operations, which it sorts.
-func (r *Row) times(took []time.Duration, all time.Duration) {
-	slices.Sort(took)
-	at := func(q float64) float64 { return micros(took[min(int(q*float64(len(took))), len(took)-1)]) }
-	r.Ops, r.Seconds = uint64(len(took)), load.Round(all.Seconds(), 6)
-	r.OpsPerSec = load.Round(float64(r.Ops)/all.Seconds(), 1)
-	r.Mean, r.P50, r.P95, r.P99 = load.Round(micros(all)/float64(r.Ops), 3), at(0.50), at(0.95), at(0.99)
-}
-
-func micros(d time.Duration) float64 { return load.Round(float64(d.Nanoseconds())/1e3, 3) }
-
 // Report is the outcome of a run: rows, notes and warnings.
-type Report struct {
-	Rows []Row
-	bench.Remarks
-}
+type Report struct{ bench.Report[Row] }
 
 // WriteTable writes the report for people: one line for each path, of its median trial,
 // with how much faster than each path links are.

@@ -5,10 +5,11 @@ import (
 	"context"
 	"errors"
 	"hash/maphash"
-	"time"
+	"log/slog"
 
 	"github.com/remora-kv/remora"
-	"github.com/remora-kv/remora/bench/host"
+	"github.com/remora-kv/remora/bench"
+	"github.com/remora-kv/remora/bench/load"
 	"github.com/remora-kv/remora/bench/target"
 
 	"github.com/remora-kv/remora/fabric"
@@ -17,11 +18,11 @@ import (
 	"github.com/remora-kv/remora/kvl/keli"
 )
 
-// run is one case with its server and its connection.
+// run is one case with its server and its connection. It is its only worker.
 type run struct {
 	*runner
 	c       *Case
-	peer    *peer
+	peer    *bench.Peer[Case]
 	other   *target.Foreign
 	dev     fabric.Device
 	client  *keli.Client
@@ -36,8 +37,16 @@ type run struct {
 	text      bytes.Buffer
 
 	sum   uint64 // of the results of a trial
-	users int    // visited by a search
+	edges int    // that a search has looked at
 }
+
+// Conditions implements bench.Target.
+func (u *run) Conditions() bench.Conditions {
+	return bench.Conditions{Place: u.place, Callers: 1, Pinned: true, Loop: u.loop()}
+}
+
+// loop reports whether the server is in this process.
+func (u *run) loop() bool { return u.c.Fabric == provider.Loop }
 
 var sumSeed = maphash.MakeSeed()
 
@@ -57,23 +66,20 @@ func (u *run) comparable() string {
 	return ""
 }
 
-// open starts the server, connects and loads the data (M2).
-func (u *run) open(ctx context.Context) error {
+// Start implements bench.Target: it starts the server, connects and loads the data (M2).
+func (u *run) Start(ctx context.Context) (err error) {
 	if u.c.by(PathMemcached) {
 		return u.openMemcached(ctx)
 	}
-	var err error
-	if u.c.Fabric == provider.Loop {
-		h := &kvlServer{providers: u.env.Providers, log: discard()}
-		u.peer = host.GoPeer[command, answer](ctx, h.serve)
-	} else if u.peer, err = host.StartPeer[command, answer](ctx, u.env.Server, u.env.ServerEnv); err != nil {
+	var here bench.Server[Case]
+	if u.loop() {
+		here = &kvlServer{providers: u.Env.Providers, log: slog.New(slog.DiscardHandler)}
+	}
+	var a bench.Answer
+	if u.peer, a, err = bench.StartPeer(ctx, &u.Env, here, bench.Order[Case]{Case: u.c, CPUs: u.place.Server}); err != nil {
 		return err
 	}
-	a, err := u.peer.Ask(command{Do: doSetup, Case: u.c, CPUs: u.place.Server})
-	if err != nil {
-		return err
-	}
-	if u.dev, err = u.env.Providers.Open(u.c.Fabric); err != nil {
+	if u.dev, err = u.Env.Providers.Open(u.c.Fabric); err != nil {
 		return err
 	}
 	if u.c.cached() {
@@ -85,8 +91,7 @@ func (u *run) open(ctx context.Context) error {
 	if err != nil {
 		return u.peer.Blame(err)
 	}
-	_, err = u.peer.Ask(command{Do: doHide})
-	return err
+	return u.peer.Hide()
 }
 
 // loadWindow and loadBatch are for filling a cache.
@@ -157,16 +162,33 @@ func (u *run) fill(ctx context.Context, s filler) error {
 	return s.settle(ctx)
 }
 
-// serverCPU is what the server has used until now; 0 where it is not known.
-func (u *run) serverCPU() (time.Duration, error) {
-	if u.peer == nil || u.c.Fabric == provider.Loop {
-		return 0, nil
+// Counters implements bench.Target.
+func (u *run) Counters(context.Context) (k bench.Counters, err error) {
+	if u.other != nil {
+		cpu, err := u.other.CPU()
+		return bench.Counters{Server: &cpu}, err
 	}
-	a, err := u.peer.Ask(command{Do: doCount})
-	return a.CPU, err
+	used, err := u.peer.Count()
+	return used.Counters(load.Verbs{}, u.loop()), err
 }
 
-func (u *run) close() error {
+// Row implements bench.Target.
+func (u *run) Row(t *bench.Trial) (Row, error) {
+	return Row{
+		App: u.c.App, Path: u.c.Path, Fabric: u.c.Fabric, Items: u.items, Window: u.c.Window, Measure: t.Measure(), Edges: u.edges,
+	}, u.compare(u, t.Number)
+}
+
+// Blame implements bench.Target.
+func (u *run) Blame(err error) error {
+	if u.other != nil {
+		return u.other.Blame(err)
+	}
+	return u.peer.Blame(err)
+}
+
+// Close implements bench.Target.
+func (u *run) Close() error {
 	var errs []error
 	if u.store != nil {
 		errs = append(errs, u.store.close())

@@ -8,7 +8,6 @@ import (
 	"os"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/remora-kv/remora/bench"
 	"github.com/remora-kv/remora/bench/out"
@@ -125,17 +124,5 @@ func TestResultsAreCompared(t *testing.T) {
 	}
 	if a.sum == b.sum || a.comparable() != b.comparable() {
 		t.Error("another order is the same")
-	}
-}
-
-func TestTimes(t *testing.T) {
-	var r Row
-	took := make([]time.Duration, 100)
-	for i := range took {
-		took[99-i] = time.Duration(i+1) * time.Microsecond
-	}
-	r.times(took, time.Second)
-	if r.Ops != 100 || r.OpsPerSec != 100 || r.Mean != 10_000 || r.P50 != 51 || r.P95 != 96 || r.P99 != 100 {
-		t.Errorf("%+v", r)
 	}
 }

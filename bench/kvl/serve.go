@@ -3,14 +3,13 @@ package kvl
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"log/slog"
 
+	"github.com/remora-kv/remora/bench"
 	"github.com/remora-kv/remora/bench/host"
-
+	"github.com/remora-kv/remora/bench/load"
 	"github.com/remora-kv/remora/fabric"
-	"github.com/remora-kv/remora/fabric/provider"
 	"github.com/remora-kv/remora/kvl"
 	"github.com/remora-kv/remora/kvl/app"
 	"github.com/remora-kv/remora/kvl/keli"
@@ -18,26 +17,18 @@ import (
 	"github.com/remora-kv/remora/store"
 )
 
-// Serve is the server of a case: it obeys the commands on in and answers on out until in
-// ends. It is the whole of the hidden command that Env.Server names. What the server has to
-// say about its clients goes to log.
-func Serve(ctx context.Context, providers *provider.Set, in io.Reader, out, log io.Writer) error {
-	h := &kvlServer{
+// Serve is the server of a case, which Env.Server starts: it obeys the orders on in and
+// answers on out until in ends. What the server has to say about its clients goes to log.
+func Serve(ctx context.Context, providers bench.Opener, in io.Reader, out, log io.Writer) error {
+	return bench.Serve(ctx, in, out, &kvlServer{
 		providers: providers,
 		log:       slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelWarn})),
-	}
-	return h.serve(ctx, in, out)
+	})
 }
 
-func (h *kvlServer) serve(ctx context.Context, in io.Reader, out io.Writer) error {
-	return errors.Join(host.Obey(ctx, in, out, h.obey), h.close())
-}
-
-func discard() *slog.Logger { return slog.New(slog.DiscardHandler) }
-
-// kvlServer is the server's state between commands.
+// kvlServer is the server between orders.
 type kvlServer struct {
-	providers *provider.Set
+	providers bench.Opener
 	log       *slog.Logger
 	door      host.Endpoint
 	dev       fabric.Device
@@ -45,63 +36,52 @@ type kvlServer struct {
 	cache     *server.Server
 }
 
-func (h *kvlServer) obey(ctx context.Context, cmd *command) (a answer, err error) {
-	switch cmd.Do {
-	case doSetup:
-		return h.setup(ctx, cmd)
-	case doHide:
-		return a, h.door.Remove()
-	case doCount:
-		a.CPU, err = host.ProcessTime()
+// Setup implements bench.Server.
+func (h *kvlServer) Setup(ctx context.Context, o *bench.Order[Case]) (a bench.Answer, err error) {
+	if h.door, err = host.NewEndpoint(o.Case.Fabric, "", "bench-"+o.Case.Path); err != nil {
 		return a, err
 	}
-	return a, fmt.Errorf("command %q is unknown: are client and server of the same version?", cmd.Do)
+	if o.Case.cached() {
+		return h.startCache(o)
+	}
+	return h.startKeli(ctx, o)
 }
 
-func (h *kvlServer) setup(ctx context.Context, cmd *command) (a answer, err error) {
-	c := cmd.Case
-	if h.dev != nil || h.cache != nil || c == nil {
-		return a, fmt.Errorf("%q twice, or without a case", doSetup)
-	}
-	if h.door, err = host.NewEndpoint(c.Fabric, "", "bench-"+c.Path); err != nil {
-		return a, err
-	}
-	if c.cached() {
-		return h.startCache(cmd)
-	}
-	return h.startKeli(ctx, cmd)
-}
+// Hide implements bench.Server.
+func (h *kvlServer) Hide() error { return h.door.Remove() }
+
+// Counts implements bench.Server.
+func (h *kvlServer) Counts() (load.Verbs, uint64) { return load.Verbs{}, 0 }
 
 // cached reports whether the path is one of the cache.
 func (c *Case) cached() bool { return c.by(PathRFP) || c.Path == PathBatch }
 
 // startCache starts an empty cache, which refuses what it has no room for: what is missing
 // would be fast.
-func (h *kvlServer) startCache(cmd *command) (a answer, err error) {
+func (h *kvlServer) startCache(o *bench.Order[Case]) (a bench.Answer, err error) {
 	h.cache, err = server.Start(server.Config{
-		Listen: []string{h.door.Addr.String()}, Cores: 1, CPUs: cmd.CPUs, Memory: cmd.Case.memory(), Mode: store.Store,
+		Listen: []string{h.door.Addr.String()}, Cores: 1, CPUs: o.CPUs, Memory: o.Case.memory(), Mode: store.Store,
 		Providers: h.providers, Log: h.log,
 	})
 	if err != nil {
 		return a, err
 	}
-	return answer{Address: h.cache.Addrs()[0].String()}, nil
+	return bench.Answer{Address: h.cache.Addrs()[0].String()}, nil
 }
 
-func (h *kvlServer) startKeli(ctx context.Context, cmd *command) (a answer, err error) {
-	c := cmd.Case
+func (h *kvlServer) startKeli(ctx context.Context, o *bench.Order[Case]) (a bench.Answer, err error) {
+	c := o.Case
 	if h.dev, err = h.providers.Open(c.Fabric); err != nil {
 		return a, err
 	}
-	h.keli, err = keli.NewServer(keli.Config{Device: h.dev, CPUs: cmd.CPUs, Log: h.log})
+	h.keli, err = keli.NewServer(keli.Config{Device: h.dev, CPUs: o.CPUs, Log: h.log})
 	if err != nil {
 		return a, err
 	}
 	err = h.keli.Publish(func(cfg kvl.Config) (*kvl.Image, error) {
 		img, err := c.image(ctx, cfg)
 		if err == nil {
-			st := img.Stats()
-			a.Items, a.Bytes = st.Items, st.Bytes
+			a.Items = img.Stats().Items
 		}
 		return img, err
 	})
@@ -165,7 +145,8 @@ func (c *Case) memory() int64 {
 	return n
 }
 
-func (h *kvlServer) close() error {
+// Close implements bench.Server.
+func (h *kvlServer) Close() error {
 	var errs []error
 	if h.keli != nil {
 		errs = append(errs, h.keli.Close())
