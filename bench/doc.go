@@ -40,6 +40,19 @@
 //	E6  A case that fails ends the run, with its title before the error, unless Missing says
 //	    that it may be left out. The rows measured until then are kept.
 //
+// # What a report says of itself
+//
+// A Watch looks for what makes rows doubtful, whatever the target, and the Remarks of a report
+// have it. A warning is about some rows. The verdict, which stands before everything else, says
+// that the whole report is not to be trusted, and why:
+//
+//	V1  Other processes used, or the hypervisor took, more than a tenth of a CPU in the time
+//	    of all trials together, of those CPUs that client and server use. What is known of
+//	    one trial of 100 ms in steps of 10 ms says little; of all of them it says enough.
+//	V2  The trials of every second case differ by more than a quarter.
+//	V3  The counter that times are read from differed from the clock of the system, or CPUs
+//	    were throttled.
+//
 // # Adding a target
 //
 // A target gives its case and its row, the fields of its Config and the columns of its table,

@@ -6,7 +6,6 @@ import (
 	"math/rand/v2"
 	"runtime"
 	"runtime/debug"
-	"slices"
 	"time"
 
 	"github.com/remora-kv/remora/bench/host"
@@ -26,7 +25,8 @@ type Runner[C, R any] struct {
 	// out, with all its trials.
 	Missing func(c *C, err error) bool
 
-	now Progress
+	now   Progress
+	watch *Watch
 }
 
 // Times say how long and how often a case is measured.
@@ -94,6 +94,7 @@ func Run[C, R any, P Case[C]](ctx context.Context, r *Runner[C, R], groups []Gro
 	for i := range groups {
 		r.now.Cases += len(groups[i].Cases) * r.Times.Trials
 	}
+	r.watch = NewWatch(&r.Report.Remarks, r.Scale, r.CPUs)
 	for i := range groups {
 		g := &groups[i]
 		var all []*session[R]
@@ -108,6 +109,7 @@ func Run[C, R any, P Case[C]](ctx context.Context, r *Runner[C, R], groups []Gro
 			return err
 		}
 	}
+	r.watch.End()
 	return nil
 }
 
@@ -241,7 +243,7 @@ func (r *Runner[C, R]) trial(ctx context.Context, s *session[R], number int) err
 		return err
 	}
 	r.tell(s, r.now.Case, number)
-	t := &Trial{Conditions: s.how, Number: number, Every: s.every, scale: r.Scale}
+	t := &Trial{Conditions: s.how, Case: s, Title: s.title, Number: number, Every: s.every, scale: r.Scale, watch: r.watch}
 	var err error
 	if t.Before, err = r.look(ctx, s); err != nil {
 		return err
@@ -270,14 +272,7 @@ func (r *Runner[C, R]) look(ctx context.Context, s *session[R]) (Counters, error
 	if err != nil {
 		return k, err
 	}
-	both := slices.Concat(s.how.Place.Client, s.how.Place.Server)
-	slices.Sort(both)
-	if all, err := host.UseOf(slices.Compact(both)); err == nil {
-		k.CPUs = &all
-	}
-	k.Time = time.Now()
-	k.Client, err = host.ProcessTime()
-	return k, err
+	return k, k.look(s.how.Place)
 }
 
 // drive has the operations of a budget done.

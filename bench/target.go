@@ -2,6 +2,7 @@ package bench
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/remora-kv/remora/bench/host"
@@ -47,6 +48,9 @@ type Conditions struct {
 	Procs int
 	// Loop says that client and server are one process.
 	Loop bool
+	// Open says that operations begin at times of their own, whether or not others have
+	// ended.
+	Open bool
 	// NoGC turns the collector off during trials, of workers that allocate nothing.
 	NoGC bool
 }
@@ -65,24 +69,50 @@ type Counters struct {
 	Time   time.Time
 	Client time.Duration
 	CPUs   *host.Use
+	// Neighbours is the CPU time of processes that the placement puts beside both sides.
+	Neighbours time.Duration
+}
+
+// CountersNow are those that the engine adds.
+func CountersNow(place host.Placement) (k Counters, err error) {
+	err = k.look(place)
+	return k, err
+}
+
+// look adds what the engine does.
+func (k *Counters) look(place host.Placement) (err error) {
+	both := slices.Concat(place.Client, place.Server)
+	if slices.Sort(both); len(both) == 0 {
+		both = host.CPUs()
+	}
+	if all, err := host.UseOf(slices.Compact(both)); err == nil {
+		k.CPUs = &all
+	}
+	k.Time = time.Now()
+	k.Client, err = host.ProcessTime()
+	return err
 }
 
 // Trial is one measurement of a case.
 type Trial struct {
 	Conditions
-	Number int // from 1
-	Every  int // one operation in so many was timed
+	Case   any    // the same for all trials of a case
+	Title  string // of the case
+	Number int    // from 1
+	Every  int    // one operation in so many was timed
 	Tally  load.Tally
 	// Before and After are what was used until the trial and until its end.
 	Before, After Counters
 
 	scale cycles.Scale
+	watch *Watch
 }
 
-// Measure returns what every row has.
+// Measure returns what every row has, with what makes it doubtful.
 func (t *Trial) Measure() Measure {
 	m := MeasureOf(&t.Tally, t.Number, t.Every, t.scale)
 	t.charge(&m)
+	t.watch.Trial(&m, t)
 	return m
 }
 

@@ -135,11 +135,9 @@ func loadTitle(k *Case) string {
 // fastest first.
 func (c *Compared) WriteTable(w io.Writer) error {
 	var b strings.Builder
-	for _, s := range c.Warnings {
-		fmt.Fprintf(&b, "WARNING: %s\n", s)
-	}
-	for _, s := range c.sections() {
-		if b.Len() > 0 {
+	out.WriteTop(&b, &c.Remarks)
+	for i, s := range c.sections() {
+		if i > 0 {
 			b.WriteByte('\n')
 		}
 		fmt.Fprintf(&b, "%s\n", s.title)

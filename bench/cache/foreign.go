@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strconv"
 
+	"github.com/remora-kv/remora/bench"
 	"github.com/remora-kv/remora/bench/host"
 	"github.com/remora-kv/remora/bench/target"
 
@@ -107,7 +108,7 @@ func (t *other) look(ctx context.Context) (glance, error) {
 		return glance{}, t.blame(err)
 	}
 	t.held = holdings{held.Items, held.Bytes}
-	g, err := glanceNow(t.place)
+	g, err := bench.CountersNow(t.place)
 	if err != nil {
 		return g, err
 	}
@@ -115,7 +116,7 @@ func (t *other) look(ctx context.Context) (glance, error) {
 	if err != nil {
 		return g, err
 	}
-	g.server = &cpu
+	g.Server = &cpu
 	return g, nil
 }
 

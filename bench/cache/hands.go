@@ -57,7 +57,7 @@ func (t *trial) look(ctx context.Context, h hands) (glance, error) {
 	if err != nil {
 		return g, err
 	}
-	g.client += used
-	g.neighbours, err = t.pressure.CPU()
+	g.Client += used
+	g.Neighbours, err = t.pressure.CPU()
 	return g, err
 }

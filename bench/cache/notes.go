@@ -5,39 +5,12 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/remora-kv/remora/bench/host"
 	"github.com/remora-kv/remora/bench/out"
 	"github.com/remora-kv/remora/fabric"
 	"github.com/remora-kv/remora/fabric/provider"
 )
-
-// disturbed is the share of a CPU that others may use in the time of a trial.
-const disturbed = 0.1
-
-// disturbance warns where a trial was not alone on the machine; empty where it was,
-// or nobody knows.
-func disturbance(before, after glance) string {
-	elapsed := after.time.Sub(before.time)
-	if before.all == nil || after.all == nil || before.server == nil || after.server == nil || elapsed < minLook {
-		return ""
-	}
-	ours := after.client - before.client + *after.server - *before.server + after.neighbours - before.neighbours
-	others := after.all.Busy - before.all.Busy - ours
-	stolen := after.all.Stolen - before.all.Stolen
-	most := time.Duration(disturbed * float64(elapsed))
-	switch {
-	case others > most:
-		return "the machine was not quiet: other processes used more than a tenth of a CPU in some trials; stop them and measure again"
-	case stolen > most:
-		return "the machine was not quiet: its hypervisor took more than a tenth of a CPU in some trials; use --trials, or a machine of its own"
-	}
-	return ""
-}
-
-// minLook is the shortest trial that can be judged by clocks of 10 ms.
-const minLook = 300 * time.Millisecond
 
 // notes states the conditions of the measurement.
 func (r *runner) notes(c *Case) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/remora-kv/remora/bench"
 	"github.com/remora-kv/remora/bench/host"
 	"github.com/remora-kv/remora/bench/load"
 )
@@ -48,9 +49,9 @@ func (*null) connected() error   { return nil }
 func (*null) posted() load.Verbs { return load.Verbs{} }
 
 func (t *null) look(context.Context) (glance, error) {
-	g, err := glanceNow(t.place)
+	g, err := bench.CountersNow(t.place)
 	none := time.Duration(0)
-	g.server = &none
+	g.Server = &none
 	return g, err
 }
 

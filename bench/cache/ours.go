@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/remora-kv/remora"
+	"github.com/remora-kv/remora/bench"
 	"github.com/remora-kv/remora/bench/host"
 
 	"github.com/remora-kv/remora/bench/load"
@@ -177,10 +178,10 @@ func (t *ours) look(ctx context.Context) (g glance, err error) {
 	if err != nil {
 		return g, err
 	}
-	if g, err = glanceNow(t.place); err != nil {
+	if g, err = bench.CountersNow(t.place); err != nil {
 		return g, err
 	}
-	g.verbs = t.posted()
+	g.Verbs = t.posted()
 	if t.prefetch = PrefetchOff; core.Prefetch {
 		t.prefetch = PrefetchOn
 	}
@@ -194,14 +195,14 @@ func (t *ours) look(ctx context.Context) (g glance, err error) {
 		t.window = server.SendRecvWindow
 	}
 	for i := range core.Fabrics {
-		g.verbs = g.verbs.Plus(posted(core.Fabrics[i].Out))
+		g.Verbs = g.Verbs.Plus(posted(core.Fabrics[i].Out))
 	}
 	if t.peer != nil && t.peer.Pid() != 0 {
 		cpu, err := t.peer.CPU()
 		if err != nil {
 			return g, err
 		}
-		g.server = &cpu
+		g.Server = &cpu
 	}
 	return g, nil
 }

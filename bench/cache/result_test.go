@@ -4,12 +4,10 @@ import (
 	"bytes"
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/remora-kv/remora/bench"
 	"github.com/remora-kv/remora/bench/out"
 
-	"github.com/remora-kv/remora/bench/host"
 	"github.com/remora-kv/remora/bench/load"
 	"github.com/remora-kv/remora/test/benchtest"
 )
@@ -91,34 +89,4 @@ func TestTable(t *testing.T) {
 		t.Fatal(err)
 	}
 	benchtest.Golden(t, "table.txt", b.Bytes())
-}
-
-// Others on the CPUs of a trial are noticed.
-func TestDisturbance(t *testing.T) {
-	now := time.Now()
-	at := func(seconds, client, server, busy, stolen float64) glance {
-		d := func(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
-		return glance{
-			time: now.Add(d(seconds)), client: d(client), server: ptr(d(server)),
-			all: &host.Use{Busy: d(busy), Stolen: d(stolen)},
-		}
-	}
-	before := at(0, 5, 7, 100, 1)
-	placed := at(1, 5.5, 8, 102, 1)
-	placed.neighbours = 500 * time.Millisecond
-	for name, tc := range map[string]struct {
-		after glance
-		warns bool
-	}{
-		"quiet":        {at(1, 6, 8, 102.05, 1.05), false},
-		"as placed":    {placed, false},
-		"others":       {at(1, 5.7, 8, 102, 1), true},
-		"hypervisor":   {at(1, 6, 8, 102, 1.2), true},
-		"too short":    {at(0.1, 5.01, 7.01, 100.2, 1), false},
-		"nobody knows": {glance{time: now.Add(time.Second)}, false},
-	} {
-		if got := disturbance(before, tc.after); (got != "") != tc.warns {
-			t.Errorf("%s: %q", name, got)
-		}
-	}
 }

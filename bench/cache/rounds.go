@@ -67,11 +67,12 @@ func runCases(ctx context.Context, cfg Config, env Env, cases []Case, all []step
 	if tolerant {
 		measure = r.tolerate(make(map[int]bool))
 	}
-	r.distrustMachine()
+	r.watch = bench.NewWatch(&r.report.Remarks, r.scale, r.cpus)
+	r.report.Warn(neighbour(cfg.Server))
 	if err := bench.RunAll(ctx, &r.Teller, all, measure); err != nil {
 		return r.report, err
 	}
-	r.distrustAll()
+	r.watch.End()
 	if len(all) > 0 {
 		r.notes(&all[0].Case)
 	}

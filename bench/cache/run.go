@@ -88,11 +88,7 @@ type runner struct {
 	loaded map[Case]bool    // what a running server was given already
 	fitted map[Case]int64   // the memory that fit has found
 	alone  map[Case]float64 // what the generator does for one thread of a load
-	// What bench distrusts: the clock, the speed of the client's CPU, and how often CPUs were
-	// throttled before the run; nil: nobody knows.
-	watch     host.ClockWatch
-	speeds    host.SpeedRange
-	throttled *int64
+	watch  *bench.Watch
 
 	// In a client process (C18): the number of its first worker, and how many clients all
 	// processes have. 0 where there is only this.

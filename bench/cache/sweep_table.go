@@ -14,12 +14,7 @@ import (
 // series with its knee.
 func (s *Swept) WriteTable(w io.Writer) error {
 	var b strings.Builder
-	for _, t := range s.Warnings {
-		fmt.Fprintf(&b, "WARNING: %s\n", t)
-	}
-	if len(s.Warnings) > 0 {
-		b.WriteByte('\n')
-	}
+	out.WriteTop(&b, &s.Remarks)
 	if err := out.WriteTable(&b, &bench.Remarks{}, s.points, s.columns()); err != nil {
 		return err
 	}

@@ -2,10 +2,8 @@ package cache
 
 import (
 	"context"
-	"slices"
-	"time"
 
-	"github.com/remora-kv/remora/bench/host"
+	"github.com/remora-kv/remora/bench"
 
 	"github.com/remora-kv/remora/bench/load"
 )
@@ -36,29 +34,7 @@ type measured interface {
 }
 
 // glance is what was used until a moment.
-type glance struct {
-	time   time.Time
-	client time.Duration  // CPU of this process
-	server *time.Duration // CPU of the server's; nil: nobody knows
-	verbs  load.Verbs     // of both sides
-	all    *host.Use      // by all processes of the CPUs that are used; nil likewise
-	// neighbours is the CPU of those that the placement asks for.
-	neighbours time.Duration
-}
-
-// glanceNow is what is seen without a look at the server.
-func glanceNow(place host.Placement) (g glance, err error) {
-	both := slices.Concat(place.Client, place.Server)
-	if slices.Sort(both); len(both) == 0 {
-		both = host.CPUs()
-	}
-	if all, err := host.UseOf(slices.Compact(both)); err == nil {
-		g.all = &all
-	}
-	g.time = time.Now()
-	g.client, err = host.ProcessTime()
-	return g, err
-}
+type glance = bench.Counters
 
 // loadWindow and loadBatch are those of the loader: many small ones are on their
 // way, or a few large ones.

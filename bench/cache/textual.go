@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/remora-kv/remora/bench"
 	"github.com/remora-kv/remora/bench/host"
 
 	"github.com/remora-kv/remora/bench/load"
@@ -78,7 +79,7 @@ func (*textual) connected() error   { return nil }
 func (*textual) posted() load.Verbs { return load.Verbs{} }
 
 func (t *textual) look(context.Context) (glance, error) {
-	g, err := glanceNow(t.place)
+	g, err := bench.CountersNow(t.place)
 	if err != nil {
 		return g, err
 	}
@@ -86,7 +87,7 @@ func (t *textual) look(context.Context) (glance, error) {
 	if err != nil {
 		return g, err
 	}
-	g.server = &cpu
+	g.Server = &cpu
 	return g, nil
 }
 

@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"time"
 
+	"github.com/remora-kv/remora/bench"
 	"github.com/remora-kv/remora/bench/load"
 
 	"github.com/remora-kv/remora/bench/host"
@@ -101,9 +102,11 @@ func (t *trial) run(ctx context.Context) (row Row, err error) {
 	}
 	row = rowOf(t.step, &sum, every, t.scale)
 	row.Seed = t.cfg.Seed
-	row.Verbs = after.verbs.Minus(before.verbs).Plus(used.verbs).Per(used.ops)
+	row.Verbs = after.Verbs.Minus(before.Verbs).Plus(used.verbs).Per(used.ops)
 	t.charge(&row, &sum, before, after)
-	t.doubt(&row, disturbance(before, after))
+	t.watch.Trial(&row.Measure, &bench.Trial{
+		Conditions: bench.Conditions{Place: t.place, Open: row.Rate != 0}, Case: t.step.index, Title: t.step.Title(), Before: before, After: after,
+	})
 	t.target.describe(&row)
 	return row, nil
 }
@@ -159,8 +162,8 @@ func (t *trial) work(ctx context.Context, workers []load.Worker, b load.Budget) 
 
 // charge fills in who has used how much CPU (C7).
 func (t *trial) charge(row *Row, sum *load.Tally, before, after glance) {
-	elapsed := after.time.Sub(before.time)
-	process := after.client - before.client
+	elapsed := after.Time.Sub(before.Time)
+	process := after.Client - before.Client
 	drivers := t.step.Processes != 0 || host.PerThread && t.step.Goroutines == 0
 	loop := t.step.Fabric == provider.Loop
 	if drivers {
@@ -169,8 +172,8 @@ func (t *trial) charge(row *Row, sum *load.Tally, before, after glance) {
 		row.ClientCPU = load.Percent(process, elapsed, 1)
 	}
 	switch {
-	case before.server != nil && after.server != nil:
-		row.ServerCPU = load.Percent(*after.server-*before.server, elapsed, 1)
+	case before.Server != nil && after.Server != nil:
+		row.ServerCPU = load.Percent(*after.Server-*before.Server, elapsed, 1)
 	case loop && drivers:
 		row.ServerCPU = load.Percent(max(process-sum.CPU, time.Duration(0)), elapsed, 1)
 	}

@@ -21,6 +21,9 @@ func (r *Report) WriteIndex(w io.Writer) error {
 	fmt.Fprintf(&b, "The micro-benchmarks of %s,\nmeasured on the fabric `%s` by\n\n```sh\n%s\n```\n\n", paper, c.Fabric, r.command())
 	fmt.Fprintf(&b, "Trials: %d of %v each, after %v of warming up, interleaved: every point is measured once before any is\n"+
 		"measured again. Numbers are those of the median trial. It took %.0f s.\n", c.Trials, c.Duration, c.Warmup, r.Took.Seconds())
+	if v := r.Verdict(); v != "" {
+		fmt.Fprintf(&b, "\n**%s.**\n", v)
+	}
 	b.WriteString("\n")
 	for _, s := range r.Notes {
 		fmt.Fprintf(&b, "- %s\n", s)

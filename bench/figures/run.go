@@ -75,9 +75,9 @@ type Measured struct {
 type Report struct {
 	Config  Config
 	Figures []Measured
-	// Notes are the conditions of the measurement.
-	Notes []string
-	Took  time.Duration
+	// Remarks are the conditions of the measurement, and what makes it doubtful.
+	bench.Remarks
+	Took time.Duration
 }
 
 // Run measures figures, round by round (R2). It returns what was measured also
@@ -256,6 +256,7 @@ func (p *Point) place() string {
 // remark keeps the warnings of a measurement, and of its notes the first of each
 // kind.
 func (r *runner) remark(f *Measured, got *perf.Report) {
+	r.report.Take(&got.Remarks)
 	f.Warnings = unique(append(f.Warnings, got.Warnings...), func(s *string) string { return *s })
 	for _, note := range got.Notes {
 		kind, _, _ := strings.Cut(note, ":")

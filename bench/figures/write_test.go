@@ -76,14 +76,14 @@ func TestCSVHoldsEveryPoint(t *testing.T) {
 func TestIndexShowsAllAndSaysWhyNot(t *testing.T) {
 	m := sample()
 	m.Warnings = []string{"crowded"}
-	r := Report{Config: Config{Fabric: "shm", Duration: time.Second, Trials: 3, Only: []int{3}, Table: 1 << 20}, Figures: []Measured{m}, Notes: []string{"CPUs: 0"}}
+	r := Report{Config: Config{Fabric: "shm", Duration: time.Second, Trials: 3, Only: []int{3}, Table: 1 << 20}, Figures: []Measured{m}, Remarks: bench.Remarks{Notes: []string{"CPUs: 0"}, Reasons: []string{"a neighbour"}}}
 	var b bytes.Buffer
 	if err := r.WriteIndex(&b); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
 		"SIGCOMM 2014", "remora bench figure herd-verbs --out DIR --fabric shm", "--only 3", "--table 1MiB", "- CPUs: 0",
-		"## Figure 3: Rate", "In the paper (Figure 3", "![Figure 3: Rate](figure-3.svg)", "[figure-3.csv](figure-3.csv)",
+		"## Figure 3: Rate", "**DO NOT TRUST THESE NUMBERS: a neighbour.**", "In the paper (Figure 3", "![Figure 3: Rate](figure-3.svg)", "[figure-3.csv](figure-3.csv)",
 		"| bytes | a | b | c | d |", "| 8 | 20.0 | - | - | - |", "- b at 8: shm has no uc", "Doubtful: crowded; a at 8 has 3 trials, of the others one failed: once.",
 		"remora bench verbs read --fabric shm --transport uc --size 8",
 	} {

@@ -63,10 +63,12 @@ func Run(ctx context.Context, cfg Config, env Env) (*Report, error) {
 		Teller: bench.Teller{To: env.Progress, Trials: cfg.Trials},
 		cfg:    cfg, env: env, report: &Report{}, cpus: host.CPUs(), scale: cycles.Calibrate(),
 	}
+	r.watch = bench.NewWatch(&r.report.Remarks, r.scale, r.cpus)
 	if err := bench.RunAll(ctx, &r.Teller, cases, r.measure); err != nil {
 		return r.report, err
 	}
 	r.notes(cases)
+	r.watch.End()
 	return r.report, nil
 }
 
@@ -77,6 +79,7 @@ type runner struct {
 	report *Report
 	cpus   []int
 	scale  cycles.Scale
+	watch  *bench.Watch
 }
 
 // Title names a case for people.

@@ -3,7 +3,9 @@ package perf
 import (
 	"context"
 	"fmt"
+	"time"
 
+	"github.com/remora-kv/remora/bench"
 	"github.com/remora-kv/remora/bench/load"
 
 	"github.com/remora-kv/remora/fabric"
@@ -23,12 +25,23 @@ func (s *session) trials(ctx context.Context) error {
 	var rows []Row
 	for trial := 1; trial <= s.cfg.Trials; trial++ {
 		s.Tell(trial)
+		before, err := s.look()
+		if err != nil {
+			return err
+		}
 		r, err := s.trial(ctx, budget{Ops: uint64(s.cfg.Ops), Time: s.cfg.Duration, Every: every})
+		if err != nil {
+			return err
+		}
+		after, err := s.look()
 		if err != nil {
 			return err
 		}
 		row := rowOf(s.c, r, trial)
 		row.TimedEvery, row.ClockNanos = every, load.Round(s.scale.Overhead(), 2)
+		s.watch.Trial(&row.Measure, &bench.Trial{
+			Conditions: bench.Conditions{Place: s.place.Placement}, Case: s.c, Title: s.c.Title(), Before: before, After: after,
+		})
 		rows = append(rows, row)
 	}
 	if err := s.verify(); err != nil {
@@ -40,6 +53,16 @@ func (s *session) trials(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// look is what both sides have used on this machine.
+func (s *session) look() (k bench.Counters, err error) {
+	k, err = bench.CountersNow(s.place.Placement)
+	k.Server = new(time.Duration)
+	if err == nil && s.peer.Pid() != 0 {
+		*k.Server, err = s.peer.CPU()
+	}
+	return k, err
 }
 
 // trial runs both sides once.

@@ -35,12 +35,6 @@ type Env struct {
 	report *Report
 }
 
-func (e *Env) warn(warnings []string) {
-	for _, w := range warnings {
-		e.report.Warn(w)
-	}
-}
-
 // Report is the outcome of a preset.
 type Report struct {
 	Preset Preset
@@ -79,6 +73,7 @@ func Run(ctx context.Context, p Preset, s Size, env Env) (*Report, error) {
 			}
 		}
 	}
+	r.NoteMachine()
 	return r, nil
 }
 

@@ -44,9 +44,7 @@ func serverCPU() Quantity {
 // column for every series, with the mean of the trials.
 func (r *Report) WriteTable(w io.Writer) error {
 	var b strings.Builder
-	for _, s := range r.Warnings {
-		fmt.Fprintf(&b, "WARNING: %s\n", s)
-	}
+	out.WriteTop(&b, &r.Remarks)
 	p := &r.Preset
 	fmt.Fprintf(&b, "%s, %s: %s\n  found there: %s\n  here: %s\n", p.Paper, p.Figure, p.Title, p.Found, p.Ours)
 	for _, q := range p.Shows {
@@ -61,6 +59,9 @@ func (r *Report) WriteTable(w io.Writer) error {
 	}
 	fmt.Fprintf(&b, "  numbers are means, ± half of the 95 %% confidence interval; measured in shuffled rounds on %s\n", r.Size.Fabric)
 	fmt.Fprintf(&b, "  size: %s\n", &r.Size)
+	for _, s := range r.Notes {
+		fmt.Fprintf(&b, "  %s\n", s)
+	}
 	_, err := io.WriteString(w, b.String())
 	return err
 }

@@ -3,6 +3,7 @@ package preset
 import (
 	"context"
 
+	"github.com/remora-kv/remora/bench"
 	"github.com/remora-kv/remora/bench/cache"
 	"github.com/remora-kv/remora/bench/call"
 	"github.com/remora-kv/remora/bench/kvl"
@@ -26,7 +27,7 @@ func (w cacheWork) run(ctx context.Context, env *Env, s *Size, p *Point) ([]Row,
 	if r == nil {
 		return nil, err
 	}
-	return rowsOf(env, r.Warnings, r.Rows, func(m *cache.Row) Row {
+	return rowsOf(env, &r.Remarks, r.Rows, func(m *cache.Row) Row {
 		return Row{Series: p.Series, Fabric: m.Fabric, Measure: m.Measure}
 	}), err
 }
@@ -41,7 +42,7 @@ func (w callWork) run(ctx context.Context, env *Env, s *Size, p *Point) ([]Row, 
 	if r == nil {
 		return nil, err
 	}
-	return rowsOf(env, r.Warnings, r.Rows, func(m *call.Row) Row {
+	return rowsOf(env, &r.Remarks, r.Rows, func(m *call.Row) Row {
 		return Row{Series: p.Series, Fabric: m.Fabric, Measure: m.Measure}
 	}), err
 }
@@ -56,7 +57,7 @@ func (w perfWork) run(ctx context.Context, env *Env, s *Size, p *Point) ([]Row, 
 	if r == nil {
 		return nil, err
 	}
-	return rowsOf(env, r.Warnings, r.Rows, func(m *perf.Row) Row {
+	return rowsOf(env, &r.Remarks, r.Rows, func(m *perf.Row) Row {
 		return Row{Series: p.Series, Fabric: m.Fabric, Measure: m.Measure}
 	}), err
 }
@@ -74,14 +75,14 @@ func (w kvlWork) run(ctx context.Context, env *Env, s *Size, _ *Point) ([]Row, e
 	if r == nil {
 		return nil, err
 	}
-	return rowsOf(env, r.Warnings, r.Rows, func(m *kvl.Row) Row {
+	return rowsOf(env, &r.Remarks, r.Rows, func(m *kvl.Row) Row {
 		return Row{Series: m.Path, Fabric: m.Fabric, Measure: m.Measure}
 	}), err
 }
 
 // rowsOf passes on what a benchmark warns of, and makes rows of its rows.
-func rowsOf[R any](env *Env, warnings []string, rows []R, row func(*R) Row) (out []Row) {
-	env.warn(warnings)
+func rowsOf[R any](env *Env, remarks *bench.Remarks, rows []R, row func(*R) Row) (out []Row) {
+	env.report.Take(remarks)
 	for i := range rows {
 		out = append(out, row(&rows[i]))
 	}

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/remora-kv/remora/bench"
 	"github.com/remora-kv/remora/bench/out"
 )
 
@@ -41,7 +42,8 @@ type page struct {
 	Counts                 string
 	Failure                string
 	Warnings, Notes        []string
-	Machine                []Fact
+	Machine                []bench.Fact
+	Verdict                string
 	Shared                 []string
 	Command                string
 	Cards                  []card
@@ -81,14 +83,14 @@ func (r *Report) page(s *results, d *data, figures []*figure) (*page, error) {
 	p := &page{
 		Policy: policy([]string{uplotJS, chartsJS, pageJS}, style),
 		Title:  r.Title, When: r.When.UTC().Format("2 January 2006, 15:04 UTC"), Failure: r.Failure,
-		Counts:   counts(s, len(r.Rows)),
-		Warnings: r.Warnings, Notes: r.Notes, Machine: r.Machine, Shared: s.shared, Command: CommandLine(r.Command),
+		Counts:  counts(s, len(r.Rows)),
+		Verdict: r.Verdict(), Warnings: r.Warnings, Notes: r.Notes, Machine: r.Machine, Shared: s.shared, Command: CommandLine(r.Command),
 		Cards: s.cards(), Table: s.table(), RowsCSV: link(rows.String()),
 		Data: template.JS(js), Style: template.CSS(style), Licence: uplotLicence,
 		UPlot: template.JS(uplotJS), Charts: template.JS(chartsJS), Program: template.JS(pageJS),
 	}
 	if r.Version != "" {
-		p.Machine = append([]Fact{{"remora", r.Version}}, p.Machine...)
+		p.Machine = append([]bench.Fact{{Name: "remora", Value: r.Version}}, p.Machine...)
 	}
 	if p.Title == "" {
 		p.Title = "remora bench"

@@ -128,7 +128,7 @@ func TestPageOfAHostileServer(t *testing.T) {
 	r := sampleReport()
 	r.Title, r.Failure, r.Version = "safe", hostile, hostile
 	r.Command = append(r.Command, hostile)
-	r.Notes, r.Warnings, r.Machine = []string{hostile}, []string{hostile}, []Fact{{hostile, hostile}}
+	r.Notes, r.Warnings, r.Machine = []string{hostile}, []string{hostile}, []bench.Fact{{Name: hostile, Value: hostile}}
 	for i := range r.Rows {
 		if r.Rows[i].Path == "redis" {
 			r.Rows[i].Path, r.Rows[i].Fabric, r.Rows[i].Engine, r.Rows[i].ServerVersion = hostile, hostile, hostile, hostile

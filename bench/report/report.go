@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/remora-kv/remora/bench"
 	"github.com/remora-kv/remora/bench/cache"
 	"github.com/remora-kv/remora/bench/out"
 )
@@ -21,12 +22,12 @@ type Report struct {
 	Version string
 	When    time.Time
 	// Machine says where, see the function of that name.
-	Machine []Fact
-	// Rows are all trials. Notes are the conditions and Warnings what makes the numbers
-	// doubtful. Failure is why the measurement ended early, "" if it did not.
-	Rows            []cache.Row
-	Notes, Warnings []string
-	Failure         string
+	Machine []bench.Fact
+	// Rows are all trials, and Remarks what is to be said of them. Failure is why the
+	// measurement ended early, "" if it did not.
+	Rows []cache.Row
+	bench.Remarks
+	Failure string
 }
 
 // ErrEmpty says that there is nothing to be written.

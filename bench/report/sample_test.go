@@ -41,9 +41,9 @@ func sampleRow(path string, batch, trial int, rate, us float64) cache.Row {
 func sampleReport() *Report {
 	r := &Report{
 		Title: "rfp, memcached and redis", Command: []string{"remora", "bench", "--path", "rfp,memcached,redis", "--batch", "1,4,16", "--trials", "3"},
-		Version: "v0.1.0", When: time.Date(2026, 11, 16, 1, 2, 3, 0, time.UTC), Machine: machine(sampleFiles, 2),
-		Notes:    []string{"CPUs: client 0, server 1", "load: closed loop of 16 B keys, each client has window x batch operations in flight; seed 1"},
-		Warnings: []string{"the machine was not quiet: other processes used more than a tenth of a CPU in some trials"},
+		Version: "v0.1.0", When: time.Date(2026, 11, 16, 1, 2, 3, 0, time.UTC), Machine: []bench.Fact{{Name: "kernel", Value: "linux 6.1.0-18-amd64"}},
+		Remarks: bench.Remarks{Notes: []string{"CPUs: client 0, server 1", "load: closed loop of 16 B keys, each client has window x batch operations in flight; seed 1"},
+			Warnings: []string{"the machine was not quiet: other processes used more than a tenth of a CPU in some trials"}},
 	}
 	for trial := 1; trial <= 3; trial++ {
 		for k, batch := range []int{1, 4, 16} {
@@ -66,15 +66,6 @@ func manyRows(n int) (rows []cache.Row) {
 		rows = append(rows, row)
 	}
 	return rows
-}
-
-func sampleFiles(name string) string {
-	return map[string]string{
-		"/proc/cpuinfo":              "processor : 0\nmodel name\t: Fast CPU @ 3.00GHz\nflags : fpu hypervisor sse\n",
-		"/proc/meminfo":              "MemTotal:       16384000 kB\n",
-		"/etc/os-release":            "NAME=\"Debian\"\nPRETTY_NAME=\"Debian GNU/Linux 12\"\n",
-		"/proc/sys/kernel/osrelease": "6.1.0-18-amd64\n",
-	}[name]
 }
 
 func write(t *testing.T, r *Report) string {

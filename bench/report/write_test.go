@@ -192,19 +192,3 @@ func TestCSVHasNoFormulas(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 }
-
-func TestMachine(t *testing.T) {
-	var all []string
-	for _, f := range machine(sampleFiles, 2) {
-		all = append(all, f.Name+": "+f.Value)
-	}
-	got := strings.Join(all, "\n")
-	for _, want := range []string{"Fast CPU @ 3.00GHz, 2 CPUs", "virtual: yes", "16.8 GB", "Debian GNU/Linux 12", "6.1.0-18-amd64"} {
-		if !strings.Contains(got, want) {
-			t.Errorf("no %q in\n%s", want, got)
-		}
-	}
-	if nothing := machine(func(string) string { return "" }, 1); len(nothing) == 0 {
-		t.Error("of a machine without files nothing is known")
-	}
-}

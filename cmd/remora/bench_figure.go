@@ -202,6 +202,6 @@ func (f *figureFlags) measure(ctx context.Context, a *app, p preset.Preset, env 
 	report, err := preset.Run(ctx, p, f.size, env)
 	bar.clear()
 	return a.finish(ctx, err, outcome{
-		rows: len(report.Rows) + len(report.Missing), warnings: report.Warnings, writeTable: report.WriteTable, noTable: f.csv == stdout,
+		rows: len(report.Rows) + len(report.Missing), remarks: &report.Remarks, writeTable: report.WriteTable, noTable: f.csv == stdout,
 	})
 }

@@ -128,7 +128,9 @@ func (f *figuresFlags) run(ctx context.Context, cmd *cobra.Command, a *app) erro
 	if werr := report.Write(f.out); werr != nil {
 		return werr
 	}
-	if !a.json {
+	if a.json {
+		a.remark(&report.Remarks)
+	} else {
 		if werr := a.tellFigures(report, f.out); werr != nil {
 			return werr
 		}
@@ -138,6 +140,11 @@ func (f *figuresFlags) run(ctx context.Context, cmd *cobra.Command, a *app) erro
 
 // tellFigures prints what was measured, and where it is.
 func (a *app) tellFigures(r *figures.Report, dir string) error {
+	for _, s := range r.Top() {
+		if _, err := fmt.Fprintln(a.out, s); err != nil {
+			return err
+		}
+	}
 	for i := range r.Figures {
 		m := &r.Figures[i]
 		done, all := m.Count()

@@ -83,7 +83,7 @@ func (f *kvlFlags) run(ctx context.Context, a *app) error {
 	if err == nil && f.dir != "" {
 		err = f.write(report)
 	}
-	return a.finish(ctx, err, outcome{rows: len(report.Rows), warnings: report.Warnings, writeTable: report.WriteTable})
+	return a.finish(ctx, err, outcome{rows: len(report.Rows), remarks: &report.Remarks, writeTable: report.WriteTable})
 }
 
 // write writes the rows and their figure into the directory.

@@ -84,6 +84,9 @@ func (s *rowSink) finish(ctx context.Context, err error, report *cache.Report, t
 		}
 	}
 	if s.out.summary {
+		if werr := report.WriteJSON(s.app.out); werr != nil {
+			return werr
+		}
 		for _, sum := range report.Summaries() {
 			if werr := sum.WriteJSON(s.app.out); werr != nil {
 				return werr
@@ -91,7 +94,7 @@ func (s *rowSink) finish(ctx context.Context, err error, report *cache.Report, t
 		}
 	}
 	told := s.app.finish(ctx, err, outcome{
-		rows: len(report.Rows), warnings: report.Warnings, writeTable: table, noTable: s.out.csv == stdout,
+		rows: len(report.Rows), remarks: &report.Remarks, writeTable: table, noTable: s.out.csv == stdout,
 	})
 	werr := s.out.report.write(s.app, report, err)
 	switch {
@@ -99,6 +102,8 @@ func (s *rowSink) finish(ctx context.Context, err error, report *cache.Report, t
 		return told
 	case werr != nil:
 		return werr
+	case s.out.strict && report.Verdict() != "":
+		return fmt.Errorf("--strict: %s", report.Verdict())
 	case s.out.strict && len(report.Warnings) != 0:
 		return fmt.Errorf("--strict: %d warnings, the first: %s", len(report.Warnings), report.Warnings[0])
 	}

@@ -30,18 +30,25 @@ func TestBenchWritesCSV(t *testing.T) {
 	}
 }
 
-// Summaries come behind the rows, and only when asked for.
+// Remarks and summaries come behind the rows, and only when asked for.
 func TestBenchSumsUp(t *testing.T) {
 	code, out, _ := runCmd(t, smallBench("--fabric loop --json --trials 2 --summary")...)
 	lines := strings.Split(strings.TrimSpace(out), "\n")
-	if code != exitOK || len(lines) != 3 {
+	if code != exitOK || len(lines) != 4 {
 		t.Fatalf("exit code %d, %d lines", code, len(lines))
+	}
+	var remarks struct {
+		Kind            string
+		Warnings, Notes []string
+	}
+	if err := json.Unmarshal([]byte(lines[2]), &remarks); err != nil || remarks.Kind != "remarks" || len(remarks.Warnings) == 0 || len(remarks.Notes) == 0 {
+		t.Errorf("%v, %+v", err, remarks)
 	}
 	var sum struct {
 		Kind string
 		Rate struct{ N, Mean float64 } `json:"ops_per_sec"`
 	}
-	if err := json.Unmarshal([]byte(lines[2]), &sum); err != nil || sum.Kind != "summary" || sum.Rate.N != 2 || sum.Rate.Mean <= 0 {
+	if err := json.Unmarshal([]byte(lines[3]), &sum); err != nil || sum.Kind != "summary" || sum.Rate.N != 2 || sum.Rate.Mean <= 0 {
 		t.Errorf("%v, %+v", err, sum)
 	}
 	for args, want := range map[string]string{

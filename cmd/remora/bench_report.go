@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/remora-kv/remora/bench"
 	"github.com/remora-kv/remora/bench/cache"
 	"github.com/remora-kv/remora/bench/report"
 )
@@ -41,8 +42,8 @@ func (f *reportFlag) write(a *app, r *cache.Report, err error) error {
 	}
 	page := report.Report{
 		Title: f.cmd.CommandPath(), Command: append([]string{f.cmd.Root().Name()}, a.args...),
-		Version: programVersion(), When: time.Now(), Machine: report.Machine(),
-		Rows: r.Rows, Notes: r.Notes, Warnings: r.Warnings,
+		Version: programVersion(), When: time.Now(), Machine: bench.Machine(),
+		Rows: r.Rows, Remarks: r.Remarks,
 	}
 	if err != nil {
 		page.Failure = err.Error()

@@ -122,5 +122,5 @@ func (f *rpcFlags) run(ctx context.Context, cmd *cobra.Command, a *app) error {
 	if report == nil {
 		report = &call.Report{}
 	}
-	return a.finish(ctx, err, outcome{rows: len(report.Rows), warnings: report.Warnings, writeTable: report.WriteTable})
+	return a.finish(ctx, err, outcome{rows: len(report.Rows), remarks: &report.Remarks, writeTable: report.WriteTable})
 }

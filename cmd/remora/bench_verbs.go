@@ -175,5 +175,5 @@ func (f *verbsFlags) run(ctx context.Context, cmd *cobra.Command, a *app, args [
 	if report == nil {
 		report = &perf.Report{}
 	}
-	return a.finish(ctx, err, outcome{rows: len(report.Rows), warnings: report.Warnings, writeTable: report.WriteTable})
+	return a.finish(ctx, err, outcome{rows: len(report.Rows), remarks: &report.Remarks, writeTable: report.WriteTable})
 }

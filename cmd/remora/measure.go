@@ -6,24 +6,33 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/remora-kv/remora/bench"
 	"github.com/remora-kv/remora/bench/perf"
 )
 
 // outcome is the result of a benchmark of any kind.
 type outcome struct {
 	rows       int
-	warnings   []string
+	remarks    *bench.Remarks
 	writeTable func(io.Writer) error
 	noTable    bool // standard output has something else
+}
+
+// remark prints what a report says of itself, beside rows for programs.
+func (a *app) remark(r *bench.Remarks) {
+	if v := r.Verdict(); v != "" {
+		_, _ = fmt.Fprintf(a.err, "remora: %s\n", v)
+	}
+	for _, w := range r.Warnings {
+		_, _ = fmt.Fprintf(a.err, "remora: warning: %s\n", w)
+	}
 }
 
 // finish writes the rows, also of a run that ended early, and turns err into an error for
 // the user.
 func (a *app) finish(ctx context.Context, err error, o outcome) error {
-	if a.json || o.noTable {
-		for _, w := range o.warnings {
-			_, _ = fmt.Fprintf(a.err, "remora: warning: %s\n", w)
-		}
+	if o.remarks != nil && (a.json || o.noTable) {
+		a.remark(o.remarks)
 	}
 	if !a.json && !o.noTable && o.rows > 0 {
 		if werr := o.writeTable(a.out); werr != nil {

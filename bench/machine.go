@@ -1,13 +1,14 @@
-package report
+package bench
 
 import (
 	"fmt"
 	"os"
 	"runtime"
+	"runtime/debug"
 	"strconv"
 	"strings"
 
-	"github.com/remora-kv/remora/bench/out"
+	"github.com/dustin/go-humanize"
 )
 
 // Fact is something to know about where it was measured.
@@ -41,15 +42,32 @@ func machine(read func(string) string, cpus int) []Fact {
 	add("processor", fmt.Sprintf("%s, %d CPUs for this process", processor, cpus))
 	add("governor", read("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"))
 	if strings.Contains(" "+entry(info, "flags")+" ", " hypervisor ") {
-		add("virtual", "yes: a hypervisor may take CPUs away")
+		add("virtual", "virtual machine: a hypervisor may take CPUs away")
 	}
 	if kib, err := strconv.ParseFloat(strings.TrimSuffix(entry(read("/proc/meminfo"), "MemTotal"), " kB"), 64); err == nil {
-		add("memory", out.SI(kib*1024)+"B")
+		add("memory", humanize.IBytes(uint64(kib)*1024))
 	}
 	add("system", strings.Trim(entry(strings.ReplaceAll(read("/etc/os-release"), "=", ":"), "PRETTY_NAME"), `"`))
 	add("kernel", runtime.GOOS+" "+read("/proc/sys/kernel/osrelease"))
 	add("Go", runtime.Version()+" "+runtime.GOARCH)
 	return facts
+}
+
+// machineText is Machine in a line.
+func machineText() string {
+	words := []string{programText()}
+	for _, f := range Machine() {
+		words = append(words, f.Value)
+	}
+	return strings.Join(words, "; ")
+}
+
+// programText is this program with its version.
+func programText() string {
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
+		return "remora " + info.Main.Version
+	}
+	return "remora of an unknown version"
 }
 
 // entry finds the first line "name : value".
