@@ -42,8 +42,10 @@ func sampleReport() *Report {
 	r := &Report{
 		Title: "rfp, memcached and redis", Command: []string{"remora", "bench", "--path", "rfp,memcached,redis", "--batch", "1,4,16", "--trials", "3"},
 		Version: "v0.1.0", When: time.Date(2026, 11, 16, 1, 2, 3, 0, time.UTC), Machine: []bench.Fact{{Name: "kernel", Value: "linux 6.1.0-18-amd64"}},
-		Remarks: bench.Remarks{Notes: []string{"CPUs: client 0, server 1", "load: closed loop of 16 B keys, each client has window x batch operations in flight; seed 1"},
-			Warnings: []string{"the machine was not quiet: other processes used more than a tenth of a CPU in some trials"}},
+		Remarks: bench.Remarks{
+			Notes:    []string{"CPUs: client 0, server 1", "load: closed loop of 16 B keys, each client has window x batch operations in flight; seed 1"},
+			Warnings: []string{"the machine was not quiet: other processes used more than a tenth of a CPU in some trials"},
+		},
 	}
 	for trial := 1; trial <= 3; trial++ {
 		for k, batch := range []int{1, 4, 16} {
