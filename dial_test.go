@@ -88,7 +88,7 @@ func TestOptionsReachConnections(t *testing.T) {
 	}
 }
 
-// A server that says strange things about itself is not one of ours.
+// A server whose welcome makes no sense is refused.
 func TestStrangeServers(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(w *command.Welcome)

@@ -53,7 +53,7 @@ func Example() {
 }
 
 // A change that depends on what was there is made by CAS, and tried again when
-// somebody else was quicker.
+// another client was quicker.
 func ExampleClient_CAS() {
 	url, device, stop := startServer()
 	defer stop()

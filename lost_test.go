@@ -467,7 +467,7 @@ func TestNewMap(t *testing.T) {
 	})
 }
 
-// A server that disowns a key by its own map is asked twice, not for ever.
+// A server that disowns a key by its own map is asked twice, not forever.
 func TestWrongCore(t *testing.T) {
 	eachPath(t, func(t *testing.T, via remora.Option) {
 		r := newRig(t, "loop")

@@ -114,7 +114,7 @@ func await(t testing.TB, what string, is func() bool) {
 	t.Helper()
 	for end := time.Now().Add(watchdog); !is(); runtime.Gosched() {
 		if time.Now().After(end) {
-			t.Fatalf("waited in vain for %s", what)
+			t.Fatalf("timed out waiting for %s", what)
 		}
 	}
 }

@@ -224,7 +224,7 @@ func TestStartedLost(t *testing.T) {
 	}
 }
 
-// The results of an operation that was given up do not fill the window for ever.
+// The results of an operation that was given up do not fill the window forever.
 func TestStartAfterGivingUp(t *testing.T) {
 	r := newRig(t, "loop")
 	g := newGate(t, command.Touch)

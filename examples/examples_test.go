@@ -64,7 +64,7 @@ func TestExamples(t *testing.T) {
 	}
 }
 
-// await waits until somebody listens at a socket. That there is a file says little: between
+// await waits until a server listens at a socket. That there is a file says little: between
 // making it and listening a busy machine may take its time.
 func await(t *testing.T, path string) {
 	t.Helper()

@@ -60,7 +60,7 @@ type Domain interface {
 	// the given rights. purpose names it in memory statistics.
 	Alloc(purpose string, size int, access Access) (*Region, error)
 	// NewUD makes a datagram queue pair in this domain; cfg.Transport must be
-	// UD, and cfg.Domain is not looked at.
+	// UD, and cfg.Domain is ignored.
 	NewUD(cfg QPConfig) (QP, error)
 	// NewAddressHandle makes addr, as QP.Address returned it at the peer, a
 	// destination for datagrams of this domain.

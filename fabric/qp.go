@@ -42,7 +42,7 @@ type QPConfig struct {
 	// SendDepth and RecvDepth are the lengths of the queues. 0 means 128.
 	SendDepth, RecvDepth int
 	// RNRTimeout bounds how long an RC SEND or WRITE_IMM waits for the peer to
-	// post a receive (G9). 0 fails at once, RNRForever waits for ever.
+	// post a receive (G9). 0 fails at once, RNRForever waits forever.
 	RNRTimeout time.Duration
 }
 

@@ -67,7 +67,7 @@ const DefaultSpin = 50 * time.Microsecond
 // Waiter is how a thread waits. No code above the fabric spins by itself.
 type Waiter interface {
 	// Wait calls poll until it returns true, and returns true; or returns
-	// false when timeout has passed (0 means for ever) or Wake was called,
+	// false when timeout has passed (0 means forever) or Wake was called,
 	// after a last call of poll. poll looks at all completion queues of the
 	// waiter and at memory, and does the work it finds: software providers make
 	// progress only in CQ.Poll. Wait does not allocate. Sleeps end with the

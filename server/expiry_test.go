@@ -68,11 +68,11 @@ func TestTimesToLive(t *testing.T) {
 			t.Errorf("%s lives for %v, %v instead of %v", key, item.TTL, err, want)
 		}
 	}
-	for _, key := range []string{"longer", "shorter", "for ever", "set", "counted"} {
+	for _, key := range []string{"longer", "shorter", "forever", "set", "counted"} {
 		mustSet(t, c, key, "1", time.Minute)
 	}
 	advance(t, clock, c, 30*time.Second)
-	for key, ttl := range map[string]time.Duration{"longer": time.Hour, "shorter": time.Second, "for ever": 0} {
+	for key, ttl := range map[string]time.Duration{"longer": time.Hour, "shorter": time.Second, "forever": 0} {
 		if err := c.Touch(ctx, key, ttl); err != nil {
 			t.Error(err)
 		}
@@ -86,7 +86,7 @@ func TestTimesToLive(t *testing.T) {
 	left("counted", 30*time.Second)
 	advance(t, clock, c, 40*time.Second)
 	left("longer", time.Hour-40*time.Second)
-	left("for ever", 0)
+	left("forever", 0)
 	left("set", 0)
 	for _, key := range []string{"shorter", "counted"} {
 		if _, err := c.Get(ctx, key); !errors.Is(err, remora.ErrNotFound) {

@@ -106,7 +106,7 @@ func TestLinks(t *testing.T) {
 	})
 }
 
-// The memory of a server is that of its first address. Who comes by another one is served
+// The memory of a server is that of its first address. A client of another one is served
 // without links, though they were asked for; so are sessions.
 func TestLinksThatCannotBeHad(t *testing.T) {
 	for _, name := range []string{provider.Shm, provider.TCP} {
@@ -463,7 +463,7 @@ func TestFollow(t *testing.T) {
 	})
 }
 
-// What was evicted is not found by its link, whoever has taken its memory.
+// An evicted item is not found by its link, whatever has taken its memory.
 func TestLinksOfEvicted(t *testing.T) {
 	eachSeen(t, func(t *testing.T, r *rig) {
 		cfg := r.linked()
@@ -596,7 +596,7 @@ func TestSameOutcomesOfLinks(t *testing.T) {
 	})
 }
 
-// Values that say what they are change as fast as can be, and who reads them by links
+// Values that say what they are change as fast as possible, and clients that read them by links
 // sees none that is older than what was there before, and none of another key.
 func TestHammerLinks(t *testing.T) {
 	eachSeen(t, func(t *testing.T, r *rig) {

@@ -31,7 +31,7 @@ func eachSearch(t *testing.T, f func(t *testing.T, r *rig, path remora.Path, cfg
 	}
 }
 
-// The same operations have the same outcomes for those who search as for those who ask.
+// Clients that search get the same outcomes as clients that ask.
 func TestSameOutcomesOfSearches(t *testing.T) {
 	seed := scale.Seed(t)
 	program := cachetest.Program(seed, scale.Times(160), 500)
@@ -137,7 +137,7 @@ func TestHistoryOfSearches(t *testing.T) {
 	})
 }
 
-// Values change as fast as can be under those who search for them.
+// Values change as fast as possible while clients search for them.
 func TestHammerSearches(t *testing.T) {
 	eachSearch(t, func(_ *testing.T, r *rig, path remora.Path, cfg server.Config) {
 		r.hammer(cfg, remora.WithPath(path))

@@ -31,7 +31,7 @@ type shard struct {
 	trailer [command.FoundSize]byte // of a result that does not fit a frame
 	counter [store.CounterSize]byte
 
-	// What is expected: the hashes of a batch, and who loads what they need.
+	// prefetch loads what the hashes of the next batch need.
 	prefetch store.Prefetcher
 	hashes   [rfp.ExpectMost]uint64
 	hint     [1]uint64 // of herd

@@ -105,7 +105,7 @@ func TestServeKVLAtIntervals(t *testing.T) {
 	s.end()
 }
 
-// Who asks for an item gets it, however often its generation ends meanwhile.
+// A client that asks for an item gets it, however often its generation ends meanwhile.
 func TestItemWhileReloading(t *testing.T) {
 	bare(t)
 	s := serveKVL(t, 1, universityFile(t, ""), "--listen", shmURL(t), "--reload-every", "5ms", "--lease", "15ms")
@@ -215,7 +215,7 @@ func TestServeKVLOnNotification(t *testing.T) {
 	}
 	change(`UPDATE professor SET name = 'NEW' WHERE id = 'prof001'`)
 	cachetest.Await(t, "the new name", func() bool {
-		change(`NOTIFY changed`) // who listens a moment later is told the next time
+		change(`NOTIFY changed`) // a server that listens later notices the next change
 		return strings.Contains(s.ok("kvl", "get", "professor/prof001"), "name: NEW")
 	})
 	s.end()

@@ -148,7 +148,7 @@ func (s *serving) stats() (cores []server.Stats) {
 	return cores
 }
 
-// within fails the test if f takes for ever.
+// within fails the test if f does not end in time.
 func within(t *testing.T, what string, f func()) {
 	t.Helper()
 	done := make(chan struct{})
@@ -159,6 +159,6 @@ func within(t *testing.T, what string, f func()) {
 	select {
 	case <-done:
 	case <-time.After(cachetest.Watchdog):
-		t.Fatalf("%s takes for ever", what)
+		t.Fatalf("%s does not end", what)
 	}
 }

@@ -59,7 +59,7 @@ func (s *serving) pester() (wait func()) {
 	return wg.Wait
 }
 
-// SIGTERM and SIGINT drain the server: clients are told, and it ends with 0.
+// SIGTERM and SIGINT drain the server: clients are notified, and it exits with 0.
 func TestServeDrains(t *testing.T) {
 	bare(t)
 	for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT} {

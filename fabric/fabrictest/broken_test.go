@@ -212,7 +212,7 @@ func (q *flawedQP) Close() error {
 	return q.QP.Close()
 }
 
-// View makes a Viewer of every queue pair, one that says no if the one below is none.
+// View makes a Viewer of every queue pair, one that refuses if the one below is no Viewer.
 func (q *flawedQP) View(from fabric.Remote, n int) ([]byte, bool) {
 	v, ok := q.QP.(fabric.Viewer)
 	switch {
@@ -224,7 +224,7 @@ func (q *flawedQP) View(from fabric.Remote, n int) ([]byte, bool) {
 	return v.View(from, n)
 }
 
-// Place makes a Placer of every queue pair, one that says no if the one below is none.
+// Place makes a Placer of every queue pair, one that refuses if the one below is no Viewer.
 func (q *flawedQP) Place(to fabric.Remote, b []byte) bool {
 	p, ok := q.QP.(fabric.Placer)
 	switch {

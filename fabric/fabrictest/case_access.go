@@ -426,7 +426,7 @@ func (l *link) threeReceives() {
 	}
 }
 
-// dropped tries the violations on one connection of UC: nobody is told,
+// dropped tries the violations on one connection of UC: no side gets an error,
 // nothing changes, and what comes after arrives.
 func dropped(op fabric.Op) func(p *peer, tr fabric.Transport) {
 	return func(p *peer, tr fabric.Transport) {

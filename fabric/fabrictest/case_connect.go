@@ -152,7 +152,7 @@ func cancelDial(t *trial) {
 	soon, stop := context.WithTimeout(context.Background(), 20*time.Millisecond)
 	defer stop()
 	if qp, err := t.world.B.Dial(soon, l.Addr(), cfg, nil); qp != nil || !errors.Is(err, context.DeadlineExceeded) {
-		t.Fatalf("Dial with a deadline and nobody who accepts returned %v, %v", qp, err)
+		t.Fatalf("Dial with a deadline of a listener that does not accept returned %v, %v", qp, err)
 	}
 	c := t.crew()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -304,7 +304,7 @@ func lateReceive(p *peer, tr fabric.Transport) {
 	})
 }
 
-// rnrTimeout has a message wait in vain.
+// rnrTimeout sends a message for which no receive is posted.
 func rnrTimeout(p *peer, tr fabric.Transport) {
 	const limit = 60 * time.Millisecond
 	for i := range 2 {

@@ -161,7 +161,7 @@ func manySenders(t *trial) {
 		return got == senders*each
 	}
 	t.await("the senders", func() bool { return take() || finished.Load() == senders }, oa)
-	t.settle(take, oa) // what is still on its way
+	t.settle(take, oa) // what is still in flight
 	c.join()
 	if got < senders {
 		t.Fatalf("%d of %d datagrams arrived", got, senders*each)
@@ -270,7 +270,7 @@ func deadAddress(t *trial) {
 	addr := p.a.qp.Address()
 	t.must("Close", p.a.qp.Close())
 	// The next queue pair may get the number of the one before; datagrams for
-	// the former must not reach it, but nobody can promise that for ever.
+	// the former must not reach it, but no provider can promise that forever.
 	h, err := p.b.dom.NewAddressHandle(t.ctx(), addr)
 	if err != nil {
 		return

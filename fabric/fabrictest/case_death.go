@@ -54,7 +54,7 @@ func (t *trial) wantEnded(got []fabric.Completion, wrs []fabric.WR) {
 	}
 }
 
-// afterlife checks that A goes on with somebody else.
+// afterlife checks that A goes on with another peer.
 func (t *trial) afterlife() {
 	t.Helper()
 	d := t.fresh()
@@ -294,7 +294,7 @@ func deathDatagrams(t *trial) {
 		p.a.takeSent(1)
 	}
 	if s := p.a.qp.State(); s != fabric.StateReady {
-		t.Fatalf("a datagram queue pair broke because somebody died: %v", p.a.qp.Err())
+		t.Fatalf("a datagram queue pair broke because a peer died: %v", p.a.qp.Err())
 	}
 }
 

@@ -116,7 +116,7 @@ func placeBehind(p *pair, v fabric.Placer, far *mem) {
 	far.verify("after the WRITE before Place")
 }
 
-// placeBefore places, and sends a message: who has received it finds what was placed (G4).
+// placeBefore places, and sends a message: the receiver of the message finds what was placed (G4).
 func placeBefore(p *pair, v fabric.Placer, far *mem) {
 	for range p.t.times(32) {
 		p.a.postRecv(p.a.recvAt(4096, 64))

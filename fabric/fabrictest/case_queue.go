@@ -239,7 +239,7 @@ func (t *trial) dialAccepted(dev fabric.Device, cfg fabric.QPConfig) (fabric.QP,
 	return qp, err
 }
 
-// cqTooSmallAccept has the acceptor's queue too small: it is told, and the
+// cqTooSmallAccept has the acceptor's queue too small: it gets an error, and the
 // dialer is not left hanging.
 func cqTooSmallAccept(t *trial) {
 	l := t.listener()

@@ -231,7 +231,7 @@ func wakesAnyCQ(t *trial) {
 	s.wantNoLateWake()
 }
 
-// writeWakesNobody writes to a sleeper, who notices only when woken.
+// writeWakesNobody writes to a sleeper, which notices only when woken.
 func writeWakesNobody(t *trial) {
 	p := t.pair(pairConfig{})
 	s := t.sleeper(p.a.owner, fabric.WaitConfig{})
@@ -349,7 +349,7 @@ func pingPongShared(t *trial) {
 // serveAll answers total questions that come from many.
 func serveAll(s *sleeper, ends []*end, total int) {
 	pause := dawdle(s.o.t.random(len(ends)))
-	open := make([]int, len(ends)) // answers on their way, per end
+	open := make([]int, len(ends)) // answers in flight, per end
 	reap := func() (left int) {
 		for i, e := range ends {
 			open[i] -= len(e.takeSent(len(e.sent)))

@@ -29,8 +29,8 @@ func visibilityCases() []*testCase {
 // differ.
 func generation(g int) byte { return byte(1 + g%251) }
 
-// addressOrder watches two bytes of a large WRITE: who sees the later one sees
-// the earlier one as well.
+// addressOrder watches two bytes of a large WRITE: when the later one is visible,
+// so is the earlier one.
 func addressOrder(t *trial, tr fabric.Transport) {
 	const size, lead = 4096, 100
 	p := t.pair(pairConfig{tr: tr, size: 16 << 10})

@@ -8,7 +8,7 @@ import (
 )
 
 const (
-	ruleWait = "Wait calls poll until it returns true, and returns true; or returns false when timeout has passed (0 means for ever) " +
+	ruleWait = "Wait calls poll until it returns true, and returns true; or returns false when timeout has passed (0 means forever) " +
 		"or Wake was called, after a last call of poll."
 	ruleWake        = "Wake ends the current Wait, or the next one if there is none."
 	ruleBeforeSleep = "is called just before a sleep, after the completion queues are armed and before poll is called for the last time; " +
@@ -172,7 +172,7 @@ func busyNeverSleeps(t *trial) {
 	c.run(func() {
 		p.a.pong(n, func(what string, cond func() bool) {
 			if !w.Wait(func() bool { p.a.poll(); return cond() || t.stop.Load() }, t.patience()) {
-				t.Fatalf("waited in vain for %s", what)
+				t.Fatalf("timed out waiting for %s", what)
 			}
 		}, func() {})
 	})

@@ -411,7 +411,7 @@ var flaws = []*flaw{
 		},
 	},
 	{
-		// It asks once, and believes ever after what it was told then.
+		// It asks once, and uses that answer from then on.
 		name:  "views-remembered",
 		cases: []string{"G20/closed-region", "G20/not-ready", "G20/counted"},
 		view: func() func(v fabric.Viewer, from fabric.Remote, n int) ([]byte, bool) {

@@ -30,7 +30,7 @@ func inventory() stock {
 }
 
 // leaked says what is there now that was not there before, or nothing. It
-// waits for what is on its way out, up to a limit.
+// waits for what is ending, up to a limit.
 func (s stock) leaked(limit time.Duration) string {
 	for deadline := time.Now().Add(limit); ; {
 		what := s.excess()

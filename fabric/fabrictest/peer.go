@@ -23,7 +23,7 @@ type peer struct {
 	seq  int
 	box  *mailbox
 	once sync.Once // tells the other side how it ended here
-	// peerKnows: the other side reported the end first and need not be told.
+	// peerKnows: the other side reported the end first and needs no report.
 	peerKnows atomic.Bool
 	// ended is closed when the other side has finished, left when this one has
 	// no use for its messages any more, attended when nobody listens.
@@ -50,8 +50,8 @@ func newPeer(tb testing.TB, st *runner, c *testCase) *peer {
 	return p
 }
 
-// Both sides may have to share one processor: who waits spins for a while and
-// then only looks from time to time.
+// Both sides may share one processor: a waiting side spins for a while and then
+// polls from time to time.
 const (
 	spins  = 4000
 	breath = time.Millisecond

@@ -137,7 +137,7 @@ func discords(t *testing.T) []discord {
 }
 
 // TestDiscord has one side fail in every way: the other one fails for
-// this reason, not because it has waited in vain, and the next case is run in step.
+// this reason, not because it timed out, and the next case is run in step.
 func TestDiscord(t *testing.T) {
 	for _, d := range discords(t) {
 		t.Run(d.name, func(t *testing.T) {
@@ -146,7 +146,7 @@ func TestDiscord(t *testing.T) {
 				opt.Watchdog = 300 * time.Millisecond
 			}
 			s := newSides(t, opt, nil)
-			if d.hangs { // one of them, not who waits for it
+			if d.hangs { // one of them, not the one that waits for it
 				s.st[Server].Options.Watchdog = DefaultWatchdog
 			}
 			log, out := s.run(&testCase{name: d.name, rule: "a rule", peer: func(p *peer) {

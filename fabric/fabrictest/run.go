@@ -14,7 +14,7 @@ type World struct {
 	A, B fabric.Device
 	// Listen returns a fresh address at which A can listen.
 	Listen func() fabric.Addr
-	// Kill makes B vanish without a word to A, as kill -9 or a pulled cable
+	// Kill makes B vanish without a message to A, as kill -9 or a pulled cable
 	// would. Afterwards the suite does nothing with the objects of B but close
 	// them, so that this process gets its memory back; their errors are
 	// ignored. Calls of B that block (Dial) are cancelled by the suite.

@@ -22,7 +22,7 @@ type sleeper struct {
 	onBeforeSleep func()
 }
 
-// brief is how long a sleep at most is that somebody has ended: a provider may have
+// brief is how long a sleep at most is that a wake-up has ended: a provider may have
 // sleeps end by themselves, but not so soon.
 const brief = 100 * time.Millisecond
 
@@ -68,7 +68,7 @@ func (s *sleeper) until(what string, cond func() bool) {
 	}, t.patience())
 	t.check()
 	if !ok {
-		t.Fatalf("waited in vain for %s: the wake-up was lost", what)
+		t.Fatalf("timed out waiting for %s: the wake-up was lost", what)
 	}
 	if d, u := s.befores.Load(), s.afters.Load(); d != u {
 		t.Fatalf("Wait returned after %d calls of BeforeSleep and %d of AfterSleep", d, u)
@@ -76,7 +76,7 @@ func (s *sleeper) until(what string, cond func() bool) {
 }
 
 // asleep waits until the waiter is about to sleep or sleeps. It is called by
-// somebody else than the owner.
+// a goroutine other than the owner.
 func (s *sleeper) asleep() {
 	t := s.o.t
 	t.Helper()

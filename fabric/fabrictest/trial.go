@@ -42,9 +42,9 @@ type trial struct {
 	skipped atomic.Pointer[string]
 	group   sync.WaitGroup
 	// pause, when not nil, is called with the number of times that a condition
-	// was looked at in vain, instead of runtime.Gosched.
+	// did not hold, instead of runtime.Gosched.
 	pause func(i int)
-	// told, when not nil, is told each time that the case has ended early.
+	// told, when not nil, is called when the case has ended early.
 	told func(kind verdict, why string)
 
 	connecting sync.Mutex // pairs are connected one after another
@@ -95,7 +95,7 @@ func (t *trial) Fail() {
 		t.TB.Fail()
 	}
 	if t.told != nil {
-		t.told(failed, "without a word")
+		t.told(failed, "without a message")
 	}
 }
 
@@ -197,7 +197,7 @@ func (t *trial) ctx() context.Context {
 func (t *trial) await(what string, cond func() bool, owners ...*owner) {
 	t.Helper()
 	if !t.within(t.patience(), cond, owners...) {
-		t.Fatalf("waited in vain for %s", what)
+		t.Fatalf("timed out waiting for %s", what)
 	}
 }
 

@@ -88,7 +88,7 @@ type request struct {
 }
 
 // Accept implements fabric.ConnRequest. An accept that fails by plan rejects
-// the dialer, which must not wait for ever.
+// the dialer, which must not wait forever.
 func (r *request) Accept(ctx context.Context, cfg fabric.QPConfig, private []byte) (fabric.QP, error) {
 	if err := r.dev.refused(&r.dev.accepts); err != nil {
 		return nil, errors.Join(err, r.Reject(nil))

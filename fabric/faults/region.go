@@ -63,7 +63,7 @@ func toInner(s *fabric.Seg) {
 
 // NewUD implements fabric.Domain.
 func (m *domain) NewUD(cfg fabric.QPConfig) (fabric.QP, error) {
-	cfg.Domain = m // what the program says there is not looked at
+	cfg.Domain = m // what the program says there is ignored
 	return m.dev.makeQP(cfg, m.Domain.NewUD)
 }
 

@@ -156,7 +156,7 @@ func TestBreakRate(t *testing.T) {
 	}
 }
 
-// TestLose: the request was executed, but who posted it cannot know.
+// TestLose: the request was executed, but the poster cannot know.
 func TestLose(t *testing.T) {
 	g := newRig(t, fabric.RC, "rc.lose@op=2")
 	for i := range 4 {
@@ -267,7 +267,7 @@ func TestCutBoth(t *testing.T) {
 }
 
 // TestRefuse: dials and accepts fail as often as the plan says, the same ones
-// each time; the other side is told.
+// each time; the other side sees an error.
 func TestRefuse(t *testing.T) {
 	for _, c := range []struct {
 		plan string

@@ -282,7 +282,7 @@ func (g *rig) await(what string, cond func() bool) {
 		g.r.poll()
 		runtime.Gosched()
 	}
-	g.t.Fatalf("waited in vain for %s", what)
+	g.t.Fatalf("timed out waiting for %s", what)
 }
 
 // run posts n messages one by one.

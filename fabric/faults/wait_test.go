@@ -64,7 +64,7 @@ func (n *nap) Wait(poll func() bool, timeout time.Duration) bool {
 		return true
 	}
 	if timeout == 0 {
-		n.dev.t.Fatal("the waiter would sleep for ever")
+		n.dev.t.Fatal("the waiter would sleep forever")
 	}
 	n.sleeps++
 	n.dev.now.Add(int64(timeout))

@@ -58,7 +58,7 @@ func (d *Device) Close() error {
 	return nil
 }
 
-// Kill makes the device vanish as if its process had died: nobody is told
+// Kill makes the device vanish as if its process had died: no peer is notified
 // anything, and peers find out as they would. It is for tests.
 func (d *Device) Kill() {
 	d.killed.Store(true)

@@ -13,7 +13,7 @@ import (
 	"github.com/remora-kv/remora/fabric/provider"
 )
 
-// A machine without an adapter is told what it lacks, one with gets a device.
+// Open gives a device where there is an adapter, and otherwise an error that says what is missing.
 func TestBinaryWithVerbsOpensOrExplains(t *testing.T) {
 	for _, name := range []string{"rdma", "verbs", "rdma://127.0.0.1:0"} {
 		var said bytes.Buffer

@@ -237,7 +237,7 @@ func (s *side) next() (fabric.Completion, error) {
 	return out[0], nil
 }
 
-// patience is how long anything may take that happens at once.
+// patience is the timeout of everything that happens at once.
 const patience = 2 * time.Minute
 
 func listen(t *testing.T, s *side, cfg fabric.ListenConfig) fabric.Listener {

@@ -80,7 +80,7 @@ func (d *Device) Close() error {
 }
 
 // Kill makes the device vanish as if its process had died: all sockets are
-// closed without a word. It is for tests.
+// closed without notice to peers. It is for tests.
 func (d *Device) Kill() {
 	d.killed.Store(true)
 	d.mu.Lock()

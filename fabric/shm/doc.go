@@ -51,7 +51,7 @@
 //	    of its own can therefore never map what belongs to another.
 //	I4  Closing a region ends its memory on this side at once. A peer that is
 //	    in the middle of an operation finishes it on pages that nobody looks
-//	    at, and unmaps them when it hears of it.
+//	    at, and unmaps them when it is notified.
 //	I5  Nothing that a peer sends makes this side block: control messages are
 //	    sent without waiting, and a peer that does not read them is cut off;
 //	    waking does not wait, whatever descriptor the peer gave for a pipe.

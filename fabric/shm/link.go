@@ -154,7 +154,7 @@ func (l *link) grant(key uint32) error {
 	r := direct.Export(l.dev.core, key, l.qp.Domain())
 	if r == nil {
 		// On UC a refused WRITE is dropped silently (G7), so that an
-		// honest peer may ask often.
+		// peer that keeps the protocol may ask often.
 		if l.refusals++; l.refusals > maxRefusals && l.qp.Transport() == fabric.RC {
 			return fmt.Errorf("the peer asked for %d keys that it may not use: %w", l.refusals, fabric.ErrProtocol)
 		}

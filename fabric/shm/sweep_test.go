@@ -87,7 +87,7 @@ func TestSocketsOfTheDeadAreSwept(t *testing.T) {
 	if _, err := os.Stat(living.grams.file.path); err != nil {
 		t.Errorf("the socket of the living: %v", err)
 	}
-	// One who only listens clears away, too.
+	// A device that only listens clears away, too.
 	other, err := New(Config{RuntimeDir: dir})
 	if err != nil {
 		t.Fatal(err)
@@ -101,7 +101,7 @@ func TestSocketsOfTheDeadAreSwept(t *testing.T) {
 	}
 }
 
-// What is being made by somebody else, half done by one who died, or not a socket at all.
+// Sockets that another process is making, or died while making, and files that are no sockets.
 func TestSweepIsCareful(t *testing.T) {
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }
@@ -138,7 +138,7 @@ func TestSweepIsCareful(t *testing.T) {
 	}
 }
 
-// Those who come and those who clear away at the same time do not hinder each other.
+// Processes that arrive and processes that clear away do not hinder each other.
 func TestSweepWhileSocketsAreMade(t *testing.T) {
 	dir := t.TempDir()
 	stop, stopped := make(chan struct{}), make(chan struct{})

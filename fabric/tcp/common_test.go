@@ -10,7 +10,7 @@ import (
 	"github.com/remora-kv/remora/fabric/internal/base"
 )
 
-// patience is how long anything here may take.
+// patience is the timeout of tests.
 const patience = 2 * time.Minute
 
 // newDevice makes a device that the test closes.
@@ -178,7 +178,7 @@ func await(tb testing.TB, what string, cond func() bool) {
 	for i := 1; !cond(); i++ {
 		runtime.Gosched()
 		if i%64 == 0 && base.Until(0).After(end) {
-			tb.Fatalf("waited in vain for %s", what)
+			tb.Fatalf("timed out waiting for %s", what)
 		}
 	}
 }

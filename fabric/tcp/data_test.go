@@ -45,7 +45,7 @@ func TestReadWrite(t *testing.T) {
 }
 
 // TestBothWays floods a connection from both ends with everything that needs
-// room at the other: nobody may wait for ever (I2, I3).
+// room at the other: neither side may wait forever (I2, I3).
 func TestBothWays(t *testing.T) {
 	a, b := newPair(t, fabric.RC)
 	// Copies are slow in race builds, where each word is an atomic.
@@ -195,8 +195,8 @@ func TestRegionCloseUnderFire(t *testing.T) {
 	}
 }
 
-// TestAddressOrder watches two words of WRITEs that go in several frames: who sees the later one sees the earlier one as well (G2). The words
-// are generations and never wrap, however long the watcher is kept from
+// TestAddressOrder watches two words of WRITEs that go in several frames: when the later one is visible, so is the
+// earlier one (G2). The words are generations and never wrap, however long the watcher is kept from
 // looking.
 func TestAddressOrder(t *testing.T) {
 	a, b := newPair(t, fabric.RC)

@@ -130,7 +130,7 @@ func (d *Device) Close() error {
 	return nil
 }
 
-// Kill makes the device vanish without a word to its peers, as the death of
+// Kill makes the device vanish without a message to its peers, as the death of
 // its process would: every connection is reset, every listener and datagram
 // socket closed. It is for tests. The device must be closed afterwards; its
 // queue pairs are in StateError.

@@ -139,7 +139,7 @@
 //
 // A key is an index into the table of regions and 16 random bits. The address
 // of a region is (index+1)<<44 plus a random multiple of 4096. A peer that was not
-// given both has to guess some 45 bits, and on RC loses the connection at each
+// given both must guess some 45 bits, and on RC loses the connection at each
 // try. That does not protect against a reader of the network: the protocol is
 // neither encrypted nor authenticated.
 //

@@ -48,7 +48,7 @@ func dialRaw(t *testing.T, l fabric.Listener) *net.TCPConn {
 	return c
 }
 
-// TestHostileHello has somebody else's program connect to a listener.
+// TestHostileHello has a program of another kind connect to a listener.
 func TestHostileHello(t *testing.T) {
 	reports := make(heard, 16)
 	a := newEnd(t, newDevice(t, Config{OnError: reports.tell}), fabric.RC, 64, 4096)
@@ -197,7 +197,7 @@ func greetRaw(t *testing.T, l fabric.Listener, a *end) (*net.TCPConn, fabric.QP)
 	return raw, qp
 }
 
-// TestDialStranger dials servers that are none of ours.
+// TestDialStranger dials servers of other protocols.
 func TestDialStranger(t *testing.T) {
 	b := newEnd(t, newDevice(t, Config{}), fabric.RC, 64, 4096)
 	defer b.close()

@@ -239,8 +239,8 @@ func (n *nic) serve(events []unix.EpollEvent) bool {
 	return worked
 }
 
-// servePort drives a port unless its owner does (I4). Whoever was woken by
-// what came drives it from then on.
+// servePort drives a port unless its owner does (I4). A thread that is
+// woken by incoming data drives it from then on.
 func (n *nic) servePort(p *port) bool {
 	sleeps, asleep := p.sleeps.Load(), p.asleep.Load() > 0
 	if polls := p.polls.Load(); asleep || polls == p.seen {

@@ -19,7 +19,7 @@ const fewSockets = 2
 type member interface {
 	// drive makes what progress is possible without blocking and reports
 	// whether there was anything to do. With try it gives up at once when
-	// somebody else is at it.
+	// another thread drives it.
 	drive(try bool) bool
 	// Disconnect is that of fabric.QP.
 	Disconnect() error

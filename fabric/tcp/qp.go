@@ -361,7 +361,7 @@ func (q *conn) closeSocket(fd int, e *ending) {
 	}
 }
 
-// resetSocket closes a socket without a word; the peer sees a reset.
+// resetSocket closes a socket without a message; the peer sees a reset.
 func resetSocket(fd int) {
 	_ = unix.SetsockoptLinger(fd, unix.SOL_SOCKET, unix.SO_LINGER, &unix.Linger{Onoff: 1, Linger: 0})
 	_ = unix.Close(fd)

@@ -25,7 +25,7 @@ type sendSlot struct {
 	first, last uint32
 	op          fabric.Op
 	flags       fabric.Flags
-	held        bool // data is valid and local is not looked at any more
+	held        bool // data is valid and local is ignored any more
 }
 
 // recvSlot is a posted receive.

@@ -103,8 +103,8 @@ func blockBytes(b *arena.Block) []byte {
 }
 
 // enter gives a region its key and address. The key is the index and 16 random
-// bits; the address is the index and a random place in its span, so that who
-// has not been told both has to guess some 40 bits.
+// bits; the address is the index and a random place in its span, so that a peer
+// that was not given both must guess some 40 bits.
 func (m *domain) enter(r *region, noise [10]byte) (*region, error) {
 	d := m.dev
 	d.mu.Lock()
@@ -128,7 +128,7 @@ func (m *domain) enter(r *region, noise [10]byte) (*region, error) {
 }
 
 // leave revokes the key and returns when nobody touches the memory for a peer
-// any more: whoever had found the region before held the lock of a queue pair
+// any more: a thread that had found the region before held the lock of a queue pair
 // all the while (I6).
 func (m *domain) leave(r *region) {
 	d := m.dev

@@ -59,7 +59,7 @@ func (q *conn) readData(f *frame) error {
 	return q.readDataEnd()
 }
 
-// placeReadData puts a piece of the response where the READ wants it.
+// placeReadData copies a piece of the response to its place in the memory of the READ.
 func (q *conn) placeReadData(b []byte) {
 	s := q.send(q.answered)
 	base.Scatter(&s.local, s.more, int(q.got), b)

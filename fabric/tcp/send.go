@@ -138,7 +138,7 @@ func (q *conn) encodeAtomic(s *sendSlot) bool {
 	return true
 }
 
-// ackDue reports whether the peer is to be told something that no other
+// ackDue reports whether the peer must get something that no other
 // response tells it.
 func (q *conn) ackDue() bool {
 	return q.transport == fabric.RC && (q.executed != q.told || q.answerDue || q.creditDue)

@@ -36,7 +36,7 @@ func (t *table[T]) add(build func(i uint16) *T) (*T, error) {
 	defer t.mu.Unlock()
 	var i uint16
 	// Indices rest before they are used again, so that a stale number meets
-	// nobody rather than somebody else.
+	// no queue pair rather than another one.
 	switch {
 	case t.fresh < 1<<tableBits && len(t.free) < 64:
 		i = uint16(t.fresh)

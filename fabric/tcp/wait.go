@@ -101,7 +101,7 @@ func (w *waiter) polls() uint64 {
 	return sum
 }
 
-// sleep sleeps until somebody signals or the time is over, after it has
+// sleep sleeps until a signal or until the time is over, after it has
 // announced that and looked once more. It reports whether poll found
 // something.
 func (w *waiter) sleep(poll func() bool, deadline int64) bool {

@@ -82,7 +82,7 @@ func TestBusyConnecting(t *testing.T) {
 }
 
 // TestBrokenBeforeLink starts the control connection of a queue pair that has
-// broken meanwhile: the peer is told.
+// broken meanwhile: the peer is notified.
 func TestBrokenBeforeLink(t *testing.T) {
 	s := newHost(t)
 	q, err := s.dev.newConnected(s.config())

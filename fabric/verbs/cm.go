@@ -190,7 +190,7 @@ func (m *manager) stop() {
 	m.channel.close()
 }
 
-// happened passes an event to who waits for it. m.mu is held.
+// happened passes an event to its waiter. m.mu is held.
 func (m *manager) happened(ev cmEvent) {
 	if ev.kind == cmConnectRequest {
 		if ch := m.expected[ev.token]; ch != nil && ev.token != 0 {

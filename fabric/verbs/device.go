@@ -168,7 +168,7 @@ func (d *Device) release() error {
 }
 
 // Kill makes the device vanish as if its process had died: connections end
-// without a word and the adapter answers nobody. It is for tests.
+// without a message and the adapter answers no peer. It is for tests.
 func (d *Device) Kill() {
 	d.killed.Store(true)
 	d.mu.Lock()

@@ -56,7 +56,7 @@
 //
 // The dialer makes its queue pair and sends hello; the acceptor makes its own,
 // connects it, and sends accept, reject or refuse; the dialer connects its own
-// and sends ready. So whoever returns a queue pair to its program knows that
+// and sends ready. So the end that returns a queue pair to its program knows that
 // the other end can receive. After that, an end whose counters are read sends
 // ask, and not again before the peer has answered with counts; so a process that
 // is stopped is not sent more than its system buffers. A bye, of which there is

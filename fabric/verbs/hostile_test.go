@@ -86,7 +86,7 @@ func connect(t *testing.T, a, b *host, l fabric.Listener) (qa, qb *QP) {
 	return got.qp.(*QP), qp.(*QP) //lint:ignore errcheck they are of this package
 }
 
-// TestHostileHello lets strangers knock at a listener, which goes on.
+// TestHostileHello sends a listener what is no hello; it goes on.
 func TestHostileHello(t *testing.T) {
 	a, b := newHost(t), newHost(t)
 	l := a.listen(300 * time.Millisecond)
@@ -122,7 +122,7 @@ func TestHostileHello(t *testing.T) {
 	}
 	qa, qb := connect(t, a, b, l)
 	if qa.State() != fabric.StateReady || qb.State() != fabric.StateReady {
-		t.Errorf("after the strangers: %v, %v", qa.Err(), qb.Err())
+		t.Errorf("after the wrong hellos: %v, %v", qa.Err(), qb.Err())
 	}
 }
 

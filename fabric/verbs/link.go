@@ -67,7 +67,7 @@ func (d *Device) startLink(q *QP, c *net.TCPConn) error {
 	q.link = l
 	q.mu.Unlock()
 	d.mu.Unlock()
-	if q.State() != fabric.StateReady { // broken when nobody could be told
+	if q.State() != fabric.StateReady { // broken when the peer could not be notified
 		q.sendBye(byeOver)
 	}
 	go l.run()
@@ -261,7 +261,7 @@ func (q *QP) hangUp() {
 	_ = l.c.CloseWrite()
 }
 
-// cut ends the connection without a word.
+// cut ends the connection without a message.
 func (l *link) cut() {
 	_ = l.c.SetLinger(0)
 	_ = l.c.Close()

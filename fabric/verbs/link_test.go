@@ -10,7 +10,7 @@ import (
 	"github.com/remora-kv/remora/fabric/internal/base"
 )
 
-// TestCountsAreAskedFor: a control connection is silent until somebody reads the
+// TestCountsAreAskedFor: a control connection is silent until the program reads the
 // counters of the other end.
 func TestCountsAreAskedFor(t *testing.T) {
 	s := newHost(t)

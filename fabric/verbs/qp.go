@@ -59,7 +59,7 @@ type QP struct {
 	stats   stats
 
 	// hwMu guards the adapter's part for everybody but the owner. It may be
-	// held for seconds: who connects looks for the peer on the network.
+	// held for seconds: a dialer looks for the peer on the network.
 	hwMu sync.Mutex
 	hw   hwQP // 0 when released
 	cm   cmID // 0 when it was not connected by a manager

@@ -16,7 +16,7 @@ import (
 
 const everything = fabric.RemoteRead | fabric.RemoteWrite | fabric.RemoteAtomic
 
-// patience is how long anything may take.
+// patience is the timeout of tests.
 const patience = 20 * time.Second
 
 // side is one end of a connection with what it needs.
@@ -111,7 +111,7 @@ func (s *side) until(what string, cond func() bool) error {
 			return nil
 		}
 		if s.dev.Clock().Now()-start > int64(patience) {
-			return fmt.Errorf("waited in vain for %s", what)
+			return fmt.Errorf("timed out waiting for %s", what)
 		}
 	}
 }

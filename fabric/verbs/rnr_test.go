@@ -24,7 +24,7 @@ func TestPlanRNR(t *testing.T) {
 		t.Errorf("at once: %+v", p)
 	}
 	if p := planRNR(fabric.RNRForever); p.retries != rnrEndless || p.limit != 0 {
-		t.Errorf("for ever: %+v", p)
+		t.Errorf("forever: %+v", p)
 	}
 	for _, timeout := range []time.Duration{3 * time.Second, time.Hour} {
 		if p := planRNR(timeout); p.retries != rnrEndless || p.limit != timeout {

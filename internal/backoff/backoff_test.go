@@ -32,7 +32,7 @@ func TestWaitEnds(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if long.Wait(ctx, nil) {
-		t.Error("waited though nobody wants it")
+		t.Error("waited although it was told to stop")
 	}
 	short := backoff.New(1, 1)
 	if !short.Wait(t.Context(), nil) {

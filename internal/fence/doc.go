@@ -60,8 +60,8 @@
 //	    followed by Observe(p) on the other: at least one side sees the other's
 //	    value (Dekker). Publish does not give this.
 //	F3  CopyOut makes bytes visible in ascending address order, whole 8-byte
-//	    aligned words of the destination at once, the last byte last. Whoever
-//	    observes a byte sees all bytes before it.
+//	    aligned words of the destination at once, the last byte last. A reader
+//	    that observes a byte sees all bytes before it.
 //	F4  CopyIn loads in ascending address order, whole 8-byte aligned words of
 //	    the source at once. What it read of byte i is not newer than what it read
 //	    of byte i+1; accesses after CopyIn happen after its loads.

@@ -85,7 +85,7 @@ func fillBytes(buf []byte, v byte) {
 	}
 }
 
-// F3: who observes a byte sees all bytes before it. The reader goes backwards,
+// F3: a reader that observes a byte sees all bytes before it. The reader goes backwards,
 // so the generations it sees must not fall.
 func TestCopyOutAscends(t *testing.T) {
 	eachShape(t, func(t *testing.T, shared []byte) {

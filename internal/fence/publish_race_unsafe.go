@@ -18,14 +18,14 @@ func Publish32(p *atomic.Uint32, v uint32) { p.Store(v) }
 // Load. Concurrent writers lose increments, nothing worse.
 func Count(p *atomic.Uint64, n uint64) { p.Store(p.Load() + n) }
 
-// announce64 releases on the upper half first, so that whoever sees a byte of v
+// announce64 releases on the upper half first, so that a reader that sees a byte of v
 // there finds the release already made.
 func announce64(p *atomic.Uint64, v uint64) {
 	upperHalf(p).Add(0)
 	p.Store(v)
 }
 
-// observe64 acquires from whoever stored either half.
+// observe64 acquires from the writer of either half.
 func observe64(p *atomic.Uint64) uint64 {
 	v := p.Load()
 	upperHalf(p).Load()

@@ -74,7 +74,7 @@ func TestLinkPolicyRests(t *testing.T) {
 	// When keys are got again, this is found out.
 	few := func() uint64 { return rng.Uint64N(1000) * 0x9e3779b97f4a7c15 }
 	if k.gets((restPeriods+1)*maxAutoLinks, few, never); k.gets(maxAutoLinks, few, never) < 0.99 {
-		t.Errorf("it rests for ever: %+v", k.p)
+		t.Errorf("it rests forever: %+v", k.p)
 	}
 }
 

@@ -220,7 +220,7 @@ func TestWalkParallelWithFewSessions(t *testing.T) {
 	}
 }
 
-// A function that fails, panics or ends its goroutine ends the walk of all, whoever's it is,
+// A function that fails, panics or ends its goroutine ends the walk of all workers,
 // and the client goes on.
 func TestWalkParallelEnds(t *testing.T) {
 	r := newRig(t, fabrics[0])

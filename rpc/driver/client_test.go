@@ -200,7 +200,7 @@ func TestCloseWhileOthersWait(t *testing.T) {
 	errs := make(chan error, 4)
 	for range cap(errs) {
 		go func() {
-			_, err := c.Call(context.Background(), &driver.Message{Head: []byte("for ever")}, nil)
+			_, err := c.Call(context.Background(), &driver.Message{Head: []byte("forever")}, nil)
 			errs <- err
 		}()
 	}

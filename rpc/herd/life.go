@@ -19,7 +19,7 @@ func (c *core) enter(ch *chunk) {
 }
 
 // cut ends a client that broke the protocol (H8): the registry does so when it sees the
-// queue pair broken. The chunk is not looked at meanwhile.
+// queue pair broken. The chunk is ignored meanwhile.
 func (c *core) cut(ch *chunk, why string) {
 	c.server.clients.CutOff(ch.session.qp, why)
 	ch.stamp = 0 // no request has it

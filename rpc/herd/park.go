@@ -19,7 +19,7 @@ func (ch *chunk) requested() bool {
 	return fence.Observe64(ch.slots[ch.slot].stamp) == ch.stamp
 }
 
-// park tells the client that its chunk is not looked at (H9); the caller looks once
+// park tells the client that its chunk is ignored (H9); the caller looks once
 // more.
 func (c *core) park(ch *chunk) {
 	if !ch.parked {

@@ -78,7 +78,7 @@ func (c *Conn) pollAll() bool {
 }
 
 // Wait waits until a core has a result or the connection is over, and returns true; or
-// false when timeout has passed (0 means for ever) or there is nothing to wait for.
+// false when timeout has passed (0 means forever) or there is nothing to wait for.
 func (c *Conn) Wait(timeout time.Duration) bool {
 	if c.Poll() {
 		return true

@@ -96,7 +96,7 @@ func (d stingyDomain) NewUD(cfg fabric.QPConfig) (fabric.QP, error) {
 	return d.Domain.NewUD(cfg)
 }
 
-// When it cannot be made anew its clients are cut off with a reason, and those who come
+// When it cannot be made anew its clients are cut off with a reason, and those that come
 // back are served as soon as it can.
 func TestReplyQPThatStaysBroken(t *testing.T) {
 	eachFabric(t, func(t *testing.T, r *rig) {

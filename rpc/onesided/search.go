@@ -237,7 +237,7 @@ func (c *Conn) Key() store.Key {
 }
 
 // Wait waits until Next has an outcome or the connection is over, and returns true; or
-// false when timeout has passed (0 means for ever).
+// false when timeout has passed (0 means forever).
 func (c *Conn) Wait(timeout time.Duration) bool {
 	return c.Poll() || c.waiter.Wait(c.pollf, timeout)
 }

@@ -48,7 +48,7 @@ var ErrTimeout = errors.New("rfp: timeout")
 
 // RecvBuffer waits for the next result and copies it into a buffer. It returns its
 // length, which is an error when the buffer is shorter: what fits is there.
-// timeout 0 waits for ever.
+// timeout 0 waits forever.
 func (c *Conn) RecvBuffer(b *Buffer, timeout time.Duration) (int, error) {
 	if !c.Wait(timeout) {
 		if c.end.Err != nil {

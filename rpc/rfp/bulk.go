@@ -7,7 +7,7 @@ package rfp
 // and short ones pay nothing for it.
 
 // area is the sender's view of a bulk area: a ring of pieces, each of which lies
-// in one run of memory. Positions count on for ever.
+// in one run of memory. Positions count on forever.
 type area struct {
 	size       int
 	head, tail uint64 // of what is used

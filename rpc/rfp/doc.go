@@ -61,7 +61,7 @@
 //	I4  A client that waits READs the answer slot again and again: after growing
 //	    pauses while it expects a push, and once more before it sleeps. So neither a
 //	    change of mode that crosses an answer, nor a session parked while a request is
-//	    in flight, makes it wait for ever. Pauses are times, so they also end for a
+//	    in flight, makes it wait forever. Pauses are times, so they also end for a
 //	    client that polls rarely.
 //	I5  Parking: the server announces it in the answer slot, then looks at the
 //	    request slot once more. It does so only while the client is known to have

@@ -57,7 +57,7 @@ var lies = []lie{
 	{name: "a piece though there is no area", fail: true, tell: func(s *rawServer, _ <-chan struct{}) {
 		s.frame(1, pieceEntry(wire.Piece{Size: 10, Total: 10}), true)
 	}},
-	{name: "parked for ever", tell: func(s *rawServer, _ <-chan struct{}) { s.putWord(0, wire.ParkedWord0(1)) }},
+	{name: "parked forever", tell: func(s *rawServer, _ <-chan struct{}) { s.putWord(0, wire.ParkedWord0(1)) }},
 	{name: "frame of the future", tell: func(s *rawServer, _ <-chan struct{}) {
 		for n := uint64(2); n < 9; n++ {
 			s.frame(n, entries([]byte("x")), true)
@@ -206,7 +206,7 @@ func (s *rawServer) refused(r *rig, name string) {
 }
 
 // Memory that the server names and does not give breaks the connection, with an
-// error and not for ever.
+// error and not forever.
 func TestWelcomeToForeignMemory(t *testing.T) {
 	eachFabric(t, func(t *testing.T, r *rig) {
 		for name, change := range map[string]func(w *wire.Welcome){

@@ -71,7 +71,7 @@ func TestAdmissionLimit(t *testing.T) {
 	})
 }
 
-// The limit is changed while the server runs; nobody who is there is sent away.
+// The limit is changed while the server runs; connected clients stay.
 func TestAdmissionLimitChanges(t *testing.T) {
 	r := newRig(t, fabrics[0])
 	s := r.serve(rfp.ServerConfig{MaxClients: 2})

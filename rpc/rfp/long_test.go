@@ -193,7 +193,7 @@ func TestPiecesAreWrittenAhead(t *testing.T) {
 }
 
 // Whoever gets results that the area for requests could hold, some of them at a time, has little memory
-// for them; whoever gets longer ones has more where that is shared.
+// for them; a client that gets longer ones has more where that is shared.
 func TestShortResultsTouchLittle(t *testing.T) {
 	const area, inFlight = 256 << 10, 3
 	eachFabric(t, func(t *testing.T, r *rig) {

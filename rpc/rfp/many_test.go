@@ -72,7 +72,7 @@ func wantMany(arg string) string {
 	return "one " + arg
 }
 
-// Messages are answered in their order, whoever serves them: in one go, one at a time,
+// Messages are answered in their order, however they are served: in one go, one at a time,
 // with long results among them, and over the ends of frames.
 func TestServeMany(t *testing.T) {
 	eachFabric(t, func(t *testing.T, r *rig) {

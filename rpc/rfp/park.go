@@ -21,7 +21,7 @@ func (c *core) parkIdle() {
 	})
 }
 
-// park announces in the answer slot that the session is not looked at. It
+// park announces in the answer slot that the session is ignored. It
 // reports whether it could.
 func (c *core) park(s *session) bool {
 	if s.parked {

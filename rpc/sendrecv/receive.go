@@ -51,7 +51,7 @@ func (c *Conn) take() {
 }
 
 // received takes a reply, or ready: the first message that comes. Whatever comes after
-// the end of the connection is not looked at.
+// the end of the connection is ignored.
 func (c *Conn) received(comp *fabric.Completion) {
 	if c.end.Err != nil {
 		return
@@ -106,7 +106,7 @@ func (c *Conn) Next() (result []byte, err error, ok bool) {
 }
 
 // Wait waits until there is a result or the connection is over, and returns true; or
-// false when timeout has passed (0 means for ever) or there is nothing to wait for.
+// false when timeout has passed (0 means forever) or there is nothing to wait for.
 func (c *Conn) Wait(timeout time.Duration) bool {
 	if c.Poll() {
 		return true

@@ -339,7 +339,7 @@ func TestHostileInput(t *testing.T) {
 	}
 }
 
-// Nobody comes in after StopListening, and those who are there stay until Close.
+// StopListening admits no more clients; connected ones stay until Close.
 func TestEnds(t *testing.T) {
 	r := open(t, 1, nil)
 	c := r.dial()

@@ -280,7 +280,7 @@ func (l *loop) anyReady() bool {
 	return false
 }
 
-// poll takes events, and waits for some for at most timeout milliseconds; -1 is for ever.
+// poll takes events, and waits for some for at most timeout milliseconds; -1 is forever.
 func (l *loop) poll(timeout int) {
 	n, err := unix.EpollWait(l.epoll, l.events[:], timeout)
 	if err != nil && !errors.Is(err, unix.EINTR) {

@@ -17,7 +17,7 @@ func (t *Table) evict(p place, now int64) {
 
 // victim returns the slot of a full neighbourhood whose item has the least credit, and of
 // those the one that was written first. The others lose some of theirs, so that what is
-// used no more does not stay for ever.
+// used no more does not stay forever.
 func (t *Table) victim(h uint64) uint64 {
 	found := h
 	for i := h + 1; i < h+reach; i++ {

@@ -150,7 +150,7 @@ func TestBucketIsDense(t *testing.T) {
 }
 
 // Put does not believe in hashes: an entry that cannot be found when its item is
-// evicted would be read for ever (M2).
+// evicted would be read forever (M2).
 func TestWrongHash(t *testing.T) {
 	eachMode(t, func(t *testing.T, with func(*store.Config)) {
 		r := newRig(t, with, memory(store.MinMemory))

@@ -190,7 +190,7 @@ func TestFlawsAreNoticed(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			// Whether a history shows a flaw is a matter of who comes when: what was put in vain
+			// Whether a history shows a flaw is a matter of timing: what was put in vain
 			// may be written over before anybody looks. So most of them have to.
 			const seeds = 9
 			noticed := 0

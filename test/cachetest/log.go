@@ -67,7 +67,7 @@ func Await(t testing.TB, what string, is func() bool) {
 	defer tick.Stop()
 	for end := time.Now().Add(Watchdog); !is(); <-tick.C {
 		if time.Now().After(end) {
-			t.Fatalf("waited in vain for %s", what)
+			t.Fatalf("timed out waiting for %s", what)
 		}
 	}
 }

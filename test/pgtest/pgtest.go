@@ -108,7 +108,7 @@ func version(path string) int {
 	return n
 }
 
-// account is whom PostgreSQL runs as (P2), nil for who runs this.
+// account is the user that PostgreSQL runs as (P2), nil for the user of this process.
 func account() (*syscall.Credential, error) {
 	if os.Getuid() != 0 {
 		return nil, nil

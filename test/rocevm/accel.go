@@ -11,7 +11,7 @@ import (
 )
 
 // kvmProbeTime is how long a probe boot under KVM may take. A working one needs
-// about a second; one that hangs would hang for ever.
+// about a second; one that hangs would hang forever.
 const kvmProbeTime = 6 * time.Second
 
 // chooseAccel returns KVM if a guest really boots under it on this host: that

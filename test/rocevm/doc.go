@@ -88,7 +88,7 @@
 // Debian 12's rdma_rxe does RC, UC and UD, all verbs, inline up to 512 bytes,
 // completion and solicited events, as rocevm probe shows. Known oddities:
 //
-//   - A retry count of 7 is for ever: RC never notices that its peer is gone.
+//   - A retry count of 7 is forever: RC never notices that its peer is gone.
 //     Use 6 or less. perftest and ibv_rc_pingpong use 7 and hang.
 //   - The side whose own link goes down fails with "local QP operation error",
 //     the other one with "transport retry counter exceeded".

@@ -26,7 +26,7 @@ const perftestIterations = "500"
 // How often and how long RC tries: patient enough for a wire that comes back, or
 // hasty enough to notice soon that nobody is there. The timeout is 4.096 us
 // times two to the power of the number: half a second, and 67 ms. More than 6
-// repetitions would be for ever on rdma_rxe.
+// repetitions would be forever on rdma_rxe.
 const (
 	patientTimeout, patientRetries = 17, 6
 	hastyTimeout, hastyRetries     = 14, 3

@@ -61,7 +61,7 @@ func (r *runner) under(ctx context.Context, p pressure) error {
 	if err != nil {
 		return err
 	}
-	// Packages are compiled by those who run them first, beside tests that run.
+	// Packages are compiled by the workers that run them first, while tests run.
 	compile := make([]func() error, len(binaries))
 	for i, b := range binaries {
 		compile[i] = sync.OnceValue(func() error { return b.Compile(ctx, options) })

@@ -159,7 +159,7 @@ func TestCloseAmongRequests(t *testing.T) {
 	}
 }
 
-// L1: those who say nothing are greeted up to a limit, and the rest is closed.
+// L1: silent connections are greeted up to a limit, and the rest is closed.
 func TestSilentPeers(t *testing.T) {
 	g := open(t, 1)
 	conns := make([]net.Conn, 0, 300)

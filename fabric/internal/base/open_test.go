@@ -12,7 +12,7 @@ import (
 	"github.com/remora-kv/remora/fabric/internal/base"
 )
 
-// A queue pair falls once, whoever tries, and only a vague reason is replaced.
+// A queue pair breaks once, whichever side tries, and only a vague reason is replaced.
 func TestLife(t *testing.T) {
 	var l base.Life
 	l.Begin()

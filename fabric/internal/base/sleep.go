@@ -45,7 +45,7 @@ type Source interface {
 	Disarm()
 }
 
-// maxSleep bounds a single sleep. No wake-up is lost among honest peers and
+// maxSleep bounds a single sleep. No wake-up is lost among peers that keep the protocol and
 // adapters; but a process of the same user could drain a pipe through /proc, an
 // adapter could lose an event, and neither must put others to sleep for longer.
 const maxSleep = 200 * time.Millisecond

@@ -77,7 +77,7 @@ const (
 	quiet
 )
 
-// spin polls without a pause for the configured time, or for ever when busy.
+// spin polls without a pause for the configured time, or forever when busy.
 func (s *Spinner) spin(poll func() bool, start, deadline int64) int {
 	for {
 		for range s.Burst {

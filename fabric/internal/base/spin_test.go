@@ -43,7 +43,7 @@ func TestQuiet(t *testing.T) {
 	sleep := func(deadline int64) bool {
 		sleeps++
 		if deadline != math.MaxInt64 {
-			t.Errorf("a sleep until %d, want for ever", deadline)
+			t.Errorf("a sleep until %d, want forever", deadline)
 		}
 		if want := sleeps * (10*s.Burst + s.Yields); polls != want {
 			t.Errorf("sleep %d after %d polls, want %d", sleeps, polls, want)

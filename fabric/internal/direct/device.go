@@ -16,7 +16,7 @@ type Provider interface {
 	// given rights can map, and the word that tells peers that it lives.
 	AllocRegion(purpose string, size int, access fabric.Access) (*Backing, error)
 	// RegionClosed is called after a region was revoked, before its memory is
-	// freed, so that peers can be told.
+	// freed, so that peers can be notified.
 	RegionClosed(key uint32)
 	// GramAddress makes a datagram queue pair reachable and returns the
 	// address that peers give to GramOpen.

@@ -60,7 +60,7 @@ type QP struct {
 	settled        bool // the flush after breaking is done
 
 	base.Life
-	// begun counts Start and falling: who comes second settles.
+	// begun counts Start and the end: the second of them settles.
 	begun atomic.Uint32
 	mu    sync.Mutex // guards link, shared and final
 	// shared says that the counters in the segment can be read; final holds
@@ -73,8 +73,8 @@ type QP struct {
 	peerPrivate []byte
 	peer        fabric.Peer
 
-	// reach guards the address, which is made when somebody first asks for it: who only
-	// sends datagrams needs none, and on shm it is a file.
+	// reach guards the address, which is made when it is first asked for: a queue pair
+	// that only sends datagrams needs none, and on shm it is a file.
 	reach   sync.Mutex
 	address []byte
 	named   bool

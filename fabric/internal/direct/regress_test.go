@@ -45,7 +45,7 @@ func TestPartsBehindOversize(t *testing.T) {
 	}
 }
 
-// TestNothingBehindOverlong is the same with an honest peer on UC, which goes
+// TestNothingBehindOverlong is the same with a peer on UC that keeps the protocol, which goes
 // on sending after the message that did not fit (G11).
 func TestNothingBehindOverlong(t *testing.T) {
 	a, b, _ := newPair(t, fabric.QPConfig{Transport: fabric.UC, RecvDepth: 16})
@@ -58,7 +58,7 @@ func TestNothingBehindOverlong(t *testing.T) {
 	}
 }
 
-// quickLink has the peer's owner act while the peer is told of the end.
+// quickLink has the peer's owner act while the peer is notified of the end.
 type quickLink struct {
 	*testLink
 	during func()
@@ -221,7 +221,7 @@ func TestForeignRegionStaysForeign(t *testing.T) {
 }
 
 // TestEndBeforeStart: a queue pair that ends while its connection is being made
-// settles once it is there, and its peer hears of it.
+// settles once it is there, and its peer is notified.
 func TestEndBeforeStart(t *testing.T) {
 	a, b := newEnd(t, fabric.QPConfig{}), newEnd(t, fabric.QPConfig{})
 	_ = a.qp.Disconnect()

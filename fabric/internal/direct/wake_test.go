@@ -33,7 +33,7 @@ func TestNoLostWakeup(t *testing.T) {
 	}
 }
 
-// pingPong plays so many rounds, and returns how often the players slept.
+// pingPong plays n rounds, and returns how often the players slept.
 func pingPong(t *testing.T, rounds int, solicited bool, seed uint64) uint64 {
 	t.Helper()
 	a, b, _ := newPair(t, fabric.QPConfig{RNRTimeout: fabric.RNRForever, RecvDepth: 1})
@@ -71,7 +71,7 @@ type player struct {
 func (p *player) run(rounds int, first bool) {
 	for range rounds {
 		if first && !(p.send() && p.receive()) || !first && !(p.receive() && p.send()) || p.w.LateWakes() != 0 {
-			_ = p.e.qp.Disconnect() // and the other does not wait in vain
+			_ = p.e.qp.Disconnect() // and the other stops waiting
 			return
 		}
 	}
