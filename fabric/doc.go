@@ -146,7 +146,7 @@
 // A provider is a package below fabric that passes fabrictest. The same file of
 // each holds the same thing: device, domain, region, cq, poll, wait, qp, post
 // (the send queue), recv (the receive queue), ud (datagrams), connect (Dial),
-// listen (Listener and ConnRequest), link (the control connection), wire (its
+// listen (Listener and ConnRequest), control (the control connection), wire (its
 // format) and counters. What they share is in fabric/internal/base, and what
 // loop and shm share besides in fabric/internal/direct.
 //

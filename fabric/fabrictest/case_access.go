@@ -376,7 +376,7 @@ func refused(op fabric.Op) func(p *peer, tr fabric.Transport) {
 
 // violate posts a good request, the bad one and some behind it, and checks that
 // this side breaks as it should.
-func (l *link) violate(op fabric.Op, x violation, signaled bool) {
+func (l *conn) violate(op fabric.Op, x violation, signaled bool) {
 	p := l.p
 	p.Helper()
 	wide := p.mem(l.dom, max(x.Size, 4096), 0) // what is sent or where a READ would go
@@ -408,7 +408,7 @@ func (l *link) violate(op fabric.Op, x violation, signaled bool) {
 }
 
 // suffer checks that a violation breaks this side too, and touches nothing.
-func (l *link) suffer(x violation) {
+func (l *conn) suffer(x violation) {
 	p := l.p
 	p.Helper()
 	l.mem.expect(1024, pattern(1), 64)
@@ -420,7 +420,7 @@ func (l *link) suffer(x violation) {
 	l.mem.verify(x.What + ": the region for the others")
 }
 
-func (l *link) threeReceives() {
+func (l *conn) threeReceives() {
 	for range 3 {
 		l.postRecv(l.recvAt(0, 64))
 	}

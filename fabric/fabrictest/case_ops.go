@@ -351,7 +351,7 @@ func (x transfer) at() int { return 67 + 2*(x.most+131) }
 func room(most int) int { return transfer{most: most}.at() + most + fabric.GRHSize + 131 }
 
 // transferWR makes the work request of the initiator.
-func (l *link) transferWR(x transfer) fabric.WR {
+func (l *conn) transferWR(x transfer) fabric.WR {
 	w := l.sendFrom(x.from(), x.n)
 	w.Op, w.Imm = x.op, x.imm
 	if x.op.OneSided() {
@@ -367,7 +367,7 @@ func (l *link) transferWR(x transfer) fabric.WR {
 }
 
 // initiate does the operation; the other side serves it.
-func (l *link) initiate(x transfer) {
+func (l *conn) initiate(x transfer) {
 	p, tr := l.p, l.cfg.Transport
 	p.Helper()
 	if x.op == fabric.OpRead {
@@ -399,7 +399,7 @@ func (l *link) initiate(x transfer) {
 }
 
 // serve takes the operation that the other side initiates.
-func (l *link) serve(x transfer) {
+func (l *conn) serve(x transfer) {
 	p, tr := l.p, l.cfg.Transport
 	p.Helper()
 	arrived := func() bool { return len(l.received) > 0 }
@@ -435,7 +435,7 @@ func (l *link) serve(x transfer) {
 }
 
 // accepted checks what has arrived and that nothing else changed.
-func (l *link) accepted(x transfer, r fabric.RecvWR) {
+func (l *conn) accepted(x transfer, r fabric.RecvWR) {
 	p := l.p
 	p.Helper()
 	if x.op == fabric.OpSend || x.op == fabric.OpWriteImm {
@@ -457,7 +457,7 @@ func (l *link) accepted(x transfer, r fabric.RecvWR) {
 }
 
 // exchange does the transfers in one direction, then in the other.
-func (l *link) exchange(list []transfer) {
+func (l *conn) exchange(list []transfer) {
 	last := pattern(0)
 	all := func(do func(transfer)) func() {
 		return func() {
@@ -508,7 +508,7 @@ func allSizes(op fabric.Op) func(p *peer, tr fabric.Transport) {
 }
 
 // wantQuiet checks that nothing more completes.
-func (l *link) wantQuiet() {
+func (l *conn) wantQuiet() {
 	l.t.Helper()
 	l.t.linger(l.owner)
 	if len(l.sent)+len(l.received) != 0 {

@@ -187,7 +187,7 @@ func segmentsSend(p *peer, tr fabric.Transport) {
 }
 
 // takeScattered waits until message i is in its segments.
-func (l *link) takeScattered(i int, r fabric.RecvWR, into []fabric.Seg) {
+func (l *conn) takeScattered(i int, r fabric.RecvWR, into []fabric.Seg) {
 	p, tr := l.p, l.cfg.Transport
 	p.Helper()
 	for range attempts(tr) + 1 {
@@ -281,19 +281,19 @@ func segmentsRead(p *peer, tr fabric.Transport) {
 	})
 }
 
-// chainLink is one part of a chain: sizes and places that both sides compute.
-type chainLink struct {
+// chainPart is one part of a chain: sizes and places that both sides compute.
+type chainPart struct {
 	k, size int
 	pat     pattern
 }
 
 const (
 	chainSlot   = 1024
-	chainLinks  = 8
-	chainWrites = 0 * chainLinks * chainSlot
-	chainImms   = 1 * chainLinks * chainSlot
-	chainInbox  = 2 * chainLinks * chainSlot // at the target; READs go there at the initiator
-	chainWord   = 3 * chainLinks * chainSlot
+	chainParts  = 8
+	chainWrites = 0 * chainParts * chainSlot
+	chainImms   = 1 * chainParts * chainSlot
+	chainInbox  = 2 * chainParts * chainSlot // at the target; READs go there at the initiator
+	chainWord   = 3 * chainParts * chainSlot
 	chainRoom   = chainWord + chainSlot
 )
 
@@ -301,11 +301,11 @@ const (
 func longChains(p *peer, tr fabric.Transport) {
 	l := p.connect(pairConfig{tr: tr, size: chainRoom})
 	rounds := p.times(12)
-	list := func(round int) []chainLink {
+	list := func(round int) []chainPart {
 		rng := p.random(round)
-		var all []chainLink
-		for k := range chainLinks {
-			all = append(all, chainLink{k: k, size: 1 + rng.IntN(chainSlot), pat: pattern(round*chainLinks + k + 1)})
+		var all []chainPart
+		for k := range chainParts {
+			all = append(all, chainPart{k: k, size: 1 + rng.IntN(chainSlot), pat: pattern(round*chainParts + k + 1)})
 		}
 		return all
 	}
@@ -326,7 +326,7 @@ func longChains(p *peer, tr fabric.Transport) {
 
 // postChain posts a WRITE, a SEND, a READ of what was written, a WRITE_IMM and
 // a FETCH_ADD for each part of the chain, at once.
-func (l *link) postChain(list []chainLink, round uint64) {
+func (l *conn) postChain(list []chainPart, round uint64) {
 	p := l.p
 	p.Helper()
 	var wrs []fabric.WR
@@ -341,7 +341,7 @@ func (l *link) postChain(list []chainLink, round uint64) {
 			unsignaled(l.writeImmTo(l.remote.At(chainImms+at), chainWrites+at, x.size, uint32(x.k))))
 		if p.both.Atomics {
 			wrs = append(wrs, unsignaled(l.fetchAdd(l.remote.At(chainWord), chainWord+8*x.k, 1)))
-			l.mem.expectWord(chainWord+8*x.k, round*chainLinks+uint64(x.k))
+			l.mem.expectWord(chainWord+8*x.k, round*chainParts+uint64(x.k))
 		}
 	}
 	wrs = append(wrs, l.fenceWR())
@@ -354,7 +354,7 @@ func (l *link) postChain(list []chainLink, round uint64) {
 }
 
 // takeChain receives what a chain sends and checks what it wrote.
-func (l *link) takeChain(list []chainLink, round uint64) {
+func (l *conn) takeChain(list []chainPart, round uint64) {
 	p := l.p
 	p.Helper()
 	var ids []uint64
@@ -382,7 +382,7 @@ func (l *link) takeChain(list []chainLink, round uint64) {
 		}
 	}
 	if p.both.Atomics {
-		l.mem.expectWord(chainWord, (round+1)*chainLinks)
+		l.mem.expectWord(chainWord, (round+1)*chainParts)
 	}
 	l.mem.verify(fmt.Sprintf("round %d at the target", round))
 }

@@ -505,12 +505,12 @@ func solicitedOnly(p *peer, tr fabric.Transport) {
 
 // sleepSolicited sleeps until a marked message comes, and returns how often
 // others disturbed it.
-func (l *link) sleepSolicited(s *sleeper) (disturbed int) {
+func (l *conn) sleepSolicited(s *sleeper) (disturbed int) {
 	p, tr := l.p, l.cfg.Transport
 	p.Helper()
 	awake := make(chan struct{})
 	c := p.crew()
-	c.run(func() { // owns the link
+	c.run(func() { // owns the connection
 		defer close(awake)
 		p.untilTold(s, "a marked message", func() bool {
 			return slices.ContainsFunc(l.received, func(c fabric.Completion) bool { return int(c.Bytes) == l.head()+marked })
@@ -582,7 +582,7 @@ func wakesDisconnect(p *peer, tr fabric.Transport) {
 		}
 		s := p.sleeper(l.owner, fabric.WaitConfig{SolicitedOnly: i%2 == 1})
 		c := p.crew()
-		c.run(func() { // owns the link
+		c.run(func() { // owns the connection
 			p.untilTold(s, "the end", func() bool { return l.qp.State() != fabric.StateReady })
 			p.wantDisconnected(l.end)
 		})

@@ -242,7 +242,7 @@ func lastByteLast(p *peer, tr fabric.Transport) {
 
 // watchBatch looks at a batch while it comes in and returns how many WRITEs of
 // it arrived.
-func (l *link) watchBatch(batch int) int {
+func (l *conn) watchBatch(batch int) int {
 	p, tr := l.p, l.cfg.Transport
 	p.Helper()
 	step := 1 + batch%8 // how many are looked at together
@@ -350,7 +350,7 @@ func (p *peer) heard() func() bool {
 
 // checkWritten checks that WRITE i is there, now that the message behind it
 // is. On UC it may have been dropped: then what was there before is unchanged.
-func (l *link) checkWritten(i, at, size int) {
+func (l *conn) checkWritten(i, at, size int) {
 	// Plainly: the completion has ordered it.
 	got := bytes.Clone(l.mem.Bytes()[at : at+size])
 	want := pattern(i+1).bytes(0, size)
@@ -379,7 +379,7 @@ const (
 
 // wordChains posts chains of requests for random words, made by one with the
 // place, the offset and the length of each, and has done look at each place.
-func (l *link) wordChains(one func(to fabric.Remote, place, n int) fabric.WR, done func(place, at, n int)) {
+func (l *conn) wordChains(one func(to fabric.Remote, place, n int) fabric.WR, done func(place, at, n int)) {
 	l.t.Helper()
 	rng := l.t.random(0)
 	for range l.t.times(375) {

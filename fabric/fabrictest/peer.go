@@ -235,8 +235,8 @@ func (p *peer) arrives(what string, tr fabric.Transport, cond func() bool, owner
 	return p.within(settleTime, cond, owners...)
 }
 
-// link is this side's end of a connection.
-type link struct {
+// conn is this side's end of a connection.
+type conn struct {
 	*end
 	p *peer
 	// remote is the region of the other end.
@@ -244,22 +244,22 @@ type link struct {
 	remoteQPN uint32
 }
 
-// introduction is what the ends of a link tell each other.
+// introduction is what the ends of a connection tell each other.
 type introduction struct {
 	Remote  fabric.Remote
 	QPN     uint32
 	Address []byte
 }
 
-// connect makes a link on an owner of its own. Both sides call it.
-func (p *peer) connect(c pairConfig) *link {
+// connect makes a connection on an owner of its own. Both sides call it.
+func (p *peer) connect(c pairConfig) *conn {
 	p.Helper()
 	c = c.withDefaults()
 	return p.connectOn(p.owner(p.dev, p.domain(p.dev), c.sendDepth+c.recvDepth, c.split), c)
 }
 
-// connectOn makes a link on an owner.
-func (p *peer) connectOn(o *owner, c pairConfig) *link {
+// connectOn makes a connection on an owner.
+func (p *peer) connectOn(o *owner, c pairConfig) *conn {
 	p.Helper()
 	c = c.withDefaults()
 	m := p.mem(o.dom, c.size, c.access)
@@ -277,7 +277,7 @@ func (p *peer) connectOn(o *owner, c pairConfig) *link {
 	if c.tr == fabric.UD {
 		e.to = p.handle(o, theirs.Address)
 	}
-	return &link{end: e, p: p, remote: theirs.Remote, remoteQPN: theirs.QPN}
+	return &conn{end: e, p: p, remote: theirs.Remote, remoteQPN: theirs.QPN}
 }
 
 // join makes a connected queue pair.
@@ -307,22 +307,22 @@ func (p *peer) theirAddr() fabric.Addr {
 	return addr
 }
 
-// done drives the link until n requests have completed, and takes them.
-func (l *link) done(n int) []fabric.Completion {
+// done drives the connection until n requests have completed, and takes them.
+func (l *conn) done(n int) []fabric.Completion {
 	l.t.Helper()
 	l.t.await("completions of the send queue", func() bool { return len(l.sent) >= n }, l.owner)
 	return l.takeSent(n)
 }
 
-// got drives the link until n receives have completed, and takes them.
-func (l *link) got(n int) []fabric.Completion {
+// got drives the connection until n receives have completed, and takes them.
+func (l *conn) got(n int) []fabric.Completion {
 	l.t.Helper()
 	l.t.await("receives", func() bool { return len(l.received) >= n }, l.owner)
 	return l.takeReceived(n)
 }
 
 // do posts a chain and waits for what is signaled of it.
-func (l *link) do(wrs ...fabric.WR) []fabric.Completion {
+func (l *conn) do(wrs ...fabric.WR) []fabric.Completion {
 	l.t.Helper()
 	n := 0
 	for i := range wrs {

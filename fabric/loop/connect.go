@@ -24,7 +24,7 @@ type request struct {
 }
 
 type answer struct {
-	link    *link
+	control *control
 	private []byte
 	err     error
 }
@@ -55,7 +55,7 @@ func (d *Device) Dial(ctx context.Context, addr fabric.Addr, cfg fabric.QPConfig
 		return nil, &fabric.DialError{Addr: addr, Err: err}
 	}
 	q.Describe(fabric.Peer{Addr: addr.String()}, a.private)
-	q.Start(a.link)
+	q.Start(a.control)
 	return q, nil
 }
 

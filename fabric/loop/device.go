@@ -36,14 +36,14 @@ type Device struct {
 	listeners base.OpenSet[*listener]
 
 	mu        sync.Mutex
-	links     map[*link]struct{}
+	controls  map[*control]struct{}
 	addresses map[uint32]uint64 // of datagram queue pairs, by number
 }
 
 // NewDevice adds a device to the network.
 func (n *Network) NewDevice(name string) (*Device, error) {
 	d := &Device{
-		net: n, links: map[*link]struct{}{}, addresses: map[uint32]uint64{},
+		net: n, controls: map[*control]struct{}{}, addresses: map[uint32]uint64{},
 	}
 	d.core = direct.NewCore("loop", name, direct.DefaultLimits(), (*hooks)(d))
 	return d, nil
@@ -63,12 +63,12 @@ func (d *Device) Close() error {
 func (d *Device) Kill() {
 	d.killed.Store(true)
 	d.mu.Lock()
-	links := make([]*link, 0, len(d.links))
-	for l := range d.links {
-		links = append(links, l)
+	controls := make([]*control, 0, len(d.controls))
+	for l := range d.controls {
+		controls = append(controls, l)
 	}
 	d.mu.Unlock()
-	for _, l := range links {
+	for _, l := range controls {
 		l.lost()
 	}
 	d.withdraw()

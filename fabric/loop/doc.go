@@ -12,5 +12,5 @@
 //	    the garbage collector frees the memory when no peer can be in the
 //	    middle of an operation on it any more.
 //	I2  The two queue pairs of a connection know each other only through their
-//	    links; each learns of the other's end by a note.
+//	    controls; each learns of the other's end by a note.
 package loop

@@ -108,13 +108,13 @@ func (r *request) Accept(_ context.Context, cfg fabric.QPConfig, private []byte)
 		return nil, err
 	}
 	mem := direct.HeapBytes(direct.SegmentBytes(r.qp.RecvDepth(), q.RecvDepth()), pageSize)
-	theirs, mine := &link{dev: r.from, qp: r.qp}, &link{dev: d, qp: q}
+	theirs, mine := &control{dev: r.from, qp: r.qp}, &control{dev: d, qp: q}
 	r.qp.Attach(mem, direct.Dialer, q.RecvDepth(), q.RecvPipe(), q.SendPipe())
 	q.Attach(mem, direct.Acceptor, r.qp.RecvDepth(), r.qp.RecvPipe(), r.qp.SendPipe())
 	connect(theirs, mine)
 	q.Describe(r.Peer(), r.private)
 	q.Start(mine)
-	r.answer <- answer{link: theirs, private: slices.Clone(private)}
+	r.answer <- answer{control: theirs, private: slices.Clone(private)}
 	return q, nil
 }
 

@@ -40,11 +40,11 @@ type Device struct {
 	// taken by another file, while it is being handed to a peer.
 	share sync.RWMutex
 
-	mu      sync.Mutex
-	opening map[socket]struct{} // sockets of connections being made
-	links   map[*link]struct{}
-	grams   *udListener
-	closed  bool
+	mu       sync.Mutex
+	opening  map[socket]struct{} // sockets of connections being made
+	controls map[*control]struct{}
+	grams    *udListener
+	closed   bool
 }
 
 // New makes a device.
@@ -59,7 +59,7 @@ func New(cfg Config) (*Device, error) {
 	}
 	d := &Device{
 		cfg: cfg, arena: arena.New(), opening: map[socket]struct{}{},
-		links: map[*link]struct{}{},
+		controls: map[*control]struct{}{},
 	}
 	limits := direct.DefaultLimits()
 	limits.Mapped = true
@@ -84,7 +84,7 @@ func (d *Device) Close() error {
 func (d *Device) Kill() {
 	d.killed.Store(true)
 	d.mu.Lock()
-	for l := range d.links {
+	for l := range d.controls {
 		_ = l.sock.c.Close()
 	}
 	for s := range d.opening {

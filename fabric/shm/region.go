@@ -60,7 +60,7 @@ func (d *hooks) allocPrivate(purpose string, size int) (*direct.Backing, error) 
 func (d *hooks) RegionClosed(key uint32) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	for l := range d.links {
+	for l := range d.controls {
 		l.revoke(key)
 	}
 }

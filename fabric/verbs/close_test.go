@@ -81,7 +81,7 @@ func TestBusyConnecting(t *testing.T) {
 	within(t, "Err", func() { _ = q.Err() })
 }
 
-// TestBrokenBeforeLink starts the control connection of a queue pair that has
+// TestBrokenBeforeControl starts the control connection of a queue pair that has
 // broken meanwhile: the peer is notified.
 func TestBrokenBeforeLink(t *testing.T) {
 	s := newHost(t)
@@ -93,7 +93,7 @@ func TestBrokenBeforeLink(t *testing.T) {
 	if err := q.Disconnect(); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.dev.startLink(q, near); err != nil {
+	if err := s.dev.startControl(q, near); err != nil {
 		t.Fatal(err)
 	}
 	_ = far.SetReadDeadline(base.Until(5 * time.Second))

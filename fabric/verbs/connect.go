@@ -162,7 +162,7 @@ func (d *Device) connect(ctx context.Context, q *QP, addr fabric.Addr, private [
 	err = d.greet(ctx, q, h, private)
 	if err == nil {
 		h.Finish()
-		if err = d.startLink(q, h.TCPConn); err == nil {
+		if err = d.startControl(q, h.TCPConn); err == nil {
 			return nil
 		}
 	}

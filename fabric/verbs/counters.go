@@ -128,7 +128,7 @@ func (d *Device) Counters() fabric.Counters {
 // ask asks the peers what they have done to this queue pair.
 func (q *QP) ask() {
 	q.mu.Lock()
-	l, over := q.link, q.final != nil
+	l, over := q.control, q.final != nil
 	q.mu.Unlock()
 	switch {
 	case over:

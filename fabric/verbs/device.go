@@ -34,7 +34,7 @@ type Device struct {
 	qps       map[uint32]*QP
 	domains   map[*Domain]struct{}
 	cqs       map[*CQ]struct{}
-	links     map[*link]struct{}
+	controls  map[*control]struct{}
 	watching  bool // watchQPs runs
 	asking    bool // peers are being asked for their counts
 	locked    uint64
@@ -59,7 +59,7 @@ func New(cfg Config) (*Device, error) {
 		adapter: a, clock: fabric.NewClock(), arena: arena.New(), cm: cfg.CM,
 		handles: map[uint64]*handle{},
 		qps:     map[uint32]*QP{}, domains: map[*Domain]struct{}{}, cqs: map[*CQ]struct{}{},
-		links: map[*link]struct{}{},
+		controls: map[*control]struct{}{},
 	}
 	if d.lim, err = a.limits(); err == nil {
 		d.quirks = quirksOf(a.caps.vendor)
@@ -172,12 +172,12 @@ func (d *Device) release() error {
 func (d *Device) Kill() {
 	d.killed.Store(true)
 	d.mu.Lock()
-	links := slices.Collect(maps.Keys(d.links))
+	controls := slices.Collect(maps.Keys(d.controls))
 	d.mu.Unlock()
 	for _, q := range d.openQPs() {
 		q.stop()
 	}
-	for _, l := range links {
+	for _, l := range controls {
 		l.cut()
 	}
 	d.handshakes.Close()

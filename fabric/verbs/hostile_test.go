@@ -171,7 +171,7 @@ func TestHostileControl(t *testing.T) {
 		"a long bye":     appendMessage(nil, kindBye, []byte{0, 0}),
 	} {
 		qa, qb := connect(t, a, b, l)
-		if _, err := qb.link.c.Write(bytes); err != nil {
+		if _, err := qb.control.c.Write(bytes); err != nil {
 			t.Fatal(err)
 		}
 		<-qa.Done()
@@ -189,7 +189,7 @@ func TestHostileControl(t *testing.T) {
 	for i := range c.ops {
 		c.ops[i] = 1 << 63
 	}
-	if _, err := qb.link.c.Write(appendMessage(nil, kindCounts, c.append(nil))); err != nil {
+	if _, err := qb.control.c.Write(appendMessage(nil, kindCounts, c.append(nil))); err != nil {
 		t.Fatal(err)
 	}
 	for qa.Counters().In[fabric.OpRead] == 0 {
@@ -206,14 +206,14 @@ func TestPeerThatDoesNotRead(t *testing.T) {
 	qa, qb := connect(t, a, b, a.listen(0))
 	qb.mu.Lock() // its reader waits here with the first counts
 	defer qb.mu.Unlock()
-	qa.link.mu.Lock()
+	qa.control.mu.Lock()
 	body := (&counts{}).append(nil)
 	for range 1 << 20 {
-		if qa.link.write(kindCounts, body); qa.link.writeShut {
+		if qa.control.write(kindCounts, body); qa.control.writeShut {
 			break
 		}
 	}
-	qa.link.mu.Unlock()
+	qa.control.mu.Unlock()
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 	defer cancel()
 	closed := make(chan error, 1)
@@ -334,18 +334,18 @@ func TestUnreachableHandle(t *testing.T) {
 func TestStoppedPeer(t *testing.T) {
 	a, b := newHost(t), newHost(t)
 	qa, qb := connect(t, a, b, a.listen(0))
-	qb.link.mu.Lock() // its reader waits here with the first ask
+	qb.control.mu.Lock() // its reader waits here with the first ask
 	const changes = 50000
 	for range changes {
 		qb.stats.sidedBytes.Add(1)
 		qa.Counters()
 	}
-	qa.link.mu.Lock()
-	if !qa.link.asked || qa.link.writeShut {
-		t.Errorf("the peer is asked: %v, given up: %v", qa.link.asked, qa.link.writeShut)
+	qa.control.mu.Lock()
+	if !qa.control.asked || qa.control.writeShut {
+		t.Errorf("the peer is asked: %v, given up: %v", qa.control.asked, qa.control.writeShut)
 	}
-	qa.link.mu.Unlock()
-	qb.link.mu.Unlock()
+	qa.control.mu.Unlock()
+	qb.control.mu.Unlock()
 	start := a.dev.clock.Now()
 	for qa.Counters().InBytes != changes {
 		if a.dev.clock.Now()-start > int64(10*time.Second) {

@@ -124,7 +124,7 @@ func (r *connRequest) Accept(ctx context.Context, cfg fabric.QPConfig, private [
 	err = r.connect(ctx, q, private)
 	if err == nil {
 		r.half.Finish()
-		if err = d.startLink(q, r.half.TCPConn); err == nil {
+		if err = d.startControl(q, r.half.TCPConn); err == nil {
 			return q, nil
 		}
 	}

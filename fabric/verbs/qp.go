@@ -65,7 +65,7 @@ type QP struct {
 	cm   cmID // 0 when it was not connected by a manager
 
 	mu       sync.Mutex
-	link     *link
+	control  *control
 	reported counts            // by the peer
 	senders  map[uint64]sender // of datagrams, by their numbers
 	dropped  uint64            // messages of the peers, as far as known

@@ -104,7 +104,7 @@ func TestTouchSome(t *testing.T) {
 	r := newRig(t, fabrics[0])
 	r.serve(1, onesided.ServerConfig{})
 	r.toys[0].put(3, 1, value(3, 1))
-	c := r.dial(onesided.ConnConfig{TouchEvery: 4, NewFinder: func([]byte) (store.Finder, error) { return &toyFinder{lane: 2}, nil }})
+	c := r.dial(onesided.ConnConfig{TouchEvery: 4, NewFinder: func([]byte) (store.Finder, error) { return &toyFinder{counted: 2}, nil }})
 	for range 20 {
 		r.search(c, 3)
 	}

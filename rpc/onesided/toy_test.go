@@ -62,12 +62,12 @@ func (t *toy) used(hash uint64) uint64 {
 
 // toyFinder finds items of a toy. Where spans leads it, it goes.
 type toyFinder struct {
-	key   store.Key
-	value []byte
-	ver   uint64
-	tries int
-	wild  *store.Span // asked for in place of the right one
-	lane  int         // byte of the word that counts, 0 for all of it
+	key     store.Key
+	value   []byte
+	ver     uint64
+	tries   int
+	wild    *store.Span // asked for in place of the right one
+	counted int         // byte of the word that counts, 0 for all of it
 }
 
 func newFinder(layout []byte) (store.Finder, error) {
@@ -110,8 +110,8 @@ func (f *toyFinder) Look(b []byte) (store.Span, store.Outcome) {
 func (f *toyFinder) Item() store.Item { return store.Item{Value: f.value, Version: f.ver} }
 
 func (f *toyFinder) Touch() (store.Span, bool) {
-	if f.lane != 0 {
-		return store.Span{Area: 1, Off: int64(f.key.Hash%toySlots*8) + int64(f.lane), Len: 1}, true
+	if f.counted != 0 {
+		return store.Span{Area: 1, Off: int64(f.key.Hash%toySlots*8) + int64(f.counted), Len: 1}, true
 	}
 	return store.Span{Area: 1, Off: int64(f.key.Hash % toySlots * 8), Len: 8}, true
 }

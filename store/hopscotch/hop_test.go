@@ -93,8 +93,8 @@ func TestLastHomes(t *testing.T) {
 	}
 }
 
-// TestSeatOfExpired takes the slot of an item that has expired.
-func TestSeatOfExpired(t *testing.T) {
+// TestSlotOfExpired takes the slot of an item that has expired.
+func TestSlotOfExpired(t *testing.T) {
 	r := openRig(t, New, store.Store, store.MinMemory)
 	for i := range 6 {
 		_, err := r.Put(r.homed(i, 40), store.Entry{Expires: 100}, store.Always(), 0)

@@ -168,7 +168,7 @@ func TestTwoGuests(t *testing.T) {
 	runScenarios(t, c)
 	// The last one, since a guest does not survive it.
 	t.Run("power failure", func(t *testing.T) {
-		r, err := c.Traffic(t.Context(), nil, Traffic{Timeout: hastyTimeout, Retries: hastyRetries, Reads: endless}, func() error {
+		r, err := c.Traffic(t.Context(), nil, Traffic{Timeout: shortTimeout, Retries: fewRetries, Reads: endless}, func() error {
 			c.Server().Kill()
 			return nil
 		})

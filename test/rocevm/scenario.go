@@ -24,12 +24,12 @@ type Scenario struct {
 const perftestIterations = "500"
 
 // How often and how long RC tries: patient enough for a wire that comes back, or
-// hasty enough to notice soon that nobody is there. The timeout is 4.096 us
+// short enough to notice soon that no peer is there. The timeout is 4.096 us
 // times two to the power of the number: half a second, and 67 ms. More than 6
 // repetitions would be forever on rdma_rxe.
 const (
 	patientTimeout, patientRetries = 17, 6
-	hastyTimeout, hastyRetries     = 14, 3
+	shortTimeout, fewRetries       = 14, 3
 )
 
 // How much to read: enough for some loss, enough to be still reading when the
@@ -170,7 +170,7 @@ func cutScenario(ctx context.Context, c *Cluster, output io.Writer) (string, err
 
 // killScenario kills the server's program.
 func killScenario(ctx context.Context, c *Cluster, output io.Writer) (string, error) {
-	t := Traffic{Timeout: hastyTimeout, Retries: hastyRetries, Reads: endless}
+	t := Traffic{Timeout: shortTimeout, Retries: fewRetries, Reads: endless}
 	t.server = make(chan *Process, 1)
 	r, err := c.Traffic(ctx, output, t, func() error { return (<-t.server).Kill(ctx) })
 	if err != nil {
@@ -183,7 +183,7 @@ func killScenario(ctx context.Context, c *Cluster, output io.Writer) (string, er
 func linkScenario(side func(*Cluster) *Guest) func(context.Context, *Cluster, io.Writer) (string, error) {
 	return func(ctx context.Context, c *Cluster, output io.Writer) (string, error) {
 		g := side(c)
-		r, err := c.Traffic(ctx, output, Traffic{Timeout: hastyTimeout, Retries: hastyRetries, Reads: endless}, func() error { return g.SetLink(ctx, false) })
+		r, err := c.Traffic(ctx, output, Traffic{Timeout: shortTimeout, Retries: fewRetries, Reads: endless}, func() error { return g.SetLink(ctx, false) })
 		if err := errors.Join(err, g.SetLink(ctx, true)); err != nil {
 			return "", err
 		}

@@ -109,7 +109,7 @@ func FindQP(d *Core, qpn uint32) *QP {
 }
 
 // CloseCore breaks what is open and releases regions. The provider has
-// stopped listeners and links before.
+// stopped listeners and closed connections before.
 func (d *Core) CloseCore() error {
 	d.mu.Lock()
 	if d.closed {

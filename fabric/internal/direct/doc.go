@@ -3,7 +3,7 @@
 // thread executes a one-sided operation on the mapped memory of the target,
 // so no CPU of the target takes part (G18). The two providers differ in where
 // memory comes from, how a peer's region is mapped, and how a peer learns of the
-// end: that is behind the Provider and Link interfaces.
+// end: that is behind the Provider and Control interfaces.
 //
 // # Terms
 //

@@ -8,9 +8,9 @@ import (
 	"github.com/remora-kv/remora/fabric"
 )
 
-// TestScribbledLane writes impossible counters and entries into the segment,
+// TestScribbledSegment writes impossible counters and entries into the segment,
 // as a hostile peer could, and wants the queue pair to break with ErrProtocol.
-func TestScribbledLane(t *testing.T) {
+func TestScribbledSegment(t *testing.T) {
 	// The ring from the dialer to the acceptor begins the segment.
 	const tail, ring = 0, ringHeaderSize + 4*16
 	entryAt := func(seg []byte, e entry) { e.encode(seg[ring:]) }

@@ -22,15 +22,15 @@ func (heapProvider) GramOpen(context.Context, []byte) (*GramPath, error) {
 	return nil, fabric.ErrUnsupported
 }
 
-// testLink resolves keys at a peer of the same process; later makes it answer
+// testControl resolves keys at a peer of the same process; later makes it answer
 // through Resolved, as shm does.
-type testLink struct {
+type testControl struct {
 	peer, self *QP
 	later      bool
 	asks       int
 }
 
-func (l *testLink) Resolve(key uint32) (*Window, bool) {
+func (l *testControl) Resolve(key uint32) (*Window, bool) {
 	l.asks++
 	var w *Window
 	if r := Export(l.peer.core, key, l.peer.domain); r != nil {
@@ -43,18 +43,18 @@ func (l *testLink) Resolve(key uint32) (*Window, bool) {
 	return w, false
 }
 
-func (l *testLink) Disconnect() {
+func (l *testControl) Disconnect() {
 	l.peer.PeerGone(fmt.Errorf("test: %w", fabric.ErrDisconnected))
 }
-func (l *testLink) Release() {}
+func (l *testControl) Release() {}
 
 // end is one side of a connection under test.
 type end struct {
-	core *Core
-	dom  *Domain
-	cq   *CQ
-	qp   *QP
-	link *testLink
+	core    *Core
+	dom     *Domain
+	cq      *CQ
+	qp      *QP
+	control *testControl
 }
 
 func newEnd(t testing.TB, cfg fabric.QPConfig) *end {
@@ -93,9 +93,9 @@ func newPair(t testing.TB, cfg fabric.QPConfig) (a, b *end, segment []byte) {
 	segment = HeapBytes(SegmentBytes(a.qp.RecvDepth(), b.qp.RecvDepth()), pageSize)
 	a.qp.Attach(segment, Dialer, b.qp.RecvDepth(), b.cq.Pipe, b.cq.Pipe)
 	b.qp.Attach(segment, Acceptor, a.qp.RecvDepth(), a.cq.Pipe, a.cq.Pipe)
-	a.link, b.link = &testLink{peer: b.qp, self: a.qp}, &testLink{peer: a.qp, self: b.qp}
-	a.qp.Start(a.link)
-	b.qp.Start(b.link)
+	a.control, b.control = &testControl{peer: b.qp, self: a.qp}, &testControl{peer: a.qp, self: b.qp}
+	a.qp.Start(a.control)
+	b.qp.Start(b.control)
 	return a, b, segment
 }
 

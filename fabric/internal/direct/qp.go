@@ -12,9 +12,9 @@ import (
 	"github.com/remora-kv/remora/internal/fence"
 )
 
-// Link is the provider's half of a connection: what cannot be done through
+// Control is the provider's half of a connection: what cannot be done through
 // the segment.
-type Link interface {
+type Control interface {
 	// Resolve maps the peer's region under key. It returns nil when the peer
 	// does not grant it, or later = true when it has to ask: then
 	// QP.Resolved is called with the answer. Called by the owner.
@@ -34,7 +34,7 @@ type QP struct {
 	domain     *Domain
 	send, recv *CQ
 	rnr        time.Duration
-	link       Link
+	control    Control
 
 	out producer
 	in  source
@@ -62,7 +62,7 @@ type QP struct {
 	base.Life
 	// begun counts Start and the end: the second of them settles.
 	begun atomic.Uint32
-	mu    sync.Mutex // guards link, shared and final
+	mu    sync.Mutex // guards control, shared and final
 	// shared says that the counters in the segment can be read; final holds
 	// what was counted when it was given back.
 	shared bool
@@ -151,10 +151,10 @@ func (q *QP) SendPipe() *base.WakePipe { return q.send.Pipe }
 // Describe tells the queue pair who is at the other end, before Start.
 func (q *QP) Describe(peer fabric.Peer, private []byte) { q.peer, q.peerPrivate = peer, private }
 
-// Start makes the queue pair ready. link is nil for datagrams.
-func (q *QP) Start(link Link) {
+// Start makes the queue pair ready. control is nil for datagrams.
+func (q *QP) Start(control Control) {
 	q.mu.Lock()
-	q.link = link
+	q.control = control
 	q.mu.Unlock()
 	if q.begun.Add(1) == 2 {
 		q.tellPeer()
@@ -213,10 +213,10 @@ func (q *QP) Disconnect() error {
 
 func (q *QP) tellPeer() {
 	q.mu.Lock()
-	link := q.link
+	control := q.control
 	q.mu.Unlock()
-	if link != nil {
-		link.Disconnect()
+	if control != nil {
+		control.Disconnect()
 	}
 }
 
@@ -308,8 +308,8 @@ func (q *QP) Close() error {
 	q.recv.discard(q)
 	q.releaseWindows()
 	q.forget()
-	if q.link != nil {
-		q.link.Release()
+	if q.control != nil {
+		q.control.Release()
 	}
 	return nil
 }

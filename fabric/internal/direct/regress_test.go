@@ -58,14 +58,14 @@ func TestNothingBehindOverlong(t *testing.T) {
 	}
 }
 
-// quickLink has the peer's owner act while the peer is notified of the end.
-type quickLink struct {
-	*testLink
+// quickControl has the peer's owner act while the peer is notified of the end.
+type quickControl struct {
+	*testControl
 	during func()
 }
 
-func (l *quickLink) Disconnect() {
-	l.testLink.Disconnect()
+func (l *quickControl) Disconnect() {
+	l.testControl.Disconnect()
 	l.during()
 }
 
@@ -75,7 +75,7 @@ func TestSendBeforeDisconnect(t *testing.T) {
 	a, b, _ := newPair(t, fabric.QPConfig{RecvDepth: 16})
 	mustRecv(t, b.qp, make([]fabric.RecvWR, 2)...)
 	var got []fabric.Completion
-	a.qp.link = &quickLink{testLink: a.link, during: func() { got = b.poll() }}
+	a.qp.control = &quickControl{testControl: a.control, during: func() { got = b.poll() }}
 	buf := a.alloc(t, 8, 0)
 	mustPost(t, a.qp,
 		fabric.WR{ID: 1, Op: fabric.OpSend, Flags: fabric.FlagSignaled},
@@ -86,17 +86,17 @@ func TestSendBeforeDisconnect(t *testing.T) {
 	}
 }
 
-// muteLink keeps the peer from hearing the end.
-type muteLink struct{ *testLink }
+// muteControl keeps the peer from hearing the end.
+type muteControl struct{ *testControl }
 
-func (muteLink) Disconnect() {}
+func (muteControl) Disconnect() {}
 
 // TestSendAfterPeerSettled: a message that nobody will take does not complete
 // with success, though this side has not heard of the end yet (G8).
 func TestSendAfterPeerSettled(t *testing.T) {
 	a, b, _ := newPair(t, fabric.QPConfig{RecvDepth: 16})
 	mustRecv(t, b.qp, fabric.RecvWR{})
-	b.qp.link = muteLink{b.link}
+	b.qp.control = muteControl{b.control}
 	_ = b.qp.Disconnect()
 	b.poll()
 	mustPost(t, a.qp, fabric.WR{Op: fabric.OpSend, Flags: fabric.FlagSignaled})
@@ -118,9 +118,9 @@ func newMany(t *testing.T, n int) (senders []*end, b *end) {
 		seg := HeapBytes(SegmentBytes(4, 4), pageSize)
 		a.qp.Attach(seg, Dialer, 4, b.cq.Pipe, b.cq.Pipe)
 		q.Attach(seg, Acceptor, 4, a.cq.Pipe, a.cq.Pipe)
-		a.link = &testLink{peer: q, self: a.qp}
-		a.qp.Start(a.link)
-		q.Start(&testLink{peer: a.qp, self: q})
+		a.control = &testControl{peer: q, self: a.qp}
+		a.qp.Start(a.control)
+		q.Start(&testControl{peer: a.qp, self: q})
 		mustRecv(t, q, make([]fabric.RecvWR, 4)...)
 		senders = append(senders, a)
 		t.Cleanup(func() { _ = q.Close() })
@@ -229,8 +229,8 @@ func TestEndBeforeStart(t *testing.T) {
 	seg := HeapBytes(SegmentBytes(a.qp.RecvDepth(), b.qp.RecvDepth()), pageSize)
 	a.qp.Attach(seg, Dialer, b.qp.RecvDepth(), b.cq.Pipe, b.cq.Pipe)
 	b.qp.Attach(seg, Acceptor, a.qp.RecvDepth(), a.cq.Pipe, a.cq.Pipe)
-	b.qp.Start(&testLink{peer: a.qp, self: b.qp})
-	a.qp.Start(&testLink{peer: b.qp, self: a.qp})
+	b.qp.Start(&testControl{peer: a.qp, self: b.qp})
+	a.qp.Start(&testControl{peer: b.qp, self: a.qp})
 	a.poll()
 	if b.qp.State() != fabric.StateError {
 		t.Error("the peer has not heard of the end")

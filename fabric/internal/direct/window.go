@@ -90,7 +90,7 @@ func (t *windowTable) remove(key uint32) *Window {
 	return w
 }
 
-// find returns the window for key, asking the link when this end has not seen
+// find returns the window for key, asking the provider when this end has not seen
 // the key before. later means that the answer will come as a note.
 func (q *QP) find(key uint32) (w *Window, later bool) {
 	if w = q.windows.find(key); w != nil {
@@ -109,7 +109,7 @@ func (q *QP) ask(key uint32) (w *Window, later bool) {
 	case q.asked:
 		return nil, true
 	}
-	w, later = q.link.Resolve(key)
+	w, later = q.control.Resolve(key)
 	if later {
 		q.asked = key
 		return nil, true
@@ -120,7 +120,7 @@ func (q *QP) ask(key uint32) (w *Window, later bool) {
 	return w, false
 }
 
-// Resolved tells the queue pair the answer to an earlier Link.Resolve that
+// Resolved tells the queue pair the answer to an earlier Control.Resolve that
 // said later: a window, or nil for a key that the peer does not grant. It may
 // be called from any goroutine.
 func (q *QP) Resolved(key uint32, w *Window) {

@@ -95,7 +95,7 @@ func parseTest(args []string, stderr io.Writer) (*testFlags, error) {
 	flags.StringVar(&t.json, "json", "", "write the events of go test -json to this file")
 	flags.BoolVar(&t.probe, "probe", true, "probe the guest's verbs first; tests find the answers in the file that ROCEVM_PROBE names")
 	short := flags.Bool("short", false, "tell long tests to be short")
-	flags.Bool("v", true, "accepted for the habit: the output is always verbose")
+	flags.Bool("v", true, "accepted as by go test: the output is always verbose")
 	values := make(map[string]*string)
 	for name, help := range passedOn {
 		values[name] = flags.String(name, "", help)

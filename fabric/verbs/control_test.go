@@ -19,7 +19,7 @@ func TestCountsAreAskedFor(t *testing.T) {
 		t.Fatal(err)
 	}
 	near, far := tcpPair(t)
-	if err := s.dev.startLink(q, near); err != nil {
+	if err := s.dev.startControl(q, near); err != nil {
 		t.Fatal(err)
 	}
 	q.stats.out[fabric.OpRead].Store(7)

@@ -29,8 +29,8 @@ const (
 	lingerTime = 2 * time.Second
 )
 
-// link is one end of a control connection.
-type link struct {
+// control is one end of a control connection, over TCP.
+type control struct {
 	q   *QP
 	c   *net.TCPConn
 	raw syscall.RawConn
@@ -45,26 +45,26 @@ type link struct {
 	closed    bool
 }
 
-// startLink begins to listen to the peer of a queue pair that is connected.
-func (d *Device) startLink(q *QP, c *net.TCPConn) error {
+// startControl begins to listen to the peer of a queue pair that is connected.
+func (d *Device) startControl(q *QP, c *net.TCPConn) error {
 	raw, err := c.SyscallConn()
 	if err != nil {
 		return err
 	}
 	tuneControl(c, raw)
-	l := &link{q: q, c: c, raw: raw}
+	l := &control{q: q, c: c, raw: raw}
 	d.mu.Lock()
 	if d.closed || d.killed.Load() {
 		d.mu.Unlock()
 		return d.errClosed()
 	}
-	d.links[l] = struct{}{}
+	d.controls[l] = struct{}{}
 	if d.quirks.SilentTarget && !d.watching {
 		d.watching = true
 		go d.watchQPs()
 	}
 	q.mu.Lock()
-	q.link = l
+	q.control = l
 	q.mu.Unlock()
 	d.mu.Unlock()
 	if q.State() != fabric.StateReady { // broken when the peer could not be notified
@@ -83,7 +83,7 @@ func tuneControl(c *net.TCPConn, raw syscall.RawConn) {
 }
 
 // run hears the peer until the connection ends.
-func (l *link) run() {
+func (l *control) run() {
 	defer l.over()
 	var buf [maxBody]byte
 	heardBye := false
@@ -111,7 +111,7 @@ func (l *link) run() {
 }
 
 // handle acts on a message.
-func (l *link) handle(k kind, body []byte, heardBye *bool) error {
+func (l *control) handle(k kind, body []byte, heardBye *bool) error {
 	//lint:ignore exhaustive the others are for the handshake
 	switch k {
 	case kindAsk:
@@ -141,7 +141,7 @@ func (l *link) handle(k kind, body []byte, heardBye *bool) error {
 }
 
 // receiveBye handles the BYE of the peer.
-func (l *link) receiveBye(why byte) {
+func (l *control) receiveBye(why byte) {
 	gone := func() {
 		l.q.peerGone(fmt.Errorf("fabric: %s: %w", l.q.peer.Addr, fabric.ErrDisconnected))
 	}
@@ -160,19 +160,19 @@ func (l *link) receiveBye(why byte) {
 }
 
 // over closes the socket when the peer has hung up or was given up.
-func (l *link) over() {
+func (l *control) over() {
 	l.mu.Lock()
 	l.closed = true
 	l.mu.Unlock()
 	_ = l.c.Close()
 	d := l.q.dev
 	d.mu.Lock()
-	delete(d.links, l)
+	delete(d.controls, l)
 	d.mu.Unlock()
 }
 
 // write sends a message without waiting (I9). l.mu is held.
-func (l *link) write(k kind, body []byte) {
+func (l *control) write(k kind, body []byte) {
 	if l.writeShut || l.closed {
 		return
 	}
@@ -189,7 +189,7 @@ func (l *link) write(k kind, body []byte) {
 
 // ask asks the peer for its counts, unless it has yet to answer: a process that is
 // stopped answers later, and is not sent more than it takes.
-func (l *link) ask() {
+func (l *control) ask() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if !l.asked && !l.byed {
@@ -199,7 +199,7 @@ func (l *link) ask() {
 }
 
 // answer tells the peer the counts.
-func (l *link) answer() {
+func (l *control) answer() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if !l.hung {
@@ -210,7 +210,7 @@ func (l *link) answer() {
 
 // tellLast tells the peer, before it can ask no more, the counts that it does not
 // know. l.mu is held.
-func (l *link) tellLast() {
+func (l *control) tellLast() {
 	if c := l.q.counts(); c != l.told {
 		l.told = c
 		l.write(kindCounts, c.append(nil))
@@ -220,7 +220,7 @@ func (l *link) tellLast() {
 // sendBye tells the peer that this side is over, once.
 func (q *QP) sendBye(why byte) {
 	q.mu.Lock()
-	l := q.link
+	l := q.control
 	q.mu.Unlock()
 	if l == nil || q.dev.killed.Load() {
 		return
@@ -239,7 +239,7 @@ func (q *QP) sendBye(why byte) {
 // socket stays until the peer has read what was said.
 func (q *QP) hangUp() {
 	q.mu.Lock()
-	l := q.link
+	l := q.control
 	q.mu.Unlock()
 	if l == nil {
 		return
@@ -262,7 +262,7 @@ func (q *QP) hangUp() {
 }
 
 // cut ends the connection without a message.
-func (l *link) cut() {
+func (l *control) cut() {
 	_ = l.c.SetLinger(0)
 	_ = l.c.Close()
 }
@@ -276,19 +276,19 @@ const watchEvery = 20 * time.Millisecond
 func (d *Device) watchQPs() {
 	t := time.NewTicker(watchEvery)
 	defer t.Stop()
-	var links []*link
+	var controls []*control
 	for range t.C {
 		d.mu.Lock()
-		links = slices.AppendSeq(links[:0], maps.Keys(d.links))
-		d.watching = len(links) != 0 && !d.killed.Load()
+		controls = slices.AppendSeq(controls[:0], maps.Keys(d.controls))
+		d.watching = len(controls) != 0 && !d.killed.Load()
 		watching := d.watching
 		d.mu.Unlock()
 		if !watching {
 			return
 		}
-		for _, l := range links {
+		for _, l := range controls {
 			l.q.checkUp()
 		}
-		clear(links)
+		clear(controls)
 	}
 }

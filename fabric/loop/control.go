@@ -7,24 +7,24 @@ import (
 	"github.com/remora-kv/remora/fabric/internal/direct"
 )
 
-// link is one end of a connection.
-type link struct {
+// control is one end of a connection.
+type control struct {
 	dev   *Device
 	qp    *direct.QP
-	other *link
+	other *control
 }
 
-func connect(a, b *link) {
+func connect(a, b *control) {
 	a.other, b.other = b, a
-	for _, l := range []*link{a, b} {
+	for _, l := range []*control{a, b} {
 		l.dev.mu.Lock()
-		l.dev.links[l] = struct{}{}
+		l.dev.controls[l] = struct{}{}
 		l.dev.mu.Unlock()
 	}
 }
 
-// Resolve implements direct.Link.
-func (l *link) Resolve(key uint32) (*direct.Window, bool) {
+// Resolve implements direct.Control.
+func (l *control) Resolve(key uint32) (*direct.Window, bool) {
 	r := direct.Export(l.other.dev.core, key, l.other.qp.Domain())
 	if r == nil {
 		return nil, false
@@ -34,8 +34,8 @@ func (l *link) Resolve(key uint32) (*direct.Window, bool) {
 	}, false
 }
 
-// Disconnect implements direct.Link.
-func (l *link) Disconnect() {
+// Disconnect implements direct.Control.
+func (l *control) Disconnect() {
 	if l.dev.killed.Load() || l.other.dev.killed.Load() {
 		return
 	}
@@ -43,13 +43,13 @@ func (l *link) Disconnect() {
 }
 
 // lost tells the other end that this one died.
-func (l *link) lost() {
+func (l *control) lost() {
 	l.other.qp.PeerGone(fmt.Errorf("fabric: device %s: %w", l.dev.Name(), fabric.ErrPeerLost))
 }
 
-// Release implements direct.Link.
-func (l *link) Release() {
+// Release implements direct.Control.
+func (l *control) Release() {
 	l.dev.mu.Lock()
-	delete(l.dev.links, l)
+	delete(l.dev.controls, l)
 	l.dev.mu.Unlock()
 }

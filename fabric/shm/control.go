@@ -18,8 +18,8 @@ import (
 // it is cut off.
 const maxRefusals = 1024
 
-// link is one end of a connection beside the segment.
-type link struct {
+// control is one end of a connection beside the segment.
+type control struct {
 	dev     *Device
 	qp      *direct.QP
 	sock    socket
@@ -36,20 +36,20 @@ type link struct {
 // start connects the queue pair to its segment and begins to listen to the
 // peer. pipes are the peer's for receives and for sends.
 func (d *Device) start(q *direct.QP, s socket, segment *arena.Block, end, peerDepth int, pipes []int) {
-	l := &link{
+	l := &control{
 		dev: d, qp: q, sock: s, segment: segment, pipes: pipes, granted: map[uint32]struct{}{},
 		asked: map[uint32]struct{}{}, held: map[uint32]struct{}{},
 	}
 	q.Attach(segment.Bytes(), end, peerDepth, peerPipe{pipes[0]}, peerPipe{pipes[1]})
 	d.mu.Lock()
-	d.links[l] = struct{}{}
+	d.controls[l] = struct{}{}
 	d.mu.Unlock()
 	q.Start(l)
 	go l.run()
 }
 
-// Resolve implements direct.Link: the peer is asked.
-func (l *link) Resolve(key uint32) (*direct.Window, bool) {
+// Resolve implements direct.Control: the peer is asked.
+func (l *control) Resolve(key uint32) (*direct.Window, bool) {
 	l.mu.Lock()
 	l.asked[key] = struct{}{}
 	l.mu.Unlock()
@@ -59,7 +59,7 @@ func (l *link) Resolve(key uint32) (*direct.Window, bool) {
 
 // tell sends a control message; a peer that does not read them is given up.
 // One that has hung up is left to run, which reads what it said last.
-func (l *link) tell(msg []byte, fds ...int) {
+func (l *control) tell(msg []byte, fds ...int) {
 	err := l.sock.send(msg, fds...)
 	if err == nil || errors.Is(err, unix.EPIPE) || errors.Is(err, unix.ECONNRESET) || errors.Is(err, net.ErrClosed) {
 		return
@@ -68,21 +68,21 @@ func (l *link) tell(msg []byte, fds ...int) {
 	_ = l.sock.send([]byte{kindBye})
 }
 
-func (l *link) lost(err error) error {
+func (l *control) lost(err error) error {
 	return fmt.Errorf("fabric: connection with %s: %w: %w", l.qp.Peer().Addr, fabric.ErrPeerLost, err)
 }
 
-// Disconnect implements direct.Link.
-func (l *link) Disconnect() {
+// Disconnect implements direct.Control.
+func (l *control) Disconnect() {
 	if !l.dev.killed.Load() {
 		_ = l.sock.send([]byte{kindBye})
 	}
 }
 
-// Release implements direct.Link.
-func (l *link) Release() {
+// Release implements direct.Control.
+func (l *control) Release() {
 	l.dev.mu.Lock()
-	delete(l.dev.links, l)
+	delete(l.dev.controls, l)
 	l.dev.mu.Unlock()
 	_ = l.sock.c.Close()
 	closeFDs(l.pipes)
@@ -90,7 +90,7 @@ func (l *link) Release() {
 }
 
 // run reads control messages until the socket ends.
-func (l *link) run() {
+func (l *control) run() {
 	for {
 		p, err := l.sock.recv()
 		if err == nil {
@@ -114,7 +114,7 @@ func (l *link) run() {
 }
 
 // handle acts on one message. Descriptors left in p are closed by the caller.
-func (l *link) handle(p *packet) error {
+func (l *control) handle(p *packet) error {
 	lim := l.dev.Limits()
 	switch p.data[0] {
 	case kindMap:
@@ -143,7 +143,7 @@ func (l *link) handle(p *packet) error {
 }
 
 // grant answers a peer that wants to use a key (I3).
-func (l *link) grant(key uint32) error {
+func (l *control) grant(key uint32) error {
 	l.dev.share.RLock()
 	defer l.dev.share.RUnlock()
 	m := mapped{key: key}
@@ -172,7 +172,7 @@ func (l *link) grant(key uint32) error {
 }
 
 // revoke tells the peer that a key it holds is void.
-func (l *link) revoke(key uint32) {
+func (l *control) revoke(key uint32) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if _, ok := l.granted[key]; ok {
@@ -183,7 +183,7 @@ func (l *link) revoke(key uint32) {
 }
 
 // revoked takes the word of the peer that a region is closed.
-func (l *link) revoked(key uint32) error {
+func (l *control) revoked(key uint32) error {
 	l.mu.Lock()
 	_, ok := l.held[key]
 	delete(l.held, key)
@@ -197,7 +197,7 @@ func (l *link) revoked(key uint32) error {
 
 // answered notes that the peer answered for a key, which must have been asked
 // for: nothing is mapped because a peer likes to.
-func (l *link) answered(m *mapped) error {
+func (l *control) answered(m *mapped) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if _, ok := l.asked[m.key]; !ok {
@@ -211,7 +211,7 @@ func (l *link) answered(m *mapped) error {
 }
 
 // mapped takes the answer to a key that this side wants to use.
-func (l *link) mapped(m mapped, p *packet) error {
+func (l *control) mapped(m mapped, p *packet) error {
 	if err := l.answered(&m); err != nil {
 		return err
 	}
