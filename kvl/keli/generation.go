@@ -48,10 +48,25 @@ type coreEpoch struct {
 	_     [56]byte
 }
 
-// enter is called before the list is loaded, leave when nothing of it is used any more. Only the
-// core itself calls them.
-func (t *coreEpoch) enter() { t.count.Add(1) }
+// enter loads the list, and says before that the core uses it, until leave. Only the core itself
+// calls them.
+func (t *coreEpoch) enter(load func() *generations) *generations {
+	t.count.Add(1)
+	return load()
+}
+
 func (t *coreEpoch) leave() { t.count.Add(1) }
 
 // quiet reports whether the core has used no list, or has left it, since seen was read.
 func (t *coreEpoch) quiet(seen uint64) bool { return seen%2 == 0 || t.count.Load() != seen }
+
+// epochsAfter replaces the list, and returns the epochs of the cores since: one that enters later
+// loads the new list.
+func epochsAfter(cores []coreEpoch, replace func()) []uint64 {
+	replace()
+	seen := make([]uint64, len(cores))
+	for i := range cores {
+		seen[i] = cores[i].count.Load()
+	}
+	return seen
+}

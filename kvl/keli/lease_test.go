@@ -139,6 +139,53 @@ func TestLeaseIsRenewed(t *testing.T) {
 	})
 }
 
+// A lease lasts from when the READ of the superblock was posted, not from when it arrived: the
+// server may have replaced the generation in between (E2).
+func TestLeaseBeginsWithThePost(t *testing.T) {
+	eachFabric(t, func(t *testing.T, r *rig) {
+		r.clock = fabrictest.NewHandClock()
+		r.serve(keli.Config{Lease: lease}, ring(10).build)
+		r.clock = fabrictest.NewHandClock() // of the client alone
+		s, ctx := r.session(), r.ctx()
+		_, link, err := s.Find(ctx, key(3))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.clock.JumpAt(2, lease) // after the post, and before the arrival
+		if err := s.Refresh(ctx); err != nil {
+			t.Fatal(err)
+		}
+		r.publish(ring(10).build)
+		if _, err := s.Follow(ctx, link); !errors.Is(err, keli.ErrGenerationOver) {
+			t.Errorf("a lease after the post: %v", err)
+		}
+	})
+}
+
+// A renewal that finds another generation does not extend the lease (E3).
+func TestLeaseOfReplacedGenerationIsNotRenewed(t *testing.T) {
+	eachFabric(t, func(t *testing.T, r *rig) {
+		r.clock = fabrictest.NewHandClock()
+		r.serve(keli.Config{Lease: lease}, ring(10).build)
+		s, ctx := r.session(), r.ctx()
+		_, link, err := s.Find(ctx, key(3))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.publish(ring(10).build)
+		r.clock.Advance(lease / 2)
+		for range 2 { // the first posts the renewal, the second uses it
+			if _, err := s.Follow(ctx, link); err != nil {
+				t.Fatal(err)
+			}
+		}
+		r.clock.Advance(lease / 2)
+		if _, err := s.Follow(ctx, link); s.Counters().Renewals != 1 || !errors.Is(err, keli.ErrGenerationOver) {
+			t.Errorf("after the lease: %v, %+v", err, s.Counters())
+		}
+	})
+}
+
 // Bytes that arrive after the lease are thrown away, and read again under a new one.
 func TestPausedReaderThrowsAway(t *testing.T) {
 	eachFabric(t, func(t *testing.T, r *rig) {

@@ -111,11 +111,7 @@ func (s *Server) retireOld() {
 	}
 	was := *s.published.Load()
 	line := slices.Clone(was[:len(was)-n])
-	s.published.Store(&line)
-	seen := make([]uint64, len(s.epochs))
-	for i := range s.epochs {
-		seen[i] = s.epochs[i].count.Load()
-	}
+	seen := epochsAfter(s.epochs, func() { s.published.Store(&line) })
 	for _, g := range s.old[:n] {
 		s.retired = append(s.retired, retired{g, seen})
 	}

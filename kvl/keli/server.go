@@ -124,9 +124,9 @@ func (s *Server) serveLookup(c *rpc.Call, out []byte) ([]byte, error) {
 	if len(c.Request) < requestHead {
 		return out, &rpc.Error{Code: rpc.CodeMalformed, Text: "keli: a lookup begins with a generation"}
 	}
-	s.epochs[c.Core].enter()
+	list := s.epochs[c.Core].enter(s.published.Load)
 	defer s.epochs[c.Core].leave()
-	a := s.published.Load().lookup(binary.LittleEndian.Uint64(c.Request), c.Request[requestHead:])
+	a := list.lookup(binary.LittleEndian.Uint64(c.Request), c.Request[requestHead:])
 	s.lookups[c.Core].count(a.status)
 	return a.append(out), nil
 }

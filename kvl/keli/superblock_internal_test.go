@@ -8,7 +8,9 @@ import (
 	"time"
 
 	"github.com/remora-kv/remora/fabric"
+	"github.com/remora-kv/remora/fabric/fabrictest"
 	"github.com/remora-kv/remora/internal/fence"
+	"github.com/remora-kv/remora/kvl"
 	"github.com/remora-kv/remora/test/pages"
 	"github.com/remora-kv/remora/test/scale"
 )
@@ -32,6 +34,39 @@ func TestSuperblockIsWrittenBackwards(t *testing.T) {
 			t.Errorf("before the first %d bytes are written there is %x, want %x", cut, mem, want)
 		}
 	}
+}
+
+// Lookups find a generation before a superblock names it, and the time of the one before is
+// counted after that (E2).
+func TestPublishOrder(t *testing.T) {
+	mem := pages.New(t, 1)
+	region := fabric.NewRegion(fabric.RegionParams{Mem: mem[:superblockSize]})
+	s := &Server{clock: fabrictest.NewHandClock(), exporters: []*exporter{{superblock: region}}}
+	was, next := emptyGeneration(t, 1, region), emptyGeneration(t, 2, region)
+	s.published.Store(&generations{was})
+	pages.StopsAt(t, mem, 0, func() { _ = s.swap(next) })
+	if list := *s.published.Load(); list.find(2) != next || list.find(1) != was {
+		t.Error("when the superblock is written, lookups do not find both generations")
+	}
+	if was.reusable != 0 {
+		t.Error("the time of a generation is counted while the superblock names it")
+	}
+}
+
+// emptyGeneration is one without items.
+func emptyGeneration(t *testing.T, number uint64, directory *fabric.Region) *generation {
+	t.Helper()
+	b, err := kvl.NewBuilder(kvl.Config{Generation: number})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	image, err := b.Seal(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = image.Close() })
+	return &generation{image: image, exports: []*export{{directory: directory}}}
 }
 
 // A superblock that is read while it is written is whole or changing, never corrupt.
@@ -69,8 +104,9 @@ func TestSuperblockWhileItIsWritten(t *testing.T) {
 // Memory is given back when a core has left since, whether it came again or not.
 func TestCoreEpoch(t *testing.T) {
 	var s coreEpoch
+	load := func() *generations { return nil }
 	outside := s.count.Load()
-	s.enter()
+	s.enter(load)
 	inside := s.count.Load()
 	if !s.quiet(outside) || s.quiet(inside) {
 		t.Errorf("while it uses a list: %v, %v", s.quiet(outside), s.quiet(inside))
@@ -79,8 +115,28 @@ func TestCoreEpoch(t *testing.T) {
 	if !s.quiet(inside) {
 		t.Error("after it left")
 	}
-	s.enter()
+	s.enter(load)
 	if !s.quiet(inside) {
 		t.Error("after it left and came again")
+	}
+}
+
+// A core that has loaded a list is seen to use it, whenever it loads: the list is replaced
+// before the epochs are read, and the core is inside before it loads (E5).
+func TestCoreEpochOrder(t *testing.T) {
+	cores := make([]coreEpoch, 2)
+	core := &cores[1]
+	core.enter(func() *generations {
+		// The list is replaced between the core's two steps.
+		if seen := epochsAfter(cores, func() {}); core.quiet(seen[1]) || !cores[0].quiet(seen[0]) {
+			t.Error("a core that loads the list is taken for one that does not use it")
+		}
+		return nil
+	})
+	core.leave()
+	// The core enters just before the list is replaced.
+	seen := epochsAfter(cores, func() { core.enter(func() *generations { return nil }) })
+	if core.quiet(seen[1]) {
+		t.Error("a core that has loaded the old list is taken for one that has not")
 	}
 }
