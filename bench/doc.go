@@ -53,6 +53,17 @@
 //	V3  The counter that times are read from differed from the clock of the system, or CPUs
 //	    were throttled.
 //
+// # Latency and rate
+//
+//	D13 In a closed loop mean latency times rate is the number of operations in flight (Little),
+//	    less what callers need to make the next one (Alone). A row where it is not, by more
+//	    than a tenth, says so with the numbers.
+//	D14 Intervals of the time line without operations, before others that have some, are
+//	    stalls; a row says so in which they are more than a twentieth of the trial. Where
+//	    operations are fewer than twenty in an interval this says nothing.
+//	D15 The maximum (max_us) is that of all operations, or is not there: where one in 16 was
+//	    timed, the longest of those is no maximum.
+//
 // # Adding a target
 //
 // A target gives its case and its row, the fields of its Config and the columns of its table,

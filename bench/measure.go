@@ -17,8 +17,8 @@ type Measure struct {
 	P95       float64 `json:"p95_us"`
 	P99       float64 `json:"p99_us"`
 	P999      float64 `json:"p999_us"`
-	// Max is the longest operation of those that were timed.
-	Max float64 `json:"max_us"`
+	// Max is the longest of all operations; nil where not all were timed.
+	Max *float64 `json:"max_us"`
 	// Errors counts operations that the server refused.
 	Errors uint64 `json:"errors"`
 	// ServerCPU and ClientCPU are percentages of one CPU, nil where they are not known, as
@@ -42,10 +42,15 @@ type Measure struct {
 // MeasureOf is that of a tally: a trial from 1, of which one operation in every was timed.
 func MeasureOf(t *load.Tally, trial, every int, scale cycles.Scale) Measure {
 	l := t.Latencies(scale)
-	return Measure{
+	m := Measure{
 		Trial: trial, Ops: t.Ops, Seconds: load.Round(t.Time(scale).Seconds(), 6), OpsPerSec: t.Rate(scale), Errors: t.Errors,
-		Mean: l.Mean, P50: l.P50, P95: l.P95, P99: l.P99, P999: l.P999, Max: l.Max,
+		Mean: l.Mean, P50: l.P50, P95: l.P95, P99: l.P99, P999: l.P999,
 		TimedEvery: every, ClockNanos: load.Round(scale.Overhead(), 2), Samples: l.Samples,
 		Timeline: t.Timeline(scale), Quantiles: t.Quantiles(scale),
 	}
+	if t.Ops != 0 && uint64(l.Samples) == t.Ops {
+		longest := l.Max
+		m.Max = &longest
+	}
+	return m
 }

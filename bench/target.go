@@ -48,6 +48,11 @@ type Conditions struct {
 	Procs int
 	// Loop says that client and server are one process.
 	Loop bool
+	// InFlight is how many operations a closed loop keeps in flight, in all; 0: nobody knows.
+	// Alone is how many operations a second a caller does where server and way cost nothing;
+	// 0 likewise.
+	InFlight int
+	Alone    float64
 	// Open says that operations begin at times of their own, whether or not others have
 	// ended.
 	Open bool

@@ -22,6 +22,8 @@ type Watch struct {
 	throttled *int64 // before the run; nil: nobody knows
 
 	cases map[any]*rates
+
+	apart, stalled worst // rows whose mean does not fit their rate, and that stood still
 }
 
 // NewWatch begins to watch a run on CPUs (D4).
@@ -50,7 +52,9 @@ func (w *Watch) Trial(m *Measure, t *Trial) {
 	w.Doubt(m, fewSamples(m))
 	if !t.Open {
 		w.Doubt(m, stillRising(m))
+		w.little(m, t)
 	}
+	w.stalls(m)
 	w.speeds.Add(w.speedOf(t.Place.Client))
 	c := w.cases[t.Case]
 	if c == nil {
@@ -104,6 +108,8 @@ func (w *Watch) End() {
 		r.Warn(heat(w.throttled, n))
 		r.Distrust(heat(w.throttled, n))
 	}
+	r.Warn(w.apart.text)
+	r.Warn(w.stalled.text)
 	r.Warn(unlike(w.spreads()))
 	r.Distrust(mostDiffer(w.spreads()))
 	r.NoteMachine()

@@ -241,7 +241,7 @@ func (d *driver) take(i int, value []byte, err error) error {
 		return err
 	}
 	if s.tick != 0 {
-		m.Record(cycles.Now() - s.tick)
+		m.Took(s.tick)
 	}
 	if s.get {
 		m.Gets++

@@ -112,6 +112,19 @@ func rowOf(s *step, t *load.Tally, every int, scale cycles.Scale) Row {
 	}
 }
 
+// inFlight is how many operations all clients keep in flight in a closed loop; 0: a trace has
+// gaps.
+func (r *Row) inFlight() int {
+	n := r.Window * r.Batch
+	if r.Goroutines != 0 {
+		n = r.Goroutines
+	}
+	if r.Trace != "" {
+		n = 0
+	}
+	return n * r.Clients * max(r.Processes, 1)
+}
+
 // hitRatio is the share of gets that found an item, nil where there were none.
 func hitRatio(t *load.Tally) *float64 {
 	if t.Gets == 0 {

@@ -112,7 +112,7 @@ func (r *runner) measure(ctx context.Context, s *step) (err error) {
 	if err != nil {
 		return fmt.Errorf("the generator alone: %w", err)
 	}
-	t := &trial{runner: r, step: s, place: p}
+	t := &trial{runner: r, step: s, place: p, bare: alone}
 	t.target = r.targetOf(&s.Case, p)
 	defer func() {
 		if closed := t.target.close(); err == nil {

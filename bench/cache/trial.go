@@ -23,6 +23,7 @@ type trial struct {
 	target measured
 	// pressure is what the placement puts on the CPUs; nil in a client process.
 	pressure *host.Pressure
+	bare     float64 // operations a second that the generator does without a server
 }
 
 // load stores all keys, unless the server has them.
@@ -104,10 +105,10 @@ func (t *trial) run(ctx context.Context) (row Row, err error) {
 	row.Seed = t.cfg.Seed
 	row.Verbs = after.Verbs.Minus(before.Verbs).Plus(used.verbs).Per(used.ops)
 	t.charge(&row, &sum, before, after)
-	t.watch.Trial(&row.Measure, &bench.Trial{
-		Conditions: bench.Conditions{Place: t.place, Open: row.Rate != 0}, Case: t.step.index, Title: t.step.Title(), Before: before, After: after,
-	})
 	t.target.describe(&row)
+	t.watch.Trial(&row.Measure, &bench.Trial{
+		Conditions: bench.Conditions{Place: t.place, Open: row.Rate != 0, InFlight: row.inFlight(), Callers: clientThreads(&t.step.Case, t.place), Alone: t.bare}, Case: t.step.index, Title: t.step.Title(), Before: before, After: after,
+	})
 	return row, nil
 }
 

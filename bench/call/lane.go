@@ -79,7 +79,7 @@ func (l *lane) drain(m *load.Meter) error {
 			}
 		}
 		if first, some := l.stamps.first(); some && first.number == l.got {
-			m.Record(cycles.Now() - first.tick)
+			m.Took(first.tick)
 			l.stamps.take()
 		}
 		if err != nil {

@@ -16,7 +16,7 @@ func ptr[T any](v T) *T { return &v }
 // sampleRows are rows of all sorts.
 func sampleRows() []Row {
 	one := Row{
-		Path: PathRFP, Fabric: "shm", Size: 32, ResultSize: 32, Clients: 1, Window: 1, Batch: 1, Measure: bench.Measure{Ops: 4_500_000, Seconds: 3.000001, OpsPerSec: 1_499_999.5, Mean: 0.655, P50: 0.6402, P95: 0.7, P99: 0.8101, P999: 2.5, Max: 51.2, ClientCPU: ptr(99.9), ServerCPU: ptr(100.0), Trial: 1, TimedEvery: 16, ClockNanos: 10.41, Samples: 281_250},
+		Path: PathRFP, Fabric: "shm", Size: 32, ResultSize: 32, Clients: 1, Window: 1, Batch: 1, Measure: bench.Measure{Ops: 4_500_000, Seconds: 3.000001, OpsPerSec: 1_499_999.5, Mean: 0.655, P50: 0.6402, P95: 0.7, P99: 0.8101, P999: 2.5, ClientCPU: ptr(99.9), ServerCPU: ptr(100.0), Trial: 1, TimedEvery: 16, ClockNanos: 10.41, Samples: 281_250},
 
 		Verbs: VerbsPerOp{Write: 1, Read: 1.05}, Misses: 0.05, Mode: "fetch",
 		Threads: 1, Cores: 1, Poll: "adaptive", Retries: 5, FetchSize: 44,

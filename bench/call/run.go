@@ -61,5 +61,16 @@ func (r *runner) place(c *Case) host.Placement {
 	return host.Split(r.CPUs, c.Threads, c.Cores)
 }
 
+// inFlight is how many calls are in flight; 0: connections choose that themselves.
+func (c *Case) inFlight() int {
+	switch {
+	case c.Goroutines != 0:
+		return c.Clients * c.Goroutines
+	case c.Limit != 0:
+		return 0
+	}
+	return c.Clients * c.Window * c.Batch
+}
+
 // loop reports whether the server is in this process.
 func (c *Case) loop() bool { return c.Fabric == provider.Loop }

@@ -32,7 +32,7 @@ type calls struct {
 func (t *calls) Conditions() bench.Conditions {
 	return bench.Conditions{
 		Place: t.place, Callers: t.c.callers(), Pinned: t.c.Goroutines == 0, Loop: t.c.loop(), NoGC: true,
-		Procs: max(runtime.GOMAXPROCS(0), t.c.Threads+2),
+		InFlight: t.c.inFlight(), Procs: max(runtime.GOMAXPROCS(0), t.c.Threads+2),
 	}
 }
 

@@ -15,8 +15,9 @@
 //	    no place in a batch is preferred.
 //	L4  When one worker fails all stop, and its error is that of the run.
 //	L5  Throughput over time costs nothing for an operation: a worker counts when it looks at
-//	    the clock anyway, and what it has done since its last look is spread evenly over the
-//	    time since. Intervals are those of the run, not of a worker.
+//	    the clock anyway, as at the end of each operation that is timed. That is more often
+//	    than intervals end while operations do, so an interval without any is a stall. Intervals
+//	    are those of the run, not of a worker.
 //
 // # Operations
 //

@@ -118,6 +118,13 @@ func (m *Meter) Refused(kind string, err error) {
 	m.Why(err)
 }
 
+// Took takes the latency of an operation that began at a tick and ends now.
+func (m *Meter) Took(start uint64) {
+	now := cycles.Now()
+	m.Record(now - start)
+	m.Look(now)
+}
+
 // Record takes one latency in ticks.
 func (m *Meter) Record(ticks uint64) {
 	_ = m.hist.RecordValue(int64(ticks)) // beyond the longest: not a latency

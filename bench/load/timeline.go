@@ -14,6 +14,22 @@ type Timeline struct {
 	Ops []uint64 `json:"ops"`
 }
 
+// Stalls returns how long nothing ended in all, and at a stretch, in milliseconds: intervals
+// without operations that others follow. ok is false where operations are so rare that this says
+// nothing.
+func (t *Timeline) Stalls() (sum, longest float64, ok bool) {
+	const usual = 20 // operations in an interval, in the mean
+	ended, gap := uint64(0), 0.0
+	for _, n := range t.Ops {
+		if ended += n; n == 0 {
+			gap += t.EveryMillis
+			continue
+		}
+		sum, longest, gap = sum+gap, max(longest, gap), 0
+	}
+	return Round(sum, 3), Round(longest, 3), ended >= usual*uint64(len(t.Ops))
+}
+
 const (
 	// intervals is in how many a run by time is divided, and mostIntervals how many
 	// there are at most: of a run that needs more, two become one.
@@ -48,9 +64,8 @@ func (h *history) begin(origin, every uint64) {
 	*h = history{origin: origin, every: every, end: origin + every, tick: origin}
 }
 
-// look takes how many operations there are by a tick. What happened since the last
-// look is spread over the time since then, so that a worker who looks seldom does
-// not seem to work by fits and starts.
+// look takes how many operations there are by a tick. What ended since the last look is
+// divided between the intervals of both looks.
 func (h *history) look(tick, ops uint64) {
 	if tick < h.end {
 		h.ops[h.now] += ops - h.seen
@@ -60,8 +75,15 @@ func (h *history) look(tick, ops uint64) {
 	h.tick, h.seen = tick, ops
 }
 
-// cross spreads operations over the intervals from that of the last look on.
+// cross spreads operations over the intervals from that of the last look on. A worker that has
+// not looked for longer than an interval stood still, for it looks more often while operations
+// end (L5): they are of the interval in which they were seen, and the others are a gap.
 func (h *history) cross(tick, ops uint64) {
+	if tick-h.tick > h.every && h.seen != 0 {
+		h.reach(tick)
+		h.ops[h.now] += ops
+		return
+	}
 	from, left := h.tick, ops
 	for tick >= h.end {
 		part := uint64(float64(ops) * float64(h.end-from) / float64(tick-h.tick))
@@ -69,12 +91,24 @@ func (h *history) cross(tick, ops uint64) {
 		h.ops[h.now] += part
 		left -= part
 		from = h.end
-		if h.now++; h.now == mostIntervals {
-			h.halve()
-		}
-		h.end = h.origin + uint64(h.now+1)*h.every
+		h.next()
 	}
 	h.ops[h.now] += left
+}
+
+// reach goes on to the interval of a tick.
+func (h *history) reach(tick uint64) {
+	for tick >= h.end {
+		h.next()
+	}
+}
+
+// next goes on to the next interval.
+func (h *history) next() {
+	if h.now++; h.now == mostIntervals {
+		h.halve()
+	}
+	h.end = h.origin + uint64(h.now+1)*h.every
 }
 
 // halve makes one interval of two.

@@ -18,12 +18,15 @@ func counted(h *history) []uint64 {
 	return h.ops[:last]
 }
 
-func TestHistorySpreadsWhatLiesBetweenLooks(t *testing.T) {
+func TestHistoryHasStallsAsGaps(t *testing.T) {
 	var h history
 	h.begin(1000, 100)
 	h.look(1050, 5) // within the first interval
 	h.look(1099, 8)
 	h.look(1100, 9) // at its end: the interval before had it
+	h.look(1200, 19)
+	h.look(1290, 28)
+	h.look(1310, 30) // over the end of an interval: each has its part
 	h.look(1400, 39)
 	if got := counted(&h); !slices.Equal(got, []uint64{9, 10, 10, 10}) {
 		t.Errorf("30 operations in three intervals are counted as %v", got)
@@ -33,6 +36,10 @@ func TestHistorySpreadsWhatLiesBetweenLooks(t *testing.T) {
 	h.look(1860, 47)
 	if got := counted(&h); !slices.Equal(got, []uint64{9, 10, 10, 10, 1, 0, 0, 0, 7}) {
 		t.Errorf("a stall is counted as %v", got)
+	}
+	h.look(2450, 57) // a worker that looks once in so many operations stood still between two of them
+	if got := counted(&h); !slices.Equal(got, []uint64{9, 10, 10, 10, 1, 0, 0, 0, 7, 0, 0, 0, 0, 0, 10}) {
+		t.Errorf("a stall between two looks is counted as %v", got)
 	}
 }
 

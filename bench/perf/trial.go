@@ -40,7 +40,7 @@ func (s *session) trials(ctx context.Context) error {
 		row := rowOf(s.c, r, trial)
 		row.TimedEvery, row.ClockNanos = every, load.Round(s.scale.Overhead(), 2)
 		s.watch.Trial(&row.Measure, &bench.Trial{
-			Conditions: bench.Conditions{Place: s.place.Placement}, Case: s.c, Title: s.c.Title(), Before: before, After: after,
+			Conditions: bench.Conditions{Place: s.place.Placement, InFlight: s.c.lanes() * s.c.Window}, Case: s.c, Title: s.c.Title(), Before: before, After: after,
 		})
 		rows = append(rows, row)
 	}

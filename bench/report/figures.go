@@ -124,7 +124,7 @@ func (s *results) distribution(d *data) *figure {
 		About: "The share of operations that took no longer. The tail shows what the last of them took: each line up is one nine more.",
 		Alt:   "A curve for each case, from its shortest to its longest latency.",
 		data:  &sheet{head: []string{"case", "share", "us"}},
-		table: &sheet{head: []string{"case", "shortest", "10 %", "50 %", "90 %", "99 %", "99.9 %", "99.99 %", "longest"}},
+		table: &sheet{head: []string{"case", "shortest", "10 %", "50 %", "90 %", "99 %", "99.9 %", "99.99 %", "longest timed"}},
 		Unit:  "scale", Modes: []mode{{"cdf", "all"}, {"tail", "tail"}},
 	}
 	for i, m := range s.cases {

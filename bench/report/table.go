@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 
 	"github.com/remora-kv/remora/bench/out"
@@ -53,7 +54,12 @@ var columns = []column{
 	{"p95", "", micros(func(m *measured) float64 { return m.median.P95 })},
 	{"p99", "", micros(func(m *measured) float64 { return m.median.P99 })},
 	{"p99.9", "", micros(func(m *measured) float64 { return m.median.P999 })},
-	{"max", "the longest of those that were timed", micros(func(m *measured) float64 { return m.median.Max })},
+	{"max", "the longest of all operations, where all were timed", func(m *measured) (string, float64) {
+		if m.median.Max == nil {
+			return "-", math.Inf(1)
+		}
+		return micro(*m.median.Max), *m.median.Max
+	}},
 	{"verbs/op", "posted by both sides for one operation", func(m *measured) (string, float64) {
 		v := m.median.Verbs
 		sum := v.Write + v.Read + v.Send + v.Atomic
