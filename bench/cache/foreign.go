@@ -128,6 +128,8 @@ func (t *other) describe(row *Row) {
 	}
 }
 
+func (t *other) pid() int { return t.server.Pid() }
+
 func (t *other) blame(err error) error { return t.server.Blame(err) }
 
 func (t *other) close() error {

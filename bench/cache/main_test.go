@@ -20,6 +20,7 @@ func TestMain(m *testing.M) {
 		benchtest.Server: func() error { return cache.Serve(context.Background(), provider.New(), os.Stdin, os.Stdout, os.Stderr) },
 		benchtest.Client: func() error { return endlessClient(host.ShareOwn) },
 		rolePlaced:       func() error { return endlessClient(host.ShareBusyBoth) },
+		roleLimited:      func() error { return endlessClient("quota=50%") },
 		roleHelper:       help,
 		roleMember:       func() error { return drive("test") },
 		roleOther:        func() error { return drive("other") },
@@ -33,8 +34,11 @@ const (
 	roleOther  = "other member"
 )
 
-// rolePlaced is a client that measures, with neighbours, until it is killed.
-const rolePlaced = "placed"
+// Clients that measure until they are killed: with neighbours, and with quotas.
+const (
+	rolePlaced  = "placed"
+	roleLimited = "limited"
+)
 
 func drive(version string) error {
 	return cache.Drive(context.Background(), provider.New(), version, os.Stdin, os.Stdout)

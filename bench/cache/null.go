@@ -46,6 +46,7 @@ func (t *null) workers(context.Context) (out []load.Worker, err error) {
 
 func (*null) address() string    { return "" }
 func (*null) connected() error   { return nil }
+func (*null) pid() int           { return 0 }
 func (*null) posted() load.Verbs { return load.Verbs{} }
 
 func (t *null) look(context.Context) (glance, error) {

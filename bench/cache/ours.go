@@ -246,6 +246,13 @@ func (t *ours) describe(row *Row) {
 	}
 }
 
+func (t *ours) pid() int {
+	if t.peer == nil {
+		return 0
+	}
+	return t.peer.Pid()
+}
+
 func (t *ours) blame(err error) error {
 	if t.peer == nil {
 		return err

@@ -6,9 +6,10 @@ import (
 
 	"github.com/remora-kv/remora/bench"
 	"github.com/remora-kv/remora/bench/host"
+	"github.com/remora-kv/remora/fabric/provider"
 )
 
-// Placements returns what Config.Placements may contain.
+// Placements returns what Config.Placements may contain, with an example of each percentage.
 func Placements() []string { return host.Sharings() }
 
 // checkPlacements refuses placements that cannot be, and writes the others as rows have them.
@@ -23,6 +24,9 @@ func (c *Config) checkPlacements(errs *bench.Faults) {
 		c.Placements[i] = s.String()
 		if c.Server != "" && !s.Own() {
 			errs.Add("--placement %v: bench does not choose the CPUs of a server that it has not started: leave out --server", s)
+		}
+		if client, server := s.Quotas(); client+server != 0 && slices.Contains(c.Fabrics, provider.Loop) && slices.ContainsFunc(c.Paths, isOurs) {
+			errs.Add("--placement %v: on %s client and server are one process: use another --fabric", s, provider.Loop)
 		}
 	}
 }
@@ -59,7 +63,7 @@ func (t *trial) loaderCPUs() []int {
 
 // runPlaced runs the trial under what its placement asks for.
 func (t *trial) runPlaced(ctx context.Context) (row Row, err error) {
-	if t.pressure, err = host.Press(ctx, &t.place, t.env.Helper, t.env.HelperEnv); err != nil {
+	if t.pressure, err = host.Press(ctx, &t.place, t.target.pid(), t.env.Helper, t.env.HelperEnv); err != nil {
 		return Row{}, err
 	}
 	defer func() {

@@ -28,6 +28,8 @@ type measured interface {
 	look(ctx context.Context) (glance, error)
 	// describe fills in what is known about the server.
 	describe(row *Row)
+	// pid is the process of the server; 0: it is this one, or was not started here.
+	pid() int
 	// blame adds what a dead server said to the error that its death caused here.
 	blame(err error) error
 	close() error

@@ -95,6 +95,13 @@ func (t *textual) describe(row *Row) {
 	row.ServerVersion, row.Client = t.env.Version, clientPipeline
 }
 
+func (t *textual) pid() int {
+	if t.peer == nil {
+		return 0
+	}
+	return t.peer.Pid()
+}
+
 func (t *textual) blame(err error) error {
 	if t.peer == nil {
 		return err

@@ -39,6 +39,7 @@ func TestMain(m *testing.M) {
 		roleDeaf:    func() error { select {} },
 		roleHelper:  func() error { return Help(context.Background(), os.Stdin, os.Stdout) },
 		rolePressed: pressedForever,
+		roleLimited: limitedForever,
 	})
 }
 

@@ -19,8 +19,9 @@
 // under test, so that a broken fabric can still be told to stop, and so that a peer can be
 // started by any command, ssh included.
 //
-//	P1  A process dies with this one, however this one ends: the kernel kills it when the
-//	    thread that started it ends, and that thread stays as long as the process does.
+//	P1  A process, but for a guard (L2), dies with this one, however this one ends: the kernel
+//	    kills it when the thread that started it ends, and that thread stays as long as the
+//	    process does.
 //	P2  It has a process group of its own, so that Ctrl-C ends the client, which ends the
 //	    server.
 //	P3  One that is to be pinned is so from its first instruction, with all threads that it
@@ -70,10 +71,19 @@
 //	busy-server  own, and one on each CPU of the server
 //	busy-both    both
 //	roaming      nothing is pinned, and one busy process is not either
+//	quota=N%     own, and each may use N % of one CPU (quota-client, quota-server: one of them)
 //
 // Press starts the busy processes, which are helpers: peers of the kind of Help. In all but own
 // and roaming the whole processes of client and server are kept on the CPUs that otherwise only
-// their threads are pinned to, so that nothing of them evades its neighbour.
+// their threads are pinned to, so that nothing of them evades its neighbour. For a quota it
+// moves the process, of the client this one, into a cgroup of its own, of whichever version the
+// controller cpu is.
+//
+//	L1  Busy processes die with this one, as all do (P1).
+//	L2  Cgroups are removed by a helper, the guard, which knows of them before they are made and
+//	    does so when its input ends. It is the only process that outlives this one, until the
+//	    others have left the cgroups.
+//	L3  Processes return to the cgroup in which they were.
 //
 // CPU times come
 // from the kernel: those of this process and its threads in microseconds; those of another

@@ -11,14 +11,21 @@ import (
 
 // helperTask is what a helper is told to do:
 //
-//	spin   -> nothing: it keeps one CPU busy until its input ends
-type helperTask struct{ Do string }
+//	spin            -> nothing: it keeps one CPU busy until its input ends
+//	guard   Groups  -> nothing: it removes these cgroups when its input has ended
+type helperTask struct {
+	Do     string
+	Groups *groupPlan `json:",omitempty"`
+}
 
 // Name implements Command.
 func (t helperTask) Name() string { return t.Do }
 
 // The commands.
-const doSpin = "spin"
+const (
+	doSpin  = "spin"
+	doGuard = "guard"
+)
 
 // helped is the answer of a helper.
 type helped struct{}
@@ -34,10 +41,16 @@ func Help(ctx context.Context, in io.Reader, out io.Writer) error {
 type helper struct {
 	stop atomic.Bool
 	spun chan struct{} // closed when the spinning has ended; nil: there was none
+	// groups are to be removed; nil: none
+	groups *groupPlan
 }
 
 func (h *helper) obey(_ context.Context, t *helperTask) (helped, error) {
-	if t.Do != doSpin || h.spun != nil {
+	switch {
+	case t.Do == doGuard && t.Groups != nil:
+		h.groups = t.Groups
+		return helped{}, nil
+	case t.Do != doSpin || h.spun != nil:
 		return helped{}, fmt.Errorf("command %q is unknown or repeated: are both processes of the same version?", t.Do)
 	}
 	h.spun = make(chan struct{})
@@ -57,6 +70,9 @@ func (h *helper) end() error {
 	h.stop.Store(true)
 	if h.spun != nil {
 		<-h.spun
+	}
+	if h.groups != nil {
+		return h.groups.remove()
 	}
 	return nil
 }

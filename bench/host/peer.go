@@ -27,8 +27,13 @@ func StartPeer[C Command, A any](ctx context.Context, argv, env []string, files 
 // those of this process.
 func StartPeerOn[C Command, A any](ctx context.Context, cpus []int, argv, env []string, files ...*os.File) (*Peer[C, A], error) {
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
-	cmd.Env = append(os.Environ(), env...)
 	cmd.ExtraFiles = files
+	return startPeer[C, A](cmd, cpus, env)
+}
+
+// startPeer is StartPeerOn for a command that has no environment and pipes yet.
+func startPeer[C Command, A any](cmd *exec.Cmd, cpus []int, env []string) (*Peer[C, A], error) {
+	cmd.Env = append(os.Environ(), env...)
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		return nil, err

@@ -4,19 +4,21 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"time"
 )
 
-// Pressure is what a Placement puts on the CPUs of a trial: busy neighbours, and limits of this
-// process, which is the client. It lasts from Press until Close.
+// Pressure is what a Placement puts on the CPUs of a trial: busy neighbours, and limits of the
+// server and of this process, which is the client. It lasts from Press until Close.
 type Pressure struct {
 	neighbours []*Peer[helperTask, helped]
 	release    func() error // of this process; nil: it is not confined
+	groups     *groups      // of those with quotas; nil: there are none
 }
 
-// Press begins what a placement asks for. argv is the command line of a process that calls
-// Help, and env what is added to its environment; it ends with ctx.
-func Press(ctx context.Context, p *Placement, argv, env []string) (_ *Pressure, err error) {
+// Press begins what a placement asks for, of a server by its process id. argv is the command
+// line of a process that calls Help, and env what is added to its environment; it ends with ctx.
+func Press(ctx context.Context, p *Placement, server int, argv, env []string) (_ *Pressure, err error) {
 	x := &Pressure{}
 	defer func() {
 		if err != nil {
@@ -38,7 +40,10 @@ func Press(ctx context.Context, p *Placement, argv, env []string) (_ *Pressure, 
 			return x, err
 		}
 	}
-	return x, nil
+	if client, most := p.Sharing.Quotas(); client != 0 || most != 0 {
+		x.groups, err = limit(ctx, map[int]int{os.Getpid(): client, server: most}, argv, env)
+	}
+	return x, err
 }
 
 // CPU returns what the neighbours have used until now.
@@ -59,6 +64,10 @@ func (x *Pressure) Close() error {
 	if x.release != nil {
 		errs = append(errs, x.release())
 		x.release = nil
+	}
+	if x.groups != nil {
+		errs = append(errs, x.groups.close())
+		x.groups = nil
 	}
 	for _, n := range x.neighbours {
 		errs = append(errs, n.Close())

@@ -6,6 +6,7 @@ import (
 	"os"
 	"runtime"
 	"strconv"
+	"strings"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -28,7 +29,7 @@ func press(ctx context.Context, text string) (*Pressure, Placement, error) {
 	}
 	p := s.Place(CPUs(), 1, 1)
 	argv, env := benchtest.Self(roleHelper)
-	x, err := Press(ctx, &p, argv, env)
+	x, err := Press(ctx, &p, os.Getpid(), argv, env)
 	return x, p, err
 }
 
@@ -42,7 +43,9 @@ func pressedForever() error {
 	select {}
 }
 
-// masks returns the CPUs of the threads of this process, and how many have each.
+// masks returns the CPUs of the threads of this process, and how many have each. The first is
+// left out: when a goroutine ends to which it is locked, the runtime cannot end it, and lets it
+// sleep for good with the mask that it has.
 func masks(t *testing.T) map[unix.CPUSet]int {
 	t.Helper()
 	tasks, err := os.ReadDir("/proc/self/task")
@@ -56,7 +59,7 @@ func masks(t *testing.T) map[unix.CPUSet]int {
 			t.Fatal(err)
 		}
 		var set unix.CPUSet
-		if unix.SchedGetaffinity(tid, &set) == nil {
+		if tid != os.Getpid() && unix.SchedGetaffinity(tid, &set) == nil {
 			found[set]++
 		}
 	}
@@ -68,6 +71,9 @@ func masks(t *testing.T) map[unix.CPUSet]int {
 func TestPress(t *testing.T) {
 	free, all := masks(t), cpuSet(CPUs())
 	for _, text := range Sharings() {
+		if strings.HasPrefix(text, shareQuota) {
+			continue
+		}
 		x, p, err := press(t.Context(), text)
 		if err != nil {
 			t.Fatal(err)
@@ -142,10 +148,10 @@ func TestPressThatFails(t *testing.T) {
 	s := sharing(t, ShareBusyBoth)
 	p := s.Place(CPUs(), 1, 1)
 	argv, env := benchtest.Self(benchtest.Broken)
-	if _, err := Press(t.Context(), &p, argv, env); err == nil || !errors.Is(err, ErrGone) {
+	if _, err := Press(t.Context(), &p, os.Getpid(), argv, env); err == nil || !errors.Is(err, ErrGone) {
 		t.Errorf("a broken helper: %v", err)
 	}
-	if _, err := Press(t.Context(), &p, []string{"/nowhere"}, nil); !errors.Is(err, os.ErrNotExist) {
+	if _, err := Press(t.Context(), &p, os.Getpid(), []string{"/nowhere"}, nil); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("a helper that is not there: %v", err)
 	}
 	if left := benchtest.Children(os.Getpid(), ""); len(left) != 0 {

@@ -39,7 +39,9 @@ func StartProcess(cmd *exec.Cmd, tell func() error, cpus []int) (*Process, error
 	if tell == nil {
 		p.tell = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	}
-	cmd.SysProcAttr = processAttr()
+	if cmd.SysProcAttr == nil {
+		cmd.SysProcAttr = processAttr()
+	}
 	cmd.Stderr = &p.last
 	if cmd.Stdout == nil {
 		cmd.Stdout = &p.last
