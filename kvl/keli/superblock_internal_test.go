@@ -29,7 +29,7 @@ func TestSuperblockIsWrittenBackwards(t *testing.T) {
 		memory := pages.New(t, 2)
 		mem := memory[pages.Size-cut:][:superblockSize]
 		at(1).publish(mem)
-		pages.StopsAt(t, memory, 0, func() { at(2).publish(mem) })
+		pages.StopsAtWrite(t, memory, 0, func() { at(2).publish(mem) })
 		if want := append(before[:cut:cut], after[cut:]...); !bytes.Equal(mem, want) {
 			t.Errorf("before the first %d bytes are written there is %x, want %x", cut, mem, want)
 		}
@@ -44,7 +44,7 @@ func TestPublishOrder(t *testing.T) {
 	s := &Server{clock: fabrictest.NewHandClock(), exporters: []*exporter{{superblock: region}}}
 	was, next := emptyGeneration(t, 1, region), emptyGeneration(t, 2, region)
 	s.published.Store(&generations{was})
-	pages.StopsAt(t, mem, 0, func() { _ = s.swap(next) })
+	pages.StopsAtWrite(t, mem, 0, func() { _ = s.swap(next) })
 	if list := *s.published.Load(); list.find(2) != next || list.find(1) != was {
 		t.Error("when the superblock is written, lookups do not find both generations")
 	}

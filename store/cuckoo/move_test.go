@@ -26,7 +26,7 @@ func TestMovedEntryIsNeverMissing(t *testing.T) {
 				continue
 			}
 			want := r.entryAt(from)
-			pages.StopsAt(t, r.index, old, func() { r.moveEntry(from, to) })
+			pages.StopsAtWrite(t, r.index, old, func() { r.moveEntry(from, to) })
 			e, ok := parseBucket(r.index[now:][:bucketSize])
 			if e.item() != want.item() || !ok {
 				t.Fatalf("key %d: the old bucket is changed while the new one has %+v, want %+v", n, e, want)

@@ -1,6 +1,6 @@
-// Package pages stops a function exactly before it writes to a page of memory, every time, so
-// that a test sees what others would see if it were preempted there: in which order stores
-// reach memory that peers read without a lock.
+// Package pages stops a function exactly before it touches a page of memory, every time, so
+// that a test sees what others would see if it were preempted there: in which order it reads
+// and writes memory that it shares with peers without a lock.
 package pages
 
 import (
@@ -18,11 +18,11 @@ import (
 var Size = os.Getpagesize()
 
 // New returns n pages of zeroed memory, which are freed at the end of the test. It skips the
-// test in race builds, where stores are made in code that cannot be stopped.
+// test in race builds, where memory is accessed by code that cannot be stopped.
 func New(tb testing.TB, n int) []byte {
 	tb.Helper()
 	if scale.Race {
-		tb.Skip("stores of race builds cannot be stopped")
+		tb.Skip("race builds cannot be stopped")
 	}
 	mem, err := unix.Mmap(-1, 0, n*Size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_ANON|unix.MAP_PRIVATE)
 	if err != nil {
@@ -32,12 +32,23 @@ func New(tb testing.TB, n int) []byte {
 	return mem
 }
 
-// StopsAt runs f, which ends before it writes to the page of memory from New that contains
-// mem[at]. StopsAt fails the test if f does not write there.
-func StopsAt(tb testing.TB, mem []byte, at int, f func()) {
+// StopsAtWrite runs f, which ends before it writes to the page of memory from New that
+// contains mem[at]. StopsAtWrite fails the test if f does not do that.
+func StopsAtWrite(tb testing.TB, mem []byte, at int, f func()) {
+	tb.Helper()
+	stopsAt(tb, mem, at, unix.PROT_READ, f)
+}
+
+// StopsAtAccess is StopsAtWrite for reads as well as writes.
+func StopsAtAccess(tb testing.TB, mem []byte, at int, f func()) {
+	tb.Helper()
+	stopsAt(tb, mem, at, unix.PROT_NONE, f)
+}
+
+func stopsAt(tb testing.TB, mem []byte, at, allowed int, f func()) {
 	tb.Helper()
 	page := mem[at/Size*Size:][:Size]
-	if err := unix.Mprotect(page, unix.PROT_READ); err != nil {
+	if err := unix.Mprotect(page, allowed); err != nil {
 		tb.Fatal(err)
 	}
 	stopped := stops(f)
@@ -45,7 +56,7 @@ func StopsAt(tb testing.TB, mem []byte, at int, f func()) {
 		tb.Fatal(err)
 	}
 	if !stopped {
-		tb.Fatalf("nothing is written to the page of byte %d", at)
+		tb.Fatalf("nothing touches the page of byte %d", at)
 	}
 }
 

@@ -3,12 +3,12 @@ package pages
 import "testing"
 
 // A function ends before the page, whatever page that is, and what it wrote before stays.
-func TestStopsAt(t *testing.T) {
+func TestStopsAtWrite(t *testing.T) {
 	mem := New(t, 3)
 	order := []int{2 * Size, Size - 1, Size}
 	for i, at := range order {
 		clear(mem)
-		StopsAt(t, mem, at, func() {
+		StopsAtWrite(t, mem, at, func() {
 			for n, next := range order {
 				mem[next] = byte(n + 1)
 			}
@@ -20,4 +20,19 @@ func TestStopsAt(t *testing.T) {
 		}
 	}
 	mem[0], mem[Size], mem[2*Size] = 1, 1, 1 // it can be written again
+}
+
+// Only StopsAtAccess ends a function before it reads.
+func TestStopsAtAccess(t *testing.T) {
+	mem := New(t, 2)
+	read := 0
+	f := func() {
+		read += int(mem[Size]) + 1
+		mem[Size] = 1
+	}
+	StopsAtWrite(t, mem, Size, f)
+	StopsAtAccess(t, mem, Size, f)
+	if read != 1 {
+		t.Errorf("read %d times, want once", read)
+	}
 }

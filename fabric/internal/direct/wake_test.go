@@ -1,13 +1,18 @@
 package direct
 
 import (
+	"errors"
+	"fmt"
+	"math"
 	"math/rand/v2"
 	"runtime"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/remora-kv/remora/fabric"
 	"github.com/remora-kv/remora/internal/fence"
+	"github.com/remora-kv/remora/test/pages"
 	"github.com/remora-kv/remora/test/scale"
 )
 
@@ -106,4 +111,145 @@ func (p *player) await(op fabric.Op) bool {
 		return false
 	}
 	return true
+}
+
+// moments are the steps of falling asleep that something can come before.
+var moments = []string{"Arm", "BeforeSleep", "poll", "Pending", "block"}
+
+// stepped is a waiter that says which step comes next.
+type stepped struct {
+	*Waiter
+	before func(step string)
+}
+
+func (s *stepped) Arm() int64 {
+	s.before("Arm")
+	return s.Waiter.Arm()
+}
+
+func (s *stepped) Pending() bool {
+	s.before("Pending")
+	defer s.before("block")
+	return s.Waiter.Pending()
+}
+
+// news is what a waiter of a must not sleep over.
+type news struct {
+	name          string
+	prepare, come func(a, b *end) error
+	last          string                // the last step that it can come before
+	polled        bool                  // nothing but a poll of the queue makes it progress
+	after         func(a, b *end) error // it goes on when the last step begins
+}
+
+var allNews = []news{
+	{"message", recvOne, func(_, b *end) error { return sendOne(b) }, "block", false, nothing},
+	{"room", func(a, _ *end) error { return sendOne(a) }, func(_, b *end) error { return recvOne(b, nil) }, "block", true, nothing},
+	{"disconnect", recvOne, func(_, b *end) error { return b.qp.Disconnect() }, "block", false, nothing},
+	// The owner itself does these, in functions that the waiter calls.
+	{"own send", func(_, b *end) error { return recvOne(b, nil) }, func(a, _ *end) error { return sendOne(a) }, "poll", false, nothing},
+	{"new source", nothing, recvOne, "poll", false, func(_, b *end) error { return sendOne(b) }},
+}
+
+func nothing(*end, *end) error { return nil }
+
+func recvOne(e, _ *end) error {
+	_, err := e.qp.PostRecv(make([]fabric.RecvWR, 1))
+	return err
+}
+
+func sendOne(e *end) error {
+	_, err := e.qp.Post([]fabric.WR{{Op: fabric.OpSend, Flags: fabric.FlagSignaled | fabric.FlagSolicited}})
+	return err
+}
+
+// Whatever comes before any step of falling asleep, the waiter finds it or is woken (G17), also
+// one whose owner looks elsewhere at first.
+func TestEveryStepOfFallingAsleep(t *testing.T) {
+	for _, n := range allNews {
+		for _, moment := range moments[:slices.Index(moments, n.last)+1] {
+			for _, solicited := range []bool{false, true} {
+				for _, blind := range []bool{false, true} {
+					if blind && n.polled {
+						continue
+					}
+					name := fmt.Sprintf("%s before %s, solicited only %t, blind %t", n.name, moment, solicited, blind)
+					fallAsleep(t, name, moment, solicited, blind, n)
+				}
+			}
+		}
+	}
+}
+
+func fallAsleep(t *testing.T, name, moment string, solicited, blind bool, n news) {
+	t.Helper()
+	a, b, _ := newPair(t, fabric.QPConfig{RNRTimeout: fabric.RNRForever, RecvDepth: 1})
+	if err := n.prepare(a, b); err != nil {
+		t.Fatal(name, err)
+	}
+	came := 0
+	before := func(step string) {
+		var err error
+		if step == moment {
+			came++
+			err = n.come(a, b)
+		}
+		if step == "block" {
+			err = errors.Join(err, n.after(a, b))
+		}
+		if err != nil {
+			t.Error(name, err)
+		}
+	}
+	cfg := fabric.WaitConfig{CQs: []fabric.CQ{a.cq}, SolicitedOnly: solicited, BeforeSleep: func() { before("BeforeSleep") }}
+	made, err := a.core.NewWaiter(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, _ := made.(*Waiter)
+	_ = w.Close()
+	if err := w.Init(a.core.clock, &cfg, spinBurst, yields, 0, &stepped{w, before}, a.cq.Pipe.FD()); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = w.Close() }()
+	looks, found := 0, false
+	poll := func() bool {
+		if looks++; looks == 1 {
+			before("poll")
+			if blind {
+				return false
+			}
+		}
+		var out [1]fabric.Completion
+		found = found || a.cq.Poll(out[:]) == 1
+		return found
+	}
+	if w.Sleep(poll, math.MaxInt64); w.LateWakes() != 0 || came != 1 {
+		t.Errorf("%s: %d wake-ups were lost; it came %d times", name, w.LateWakes(), came)
+	}
+	if looks++; !poll() {
+		t.Errorf("%s: it is not found afterwards", name)
+	}
+}
+
+// Both ends of a ring publish what they did before they look whether the other sleeps: one of
+// both sees the other (I3).
+func TestRingPublishesBeforeItLooks(t *testing.T) {
+	const depth, posted, starved = 4, 128, 192 // see ringHeader
+	for name, c := range map[string]struct {
+		cut  int // what is looked at is behind it
+		do   func(l ring)
+		done func(h *ringHeader) bool
+	}{
+		"message": {posted, func(l ring) { (&producer{ring: l, tail: 64}).publish() }, func(h *ringHeader) bool { return h.tail.Load() == 64 }},
+		"room":    {starved, func(l ring) { (&consumer{ring: l, head: 64}).release() }, func(h *ringHeader) bool { return h.head.Load() == 64 }},
+		"receive": {starved, func(l ring) { (&consumer{ring: l}).postedCount(1) }, func(h *ringHeader) bool { return h.posted.Load() == 1 }},
+	} {
+		mem := pages.New(t, 2+ringBytes(depth)/pages.Size)
+		l := ringAt(mem[pages.Size-c.cut:], depth)
+		pages.StopsAtAccess(t, mem, pages.Size, func() { c.do(l) })
+		if !c.done(l.h) {
+			t.Errorf("%s: it looks whether the other end sleeps before it publishes", name)
+		}
+	}
 }
