@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/remora-kv/remora/bench"
+	"github.com/remora-kv/remora/bench/out"
 	"github.com/remora-kv/remora/test/benchtest"
 )
 
@@ -61,7 +62,7 @@ func TestSummaryJSON(t *testing.T) {
 
 func TestCSV(t *testing.T) {
 	var b bytes.Buffer
-	w := NewCSV(&b)
+	w := out.NewCSV[Row](&b)
 	for _, r := range sampleRows() {
 		if err := w.Write(r); err != nil {
 			t.Fatal(err)

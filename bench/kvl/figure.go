@@ -1,24 +1,10 @@
 package kvl
 
-import (
-	"strings"
+import "github.com/remora-kv/remora/bench/out"
 
-	"github.com/remora-kv/remora/bench/out"
-)
-
-// CSV returns all rows with a head.
-func (r *Report) CSV() string {
-	var b strings.Builder
-	w := out.NewCSV[Row](&b)
-	for i := range r.Rows {
-		_ = w.Write(r.Rows[i]) // to memory
-	}
-	return b.String()
-}
-
-// SVG draws the mean time of an operation for each application and path, in that of links.
-func (r *Report) SVG() string {
-	f := out.Figure{Title: "Time of an operation, with links = 1", Bars: true}
+// Picture draws the mean time of an operation for each application and path, in that of links.
+func (r *Report) Picture() *out.Figure {
+	f := &out.Figure{Title: "Time of an operation, with links = 1", Bars: true}
 	f.X.Label, f.Y.Label = "application", "times that of links"
 	means := map[string]float64{}
 	lines := r.medians()
@@ -40,7 +26,5 @@ func (r *Report) SVG() string {
 		}
 		f.Series = append(f.Series, s)
 	}
-	var b strings.Builder
-	_ = f.WriteSVG(&b) // to memory
-	return b.String()
+	return f
 }

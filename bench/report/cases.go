@@ -2,17 +2,46 @@ package report
 
 import (
 	"cmp"
+	"reflect"
 	"slices"
 	"strings"
 
-	"github.com/remora-kv/remora/bench/cache"
+	"github.com/remora-kv/remora/bench"
 )
+
+// trial is a row of any benchmark: what all of them have, and its other fields by their names
+// in JSON.
+type trial struct {
+	*bench.Measure
+	fields map[string]any
+}
+
+// trialsOf looks into rows, structures that embed bench.Measure.
+func trialsOf[R any](rows []R) (all []*trial) {
+	for i := range rows {
+		t := &trial{fields: map[string]any{}}
+		v := reflect.ValueOf(&rows[i]).Elem()
+		for k := range v.NumField() {
+			if !v.Type().Field(k).IsExported() {
+				continue
+			}
+			name, _, _ := strings.Cut(v.Type().Field(k).Tag.Get("json"), ",")
+			if m, ok := v.Field(k).Addr().Interface().(*bench.Measure); ok {
+				t.Measure = m
+			} else if name != "" {
+				t.fields[name] = v.Field(k).Interface()
+			}
+		}
+		all = append(all, t)
+	}
+	return all
+}
 
 // measured is a case with what its trials found.
 type measured struct {
-	rows   []cache.Row
-	median *cache.Row // of the rows, by throughput
-	ops    estimate   // of operations in a second
+	rows   []*trial
+	median *trial   // by throughput
+	ops    estimate // of operations in a second
 
 	values []string // of all dimensions, in turn
 	label  string
@@ -39,13 +68,13 @@ type results struct {
 }
 
 // study groups rows by case, in the order in which these were measured first.
-func study(rows []cache.Row) *results {
+func study(rows []*trial) *results {
 	s := &results{}
 	byKey := make(map[string]*measured)
-	for i := range rows {
+	for _, row := range rows {
 		var values []string
 		for k := range dimensions {
-			values = append(values, dimensions[k].of(&rows[i]))
+			values = append(values, dimensions[k].of(row))
 		}
 		key := strings.Join(values, "\x00")
 		m := byKey[key]
@@ -54,7 +83,7 @@ func study(rows []cache.Row) *results {
 			byKey[key] = m
 			s.cases = append(s.cases, m)
 		}
-		m.rows = append(m.rows, rows[i])
+		m.rows = append(m.rows, row)
 	}
 	for _, m := range s.cases {
 		m.settle()
@@ -67,12 +96,11 @@ func study(rows []cache.Row) *results {
 // settle finds the median trial and the mean (W5).
 func (m *measured) settle() {
 	var rates []float64
-	order := make([]*cache.Row, len(m.rows))
-	for i := range m.rows {
-		order[i] = &m.rows[i]
-		rates = append(rates, m.rows[i].OpsPerSec)
+	order := slices.Clone(m.rows)
+	for _, row := range m.rows {
+		rates = append(rates, row.OpsPerSec)
 	}
-	slices.SortStableFunc(order, func(a, b *cache.Row) int { return cmp.Compare(a.OpsPerSec, b.OpsPerSec) })
+	slices.SortStableFunc(order, func(a, b *trial) int { return cmp.Compare(a.OpsPerSec, b.OpsPerSec) })
 	m.median = order[len(order)/2]
 	m.ops = estimateOf(rates)
 }

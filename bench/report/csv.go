@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/remora-kv/remora/bench/cache"
+	"github.com/remora-kv/remora/bench/out"
 )
 
 // sheet is a table of text, with a head.
@@ -62,9 +62,9 @@ func (s *sheet) String() string {
 	return b.String()
 }
 
-// rowsCSV writes every trial, as bench cache --csv does.
-func rowsCSV(w io.Writer, rows []cache.Row) error {
-	c := cache.NewCSV(w)
+// rowsCSV writes every trial, as --csv does.
+func rowsCSV[R any](w io.Writer, rows []R) error {
+	c := out.NewCSV[R](w)
 	for i := range rows {
 		if err := c.Write(rows[i]); err != nil {
 			return err
@@ -73,8 +73,8 @@ func rowsCSV(w io.Writer, rows []cache.Row) error {
 	return nil
 }
 
-// writeRows writes rows as JSON, one a line, as bench cache --json does.
-func writeRows(w io.Writer, rows []cache.Row) error {
+// writeRows writes rows as JSON, one a line, as --json does.
+func writeRows[R any](w io.Writer, rows []R) error {
 	enc := json.NewEncoder(w)
 	for i := range rows {
 		if err := enc.Encode(&rows[i]); err != nil {

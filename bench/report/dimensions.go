@@ -3,9 +3,7 @@ package report
 import (
 	"fmt"
 	"reflect"
-	"strings"
 
-	"github.com/remora-kv/remora/bench/cache"
 	"github.com/remora-kv/remora/bench/out"
 )
 
@@ -24,6 +22,8 @@ type dimension struct {
 // dimensions are all of them, those that tell most first. One that rows do not have is
 // left out.
 var dimensions = []dimension{
+	{field: "series", name: "series", target: true, bare: true},
+	{field: "test", name: "test", target: true, bare: true},
 	{field: "path", name: "path", target: true, bare: true},
 	{field: "fabric", name: "fabric", target: true, bare: true},
 	{field: "engine", name: "engine", target: true, bare: true},
@@ -34,9 +34,16 @@ var dimensions = []dimension{
 	{field: "protocol", name: "protocol", target: true},
 	{field: "poll", name: "poll", target: true},
 	{field: "server_version", name: "version", target: true},
+	{field: "transport", name: "transport", target: true, bare: true},
+	{field: "reply_transport", name: "replies", target: true},
+	{field: "app", name: "application", bare: true},
 	{field: "preset", name: "preset", bare: true},
 	{field: "workload", name: "workload", bare: true},
 	{field: "trace", name: "trace"},
+	{field: "x", name: "at", bare: true},
+	{field: "size", name: "size", show: size},
+	{field: "result_size", name: "result", show: size},
+	{field: "process_us", name: "process time", show: func(v any) string { return micro(number(v)) }},
 	{field: "get_pct", name: "gets", show: percent},
 	{field: "rmw_pct", name: "read-modify-writes", show: percent},
 	{field: "insert_pct", name: "inserts", show: percent},
@@ -46,26 +53,36 @@ var dimensions = []dimension{
 	{field: "fill", name: "fill"},
 	{field: "keys", name: "keys", show: func(v any) string { return out.SI(number(v)) }},
 	{field: "key_dist", name: "key sizes", bare: true},
-	{field: "key_size", name: "key", show: bytes},
+	{field: "key_size", name: "key", show: size},
 	{field: "value_dist", name: "value sizes", bare: true},
-	{field: "value_size", name: "value", show: bytes},
+	{field: "value_size", name: "value", show: size},
 	{field: "cache_pct", name: "cache", show: percent},
 	{field: "processes", name: "processes"},
 	{field: "clients", name: "clients"},
+	{field: "threads", name: "threads"},
+	{field: "connected", name: "idle connections"},
+	{field: "qps", name: "queue pairs"},
 	{field: "goroutines", name: "goroutines"},
 	{field: "rate", name: "rate", show: func(v any) string { return out.SI(number(v)) + "/s" }},
 	{field: "placement", name: "placement"},
 	{field: "window", name: "window"},
 	{field: "batch", name: "batch"},
 	{field: "cores", name: "cores"},
+	{field: "accesses", name: "accesses"},
+	{field: "inline", name: "inline"},
+	{field: "signaled", name: "signaled"},
+	{field: "no_inline", name: "not inlined"},
+	{field: "signal_all", name: "all signaled"},
+	{field: "sleep_after_us", name: "sleeps after", show: func(v any) string { return micro(number(v)) }},
+	{field: "limit_us", name: "limit", show: func(v any) string { return micro(number(v)) }},
 	{field: "retries", name: "R"},
-	{field: "fetch_size", name: "F", show: bytes},
-	{field: "memory", name: "memory", show: bytes},
+	{field: "fetch_size", name: "F", show: size},
+	{field: "memory", name: "memory", show: size},
 	{field: "seed", name: "seed"},
 }
 
 func percent(v any) string { return fmt.Sprintf("%g %%", number(v)) }
-func bytes(v any) string   { return out.Bytes(int(number(v))) }
+func size(v any) string    { return out.Bytes(int(number(v))) }
 
 // number is a value as one; 0 where it is none.
 func number(v any) float64 {
@@ -80,32 +97,16 @@ func number(v any) float64 {
 	return 0
 }
 
-// fields finds the fields of a row by their names in JSON.
-var fields = func() map[string]int {
-	m := make(map[string]int)
-	typ := reflect.TypeFor[cache.Row]()
-	for i := range typ.NumField() {
-		if name, _, _ := strings.Cut(typ.Field(i).Tag.Get("json"), ","); name != "" {
-			m[name] = i
-		}
-	}
-	return m
-}()
-
 // of writes the value of a dimension of a row; "" where there is nothing to be said.
-func (d *dimension) of(r *cache.Row) string {
-	i, ok := fields[d.field]
-	if !ok {
-		return ""
-	}
-	v := reflect.ValueOf(r).Elem().Field(i)
-	if v.IsZero() && d.field != "get_pct" {
+func (d *dimension) of(t *trial) string {
+	v, ok := t.fields[d.field]
+	if !ok || reflect.ValueOf(v).IsZero() && d.field != "get_pct" {
 		return ""
 	}
 	if d.show != nil {
-		return d.show(v.Interface())
+		return d.show(v)
 	}
-	return fmt.Sprint(v.Interface())
+	return fmt.Sprint(v)
 }
 
 // part is a value as it is in a label.

@@ -17,7 +17,7 @@ func ExampleReport_Write() {
 		return
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
-	r := report.Report{
+	r := report.Report[cache.Row]{
 		Command: []string{"remora", "bench", "--path", "rfp,redis"},
 		Rows: []cache.Row{
 			{Path: "rfp", Measure: bench.Measure{OpsPerSec: 1e6, P50: 0.95, P99: 1.2, Trial: 1}},

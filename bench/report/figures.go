@@ -1,7 +1,6 @@
 package report
 
 import (
-	"io"
 	"strings"
 
 	"github.com/remora-kv/remora/bench/out"
@@ -12,7 +11,7 @@ type figure struct {
 	ID, Title, About string
 	// Alt says in words what is to be seen.
 	Alt   string
-	image drawing
+	image *out.Figure
 	data  *sheet // all that it shows
 	table *sheet // the same for people, if that is too much
 	// Modes are what the reader can choose to see, the first at the beginning; Unit is
@@ -23,12 +22,6 @@ type figure struct {
 
 // mode is a choice.
 type mode struct{ Value, Name string }
-
-// drawing is a figure of package chart.
-type drawing interface {
-	WriteSVG(w io.Writer) error
-	WritePNG(w io.Writer) error
-}
 
 // figures are those of the page. One that nothing is known for is left out.
 func (s *results) figures(d *data) []*figure {

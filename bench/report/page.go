@@ -1,6 +1,7 @@
 package report
 
 import (
+	"bytes"
 	"crypto/sha256"
 	_ "embed" // programs and styles of the page
 	"encoding/base64"
@@ -48,6 +49,7 @@ type page struct {
 	Command                string
 	Cards                  []card
 	Facets                 []facet
+	Pictures               []pagePicture
 	Figures                []pageFigure
 	Table                  table
 	RowsCSV                template.URL
@@ -70,7 +72,19 @@ type pageFigure struct {
 	PNG  string
 }
 
-func (r *Report) page(s *results, d *data, figures []*figure) (*page, error) {
+// pagePicture is a picture within the page.
+type pagePicture struct {
+	*Picture
+	Source template.URL
+}
+
+func (p *Picture) page() (pagePicture, error) {
+	var svg bytes.Buffer
+	err := p.Figure.WriteSVG(&svg)
+	return pagePicture{p, "data:image/svg+xml;base64," + template.URL(base64.StdEncoding.EncodeToString(svg.Bytes()))}, err
+}
+
+func (r *Report[R]) page(s *results, d *data, figures []*figure, pictures []Picture) (*page, error) {
 	js, err := json.Marshal(d) // escapes what could end its element
 	if err != nil {
 		return nil, err
@@ -100,9 +114,16 @@ func (r *Report) page(s *results, d *data, figures []*figure) (*page, error) {
 			p.Facets = append(p.Facets, f)
 		}
 	}
+	for i := range pictures {
+		picture, err := pictures[i].page()
+		if err != nil {
+			return nil, err
+		}
+		p.Pictures = append(p.Pictures, picture)
+	}
 	for _, f := range figures {
 		p.Figures = append(p.Figures, pageFigure{
-			figure: f, Head: f.table.head, Rows: f.table.rows, CSV: link(f.data.String()), SVG: f.name("svg"), PNG: f.name("png"),
+			figure: f, Head: f.table.head, Rows: f.table.rows, CSV: link(f.data.String()), SVG: "fig-" + f.ID + ".svg", PNG: "fig-" + f.ID + ".png",
 		})
 	}
 	return p, nil

@@ -4,16 +4,16 @@ import (
 	"errors"
 	"io"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/remora-kv/remora/bench"
-	"github.com/remora-kv/remora/bench/cache"
 	"github.com/remora-kv/remora/bench/out"
 )
 
 // Report is what is to be written.
-type Report struct {
+type Report[R any] struct {
 	// Title heads the page; default "remora bench".
 	Title string
 	// Command is the command line that has measured this, word by word.
@@ -23,9 +23,11 @@ type Report struct {
 	When    time.Time
 	// Machine says where, see the function of that name.
 	Machine []bench.Fact
-	// Rows are all trials, and Remarks what is to be said of them. Failure is why the
-	// measurement ended early, "" if it did not.
-	Rows []cache.Row
+	// Pictures come before the charts of the rows.
+	Pictures []Picture
+	// Rows are all trials, structures that embed bench.Measure, and Remarks what is to be
+	// said of them. Failure is why the measurement ended early, "" if it did not.
+	Rows []R
 	bench.Remarks
 	Failure string
 }
@@ -34,17 +36,18 @@ type Report struct {
 var ErrEmpty = errors.New("no rows for a report")
 
 // Write writes the report into a directory that Prepare accepts.
-func (r *Report) Write(dir string) error {
+func (r *Report[R]) Write(dir string) error {
 	if len(r.Rows) == 0 {
 		return ErrEmpty
 	}
 	if err := Prepare(dir); err != nil {
 		return err
 	}
-	s := study(r.Rows)
+	s := study(trialsOf(r.Rows))
 	d := s.data()
 	figures := s.figures(d)
-	page, err := r.page(s, d, figures)
+	pictures := append(slices.Clone(r.Pictures), s.over()...)
+	page, err := r.page(s, d, figures, pictures)
 	if err != nil {
 		return err
 	}
@@ -55,11 +58,13 @@ func (r *Report) Write(dir string) error {
 	if err := clean(dir); err != nil {
 		return err
 	}
+	for _, p := range pictures {
+		if err := p.write(dir); err != nil {
+			return err
+		}
+	}
 	for _, f := range figures {
-		if err := errors.Join(
-			out.WriteFile(filepath.Join(dir, f.name("svg")), f.image.WriteSVG),
-			out.WriteFile(filepath.Join(dir, f.name("png")), f.image.WritePNG),
-		); err != nil {
+		if err := (&Picture{ID: f.ID, Figure: f.image}).write(dir); err != nil {
 			return err
 		}
 	}
@@ -69,7 +74,22 @@ func (r *Report) Write(dir string) error {
 	)
 }
 
-func (f *figure) name(ending string) string { return "fig-" + f.ID + "." + ending }
+// Picture is a figure that is not made from rows here.
+type Picture struct {
+	// ID is in the names of its files, Title and About are above it.
+	ID, Title, About string
+	Figure           *out.Figure
+}
+
+// Name is that of a file with it.
+func (p *Picture) Name(ending string) string { return "fig-" + p.ID + "." + ending }
+
+func (p *Picture) write(dir string) error {
+	return errors.Join(
+		out.WriteFile(filepath.Join(dir, p.Name("svg")), p.Figure.WriteSVG),
+		out.WriteFile(filepath.Join(dir, p.Name("png")), p.Figure.WritePNG),
+	)
+}
 
 // CommandLine writes words so that a shell reads them as they are.
 func CommandLine(words []string) string {

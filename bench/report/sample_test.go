@@ -39,8 +39,8 @@ func sampleRow(path string, batch, trial int, rate, us float64) cache.Row {
 }
 
 // sampleReport compares three servers under several loads.
-func sampleReport() *Report {
-	r := &Report{
+func sampleReport() *Report[cache.Row] {
+	r := &Report[cache.Row]{
 		Title: "rfp, memcached and redis", Command: []string{"remora", "bench", "--path", "rfp,memcached,redis", "--batch", "1,4,16", "--trials", "3"},
 		Version: "v0.1.0", When: time.Date(2026, 11, 16, 1, 2, 3, 0, time.UTC), Machine: []bench.Fact{{Name: "kernel", Value: "linux 6.1.0-18-amd64"}},
 		Remarks: bench.Remarks{
@@ -71,7 +71,7 @@ func manyRows(n int) (rows []cache.Row) {
 	return rows
 }
 
-func write(t *testing.T, r *Report) string {
+func write(t *testing.T, r *Report[cache.Row]) string {
 	t.Helper()
 	dir := t.TempDir()
 	if err := r.Write(dir); err != nil {

@@ -5,6 +5,7 @@ import (
 	"math"
 	"strconv"
 
+	"github.com/remora-kv/remora/bench/load"
 	"github.com/remora-kv/remora/bench/out"
 )
 
@@ -61,15 +62,15 @@ var columns = []column{
 		return micro(*m.median.Max), *m.median.Max
 	}},
 	{"verbs/op", "posted by both sides for one operation", func(m *measured) (string, float64) {
-		v := m.median.Verbs
+		v, _ := m.median.fields["verbs_per_op"].(load.VerbsPerOp)
 		sum := v.Write + v.Read + v.Send + v.Atomic
 		return out.Unless(sum == 0, fmt.Sprintf("%.2f", sum)), sum
 	}},
 	{"client CPU", "percent of one CPU", share(func(m *measured) *float64 { return m.median.ClientCPU })},
 	{"server CPU", "percent of one CPU", share(func(m *measured) *float64 { return m.median.ServerCPU })},
 	{"hits", "share of gets that found their item", func(m *measured) (string, float64) {
-		h := m.median.HitRatio
-		if h == nil || m.median.Misses == 0 {
+		h, _ := m.median.fields["hit_ratio"].(*float64)
+		if h == nil || *h == 1 {
 			return "", 1
 		}
 		return fmt.Sprintf("%.2f %%", 100**h), *h

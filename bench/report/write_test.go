@@ -12,8 +12,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/remora-kv/remora/bench"
 	"github.com/remora-kv/remora/bench/cache"
+	"github.com/remora-kv/remora/bench/call"
+	"github.com/remora-kv/remora/bench/kvl"
 	"github.com/remora-kv/remora/bench/load"
+	"github.com/remora-kv/remora/bench/out"
+	"github.com/remora-kv/remora/bench/papers"
+	"github.com/remora-kv/remora/bench/perf"
 )
 
 func TestWriteMakesAllFiles(t *testing.T) {
@@ -44,7 +50,7 @@ func TestWriteMakesAllFiles(t *testing.T) {
 	if text, err := os.ReadFile(filepath.Join(dir, "rows.csv")); err != nil || strings.Count(string(text), "\n") != 28 {
 		t.Errorf("rows.csv: %v, %d lines", err, strings.Count(string(text), "\n"))
 	}
-	if err := (&Report{}).Write(dir); !errors.Is(err, ErrEmpty) {
+	if err := (&Report[cache.Row]{}).Write(dir); !errors.Is(err, ErrEmpty) {
 		t.Errorf("no rows: %v", err)
 	}
 }
@@ -87,7 +93,7 @@ func TestOnlyReportsAreOverwritten(t *testing.T) {
 // Labels say what tells cases apart, and no more.
 func TestLabels(t *testing.T) {
 	label := func(rows ...cache.Row) (out []string) {
-		for _, m := range study(rows).cases {
+		for _, m := range study(trialsOf(rows)).cases {
 			out = append(out, m.label)
 		}
 		return out
@@ -102,26 +108,85 @@ func TestLabels(t *testing.T) {
 	if got := label(rfp, tcp, mem, big); !slices.Equal(got, []string{"rfp · shm · value 32 B", "rfp · tcp · value 32 B", "memcached · tcp · value 32 B", "rfp · shm · value 1 KiB"}) {
 		t.Errorf("%q", got)
 	}
-	s := study([]cache.Row{rfp, tcp, mem})
+	s := study(trialsOf([]cache.Row{rfp, tcp, mem}))
 	if !slices.Contains(s.shared, "value 32 B") || slices.ContainsFunc(s.shared, func(x string) bool { return strings.HasPrefix(x, "fabric") }) {
 		t.Errorf("in common: %q", s.shared)
 	}
 }
 
-// Every parameter that rows have today can tell cases apart.
+// Every dimension is a parameter of some rows.
 func TestDimensionsAreFields(t *testing.T) {
+	var known []string
+	for _, names := range [][]string{
+		out.Columns[cache.Row](), out.Columns[call.Row](), out.Columns[perf.Row](), out.Columns[kvl.Row](), out.Columns[papers.Row](),
+	} {
+		known = append(known, names...)
+	}
 	for _, d := range dimensions {
-		if _, ok := fields[d.field]; ok {
-			delete(missing, d.field)
-		} else if !missing[d.field] {
+		if !slices.Contains(known, d.field) {
 			t.Errorf("no row has a field %q", d.field)
 		}
 	}
 }
 
-// missing are fields that rows are to have.
-var missing = map[string]bool{
-	"workload": true, "value_dist": true, "key_dist": true, "trace": true, "rmw_pct": true, "insert_pct": true, "processes": true, "preset": true,
+// Rows of all benchmarks make a report: what they have in common is a part of each.
+func TestRowsOfAnyBenchmark(t *testing.T) {
+	measure := bench.Measure{OpsPerSec: 1e6, P50: 1, P99: 2, Trial: 1}
+	label := func(all []*trial) string {
+		s := study(all)
+		return s.cases[0].label + " | " + s.cases[1].label
+	}
+	for got, want := range map[string]string{
+		label(trialsOf([]call.Row{{Path: "rfp", Batch: 1, Measure: measure}, {Path: "rfp", Batch: 4, Measure: measure}})):                                                 "batch 1 | batch 4",
+		label(trialsOf([]perf.Row{{Test: "read", Size: 8, Measure: measure}, {Test: "read", Size: 64, Measure: measure}})):                                                "size 8 B | size 64 B",
+		label(trialsOf([]kvl.Row{{App: "page", Path: "links", Measure: measure}, {App: "page", Path: "rfp", Measure: measure}})):                                          "links | rfp",
+		label(trialsOf([]papers.Row{{Preset: "herd-fig9", Series: "HERD", X: "95", Measure: measure}, {Preset: "herd-fig9", Series: "HERD", X: "50", Measure: measure}})): "HERD · 95 | HERD · 50",
+	} {
+		if got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+	dir := t.TempDir()
+	r := Report[papers.Row]{
+		Rows:     []papers.Row{{Series: "HERD", X: "95", Measure: measure}},
+		Pictures: []Picture{{ID: "herd-fig9", Title: "HERD", About: "found: <b>", Figure: &out.Figure{Title: "t"}}},
+	}
+	if err := r.Write(dir); err != nil {
+		t.Fatal(err)
+	}
+	page, err := os.ReadFile(filepath.Join(dir, IndexName))
+	if err != nil || !strings.Contains(string(page), `<img src="data:image/svg&#43;xml;base64,`) || !strings.Contains(string(page), "found: &lt;b&gt;") {
+		t.Errorf("%v, or the picture is not in the page", err)
+	}
+	for _, name := range []string{"fig-herd-fig9.svg", "fig-herd-fig9.png"} {
+		if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// Curves are drawn over the parameter with the most values.
+func TestOver(t *testing.T) {
+	var rows []cache.Row
+	for trial := 1; trial <= 2; trial++ {
+		for _, batch := range []int{16, 1, 4} {
+			rows = append(rows, sampleRow("rfp", batch, trial, float64(batch)*1e6, 1), sampleRow("redis", batch, trial, float64(batch)*1e4, 100))
+		}
+	}
+	all := study(trialsOf(rows)).over()
+	if len(all) != 2 || all[0].Title != "Throughput over batch" {
+		t.Fatalf("%+v", all)
+	}
+	f := all[0].Figure
+	if len(f.Series) != 2 || f.Series[1].Name != "redis" || !f.X.Log || !f.Y.Log || !slices.Equal(f.X.Ticks, []float64{1, 4, 16}) {
+		t.Errorf("%+v", f)
+	}
+	if p := f.Series[0].Points; len(p) != 3 || p[0].X != 1 || p[2].X != 16 || !(p[0].High > p[0].Y && p[0].Low < p[0].Y) {
+		t.Errorf("%+v", p)
+	}
+	if got := study(trialsOf(rows[:2])).over(); got != nil {
+		t.Errorf("over nothing: %+v", got)
+	}
 }
 
 // Time lines with intervals of different lengths are shown over the same times.
@@ -129,7 +194,7 @@ func TestTimelinesOfDifferentIntervals(t *testing.T) {
 	a, b := sampleRow("rfp", 1, 1, 1000, 1), sampleRow("redis", 1, 1, 1000, 1)
 	a.Timeline = &load.Timeline{EveryMillis: 10, Ops: []uint64{10, 10, 10, 20, 20, 20, 5}}
 	b.Timeline = &load.Timeline{EveryMillis: 30, Ops: []uint64{60, 90}}
-	d := study([]cache.Row{a, b}).data()
+	d := study(trialsOf([]cache.Row{a, b})).data()
 	if !slices.Equal(d.Times, []float64{0.015, 0.045}) {
 		t.Fatalf("times %v", d.Times)
 	}

@@ -73,6 +73,7 @@ them there.`,
 	}
 	f.register(cmd)
 	f.output.register(cmd)
+	f.output.registerSummary(cmd)
 	complete(cmd)
 	return cmd
 }
@@ -257,5 +258,5 @@ func (f *benchFlags) run(ctx context.Context, cmd *cobra.Command, a *app) error 
 	if report == nil {
 		report = &cache.Report{}
 	}
-	return sink.finish(ctx, err, report, report.WriteTable)
+	return f.finish(ctx, sink, err, report, report.WriteTable)
 }

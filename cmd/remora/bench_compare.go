@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"io"
 
 	"github.com/spf13/cobra"
 
@@ -42,6 +43,7 @@ that cannot run here are listed with the reason.`,
 	}
 	f.register(cmd)
 	f.output.register(cmd)
+	f.output.registerSummary(cmd)
 	fl := cmd.Flags()
 	fl.BoolVar(&f.quick, "quick", false, "use few keys and short trials: half a minute in all")
 	fl.StringVar(&f.baseline, "baseline", "", "`TARGET` of the ratios, such as memcached or rfp/shm (default memcached, else text)")
@@ -101,12 +103,11 @@ func (f *compareFlags) run(ctx context.Context, cmd *cobra.Command, a *app) erro
 	if report == nil {
 		report = &cache.Compared{Report: &cache.Report{}}
 	}
-	return sink.finish(ctx, err, report.Report, report.WriteTable)
+	return f.finish(ctx, sink, err, report.Report, report.WriteTable)
 }
 
-// prepare makes the environment and the output of a run. first are columns of the CSV
-// before those of a row.
-func (f *benchFlags) prepare(a *app, first ...string) (cache.Env, *rowSink, *progress, error) {
+// prepare makes the environment and the output of a run.
+func (f *benchFlags) prepare(a *app) (cache.Env, *rowSink[cache.Row], *progress, error) {
 	argv, err := workerArgv("", workerCache)
 	if err != nil {
 		return cache.Env{}, nil, nil, err
@@ -119,11 +120,26 @@ func (f *benchFlags) prepare(a *app, first ...string) (cache.Env, *rowSink, *pro
 	if err != nil {
 		return cache.Env{}, nil, nil, err
 	}
-	sink, err := f.output.open(a, first...)
+	sink, err := openSink[cache.Row](a, &f.output)
 	if err != nil {
 		return cache.Env{}, nil, nil, err
 	}
 	bar := newProgress(a.err)
 	env := cache.Env{Providers: provider.New(), Server: argv, Client: client, Helper: helper, Version: programVersion(), Progress: bar.show}
 	return env, sink, bar, nil
+}
+
+// finish writes what comes after the rows.
+func (f *benchFlags) finish(ctx context.Context, sink *rowSink[cache.Row], err error, r *cache.Report, table func(io.Writer) error) error {
+	if f.output.summary {
+		if werr := r.WriteJSON(sink.app.out); werr != nil {
+			return werr
+		}
+		for _, sum := range r.Summaries() {
+			if werr := sum.WriteJSON(sink.app.out); werr != nil {
+				return werr
+			}
+		}
+	}
+	return sink.finish(ctx, err, r.Rows, &r.Remarks, table)
 }

@@ -5,72 +5,69 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
+	"io"
 	"runtime"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/remora-kv/remora/bench"
 	"github.com/remora-kv/remora/bench/cache"
 	"github.com/remora-kv/remora/bench/call"
 	"github.com/remora-kv/remora/bench/kvl"
+	"github.com/remora-kv/remora/bench/papers"
 	"github.com/remora-kv/remora/bench/perf"
-	"github.com/remora-kv/remora/bench/preset"
 	"github.com/remora-kv/remora/fabric/provider"
 )
 
 // figureFlags are the flags of bench figure.
 type figureFlags struct {
-	size   preset.Size
-	memory size
-	csv    string
+	size          papers.Size
+	memory, table size
+	server        string
+	output        benchOutput
 }
 
 func newBenchFigureCmd(a *app) *cobra.Command {
 	var f figureFlags
 	cmd := &cobra.Command{
-		Use:   "figure [NAME]",
-		Short: "Measure a figure or table of a paper, or list them",
-		Long: `Measure a figure or table of a paper on this machine. Without NAME list them all: what
+		Use:   "figure [NAME...]",
+		Short: "Measure figures and tables of papers, or list them",
+		Long: `Measure figures and tables of papers on this machine. Without NAME list them all: what
 each shows, what the authors measured on their hardware, and what is different here.
+--report draws them, with the points of the authors beside ours.
 
-` + describePresets(),
+` + describeFigures(),
 		Example: `  remora bench figure
   remora bench figure rfp-fig4
   remora bench figure herd-fig10 --fabric tcp --trials 5 --csv fig10.csv
-  remora bench figure herd-verbs --out figures      draw Figures 2 to 7 of the HERD paper`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 1 {
-				return misuse("%s takes one figure, but was given %d", cmd.CommandPath(), len(args))
-			}
-			return nil
-		},
-		ValidArgs: presetNames(),
+  remora bench figure herd-fig2 herd-fig3 herd-fig4 --report out      three figures on one page
+  remora bench figure herd-fig5 --fabric rdma --server-command 'ssh node2 remora bench worker verbs' --listen rdma://node2:0`,
+		ValidArgs: figureNames(),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return a.listPresets()
+				return a.listFigures()
 			}
-			return f.run(cmd, a, args[0])
+			return f.run(cmd.Context(), cmd, a, args)
 		},
 	}
 	f.register(cmd)
-	cmd.AddCommand(newBenchFigureVerbsCmd(a))
 	return cmd
 }
 
-// describePresets is a line for each.
-func describePresets() string {
+// describeFigures is a line for each.
+func describeFigures() string {
 	var b strings.Builder
-	for _, p := range preset.All() {
-		fmt.Fprintf(&b, "  %-13s %s, %s: %s\n", p.Name, shortPaper(p.Paper), p.Figure, p.Title)
+	for _, p := range papers.All() {
+		fmt.Fprintf(&b, "  %-13s %s, %s: %s\n", p.Name, shortPaper(p.Paper), p.Number, p.Title)
 	}
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// presetNames are the names for completion, with titles.
-func presetNames() (names []string) {
-	for _, p := range preset.All() {
+// figureNames are the names for completion, with titles.
+func figureNames() (names []string) {
+	for _, p := range papers.All() {
 		names = append(names, p.Name+"\t"+p.Title)
 	}
 	return names
@@ -83,17 +80,17 @@ func shortPaper(paper string) string {
 	return name
 }
 
-func (a *app) listPresets() error {
-	for _, p := range preset.All() {
+func (a *app) listFigures() error {
+	for _, p := range papers.All() {
 		if a.json {
 			if err := json.NewEncoder(a.out).Encode(map[string]string{
-				"preset": p.Name, "paper": p.Paper, "figure": p.Figure, "title": p.Title, "found": p.Found, "ours": p.Ours,
+				"preset": p.Name, "paper": p.Paper, "figure": p.Number, "title": p.Title, "found": p.Found, "ours": p.Ours,
 			}); err != nil {
 				return err
 			}
 			continue
 		}
-		if _, err := fmt.Fprintf(a.out, "%s\n  %s, %s: %s\n  found there: %s\n  here: %s\n", p.Name, p.Paper, p.Figure, p.Title, p.Found, p.Ours); err != nil {
+		if _, err := fmt.Fprintf(a.out, "%s\n  %s, %s: %s\n  found there: %s\n  here: %s\n", p.Name, p.Paper, p.Number, p.Title, p.Found, p.Ours); err != nil {
 			return err
 		}
 	}
@@ -101,12 +98,11 @@ func (a *app) listPresets() error {
 }
 
 func (f *figureFlags) register(cmd *cobra.Command) {
-	f.size = preset.Default(runtime.NumCPU())
-	f.memory = size(f.size.Memory)
+	f.size = papers.Default(runtime.NumCPU())
+	f.memory, f.table = size(f.size.Memory), perf.DefaultTable
 	fl, s := cmd.Flags(), &f.size
 	choose(fl, &s.Fabric, "fabric", s.Fabric, "fabric of Remora's paths: "+either(provider.Names()), provider.Names()...)
-	fl.IntVar(&s.Trials, "trials", s.Trials, "`NUMBER` of trials of each point; the table shows the median")
-	fl.StringVar(&f.csv, "csv", "", "write all rows as CSV to `FILE`; - is standard output, instead of the table")
+	fl.IntVar(&s.Trials, "trials", s.Trials, "`NUMBER` of trials of each point; the table shows the mean")
 	fl.DurationVar(&s.Duration, "duration", s.Duration, "length of a trial")
 	fl.DurationVar(&s.Warmup, "warmup", s.Warmup, "time before each trial, not counted")
 	fl.IntVar(&s.TrialOps, "ops", 0, "end a trial after `N` operations of each client, instead of by time")
@@ -114,94 +110,137 @@ func (f *figureFlags) register(cmd *cobra.Command) {
 	fl.Var(&f.memory, "memory", "memory of the server")
 	fl.Float64Var(&s.Scale, "scale", s.Scale, "size of the data of keli-* (1: as in the paper)")
 	fl.Uint64Var(&s.Seed, "seed", cache.DefaultSeed, "the same `NUMBER` makes the same operations")
+	fl.Var(&f.table, "table", "size of the memory that the server of herd-fig7 searches, larger than the caches")
+	fl.StringVar(&f.server, "server-command", "", "`COMMAND` that runs remora bench worker verbs on another host, such as ssh, for herd-fig2 to herd-fig7")
+	fl.StringVar(&s.Listen, "listen", "", "`URL` for that server to listen on")
+	section(fl, "Server", "memory", "table", "server-command", "listen")
+	section(fl, "Trials", "duration", "ops", "warmup", "seed")
+	f.output.register(cmd)
 	complete(cmd)
 }
 
-// presetEnv is the environment of all benchmarks.
-func presetEnv() (env preset.Env, err error) {
-	argv := func(kind string) []string {
-		line, failed := workerArgv("", kind)
+// env is the environment of all benchmarks.
+func (f *figureFlags) env() (env papers.Env, err error) {
+	argv := func(command, kind string) []string {
+		line, failed := workerArgv(command, kind)
 		err = errors.Join(err, failed)
 		return line
 	}
 	providers := provider.New()
-	env = preset.Env{
-		Cache: cache.Env{Providers: providers, Server: argv(workerCache), Version: programVersion()},
-		Call:  call.Env{Providers: providers, Server: argv(workerRPC)},
-		KVL:   kvl.Env{Providers: providers, Server: argv(workerKVL)},
-		Perf:  perf.Env{Providers: providers, Server: argv(workerVerbs)},
+	env = papers.Env{
+		Cache: cache.Env{Providers: providers, Server: argv("", workerCache), Version: programVersion()},
+		Call:  call.Env{Providers: providers, Server: argv("", workerRPC)},
+		KVL:   kvl.Env{Providers: providers, Server: argv("", workerKVL)},
+		Perf:  perf.Env{Providers: providers, Server: argv(f.server, workerVerbs)},
 	}
 	return env, err
 }
 
 // check refuses what cannot be meant.
-func (f *figureFlags) check(cmd *cobra.Command, a *app) error {
-	s := &f.size
-	s.Memory = int64(f.memory)
-	if cmd.Flags().Changed("ops") {
+func (f *figureFlags) check(cmd *cobra.Command) error {
+	s, changed := &f.size, cmd.Flags().Changed
+	s.Memory, s.Remote = int64(f.memory), f.server != ""
+	if changed("ops") {
 		s.Ops = s.TrialOps
+	}
+	if changed("table") {
+		s.Table = int(f.table)
 	}
 	switch {
 	case s.Trials < 1 || s.Keys < 1:
 		return misuse("--trials and --keys must be at least 1")
 	case s.Duration < time.Microsecond:
 		return misuse("--duration %v is too short to measure anything", s.Duration)
+	case s.Warmup < 0:
+		return misuse("--warmup %v must not be negative", s.Warmup)
 	case !(s.Scale > 0):
 		return misuse("--scale %v must be above 0", s.Scale)
 	case s.Seed == 0:
 		return misuse("--seed must not be 0")
-	case f.csv == stdout && a.json:
-		return misuse("--json and --csv - both want standard output: give --csv a file")
+	case changed("table") && f.table < 1<<10:
+		return misuse("--table of %d bytes is too small to search: 1 KiB or more", int64(f.table))
 	}
-	return exclusive(cmd, "ops", "duration")
+	return errors.Join(exclusive(cmd, "ops", "duration"), elsewhereNeedsListen(cmd))
 }
 
-// run measures a figure.
-func (f *figureFlags) run(cmd *cobra.Command, a *app, name string) error {
-	p, err := preset.Find(name)
-	if err != nil {
-		return usageError{err}
-	}
-	if err := f.check(cmd, a); err != nil {
-		return err
-	}
-	env, err := presetEnv()
-	if err != nil {
-		return err
-	}
-	var table *preset.CSV
-	switch f.csv {
-	case "":
-	case stdout:
-		table = preset.NewCSV(a.out)
-	default:
-		file, err := os.Create(f.csv)
+// run measures figures, one after the other.
+func (f *figureFlags) run(ctx context.Context, cmd *cobra.Command, a *app, names []string) error {
+	var figures []papers.Figure
+	for _, name := range names {
+		p, err := papers.Find(name)
 		if err != nil {
-			return fmt.Errorf("--csv: %w", err)
+			return usageError{err}
 		}
-		defer func() { _ = file.Close() }()
-		table = preset.NewCSV(file)
+		figures = append(figures, p)
 	}
-	env.Row = func(r preset.Row) error {
-		if table != nil {
-			if err := table.Write(r); err != nil {
+	if err := f.check(cmd); err != nil {
+		return err
+	}
+	env, err := f.env()
+	if err != nil {
+		return err
+	}
+	sink, err := openSink[papers.Row](a, &f.output)
+	if err != nil {
+		return err
+	}
+	bar := newProgress(a.err)
+	env.Row, env.Progress = sink.row, bar.show
+	var all measuredFigures
+	for _, p := range figures {
+		r, failed := papers.Run(ctx, p, f.size, env)
+		err = errors.Join(err, failed)
+		if r != nil {
+			all = append(all, r)
+			sink.more += len(r.Missing)
+		}
+		if ctx.Err() != nil {
+			break
+		}
+	}
+	bar.clear()
+	rows, said := all.together()
+	return sink.finish(ctx, err, rows, said, all.writeTable, all.pictures()...)
+}
+
+// measuredFigures are those of one run.
+type measuredFigures []*papers.Report
+
+// together are the rows of all, and what is to be said of them.
+func (m measuredFigures) together() (rows []papers.Row, said *bench.Remarks) {
+	said = &bench.Remarks{}
+	for _, r := range m {
+		rows = append(rows, r.Rows...)
+		said.Take(&r.Remarks)
+		said.Notes = append(said.Notes, r.Figure.Name+": "+r.Size.String())
+		said.Notes = append(said.Notes, r.Notes...)
+	}
+	return rows, said
+}
+
+func (m measuredFigures) writeTable(w io.Writer) error {
+	for i, r := range m {
+		if i > 0 {
+			if _, err := fmt.Fprintln(w); err != nil {
 				return err
 			}
 		}
-		if a.json {
-			return r.WriteJSON(a.out)
+		if err := r.WriteTable(w); err != nil {
+			return err
 		}
-		return nil
 	}
-	return f.measure(cmd.Context(), a, p, env)
+	return nil
 }
 
-func (f *figureFlags) measure(ctx context.Context, a *app, p preset.Preset, env preset.Env) error {
-	bar := newProgress(a.err)
-	env.Progress = bar.show
-	report, err := preset.Run(ctx, p, f.size, env)
-	bar.clear()
-	return a.finish(ctx, err, outcome{
-		rows: len(report.Rows) + len(report.Missing), remarks: &report.Remarks, writeTable: report.WriteTable, noTable: f.csv == stdout,
-	})
+func (m measuredFigures) pictures() (all []picture) {
+	for _, r := range m {
+		p := &r.Figure
+		for i, f := range r.Pictures() {
+			all = append(all, picture{
+				ID: fmt.Sprintf("%s-%d", p.Name, i+1), Title: fmt.Sprintf("%s, %s: %s", shortPaper(p.Paper), p.Number, p.Shows[i].Name), Figure: f,
+				About: p.Title + ". Found there: " + p.Found + " Here: " + p.Ours,
+			})
+		}
+	}
+	return all
 }

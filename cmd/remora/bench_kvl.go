@@ -2,8 +2,6 @@ package main
 
 import (
 	"context"
-	"os"
-	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -13,8 +11,8 @@ import (
 
 // kvlFlags are the flags of bench kvl.
 type kvlFlags struct {
-	cfg kvl.Config
-	dir string
+	cfg    kvl.Config
+	output benchOutput
 }
 
 func newBenchKVLCmd(a *app) *cobra.Command {
@@ -42,7 +40,7 @@ Paths:
 		Example: `  remora bench kvl                                     all, as large as in the paper
   remora bench kvl --scale 0.02                        a first look
   remora bench kvl --app search --path links,rfp --fabric tcp
-  remora bench kvl --out results/                      with CSV and a figure`,
+  remora bench kvl --report out                        a page with charts`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context(), a) },
 	}
@@ -57,7 +55,7 @@ Paths:
 	fl.IntVar(&c.MemcachedUsers, "memcached-users", kvl.DefaultOps, "the same for memcached")
 	fl.IntVar(&c.Trials, "trials", kvl.DefaultTrials, "`NUMBER` of trials of each row; the table shows the median")
 	fl.Uint64Var(&c.Seed, "seed", 1, "seed of the data and of the reads")
-	fl.StringVar(&f.dir, "out", "", "write kvl.csv and kvl.svg into `DIR`")
+	f.output.register(cmd)
 	completeFrom(cmd, "app", kvl.Apps()...)
 	completeFrom(cmd, "path", kvl.Paths()...)
 	complete(cmd)
@@ -70,9 +68,11 @@ func (f *kvlFlags) run(ctx context.Context, a *app) error {
 		return err
 	}
 	env := kvl.Env{Providers: provider.New(), Server: argv}
-	if a.json {
-		env.Row = func(r kvl.Row) error { return r.WriteJSON(a.out) }
+	sink, err := openSink[kvl.Row](a, &f.output)
+	if err != nil {
+		return err
 	}
+	env.Row = sink.row
 	bar := newProgress(a.err)
 	env.Progress = bar.show
 	report, err := kvl.Run(ctx, f.cfg, env)
@@ -80,21 +80,7 @@ func (f *kvlFlags) run(ctx context.Context, a *app) error {
 	if report == nil {
 		report = &kvl.Report{}
 	}
-	if err == nil && f.dir != "" {
-		err = f.write(report)
-	}
-	return a.finish(ctx, err, outcome{rows: len(report.Rows), remarks: &report.Remarks, writeTable: report.WriteTable})
-}
-
-// write writes the rows and their figure into the directory.
-func (f *kvlFlags) write(r *kvl.Report) error {
-	if err := os.MkdirAll(f.dir, 0o755); err != nil {
-		return err
-	}
-	for name, text := range map[string]string{"kvl.csv": r.CSV(), "kvl.svg": r.SVG()} {
-		if err := os.WriteFile(filepath.Join(f.dir, name), []byte(text), 0o644); err != nil {
-			return err
-		}
-	}
-	return nil
+	return sink.finish(ctx, err, report.Rows, &report.Remarks, report.WriteTable, picture{
+		ID: "kvl", Title: "Links against keys", About: "The mean time of an operation, in that of links.", Figure: report.Picture(),
+	})
 }

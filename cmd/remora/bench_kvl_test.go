@@ -9,8 +9,8 @@ import (
 
 func TestBenchKVL(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "out")
-	code, out, errOut := runCmd(t, "bench", "kvl", "--scale", "0.001", "--ops", "20", "--trials", "1", "--memcached-users", "50", "--out", dir)
-	if code != exitOK || errOut != "" {
+	code, out, errOut := runCmd(t, "bench", "kvl", "--scale", "0.001", "--ops", "20", "--trials", "1", "--memcached-users", "50", "--report", dir)
+	if code != exitOK || !strings.Contains(errOut, dir) {
 		t.Fatalf("exit code %d, standard error %q", code, errOut)
 	}
 	for _, words := range []string{"links are faster by", "search  memcached", "page    rfp", "item    lookup", "results of all paths were compared"} {
@@ -18,7 +18,7 @@ func TestBenchKVL(t *testing.T) {
 			t.Errorf("the table does not contain %q:\n%s", words, out)
 		}
 	}
-	for name, words := range map[string]string{"kvl.csv": "match,memcached,tcp,", "kvl.svg": "<svg"} {
+	for name, words := range map[string]string{"rows.csv": "match,memcached,tcp,", "fig-kvl.svg": "<svg", "index.html": "Links against keys"} {
 		if text, err := os.ReadFile(filepath.Join(dir, name)); err != nil || !strings.Contains(string(text), words) {
 			t.Errorf("%s: %.200s, %v", name, text, err)
 		}

@@ -2,17 +2,18 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"os"
 
 	"github.com/spf13/cobra"
 
-	"github.com/remora-kv/remora/bench/cache"
+	"github.com/remora-kv/remora/bench"
+	"github.com/remora-kv/remora/bench/out"
 )
 
-// benchOutput are the flags for the output of bench besides the table: JSON, CSV, summaries
-// and a page.
+// benchOutput are the flags that all benchmarks have for their output besides the table.
 type benchOutput struct {
 	csv     string
 	summary bool
@@ -22,27 +23,32 @@ type benchOutput struct {
 
 func (o *benchOutput) register(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&o.csv, "csv", "", "write all rows as CSV to `FILE`; - is standard output, instead of the table")
-	cmd.Flags().BoolVar(&o.summary, "summary", false, "with --json: also print a line per case with mean, standard deviation and 95 % confidence")
 	cmd.Flags().BoolVar(&o.strict, "strict", false, "fail if there are warnings, after everything is written")
 	o.report.register(cmd)
-	section(cmd.Flags(), "Output", "csv", "summary", "strict", "report")
+	section(cmd.Flags(), "Output", "csv", "strict", "report")
+}
+
+// registerSummary defines the flag of benchmarks with summaries.
+func (o *benchOutput) registerSummary(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&o.summary, "summary", false, "with --json: also print a line per case with mean, standard deviation and 95 % confidence")
+	section(cmd.Flags(), "Output", "summary")
 }
 
 // stdout is the name of standard output where a file is expected.
 const stdout = "-"
 
-// rowSink takes rows as they are measured.
-type rowSink struct {
+// rowSink takes the rows of a benchmark as they are measured.
+type rowSink[R any] struct {
 	app  *app
 	out  *benchOutput
-	csv  *cache.CSV // nil: none
+	csv  *out.CSV[R] // nil: none
 	file io.Closer
+	more int // lines of the table besides those of rows
 }
 
-// open fails if a file cannot be written, before anything is measured. first are columns
-// of the CSV before those of a row.
-func (o *benchOutput) open(a *app, first ...string) (*rowSink, error) {
-	s := &rowSink{app: a, out: o}
+// openSink fails if a file cannot be written, before anything is measured.
+func openSink[R any](a *app, o *benchOutput) (*rowSink[R], error) {
+	s := &rowSink[R]{app: a, out: o}
 	if err := o.report.prepare(); err != nil {
 		return nil, err
 	}
@@ -52,60 +58,51 @@ func (o *benchOutput) open(a *app, first ...string) (*rowSink, error) {
 	case o.csv == stdout && a.json:
 		return nil, misuse("--json and --csv - both want standard output: give --csv a file")
 	case o.csv == stdout:
-		s.csv = cache.NewCSV(a.out, first...)
+		s.csv = out.NewCSV[R](a.out)
 	case o.csv != "":
 		f, err := os.Create(o.csv)
 		if err != nil {
 			return nil, fmt.Errorf("--csv: %w", err)
 		}
-		s.csv, s.file = cache.NewCSV(f, first...), f
+		s.csv, s.file = out.NewCSV[R](f), f
 	}
 	return s, nil
 }
 
-// row takes one; first are the cells of the sink's own columns.
-func (s *rowSink) row(r cache.Row, first ...string) error {
+// row takes one.
+func (s *rowSink[R]) row(r R) error {
 	if s.csv != nil {
-		if err := s.csv.Write(r, first...); err != nil {
+		if err := s.csv.Write(r); err != nil {
 			return fmt.Errorf("writing CSV: %w", err)
 		}
 	}
 	if s.app.json {
-		return r.WriteJSON(s.app.out)
+		return json.NewEncoder(s.app.out).Encode(r)
 	}
 	return nil
 }
 
-// finish writes what comes after the rows, and turns err into an error for the user.
-func (s *rowSink) finish(ctx context.Context, err error, report *cache.Report, table func(io.Writer) error) error {
+// finish writes what comes after the rows, and turns err into an error for the user. Pictures
+// are for the report.
+func (s *rowSink[R]) finish(ctx context.Context, err error, rows []R, said *bench.Remarks, table func(io.Writer) error, pictures ...picture) error {
 	if s.file != nil {
 		if closed := s.file.Close(); err == nil {
 			err = closed
 		}
 	}
-	if s.out.summary {
-		if werr := report.WriteJSON(s.app.out); werr != nil {
-			return werr
-		}
-		for _, sum := range report.Summaries() {
-			if werr := sum.WriteJSON(s.app.out); werr != nil {
-				return werr
-			}
-		}
-	}
 	told := s.app.finish(ctx, err, outcome{
-		rows: len(report.Rows), remarks: &report.Remarks, writeTable: table, noTable: s.out.csv == stdout,
+		rows: len(rows) + s.more, remarks: said, writeTable: table, noTable: s.out.csv == stdout,
 	})
-	werr := s.out.report.write(s.app, report, err)
+	werr := writeReport(s.app, &s.out.report, rows, said, err, pictures)
 	switch {
 	case told != nil:
 		return told
 	case werr != nil:
 		return werr
-	case s.out.strict && report.Verdict() != "":
-		return fmt.Errorf("--strict: %s", report.Verdict())
-	case s.out.strict && len(report.Warnings) != 0:
-		return fmt.Errorf("--strict: %d warnings, the first: %s", len(report.Warnings), report.Warnings[0])
+	case s.out.strict && said.Verdict() != "":
+		return fmt.Errorf("--strict: %s", said.Verdict())
+	case s.out.strict && len(said.Warnings) != 0:
+		return fmt.Errorf("--strict: %d warnings, the first: %s", len(said.Warnings), said.Warnings[0])
 	}
 	return nil
 }

@@ -9,15 +9,17 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/remora-kv/remora/bench"
-	"github.com/remora-kv/remora/bench/cache"
 	"github.com/remora-kv/remora/bench/report"
 )
 
-// reportFlag writes the rows of a benchmark of the cache as a page.
+// reportFlag writes the rows of a benchmark as a page.
 type reportFlag struct {
 	dir string
 	cmd *cobra.Command
 }
+
+// picture is one of a page.
+type picture = report.Picture
 
 func (f *reportFlag) register(cmd *cobra.Command) {
 	f.cmd = cmd
@@ -35,15 +37,15 @@ func (f *reportFlag) prepare() error {
 	return nil
 }
 
-// write writes the rows measured before err, if it is not nil, and prints where.
-func (f *reportFlag) write(a *app, r *cache.Report, err error) error {
-	if f.dir == "" || len(r.Rows) == 0 {
+// writeReport writes the rows measured before err, if it is not nil, and prints where.
+func writeReport[R any](a *app, f *reportFlag, rows []R, said *bench.Remarks, err error, pictures []picture) error {
+	if f.dir == "" || len(rows) == 0 {
 		return nil
 	}
-	page := report.Report{
+	page := report.Report[R]{
 		Title: f.cmd.CommandPath(), Command: append([]string{f.cmd.Root().Name()}, a.args...),
 		Version: programVersion(), When: time.Now(), Machine: bench.Machine(),
-		Rows: r.Rows, Remarks: r.Remarks,
+		Pictures: pictures, Rows: rows, Remarks: *said,
 	}
 	if err != nil {
 		page.Failure = err.Error()

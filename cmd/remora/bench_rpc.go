@@ -17,6 +17,7 @@ import (
 type rpcFlags struct {
 	cfg          call.Config
 	poll, server string
+	output       benchOutput
 }
 
 func newBenchRPCCmd(a *app) *cobra.Command {
@@ -46,6 +47,7 @@ A LIST makes a row for every combination.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context(), cmd, a) },
 	}
 	f.register(cmd)
+	f.output.register(cmd)
 	return cmd
 }
 
@@ -112,9 +114,11 @@ func (f *rpcFlags) run(ctx context.Context, cmd *cobra.Command, a *app) error {
 		return err
 	}
 	env := call.Env{Providers: provider.New(), Server: argv}
-	if a.json {
-		env.Row = func(r call.Row) error { return r.WriteJSON(a.out) }
+	sink, err := openSink[call.Row](a, &f.output)
+	if err != nil {
+		return err
 	}
+	env.Row = sink.row
 	bar := newProgress(a.err)
 	env.Progress = bar.show
 	report, err := call.Run(ctx, cfg, env)
@@ -122,5 +126,5 @@ func (f *rpcFlags) run(ctx context.Context, cmd *cobra.Command, a *app) error {
 	if report == nil {
 		report = &call.Report{}
 	}
-	return a.finish(ctx, err, outcome{rows: len(report.Rows), remarks: &report.Remarks, writeTable: report.WriteTable})
+	return sink.finish(ctx, err, report.Rows, &report.Remarks, report.WriteTable)
 }

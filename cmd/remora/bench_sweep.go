@@ -41,6 +41,7 @@ shuffled by --seed.`,
 	}
 	f.register(cmd)
 	f.output.register(cmd)
+	f.output.registerSummary(cmd)
 	cmd.Flags().StringArrayVar(&f.over, "over", nil, "an axis, such as clients=1,2,4,8: a `FLAG` of bench cache and its values; can be repeated")
 	completeFrom(cmd, "over", sweepAxes()...)
 	complete(cmd)
@@ -180,5 +181,5 @@ func (f *sweepFlags) run(ctx context.Context, cmd *cobra.Command, a *app) error 
 	if report == nil {
 		report = &cache.Swept{Report: &cache.Report{}}
 	}
-	return sink.finish(ctx, err, report.Report, report.WriteTable)
+	return f.finish(ctx, sink, err, report.Report, report.WriteTable)
 }

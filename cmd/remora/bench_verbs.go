@@ -21,6 +21,7 @@ type verbsFlags struct {
 	table              size
 	poll               string
 	server             string
+	output             benchOutput
 }
 
 func newBenchVerbsCmd(a *app) *cobra.Command {
@@ -34,8 +35,8 @@ Tests:
 ` + describeTests() + `
 A part of a test can be named alone: inbound-write, outbound-send. Without TEST, or with
 all, every test runs at its interesting windows, after the limit of the bare machine,
-with which echoes are compared. remora bench figure herd-verbs draws Figures 2 to 7 of
-the HERD paper from these tests.`,
+with which echoes are compared. remora bench figure herd-fig2 to herd-fig7 draw
+figures of the HERD paper from these tests.`,
 		Example: `  remora bench verbs                                     everything, over shared memory
   remora bench verbs read --size 8,64,1024               latency of READ by size
   remora bench verbs write --window 16 --inline --unsignaled
@@ -43,7 +44,7 @@ the HERD paper from these tests.`,
   remora bench verbs echo-ss --fabric tcp --transport ud --json
   remora bench verbs inbound --threads 4 --duration 10s --trials 5
   remora bench verbs echo-ws --accesses 2,8 --prefetch on,off --window 32
-  remora bench figure herd-verbs --out figures               Figures 2 to 7 of the HERD paper
+  remora bench figure herd-fig3 --report out             Figure 3 of the HERD paper
   remora bench verbs idle                                CPU time of an idle server
   remora bench verbs --fabric rdma                       everything, over the RDMA adapter of this host
   remora bench verbs --fabric tcp --server-command 'ssh node2 remora bench worker verbs' --listen tcp://node2:0`,
@@ -53,6 +54,7 @@ the HERD paper from these tests.`,
 		},
 	}
 	f.register(cmd)
+	f.output.register(cmd)
 	return cmd
 }
 
@@ -165,9 +167,11 @@ func (f *verbsFlags) run(ctx context.Context, cmd *cobra.Command, a *app, args [
 		return err
 	}
 	env := perf.Env{Providers: a.providers(), Server: argv}
-	if a.json {
-		env.Row = func(r perf.Row) error { return r.WriteJSON(a.out) }
+	sink, err := openSink[perf.Row](a, &f.output)
+	if err != nil {
+		return err
 	}
+	env.Row = sink.row
 	bar := newProgress(a.err)
 	env.Progress = bar.show
 	report, err := perf.Run(ctx, cfg, env)
@@ -175,5 +179,5 @@ func (f *verbsFlags) run(ctx context.Context, cmd *cobra.Command, a *app, args [
 	if report == nil {
 		report = &perf.Report{}
 	}
-	return a.finish(ctx, err, outcome{rows: len(report.Rows), remarks: &report.Remarks, writeTable: report.WriteTable})
+	return sink.finish(ctx, err, report.Rows, &report.Remarks, report.WriteTable)
 }

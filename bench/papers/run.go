@@ -1,24 +1,35 @@
-package preset
+package papers
 
 import (
+	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"slices"
 
 	"github.com/remora-kv/remora/bench"
-
 	"github.com/remora-kv/remora/bench/cache"
 	"github.com/remora-kv/remora/bench/call"
-	"github.com/remora-kv/remora/bench/out"
-
 	"github.com/remora-kv/remora/bench/kvl"
 	"github.com/remora-kv/remora/bench/load"
+	"github.com/remora-kv/remora/bench/out"
 	"github.com/remora-kv/remora/bench/perf"
+	"github.com/remora-kv/remora/bench/target"
 )
+
+// Row is one trial of one point. Its JSON form is one line of `remora bench figure NAME
+// --json`.
+type Row struct {
+	Preset string `json:"preset"`
+	Figure string `json:"figure"`
+	Series string `json:"series"`
+	// X is the place on the horizontal axis, which Axis names.
+	Axis   string `json:"axis"`
+	X      string `json:"x"`
+	Fabric string `json:"fabric"`
+	bench.Measure
+}
 
 // Env is what a run needs from the program around it: the environments of the benchmarks.
 // Their Row and Progress are not used.
@@ -31,33 +42,34 @@ type Env struct {
 	Row func(Row) error
 	// Progress, when not nil, is called before every trial.
 	Progress func(bench.Progress)
-
-	report *Report
 }
 
-// Report is the outcome of a preset.
+// Report is the outcome of a figure.
 type Report struct {
-	Preset Preset
+	Figure Figure
 	Size   Size
-	Rows   []Row
-	// Missing says why points have no rows.
+	// Missing says why points have no rows, or fewer than the others.
 	Missing []Missing
-	bench.Remarks
+	bench.Report[Row]
 
 	xs, names []string // places and series in the order of the plan
+	failed    int      // trials
 }
 
-// Missing is a point that could not be measured.
+// Missing is a point that could not be measured: Impossible here, or it failed.
 type Missing struct {
-	Series, X string
-	Reason    error
+	Series, X  string
+	Reason     error
+	Impossible bool
 }
 
-// Run measures a preset (P2).
-func Run(ctx context.Context, p Preset, s Size, env Env) (*Report, error) {
-	points := p.Points(s)
-	r := &Report{Preset: p, Size: s}
-	env.report = r
+// Run measures a figure (P2). On an error it returns what was measured until then.
+func Run(ctx context.Context, f Figure, s Size, env Env) (*Report, error) {
+	if _, err := bench.FabricLimits(env.Perf.Providers, s.Fabric); err != nil {
+		return nil, err
+	}
+	points := f.Points(s)
+	r := &Report{Figure: f, Size: s}
 	for i := range points {
 		r.place(points[i].Series, points[i].X)
 	}
@@ -73,8 +85,7 @@ func Run(ctx context.Context, p Preset, s Size, env Env) (*Report, error) {
 			}
 		}
 	}
-	r.NoteMachine()
-	return r, nil
+	return r, r.failure(len(points) * s.Trials)
 }
 
 // place remembers the order of series and places.
@@ -87,12 +98,12 @@ func (r *Report) place(series, x string) {
 	}
 }
 
-// measure runs one trial of a point (P4).
+// measure runs one trial of a point (P4). It fails only when the run is over.
 func (r *Report) measure(ctx context.Context, env *Env, p *Point, trial int) error {
-	if slices.ContainsFunc(r.Missing, func(m Missing) bool { return m.Series == p.Series && m.X == p.X }) {
+	if slices.ContainsFunc(r.Missing, func(m Missing) bool { return m.Impossible && m.Series == p.Series && m.X == p.X }) {
 		return nil
 	}
-	rows, err := p.work.run(ctx, env, &r.Size, p)
+	rows, err := p.work.run(ctx, env, r, p)
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
@@ -100,10 +111,14 @@ func (r *Report) measure(ctx context.Context, env *Env, p *Point, trial int) err
 		return fmt.Errorf("%s %s: %w", p.Series, p.X, err)
 	}
 	if err != nil {
-		r.Missing = append(r.Missing, Missing{p.Series, p.X, err})
+		m := Missing{p.Series, p.X, err, errors.Is(err, bench.ErrUsage) || errors.Is(err, target.ErrMissing)}
+		r.Missing = append(r.Missing, m)
+		if !m.Impossible {
+			r.failed++
+		}
 	}
 	for _, row := range rows {
-		row.Preset, row.Figure, row.Axis, row.X, row.Trial = r.Preset.Name, r.Preset.Figure, r.Preset.X, p.X, trial
+		row.Preset, row.Figure, row.Axis, row.X, row.Trial = r.Figure.Name, r.Figure.Number, r.Figure.X, p.X, trial
 		r.place(row.Series, row.X)
 		r.Rows = append(r.Rows, row)
 		if env.Row != nil {
@@ -115,14 +130,15 @@ func (r *Report) measure(ctx context.Context, env *Env, p *Point, trial int) err
 	return nil
 }
 
-// WriteJSON writes the row as one line.
-func (r Row) WriteJSON(w io.Writer) error { return json.NewEncoder(w).Encode(r) }
-
-// CSV writes rows for spreadsheets.
-type CSV = out.CSV[Row]
-
-// NewCSV makes one that writes to w.
-func NewCSV(w io.Writer) *CSV { return out.NewCSV[Row](w) }
+// failure is an error that tells how many trials failed.
+func (r *Report) failure(all int) error {
+	for _, m := range r.Missing {
+		if !m.Impossible {
+			return fmt.Errorf("%d of %d trials failed, the first: %s at %s: %w", r.failed, all, cmp.Or(m.Series, r.Figure.Name), m.X, m.Reason)
+		}
+	}
+	return nil
+}
 
 // String says of a size what is not in rows.
 func (s *Size) String() string {

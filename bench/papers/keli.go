@@ -1,4 +1,4 @@
-package preset
+package papers
 
 import (
 	"github.com/remora-kv/remora/bench/cache"
@@ -10,22 +10,22 @@ const keliPaper = "KELI: key-value-links (KVL) over RDMA"
 
 const keliOurs = "RDMA-Memcached is memcached over loopback TCP; rfp and batch are the same keys through our cache; data is made by the seed."
 
-func keliPresets() []Preset {
-	app := func(name, figure, app, title, found, ours string) Preset {
+func keliFigures() []Figure {
+	app := func(name, number, app, title, found, ours string) Figure {
 		paths := []string{kvl.PathLinks, kvl.PathRFP, kvl.PathBatch, kvl.PathMemcached}
 		if app == kvl.AppItem {
 			paths = []string{kvl.PathLinks, kvl.PathLookup, kvl.PathRFP, kvl.PathMemcached}
 		}
-		return Preset{
-			Name: name, Paper: keliPaper, Figure: figure, Title: title, Found: found, Ours: keliOurs + ours, X: "application",
-			Shows: []Quantity{mean(), p95()}, Points: func(Size) []Point { return []Point{{X: app, work: kvlWork{app, paths}}} },
+		return Figure{
+			Name: name, Number: number, Title: title, Found: found, Ours: keliOurs + ours, X: "application",
+			Shows: []Quantity{mean, p95}, Points: func(Size) []Point { return []Point{{X: app, work: kvlWork{app, paths}}} },
 		}
 	}
-	return []Preset{
+	return []Figure{
 		{
-			Name: "keli-fig3", Paper: keliPaper, Figure: "Figure 3", Title: "latency of an item by RDMA READ and by a lookup of HERD, over its size",
+			Name: "keli-fig3", Number: "Figure 3", Title: "latency of an item by RDMA READ and by a lookup of HERD, over its size",
 			Found: "a lookup is much slower than a READ: following links can save up to 50 % of the latency.",
-			Ours:  "a READ of that size (bench verbs) and a get on path herd.", X: "bytes", Shows: []Quantity{mean(), p50()}, Points: keliFig3,
+			Ours:  "a READ of that size (bench verbs) and a get on path herd.", X: "bytes", Shows: []Quantity{mean, p50}, Points: keliFig3,
 		},
 		app("keli-fig8", "Figure 8", kvl.AppItem, "latency of chasing a link and of looking up an item",
 			"KELI's lookup by SEND and RECV is three to four times slower than RDMA-Memcached's; a lookup takes twice as long as chasing a link.", ""),

@@ -1,7 +1,8 @@
-package figures
+package papers
 
 import (
 	"fmt"
+	"strconv"
 
 	"github.com/remora-kv/remora/bench/perf"
 )
@@ -22,10 +23,14 @@ const (
 	searchWindow = 32
 )
 
-// Plan returns the figures for a machine with so many CPUs that client and server
-// share.
-func Plan(cpus int) []Figure {
+// herdVerbs are Figures 2 to 7, for a machine with so many CPUs that client and server share.
+func herdVerbs(cpus int) []Figure {
 	return []Figure{latency(), inbound(), outbound(), echo(), allToAll(), prefetch(cpus)}
+}
+
+// verbs is a point that bench verbs measures.
+func verbs(series, x string, c perf.Config) Point {
+	return Point{Series: series, X: x, work: perfWork(c)}
 }
 
 // variant is a series before its points are made.
@@ -35,16 +40,21 @@ type variant struct {
 }
 
 // bySize makes the points of a figure over message sizes.
-func bySize(variants ...variant) []Point {
+func bySize(variants ...variant) func(Size) []Point {
 	var points []Point
 	for _, size := range sizes {
 		for _, v := range variants {
 			cfg := v.cfg
 			cfg.Sizes = []int{size}
-			points = append(points, Point{Series: v.name, X: float64(size), Config: cfg})
+			points = append(points, verbs(v.name, strconv.Itoa(size), cfg))
 		}
 	}
-	return points
+	return always(points)
+}
+
+// always is a plan that is the same on every machine.
+func always(points []Point) func(Size) []Point {
+	return func(Size) []Point { return points }
 }
 
 // test is a configuration of one test.
@@ -61,10 +71,10 @@ func latency() Figure {
 	fullEcho := inlined(test("echo-ww", "uc"), perf.On)
 	fullEcho.Unsignaled = perf.On
 	return Figure{
-		Number: 2, Title: "Latency of verbs and of an ECHO",
-		About:  "One operation at a time: READ and WRITE over RC until their completion, with and without inlining, and an ECHO by inlined, unsignaled WRITEs over UC.",
-		Paper:  "READ and WRITE are alike, inlining makes small WRITEs faster, and an ECHO takes as long as a READ up to 64 bytes: a WRITE one way takes half of that.",
-		XLabel: "message size, bytes", Y: Latency, LogX: true,
+		Name: "herd-fig2", Number: "Figure 2", Title: "Latency of verbs and of an ECHO",
+		Ours:  "One operation at a time: READ and WRITE over RC until their completion, with and without inlining, and an ECHO by inlined, unsignaled WRITEs over UC.",
+		Found: "READ and WRITE are alike, inlining makes small WRITEs faster, and an ECHO takes as long as a READ up to 64 bytes: a WRITE one way takes half of that.",
+		X:     "message size, bytes", Shows: []Quantity{p50},
 		Points: bySize(
 			variant{"READ", test("read", "rc")},
 			variant{"WRITE", inlined(test("write", "rc"), perf.Off)},
@@ -76,10 +86,11 @@ func latency() Figure {
 
 func inbound() Figure {
 	return Figure{
-		Number: 3, Title: "In-bound rate by verb and transport",
-		About:  "Several clients, one server: what they READ from it, WRITE into it or SEND to it. Unsignaled, and inlined where it fits.",
-		Paper:  "WRITEs over UC reach 35 Mops up to 32 bytes, 1.8 times what READs do; over RC less, for the acknowledgements; above 64 bytes all are alike.",
-		XLabel: "message size, bytes", LogX: true,
+		Name: "herd-fig3", Number: "Figure 3", Title: "In-bound rate by verb and transport",
+		Ours:  "Several clients, one server: what they READ from it, WRITE into it or SEND to it. Unsignaled, and inlined where it fits.",
+		Found: "WRITEs over UC reach 35 Mops up to 32 bytes, 1.8 times what READs do; over RC less, for the acknowledgements; above 64 bytes all are alike.",
+		X:     "message size, bytes", Shows: []Quantity{rate},
+		Authors: []Found{{rate, "WRITE, UC", 35e6, []string{"8", "16", "32"}}},
 		Points: bySize(
 			variant{"READ, RC", test("inbound-read", "rc")},
 			variant{"WRITE, UC", test("inbound-write", "uc")},
@@ -91,10 +102,10 @@ func inbound() Figure {
 
 func outbound() Figure {
 	return Figure{
-		Number: 4, Title: "Out-bound rate by verb and transport",
-		About:  "One server, several clients: what it READs from them, WRITEs into them or SENDs to them. Unsignaled.",
-		Paper:  "Inlined WRITEs and SENDs of small messages are faster than READs, larger ones slower, but never by more than half.",
-		XLabel: "message size, bytes", LogX: true,
+		Name: "herd-fig4", Number: "Figure 4", Title: "Out-bound rate by verb and transport",
+		Ours:  "One server, several clients: what it READs from them, WRITEs into them or SENDs to them. Unsignaled.",
+		Found: "Inlined WRITEs and SENDs of small messages are faster than READs, larger ones slower, but never by more than half.",
+		X:     "message size, bytes", Shows: []Quantity{rate},
 		Points: bySize(
 			variant{"READ, RC", test("outbound-read", "rc")},
 			variant{"WRITE, RC", inlined(test("outbound-write", "rc"), perf.Off)},
@@ -109,12 +120,16 @@ func outbound() Figure {
 // is UD for SENDs and UC for WRITEs.
 func echo() Figure {
 	f := Figure{
-		Number: 5, Title: fmt.Sprintf("ECHO rate, %d bytes", echoSize),
-		About:  "A request and its reply, by three pairs of verbs, with each optimisation added to those before it. Basic is RC, signaled and not inlined; unreliable is UD for SENDs and UC for WRITEs.",
-		Paper:  "All three matter. With all, WRITE/WRITE and WRITE/SEND reach 20 Mops and SEND/SEND 14.6.",
-		XLabel: "request / reply", Bars: true,
+		Name: "herd-fig5", Number: "Figure 5", Title: fmt.Sprintf("ECHO rate, %d bytes", echoSize),
+		Ours:  "A request and its reply, by three pairs of verbs, with each optimisation added to those before it. Basic is RC, signaled and not inlined; unreliable is UD for SENDs and UC for WRITEs.",
+		Found: "All three matter. With all, WRITE/WRITE and WRITE/SEND reach 20 Mops and SEND/SEND 14.6.",
+		X:     "request / reply", Shows: []Quantity{rate},
+		Authors: []Found{
+			{rate, "+ inline", 14.6e6, []string{"SEND/SEND"}}, {rate, "+ inline", 20e6, []string{"WRITE/WRITE", "WRITE/SEND"}},
+		},
 	}
-	for i, kind := range []struct{ name, test, request, reply string }{
+	var points []Point
+	for _, kind := range []struct{ name, test, request, reply string }{
 		{"SEND/SEND", "echo-ss", "ud", ""},
 		{"WRITE/WRITE", "echo-ww", "uc", ""},
 		{"WRITE/SEND", "echo-ws", "uc", "ud"},
@@ -123,7 +138,7 @@ func echo() Figure {
 		cfg.Sizes, cfg.Windows = []int{echoSize}, []int{echoWindow}
 		cfg.Inline, cfg.Unsignaled = perf.Off, perf.Off
 		add := func(series string) {
-			f.Points = append(f.Points, Point{Series: series, X: float64(i), Group: kind.name, Config: cfg})
+			points = append(points, verbs(series, kind.name, cfg))
 		}
 		add("basic")
 		cfg.Transport, cfg.ReplyTransport = kind.request, kind.reply
@@ -133,16 +148,18 @@ func echo() Figure {
 		cfg.Inline = perf.On
 		add("+ inline")
 	}
+	f.Points = always(points)
 	return f
 }
 
 func allToAll() Figure {
 	f := Figure{
-		Number: 6, Title: "All-to-all rate, 32 bytes",
-		About:  "N threads on either side, each talking to all on the other: N x N connected queue pairs, or N for datagrams, each of which reaches all. Inlined and unsignaled.",
-		Paper:  "In-bound WRITEs and out-bound SENDs scale to 256 queue pairs; out-bound WRITEs fall to 15 %, because the adapter cannot hold the state of all connections.",
-		XLabel: "N: threads on either side (N x N connected queue pairs)", LogX: true,
+		Name: "herd-fig6", Number: "Figure 6", Title: "All-to-all rate, 32 bytes",
+		Ours:  "N threads on either side, each talking to all on the other: N x N connected queue pairs, or N for datagrams, each of which reaches all. Inlined and unsignaled.",
+		Found: "In-bound WRITEs and out-bound SENDs scale to 256 queue pairs; out-bound WRITEs fall to 15 %, because the adapter cannot hold the state of all connections.",
+		X:     "N: threads on either side (N x N connected queue pairs)", Shows: []Quantity{rate},
 	}
+	var points []Point
 	for _, n := range meshes {
 		for _, v := range []variant{
 			{"in-bound WRITE, UC", test("all-to-all", "uc")},
@@ -150,9 +167,10 @@ func allToAll() Figure {
 			{"out-bound WRITE, UC", test("all-to-all-out-write", "uc")},
 		} {
 			v.cfg.Threads, v.cfg.Sizes = n, []int{echoSize}
-			f.Points = append(f.Points, Point{Series: v.name, X: float64(n), Config: v.cfg})
+			points = append(points, verbs(v.name, strconv.Itoa(n), v.cfg))
 		}
 	}
+	f.Points = always(points)
 	return f
 }
 
@@ -160,22 +178,24 @@ func allToAll() Figure {
 // many CPUs to the clients.
 func prefetch(cpus int) Figure {
 	f := Figure{
-		Number: 7, Title: "Effect of prefetching on the rate of an ECHO",
-		About: "Requests by WRITE over UC, replies by SEND over UD; for each request the server makes N random memory accesses, " +
+		Name: "herd-fig7", Number: "Figure 7", Title: "Effect of prefetching on the rate of an ECHO",
+		Ours: "Requests by WRITE over UC, replies by SEND over UD; for each request the server makes N random memory accesses, " +
 			"each of which says where the next one goes: one after the other, or asked for ahead in HERD's pipeline.",
-		Paper:  "Prefetching lets fewer cores deliver the same rate.",
-		XLabel: "random memory accesses of the server for each request",
+		Found: "Prefetching lets fewer cores deliver the same rate.",
+		X:     "random memory accesses of the server for each request", Shows: []Quantity{rate},
 	}
+	var points []Point
 	for _, n := range accesses {
 		for cores := 1; cores == 1 || 2*cores <= cpus; cores *= 2 {
 			for _, on := range []bool{true, false} {
 				cfg := test("echo-ws", "uc")
 				cfg.ReplyTransport, cfg.Sizes, cfg.Windows = "ud", []int{echoSize}, []int{searchWindow}
 				cfg.Threads, cfg.Accesses, cfg.Prefetch = cores, []int{n}, []bool{on}
-				f.Points = append(f.Points, Point{Series: searchSeries(on, cores), X: float64(n), Config: cfg})
+				points = append(points, verbs(searchSeries(on, cores), strconv.Itoa(n), cfg))
 			}
 		}
 	}
+	f.Points = always(points)
 	return f
 }
 

@@ -1,4 +1,4 @@
-package figures_test
+package papers
 
 import (
 	"context"
@@ -6,7 +6,6 @@ import (
 	"os"
 	"testing"
 
-	"github.com/remora-kv/remora/bench/figures"
 	"github.com/remora-kv/remora/bench/perf"
 	"github.com/remora-kv/remora/fabric/provider"
 	"github.com/remora-kv/remora/test/benchtest"
@@ -18,10 +17,4 @@ func TestMain(m *testing.M) {
 		benchtest.Server: func() error { return perf.Serve(context.Background(), provider.New(), os.Stdin, os.Stdout) },
 		benchtest.Broken: func() error { return errors.New("no such luck") },
 	})
-}
-
-// envOf is an environment whose server is this binary.
-func envOf(role string) figures.Env {
-	argv, vars := benchtest.Self(role)
-	return figures.Env{Perf: perf.Env{Providers: provider.New(), Server: argv, ServerEnv: vars}}
 }

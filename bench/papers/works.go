@@ -1,0 +1,136 @@
+package papers
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/remora-kv/remora/bench"
+	"github.com/remora-kv/remora/bench/cache"
+	"github.com/remora-kv/remora/bench/call"
+	"github.com/remora-kv/remora/bench/kvl"
+	"github.com/remora-kv/remora/bench/perf"
+)
+
+// work is a run of one of the benchmarks: one trial.
+type work interface {
+	run(ctx context.Context, env *Env, r *Report, p *Point) ([]Row, error)
+}
+
+// system is a series of a figure: what stands here for a system of the paper.
+type system struct{ name, path string }
+
+// grid makes a point for every system at every value.
+func grid[V any](systems []system, values []V, set func(c *cache.Config, v V)) (out []Point) {
+	for _, v := range values {
+		for _, t := range systems {
+			c := cache.Config{Paths: []string{t.path}}
+			set(&c, v)
+			out = append(out, Point{Series: t.name, X: fmt.Sprint(v), work: cacheWork(c)})
+		}
+	}
+	return out
+}
+
+// calls likewise, of bench rpc.
+func calls[V any](systems []system, values []V, set func(c *call.Config, v V)) (out []Point) {
+	for _, v := range values {
+		for _, t := range systems {
+			c := call.Config{Paths: []string{t.path}}
+			set(&c, v)
+			out = append(out, Point{Series: t.name, X: fmt.Sprint(v), work: callWork(c)})
+		}
+	}
+	return out
+}
+
+// cacheWork is a run of bench cache.
+type cacheWork cache.Config
+
+func (w cacheWork) run(ctx context.Context, env *Env, r *Report, p *Point) ([]Row, error) {
+	cfg, s := cache.Config(w), &r.Size
+	if len(cfg.Fabrics) == 0 {
+		cfg.Fabrics = []string{s.Fabric}
+	}
+	cfg.Keys = cmp.Or(cfg.Keys, s.Keys)
+	cfg.Memory = max(s.Memory, s.Memory*int64(cfg.Cores))
+	cfg.Duration, cfg.Warmup, cfg.Ops, cfg.Trials, cfg.Seed = s.Duration, s.Warmup, s.TrialOps, 1, s.Seed
+	got, err := cache.Run(ctx, cfg, env.Cache)
+	if got == nil {
+		return nil, err
+	}
+	return rowsOf(r, &got.Remarks, got.Rows, func(m *cache.Row) Row {
+		return Row{Series: p.Series, Fabric: m.Fabric, Measure: m.Measure}
+	}), err
+}
+
+// callWork is a run of bench rpc.
+type callWork call.Config
+
+func (w callWork) run(ctx context.Context, env *Env, r *Report, p *Point) ([]Row, error) {
+	cfg, s := call.Config(w), &r.Size
+	cfg.Fabric, cfg.Duration, cfg.Warmup, cfg.Ops, cfg.Trials = s.Fabric, s.Duration, s.Warmup, s.TrialOps, 1
+	got, err := call.Run(ctx, cfg, env.Call)
+	if got == nil {
+		return nil, err
+	}
+	return rowsOf(r, &got.Remarks, got.Rows, func(m *call.Row) Row {
+		return Row{Series: p.Series, Fabric: m.Fabric, Measure: m.Measure}
+	}), err
+}
+
+// perfWork is a run of bench verbs.
+type perfWork perf.Config
+
+func (w perfWork) run(ctx context.Context, env *Env, r *Report, p *Point) ([]Row, error) {
+	cfg, s := perf.Config(w), &r.Size
+	cfg.Fabric, cfg.Duration, cfg.Warmup, cfg.Ops, cfg.Trials = s.Fabric, s.Duration, s.Warmup, s.TrialOps, 1
+	cfg.Listen, cfg.Remote = s.Listen, s.Remote
+	if len(cfg.Accesses) != 0 {
+		cfg.Table = cmp.Or(s.Table, perf.DefaultTable)
+	}
+	got, err := perf.Run(ctx, cfg, env.Perf)
+	if got == nil {
+		return nil, err
+	}
+	return rowsOf(r, &got.Remarks, got.Rows, func(m *perf.Row) Row {
+		return Row{Series: p.Series, Fabric: m.Fabric, Measure: m.Measure}
+	}), err
+}
+
+// kvlWork is a run of bench kvl: all paths of an application at once, for their results are
+// compared. Its series are the paths.
+type kvlWork struct {
+	app   string
+	paths []string
+}
+
+func (w kvlWork) run(ctx context.Context, env *Env, r *Report, _ *Point) ([]Row, error) {
+	s := &r.Size
+	cfg := kvl.Config{Apps: []string{w.app}, Paths: w.paths, Fabric: s.Fabric, Scale: s.Scale, Ops: s.Ops, MemcachedUsers: s.Ops, Trials: 1, Seed: s.Seed}
+	got, err := kvl.Run(ctx, cfg, env.KVL)
+	if got == nil {
+		return nil, err
+	}
+	return rowsOf(r, &got.Remarks, got.Rows, func(m *kvl.Row) Row {
+		return Row{Series: m.Path, Fabric: m.Fabric, Measure: m.Measure}
+	}), err
+}
+
+// rowsOf keeps what a benchmark says of itself, and of its notes the first of each kind, and makes
+// rows of its rows.
+func rowsOf[R any](r *Report, said *bench.Remarks, rows []R, row func(*R) Row) (out []Row) {
+	r.Take(said)
+	for _, note := range said.Notes {
+		kind, _, _ := strings.Cut(note, ":")
+		if !slices.ContainsFunc(r.Notes, func(s string) bool { return strings.HasPrefix(s, kind+":") }) {
+			r.Notes = append(r.Notes, note)
+		}
+	}
+	for i := range rows {
+		out = append(out, row(&rows[i]))
+	}
+	return out
+}
