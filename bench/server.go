@@ -28,6 +28,12 @@ type Order[C any] struct {
 	Apart   bool   `json:",omitempty"`
 	Listen  string `json:",omitempty"`
 	Version string `json:",omitempty"`
+
+	// Of further orders.
+	Threads int          `json:",omitempty"`
+	Data    [][]byte     `json:",omitempty"`
+	Budget  *load.Budget `json:",omitempty"`
+	Ops     uint64       `json:",omitempty"`
 }
 
 // Name implements host.Command.
@@ -45,6 +51,11 @@ type Answer struct {
 	Address string `json:",omitempty"`
 	Items   int64  `json:",omitempty"`
 	Used    *Used  `json:",omitempty"`
+
+	// To further orders.
+	Data   [][]byte     `json:",omitempty"`
+	Report *load.Report `json:",omitempty"`
+	Ops    uint64       `json:",omitempty"`
 }
 
 // Used is what a server process has used since it began.

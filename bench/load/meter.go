@@ -28,6 +28,8 @@ type Meter struct {
 	// Ops are those that it has done, of which Errors failed. Gets of a cache are
 	// counted too where there are any, and of these Misses found nothing.
 	Ops, Errors, Gets, Misses uint64
+	// Lost counts messages that an unreliable transport lost.
+	Lost uint64
 	// CPU is what its thread has used.
 	CPU time.Duration
 
@@ -75,11 +77,42 @@ func newMeter(b Budget, scale cycles.Scale, stop *atomic.Bool, origin uint64, in
 }
 
 // Over is a worker's look at the clock: it reports whether the run ends by time.
-func (m *Meter) Over() bool {
-	now := cycles.Now()
+func (m *Meter) Over() bool { return m.OverAt(cycles.Now()) }
+
+// OverAt is Over for a worker that has just read the clock, and true of a run that was stopped.
+func (m *Meter) OverAt(now uint64) bool {
 	m.Look(now)
-	return m.deadline != 0 && now >= m.deadline || m.Told()
+	return m.deadline != 0 && now >= m.deadline || m.Ended()
 }
+
+// Ended reports whether the run was told to end or stopped.
+func (m *Meter) Ended() bool { return m.Told() || m.Stopped() }
+
+// Each runs operations one at a time until the budget is used up: those that are timed by one,
+// the others between them by many. The indirect calls are made once for each batch.
+func (m *Meter) Each(one func() error, many func(n int) error) error {
+	for m.Ops < m.Limit {
+		before := cycles.Now()
+		if err := one(); err != nil {
+			return err
+		}
+		after := cycles.Now()
+		m.Record(after - before)
+		m.Ops++
+		if m.OverAt(after) {
+			break
+		}
+		rest := min(uint64(m.every-1), m.Limit-m.Ops)
+		if err := many(int(rest)); err != nil {
+			return err
+		}
+		m.Ops += rest
+	}
+	return nil
+}
+
+// Every returns how many operations there are for one that is timed.
+func (m *Meter) Every() uint64 { return uint64(m.every) }
 
 // Told reports whether the run was told to end: what is on its way is still waited for.
 func (m *Meter) Told() bool { return m.until != nil && m.until.Load() }

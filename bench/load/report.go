@@ -16,6 +16,7 @@ import (
 // compared.
 type Report struct {
 	Ops, Errors, Gets, Misses uint64
+	Lost                      uint64 `json:",omitempty"`
 	CPU                       time.Duration
 	Kinds                     Kinds  `json:",omitempty"`
 	Why                       string `json:",omitempty"`
@@ -34,7 +35,7 @@ type Report struct {
 // Report makes that of a tally.
 func (t *Tally) Report(scale cycles.Scale) *Report {
 	r := &Report{
-		Ops: t.Ops, Errors: t.Errors, Gets: t.Gets, Misses: t.Misses, CPU: t.CPU, Kinds: t.Kinds,
+		Ops: t.Ops, Errors: t.Errors, Gets: t.Gets, Misses: t.Misses, Lost: t.Lost, CPU: t.CPU, Kinds: t.Kinds,
 		Ticks: t.end - t.start, PerSecond: scale.PerSecond(), Digits: t.hist.SignificantFigures(),
 		EveryMillis: float64(t.history.every) / scale.PerSecond() * 1e3, Intervals: t.history.ops[:min(t.history.now+1, mostIntervals)],
 	}
@@ -128,6 +129,7 @@ func (t *Tally) merge(r *Report, together bool, scale cycles.Scale) {
 	t.Errors += r.Errors
 	t.Gets += r.Gets
 	t.Misses += r.Misses
+	t.Lost += r.Lost
 	t.Kinds.merge(r.Kinds)
 	if t.Why == nil && r.Why != "" {
 		t.Why = errors.New(r.Why)

@@ -11,6 +11,7 @@ import (
 // Tally is what all meters of a run have counted.
 type Tally struct {
 	Ops, Errors, Gets, Misses uint64
+	Lost                      uint64 // messages, of unreliable transports
 	CPU                       time.Duration
 	Kinds                     Kinds // of errors, where their kind is known
 	Why                       error // of one of them
@@ -33,6 +34,7 @@ func (t *Tally) add(m *Meter) {
 	t.Errors += m.Errors
 	t.Gets += m.Gets
 	t.Misses += m.Misses
+	t.Lost += m.Lost
 	t.CPU += m.CPU
 	t.Kinds.merge(m.kinds)
 	if t.Why == nil {

@@ -4,6 +4,8 @@ import (
 	"runtime"
 	"testing"
 
+	"github.com/remora-kv/remora/bench"
+	"github.com/remora-kv/remora/bench/load"
 	"github.com/remora-kv/remora/fabric"
 	"github.com/remora-kv/remora/fabric/provider"
 	"github.com/remora-kv/remora/internal/cycles"
@@ -20,16 +22,16 @@ func pairOf(t *testing.T, c Case) (clientSide, serverSide *side) {
 	}
 	set, scale := provider.New(), cycles.Calibrate()
 	h := &verbsServer{providers: set, scale: scale}
-	hello, err := h.setup(t.Context(), &command{Do: doSetup, Case: &c, Threads: 1})
+	hello, err := h.Setup(t.Context(), &bench.Order[Case]{Case: &c, Threads: 1})
 	must(err)
-	s := &session{runner: &runner{env: Env{Providers: set}, scale: scale}, c: &c}
+	s := &verbs{runner: &runner{Runner: bench.NewRunner[Case](Env{Providers: set}, bench.Times{}, &bench.Report[Row]{})}, c: &c}
 	addrs, err := s.connect(t.Context(), hello)
 	must(err)
-	must(h.link(t.Context(), &command{Do: doLink, Datagram: addrs}))
+	must(h.link(t.Context(), addrs))
 	must(s.side.prepare())
 	t.Cleanup(func() {
 		must(s.side.close())
-		must(h.close())
+		must(h.Close())
 	})
 	return s.side, h.side
 }
@@ -44,21 +46,21 @@ func TestNothingIsAllocatedOnTheDataPath(t *testing.T) {
 				cfg.Accesses, cfg.Table = []int{2}, testTable
 			}
 			c := planOf(t, cfg)[0]
-			active, passive := pairOf(t, c)
+			active, reacting := pairOf(t, c)
 			// testing.AllocsPerRun would leave one processor for two threads that spin.
 			allocs := func(ops uint64) uint64 {
 				var before, after runtime.MemStats
 				runtime.ReadMemStats(&before)
-				if _, err := active.run(t.Context(), budget{Ops: ops, Every: 16}); err != nil {
+				if _, err := active.run(t.Context(), load.Budget{Ops: ops, Every: 16}); err != nil {
 					t.Error(err)
 				}
 				runtime.ReadMemStats(&after)
 				return after.Mallocs - before.Mallocs
 			}
-			passive.start(budget{Ops: unlimited})
+			reacting.start(t.Context(), passive())
 			allocs(64)
 			few, many := allocs(64), allocs(640)
-			if _, err := passive.stop(); err != nil {
+			if _, err := reacting.stop(); err != nil {
 				t.Error(err)
 			}
 			if many > few+64 {
@@ -76,7 +78,7 @@ func TestWrongBytesAreFound(t *testing.T) {
 			Threads: 1, QPs: 1, Signaled: true,
 		}
 		active, passive := pairOf(t, c)
-		if _, err := active.run(t.Context(), budget{Ops: 40, Every: 1}); err != nil {
+		if _, err := active.run(t.Context(), load.Budget{Ops: 40, Every: 1}); err != nil {
 			t.Fatal(err)
 		}
 		check := func() error {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"sync/atomic"
 
+	"github.com/remora-kv/remora/bench/load"
 	"github.com/remora-kv/remora/fabric"
 	"github.com/remora-kv/remora/internal/cycles"
 	"github.com/remora-kv/remora/internal/fence"
@@ -31,7 +32,7 @@ type caller struct {
 	sent, got uint64 // last sequence numbers
 	sendSlot  int    // of the next request
 	takeSlot  int    // of the next reply
-	m         *meter
+	m         *load.Meter
 	err       error
 	silent    int // windows lost in a row
 	asks      asker
@@ -102,10 +103,10 @@ func (k *caller) doze() {
 }
 
 // run implements program.
-func (k *caller) run(m *meter) error {
+func (k *caller) run(m *load.Meter) error {
 	k.m, k.err = m, nil
 	if k.window == 1 {
-		return m.each(k.one, k.many)
+		return m.Each(k.one, k.many)
 	}
 	return k.stream()
 }
@@ -121,11 +122,11 @@ func (k *caller) many(n int) error {
 
 // one makes a single call, and makes it again when it was lost.
 func (k *caller) one() error {
-	for lost := k.m.lost; ; lost = k.m.lost {
+	for lost := k.m.Lost; ; lost = k.m.Lost {
 		if err := k.send(1); err != nil {
 			return err
 		}
-		if err := k.await(); err != nil || k.m.lost == lost {
+		if err := k.await(); err != nil || k.m.Lost == lost {
 			return err
 		}
 	}
@@ -160,10 +161,10 @@ func (k *caller) awaitLong() error {
 		return fmt.Errorf("%d times in a row no reply came within %v on %v, which may lose messages but not all",
 			k.silent, lossTimeout, k.l.post().Transport())
 	}
-	k.m.lost += k.sent - k.got
+	k.m.Lost += k.sent - k.got
 	k.skipTo(k.sent)
-	if k.m.over(cycles.Now()) {
-		return errStopped
+	if k.m.OverAt(cycles.Now()) {
+		return load.ErrStopped
 	}
 	return k.bell.chime()
 }
@@ -220,8 +221,8 @@ func (k *caller) stream() error {
 	next := uint64(0)
 	for {
 		room := uint64(k.window) - (k.sent - k.got)
-		if n := min(room, m.limit-min(m.limit, k.sent-base-m.lost)); n > 0 {
-			if timed == 0 && m.ops >= next {
+		if n := min(room, m.Limit-min(m.Limit, k.sent-base-m.Lost)); n > 0 {
+			if timed == 0 && m.Ops >= next {
 				timed, start = k.sent+1, cycles.Now()
 			}
 			if err := k.send(int(n)); err != nil {
@@ -234,15 +235,15 @@ func (k *caller) stream() error {
 		if err := k.await(); err != nil {
 			return err
 		}
-		m.ops = k.got - base - m.lost
+		m.Ops = k.got - base - m.Lost
 		if timed != 0 && k.got >= timed {
-			m.record(cycles.Now() - start)
-			timed, next = 0, m.ops+uint64(m.every)
+			m.Took(start)
+			timed, next = 0, m.Ops+m.Every()
 		}
-		if m.ops >= check {
-			check = m.ops + clockEvery
-			if m.over(cycles.Now()) {
-				m.limit = 0
+		if m.Ops >= check {
+			check = m.Ops + clockEvery
+			if m.OverAt(cycles.Now()) {
+				m.Limit = 0
 			}
 		}
 	}
@@ -308,7 +309,7 @@ func (k *caller) open(place int) {
 	if k.asks.count > 0 {
 		k.check(s, binary.NativeEndian.Uint64(k.asks.letter[place]))
 	}
-	k.m.lost += s - k.got - 1
+	k.m.Lost += s - k.got - 1
 	k.skipTo(s)
 }
 

@@ -3,9 +3,11 @@ package perf
 import (
 	"bytes"
 	"context"
+	"io"
 	"strings"
 	"testing"
 
+	"github.com/remora-kv/remora/bench"
 	"github.com/remora-kv/remora/bench/host"
 	"github.com/remora-kv/remora/fabric/provider"
 	"github.com/remora-kv/remora/internal/cycles"
@@ -21,7 +23,7 @@ func TestServerAnswersMistakes(t *testing.T) {
 	} {
 		var out bytes.Buffer
 		h := &verbsServer{providers: provider.New(), scale: cycles.Calibrate()}
-		if err := h.serve(t.Context(), strings.NewReader(tc.say+"\n"), &out); err != nil {
+		if err := bench.Serve(t.Context(), strings.NewReader(tc.say+"\n"), &out, h); err != nil {
 			t.Errorf("%s: the server ended with %v", tc.say, err)
 		}
 		if !strings.Contains(strings.ReplaceAll(out.String(), `\"`, `"`), tc.want) {
@@ -42,7 +44,9 @@ func TestServerRefusesWhatIsNotItsProtocol(t *testing.T) {
 func TestGoroutineServerEndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	h := &verbsServer{providers: provider.New(), scale: cycles.Calibrate()}
-	p := host.GoPeer[command, answer](ctx, h.serve)
+	p := host.GoPeer[bench.Order[Case], bench.Answer](ctx, func(ctx context.Context, in io.Reader, out io.Writer) error {
+		return bench.Serve(ctx, in, out, h)
+	})
 	cancel()
 	if err := p.Wait(); err != nil {
 		t.Error(err)

@@ -5,9 +5,8 @@
 //
 // # Terms
 //
-//   - A test is an entry of the catalogue (Tests). A Case is a test with every
-//     parameter fixed; it is measured one or more times (trials), each of which
-//     is a Row.
+//   - A test is an entry of the catalogue (Tests). Target, case, trial and row are those of
+//     package bench.
 //   - A lane is one queue pair with its memory. An end is what one thread owns:
 //     a completion queue, a waiter, and its lanes. A side is all ends of one
 //     process.
@@ -18,21 +17,9 @@
 //     a number of random memory accesses.
 //   - The limit is the same exchange by plain loads and stores.
 //
-// # Who runs where
-//
-//	client process                           server process
-//	+----------------------------+   JSON    +----------------------------+
-//	| session   commands --------+--stdin--->| host                       |
-//	|           <--answers-------+--stdout---+                            |
-//	| thread 0: end  lanes  <----+--fabric---+->  end  lanes :thread 0    |
-//	| thread 1: end  lanes  <----+--fabric---+->  end  lanes :thread 1    |
-//	+----------------------------+           +----------------------------+
-//
-// The server is a second process, started for every case and stopped after it:
-// it ends when its standard input does, and the kernel kills it when the client
-// dies. On the loop fabric, which has only one process, it is a goroutine that
-// speaks the same protocol. Each thread is locked and pinned, client and server
-// to different CPUs.
+// Both processes have a side, as package bench has a client and a server: thread i of one is
+// an end with lanes to the ends of the other. In an out-bound test the server issues the
+// operations. Each thread is locked and pinned, client and server to different CPUs.
 //
 // # What is measured, and what it costs
 //
@@ -79,7 +66,5 @@
 // Rates come from the client's completions and not from the counters of the
 // fabric, because those of a remote device lag behind (G15). Every case has a
 // fresh server: a second more for the whole suite, and no case depends on the
-// one before it. The control protocol runs over pipes and not over the fabric
-// under test, so that a broken fabric can still be told to stop, and so that
-// the server can be started by any command, ssh included.
+// one before it.
 package perf

@@ -5,60 +5,57 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/remora-kv/remora/bench"
 	"github.com/remora-kv/remora/bench/load"
-
 	"github.com/remora-kv/remora/internal/cycles"
 )
 
 // idleWarm is how many calls are made before the server is left alone.
 const idleWarm = 100
 
-// idle leaves a connected server alone for the duration of each trial, looks
-// from outside how much CPU it used meanwhile, and makes one call.
-func (s *session) idle(ctx context.Context) error {
-	if _, err := s.peer.Ask(command{Do: doStart}); err != nil {
-		return err
-	}
-	for trial := 1; trial <= s.cfg.Trials; trial++ {
-		s.Tell(trial)
-		row, err := s.idleTrial(ctx, trial)
-		if err != nil {
-			return err
-		}
-		if err := s.emit(row); err != nil {
-			return err
-		}
-	}
-	_, err := s.peer.Ask(command{Do: doStop})
-	return err
+// idle is a case whose connected server is left alone for the duration of a trial: what it
+// used meanwhile is looked at from outside, and then one call is made.
+type idle struct {
+	*verbs
+	used, elapsed time.Duration // CPU of the server in the last trial, and how long that was
 }
 
-func (s *session) idleTrial(ctx context.Context, trial int) (Row, error) {
-	if _, err := s.drive(ctx, budget{Ops: idleWarm, Every: 1}); err != nil {
-		return Row{}, err
+// Drive implements bench.Driver.
+func (s *idle) Drive(ctx context.Context, b load.Budget) (t load.Tally, err error) {
+	if err := s.startPassive(ctx); err != nil {
+		return t, err
 	}
-	used, err := s.peer.CPU()
+	if _, err := s.issue(ctx, load.Budget{Ops: idleWarm}); err != nil {
+		return t, err
+	}
+	before, err := s.peer.CPU()
 	if err != nil {
-		return Row{}, err
+		return t, err
 	}
 	start := cycles.Now()
 	select {
-	case <-time.After(s.cfg.Duration):
+	case <-time.After(b.Time):
 	case <-ctx.Done():
-		return Row{}, ctx.Err()
+		return t, ctx.Err()
 	}
-	elapsed := s.scale.Nanos(cycles.Now() - start)
+	s.elapsed = time.Duration(s.Scale.Nanos(cycles.Now() - start))
 	after, err := s.peer.CPU()
 	if err != nil {
-		return Row{}, err
+		return t, err
 	}
-	r, err := s.drive(ctx, budget{Ops: 1, Every: 1})
-	if err != nil {
-		return Row{}, fmt.Errorf("the first call after %v of silence: %w", s.cfg.Duration, err)
+	s.used = after - before
+	if t, err = s.issue(ctx, load.Budget{Ops: 1}); err != nil {
+		return t, fmt.Errorf("the first call after %v of silence: %w", b.Time, err)
 	}
-	r.seconds = float64(elapsed) / 1e9
-	row := rowOf(s.c, r, trial)
-	row.TimedEvery, row.ClockNanos = 1, load.Round(s.scale.Overhead(), 2)
-	row.ServerCPU = load.Percent(after-used, time.Duration(elapsed), 3)
-	return row, nil
+	_, err = s.stopPassive()
+	return t, err
+}
+
+// Row implements bench.Target.
+func (s *idle) Row(t *bench.Trial) (Row, error) {
+	row, err := s.verbs.Row(t)
+	row.Seconds = load.Round(s.elapsed.Seconds(), 6)
+	row.OpsPerSec = load.Round(float64(row.Ops)/s.elapsed.Seconds(), 1)
+	row.ServerCPU = load.Percent(s.used, s.elapsed, 3)
+	return row, err
 }

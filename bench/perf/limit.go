@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"sync/atomic"
 
+	"github.com/remora-kv/remora/bench/load"
 	"github.com/remora-kv/remora/internal/arena"
 	"github.com/remora-kv/remora/internal/cycles"
 	"github.com/remora-kv/remora/internal/fence"
@@ -79,10 +80,10 @@ type limitServer struct {
 func (s *limitServer) owner() *end { return nil }
 
 // run implements program.
-func (s *limitServer) run(m *meter) error {
-	for !m.stop.Load() {
+func (s *limitServer) run(m *load.Meter) error {
+	for !m.Ended() {
 		s.serve(1 << 16)
-		m.ops = s.seq
+		m.Ops = s.seq
 	}
 	return nil
 }
@@ -117,16 +118,16 @@ type limitClient struct {
 	sendSlot, takeSlot int
 	sent, got          uint64
 	data, copy         []byte
-	m                  *meter
+	m                  *load.Meter
 }
 
 func (k *limitClient) owner() *end { return nil }
 
 // run implements program.
-func (k *limitClient) run(m *meter) error {
+func (k *limitClient) run(m *load.Meter) error {
 	k.m = m
 	if k.window == 1 {
-		return m.each(k.one, k.many)
+		return m.Each(k.one, k.many)
 	}
 	return k.stream()
 }
@@ -193,7 +194,7 @@ func (k *limitClient) await() bool {
 				return true
 			}
 		}
-		if k.m.stop.Load() {
+		if k.m.Ended() {
 			return false
 		}
 		runtime.Gosched()
@@ -212,8 +213,8 @@ func (k *limitClient) take() {
 }
 
 func (k *limitClient) silence() error {
-	if k.m.stop.Load() {
-		return errStopped
+	if k.m.Ended() {
+		return load.ErrStopped
 	}
 	return errors.New("the other process did not answer")
 }
@@ -224,8 +225,8 @@ func (k *limitClient) stream() error {
 	base, check := k.got, uint64(clockEvery)
 	var timed, start, next uint64
 	for {
-		for k.sent-k.got < uint64(k.window) && k.sent-base < m.limit {
-			if timed == 0 && m.ops >= next {
+		for k.sent-k.got < uint64(k.window) && k.sent-base < m.Limit {
+			if timed == 0 && m.Ops >= next {
 				timed, start = k.sent+1, cycles.Now()
 			}
 			k.send()
@@ -236,15 +237,15 @@ func (k *limitClient) stream() error {
 		if !k.await() {
 			return k.silence()
 		}
-		m.ops = k.got - base
+		m.Ops = k.got - base
 		if timed != 0 && k.got >= timed {
-			m.record(cycles.Now() - start)
-			timed, next = 0, m.ops+uint64(m.every)
+			m.Took(start)
+			timed, next = 0, m.Ops+m.Every()
 		}
-		if m.ops >= check {
-			check = m.ops + clockEvery
-			if m.over(cycles.Now()) {
-				m.limit = 0
+		if m.Ops >= check {
+			check = m.Ops + clockEvery
+			if m.OverAt(cycles.Now()) {
+				m.Limit = 0
 			}
 		}
 	}

@@ -1,9 +1,12 @@
 package perf
 
 import (
+	"context"
+	"fmt"
 	"sync/atomic"
 	"testing"
 
+	"github.com/remora-kv/remora/bench/load"
 	"github.com/remora-kv/remora/internal/cycles"
 )
 
@@ -23,29 +26,38 @@ func boxesOf(t *testing.T, c Case) (*limitClient, *limitServer) {
 	return k, s
 }
 
+// task is what a worker does.
+type task func(m *load.Meter) error
+
+func (f task) Run(_ context.Context, m *load.Meter) error { return f(m) }
+
 // A reply that comes only after the client has stopped to look for it is
 // neither asked for again nor overwritten.
 func TestALateReplyIsNotOverwritten(t *testing.T) {
 	for _, one := range []bool{true, false} {
 		k, s := boxesOf(t, Case{Kind: kindLimit, Size: wordSize, Window: 1, OneLine: one})
 		var stop atomic.Bool
-		k.m = newMeter(budget{Ops: 1}, cycles.Calibrate(), &stop)
-		if made := k.tight(1); made != 0 {
-			t.Fatalf("%d calls were answered by nobody", made)
-		}
-		s.serve(1)
-		done := make(chan struct{})
-		go func() {
-			defer close(done)
-			for !stop.Load() {
-				s.serve(1 << 10)
+		_, err := load.Run(t.Context(), []load.Worker{task(func(m *load.Meter) error {
+			k.m = m
+			if made := k.tight(1); made != 0 {
+				return fmt.Errorf("%d calls were answered by nobody", made)
 			}
-		}()
-		if err := k.many(100); err != nil {
+			s.serve(1)
+			done := make(chan struct{})
+			go func() {
+				defer close(done)
+				for !stop.Load() {
+					s.serve(1 << 10)
+				}
+			}()
+			err := k.many(100)
+			stop.Store(true)
+			<-done
+			return err
+		})}, load.Budget{Ops: 1}, cycles.Calibrate(), nil)
+		if err != nil {
 			t.Errorf("one line %v: %v", one, err)
 		}
-		stop.Store(true)
-		<-done
 		if k.got != 100 || k.sent != 100 || s.seq != 100 {
 			t.Errorf("one line %v: %d asked, %d answered, %d replies", one, k.sent, s.seq, k.got)
 		}

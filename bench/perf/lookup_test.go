@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/remora-kv/remora/bench/load"
 	"github.com/remora-kv/remora/fabric"
 )
 
@@ -66,13 +67,13 @@ func TestPrefetchingChangesNoAnswer(t *testing.T) {
 			for _, accesses := range []int{1, 2, 8} {
 				for _, prefetch := range []bool{true, false} {
 					c := askingCase(t, test, window, accesses, prefetch)
-					active, passive := pairOf(t, c)
-					passive.start(budget{Ops: unlimited})
-					got, err := active.run(t.Context(), budget{Ops: 500, Every: 1})
+					active, reacting := pairOf(t, c)
+					reacting.start(t.Context(), passive())
+					got, err := active.run(t.Context(), load.Budget{Ops: 500, Every: 1})
 					if err != nil || got.Ops != 500 {
 						t.Errorf("%s: %d calls, %v", c.Title(), got.Ops, err)
 					}
-					served, err := passive.stop()
+					served, err := reacting.stop()
 					if err != nil || served.Ops != 500 {
 						t.Errorf("%s: %d replies, %v", c.Title(), served.Ops, err)
 					}
@@ -86,16 +87,16 @@ func TestPrefetchingChangesNoAnswer(t *testing.T) {
 func TestAWrongAnswerIsFound(t *testing.T) {
 	for _, test := range []string{"echo-ws", "echo-ww"} {
 		for _, window := range []int{1, 8} {
-			active, passive := pairOf(t, askingCase(t, test, window, 2, true))
-			for i := range passive.table.lines {
-				passive.table.mem[i*line] ^= 1
+			active, reacting := pairOf(t, askingCase(t, test, window, 2, true))
+			for i := range reacting.table.lines {
+				reacting.table.mem[i*line] ^= 1
 			}
-			passive.start(budget{Ops: unlimited})
-			_, err := active.run(t.Context(), budget{Ops: 100, Every: 1})
+			reacting.start(t.Context(), passive())
+			_, err := active.run(t.Context(), load.Budget{Ops: 100, Every: 1})
 			if err == nil || !strings.Contains(err.Error(), "the server looked up") {
 				t.Errorf("%s window %d: wrong words gave %v", test, window, err)
 			}
-			if _, err := passive.stop(); err != nil {
+			if _, err := reacting.stop(); err != nil {
 				t.Error(err)
 			}
 		}
@@ -106,17 +107,17 @@ func TestAWrongAnswerIsFound(t *testing.T) {
 // none do.
 func TestThePipelineHoldsAsManyAsASearchHasSteps(t *testing.T) {
 	c := askingCase(t, "echo-ww", 8, 3, true)
-	_, passive := pairOf(t, c)
-	s, ok := passive.progs[0].(*responder)
+	_, reacting := pairOf(t, c)
+	s, ok := reacting.progs[0].(*responder)
 	if !ok {
-		t.Fatalf("the server runs %T", passive.progs[0])
+		t.Fatalf("the server runs %T", reacting.progs[0])
 	}
-	s.m = &meter{}
+	s.m = &load.Meter{}
 	r := &s.lanes[0]
 	for i, want := range []uint64{0, 0, 0, 1, 2} {
 		r.asked.taken[i] = question{key: uint64(i), seq: uint64(i + 1)}
-		if err := s.take(r, 1); err != nil || s.m.ops != want {
-			t.Errorf("after request %d: %d were answered, want %d; %v", i+1, s.m.ops, want, err)
+		if err := s.take(r, 1); err != nil || s.m.Ops != want {
+			t.Errorf("after request %d: %d were answered, want %d; %v", i+1, s.m.Ops, want, err)
 		}
 	}
 	looks := 0
@@ -125,8 +126,8 @@ func TestThePipelineHoldsAsManyAsASearchHasSteps(t *testing.T) {
 			t.Fatal("the pipeline was never emptied")
 		}
 	}
-	if s.err != nil || s.m.ops != 5 || looks+1 != flushLooks {
-		t.Errorf("after %d looks in vain %d of 5 were answered, %v", looks+1, s.m.ops, s.err)
+	if s.err != nil || s.m.Ops != 5 || looks+1 != flushLooks {
+		t.Errorf("after %d looks in vain %d of 5 were answered, %v", looks+1, s.m.Ops, s.err)
 	}
 	if s.idle() {
 		t.Error("an empty pipeline was emptied")

@@ -310,3 +310,15 @@ func (c *Config) checkSize(t *Test, one *Case, lim fabric.Limits) error {
 	}
 	return nil
 }
+
+// Title names a case for people.
+func (c *Case) Title() string {
+	s := fmt.Sprintf("%s %d B window %d", c.Test, c.Size, c.Window)
+	if c.Accesses > 0 {
+		s += fmt.Sprintf(" accesses %d prefetch %s", c.Accesses, onOff(c.Prefetch))
+	}
+	if c.Threads > 1 {
+		s += fmt.Sprintf(" threads %d", c.Threads)
+	}
+	return s
+}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/remora-kv/remora/bench/load"
 	"github.com/remora-kv/remora/fabric"
 )
 
@@ -13,7 +14,7 @@ import (
 // synchronised (T1).
 type program interface {
 	// run works until the meter says that it is over.
-	run(m *meter) error
+	run(m *load.Meter) error
 	// owner returns the end that the program works on.
 	owner() *end
 }
@@ -33,9 +34,6 @@ const (
 	maxSilent = 50
 )
 
-// errStopped ends a loop whose run was stopped from outside.
-var errStopped = errors.New("stopped")
-
 // errLost tells a caller that its messages in flight are taken for lost.
 var errLost = errors.New("lost")
 
@@ -46,9 +44,9 @@ type patience struct {
 	lossy bool
 }
 
-// wait calls step until it reports something. It returns errStopped, errLost
+// wait calls step until it reports something. It returns load.ErrStopped, errLost
 // or an error that says who did not answer.
-func (p *patience) wait(m *meter, step func() bool) error {
+func (p *patience) wait(m *load.Meter, step func() bool) error {
 	limit := stallTimeout
 	if p.lossy {
 		limit = lossTimeout
@@ -57,8 +55,8 @@ func (p *patience) wait(m *meter, step func() bool) error {
 		if p.e.waiter.Wait(step, nap) {
 			return nil
 		}
-		if m.stop.Load() {
-			return errStopped
+		if m.Ended() {
+			return load.ErrStopped
 		}
 		if err := p.e.broken(); err != nil {
 			return err
@@ -83,21 +81,21 @@ func (e *end) broken() error {
 // serve calls step until the run is stopped: directly while there is work, in
 // the end's waiter when there has been none for a while. A step that fails sets
 // err and reports work.
-func serve(e *end, m *meter, step func() bool, err *error) error {
+func serve(e *end, m *load.Meter, step func() bool, err *error) error {
 	for looked := 1; ; {
 		for idle := 0; idle < idleSteps; looked++ {
 			idle++
 			if step() {
 				idle = 0
 			}
-			if *err != nil || (looked&63 == 0 && m.stop.Load()) {
+			if *err != nil || (looked&63 == 0 && m.Ended()) {
 				return *err
 			}
 		}
 		if e.waiter.Wait(step, 0) {
 			continue
 		}
-		if m.stop.Load() {
+		if m.Ended() {
 			return *err
 		}
 		if err := e.broken(); err != nil {

@@ -1,6 +1,7 @@
 package perf
 
 import (
+	"github.com/remora-kv/remora/bench/load"
 	"github.com/remora-kv/remora/fabric"
 	"github.com/remora-kv/remora/internal/cycles"
 )
@@ -13,7 +14,7 @@ type pump struct {
 	window int
 	lanes  []pumpLane
 	freed  []*pumpLane // lanes with room, filled by take
-	m      *meter
+	m      *load.Meter
 	err    error
 	sample sample
 	check  uint64 // operations at which to look at the clock again
@@ -70,10 +71,10 @@ func newPump(e *end, c *Case) *pump {
 func (p *pump) owner() *end { return p.e }
 
 // run implements program.
-func (p *pump) run(m *meter) error {
+func (p *pump) run(m *load.Meter) error {
 	p.m, p.err = m, nil
 	if p.window == 1 && len(p.lanes) == 1 {
-		return m.each(p.one, p.many)
+		return m.Each(p.one, p.many)
 	}
 	return p.stream()
 }
@@ -148,8 +149,8 @@ func (p *pump) begin() {
 	n := uint64(len(p.lanes))
 	for i := range p.lanes {
 		l := &p.lanes[i]
-		share := p.m.limit / n
-		if uint64(i) < p.m.limit%n {
+		share := p.m.Limit / n
+		if uint64(i) < p.m.Limit%n {
 			share++
 		}
 		l.limit, l.sealed, l.queued = l.posted+share, false, true
@@ -165,7 +166,7 @@ func (p *pump) refill() error {
 		if n <= 0 {
 			continue
 		}
-		if !p.sample.active && p.m.ops >= p.sample.next {
+		if !p.sample.active && p.m.Ops >= p.sample.next {
 			p.beginSample(l, n)
 		}
 		if err := p.postUpTo(l, n); err != nil {
@@ -215,27 +216,27 @@ func (p *pump) take() bool {
 		l := &p.lanes[laneOf(c.ID)]
 		done := l.reclaim(placeOf(c.ID))
 		p.flying -= done
-		p.m.ops += uint64(done)
+		p.m.Ops += uint64(done)
 		if !l.queued {
 			l.queued = true
 			p.freed = append(p.freed, l)
 		}
 	}
 	if p.sample.active && p.sample.lane.done >= p.sample.upTo {
-		p.m.record(cycles.Now() - p.sample.start)
+		p.m.Took(p.sample.start)
 		p.sample.active = false
-		p.sample.next = p.m.ops + uint64(p.m.every)
+		p.sample.next = p.m.Ops + p.m.Every()
 	}
 	return n > 0
 }
 
 // watchClock ends the run when its time is over.
 func (p *pump) watchClock() {
-	if p.m.ops < p.check {
+	if p.m.Ops < p.check {
 		return
 	}
-	p.check = p.m.ops + clockEvery
-	if !p.m.over(cycles.Now()) {
+	p.check = p.m.Ops + clockEvery
+	if !p.m.OverAt(cycles.Now()) {
 		return
 	}
 	for i := range p.lanes {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"sync/atomic"
 
+	"github.com/remora-kv/remora/bench/load"
 	"github.com/remora-kv/remora/fabric"
 	"github.com/remora-kv/remora/internal/fence"
 )
@@ -15,7 +16,7 @@ type responder struct {
 	lanes []respLane
 	copyc bool // replies are sent from a copy: without inline a buffer is kept
 	slack int
-	m     *meter
+	m     *load.Meter
 	err   error
 	looks int
 	stepN func() bool
@@ -110,7 +111,7 @@ func (s *responder) source(l *lane, c *Case, place int) fabric.Seg {
 func (s *responder) owner() *end { return s.e }
 
 // run implements program.
-func (s *responder) run(m *meter) error {
+func (s *responder) run(m *load.Meter) error {
 	s.m, s.err = m, nil
 	return serve(s.e, m, s.stepN, &s.err)
 }
@@ -196,7 +197,7 @@ func (s *responder) answer(r *respLane, n int) error {
 	if err := s.makeRoom(r, n); err != nil {
 		return err
 	}
-	s.m.ops += uint64(n)
+	s.m.Ops += uint64(n)
 	return r.out.post(n)
 }
 

@@ -3,6 +3,7 @@ package perf
 import (
 	"testing"
 
+	"github.com/remora-kv/remora/bench/load"
 	"github.com/remora-kv/remora/internal/fence"
 )
 
@@ -17,7 +18,7 @@ func TestALateReplyIsNotThatOfTheNextRequest(t *testing.T) {
 	if !isCaller || !isResponder {
 		t.Fatalf("client runs %T, server %T", active.progs[0], passive.progs[0])
 	}
-	k.m, s.m = &meter{}, &meter{}
+	k.m, s.m = &load.Meter{}, &load.Meter{}
 	must := func(err error) {
 		t.Helper()
 		if err != nil {

@@ -5,7 +5,6 @@ import (
 	"io"
 
 	"github.com/remora-kv/remora/bench"
-	"github.com/remora-kv/remora/bench/load"
 )
 
 // Row is one measurement: one trial of one case. Its JSON form is one line of
@@ -44,16 +43,15 @@ const (
 	noTransport  = "none"
 )
 
-// rowOf makes the row of one trial.
-func rowOf(c *Case, r result, trial int) Row {
+// rowOf makes the row of one trial. Whose CPU time was used is not said but of idle: both
+// sides spin.
+func rowOf(c *Case, m bench.Measure, lost uint64) Row {
+	m.ClientCPU, m.ServerCPU = nil, nil
 	row := Row{
 		Test: c.Test, Fabric: c.Fabric, Transport: c.Transport.String(), Size: c.Size,
 		Inline: c.Inline, Signaled: c.Signaled, Window: c.Window,
-		Measure: bench.Measure{
-			Trial: trial, Ops: r.ops, Seconds: load.Round(r.seconds, 6), Samples: r.samples,
-			P50: load.Round(r.p50, 4), P99: load.Round(r.p99, 4), P999: load.Round(r.p999, 4), Mean: load.Round(r.avg, 4),
-		},
-		Threads: c.Threads, QPs: c.QPs, Poll: c.Poll.String(), Lost: r.lost,
+		Measure: m,
+		Threads: c.Threads, QPs: c.QPs, Poll: c.Poll.String(), Lost: lost,
 	}
 	if c.crowded() {
 		row.QPs = 1
@@ -63,9 +61,6 @@ func rowOf(c *Case, r result, trial int) Row {
 	}
 	if c.Accesses > 0 {
 		row.Accesses, row.Prefetch, row.TableBytes = c.Accesses, onOff(c.Prefetch), c.Table
-	}
-	if r.seconds > 0 {
-		row.OpsPerSec = load.Round(float64(r.ops)/r.seconds, 1)
 	}
 	if c.Kind == kindLimit {
 		row.Transport, row.Poll = noTransport, "busy"

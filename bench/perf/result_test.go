@@ -82,11 +82,11 @@ func TestRowOfACase(t *testing.T) {
 		Test: "read", Kind: kindInbound, Op: fabric.OpRead, Fabric: "shm", Transport: fabric.RC,
 		Size: 64, Window: 1, Threads: 2, QPs: 1, Signaled: true,
 	}
-	r := rowOf(&c, result{ops: 3, seconds: 2, p50: 0.0301239}, 7)
-	if r.OpsPerSec != 1.5 || r.P50 != 0.0301 || r.Trial != 7 || r.Transport != "rc" || !r.Signaled {
+	r := rowOf(&c, bench.Measure{Trial: 7, Ops: 3, OpsPerSec: 1.5, P50: 0.0301, ServerCPU: ptr(1.0)}, 2)
+	if r.OpsPerSec != 1.5 || r.P50 != 0.0301 || r.Trial != 7 || r.Transport != "rc" || !r.Signaled || r.Lost != 2 || r.ServerCPU != nil {
 		t.Errorf("row %+v", r)
 	}
-	b, err := json.Marshal(rowOf(&c, result{}, 1))
+	b, err := json.Marshal(rowOf(&c, bench.Measure{}, 0))
 	if err != nil || !bytes.Contains(b, []byte(`"ops_per_sec":0`)) {
 		t.Errorf("a case without time became %s, %v", b, err)
 	}

@@ -8,7 +8,9 @@ import (
 	"runtime"
 	"runtime/debug"
 
+	"github.com/remora-kv/remora/bench"
 	"github.com/remora-kv/remora/bench/host"
+	"github.com/remora-kv/remora/bench/load"
 	"github.com/remora-kv/remora/fabric"
 	"github.com/remora-kv/remora/internal/arena"
 	"github.com/remora-kv/remora/internal/cycles"
@@ -18,22 +20,16 @@ import (
 // of the limit test.
 const limitFD = 3
 
-// Serve is the server of a test: it obeys the commands on in and answers on
-// out until in ends. It is the whole of the hidden command that Env.Server
-// names.
-func Serve(ctx context.Context, providers Opener, in io.Reader, out io.Writer) error {
-	debug.SetGCPercent(-1) // see the package doc
-	h := &verbsServer{providers: providers, scale: cycles.Calibrate()}
-	return h.serve(ctx, in, out)
+// Serve is the server of a test, which Env.Server starts: it obeys the orders on in and
+// answers on out until in ends.
+func Serve(ctx context.Context, providers bench.Opener, in io.Reader, out io.Writer) error {
+	debug.SetGCPercent(-1) // M4
+	return bench.Serve(ctx, in, out, &verbsServer{providers: providers, scale: cycles.Calibrate()})
 }
 
-func (h *verbsServer) serve(ctx context.Context, in io.Reader, out io.Writer) error {
-	return errors.Join(host.Obey(ctx, in, out, h.obey), h.close())
-}
-
-// verbsServer is the server's state between commands.
+// verbsServer is the server between orders.
 type verbsServer struct {
-	providers Opener
+	providers bench.Opener
 	scale     cycles.Scale
 	side      *side
 	listener  fabric.Listener
@@ -43,64 +39,80 @@ type verbsServer struct {
 	unlink    func()        // ends accepting
 }
 
-func (h *verbsServer) obey(ctx context.Context, cmd *command) (answer, error) {
-	if cmd.Do == doSetup {
-		return h.setup(ctx, cmd)
-	}
-	if h.side == nil {
-		return answer{}, fmt.Errorf("%q before %q", cmd.Do, doSetup)
-	}
-	switch cmd.Do {
+// The orders of a verbsServer, beside those that every server takes:
+//
+//	link    datagram addresses of the client  -> nothing: all lanes are connected
+//	start                                     -> nothing: the programs run
+//	run     budget                            -> report, of an outbound test
+//	stop                                      -> operations
+//	verify  operations that were posted       -> nothing: the memory is right
+//
+// Setup takes threads, 0 for what its own machine has, and answers with datagram addresses.
+const (
+	doLink   = "link"
+	doStart  = "start"
+	doRun    = "run"
+	doStop   = "stop"
+	doVerify = "verify"
+)
+
+// Obey implements bench.Obeyer.
+func (h *verbsServer) Obey(ctx context.Context, o *bench.Order[Case]) (a bench.Answer, err error) {
+	switch o.Do {
 	case doLink:
-		return answer{}, h.link(ctx, cmd)
+		return a, h.link(ctx, o.Data)
 	case doStart:
-		h.side.start(budget{Ops: unlimited})
-		return answer{}, nil
+		h.side.start(ctx, passive())
+		return a, nil
 	case doRun:
-		return h.tally(h.side.run(ctx, cmd.Budget))
+		if o.Budget == nil {
+			return a, fmt.Errorf("%q without a budget", doRun)
+		}
+		t, err := h.side.run(ctx, *o.Budget)
+		if err == nil {
+			a.Report = t.Report(h.scale)
+		}
+		return a, err
 	case doStop:
-		return h.tally(h.side.stop())
+		if h.side.live == nil {
+			return a, fmt.Errorf("%q before %q", doStop, doStart)
+		}
+		t, err := h.side.stop()
+		a.Ops = t.Ops
+		return a, err
 	case doVerify:
-		return answer{}, h.side.verify(cmd.Ops)
+		return a, h.side.verify(o.Ops)
 	}
-	return answer{}, fmt.Errorf("command %q is unknown: are client and server of the same version?", cmd.Do)
+	return a, fmt.Errorf("command %q is unknown: are client and server of the same version?", o.Do)
 }
 
-func (h *verbsServer) tally(t tally, err error) (answer, error) {
-	if err != nil {
-		return answer{}, err
+// Setup implements bench.Server: it makes the server's side and begins to listen.
+func (h *verbsServer) Setup(ctx context.Context, o *bench.Order[Case]) (a bench.Answer, err error) {
+	if h.side != nil || o.Threads < 0 {
+		return a, fmt.Errorf("a server of %d threads, or a second one", o.Threads)
 	}
-	w, err := t.wire(h.side.scale)
-	return answer{Tally: w}, err
-}
-
-// setup makes the server's side and begins to listen.
-func (h *verbsServer) setup(ctx context.Context, cmd *command) (a answer, err error) {
-	if h.side != nil || cmd.Case == nil || cmd.Threads < 0 {
-		return a, fmt.Errorf("%q twice, or without a case", doSetup)
+	c := o.Case
+	if o.Threads == 0 {
+		o.CPUs, o.Threads = placeSelf(c)
 	}
-	c := cmd.Case
-	if cmd.Threads == 0 {
-		cmd.CPUs, cmd.Threads = placeSelf(c)
-	}
-	runtime.GOMAXPROCS(max(runtime.GOMAXPROCS(0), cmd.Threads+2))
+	runtime.GOMAXPROCS(max(runtime.GOMAXPROCS(0), o.Threads+2))
 	if c.Kind == kindLimit {
-		return a, h.setupLimit(c, cmd.CPUs)
+		return a, h.setupLimit(c, o.CPUs)
 	}
 	dev, err := h.providers.Open(c.Fabric)
 	if err != nil {
 		return a, err
 	}
-	if h.side, err = newSide(dev, c, server, serverLanes(c, cmd.Threads), h.scale); err != nil {
+	if h.side, err = newSide(dev, c, server, serverLanes(c, o.Threads), h.scale); err != nil {
 		return a, err
 	}
-	h.side.cpus = cmd.CPUs
+	h.side.cpus = o.CPUs
 	if c.Transport == fabric.UD || c.mails() {
-		if a.Datagram, err = h.side.makeDatagrams(); err != nil || c.Transport == fabric.UD {
+		if a.Data, err = h.side.makeDatagrams(); err != nil || c.Transport == fabric.UD {
 			return a, err
 		}
 	}
-	if h.door, err = host.NewEndpoint(c.Fabric, cmd.Listen, "perf"); err != nil {
+	if h.door, err = host.NewEndpoint(c.Fabric, o.Listen, "perf"); err != nil {
 		return a, err
 	}
 	if h.listener, err = dev.Listen(h.door.Addr, fabric.ListenConfig{}); err != nil {
@@ -150,12 +162,12 @@ func (h *verbsServer) acceptAll(ctx context.Context) error {
 
 // link waits until every lane is connected, and removes what the connecting
 // needed, so that nothing is left behind however the process ends.
-func (h *verbsServer) link(ctx context.Context, cmd *command) error {
+func (h *verbsServer) link(ctx context.Context, datagrams [][]byte) error {
 	if h.side.c.Kind == kindLimit {
 		return nil
 	}
 	if c := h.side.c; c.Transport == fabric.UD || c.mails() {
-		if err := h.side.aimDatagrams(ctx, cmd.Datagram); err != nil {
+		if err := h.side.aimDatagrams(ctx, datagrams); err != nil {
 			return err
 		}
 		if c.Transport == fabric.UD {
@@ -190,7 +202,14 @@ func (h *verbsServer) closeDoor() error {
 	return errors.Join(errs...)
 }
 
-func (h *verbsServer) close() error {
+// Hide implements bench.Server. The link did so already.
+func (h *verbsServer) Hide() error { return h.door.Remove() }
+
+// Counts implements bench.Server. Verbs are not counted: the test says which they are.
+func (h *verbsServer) Counts() (load.Verbs, uint64) { return load.Verbs{}, 0 }
+
+// Close implements bench.Server.
+func (h *verbsServer) Close() error {
 	var errs []error
 	errs = append(errs, h.closeDoor())
 	if h.side != nil {

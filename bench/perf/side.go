@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime"
 	"sync"
 	"sync/atomic"
+	"time"
 
+	"github.com/remora-kv/remora/bench/load"
 	"github.com/remora-kv/remora/fabric"
-	"github.com/remora-kv/remora/internal/affinity"
 	"github.com/remora-kv/remora/internal/cycles"
 )
 
@@ -29,10 +29,10 @@ type side struct {
 
 // live is a run under way.
 type live struct {
-	stop   atomic.Bool
-	wait   sync.WaitGroup
-	meters []*meter
-	errs   []error
+	until atomic.Bool
+	done  chan struct{}
+	tally load.Tally
+	err   error
 }
 
 // newSide makes the ends of one process. lanes says how many queue pairs each
@@ -150,70 +150,64 @@ func (s *side) newProgram(e *end) (program, error) {
 	return nil, nil
 }
 
+// worker is a program on a thread of its own.
+type worker struct{ program }
+
+// Run implements load.Worker.
+func (w worker) Run(_ context.Context, m *load.Meter) error {
+	return load.OnThread(m, func() error {
+		err := w.run(m)
+		if errors.Is(err, load.ErrStopped) && !m.Stopped() {
+			return nil // it was told to end, or its time was over, while it waited
+		}
+		return err
+	})
+}
+
+// passive is the budget of a side that reacts until it is stopped: longer than any trial.
+func passive() load.Budget { return load.Budget{Time: 1000 * time.Hour} }
+
 // start runs all programs until stop, or until each has used up its budget.
-func (s *side) start(b budget) {
-	run := &live{errs: make([]error, len(s.progs)), meters: make([]*meter, len(s.progs))}
-	s.live = run
-	ready := make(chan struct{})
+func (s *side) start(ctx context.Context, b load.Budget) {
+	run := &live{done: make(chan struct{})}
+	s.live, b.Until = run, &run.until
 	var pinned sync.WaitGroup
 	pinned.Add(len(s.progs))
-	run.wait.Add(len(s.progs))
-	for i, p := range s.progs {
-		go func() {
-			defer run.wait.Done()
-			// The thread ends with its goroutine, mask and all.
-			runtime.LockOSThread()
-			err := s.pin(i)
-			pinned.Done()
-			if err != nil {
-				run.errs[i] = err
-				return
-			}
-			<-ready
-			m := newMeter(b, s.scale, &run.stop)
-			run.meters[i] = m
-			err = p.run(m)
-			m.end = cycles.Now()
-			if !errors.Is(err, errStopped) {
-				run.errs[i] = err
-			}
-		}()
+	pin := load.PinInTurn(s.cpus)
+	var workers []load.Worker
+	for _, p := range s.progs {
+		workers = append(workers, worker{p})
 	}
+	go func() {
+		defer close(run.done)
+		halted := make(chan struct{})
+		going := context.AfterFunc(ctx, func() {
+			run.halt(s.progs)
+			close(halted)
+		})
+		run.tally, run.err = load.Run(ctx, workers, b, s.scale, func(i int) error {
+			defer pinned.Done()
+			return pin(i)
+		})
+		if !going() {
+			<-halted
+		}
+	}()
 	pinned.Wait()
-	close(ready)
 }
 
-func (s *side) pin(i int) error {
-	if len(s.cpus) == 0 {
-		return nil
-	}
-	_, err := affinity.Pin(s.cpus[i%len(s.cpus)])
-	return err
-}
-
-// finish waits for the programs and adds up what they did.
-func (s *side) finish() (tally, error) {
+// finish waits for the programs and returns what they did.
+func (s *side) finish() (load.Tally, error) {
 	run := s.live
 	s.live = nil
-	run.wait.Wait()
-	var sum tally
-	for i, m := range run.meters {
-		if m == nil {
-			continue
-		}
-		t := m.tally()
-		if e := s.progs[i].owner(); e != nil {
-			t.Sleeps = e.waiter.Sleeps()
-		}
-		sum.add(t)
-	}
-	return sum, errors.Join(run.errs...)
+	<-run.done
+	return run.tally, run.err
 }
 
 // halt tells the programs to end. It may be called from any goroutine while the
 // run is live.
 func (r *live) halt(progs []program) {
-	r.stop.Store(true)
+	r.until.Store(true)
 	for _, p := range progs {
 		if e := p.owner(); e != nil {
 			e.waiter.Wake()
@@ -221,25 +215,16 @@ func (r *live) halt(progs []program) {
 	}
 }
 
-// stop ends the programs and adds up what they did.
-func (s *side) stop() (tally, error) {
+// stop ends the programs and returns what they did.
+func (s *side) stop() (load.Tally, error) {
 	s.live.halt(s.progs)
 	return s.finish()
 }
 
 // run runs the programs to the end of their budget, or until ctx is done.
-func (s *side) run(ctx context.Context, b budget) (tally, error) {
-	s.start(b)
-	run, halted := s.live, make(chan struct{})
-	cancelled := context.AfterFunc(ctx, func() {
-		run.halt(s.progs)
-		close(halted)
-	})
-	t, err := s.finish()
-	if !cancelled() {
-		<-halted
-	}
-	return t, errors.Join(err, ctx.Err())
+func (s *side) run(ctx context.Context, b load.Budget) (load.Tally, error) {
+	s.start(ctx, b)
+	return s.finish()
 }
 
 // verify checks the memory of a verb test after its last run: ops is how many

@@ -3,6 +3,7 @@ package perf
 import (
 	"time"
 
+	"github.com/remora-kv/remora/bench/load"
 	"github.com/remora-kv/remora/fabric"
 )
 
@@ -11,7 +12,7 @@ type sink struct {
 	e     *end
 	recv  []recvRing
 	count []int // receives consumed and not yet posted again, by lane
-	m     *meter
+	m     *load.Meter
 	err   error
 	stepN func() bool
 }
@@ -34,7 +35,7 @@ func (s *sink) owner() *end { return s.e }
 
 // run implements program: it receives until it is stopped and nothing comes any
 // more. Messages may still be under way when the sender knows them to be done.
-func (s *sink) run(m *meter) error {
+func (s *sink) run(m *load.Meter) error {
 	s.m, s.err = m, nil
 	if err := serve(s.e, m, s.stepN, &s.err); err != nil {
 		return err
@@ -74,6 +75,6 @@ func (s *sink) step() bool {
 			return true
 		}
 	}
-	s.m.ops += uint64(n)
+	s.m.Ops += uint64(n)
 	return true
 }
