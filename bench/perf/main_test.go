@@ -35,7 +35,11 @@ func envOf(role string) perf.Env {
 // endlessClient says on its standard output when its measurement has begun.
 func endlessClient() error {
 	env := envOf(benchtest.Server)
-	env.Progress = func(p perf.Progress) { fmt.Fprintln(os.Stdout, "measuring", p.Name) }
+	env.Progress = func(p perf.Progress) {
+		if p.Trial == 1 {
+			fmt.Fprintln(os.Stdout, "measuring", p.Name)
+		}
+	}
 	_, err := perf.Run(context.Background(), perf.Config{Tests: []string{"echo-ww"}, Duration: time.Hour}, env)
 	return err
 }
