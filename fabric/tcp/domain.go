@@ -1,32 +1,21 @@
 package tcp
 
 import (
-	"fmt"
-
 	"github.com/remora-kv/remora/fabric"
+	"github.com/remora-kv/remora/fabric/internal/base"
 )
 
 // domain implements fabric.Domain.
 type domain struct {
-	dev *Device
-	// Guarded by dev.mu.
-	regions, qps int
-	closed       bool
+	dev      *Device
+	contents base.Contents // guarded by dev.mu
 }
 
 // Close implements fabric.Domain.
 func (m *domain) Close() error {
 	m.dev.mu.Lock()
 	defer m.dev.mu.Unlock()
-	switch {
-	case m.closed:
-		return fmt.Errorf("fabric: domain: %w", fabric.ErrClosed)
-	case m.regions != 0 || m.qps != 0:
-		return fmt.Errorf("fabric: domain has %d regions and %d queue pairs; close them first: %w",
-			m.regions, m.qps, fabric.ErrBusy)
-	}
-	m.closed = true
-	return nil
+	return m.contents.Close()
 }
 
 // NewDomain implements fabric.Device.

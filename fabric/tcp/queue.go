@@ -25,15 +25,7 @@ type sendSlot struct {
 	first, last uint32
 	op          fabric.Op
 	flags       fabric.Flags
-	held        bool // data is valid and local is ignored any more
-}
-
-// recvSlot is a posted receive.
-type recvSlot struct {
-	id    uint64
-	local fabric.Seg
-	more  []fabric.Seg // reused
-	size  int
+	held        bool // data is valid and local is no longer used
 }
 
 // queues is what all queue pairs have: the send queue and the receive queue,
@@ -58,12 +50,12 @@ type queues struct {
 	mu                             sync.Mutex // guards the rest
 	sends                          []sendSlot
 	sendPosted, sendNext, sendDone uint32
-	recvs                          []recvSlot
+	recvs                          []base.Recv
 	recvPosted, recvDone           uint32
 }
 
-func (q *queues) send(i uint32) *sendSlot { return &q.sends[i&uint32(len(q.sends)-1)] }
-func (q *queues) recv(i uint32) *recvSlot { return &q.recvs[i&uint32(len(q.recvs)-1)] }
+func (q *queues) send(i uint32) *sendSlot  { return &q.sends[i&uint32(len(q.sends)-1)] }
+func (q *queues) recv(i uint32) *base.Recv { return &q.recvs[i&uint32(len(q.recvs)-1)] }
 
 // setup checks cfg and gives q its places and its number.
 func (q *queues) setup(d *Device, cfg *fabric.QPConfig, m member) error {
@@ -78,7 +70,7 @@ func (q *queues) setup(d *Device, cfg *fabric.QPConfig, m member) error {
 	q.Begin()
 	q.sendDepth, q.recvDepth = uint32(cfg.SendDepth), uint32(cfg.RecvDepth)
 	q.sends = make([]sendSlot, base.CeilPow2(cfg.SendDepth))
-	q.recvs = make([]recvSlot, base.CeilPow2(cfg.RecvDepth))
+	q.recvs = make([]base.Recv, base.CeilPow2(cfg.RecvDepth))
 	if err := send.Reserve(cfg.SendDepth, &recv.Places, cfg.RecvDepth); err != nil {
 		return err
 	}
@@ -95,7 +87,7 @@ func (q *queues) setup(d *Device, cfg *fabric.QPConfig, m member) error {
 func (d *Device) admit(q *queues) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.closed || q.domain.closed {
+	if d.closed || q.domain.contents.Closed {
 		return d.errClosed()
 	}
 	d.created++
@@ -106,7 +98,7 @@ func (d *Device) admit(q *queues) error {
 	if err != nil {
 		return fmt.Errorf("fabric: device %s: queue pairs: %w: %w", d.name, err, fabric.ErrInvalid)
 	}
-	q.domain.qps++
+	q.domain.contents.QPs++
 	return nil
 }
 
@@ -121,7 +113,7 @@ func (q *queues) forget() {
 	c := q.stats.snapshot()
 	d.gone.Add(&c)
 	d.qps.drop(uint16(q.num))
-	q.domain.qps--
+	q.domain.contents.QPs--
 }
 
 // Num implements fabric.QP.
@@ -159,7 +151,7 @@ func (q *queues) completeRecv(c *fabric.Completion, solicited bool) {
 		q.stats.errors.Add(1)
 	}
 	e := entry{q: q, upto: q.recvDone, c: *c}
-	e.c.ID, e.c.QPN, e.c.Op = r.id, q.num, fabric.OpRecv
+	e.c.ID, e.c.QPN, e.c.Op = r.ID, q.num, fabric.OpRecv
 	q.recvCQ.push(&e, solicited || c.Status != fabric.StatusOK)
 }
 

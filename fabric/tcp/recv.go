@@ -14,13 +14,7 @@ func (q *queues) enqueueRecv(wrs []fabric.RecvWR) (int, error) {
 		if err := fabric.ValidateRecv(w, q.domain, &q.dev.limits); err != nil {
 			return i, &fabric.PostError{Index: i, Err: err}
 		}
-		r := q.recv(q.recvPosted)
-		r.id, r.local, r.size = w.ID, w.Local, w.Local.Len
-		r.more = r.more[:0]
-		if len(w.More) != 0 {
-			r.more = append(r.more, w.More...)
-			r.size = w.Bytes()
-		}
+		q.recv(q.recvPosted).Set(w)
 		q.recvPosted++
 	}
 	return len(wrs), nil

@@ -109,7 +109,7 @@ func (m *domain) enter(r *region, noise [10]byte) (*region, error) {
 	d := m.dev
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.closed || m.closed {
+	if d.closed || m.contents.Closed {
 		return nil, d.errClosed()
 	}
 	secret := uint32(binary.LittleEndian.Uint16(noise[8:]))
@@ -123,7 +123,7 @@ func (m *domain) enter(r *region, noise [10]byte) (*region, error) {
 	if err != nil {
 		return nil, fmt.Errorf("fabric: device %s: region keys: %w: %w", d.name, err, fabric.ErrInvalid)
 	}
-	m.regions++
+	m.contents.Regions++
 	return got, nil
 }
 
@@ -138,6 +138,6 @@ func (m *domain) leave(r *region) {
 		q.mu.Unlock() //lint:ignore SA2001 waiting for the holder is the point
 	}
 	d.mu.Lock()
-	m.regions--
+	m.contents.Regions--
 	d.mu.Unlock()
 }

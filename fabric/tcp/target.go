@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"github.com/remora-kv/remora/fabric"
-	"github.com/remora-kv/remora/fabric/internal/base"
 	"github.com/remora-kv/remora/internal/fence"
 )
 
@@ -40,11 +39,11 @@ func (q *conn) beginSend(f *frame) error {
 			return violation("SEND without a receive that was offered")
 		}
 		q.msg.drop = true
-	case int(f.arg) > q.recv(q.recvDone).size:
+	case int(f.arg) > q.recv(q.recvDone).Size:
 		r := q.recv(q.recvDone)
-		c := fabric.Completion{Op: fabric.OpRecv, Status: fabric.StatusLocalLength, QPN: q.num, ID: r.id}
+		c := fabric.Completion{Op: fabric.OpRecv, Status: fabric.StatusLocalLength, QPN: q.num, ID: r.ID}
 		e := ending{
-			err:  fmt.Errorf("message of %d bytes for a receive of %d: %w", f.arg, r.size, c.Err()),
+			err:  fmt.Errorf("message of %d bytes for a receive of %d: %w", f.arg, r.Size, c.Err()),
 			recv: fabric.StatusLocalLength, say: kindBye,
 		}
 		if q.transport == fabric.RC {
@@ -106,7 +105,7 @@ func (q *conn) placeMessage(b []byte, whole bool) int {
 	case m.drop:
 	case m.kind == kindSend:
 		r := q.recv(q.recvDone)
-		base.Scatter(&r.local, r.more, int(m.done), b)
+		r.Scatter(int(m.done), b)
 	default:
 		at := m.addr + uint64(m.done)
 		if !whole {

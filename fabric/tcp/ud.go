@@ -11,7 +11,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/remora-kv/remora/fabric"
-	"github.com/remora-kv/remora/fabric/internal/base"
 	"github.com/remora-kv/remora/internal/fence"
 )
 
@@ -235,14 +234,14 @@ func (q *gram) arrived(b []byte) {
 	}
 	b = b[gramSize:]
 	total := fabric.GRHSize + len(b)
-	if len(b) > gramMTU || q.recvDone == q.recvPosted || total > q.recv(q.recvDone).size {
+	if len(b) > gramMTU || q.recvDone == q.recvPosted || total > q.recv(q.recvDone).Size {
 		fence.Count(&q.stats.dropped, 1)
 		return
 	}
 	r := q.recv(q.recvDone)
 	grh := q.grh(len(b))
-	base.Scatter(&r.local, r.more, 0, grh[:])
-	base.Scatter(&r.local, r.more, fabric.GRHSize, b)
+	r.Scatter(0, grh[:])
+	r.Scatter(fabric.GRHSize, b)
 	q.stats.served(fabric.OpRecv, uint32(len(b)))
 	c := fabric.Completion{Bytes: uint32(total), SrcQPN: head.src}
 	q.completeRecv(&c, head.flags&flagSolicited != 0)

@@ -4,6 +4,8 @@
 //   - Life is the state of a queue pair and why it is not ready.
 //   - Notes are what other goroutines ask the owner of a completion queue to do.
 //   - Places counts the entries of a completion queue that its queue pairs have reserved (G12).
+//   - Contents counts what a protection domain holds.
+//   - Recv is a posted receive.
 //   - Gather and Scatter copy between contiguous bytes and the segments of a work request.
 //   - Spinner is the busy half of a fabric.Waiter, for all providers. Sleeper is the other half
 //     for those that sleep in poll(2), with a WakePipe to end the sleep.

@@ -102,14 +102,14 @@ func NewQP(core *Core, cfg fabric.QPConfig) (*QP, error) {
 	}
 	core.mu.Lock()
 	defer core.mu.Unlock()
-	if core.closed || dom.closed {
+	if core.closed || dom.contents.Closed {
 		send.Release(cfg.SendDepth, &recv.Places, cfg.RecvDepth)
 		return nil, core.errClosed()
 	}
 	core.nextQPN++
 	q.num = core.nextQPN
 	core.qps[q.num] = q
-	dom.qps++
+	dom.contents.QPs++
 	return q, nil
 }
 
@@ -178,7 +178,7 @@ func (q *QP) forget() {
 	q.core.mu.Lock()
 	delete(q.core.qps, q.num)
 	q.core.past.Add(&c)
-	q.domain.qps--
+	q.domain.contents.QPs--
 	q.core.mu.Unlock()
 }
 

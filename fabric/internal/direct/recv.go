@@ -8,28 +8,20 @@ import (
 	"github.com/remora-kv/remora/internal/fence"
 )
 
-// recvSlot is a posted receive.
-type recvSlot struct {
-	id    uint64
-	first fabric.Seg
-	more  []fabric.Seg
-	size  int
-}
-
 // recvQueue is the receive queue: numbers of receives ever posted, taken by
 // messages, and freed by polling.
 type recvQueue struct {
-	slots                              []recvSlot
+	slots                              []base.Recv
 	recvDepth                          uint64
 	recvPosted, recvTaken, recvRetired uint64
 }
 
 func (r *recvQueue) init(depth int) {
 	r.recvDepth = uint64(depth)
-	r.slots = make([]recvSlot, base.CeilPow2(depth))
+	r.slots = make([]base.Recv, base.CeilPow2(depth))
 }
 
-func (r *recvQueue) slot(i uint64) *recvSlot { return &r.slots[i&uint64(len(r.slots)-1)] }
+func (r *recvQueue) slot(i uint64) *base.Recv { return &r.slots[i&uint64(len(r.slots)-1)] }
 
 // PostRecv implements fabric.QP.
 func (q *QP) PostRecv(wrs []fabric.RecvWR) (int, error) {
@@ -61,14 +53,9 @@ func (q *QP) appendRecvs(wrs []fabric.RecvWR) (int, error) {
 			return i, &fabric.PostError{Index: i, Err: err}
 		}
 		s := q.slot(q.recvPosted)
-		s.id, s.first, s.size = w.ID, w.Local, w.Local.Len
-		s.more = s.more[:0]
-		if len(w.More) != 0 {
-			s.more = append(s.more, w.More...)
-			s.size = w.Bytes()
-		}
+		s.Set(w)
 		if q.transport != fabric.UD {
-			q.in.lens[q.recvPosted&uint64(len(q.in.lens)-1)].Store(uint32(min(s.size, 1<<31)))
+			q.in.lens[q.recvPosted&uint64(len(q.in.lens)-1)].Store(uint32(min(s.Size, 1<<31)))
 		}
 		q.recvPosted++
 	}
@@ -86,7 +73,7 @@ func (q *QP) flushReceives() {
 func (q *QP) complete(st fabric.Status, n int) *done {
 	s := q.slot(q.recvTaken)
 	q.recvTaken++
-	return q.recv.push(q, q.recvTaken, s.id, fabric.OpRecv, st, n)
+	return q.recv.push(q, q.recvTaken, s.ID, fabric.OpRecv, st, n)
 }
 
 // source is a ring that messages for a queue pair come from.
@@ -169,10 +156,10 @@ func (s *source) take(e *entry, first, second []byte) bool {
 }
 
 // takePart copies one part of a SEND into its receive.
-func (s *source) takePart(e *entry, slot *recvSlot, first, second []byte) bool {
+func (s *source) takePart(e *entry, slot *base.Recv, first, second []byte) bool {
 	q := s.qp
 	if e.kind == kindSend {
-		if int64(e.total) > int64(slot.size) {
+		if int64(e.total) > int64(slot.Size) {
 			s.dead = true
 			q.breakNow(q.complete(fabric.StatusLocalLength, 0))
 			return false
@@ -183,8 +170,8 @@ func (s *source) takePart(e *entry, slot *recvSlot, first, second []byte) bool {
 		s.violated("a part of a message in the peer's ring is longer than the message")
 		return false
 	}
-	slot.scatter(int(s.got), first)
-	slot.scatter(int(s.got)+len(first), second)
+	slot.Scatter(int(s.got), first)
+	slot.Scatter(int(s.got)+len(first), second)
 	if s.got += e.frag; s.got == s.total {
 		s.inMessage = false
 		q.received(int(s.total))
@@ -197,6 +184,3 @@ func (q *QP) received(n int) {
 	fence.Count(&q.stats.recvs, 1)
 	fence.Count(&q.stats.recvBytes, uint64(n))
 }
-
-// scatter copies b to byte off of the receive and onward.
-func (s *recvSlot) scatter(off int, b []byte) { base.Scatter(&s.first, s.more, off, b) }

@@ -76,7 +76,7 @@ func Export(d *Core, key uint32, dom *Domain) *Exported {
 func (d *Core) addRegion(r *Exported) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.closed || r.Domain.closed {
+	if d.closed || r.Domain.contents.Closed {
 		return d.errClosed()
 	}
 	i, err := d.takeIndex()
@@ -86,7 +86,7 @@ func (d *Core) addRegion(r *Exported) error {
 	r.Addr = regionAddr(i)
 	d.generation[i] = d.generation[i]%maxGeneration + 1
 	r.Key = uint32(i) | uint32(d.generation[i])<<keyIndexBits
-	r.Domain.regions++
+	r.Domain.contents.Regions++
 	d.regions[i] = r
 	r.Backing.Live.Store(r.Key)
 	return nil
@@ -120,6 +120,6 @@ func (d *Core) removeRegion(r *Exported) bool {
 	d.regions[i] = nil
 	d.free = append(d.free, i)
 	r.Backing.Live.Store(0)
-	r.Domain.regions--
+	r.Domain.contents.Regions--
 	return true
 }

@@ -157,15 +157,15 @@ func (s *source) takeGram(e *entry, first, second []byte) bool {
 		return false
 	}
 	size := fabric.GRHSize + int(e.total)
-	if q.recvTaken == q.recvPosted || q.slot(q.recvTaken).size < size {
+	if q.recvTaken == q.recvPosted || q.slot(q.recvTaken).Size < size {
 		q.stats.dropped.Add(1)
 		return true
 	}
 	slot := q.slot(q.recvTaken)
 	var grh [fabric.GRHSize]byte
-	slot.scatter(0, grh[:])
-	slot.scatter(fabric.GRHSize, first)
-	slot.scatter(fabric.GRHSize+len(first), second)
+	slot.Scatter(0, grh[:])
+	slot.Scatter(fabric.GRHSize, first)
+	slot.Scatter(fabric.GRHSize+len(first), second)
 	q.received(int(e.total))
 	q.complete(fabric.StatusOK, size).src = uint64(e.imm)
 	return true
