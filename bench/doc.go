@@ -84,5 +84,11 @@
 //	S2  The confidence interval is mean +- t s/sqrt(n), with t from Student's distribution of
 //	    n-1 degrees of freedom: with few trials s itself is a guess, and 1.96 would promise too
 //	    much.
-//	S3  One trial has a mean and nothing else. Its deviation and interval are 0, and N says why.
+//	S3  One trial has a mean and nothing else. Its deviation and intervals are empty, and N
+//	    says why.
+//	S4  Tables and figures show the median, with the interval in which it lies with 95 %
+//	    confidence if rounds are drawn again from those that were measured (bootstrap). Of up to
+//	    five rounds that is from the least to the most: no more is known.
+//	S5  A ratio is that of the medians beside it. The mean of the ratios of rounds is not: one
+//	    round in which the base stood still makes it as large as you like.
 package bench

@@ -1,6 +1,13 @@
 package bench
 
-import "math"
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"gonum.org/v1/gonum/stat"
+	"gonum.org/v1/gonum/stat/distuv"
+)
 
 // Estimate is what a sample says about a quantity.
 type Estimate struct {
@@ -10,42 +17,96 @@ type Estimate struct {
 	// CI95 is half of the interval that holds the true mean with 95 % confidence: it is
 	// between Mean-CI95 and Mean+CI95 (S2).
 	CI95 float64 `json:"ci95"`
+	Interval
 }
 
-// confidence is that of CI95.
+// Interval is what tables and figures show of a sample: its median, or a ratio of two, which is
+// between Low and High with 95 % confidence (S4).
+type Interval struct {
+	Median float64 `json:"median"`
+	Low    float64 `json:"low"`
+	High   float64 `json:"high"`
+}
+
+// confidence is that of intervals.
 const confidence = 0.95
+
+// MedianOf is the one in the middle, and of an even number the larger of both: always one of xs,
+// of which there is one at least. So it is the same in a row, a table and a figure.
+func MedianOf(xs []float64) float64 {
+	sorted := slices.Sorted(slices.Values(xs))
+	return sorted[len(sorted)/2]
+}
 
 // EstimateOf estimates the quantity of which xs are measurements. Of none it is the zero
 // Estimate.
 func EstimateOf(xs []float64) Estimate {
-	e := Estimate{N: len(xs)}
-	if e.N == 0 {
-		return e
+	n := len(xs)
+	if n == 0 {
+		return Estimate{}
 	}
-	for _, x := range xs {
-		e.Mean += x / float64(e.N)
-	}
-	if e.N == 1 {
+	e := Estimate{N: n, Mean: stat.Mean(xs, nil), Interval: IntervalOf(xs)}
+	if n == 1 {
 		return e // S3
 	}
-	squares := 0.0
-	for _, x := range xs {
-		squares += (x - e.Mean) * (x - e.Mean)
-	}
-	e.SD = math.Sqrt(squares / float64(e.N-1))
-	e.CI95 = StudentT(confidence, e.N-1) * e.SD / math.Sqrt(float64(e.N))
+	e.SD = stat.StdDev(xs, nil)
+	t := distuv.StudentsT{Sigma: 1, Nu: float64(n - 1)}.Quantile((1 + confidence) / 2)
+	e.CI95 = t * stat.StdErr(e.SD, float64(n))
 	return e
 }
 
-// Low and High are the bounds of the interval.
-func (e Estimate) Low() float64 { return e.Mean - e.CI95 }
+// IntervalOf estimates the median of what xs are measurements of, at least one.
+func IntervalOf(xs []float64) Interval {
+	return bootstrap(len(xs), func(picked []int) float64 { return MedianOf(pick(xs, picked)) })
+}
 
-// High is the upper bound.
-func (e Estimate) High() float64 { return e.Mean + e.CI95 }
+// RatioOf estimates the ratio of two quantities, of which there is one measurement each from
+// every round, at least one: the ratio of their medians, and not the median or the mean of
+// ratios (S5). Rounds stay together, so that what one did to both is not in the interval.
+func RatioOf(xs, ys []float64) Interval {
+	return bootstrap(len(xs), func(picked []int) float64 { return MedianOf(pick(xs, picked)) / MedianOf(pick(ys, picked)) })
+}
+
+// resamples is how often a sample is drawn from again.
+const resamples = 2000
+
+// bootstrap finds where a statistic of n measurements lies if they are drawn again from
+// themselves (Efron's percentile method). The same measurements have the same interval.
+func bootstrap(n int, statistic func(picked []int) float64) Interval {
+	picked := make([]int, n)
+	for i := range picked {
+		picked[i] = i
+	}
+	x := statistic(picked)
+	if n == 1 {
+		return Interval{x, x, x} // S3
+	}
+	rng, found := rand.New(rand.NewPCG(1, uint64(n))), make([]float64, resamples)
+	for k := range found {
+		for i := range picked {
+			picked[i] = rng.IntN(n)
+		}
+		found[k] = statistic(picked)
+	}
+	slices.Sort(found)
+	at := func(share float64) float64 { return stat.Quantile(share, stat.Empirical, found, nil) }
+	return Interval{x, at((1 - confidence) / 2), at((1 + confidence) / 2)}
+}
+
+func pick(xs []float64, picked []int) []float64 {
+	out := make([]float64, len(picked))
+	for i, k := range picked {
+		out[i] = xs[k]
+	}
+	return out
+}
 
 // Rounded has digits behind the point, as rows have.
 func (e Estimate) Rounded(digits int) Estimate {
 	p := math.Pow10(digits)
 	round := func(x float64) float64 { return math.Round(x*p) / p }
-	return Estimate{N: e.N, Mean: round(e.Mean), SD: round(e.SD), CI95: round(e.CI95)}
+	return Estimate{
+		N: e.N, Mean: round(e.Mean), SD: round(e.SD), CI95: round(e.CI95),
+		Interval: Interval{round(e.Median), round(e.Low), round(e.High)},
+	}
 }

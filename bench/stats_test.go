@@ -5,66 +5,64 @@ import (
 	"testing"
 )
 
-// The values of the usual tables (NIST/SEMATECH e-Handbook, 1.3.6.7.2).
-func TestStudentT(t *testing.T) {
-	for _, c := range []struct {
-		share float64
-		df    int
-		want  float64
-	}{
-		{0.95, 1, 12.706},
-		{0.95, 2, 4.303},
-		{0.95, 3, 3.182},
-		{0.95, 4, 2.776},
-		{0.95, 5, 2.571},
-		{0.95, 9, 2.262},
-		{0.95, 10, 2.228},
-		{0.95, 29, 2.045},
-		{0.95, 30, 2.042},
-		{0.95, 100, 1.984},
-		{0.99, 4, 4.604},
-		{0.90, 7, 1.895},
-		{0.95, 1 << 20, 1.960},
-	} {
-		if got := StudentT(c.share, c.df); math.Abs(got-c.want) > 0.0006 {
-			t.Errorf("t of %v with %d degrees of freedom is %v, want %v", c.share, c.df, got, c.want)
-		}
-	}
-}
+func near(a, b, part float64) bool { return math.Abs(a-b) <= part*math.Max(1, math.Abs(b)) }
 
-// NIST's data set ZARR13 has mean 9.26146, deviation 0.02278881 and n 195, and NIST gives
-// the interval from 9.258242 to 9.264679 (e-Handbook, 1.3.5.2).
-func TestIntervalOfTheHandbook(t *testing.T) {
-	const n, mean, sd = 195, 9.261460, 0.02278881
-	half := StudentT(0.95, n-1) * sd / math.Sqrt(n)
-	if math.Abs(mean-half-9.258242) > 2e-6 || math.Abs(mean+half-9.264679) > 2e-6 {
-		t.Errorf("the interval is %v to %v", mean-half, mean+half)
-	}
-}
-
-func TestOf(t *testing.T) {
-	near := func(a, b float64) bool { return math.Abs(a-b) <= 1e-9*math.Max(1, math.Abs(b)) }
+// S1, S2, S3: t is 12.706, 2.776 and 2.365 with 1, 4 and 7 degrees of freedom (NIST/SEMATECH
+// e-Handbook, 1.3.6.7.2).
+func TestEstimateOf(t *testing.T) {
 	for _, c := range []struct {
-		xs   []float64
-		want Estimate
+		xs             []float64
+		mean, sd, ci95 float64
 	}{
-		{nil, Estimate{}},
-		{[]float64{7}, Estimate{N: 1, Mean: 7}},
-		{[]float64{5, 5, 5}, Estimate{N: 3, Mean: 5}},
-		// sd of 1..5 is sqrt(2.5); t of 4 is 2.7764451051978.
-		{[]float64{1, 2, 3, 4, 5}, Estimate{5, 3, math.Sqrt(2.5), 2.7764451051978 * math.Sqrt(0.5)}},
+		{nil, 0, 0, 0},
+		{[]float64{7}, 7, 0, 0},
+		{[]float64{5, 5, 5}, 5, 0, 0},
+		{[]float64{1, 2, 3, 4, 5}, 3, math.Sqrt(2.5), 2.7764451051978 * math.Sqrt(0.5)},
+		{[]float64{2, 4, 4, 4, 5, 5, 7, 9}, 5, 2.1380899352994, 2.3646242515928 * 2.1380899352994 / math.Sqrt(8)},
 		// Far from zero the deviation stays: squares are of differences.
-		{[]float64{1e9 + 1, 1e9 + 3}, Estimate{2, 1e9 + 2, math.Sqrt2, 12.7062047361747}},
+		{[]float64{1e9 + 1, 1e9 + 3}, 1e9 + 2, math.Sqrt2, 12.7062047361747},
 	} {
-		got := EstimateOf(c.xs)
-		if got.N != c.want.N || !near(got.Mean, c.want.Mean) || !near(got.SD, c.want.SD) || !near(got.CI95, c.want.CI95) {
-			t.Errorf("%v: %+v, want %+v", c.xs, got, c.want)
-		}
-		if got.Low() != got.Mean-got.CI95 || got.High() != got.Mean+got.CI95 {
-			t.Errorf("%v: from %v to %v", c.xs, got.Low(), got.High())
+		e := EstimateOf(c.xs)
+		if e.N != len(c.xs) || !near(e.Mean, c.mean, 1e-9) || !near(e.SD, c.sd, 1e-9) || !near(e.CI95, c.ci95, 1e-9) {
+			t.Errorf("%v: %+v, want %v, %v, %v", c.xs, e, c.mean, c.sd, c.ci95)
 		}
 	}
-	if r := (Estimate{2, 1.2345, 0.0049, 3.333}).Rounded(2); r != (Estimate{2, 1.23, 0, 3.33}) {
+	if r := (Estimate{2, 1.2345, 0.0049, 3.333, Interval{1.111, 0.999, 2}}).Rounded(2); r != (Estimate{2, 1.23, 0, 3.33, Interval{1.11, 1, 2}}) {
 		t.Errorf("rounded: %+v", r)
+	}
+}
+
+// S4: an interval holds the median, is that of the extremes where measurements are few, and is
+// narrow where many agree. It is the same each time.
+func TestIntervalOf(t *testing.T) {
+	if got := IntervalOf([]float64{7}); got != (Interval{7, 7, 7}) {
+		t.Errorf("of one: %+v", got)
+	}
+	few := []float64{10, 12, 11}
+	if got := IntervalOf(few); got != (Interval{11, 10, 12}) || got != IntervalOf(few) {
+		t.Errorf("of three: %+v", got)
+	}
+	if got := IntervalOf([]float64{1, 2}); got.Median != 2 {
+		t.Errorf("of two the larger is shown: %+v", got)
+	}
+	many := []float64{1000} // one that is far off
+	for i := range 100 {
+		many = append(many, 100+float64(i%10))
+	}
+	if got := IntervalOf(many); got.Median != 105 || got.Low < 103 || got.High > 106 || got.Low > got.High {
+		t.Errorf("of many: %+v", got)
+	}
+}
+
+// S5: the ratio is that of what stands beside it. The mean of ratios would be 368 here: in one
+// round the base stood still.
+func TestRatioOf(t *testing.T) {
+	xs, base := []float64{340, 345, 350}, []float64{1, 0.5, 1.1}
+	got := RatioOf(xs, base)
+	if got.Median != 345 || got.Low < 300 || got.High > 700 || got.Low >= got.High {
+		t.Errorf("the ratio is %+v, of medians 345 and 1", got)
+	}
+	if got := RatioOf([]float64{200, 2000, 20}, []float64{2, 20, 0.2}); got != (Interval{100, 100, 100}) {
+		t.Errorf("what a round does to both is in the interval: %+v", got)
 	}
 }

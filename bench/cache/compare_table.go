@@ -23,9 +23,8 @@ type compared struct {
 	Summary
 	// group is the fabric, of others than Remora on one how they are reached.
 	group string
-	// ratio is to the baseline, from the trials of the same round; N is 0 where there is
-	// none.
-	ratio bench.Estimate
+	// ratio is to the baseline; nil where there is none.
+	ratio *bench.Interval
 	// best is the share of the fastest.
 	best float64
 }
@@ -93,21 +92,25 @@ func (c *Compared) findBaseline(lines []compared) int {
 	return -1
 }
 
-// ratio compares two cases round by round: what a round did to both is not in it.
-func (c *Compared) ratio(index, base int) bench.Estimate {
+// ratio compares the medians of two cases, of the rounds in which both were measured.
+func (c *Compared) ratio(index, base int) *bench.Interval {
 	rates := map[int]float64{} // of the baseline, by round
 	for i := range c.Rows {
-		if r := &c.Rows[i]; r.index == base {
+		if r := &c.Rows[i]; r.index == base && r.OpsPerSec > 0 {
 			rates[r.Trial] = r.OpsPerSec
 		}
 	}
-	var xs []float64
+	var xs, ys []float64
 	for i := range c.Rows {
 		if r := &c.Rows[i]; r.index == index && rates[r.Trial] > 0 {
-			xs = append(xs, r.OpsPerSec/rates[r.Trial])
+			xs, ys = append(xs, r.OpsPerSec), append(ys, rates[r.Trial])
 		}
 	}
-	return bench.EstimateOf(xs)
+	if len(xs) == 0 {
+		return nil
+	}
+	ratio := bench.RatioOf(xs, ys)
+	return &ratio
 }
 
 // loadTitle says for people what a target had to do.
@@ -154,7 +157,7 @@ func (c *Compared) WriteTable(w io.Writer) error {
 	for _, s := range c.Notes {
 		fmt.Fprintf(&b, "  %s\n", s)
 	}
-	fmt.Fprintf(&b, "  ± is the 95 %% confidence interval of the mean of %d rounds; ops/s, p50 and p99 are those of the median round\n", c.rounds())
+	fmt.Fprintf(&b, "  ops/s is the median of %d rounds, and the ratio that of the medians, both with their 95 %% intervals; p50 and p99 are of the median round\n", c.rounds())
 	_, err := io.WriteString(w, b.String())
 	return err
 }
@@ -183,28 +186,36 @@ func (c *Compared) columns(lines []compared) []out.Column[compared] {
 		out.Left("  fabric", func(l *compared) string { return "  " + l.group }),
 		out.Left("target", func(l *compared) string { return l.Median.Path }),
 		out.Right("ops/s", func(l *compared) string { return out.SI(l.Median.OpsPerSec) }),
-		out.Left("", func(l *compared) string { return plusMinus(l.Rate) }),
+		out.Left("95 %", func(l *compared) string { return interval(l.Rate) }),
 		out.Right("p50", func(l *compared) string { return out.Micros(l.Median.P50) }),
 		out.Right("p99", func(l *compared) string { return out.Micros(l.Median.P99) }),
 		out.Right("server CPU", func(l *compared) string { return out.PercentText(l.Median.ServerCPU, 0) }),
 		out.Right("x "+name, func(l *compared) string { return times(l.ratio) }),
+		out.Left("95 %", func(l *compared) string { return timesInterval(l.ratio, l.Trials) }),
 		out.Right("of the best", func(l *compared) string { return fmt.Sprintf("%.0f %%", 100*l.best) }),
 		out.Left("", func(l *compared) string { return out.Bar(l.Median.OpsPerSec, top, barWidth) }),
 	}
 }
 
-// plusMinus is the interval of an estimate, as a share of its mean.
-func plusMinus(e bench.Estimate) string {
-	if e.N < 2 || e.Mean == 0 {
+// interval writes that of the median, where there are several trials.
+func interval(e bench.Estimate) string {
+	if e.N < 2 {
 		return ""
 	}
-	return fmt.Sprintf("± %.0f %%", 100*e.CI95/e.Mean)
+	return out.SI(e.Low) + " - " + out.SI(e.High)
 }
 
 // times writes a ratio.
-func times(e bench.Estimate) string {
-	if e.N == 0 {
+func times(r *bench.Interval) string {
+	if r == nil {
 		return ""
 	}
-	return fmt.Sprintf("%.3g", e.Mean)
+	return fmt.Sprintf("%.3g", r.Median)
+}
+
+func timesInterval(r *bench.Interval, trials int) string {
+	if r == nil || trials < 2 {
+		return ""
+	}
+	return fmt.Sprintf("%.3g - %.3g", r.Low, r.High)
 }

@@ -63,7 +63,7 @@ func summaryOf(rows []Row) Summary {
 	}
 	byRate := slices.Clone(rows)
 	slices.SortStableFunc(byRate, func(a, b Row) int { return cmp.Compare(a.OpsPerSec, b.OpsPerSec) })
-	s.Median = byRate[len(byRate)/2]
+	s.Median = byRate[len(byRate)/2] // as bench.MedianOf
 	if mid := s.Median.OpsPerSec; mid > 0 {
 		s.spread = (byRate[len(byRate)-1].OpsPerSec - byRate[0].OpsPerSec) / mid
 	}
@@ -81,7 +81,7 @@ func estimateText(e bench.Estimate, unit func(float64) string) string {
 	if e.N < 2 {
 		return ""
 	}
-	return unit(e.Mean) + " ± " + unit(e.CI95) + " (" + unit(e.SD) + ")"
+	return unit(e.Median) + " (" + unit(e.Low) + " - " + unit(e.High) + ")"
 }
 
 // line is one of the table.

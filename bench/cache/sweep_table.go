@@ -55,7 +55,7 @@ func (s *Swept) columns() []out.Column[sweptPoint] {
 	}
 	return append(cols,
 		out.Right("ops/s", func(p *sweptPoint) string { return out.SI(p.Median.OpsPerSec) }),
-		out.Left("", func(p *sweptPoint) string { return plusMinus(p.Rate) }),
+		out.Left("95 %", func(p *sweptPoint) string { return interval(p.Rate) }),
 		out.Right("mean", func(p *sweptPoint) string { return out.Micros(p.Median.Mean) }),
 		out.Right("p50", func(p *sweptPoint) string { return out.Micros(p.Median.P50) }),
 		out.Right("p99", func(p *sweptPoint) string { return out.Micros(p.Median.P99) }),

@@ -29,9 +29,9 @@ func (r *Report) WriteTable(w io.Writer) error {
 func trialColumns() []out.Column[median] {
 	return []out.Column[median]{
 		out.Right("trials", func(m *median) string { return fmt.Sprint(m.summary.Trials) }),
-		out.Right("mean ops/s ± 95 % (sd)", func(m *median) string { return estimateText(m.summary.Rate, out.SI) }),
-		out.Right("mean p50 ± 95 % (sd)", func(m *median) string { return estimateText(m.summary.P50, out.Micros) }),
-		out.Right("mean p99 ± 95 % (sd)", func(m *median) string { return estimateText(m.summary.P99, out.Micros) }),
+		out.Right("median ops/s (95 %)", func(m *median) string { return estimateText(m.summary.Rate, out.SI) }),
+		out.Right("median p50 (95 %)", func(m *median) string { return estimateText(m.summary.P50, out.Micros) }),
+		out.Right("median p99 (95 %)", func(m *median) string { return estimateText(m.summary.P99, out.Micros) }),
 	}
 }
 

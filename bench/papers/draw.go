@@ -29,7 +29,7 @@ func (r *Report) picture(q Quantity) *out.Figure {
 		s := out.Series{Name: name}
 		for i, x := range r.xs {
 			if e := r.estimate(q, name, x); e.N > 0 {
-				s.Points = append(s.Points, out.Point{X: at(f, x, i), Y: e.Mean, Low: max(e.Low(), 0), High: e.High()})
+				s.Points = append(s.Points, out.Point{X: at(f, x, i), Y: e.Median, Low: e.Low, High: e.High})
 			}
 		}
 		if !f.Bars {

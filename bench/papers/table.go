@@ -12,7 +12,7 @@ import (
 )
 
 // WriteTable writes the figure for people: for each quantity a line for every place and a
-// column for every series, with the mean of the trials, and those of the paper.
+// column for every series, with the median of the trials, and those of the paper.
 func (r *Report) WriteTable(w io.Writer) error {
 	var b strings.Builder
 	out.WriteTop(&b, &r.Remarks)
@@ -28,7 +28,7 @@ func (r *Report) WriteTable(w io.Writer) error {
 	for _, m := range r.Missing {
 		fmt.Fprintf(&b, "  not measured: %s at %s: %s\n", m.Series, m.X, strings.ReplaceAll(m.Reason.Error(), "\n", "; "))
 	}
-	fmt.Fprintf(&b, "  numbers are means, ± half of the 95 %% confidence interval; measured in shuffled rounds on %s\n", r.Size.Fabric)
+	fmt.Fprintf(&b, "  numbers are medians with their 95 %% intervals; measured in shuffled rounds on %s\n", r.Size.Fabric)
 	fmt.Fprintf(&b, "  size: %s\n", &r.Size)
 	for _, s := range r.Notes {
 		fmt.Fprintf(&b, "  %s\n", s)
@@ -74,8 +74,8 @@ func (r *Report) cell(q Quantity, series, x string) string {
 	switch {
 	case e.N == 0:
 		return "-"
-	case e.N == 1 || e.Mean == 0:
-		return q.text(e.Mean)
+	case e.N == 1:
+		return q.text(e.Median)
 	}
-	return fmt.Sprintf("%s ± %.0f %%", q.text(e.Mean), 100*e.CI95/e.Mean)
+	return fmt.Sprintf("%s (%s - %s)", q.text(e.Median), q.text(e.Low), q.text(e.High))
 }

@@ -93,7 +93,7 @@ func study(rows []*trial) *results {
 	return s
 }
 
-// settle finds the median trial and the mean (W5).
+// settle finds the median trial and its interval (W5).
 func (m *measured) settle() {
 	var rates []float64
 	order := slices.Clone(m.rows)

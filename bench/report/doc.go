@@ -24,7 +24,7 @@
 //	    that nothing is there for eyes and pointers alone.
 //	W4  A directory is overwritten only if it is empty or holds a report of ours; and it is
 //	    tried before anything is measured.
-//	W5  Throughput is the mean of the trials with its 95 % confidence interval; latencies,
+//	W5  Throughput is the median of the trials with its 95 % interval; latencies,
 //	    their distribution and the time line are those of the median trial by throughput.
 //	W6  The charts are drawn by uPlot, which is in assets/uplot with its licence, because
 //	    drawing hundreds of curves at once is its job and not ours.

@@ -42,9 +42,9 @@ func (s *results) throughput() *figure {
 	}
 	f := &figure{
 		ID: "throughput", Title: "Throughput", image: l,
-		About: "Operations per second: the mean of the trials, with its 95 % confidence interval where there is more than one.",
-		data:  &sheet{head: []string{"case", "trials", "ops_per_sec_mean", "ops_per_sec_sd", "ci95_low", "ci95_high"}},
-		table: &sheet{head: []string{"case", "trials", "mean", "deviation", "95 % from", "to"}},
+		About: "Operations per second: the median of the trials, with its 95 % interval where there is more than one.",
+		data:  &sheet{head: []string{"case", "trials", "ops_per_sec", "ci95_low", "ci95_high"}},
+		table: &sheet{head: []string{"case", "trials", "median", "95 % from", "to"}},
 	}
 	for _, name := range s.targets {
 		l.Series = append(l.Series, out.Series{Name: name})
@@ -53,14 +53,14 @@ func (s *results) throughput() *figure {
 	for i, m := range s.cases {
 		l.X.Names = append(l.X.Names, m.label)
 		line := &l.Series[m.target]
-		line.Points = append(line.Points, out.Point{X: float64(i), Y: m.ops.Mean, Low: m.ops.Low, High: m.ops.High})
-		f.data.add(m.label, m.ops.N, m.ops.Mean, m.ops.SD, m.ops.Low, m.ops.High)
-		f.table.add(m.label, m.ops.N, out.SI(m.ops.Mean), spread(m.ops, m.ops.SD), spread(m.ops, m.ops.Low), spread(m.ops, m.ops.High))
-		if m.ops.Mean > s.cases[best].ops.Mean {
+		line.Points = append(line.Points, out.Point{X: float64(i), Y: m.ops.Median, Low: m.ops.Low, High: m.ops.High})
+		f.data.add(m.label, m.ops.N, m.ops.Median, m.ops.Low, m.ops.High)
+		f.table.add(m.label, m.ops.N, out.SI(m.ops.Median), spread(m.ops, m.ops.Low), spread(m.ops, m.ops.High))
+		if m.ops.Median > s.cases[best].ops.Median {
 			best = i
 		}
 	}
-	f.Alt = "Bars of the throughput of each case. The highest is " + s.cases[best].label + " with " + out.SI(s.cases[best].ops.Mean) + " operations per second."
+	f.Alt = "Bars of the throughput of each case. The highest is " + s.cases[best].label + " with " + out.SI(s.cases[best].ops.Median) + " operations per second."
 	return f
 }
 
@@ -88,9 +88,9 @@ func (s *results) latency() *figure {
 				continue
 			}
 			r := m.median
-			line.Points = append(line.Points, out.Point{X: m.ops.Mean, Y: r.P99})
-			f.data.add(name, m.load, m.ops.Mean, r.Mean, r.P50, r.P95, r.P99, r.P999)
-			f.table.add(name, m.load, out.SI(m.ops.Mean), micro(r.Mean), micro(r.P50), micro(r.P95), micro(r.P99), micro(r.P999))
+			line.Points = append(line.Points, out.Point{X: m.ops.Median, Y: r.P99})
+			f.data.add(name, m.load, m.ops.Median, r.Mean, r.P50, r.P95, r.P99, r.P999)
+			f.table.add(name, m.load, out.SI(m.ops.Median), micro(r.Mean), micro(r.P50), micro(r.P95), micro(r.P99), micro(r.P999))
 		}
 		c.Series = append(c.Series, line)
 	}
@@ -100,9 +100,9 @@ func (s *results) latency() *figure {
 // wide reports whether rates lie so far apart that only their logarithms can be seen.
 func (s *results) wide() bool {
 	const far = 20
-	low, high := s.cases[0].ops.Mean, 0.0
+	low, high := s.cases[0].ops.Median, 0.0
 	for _, m := range s.cases {
-		low, high = min(low, m.ops.Mean), max(high, m.ops.Mean)
+		low, high = min(low, m.ops.Median), max(high, m.ops.Median)
 	}
 	return low > 0 && high > far*low
 }

@@ -167,7 +167,7 @@ func several(n int, thing string) string {
 func (s *results) cards() []card {
 	fast, short, tail := s.cases[0], s.cases[0], s.cases[0]
 	for _, m := range s.cases {
-		if m.ops.Mean > fast.ops.Mean {
+		if m.ops.Median > fast.ops.Median {
 			fast = m
 		}
 		if m.median.P50 < short.median.P50 {
@@ -181,7 +181,7 @@ func (s *results) cards() []card {
 		number, unit, _ := strings.Cut(s, " ")
 		return card{name, number, unit, of}
 	}
-	top := value("Highest throughput", out.SI(fast.ops.Mean), fast.label)
+	top := value("Highest throughput", out.SI(fast.ops.Median), fast.label)
 	top.Unit += " ops/s"
 	return []card{
 		top,

@@ -43,13 +43,9 @@ type column struct {
 }
 
 var columns = []column{
-	{"ops/s", "mean of the trials", func(m *measured) (string, float64) { return out.SI(m.ops.Mean), m.ops.Mean }},
-	{"± 95 %", "half of the confidence interval of the mean", func(m *measured) (string, float64) {
-		if m.ops.N < 2 || m.ops.Mean == 0 {
-			return "", 0
-		}
-		half := 100 * (m.ops.High - m.ops.Mean) / m.ops.Mean
-		return fmt.Sprintf("%.1f %%", half), half
+	{"ops/s", "median of the trials", func(m *measured) (string, float64) { return out.SI(m.ops.Median), m.ops.Median }},
+	{"95 %", "interval of the median; sorted by its length", func(m *measured) (string, float64) {
+		return out.Unless(m.ops.N < 2, out.SI(m.ops.Low)+" - "+out.SI(m.ops.High)), m.ops.High - m.ops.Low
 	}},
 	{"p50", "half of the operations took no longer", micros(func(m *measured) float64 { return m.median.P50 })},
 	{"p95", "", micros(func(m *measured) float64 { return m.median.P95 })},
@@ -105,7 +101,7 @@ func (s *results) table() table {
 	top := 0.0
 	for i, m := range s.cases {
 		t.Rows[i] = tableRow{Case: i, Color: s.color(i)}
-		top = max(top, m.ops.Mean)
+		top = max(top, m.ops.Median)
 	}
 	for k, f := range s.facets {
 		t.Head = append(t.Head, headCell{Name: f.Name})
@@ -121,7 +117,7 @@ func (s *results) table() table {
 			used = used || show != ""
 			cell := tableCell{Text: show, Sort: strconv.FormatFloat(sort, 'g', -1, 64), Numeric: true}
 			if k == 0 && top > 0 {
-				cell.HasBar, cell.Bar = true, int(100*m.ops.Mean/top+0.5)
+				cell.HasBar, cell.Bar = true, int(100*m.ops.Median/top+0.5)
 			}
 			cells = append(cells, cell)
 		}

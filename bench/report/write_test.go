@@ -168,7 +168,7 @@ func TestRowsOfAnyBenchmark(t *testing.T) {
 // Curves are drawn over the parameter with the most values.
 func TestOver(t *testing.T) {
 	var rows []cache.Row
-	for trial := 1; trial <= 2; trial++ {
+	for trial := 1; trial <= 3; trial++ {
 		for _, batch := range []int{16, 1, 4} {
 			rows = append(rows, sampleRow("rfp", batch, trial, float64(batch)*1e6, 1), sampleRow("redis", batch, trial, float64(batch)*1e4, 100))
 		}

@@ -28,8 +28,8 @@ Redis if they are installed, in one run.
 Each round measures every target once, in an order shuffled by --seed, so that a
 disturbance of the machine hits all targets alike. All targets have the same number of
 operations in flight: paths without batches get a larger window. The table has a section
-for each load and fabric, fastest first, with the 95 % confidence interval of the mean
-and the ratio to the baseline of the same round.
+for each load and fabric, fastest first: the median rate, and its ratio to
+the median of the baseline, both with 95 % intervals.
 
 Without --window and --batch there are two loads: 1 and 16 operations in flight. Targets
 that cannot run here are listed with the reason.`,

@@ -69,11 +69,11 @@
       series: [{}, { paths: () => null, points: { show: false } }],
       hooks: { draw: [u => drawBars(u, line)] },
     };
-    place("throughput", opts, [shown.map((c, i) => i), shown.map(c => c.ops.mean)], n);
+    place("throughput", opts, [shown.map((c, i) => i), shown.map(c => c.ops.median)], n);
     const u = plots.get("throughput");
     u.over.addEventListener("mousemove", e => {
       const c = shown[Math.min(n - 1, Math.max(0, Math.round(u.posToVal(e.clientY - pointer(u).top, "x"))))];
-      const lines = [[c.color, si(c.ops.mean) + " ops/s"]];
+      const lines = [[c.color, si(c.ops.median) + " ops/s"]];
       if (c.ops.n > 1) lines.push([null, "95 %: " + si(c.ops.lo) + " to " + si(c.ops.hi) + ", " + c.ops.n + " trials"]);
       showTip(e, c.label, lines);
     });
@@ -85,7 +85,7 @@
     ctx.textBaseline = "middle";
     ctx.textAlign = "left";
     shown.forEach((c, i) => {
-      const y = u.valToPos(i, "x", true), x = u.valToPos(c.ops.mean, "y", true);
+      const y = u.valToPos(i, "x", true), x = u.valToPos(c.ops.median, "y", true);
       ctx.fillStyle = stroke(c);
       ctx.beginPath();
       ctx.roundRect(left, y - thick / 2, Math.max(x - left, dpr), thick, [0, 4 * dpr, 4 * dpr, 0]);
@@ -102,13 +102,13 @@
       }
       ctx.fillStyle = css("--ink");
       ctx.font = font(12 * dpr);
-      ctx.fillText(si(c.ops.mean), end + 6 * dpr, y);
+      ctx.fillText(si(c.ops.median), end + 6 * dpr, y);
     });
     ctx.restore();
   };
 
   const drawLatency = () => {
-    const p = modes.latency, xs = shown.map(c => c.ops.mean), ys = shown.map(c => c.us[p]);
+    const p = modes.latency, xs = shown.map(c => c.ops.median), ys = shown.map(c => c.us[p]);
     const log = wide(xs), order = shown.map((c, i) => i).sort((a, b) => xs[a] - xs[b]);
     const name = { mean: "mean", p50: "median", p95: "95th percentile of", p99: "99th percentile of", p999: "99.9th percentile of" }[p] + " latency";
     const opts = {
@@ -130,10 +130,10 @@
     const u = plots.get("latency");
     u.over.addEventListener("mousemove", e => {
       const at = pointer(u), x = e.clientX - at.left, y = e.clientY - at.top;
-      const far = c => Math.hypot(u.valToPos(c.ops.mean, "x") - x, u.valToPos(c.us[p], "y") - y);
+      const far = c => Math.hypot(u.valToPos(c.ops.median, "x") - x, u.valToPos(c.us[p], "y") - y);
       const c = shown.reduce((a, b) => far(b) < far(a) ? b : a);
       if (far(c) > 60) return hideTip();
-      showTip(e, c.label, [[c.color, si(c.ops.mean) + " ops/s"], [null, "p50 " + micros(c.us.p50) + " · p99 " + micros(c.us.p99) + " · p99.9 " + micros(c.us.p999)]]);
+      showTip(e, c.label, [[c.color, si(c.ops.median) + " ops/s"], [null, "p50 " + micros(c.us.p50) + " · p99 " + micros(c.us.p99) + " · p99.9 " + micros(c.us.p999)]]);
     });
   };
 
@@ -143,7 +143,7 @@
     ctx.beginPath();
     ctx.rect(u.bbox.left, u.bbox.top, u.bbox.width, u.bbox.height);
     ctx.clip();
-    const at = c => [u.valToPos(c.ops.mean, "x", true), u.valToPos(c.us[p], "y", true)];
+    const at = c => [u.valToPos(c.ops.median, "x", true), u.valToPos(c.us[p], "y", true)];
     if (many) data.targets.forEach((name, t) => {
       const line = shown.filter(c => c.target === t);
       if (line.length < 2) return;
