@@ -38,7 +38,7 @@ func (u Unit) of(x float64) scale {
 
 // Text writes a number with three digits.
 func (u Unit) Text(x float64) string {
-	s := u.of(x)
+	s := u.of(x * 1.0005) // 1000 is written with the next prefix
 	return threeDigits(x/s.at) + s.name
 }
 
