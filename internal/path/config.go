@@ -10,7 +10,7 @@ import (
 	"github.com/remora-kv/remora/rpc/rfp"
 )
 
-// Config is what a caller chooses about connections.
+// Config has the choices of a caller about connections.
 type Config struct {
 	Path Name
 	// Window is how many frames can be in flight, and Batch how many operations a frame

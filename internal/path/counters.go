@@ -7,7 +7,7 @@ import (
 	"github.com/remora-kv/remora/rpc/driver"
 )
 
-// Counters are what a connection has done. The fields are those of remora.Counters.
+// Counters count the operations of a connection. The fields are those of remora.Counters.
 type Counters struct {
 	Calls, Batches              uint64
 	Fetches, Misses, Replies    uint64
@@ -16,7 +16,7 @@ type Counters struct {
 	Verbs                       fabric.Counters
 }
 
-// Add adds what a connection has done.
+// Add adds the counters of a connection.
 func (n *Counters) Add(c Counters) {
 	n.Calls += c.Calls
 	n.Batches += c.Batches

@@ -17,7 +17,7 @@ import (
 	"github.com/remora-kv/remora/rpc/rfp"
 )
 
-// maxCores bounds what a server may say about itself.
+// maxCores bounds the number of cores that a server may claim.
 const maxCores = 1024
 
 // Dialer makes connections with the cores of one server.

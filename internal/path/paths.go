@@ -24,7 +24,7 @@ const (
 	FarmVar     Name = "farm-var"
 )
 
-// kind is what a path does.
+// kind describes a path.
 type kind struct {
 	name     Name
 	pinned   bool     // rfp stays in mode

@@ -92,7 +92,7 @@ func (c *core) Step() bool {
 // Empty reports whether there are no clients.
 func (c *core) Empty() bool { return len(c.chunks.All) == 0 && len(c.retired) == 0 && !c.HasMail() }
 
-// look takes what others have left for the core.
+// look takes the work that other goroutines left for the core.
 func (c *core) look() {
 	c.renewReplyQPs()
 	c.Attend()

@@ -90,7 +90,7 @@ func (cc *CoreConn) Reserve(hash uint64, n int) ([]byte, error) {
 	return c.local.Bytes()[end-n : end : end], nil
 }
 
-// vacant reports whether the fabric has done with what was in the place of the next
+// vacant reports whether the fabric has finished with the request in the place of the next
 // request, and takes one more.
 func (cc *CoreConn) vacant() bool {
 	s := &cc.conn.sender

@@ -84,7 +84,7 @@ func (w *welcome) bytes() []byte {
 	return le.AppendUint32(b, w.requests.Key)
 }
 
-// parseWelcome reads what a server answers to h.
+// parseWelcome decodes the server's answer to h.
 func parseWelcome(b []byte, h *hello) (w welcome, err error) {
 	if err := protocol.Check(b, welcomeSize); err != nil {
 		return w, err
@@ -104,7 +104,7 @@ func parseWelcome(b []byte, h *hello) (w welcome, err error) {
 	return w, nil
 }
 
-// What a client sends over UC beside requests.
+// The messages that a client sends over UC beside requests.
 const (
 	tagIntroduction = 1
 	tagWakeup       = 2

@@ -33,7 +33,7 @@ func stampOf(generation uint32, number uint64) uint64 {
 	return uint64(generation)<<numberBits | number&numberMask
 }
 
-// kind is what a reply is.
+// kind is the kind of a reply.
 type kind uint8
 
 const (

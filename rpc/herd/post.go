@@ -8,7 +8,7 @@ import (
 // sendDepth is how many requests and controls the UC queue pair of a client holds.
 const sendDepth = 256
 
-// sender counts what was posted to the UC queue pair. Numbers of WRITEs and SENDs are
+// sender counts the requests posted to the UC queue pair. Numbers of WRITEs and SENDs are
 // their IDs; done are those known to be complete.
 type sender struct {
 	depth, posted, signaled, done uint64

@@ -55,7 +55,7 @@ func (c *core) serve(t *taken) {
 	c.reply(ch, r, false)
 }
 
-// reply sends what is in a place of the reply memory, for the first time or again.
+// reply sends the reply in a place of the reply memory, for the first time or again.
 func (c *core) reply(ch *chunk, r *reply, again bool) {
 	n := ch.replyQP.send(ch.to, ch.session.replies, r.off, r.size, again)
 	if n == 0 {

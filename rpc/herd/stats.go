@@ -46,7 +46,7 @@ func (s *Server) CoreStats(core int) ServerStats {
 	return t
 }
 
-// count adds what is now. The core's goroutine calls it.
+// count adds the current numbers of clients and memory. The core's goroutine calls it.
 func (c *core) count(t *ServerStats) {
 	t.Hot += len(c.hot.All)
 	for _, ch := range c.chunks.All {
@@ -54,7 +54,7 @@ func (c *core) count(t *ServerStats) {
 	}
 }
 
-// addUp adds what was counted.
+// addUp adds the counters of another.
 func (c *core) addUp(t *ServerStats) {
 	st := &c.stats
 	c.AddUp(&t.ServerStats)

@@ -47,7 +47,7 @@ type Stats struct {
 	Clients  int    `json:"clients"`
 	Connects uint64 `json:"connects"`
 	Refused  uint64 `json:"refused"`
-	// In counts what clients did.
+	// In counts the operations of clients.
 	In fabric.Counters `json:"-"`
 }
 

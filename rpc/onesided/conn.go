@@ -144,7 +144,7 @@ func (c *Conn) prepare() (err error) {
 	return nil
 }
 
-// wordSize is the room for what a FETCH_ADD returns.
+// wordSize is the room for the result of a FETCH_ADD.
 const wordSize = 8
 
 // Instance tells which start of a server this is.

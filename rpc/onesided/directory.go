@@ -15,7 +15,7 @@ const (
 	tableHead      = 8
 	areaSize       = 24
 
-	// maxTables bounds the partitions of a server, maxDirectory what is said of them.
+	// maxTables bounds the partitions of a server, maxDirectory the bytes that describe them.
 	maxTables    = 1024
 	maxDirectory = directoryHead + maxTables*(tableHead+store.MaxLayout+store.MaxAreas*areaSize)
 )
@@ -27,13 +27,13 @@ type area struct {
 	adds   bool // FETCH_ADD is allowed
 }
 
-// table is what a client knows of a partition.
+// table describes a partition to a client.
 type table struct {
 	layout []byte
 	areas  []area
 }
 
-// directory is what a server exports.
+// directory describes the memory that a server exports.
 type directory struct {
 	instance uint64
 	tables   []table
@@ -68,7 +68,7 @@ func (d *directory) bytes() []byte {
 // padded rounds up to words.
 func padded(n int) int { return (n + 7) &^ 7 }
 
-// parseDirectory reads what a server says that it exports (O4).
+// parseDirectory decodes a directory (O4).
 func parseDirectory(b []byte) (*directory, error) {
 	le := binary.LittleEndian
 	if len(b) < directoryHead || le.Uint32(b) != directoryMagic {

@@ -15,15 +15,15 @@ type search struct {
 	finder   store.Finder
 	follower store.Follower // the finder, if it can follow links
 	at       int            // of its buffer in the local memory
-	wordAt   int            // of what a FETCH_ADD returns
+	wordAt   int            // of the result of a FETCH_ADD
 	key      []byte
 	hash     uint64
-	want     store.Span // what is being read
+	want     store.Span // being read
 	outcome  store.Outcome
 	state    state
 }
 
-// state says what a search waits for.
+// state is the event that a search waits for.
 type state uint8
 
 const (
@@ -32,7 +32,7 @@ const (
 	over                  // to be taken
 )
 
-// ConnStats is what a connection has done.
+// ConnStats are the counters of a connection.
 type ConnStats struct {
 	Searches, Reads, Touches uint64
 	Found, Missing, Asked    uint64

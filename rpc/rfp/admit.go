@@ -21,7 +21,7 @@ func (s *Server) admit(ctx context.Context, dev fabric.Device, req fabric.ConnRe
 	return serving.Connect(&s.base, h.Core, func(c *core) (*session, error) { return c.connect(ctx, dev, req, &h) })
 }
 
-// greet checks what a client wants.
+// greet checks the hello of a client.
 func (s *Server) greet(req fabric.ConnRequest) (wire.Hello, error) {
 	if req.Transport() != fabric.RC {
 		return wire.Hello{}, fmt.Errorf("rfp needs transport RC, not %v", req.Transport())

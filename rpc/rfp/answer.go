@@ -10,7 +10,7 @@ import (
 
 // flush ends the frame being filled and gives it to the client, now or when
 // there is room. A session whose ring is full is slow until the client has taken
-// something: it could not be told that it is parked.
+// something: the mark that it is parked could not reach it.
 func (c *core) flush(s *session, class uint8, last bool) {
 	payload := c.out[:c.fill]
 	c.fill = 0

@@ -10,7 +10,7 @@ package rfp
 // in one run of memory. Positions count on forever.
 type area struct {
 	size       int
-	head, tail uint64 // of what is used
+	head, tail uint64 // of the bytes in use
 	touched    int    // how much of it was used ever
 }
 

@@ -272,7 +272,7 @@ type ConnStats struct {
 	Calls, Frames uint64 // messages and frames sent
 	Fetches       uint64 // READs of answers
 	Misses        uint64 // of them that found nothing
-	Rests         uint64 // READs of what the first one did not bring
+	Rests         uint64 // READs of the part that the first one did not bring
 	Replies       uint64 // answers that were pushed
 	Pieces        uint64 // of long results, that were taken
 	Wakeups       uint64 // of the server

@@ -154,7 +154,7 @@ func (c *core) step() bool {
 // aloneAfter is after how many looks in vain pollers without clients are polled seldom.
 const aloneAfter = 256
 
-// look takes completions, new sessions and what others have asked for.
+// look takes completions, new sessions and the requests of other goroutines.
 func (c *core) look() bool {
 	if c.HasMail() {
 		c.Attend()

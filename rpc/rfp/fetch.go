@@ -52,7 +52,7 @@ func (c *Conn) makeReads() {
 	}
 }
 
-// fetchRest fetches what the first READ of a frame did not bring.
+// fetchRest fetches the part of a frame that the first READ did not bring.
 func (c *Conn) fetchRest(at, size int) {
 	had := c.asked[c.slot]
 	w := fabric.WR{
@@ -66,7 +66,7 @@ func (c *Conn) fetchRest(at, size int) {
 	c.reap()
 }
 
-// fetched looks at what a READ has brought.
+// fetched examines the bytes that a READ brought.
 func (c *Conn) fetched(slot int) {
 	c.flying--
 	m := c.wanted[slot]

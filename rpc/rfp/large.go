@@ -11,7 +11,7 @@ import (
 // parts is the part of a Conn that sends a message longer than a frame: in pieces
 // through the bulk area, or in parts of a frame's length when there is none.
 type parts struct {
-	large      message // what is left of the message
+	large      message // the rest of the message
 	largeClass uint8
 	largeTotal int
 	largeBuf   []byte // where that lies
@@ -25,7 +25,7 @@ type parts struct {
 // unsent reports whether a message has not been sent whole.
 func (p *parts) unsent() bool { return p.names != 0 || p.large.len() != 0 }
 
-// message is what is sent: head, and body behind it.
+// message is a message to send: head, and body behind it.
 type message struct{ head, body []byte }
 
 func (m message) len() int { return len(m.head) + len(m.body) }

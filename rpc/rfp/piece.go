@@ -309,7 +309,7 @@ func (c *core) roomCame() bool {
 	return ok && s.room()
 }
 
-// postpone keeps what is left of a long result until there is room.
+// postpone keeps the rest of a long result until there is room.
 func (c *core) postpone(s *session, class uint8, total int, res, after []byte) {
 	rest := append(append(c.spares.borrow(len(res)+len(after)), res...), after...)
 	s.backlog = append(s.backlog, waitingFrame{
@@ -340,7 +340,7 @@ func (c *core) pour(s *session, f *waitingFrame) bool {
 	return false
 }
 
-// longOf joins a result and what comes after it, for sessions without an area.
+// longOf joins a result and the bytes after it, for sessions without an area.
 func (c *core) longOf(res, after []byte) []byte {
 	if len(after) == 0 {
 		return res

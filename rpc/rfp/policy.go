@@ -94,7 +94,7 @@ type fetchPolicy struct {
 	span     int64
 }
 
-// classPolicy is what the policy knows about calls of one class.
+// classPolicy is the policy's knowledge of calls of one class.
 type classPolicy struct {
 	mode  Mode
 	slow  int32 // slow calls in a row
@@ -115,7 +115,7 @@ const (
 const (
 	firstPause  = 80
 	minMaxPause = 13_000 // the longest pause where a READ takes less than half of it
-	minReadTime = 130    // what a READ takes that is over when it is posted, and the poll around it
+	minReadTime = 130    // the time of a READ that completes when posted, and of the poll around it
 	minProbe    = 6_500
 	maxProbe    = 13_000_000
 	maxUsual    = 100_000 // bounds what one slow push does to the mean

@@ -7,7 +7,7 @@ import (
 	"github.com/remora-kv/remora/rpc"
 )
 
-// pollers is what a core serves beside its own sessions.
+// pollers are the paths that a core serves beside its own sessions.
 type pollers []rpc.Poller
 
 func (p pollers) step() bool {

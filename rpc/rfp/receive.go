@@ -63,7 +63,7 @@ type receiver struct {
 	held     bool // a frame is being taken, and a piece of it is in flight
 	pieced   bool // a piece of it was taken
 	word     wire.Word0
-	cur      []byte // what is left of it
+	cur      []byte // the rest of it
 	partial  []byte // of a result that is not complete
 	ackedAt  uint64 // frames taken that the server knows of, at least
 	takenPut int

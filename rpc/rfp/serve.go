@@ -217,7 +217,7 @@ func (c *core) room(s *session) []byte {
 	return frame[c.fill+wire.EntryHeader : c.fill+wire.EntryHeader : len(frame)]
 }
 
-// settle puts what a handler has returned into the frame.
+// settle puts the result of a handler into the frame.
 func (c *core) settle(s *session, class uint8, res []byte, err error) {
 	frame, out := c.payloadOf(s), c.room(s)
 	after := c.Call.After

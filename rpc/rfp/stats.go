@@ -16,7 +16,7 @@ type coreStats struct {
 	frames, pushes, unpushed, parks atomic.Uint64
 }
 
-// ServerStats are counts since the start, and what is now.
+// ServerStats are counts since the start, and current numbers.
 type ServerStats struct {
 	rpc.ServerStats
 	Frames   uint64 `json:"frames"`
@@ -87,7 +87,7 @@ func (s *Server) Stats() ServerStats {
 	return t
 }
 
-// count adds what is now. The core's goroutine calls it.
+// count adds the current numbers of clients and memory. The core's goroutine calls it.
 func (c *core) count(t *ServerStats) {
 	for ss := range c.sessions.All() {
 		t.Clients++
@@ -96,7 +96,7 @@ func (c *core) count(t *ServerStats) {
 	t.Hot += len(c.hot.All)
 }
 
-// addUp adds what was counted.
+// addUp adds the counters of another.
 func (c *core) addUp(t *ServerStats) {
 	st := &c.stats
 	c.AddUp(&t.ServerStats)

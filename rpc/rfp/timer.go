@@ -16,7 +16,7 @@ type timer struct {
 
 const (
 	maxSkip = 16
-	// clockCost is what a reading costs, in nanoseconds. It is part of the wait, and a
+	// clockCost is the cost of a reading, in nanoseconds. It is part of the wait, and a
 	// shorter wait is none.
 	clockCost = 40
 )

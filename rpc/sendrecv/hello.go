@@ -22,7 +22,7 @@ const (
 // anyCore in a hello leaves the choice of the core to the server.
 const anyCore = wire.AnyCore
 
-// hello is the private data of a client that connects: what it asks for at most.
+// hello is the private data of a client that connects: the core and the sizes it asks for.
 type hello struct {
 	core uint16
 	dimensions
@@ -65,7 +65,7 @@ func (w *welcome) bytes() []byte {
 	return le.AppendUint32(b, uint32(w.message))
 }
 
-// parseWelcome reads what a server answers to h.
+// parseWelcome decodes the server's answer to h.
 func parseWelcome(b []byte, h *hello) (w welcome, err error) {
 	if err := protocol.Check(b, welcomeSize); err != nil {
 		return w, err

@@ -2,7 +2,7 @@ package sendrecv
 
 import "encoding/binary"
 
-// headerSize is the length of what is in front of every message; see the package doc.
+// headerSize is the length of the header of every message; see the package doc.
 const headerSize = 8
 
 // Limits of what ends agree on.
@@ -15,7 +15,7 @@ const (
 	lineSize       = 64
 )
 
-// kind is what a SEND is.
+// kind is the kind of a SEND.
 type kind uint8
 
 const (

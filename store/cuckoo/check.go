@@ -93,7 +93,7 @@ func (t *Table) checkIndex(c *census) error {
 	return nil
 }
 
-// checkCounts compares what the other checks counted with each other and with the
+// checkCounts compares the counts of the other checks with each other and with the
 // table's own numbers.
 func (t *Table) checkCounts(c *census) error {
 	switch {

@@ -8,7 +8,7 @@ const choices = 3
 // maxBuckets is how many the fraction of 32 bits can tell apart.
 const maxBuckets = 1 << 32
 
-// hashing is how keys are spread: what a Finder has to know as well.
+// hashing is how keys are spread; a Finder uses the same.
 type hashing struct {
 	buckets uint64
 	salt    uint64

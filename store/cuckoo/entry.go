@@ -24,7 +24,7 @@ const (
 // maxSpill is a count of spilled keys that has overflowed: it stays what it is.
 const maxSpill = 1<<spillBits - 1
 
-// entry is what a bucket holds, without its checksum: three words, of which the spilled
+// entry is a bucket without its checksum: three words, of which the spilled
 // keys and the stamp are the bucket's and the rest is the item's.
 type entry struct {
 	w0, w1, w2 uint64

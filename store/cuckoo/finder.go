@@ -60,7 +60,7 @@ func (f *Finder) Start(k store.Key) store.Span {
 	return f.bucketSpan()
 }
 
-// Look judges what was read.
+// Look examines the bytes that were read.
 func (f *Finder) Look(b []byte) (store.Span, store.Outcome) {
 	if f.reading {
 		return f.lookAtItem(b)

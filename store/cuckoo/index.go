@@ -78,7 +78,7 @@ func (t *Table) leave(bucket uint64) {
 	}
 }
 
-// moveEntry moves what is in a bucket to an empty one that is also among its choices (C9).
+// moveEntry moves the entry of a bucket to an empty one that is also among its choices (C9).
 func (t *Table) moveEntry(from, to uint64) {
 	e := t.entryAt(from)
 	home := t.homeOf(e.tag())

@@ -22,7 +22,7 @@ const (
 // overhead is set aside for the Table itself, which is on the Go heap (C1).
 const overhead = 4 << 10
 
-// maxMemory is what the offset in an entry can reach.
+// maxMemory is the memory that the offset in an entry can address.
 const maxMemory = extent.Unit << offsetBits
 
 // maxItem is the length of the longest block that an entry can name, and a Finder reads.
@@ -44,7 +44,7 @@ const (
 	itemArea
 )
 
-// layout is what a Finder has to know.
+// layout describes a table to a Finder.
 type layout struct {
 	hashing
 	itemMemory uint64
@@ -64,7 +64,7 @@ func (l *layout) encode() []byte {
 	return b
 }
 
-// errLayout says that what a server sent is not the layout of such a table.
+// errLayout: the bytes from the server are no layout of such a table.
 var errLayout = errors.New("cuckoo: the layout is not that of a cuckoo table: client and server may be of different versions")
 
 // parseLayout reads a layout from a server, which may be any bytes.

@@ -21,7 +21,7 @@ func makeSumTables() *[8][256]uint64 {
 	return &t
 }
 
-// itemSum is what the sums of items begin with, as in hash/crc64.
+// itemSum is the initial value of the sums of items, as in hash/crc64.
 const itemSum = ^uint64(0)
 
 // addWord adds the eight bytes of a word, the lowest first, to a CRC64. It is that of

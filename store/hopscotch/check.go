@@ -167,7 +167,7 @@ func (t *Table) isInside(off uint64) bool {
 	return off >= t.heap.First() && off < t.heap.End() && t.heap.End()-off >= atKey
 }
 
-// checkCounts compares what the other checks counted with the table's own numbers.
+// checkCounts compares the counts of the other checks with the table's own numbers.
 func (t *Table) checkCounts(c *census) error {
 	switch {
 	case c.Counts != t.heap.Counts || c.inlines != t.inlines:

@@ -15,7 +15,7 @@ func (t *Table) Delete(k store.Key, c store.Condition, now int64) error {
 	return nil
 }
 
-// versionAt returns the version of what was found, 0 for nothing.
+// versionAt returns the version of the item at a place, 0 if there is none.
 func (t *Table) versionAt(p place) uint64 {
 	if !p.isFound() {
 		return 0

@@ -13,7 +13,7 @@ const (
 	itemArea
 )
 
-// layout is what a Finder has to know of a table.
+// layout describes a table to a Finder.
 type layout struct {
 	slotSize uint64
 	homes    uint64

@@ -83,13 +83,13 @@ func (t *Table) locate(off uint64) place {
 	panic(fmt.Sprintf("hopscotch: nothing leads to the item at %d: the memory is corrupt", off))
 }
 
-// at returns the place of what is in slot i.
+// at returns the place of the item in slot i.
 func (t *Table) at(i uint64) place {
 	return place{home: t.homeAt(i), slot: i, off: t.lead(i).offset()}
 }
 
 // relead has the index lead to the item at off in place of the one that was found there. If
-// that was in a chain, next is what came behind it.
+// that was in a chain, next is the item behind it.
 func (t *Table) relead(p place, off uint64, next link) {
 	r := t.block(off)
 	if !p.inChain() {
@@ -102,7 +102,7 @@ func (t *Table) relead(p place, off uint64, next link) {
 	t.setChain(p, t.linkTo(off))
 }
 
-// nextOf is what comes behind a place in its chain.
+// nextOf returns the place behind another in its chain.
 func (t *Table) nextOf(p place) link {
 	if !p.inChain() {
 		return 0

@@ -26,12 +26,12 @@ type Finder struct {
 	count int
 	next  int
 	chain link
-	found extent.Record // what was proven last
+	found extent.Record // the last one that was verified
 }
 
 var _ store.Finder = (*Finder)(nil)
 
-// stage is what a Finder waits for.
+// stage is the step of a search.
 type stage uint8
 
 const (
@@ -64,7 +64,7 @@ func (f *Finder) Start(k store.Key) store.Span {
 	return span
 }
 
-// Look is given what was asked for.
+// Look examines the bytes that were read.
 func (f *Finder) Look(b []byte) (store.Span, store.Outcome) {
 	switch f.stage {
 	case inNeighbourhood:

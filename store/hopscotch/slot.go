@@ -9,7 +9,7 @@ import (
 // reach is the number of slots of a neighbourhood.
 const reach = 6
 
-// Where the words of a slot are. What is in line follows.
+// Offsets of the words of a slot. An item in line follows.
 const (
 	atHome   = 0
 	atChain  = 8

@@ -140,7 +140,7 @@ func (t *Table) eachSlot(i uint64, visit func(w slot) error) error {
 	}
 }
 
-// checkCounts compares what the other checks counted with each other and with
+// checkCounts compares the counts of the other checks with each other and with
 // the table's own numbers.
 func (t *Table) checkCounts(c *census) error {
 	switch {

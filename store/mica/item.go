@@ -79,7 +79,7 @@ func (t *Table) overwrite(at int, d *draft) {
 	t.seal(at, d)
 }
 
-// seal writes what comes with key and value, and at last the meta word that
+// seal writes the fields beside key and value, and at last the meta word that
 // makes the item live.
 func (t *Table) seal(at int, d *draft) {
 	t.front(at, d)
@@ -87,7 +87,7 @@ func (t *Table) seal(at int, d *draft) {
 	t.publishMeta(at, d.meta|metaLive|d.used)
 }
 
-// front writes what comes with key and value, but for checksum and meta word.
+// front writes the fields beside key and value, except checksum and meta word.
 func (t *Table) front(at int, d *draft) {
 	m := d.meta
 	clear(t.mem[at+m.length() : at+d.size])

@@ -12,7 +12,7 @@ type ring struct {
 
 func (r *ring) reset() { *r = ring{head: logStart, tail: logStart} }
 
-// top is the end of what the log uses: the index may grow down to it.
+// top is the end of the memory that the log uses: the index may grow down to it.
 func (r *ring) top() int {
 	if r.wrapped {
 		return r.end

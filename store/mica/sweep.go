@@ -59,7 +59,7 @@ func (t *Table) beginPass() bool {
 // above is what Puts can use above all items.
 func (t *Table) above() int { return t.bottom() - t.ring.top() - len(t.mem)/indexShare }
 
-// finishPass slides what is left of a pass.
+// finishPass slides the rest of a pass.
 func (t *Table) finishPass(now int64) {
 	for t.ring.wrapped {
 		t.sweepOldest(now)

@@ -109,7 +109,7 @@ func (t *Table) reset() {
 	t.soonest, t.sooner = math.MaxInt64, math.MaxInt64
 }
 
-// count adds n times an item to what the table holds.
+// count adds n times an item to the counts of the table.
 func (t *Table) count(m meta, n int) {
 	t.stats.Items += int64(n)
 	t.stats.KeyBytes += int64(n * m.keyLen())

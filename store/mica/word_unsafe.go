@@ -7,7 +7,7 @@ import (
 	"github.com/remora-kv/remora/internal/fence"
 )
 
-// tableBytes is what a Table takes beside its block.
+// tableBytes is the size of a Table beside its block.
 const tableBytes = int64(unsafe.Sizeof(Table{}))
 
 // word is eight bytes of the block.

@@ -141,7 +141,7 @@ func (t *Table) checkFree(c *census) error {
 	return nil
 }
 
-// checkCounts compares what the other checks counted with the table's own numbers.
+// checkCounts compares the counts of the other checks with the table's own numbers.
 func (t *Table) checkCounts(c *census) error {
 	for at := ref(1); at < t.chunks.fresh; at++ {
 		if !c.seen[at] {

@@ -5,7 +5,7 @@ import "encoding/binary"
 // ref is the number of a chunk; 0 is none.
 type ref uint32
 
-// kind says what a chunk is. The values are far from each other, so that a flipped bit
+// kind is the kind of a chunk. The values are far from each other, so that a flipped bit
 // does not make one another.
 type kind uint32
 

@@ -81,7 +81,7 @@
 // # Why not otherwise
 //
 //   - Locks for parts of the table, and an order that is only about right, are what
-//     memcached has come to since. They would not be what this is the stand-in for, and
+//     memcached has developed since. They would not be the cache that this one stands for, and
 //     partitions (package mica, lru8) need no lock at all.
 //   - A lock that spins would be faster among cores of their own, and stands still where
 //     two cores share a CPU.

@@ -36,7 +36,7 @@ func (h *Handle) Stats() store.Stats {
 	}
 }
 
-// part is the handle's part of what all have together; the first takes what is over.
+// part is the handle's part of a sum over all; the first takes the remainder.
 func (h *Handle) part(all int64) int64 {
 	n := int64(len(h.table.handles))
 	if h.number == 0 {

@@ -12,7 +12,7 @@ func (t *Table) hash(at ref) uint64    { return t.chunks.long(at, atHash) }
 func (t *Table) valueSize(at ref) int  { return int(t.chunks.word(at, atValueSize)) }
 func (t *Table) size(at ref) uint32    { return chunksFor(t.keySize(at) + t.valueSize(at)) }
 
-// versionAt returns the version of what was found, 0 for nothing.
+// versionAt returns the version of the item at a place, 0 if there is none.
 func (t *Table) versionAt(at ref) uint64 {
 	if at == 0 {
 		return 0

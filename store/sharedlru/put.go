@@ -33,7 +33,7 @@ func (t *Table) write(at ref, k store.Key, e store.Entry, need uint32, now int64
 		return t.insert(k, e, need, now)
 	}
 	have := t.size(at)
-	t.use(at) // so that it is not what is evicted
+	t.use(at) // so that it is not evicted
 	if need > have && !t.makeRoom(need-have, now) {
 		return false
 	}

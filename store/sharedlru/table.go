@@ -8,7 +8,7 @@ import (
 	"github.com/remora-kv/remora/store"
 )
 
-// Table is what the handles share.
+// Table is the table that the handles share.
 type Table struct {
 	cfg     store.Config
 	handles []Handle
@@ -26,7 +26,7 @@ type Table struct {
 	open    int // handles that were not closed
 }
 
-// share is what belongs to a handle of what the table holds.
+// share is the part of the table's items that belongs to a handle.
 type share struct {
 	items, keyBytes, valueBytes int64
 	chunks                      int64

@@ -6,7 +6,7 @@ import (
 )
 
 const (
-	// usePoints is what a use is worth: how many evictions in its window an item
+	// usePoints is the worth of a use: how many evictions in its window an item
 	// outlives for it.
 	usePoints = 8
 	// maxPoints is the worth of 64 uses.

@@ -7,7 +7,7 @@ import (
 	"github.com/remora-kv/remora/store"
 )
 
-// What a Finder has to know: a mark, the window, and the number of slots.
+// The layout for a Finder: a mark, the window, and the number of slots.
 const (
 	layoutSize = 16
 	layoutMark = 0x31544c53 // "SLT1"

@@ -6,7 +6,7 @@ import (
 	"github.com/zeebo/xxh3"
 )
 
-// A shadow is what the engine believes of a slot: seven words.
+// A shadow is the engine's private copy of a slot's state: seven words.
 //
 //	+-------+--------+--------+-------+---------+--------+------+---------+-----+--------+-------+
 //	| state | key    | value  | flags | version | points | hash | expires | sum | access | guard |
@@ -84,7 +84,7 @@ func (s shadow) leave(st state) {
 	s[0] = byte(st)
 }
 
-// guard is what the guard must be.
+// guard returns the value that the guard must have.
 func (s shadow) guard() uint64 {
 	return xxh3.HashSeed(s[ofHash:ofCount], xxh3.HashSeed(s[:ofPoints], 0))
 }

@@ -28,7 +28,7 @@ const (
 	atSum     = atTrailer + 16
 )
 
-// state says what a slot is.
+// state is the state of a slot.
 type state uint8
 
 const (

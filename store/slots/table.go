@@ -13,7 +13,7 @@ import (
 const (
 	// overhead is set aside for the Table itself (O1).
 	overhead = 4096
-	// cell is what a slot takes of the memory.
+	// cell is the memory of a slot.
 	cell = slotSize + shadowSize
 	// maxSlots bounds the table, so that places in it are far from the end of int64.
 	maxSlots = 1 << 32
@@ -115,7 +115,7 @@ func (t *Table) head(i uint64) *atomic.Uint64 { return fence.Word(t.slots, int(i
 // count is the access_count of slot i.
 func (t *Table) count(i uint64) *atomic.Uint64 { return fence.Word(t.slots, int(i*slotSize+atCount)) }
 
-// publish makes slot i what the head says.
+// publish writes the head to slot i.
 func (t *Table) publish(i uint64, h head) {
 	var b [8]byte
 	binary.LittleEndian.PutUint64(b[:], uint64(h))

@@ -1,7 +1,7 @@
 // Package endpoint is what the ends of all connections have in common: what they are made of, why
 // they ended, and the order in which they are closed.
 //
-// The connections of all paths have an Endpoint. It makes what a connection needs on its device and
+// The connections of all paths have an Endpoint. It makes the objects that a connection needs on its device and
 // remembers it for Close. What is called for every message, a connection calls by itself: it posts to
 // QP, and polls the completion queues that it got. An Endpoint belongs to one goroutine at a time.
 package endpoint

@@ -13,7 +13,7 @@ import (
 const (
 	// IdleSteps is how often a core looks in vain before its waiter decides how to go on.
 	IdleSteps = 256
-	// LookEvery is in how many sweeps there is one look at what is not requests.
+	// LookEvery is the number of sweeps per look at everything that is not a request.
 	LookEvery = 8
 	// TickEvery is in how many sweeps there is one look at the clock.
 	TickEvery = 32
@@ -23,7 +23,7 @@ const (
 	ParkAfter = 1 << 14
 )
 
-// Core is what the cores of all paths have alike. A path embeds it and calls Init.
+// Core is the common part of the cores of all paths. A path embeds it and calls Init.
 type Core struct {
 	Loop
 	Clients

@@ -31,7 +31,7 @@ type Loop struct {
 	closed    bool
 }
 
-// Moves is what a path contributes to a loop.
+// Moves are the functions that a path contributes to a loop.
 type Moves struct {
 	// Work polls while More says so. It may be nil.
 	Work func()
@@ -119,7 +119,7 @@ func (l *Loop) Do(f func()) {
 // HasMail reports whether Attend has something to do.
 func (l *Loop) HasMail() bool { return l.attention.Load() }
 
-// Attend calls what was posted.
+// Attend calls the functions that were posted.
 func (l *Loop) Attend() {
 	l.attention.Store(false)
 	l.mu.Lock()

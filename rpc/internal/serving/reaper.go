@@ -2,7 +2,7 @@ package serving
 
 import "sync"
 
-// Reaper frees what it is given, one after the other, on its own goroutine: unmapping takes
+// Reaper closes what it is given, one after the other, on its own goroutine: unmapping takes
 // long enough to be felt by the other clients of a core. Take may
 // be called by any goroutine until Close.
 type Reaper[T any] struct {
@@ -31,7 +31,7 @@ func (r *Reaper[T]) Take(t T) {
 	}
 }
 
-// Close frees what is left, and ends the goroutine.
+// Close frees the rest and ends the goroutine.
 func (r *Reaper[T]) Close() {
 	close(r.kick)
 	<-r.done

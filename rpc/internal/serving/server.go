@@ -12,7 +12,7 @@ import (
 	"github.com/remora-kv/remora/rpc"
 )
 
-// Config is what the configurations of all servers have in common. The configuration of a path
+// Config is the common part of the configurations of all servers. The configuration of a path
 // documents its fields; a path also sets Path and Admit.
 type Config struct {
 	// Path is the name of the path, for errors and the log.

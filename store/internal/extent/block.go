@@ -18,7 +18,7 @@ const (
 	// MaxJoin is the length of the longest block there can be.
 	MaxJoin = Unit << 27
 
-	maxUnits = 1<<28 - 1 // what the length field holds
+	maxUnits = 1<<28 - 1 // the largest value of the length field
 )
 
 // Kind says what a block is for. Taken and the kinds above it are in use, and what they
@@ -32,7 +32,7 @@ const (
 	Free
 	// End is behind the last block.
 	End
-	// Taken is what a block is when it was taken.
+	// Taken is the kind of a block that was just taken.
 	Taken
 	// LastKind is the last that an owner can set.
 	LastKind = kindMask
@@ -67,10 +67,10 @@ func (s *Space) Size(off uint64) uint64 { return s.head(off).size() }
 // Next returns the block behind a block.
 func (s *Space) Next(off uint64) uint64 { return off + s.Size(off) }
 
-// Kind returns what a block is for.
+// Kind returns the kind of a block.
 func (s *Space) Kind(off uint64) Kind { return s.head(off).kind() }
 
-// SetKind changes what a block in use is for.
+// SetKind changes the kind of a block in use.
 func (s *Space) SetKind(off uint64, k Kind) { s.setHead(off, s.head(off)&^kindMask|head(k)) }
 
 // setPrevSize tells a block how long the one before it is.

@@ -1,4 +1,4 @@
-// Package extent is what the engines lru8, cuckoo and hopscotch share: all of a partition
+// Package extent is shared by the engines lru8, cuckoo and hopscotch: all of a partition
 // but its index.
 //
 // A Space divides a piece of memory into blocks of any length: a segregated-fit allocator

@@ -12,7 +12,7 @@ type Heap struct {
 	Space
 	Counts
 	Config     store.Config
-	Stats      store.Stats // what happened; what is there is in Counts
+	Stats      store.Stats // of events; the present contents are in Counts
 	Last       uint64      // the last version that was given
 	indexBlock store.Block
 	itemBlock  store.Block

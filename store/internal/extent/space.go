@@ -152,7 +152,7 @@ func (s *Space) oneOf(bin int, size uint64) uint64 {
 	return 0
 }
 
-// Trim cuts what is over size off a block and frees it.
+// Trim shortens a block to size and frees the rest.
 func (s *Space) Trim(off, size uint64) {
 	h := s.head(off)
 	rest := h.size() - size

@@ -2,7 +2,7 @@ package extent
 
 import "github.com/remora-kv/remora/internal/fence"
 
-// Table is what a Heap asks of the table that owns it, to empty blocks.
+// Table has the functions of the table that owns a Heap, by which the Heap empties blocks.
 type Table struct {
 	// Item returns how much of a block in use is needed, and when the item there expires,
 	// 0 for never.
