@@ -62,7 +62,7 @@ func (w *Watch) little(m *Measure, t *Trial) {
 }
 
 // stalls warns of a trial in which nothing ended for long (D14).
-func (w *Watch) stalls(m *Measure) {
+func (w *Watch) stalls(m *Measure, t *Trial) {
 	if m.Timeline == nil {
 		return
 	}
@@ -71,7 +71,11 @@ func (w *Watch) stalls(m *Measure) {
 	if !ok || share < standing {
 		return
 	}
-	text := fmt.Sprintf("nothing ended during %.0f %% of a trial, for up to %.3g ms at a stretch: client or server did not run, or waited", 100*share, longest)
+	why, worst := "client or server did not run, or waited", &w.stalled
+	if s := t.Place.Sharing; !s.Own() {
+		why, worst = fmt.Sprintf("in the placement %v client and server wait for a CPU", s), &w.kept
+	}
+	text := fmt.Sprintf("nothing ended during %.0f %% of a trial, for up to %.3g ms at a stretch: %s", 100*share, longest, why)
 	m.Warnings = append(m.Warnings, text)
-	w.stalled.take(text, share)
+	worst.take(text, share)
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/remora-kv/remora/bench/host"
 	"github.com/remora-kv/remora/bench/load"
 	"github.com/remora-kv/remora/internal/cycles"
 )
@@ -77,6 +78,26 @@ func TestStalls(t *testing.T) {
 		if strings.Contains(row, "nothing ended") != (tc.want != "") || !strings.Contains(row, tc.want) || !strings.Contains(report, tc.want) {
 			t.Errorf("%s: the row says %q, the report %q, want %q", tc.name, row, report, tc.want)
 		}
+	}
+}
+
+// D14: what shares its CPUs on purpose stands still because of that, and hides no other row that
+// does.
+func TestStallsOfAPlacement(t *testing.T) {
+	quota, err := host.ParseSharing("quota=5%")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var r Remarks
+	w := NewWatch(&r, cycles.Calibrate(), nil)
+	for _, s := range []host.Sharing{{}, quota} {
+		m := Measure{Samples: 1e5, Timeline: &load.Timeline{EveryMillis: 10, Ops: []uint64{50, 0, 0, 60, 50, 0, 50, 50, 50, 50}}}
+		w.Trial(&m, &Trial{Conditions: Conditions{Place: host.Placement{Sharing: s}}})
+	}
+	w.End()
+	all := strings.Join(r.Warnings, "|")
+	if strings.Count(all, "nothing ended") != 2 || !strings.Contains(all, "in the placement quota=5% ") || !strings.Contains(all, "did not run") {
+		t.Errorf("warned of %q", all)
 	}
 }
 

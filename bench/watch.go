@@ -23,7 +23,9 @@ type Watch struct {
 
 	cases map[any]*rates
 
-	apart, stalled worst // rows whose mean does not fit their rate, and that stood still
+	// Rows whose mean does not fit their rate, that stood still, and that did because they share
+	// their CPUs on purpose.
+	apart, stalled, kept worst
 }
 
 // NewWatch begins to watch a run on CPUs (D4).
@@ -54,7 +56,7 @@ func (w *Watch) Trial(m *Measure, t *Trial) {
 		w.Doubt(m, stillRising(m))
 		w.little(m, t)
 	}
-	w.stalls(m)
+	w.stalls(m, t)
 	w.speeds.Add(w.speedOf(t.Place.Client))
 	c := w.cases[t.Case]
 	if c == nil {
@@ -110,6 +112,7 @@ func (w *Watch) End() {
 	}
 	r.Warn(w.apart.text)
 	r.Warn(w.stalled.text)
+	r.Warn(w.kept.text)
 	r.Warn(unlike(w.spreads()))
 	r.Distrust(mostDiffer(w.spreads()))
 	r.NoteMachine()
