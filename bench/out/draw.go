@@ -4,6 +4,7 @@ import (
 	"image/color"
 	"math"
 	"slices"
+	"strings"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
@@ -36,6 +37,7 @@ func (f *Figure) layout() *layout {
 		l.height = vg.Length(max(len(f.X.Names), 3))*flatLine + 3*legendLine
 		l.width += vg.Length(longest(f.X.Names)) * tickSize / 4
 	}
+	f.measure()
 	slots, order := f.slots()
 	for i, s := range f.Series {
 		thumbs := f.series(l.plot, &s, styleOf(order[i]), slots, order[i])
@@ -58,7 +60,7 @@ func (f *Figure) layout() *layout {
 
 // dress sets fonts and colours.
 func (f *Figure) dress(p *plot.Plot) {
-	p.Title.Text, p.Title.TextStyle.Font, p.Title.Padding = printable(f.Title), sans(titleSize), 6
+	p.Title.Text, p.Title.TextStyle.Font, p.Title.Padding = wrap(printable(f.Title)), sans(titleSize), 6
 	for _, a := range []*plot.Axis{&p.X, &p.Y} {
 		a.Label.TextStyle.Font, a.Tick.Label.Font = sans(labelSize), sans(tickSize)
 		a.Padding, a.Tick.Length, a.Label.Padding = 0, 3, 2
@@ -74,9 +76,10 @@ func (f *Figure) dress(p *plot.Plot) {
 	p.Add(grid)
 }
 
-// axes sets the range and the numbers of both, where all series have their places.
-func (f *Figure) axes(p *plot.Plot) {
-	var xs, ys span
+// measure finds the range of both axes, where all series have their places.
+func (f *Figure) measure() {
+	f.xs, f.ys = span{}, span{}
+	xs, ys := &f.xs, &f.ys
 	for _, s := range f.Series {
 		for _, pt := range s.Points {
 			if f.shows(pt) {
@@ -88,9 +91,16 @@ func (f *Figure) axes(p *plot.Plot) {
 			}
 		}
 	}
-	if !f.Y.Log {
+	if f.Y.Log {
+		ys.low, ys.high = decades(ys.low, ys.high)
+	} else {
 		ys.high *= 1.08 // room above the highest
 	}
+}
+
+// axes sets the numbers of both axes.
+func (f *Figure) axes(p *plot.Plot) {
+	xs, ys := f.xs, f.ys
 	const across, up = 75, 24 // characters that fit
 	if f.Flat {
 		f.X.apply(&p.Y, xs.low, xs.high, up)
@@ -224,14 +234,17 @@ func (f *Figure) bars(p *plot.Plot, points []Point, st style, wide float64) []pl
 // errors draws the error bars of points that have them.
 func (f *Figure) errors(p *plot.Plot, points []Point, sty draw.LineStyle) {
 	for _, pt := range points {
-		if !(pt.High > pt.Low) || f.Y.Log && pt.Low <= 0 {
+		if !(pt.High > pt.Low) {
 			continue
+		}
+		if f.Y.Log {
+			pt.Low = max(pt.Low, f.ys.low) // an axis has no zero
 		}
 		at := plotter.XYs{f.place(pt.X, pt.Y)}
 		if f.Flat {
-			p.Add(&plotter.XErrorBars{XYs: at, XErrors: plotter.XErrors{{Low: pt.Low - pt.Y, High: pt.High - pt.Y}}, LineStyle: sty, CapWidth: 4})
+			p.Add(&plotter.XErrorBars{XYs: at, XErrors: plotter.XErrors{{Low: pt.Y - pt.Low, High: pt.High - pt.Y}}, LineStyle: sty, CapWidth: 4})
 		} else {
-			p.Add(&plotter.YErrorBars{XYs: at, YErrors: plotter.YErrors{{Low: pt.Low - pt.Y, High: pt.High - pt.Y}}, LineStyle: sty, CapWidth: 4})
+			p.Add(&plotter.YErrorBars{XYs: at, YErrors: plotter.YErrors{{Low: pt.Y - pt.Low, High: pt.High - pt.Y}}, LineStyle: sty, CapWidth: 4})
 		}
 	}
 }
@@ -242,8 +255,8 @@ func textStyle(size vg.Length, align text.XAlignment) text.Style {
 
 // fitLegend finds how many columns the legend has, and makes room for it.
 func (l *layout) fitLegend() {
-	if l.plot.Title.Text != "" {
-		l.height += titleSize * 2
+	if title := l.plot.Title.Text; title != "" {
+		l.height += titleSize + titleSize*1.2*vg.Length(1+strings.Count(title, "\n"))
 	}
 	if len(l.entries) == 0 {
 		return
@@ -276,6 +289,21 @@ func (l *layout) draw(c draw.Canvas) {
 		g.Add(e.name, e.thumbs...)
 		g.Draw(cell)
 	}
+}
+
+// wrap breaks a title into lines that fit, also in a wider font where Liberation is missing.
+func wrap(title string) string {
+	sty := textStyle(titleSize, draw.XCenter)
+	var lines []string
+	line := ""
+	for _, word := range strings.Fields(title) {
+		if longer := strings.TrimSpace(line + " " + word); line == "" || sty.Width(longer) <= figureWidth*0.8 {
+			line = longer
+			continue
+		}
+		lines, line = append(lines, line), word
+	}
+	return strings.Join(append(lines, line), "\n")
 }
 
 // longest is the length of the longest name.

@@ -22,6 +22,8 @@ type Figure struct {
 	// Plain lines have no marker at each point.
 	Plain  bool
 	Series []Series
+
+	xs, ys span // of what is drawn
 }
 
 // Axis is one of a figure.
@@ -61,7 +63,7 @@ func (f *Figure) WriteSVG(w io.Writer) error {
 		return err
 	}
 	// Fonts as wide as Liberation's, where that is missing.
-	text := strings.ReplaceAll(b.String(), "font-family:Liberation Sans;", "font-family:'Liberation Sans',Arial,Helvetica,sans-serif;")
+	text := strings.ReplaceAll(b.String(), "font-family:Liberation Sans;", "font-family:'Liberation Sans',Arimo,Arial,Helvetica,'Nimbus Sans',sans-serif;")
 	_, err := io.WriteString(w, text)
 	return err
 }

@@ -1,6 +1,7 @@
 package papers
 
 import (
+	"math"
 	"slices"
 
 	"github.com/remora-kv/remora/bench/out"
@@ -42,7 +43,20 @@ func (r *Report) picture(q Quantity) *out.Figure {
 			f.Series = r.cite(f, a)
 		}
 	}
+	f.Y.Log = !f.Bars && apart(f.Series)
 	return f
+}
+
+// apart reports whether numbers lie so far apart that only their logarithms can be seen.
+func apart(all []out.Series) bool {
+	const far = 20
+	low, high := math.Inf(1), 0.0
+	for _, s := range all {
+		for _, p := range s.Points {
+			low, high = min(low, p.Y), max(high, p.Y)
+		}
+	}
+	return low > 0 && high > far*low
 }
 
 // at is where a place lies, the i-th of the plan.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 
 	"github.com/remora-kv/remora/bench"
 	"github.com/remora-kv/remora/bench/cache"
@@ -54,6 +55,8 @@ type Report struct {
 
 	xs, names []string // places and series in the order of the plan
 	failed    int      // trials
+	kinds     []string // of the warnings, in their order
+	alike     []int    // how many there are of each kind
 }
 
 // Missing is a point that could not be measured: Impossible here, or it failed.
@@ -81,10 +84,12 @@ func Run(ctx context.Context, f Figure, s Size, env Env) (*Report, error) {
 				env.Progress(bench.Progress{Case: n + 1, Cases: len(points), Trial: trial, Trials: s.Trials, Name: pt.Series + " " + pt.X})
 			}
 			if err := r.measure(ctx, &env, pt, trial); err != nil {
+				r.count()
 				return r, err
 			}
 		}
 	}
+	r.count()
 	return r, r.failure(len(points) * s.Trials)
 }
 
@@ -128,6 +133,35 @@ func (r *Report) measure(ctx context.Context, env *Env, p *Point, trial int) err
 		}
 	}
 	return nil
+}
+
+// warn keeps the first warning of each kind: they are alike up to their first number. Every
+// trial of a point is a run of its own, and would warn of its own numbers.
+func (r *Report) warn(s string) {
+	kind, _, _ := strings.Cut(s, firstDigit(s))
+	i := slices.Index(r.kinds, kind)
+	if i < 0 {
+		i, r.kinds, r.alike = len(r.kinds), append(r.kinds, kind), append(r.alike, 0)
+		r.Warnings = append(r.Warnings, s)
+	}
+	r.alike[i]++
+}
+
+// firstDigit is the first digit of s; a character that no warning has where there is none.
+func firstDigit(s string) string {
+	if i := strings.IndexAny(s, "0123456789"); i >= 0 {
+		return s[i : i+1]
+	}
+	return "\x00"
+}
+
+// count says how many warnings there were of each kind.
+func (r *Report) count() {
+	for i, n := range r.alike {
+		if n > 1 {
+			r.Warnings[i] += fmt.Sprintf(" (the first of %d such warnings; rows have all)", n)
+		}
+	}
 }
 
 // failure is an error that tells how many trials failed.

@@ -129,3 +129,16 @@ func TestUnknownFabricIsAMistakeOfTheUser(t *testing.T) {
 		t.Errorf("an unknown fabric gave %v", err)
 	}
 }
+
+// Warnings that differ in their numbers alone are one.
+func TestWarningsAreCounted(t *testing.T) {
+	var r Report
+	for _, s := range []string{"trials differ by 12 %", "crowded", "trials differ by 40 %", "trials differ by 12 %", "crowded"} {
+		r.warn(s)
+	}
+	r.count()
+	want := []string{"trials differ by 12 % (the first of 3 such warnings; rows have all)", "crowded (the first of 2 such warnings; rows have all)"}
+	if !slices.Equal(r.Warnings, want) {
+		t.Errorf("%q", r.Warnings)
+	}
+}

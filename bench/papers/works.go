@@ -122,7 +122,12 @@ func (w kvlWork) run(ctx context.Context, env *Env, r *Report, _ *Point) ([]Row,
 // rowsOf keeps what a benchmark says of itself, and of its notes the first of each kind, and makes
 // rows of its rows.
 func rowsOf[R any](r *Report, said *bench.Remarks, rows []R, row func(*R) Row) (out []Row) {
-	r.Take(said)
+	part := *said
+	part.Warnings = nil
+	r.Take(&part)
+	for _, s := range said.Warnings {
+		r.warn(s)
+	}
 	for _, note := range said.Notes {
 		kind, _, _ := strings.Cut(note, ":")
 		if !slices.ContainsFunc(r.Notes, func(s string) bool { return strings.HasPrefix(s, kind+":") }) {

@@ -106,12 +106,13 @@ func (m *measured) settle() {
 }
 
 // findFacets chooses the dimensions that labels need: each tells cases apart that those
-// before it do not. The path is always one.
+// before it do not. The first that is known, such as the path, is always one.
 func (s *results) findFacets() {
 	sofar := make([]string, len(s.cases))
+	always := s.firstKnown()
 	for k := range dimensions {
 		first := make(map[string]string) // the value of the first case with the same label so far
-		differ, vary := k == 0, false
+		differ, vary := k == always, false
 		for i, m := range s.cases {
 			v, seen := first[sofar[i]]
 			if !seen {
@@ -137,6 +138,16 @@ func (s *results) findFacets() {
 		}
 		s.facets = append(s.facets, f)
 	}
+}
+
+// firstKnown is the first dimension that any case has a value of.
+func (s *results) firstKnown() int {
+	for k := range dimensions {
+		if slices.ContainsFunc(s.cases, func(m *measured) bool { return m.values[k] != "" }) {
+			return k
+		}
+	}
+	return 0
 }
 
 // name makes the labels and finds the targets.

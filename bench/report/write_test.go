@@ -137,8 +137,8 @@ func TestRowsOfAnyBenchmark(t *testing.T) {
 		return s.cases[0].label + " | " + s.cases[1].label
 	}
 	for got, want := range map[string]string{
-		label(trialsOf([]call.Row{{Path: "rfp", Batch: 1, Measure: measure}, {Path: "rfp", Batch: 4, Measure: measure}})):                                                 "batch 1 | batch 4",
-		label(trialsOf([]perf.Row{{Test: "read", Size: 8, Measure: measure}, {Test: "read", Size: 64, Measure: measure}})):                                                "size 8 B | size 64 B",
+		label(trialsOf([]call.Row{{Path: "rfp", Batch: 1, Measure: measure}, {Path: "rfp", Batch: 4, Measure: measure}})):                                                 "rfp · batch 1 | rfp · batch 4",
+		label(trialsOf([]perf.Row{{Test: "read", Size: 8, Measure: measure}, {Test: "read", Size: 64, Measure: measure}})):                                                "read · size 8 B | read · size 64 B",
 		label(trialsOf([]kvl.Row{{App: "page", Path: "links", Measure: measure}, {App: "page", Path: "rfp", Measure: measure}})):                                          "links | rfp",
 		label(trialsOf([]papers.Row{{Preset: "herd-fig9", Series: "HERD", X: "95", Measure: measure}, {Preset: "herd-fig9", Series: "HERD", X: "50", Measure: measure}})): "HERD · 95 | HERD · 50",
 	} {

@@ -211,7 +211,14 @@ func (m measuredFigures) together() (rows []papers.Row, said *bench.Remarks) {
 	said = &bench.Remarks{}
 	for _, r := range m {
 		rows = append(rows, r.Rows...)
-		said.Take(&r.Remarks)
+		part := r.Remarks
+		if len(m) > 1 {
+			part.Warnings = nil
+			for _, w := range r.Warnings {
+				part.Warn(r.Figure.Name + ": " + w)
+			}
+		}
+		said.Take(&part)
 		said.Notes = append(said.Notes, r.Figure.Name+": "+r.Size.String())
 		said.Notes = append(said.Notes, r.Notes...)
 	}

@@ -34,8 +34,24 @@ const Remora = (() => {
     return out;
   };
   const logAxis = (write, more) => axis(Object.assign({
-    splits: (u, i, low, high) => logTicks(low, high), filter: (u, s) => s, values: (u, s) => s.map(x => write(x, short)),
+    splits: (u, i, low, high) => logTicks(low, high), filter: (u, s) => s, values: (u, s, i) => thin(u, s, i, s.map(x => write(x, short))),
   }, more));
+  // thin leaves out each label of a horizontal axis that would run into the one before it.
+  const thin = (u, splits, i, labels) => {
+    const a = u.axes[i], ctx = u.ctx;
+    if (a.side % 2) return labels;
+    ctx.save();
+    ctx.font = font(12);
+    let end = -Infinity;
+    const out = labels.map((text, k) => {
+      const middle = u.valToPos(splits[k], a.scale), half = ctx.measureText(text).width / 2 + 4;
+      if (middle - half < end) return "";
+      end = middle + half;
+      return text;
+    });
+    ctx.restore();
+    return out;
+  };
   const linearAxis = (write, more) => axis(Object.assign({ values: (u, s) => s.map(x => write(x, short)) }, more));
 
   // logRange leaves room around numbers, and half a decade at least.
@@ -72,12 +88,13 @@ const Remora = (() => {
     tipBox.style.top = Math.max(4, y) + "px";
   };
 
-  // ellipsis cuts text to a width.
+  // ellipsis cuts text to a width, in its middle: both ends tell it from others.
   const ellipsis = (ctx, text, width) => {
     if (ctx.measureText(text).width <= width) return text;
+    const cut = n => text.slice(0, Math.ceil(n / 2)).trimEnd() + "…" + text.slice(text.length - Math.floor(n / 2)).trimStart();
     let n = text.length;
-    while (n > 1 && ctx.measureText(text.slice(0, n) + "…").width > width) n--;
-    return text.slice(0, n).trimEnd() + "…";
+    while (n > 2 && ctx.measureText(cut(n)).width > width) n--;
+    return cut(n);
   };
 
   return { si, micros, percent, three, css, dashes, font, axis, logAxis, linearAxis, logRange, showTip, hideTip, ellipsis };

@@ -52,22 +52,23 @@
   const targetEntries = () => [...new Set(shown.map(c => c.target))].map(t => [shown.find(c => c.target === t).color, data.targets[t]]);
 
   const drawThroughput = () => {
-    const n = shown.length, line = n > 40 ? 24 : 32;
     const box = document.querySelector("#fig-throughput .plot");
-    const names = Math.min(Math.max(120, Math.max(...shown.map(c => c.label.length)) * 7.6 + 24), box.clientWidth * 0.42);
+    // Where it is narrow, a name is above its bar.
+    const narrow = box.clientWidth < 520, n = shown.length, line = narrow ? 46 : n > 40 ? 24 : 32;
+    const names = narrow ? 1 : Math.min(Math.max(120, Math.max(...shown.map(c => c.label.length)) * 7.6 + 24), box.clientWidth * 0.42);
     const top = Math.max(...shown.map(c => c.ops.hi), 1);
     const opts = {
       height: n * line + 56, padding: [4, 64, 0, 0],
       cursor: { show: true, x: false, y: false, points: { show: false }, drag: { x: false, y: false } },
       scales: { x: { time: false, ori: 1, dir: -1, range: [-0.5, n - 0.5] }, y: { ori: 0, range: [0, top] } },
       axes: [
-        Remora.axis({ side: 3, size: names, gap: 8, grid: { show: false }, ticks: { show: false }, stroke: css("--ink"), font: font(13),
+        Remora.axis({ side: 3, show: !narrow, size: names, gap: 8, grid: { show: false }, ticks: { show: false }, stroke: css("--ink"), font: font(13),
           splits: () => shown.map((c, i) => i),
           values: u => { u.ctx.save(); u.ctx.font = font(13); const out = shown.map(c => ellipsis(u.ctx, c.label, names - 14)); u.ctx.restore(); return out; } }),
         linearAxis(si, { side: 2, size: 34, label: "operations per second", space: 70 }),
       ],
       series: [{}, { paths: () => null, points: { show: false } }],
-      hooks: { draw: [u => drawBars(u, line)] },
+      hooks: { draw: [u => drawBars(u, line, narrow)] },
     };
     place("throughput", opts, [shown.map((c, i) => i), shown.map(c => c.ops.median)], n);
     const u = plots.get("throughput");
@@ -79,13 +80,19 @@
     });
   };
 
-  const drawBars = (u, line) => {
-    const ctx = u.ctx, dpr = devicePixelRatio, thick = (line - 12) * dpr, left = u.bbox.left;
+  const drawBars = (u, line, narrow) => {
+    const ctx = u.ctx, dpr = devicePixelRatio, left = u.bbox.left;
+    const thick = (narrow ? 16 : line - 12) * dpr, down = narrow ? 11 * dpr : 0;
     ctx.save();
     ctx.textBaseline = "middle";
     ctx.textAlign = "left";
     shown.forEach((c, i) => {
-      const y = u.valToPos(i, "x", true), x = u.valToPos(c.ops.median, "y", true);
+      const y = u.valToPos(i, "x", true) + down, x = u.valToPos(c.ops.median, "y", true);
+      if (narrow) {
+        ctx.fillStyle = css("--ink");
+        ctx.font = font(13 * dpr);
+        ctx.fillText(ellipsis(ctx, c.label, ctx.canvas.width - left), left, y - 21 * dpr);
+      }
       ctx.fillStyle = stroke(c);
       ctx.beginPath();
       ctx.roundRect(left, y - thick / 2, Math.max(x - left, dpr), thick, [0, 4 * dpr, 4 * dpr, 0]);
