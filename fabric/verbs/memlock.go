@@ -24,8 +24,8 @@ func checkMemlock(pinned, size uint64) error {
 	if !limited || pinned+size <= most {
 		return nil
 	}
-	return fmt.Errorf("%d bytes cannot be pinned beside %d that are: the limit of locked memory is %d; %s",
-		size, pinned, most, memlockAdvice)
+	return fmt.Errorf("cannot pin %d bytes: the limit of locked memory is %d, and %d are pinned; %s",
+		size, most, pinned, memlockAdvice)
 }
 
 // memlock returns how many bytes the process may pin, if that is limited.

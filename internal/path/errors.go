@@ -19,7 +19,7 @@ var (
 var ErrDraining = errors.New("the server is shutting down")
 
 // errRestarted says that the server was restarted between two connections.
-var errRestarted = errors.New("the server was restarted meanwhile")
+var errRestarted = errors.New("the server was restarted during the operation")
 
 // refused reports whether the server itself refused a connection.
 func refused(err error) bool {
