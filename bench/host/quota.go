@@ -62,7 +62,7 @@ func groupName(pid int) string { return fmt.Sprintf("remora-bench-%d-%d", os.Get
 
 // needsCgroups says what to do where quotas cannot be had.
 func needsCgroups(err error) error {
-	return fmt.Errorf("%w; a quota needs CPU cgroups that bench may write: run it as root, in a container with --privileged, or use another placement", err)
+	return fmt.Errorf("%w; a quota needs CPU cgroups that bench may write: run it as root, in a container with --privileged --cgroupns=host, or use another placement", err)
 }
 
 // add makes a cgroup with a quota, and moves a process there.

@@ -84,6 +84,13 @@ func groupOf(t *testing.T, pid int) string {
 	return string(b)
 }
 
+// Of the tests of quotas, a machine runs those of its version of cgroups. In a virtual machine
+// that is version 2:
+//
+//	go test -c -o host.test ./bench/host
+//	go run ./test/rocevm/cmd/rocevm run -file host.test:/host.test -- \
+//	    'mount -t cgroup2 none /sys/fs/cgroup && CI=true /host.test -test.run Quota'
+
 // A process with a quota gets that much CPU and no more, is where it was afterwards, and nothing
 // is left.
 func TestQuota(t *testing.T) {
