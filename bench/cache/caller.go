@@ -117,7 +117,7 @@ func (k *caller) one(ctx context.Context, m *load.Meter, clock bool) error {
 		err = k.client.set(ctx, key, k.values.Fill(k.value, k.index, k.stamp))
 	}
 	if clock {
-		m.Took(start)
+		m.Took(start, 1)
 	}
 	m.Ops++
 	if k.op == load.Insert {

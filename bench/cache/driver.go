@@ -28,6 +28,7 @@ type driver struct {
 	pace   pace
 
 	sent, timed uint64 // in this run
+	flight      uint64 // operations in flight when results were last waited for; 0: the loop is open
 }
 
 // slot is an operation on its way.
@@ -87,6 +88,7 @@ func (d *driver) work(ctx context.Context, m *load.Meter) error {
 		if done, err := d.over(); done || err != nil || m.Ops == end {
 			return err
 		}
+		d.flight = d.sent - m.Ops
 		if err := d.lane.drain(ctx, d); err != nil {
 			return err
 		}
@@ -241,7 +243,7 @@ func (d *driver) take(i int, value []byte, err error) error {
 		return err
 	}
 	if s.tick != 0 {
-		m.Took(s.tick)
+		m.Took(s.tick, d.flight)
 	}
 	if s.get {
 		m.Gets++

@@ -61,7 +61,7 @@ func (d *driver) workOpen(ctx context.Context, m *load.Meter) error {
 	if ticks := m.Ticks(); ticks != 0 {
 		end = d.pace.within(ticks)
 	}
-	d.sent, d.timed = 0, 0
+	d.sent, d.timed, d.flight = 0, 0, 0
 	for {
 		if m.Stopped() {
 			return load.ErrStopped

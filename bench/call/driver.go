@@ -22,6 +22,7 @@ func (d *driver) Run(_ context.Context, m *load.Meter) error {
 	return load.OnThread(m, func() error {
 		for _, l := range d.lanes {
 			l.begin(m)
+			l.of = uint64(len(d.lanes))
 		}
 		if len(d.lanes) == 1 {
 			return d.one(m)
@@ -138,7 +139,7 @@ func (c *caller) Run(_ context.Context, m *load.Meter) error {
 		}
 		out, err := c.client.Call(ctx, procedure, c.arg, c.out[:0])
 		if m.Ops == timed {
-			m.Took(start)
+			m.Took(start, 1)
 			timed += m.Gap()
 		}
 		var failure *rpc.Error

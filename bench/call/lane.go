@@ -16,7 +16,8 @@ type lane struct {
 	conn  *rfp.Conn
 	check checker
 	msg   []byte
-	most  int // calls in flight
+	most  int    // calls in flight
+	of    uint64 // how many lanes its driver has
 
 	sent, got uint64 // since the connection was made; results come in order
 	end       uint64 // value of sent at which the run ends
@@ -70,6 +71,7 @@ func (l *lane) fill(m *load.Meter) error {
 
 // drain takes results that are there, those of one frame.
 func (l *lane) drain(m *load.Meter) error {
+	flight := (l.sent - l.got) * l.of
 	for n := l.conn.Batch(); n > 0 && l.got < l.sent; n-- {
 		data, ok := l.conn.NextShort()
 		var err error
@@ -79,7 +81,7 @@ func (l *lane) drain(m *load.Meter) error {
 			}
 		}
 		if first, some := l.stamps.first(); some && first.number == l.got {
-			m.Took(first.tick)
+			m.Took(first.tick, flight)
 			l.stamps.take()
 		}
 		if err != nil {

@@ -18,6 +18,11 @@
 //	    the clock anyway, as at the end of each operation that is timed. That is more often
 //	    than intervals end while operations do, so an interval without any is a stall. Intervals
 //	    are those of the run, not of a worker.
+//	L6  An operation that is timed stands for those that ended since the last one. Stalls of
+//	    milliseconds are rare and lie between those that are timed, or happen to meet one that
+//	    stands for many: so each is found by the time since the last that was timed, far
+//	    longer than usual, and counts once for each operation that was in flight. That holds
+//	    where one in SampleEvery is timed; otherwise each is timed itself.
 //
 // # Operations
 //

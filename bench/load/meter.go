@@ -44,6 +44,8 @@ type Meter struct {
 	until      *atomic.Bool // nil: nobody tells it to end
 	random     uint64
 	history    history
+	sampling   sampling
+	samples    uint64 // operations that were timed
 }
 
 // unlimited is a number of operations that no run reaches.
@@ -69,6 +71,7 @@ func newMeter(b Budget, scale cycles.Scale, stop *atomic.Bool, origin uint64, in
 	}
 	m.history.begin(origin, b.interval(scale))
 	m.start = cycles.Now()
+	m.sampling.last, m.sampling.shortest = m.start, scale.Ticks(shortestStall)
 	if b.Ops == 0 {
 		m.Limit = unlimited
 		m.deadline = m.start + max(scale.Ticks(b.Time), 1)
@@ -97,7 +100,7 @@ func (m *Meter) Each(one func() error, many func(n int) error) error {
 			return err
 		}
 		after := cycles.Now()
-		m.Record(after - before)
+		m.timed(before, after, 1)
 		m.Ops++
 		if m.OverAt(after) {
 			break
@@ -151,16 +154,10 @@ func (m *Meter) Refused(kind string, err error) {
 	m.Why(err)
 }
 
-// Took takes the latency of an operation that began at a tick and ends now.
-func (m *Meter) Took(start uint64) {
-	now := cycles.Now()
-	m.Record(now - start)
-	m.Look(now)
-}
-
 // Record takes one latency in ticks.
 func (m *Meter) Record(ticks uint64) {
-	_ = m.hist.RecordValue(int64(ticks)) // beyond the longest: not a latency
+	m.samples++
+	m.count(ticks, 1)
 }
 
 // SampleEvery is one operation in how many is timed where not all are.

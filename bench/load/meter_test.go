@@ -18,7 +18,7 @@ func TestMeterRunsExactlySoManyOperations(t *testing.T) {
 		if err != nil || ones+rest != 100 || m.Ops != 100 {
 			t.Errorf("every %d: %d + %d operations, %d counted, %v", every, ones, rest, m.Ops, err)
 		}
-		if got := m.hist.TotalCount(); got != int64(ones) {
+		if got := m.samples; got != uint64(ones) {
 			t.Errorf("every %d: %d of %d timed operations recorded", every, got, ones)
 		}
 	}

@@ -24,7 +24,7 @@ const (
 // that fewer than one operation lies beyond. There are about 60 at most, and the
 // shares are the same for every run.
 func (t *Tally) Quantiles(scale cycles.Scale) []Quantile {
-	n := t.hist.TotalCount()
+	n := int64(t.samples)
 	if n == 0 {
 		return nil
 	}

@@ -21,6 +21,7 @@ func TestQuantiles(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	tally.samples = n
 	all := tally.Quantiles(scale)
 	if len(all) < 50 || len(all) > 65 {
 		t.Errorf("%d quantiles", len(all))
@@ -55,6 +56,7 @@ func TestQuantilesOfAFew(t *testing.T) {
 	for i := range int64(50) {
 		_ = tally.hist.RecordValue(i + 1)
 	}
+	tally.samples = 50
 	all := tally.Quantiles(scale)
 	if last := all[len(all)-2]; last[0] >= 0.98 || last[0] < 0.9 {
 		t.Errorf("of 50 operations the quantile before the last is %v", last)
@@ -71,6 +73,7 @@ func TestLatencies(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	tally.samples = n
 	got := tally.Latencies(scale)
 	for share, us := range map[float64]float64{0.5: got.P50, 0.95: got.P95, 0.99: got.P99, 0.999: got.P999, 1: got.Max} {
 		want := share * n * 1000 * 1e6 / scale.PerSecond()

@@ -27,6 +27,8 @@ type Report struct {
 	// histogram of so many Digits has.
 	Latencies []int64
 	Digits    int64
+	// Samples is how many operations were timed.
+	Samples uint64
 	// Intervals are how many operations ended in each, which is so long.
 	Intervals   []uint64 `json:",omitempty"`
 	EveryMillis float64
@@ -36,7 +38,7 @@ type Report struct {
 func (t *Tally) Report(scale cycles.Scale) *Report {
 	r := &Report{
 		Ops: t.Ops, Errors: t.Errors, Gets: t.Gets, Misses: t.Misses, Lost: t.Lost, CPU: t.CPU, Kinds: t.Kinds,
-		Ticks: t.end - t.start, PerSecond: scale.PerSecond(), Digits: t.hist.SignificantFigures(),
+		Samples: t.samples, Ticks: t.end - t.start, PerSecond: scale.PerSecond(), Digits: t.hist.SignificantFigures(),
 		EveryMillis: float64(t.history.every) / scale.PerSecond() * 1e3, Intervals: t.history.ops[:min(t.history.now+1, mostIntervals)],
 	}
 	for _, bar := range t.hist.Distribution() {
@@ -67,14 +69,14 @@ func (r *Report) check() error {
 		return fmt.Errorf("%w: %g ticks a second", ErrReport, r.PerSecond)
 	case r.Ticks == 0 || r.Ticks > longestRun:
 		return fmt.Errorf("%w: a run of %d ticks", ErrReport, r.Ticks)
-	case r.Ops > unlimited || r.Errors > r.Ops || r.Gets > r.Ops || r.Misses > r.Gets || r.CPU < 0:
+	case r.Ops > unlimited || r.Errors > r.Ops || r.Samples > r.Ops || r.Gets > r.Ops || r.Misses > r.Gets || r.CPU < 0:
 		return fmt.Errorf("%w: %d operations, %d gets, %d errors, %d misses in %v", ErrReport, r.Ops, r.Gets, r.Errors, r.Misses, r.CPU)
 	case len(r.Latencies)%2 != 0 || r.Digits < 1 || r.Digits > 5:
 		return fmt.Errorf("%w: %d latencies of %d digits", ErrReport, len(r.Latencies), r.Digits)
 	case len(r.Intervals) > mostIntervals || !(r.EveryMillis > 0 && r.EveryMillis < math.MaxInt32):
 		return fmt.Errorf("%w: %d intervals of %g ms", ErrReport, len(r.Intervals), r.EveryMillis)
 	}
-	left := r.Ops
+	left := 2 * r.Ops // those in flight during a stall may count beside those since (L6)
 	for i := 0; i < len(r.Latencies); i += 2 {
 		value, count := r.Latencies[i], r.Latencies[i+1]
 		if value < 0 || value > longest || count < 1 || uint64(count) > left {
@@ -125,6 +127,7 @@ func (t *Tally) merge(r *Report, together bool, scale cycles.Scale) {
 		_ = t.hist.RecordValues(v, r.Latencies[i+1]) // it is within the bounds
 	}
 	t.history.merge(r, scale)
+	t.samples += r.Samples
 	t.Ops += r.Ops
 	t.Errors += r.Errors
 	t.Gets += r.Gets

@@ -55,6 +55,7 @@ func TestMergeIsExact(t *testing.T) {
 	}
 	want := tallyOf(1, 900, 5000, scale)
 	want.hist.Merge(b.hist)
+	want.samples += b.samples
 	if got, want := sum.Latencies(scale), want.Latencies(scale); got != want {
 		t.Errorf("merged %+v, want %+v", got, want)
 	}
@@ -129,7 +130,7 @@ func TestReportsThatCannotBe(t *testing.T) {
 		"negative latency":   func(r *Report) { r.Latencies[0] = -1 },
 		"endless latency":    func(r *Report) { r.Latencies[0] = math.MaxInt64 },
 		"none of a latency":  func(r *Report) { r.Latencies[1] = 0 },
-		"too many latencies": func(r *Report) { r.Latencies[1] = int64(r.Ops) + 1 },
+		"too many latencies": func(r *Report) { r.Latencies[1] = 2*int64(r.Ops) + 1 },
 		"digits":             func(r *Report) { r.Digits = 9 },
 		"intervals":          func(r *Report) { r.Intervals = make([]uint64, 1000) },
 		"no interval":        func(r *Report) { r.EveryMillis = 0 },

@@ -18,6 +18,7 @@ type Tally struct {
 
 	start, end uint64 // ticks: of the first to start and the last to end
 	hist       *hdrhistogram.Histogram
+	samples    uint64 // operations that were timed
 	history    history
 	rate       float64 // operations in a second, of processes that have clocks of their own; 0: see Rate
 }
@@ -30,6 +31,7 @@ func (t *Tally) add(m *Meter) {
 		t.hist.Merge(m.hist)
 		t.history.add(&m.history)
 	}
+	t.samples += m.samples
 	t.Ops += m.Ops
 	t.Errors += m.Errors
 	t.Gets += m.Gets
@@ -70,7 +72,7 @@ func (t *Tally) Latencies(scale cycles.Scale) Latencies {
 	at := func(p float64) float64 { return us(float64(t.hist.ValueAtPercentile(p))) }
 	return Latencies{
 		Mean: us(t.hist.Mean()), P50: at(50), P95: at(95), P99: at(99), P999: at(99.9),
-		Max: us(float64(t.hist.Max())), Samples: t.hist.TotalCount(),
+		Max: us(float64(t.hist.Max())), Samples: int64(t.samples),
 	}
 }
 

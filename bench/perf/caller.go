@@ -232,12 +232,13 @@ func (k *caller) stream() error {
 		if k.sent == k.got {
 			return nil
 		}
+		flight := k.sent - k.got
 		if err := k.await(); err != nil {
 			return err
 		}
 		m.Ops = k.got - base - m.Lost
 		if timed != 0 && k.got >= timed {
-			m.Took(start)
+			m.Took(start, flight)
 			timed, next = 0, m.Ops+m.Every()
 		}
 		if m.Ops >= check {

@@ -234,12 +234,13 @@ func (k *limitClient) stream() error {
 		if k.sent == k.got {
 			return nil
 		}
+		flight := k.sent - k.got
 		if !k.await() {
 			return k.silence()
 		}
 		m.Ops = k.got - base
 		if timed != 0 && k.got >= timed {
-			m.Took(start)
+			m.Took(start, flight)
 			timed, next = 0, m.Ops+m.Every()
 		}
 		if m.Ops >= check {

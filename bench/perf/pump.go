@@ -206,7 +206,7 @@ func (p *pump) beginSample(l *pumpLane, n int) {
 
 // take polls completions and notes which lanes have room again.
 func (p *pump) take() bool {
-	n := p.e.cq.Poll(p.e.comps)
+	n, flying := p.e.cq.Poll(p.e.comps), p.flying
 	for i := range p.e.comps[:n] {
 		c := &p.e.comps[i]
 		if c.Status != fabric.StatusOK {
@@ -223,7 +223,7 @@ func (p *pump) take() bool {
 		}
 	}
 	if p.sample.active && p.sample.lane.done >= p.sample.upTo {
-		p.m.Took(p.sample.start)
+		p.m.Took(p.sample.start, uint64(flying))
 		p.sample.active = false
 		p.sample.next = p.m.Ops + p.m.Every()
 	}
