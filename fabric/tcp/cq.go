@@ -26,10 +26,10 @@ type cq struct {
 	// others are ports of other completion queues with queue pairs that
 	// complete their sends here.
 	others atomic.Pointer[[]*port]
-	// count is tail minus head, readable without the lock.
-	count atomic.Uint32
 	// sleeper is the waiter that is asleep, or about to be, on this queue.
 	sleeper atomic.Pointer[waiter]
+	// count is tail minus head, readable without the lock.
+	count atomic.Uint32
 
 	mu         sync.Mutex // guards the rest; taken after the lock of a queue pair
 	ring       []entry

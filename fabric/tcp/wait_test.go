@@ -1,12 +1,14 @@
 package tcp
 
 import (
+	"math"
 	"runtime"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/remora-kv/remora/fabric"
+	"github.com/remora-kv/remora/test/pages"
 	"github.com/remora-kv/remora/test/scale"
 )
 
@@ -119,6 +121,50 @@ func TestNoWakeUpLost(t *testing.T) {
 	<-d2
 	if slept.Load() < uint64(rounds)/4 {
 		t.Errorf("only %d sleeps in %d rounds: the test does not test", slept.Load(), rounds)
+	}
+}
+
+// TestPushLooksLast checks that a completion can be seen before it is decided whether anybody
+// has to be woken for it: a waiter that falls asleep meanwhile sees one or is woken (G17).
+func TestPushLooksLast(t *testing.T) {
+	c, mem, cut := pages.Split(t, func(c *cq) *atomic.Uint32 { return &c.count })
+	ring := make([]entry, 4)
+	c.ring = ring
+	pages.StopsAtAccess(t, mem, cut-1, func() { c.push(new(entry), true) }) // where the sleeper is
+	if c.count.Load() != 1 {
+		t.Error("the sleeper is looked at before the completion is there")
+	}
+	runtime.KeepAlive(ring)
+}
+
+// TestFallingAsleep checks that a completion which comes before any step of falling asleep is
+// found by the last look or ends the sleep (G17).
+func TestFallingAsleep(t *testing.T) {
+	e := newEnd(t, newDevice(t, Config{Name: "a"}), fabric.RC, 64, 1<<12)
+	defer e.close()
+	c, _ := e.cq.(*cq)
+	for _, step := range []string{"before", "BeforeSleep", "poll"} {
+		come := func(at string) {
+			if at == step {
+				c.push(&entry{q: new(queues)}, true)
+			}
+		}
+		looks := 0
+		w := e.waiter(fabric.WaitConfig{BeforeSleep: func() { come("BeforeSleep") }})
+		come("before")
+		hit := w.sleep(func() bool {
+			looks++
+			n := e.cq.Poll(e.buf[:])
+			if come("poll"); n == 0 && len(w.woken) == 0 {
+				t.Errorf("before %s: neither found nor woken", step)
+				w.signal()
+			}
+			return n != 0
+		}, math.MaxInt64)
+		if looks != 1 || hit == (step == "poll") {
+			t.Errorf("before %s: found %t after %d looks", step, hit, looks)
+		}
+		e.cq.Poll(e.buf[:])
 	}
 }
 

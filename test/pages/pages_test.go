@@ -36,3 +36,17 @@ func TestStopsAtAccess(t *testing.T) {
 		t.Errorf("read %d times, want once", read)
 	}
 }
+
+// A value is split between two pages where the test says.
+func TestSplit(t *testing.T) {
+	type pair struct {
+		first  [5000]int64
+		second [5000]int64
+	}
+	v, mem, cut := Split(t, func(p *pair) *[5000]int64 { return &p.second })
+	StopsAtWrite(t, mem, cut, func() { v.first[4999], v.second[0] = 1, 1 })
+	StopsAtWrite(t, mem, cut-1, func() { v.second[4999], v.first[4999] = 1, 2 })
+	if v.first[4999] != 1 || v.second[0] != 0 || v.second[4999] != 1 {
+		t.Errorf("%d, %d, %d", v.first[4999], v.second[0], v.second[4999])
+	}
+}
