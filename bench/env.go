@@ -17,6 +17,8 @@ type Env[R any] struct {
 	// Client is likewise that of a process with clients, for targets that can have them in
 	// processes of their own.
 	Client, ClientEnv []string
+	// Helper is likewise that of one which calls host.Help, for placements with neighbours.
+	Helper, HelperEnv []string
 	// Version is that of the program.
 	Version string
 	// Row, when not nil, is called with every row as soon as it is measured.

@@ -205,6 +205,7 @@ func (r *Runner[C, R]) start(ctx context.Context, s *session[R], c *C, step int)
 	if s.workers, err = s.target.Workers(ctx); err != nil {
 		return s.failed(err)
 	}
+	s.how = s.target.Conditions()
 	return nil
 }
 

@@ -152,3 +152,26 @@ func TestRunCancelled(t *testing.T) {
 		t.Errorf("a cancelled run gave %v", err)
 	}
 }
+
+// A round has every case once, no two rounds need the same order, and the seed decides.
+func TestOrderOfRounds(t *testing.T) {
+	g := Group[thing]{Cases: make([]thing, 8), Seed: 7}
+	other := g
+	other.Seed = 8
+	same, alike := true, true
+	for round := 1; round <= 3; round++ {
+		order := g.order(round)
+		same = same && slices.Equal(order, g.order(1))
+		alike = alike && slices.Equal(order, other.order(round))
+		if !slices.Equal(order, g.order(round)) {
+			t.Errorf("round %d has two orders", round)
+		}
+		slices.Sort(order)
+		if !slices.Equal(order, []int{0, 1, 2, 3, 4, 5, 6, 7}) {
+			t.Errorf("round %d has %v", round, order)
+		}
+	}
+	if same || alike {
+		t.Errorf("all rounds have one order %v, two seeds the same %v", same, alike)
+	}
+}

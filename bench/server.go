@@ -132,19 +132,19 @@ func (s *obedient[C]) count() (*Used, error) {
 // Peer is the server process of a case, as its client sees it.
 type Peer[C any] struct{ *host.Peer[Order[C], Answer] }
 
-// StartPeer starts the server process of a case, with files as its descriptors from 3 on;
-// where here is not nil, here is the server instead, in this process. It is set up by o,
-// whose Do is filled in.
-func StartPeer[C, R any](ctx context.Context, env *Env[R], here Server[C], o Order[C], files ...*os.File) (p *Peer[C], a Answer, err error) {
+// StartPeer starts the server process of a case on the CPUs of a placement, with files as its
+// descriptors from 3 on; where here is not nil, here is the server instead, in this process.
+// It is set up by o, of which Do, CPUs and Version are filled in.
+func StartPeer[C, R any](ctx context.Context, env *Env[R], place *host.Placement, here Server[C], o Order[C], files ...*os.File) (p *Peer[C], a Answer, err error) {
 	p = &Peer[C]{}
 	if here != nil {
 		p.Peer = host.GoPeer[Order[C], Answer](ctx, func(ctx context.Context, in io.Reader, out io.Writer) error {
 			return Serve(ctx, in, out, here)
 		})
-	} else if p.Peer, err = host.StartPeer[Order[C], Answer](ctx, env.Server, env.ServerEnv, files...); err != nil {
+	} else if p.Peer, err = host.StartPeerOn[Order[C], Answer](ctx, place.Process(), env.Server, env.ServerEnv, files...); err != nil {
 		return nil, a, err
 	}
-	o.Do = doSetup
+	o.Do, o.CPUs, o.Version = doSetup, place.Server, env.Version
 	a, err = p.Ask(o)
 	return p, a, err
 }

@@ -13,7 +13,7 @@ import (
 // Target is one case with its server and its clients, whose trials make rows R. The engine
 // calls its methods from one goroutine.
 type Target[R any] interface {
-	// Conditions says how it is measured. It is called before Start.
+	// Conditions says how it is measured. It is called before Start and after Workers.
 	Conditions() Conditions
 	// Start starts the server, where one is to be started, connects and stores what there
 	// must be.
@@ -69,19 +69,14 @@ type Counters struct {
 	// Verbs are those posted by both sides.
 	Verbs load.Verbs
 
-	// What the engine adds: the time, the CPU time of this process, and what all processes
-	// used of the CPUs of the placement; nil where nobody knows.
-	Time   time.Time
-	Client time.Duration
-	CPUs   *host.Use
-	// Neighbours is the CPU time of processes that the placement puts beside both sides.
-	Neighbours time.Duration
-}
+	// Client is the CPU time of client processes, and Neighbours that of processes that the
+	// placement puts beside both sides.
+	Client, Neighbours time.Duration
 
-// CountersNow are those that the engine adds.
-func CountersNow(place host.Placement) (k Counters, err error) {
-	err = k.look(place)
-	return k, err
+	// What the engine adds, beside the CPU time of this process to Client: the time, and what
+	// all processes used of the CPUs of the placement; nil where nobody knows.
+	Time time.Time
+	CPUs *host.Use
 }
 
 // look adds what the engine does.
@@ -94,7 +89,8 @@ func (k *Counters) look(place host.Placement) (err error) {
 		k.CPUs = &all
 	}
 	k.Time = time.Now()
-	k.Client, err = host.ProcessTime()
+	own, err := host.ProcessTime()
+	k.Client += own
 	return err
 }
 
@@ -120,6 +116,9 @@ func (t *Trial) Measure() Measure {
 	t.watch.Trial(&m, t)
 	return m
 }
+
+// Doubt adds what makes the row of the trial doubtful, if anything does.
+func (t *Trial) Doubt(m *Measure, why string) { t.watch.Doubt(m, why) }
 
 // VerbsPerOp returns the verbs of both sides that one operation takes.
 func (t *Trial) VerbsPerOp() load.VerbsPerOp {

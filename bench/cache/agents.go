@@ -38,7 +38,7 @@ func (t *trial) dialAgent(ctx context.Context, i int) (*crewMember, error) {
 		t.runID = rand.Text()
 	}
 	address := t.cfg.Agents[i/t.perAgent()]
-	conn, err := host.DialAgent(ctx, address, host.Controller{Token: t.cfg.Token, Version: t.env.Version, Run: t.runID})
+	conn, err := host.DialAgent(ctx, address, host.Controller{Token: t.cfg.Token, Version: t.Env.Version, Run: t.runID})
 	if err != nil {
 		return nil, err
 	}
@@ -50,7 +50,7 @@ func (t *trial) dialAgent(ctx context.Context, i int) (*crewMember, error) {
 }
 
 // perAgent is how many processes each agent has.
-func (t *trial) perAgent() int { return t.step.Processes / len(t.cfg.Agents) }
+func (t *trial) perAgent() int { return t.c.Processes / len(t.cfg.Agents) }
 
 // away says on which CPUs of another machine a process is: those behind the ones of the
 // processes before it.
@@ -58,7 +58,7 @@ func (c *crew) away(i int) (skip int) {
 	if len(c.cfg.Agents) == 0 {
 		return 0
 	}
-	return i % c.perAgent() * c.step.Clients
+	return i % c.perAgent() * c.c.Clients
 }
 
 // ownPlace is where the threads of a client process are that finds its own CPUs.

@@ -37,7 +37,7 @@ type crewMember struct {
 // muster starts the client processes, and connects them all with the server.
 func (t *trial) muster(ctx context.Context) (*crew, error) {
 	c := &crew{trial: t}
-	n := t.step.Processes
+	n := t.c.Processes
 	for i := range n {
 		m, err := t.recruit(ctx, i, n)
 		if err != nil {
@@ -57,7 +57,7 @@ func (t *trial) recruit(ctx context.Context, i, n int) (*crewMember, error) {
 	if len(t.cfg.Agents) != 0 {
 		return t.dialAgent(ctx, i)
 	}
-	p, err := host.StartPeer[task, deed](ctx, t.env.Client, t.env.ClientEnv)
+	p, err := host.StartPeer[task, deed](ctx, t.Env.Client, t.Env.ClientEnv)
 	if err != nil {
 		return nil, err
 	}
@@ -66,11 +66,11 @@ func (t *trial) recruit(ctx context.Context, i, n int) (*crewMember, error) {
 
 // join connects them all.
 func (c *crew) join(ctx context.Context) error {
-	one := c.step.Case
+	one := *c.c
 	one.Processes = 0
 	deeds, err := c.tell(ctx, func(i int) task {
 		return task{
-			Do: doJoin, Version: c.env.Version, Case: &one, Server: c.target.address(), Seed: c.cfg.Seed, CPUs: c.cpusOf(i),
+			Do: doJoin, Version: c.Env.Version, Case: &one, Server: c.server.address(), Seed: c.cfg.Seed, CPUs: c.cpusOf(i),
 			Skip: c.away(i), First: i * one.callers(), Of: len(c.members) * one.Clients,
 		}
 	})
@@ -82,7 +82,7 @@ func (c *crew) join(ctx context.Context) error {
 			c.report.Warn(c.members[i].name + ": " + w)
 		}
 	}
-	return c.target.connected()
+	return c.server.connected()
 }
 
 // cpusOf are those of process i: one for each of its threads, in turn; with goroutines all of
@@ -92,12 +92,12 @@ func (c *crew) cpusOf(i int) []int {
 	if len(c.cfg.Agents) != 0 {
 		return nil
 	}
-	if len(all) == 0 || c.step.Goroutines != 0 {
+	if len(all) == 0 || c.c.Goroutines != 0 {
 		return all
 	}
 	var out []int
-	for k := range c.step.Clients {
-		out = append(out, all[(i*c.step.Clients+k)%len(all)])
+	for k := range c.c.Clients {
+		out = append(out, all[(i*c.c.Clients+k)%len(all)])
 	}
 	return out
 }
@@ -162,18 +162,9 @@ func (m *crewMember) fault(err error) error {
 	return fmt.Errorf("%s: %w", m.name, err)
 }
 
-// warm works before the measurement.
-func (c *crew) warm(ctx context.Context, b load.Budget) (load.Tally, error) {
-	deeds, err := c.tell(ctx, same(task{Do: doWarm, Budget: &b}))
-	if err != nil {
-		return load.Tally{}, err
-	}
-	return c.merge(deeds, false)
-}
-
-// measure lets all work, and measures while they do; with a number of operations each does
+// work lets all work, and measures while they do; with a number of operations each does
 // just those.
-func (c *crew) measure(ctx context.Context, b load.Budget) (sum load.Tally, used effort, err error) {
+func (c *crew) work(ctx context.Context, b load.Budget) (sum load.Tally, used effort, err error) {
 	together := b.Ops == 0
 	if together {
 		if _, err := c.tell(ctx, same(task{Do: doLead, Budget: &b})); err != nil {
@@ -203,7 +194,7 @@ func (c *crew) merge(deeds []deed, together bool) (load.Tally, error) {
 			return load.Tally{}, fmt.Errorf("%s reports nothing", c.members[i].name)
 		}
 	}
-	return load.Merge(reports, together, c.scale)
+	return load.Merge(reports, together, c.Scale)
 }
 
 // cpu is what the processes have used until now; those of other machines count nothing here.
@@ -241,13 +232,6 @@ func (r *runner) number(i int) int { return r.first + i }
 
 // clients is how many threads or clients all processes have, of whom this one has so many.
 func (r *runner) clients(here int) int { return max(r.of, here) }
-
-// effort is what a measurement took beside what was counted: all operations in its time, and
-// the verbs that other processes have posted for them.
-type effort struct {
-	ops   uint64
-	verbs load.Verbs
-}
 
 // procs is how many threads of a client process run Go code at the same time.
 func procs(c *Case, place host.Placement) int {

@@ -26,12 +26,16 @@ const (
 )
 
 // doubts warns of what makes a row doubtful that is so of a cache (D2, D6, D7, D12).
-func (r *runner) doubts(row *Row, s *step, p host.Placement) {
-	doubt := func(text string) { r.watch.Doubt(&row.Measure, text) }
-	doubt(p.Together(s.threads(), affinity.Core))
-	doubt(nearTheGenerator(row, clientThreads(&s.Case, p)))
-	if s.sleeps() && p.Sharing.Own() {
-		doubt(clientSaturated(row, clientThreads(&s.Case, p)))
+func doubts(row *Row, c *Case, p *host.Placement) (all []string) {
+	doubt := func(text string) {
+		if text != "" {
+			all = append(all, text)
+		}
+	}
+	doubt(p.Together(c.threads(), affinity.Core))
+	doubt(nearTheGenerator(row, clientThreads(c, *p)))
+	if c.sleeps() && p.Sharing.Own() {
+		doubt(clientSaturated(row, clientThreads(c, *p)))
 	}
 	if row.Errors != 0 {
 		doubt(fmt.Sprintf("%s refused operations, the first because: %v", row.Path, row.why))
@@ -39,6 +43,7 @@ func (r *runner) doubts(row *Row, s *step, p host.Placement) {
 	if row.Misses != 0 && !row.Fill {
 		doubt(fmt.Sprintf("%s evicted keys: a get that misses is less work than a hit (--memory, --keys)", row.Path))
 	}
+	return all
 }
 
 // clientThreads is on how many CPUs the client of a case works.

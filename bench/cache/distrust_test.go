@@ -8,7 +8,6 @@ import (
 	"github.com/remora-kv/remora/bench"
 	"github.com/remora-kv/remora/bench/host"
 	"github.com/remora-kv/remora/fabric"
-	"github.com/remora-kv/remora/internal/cycles"
 )
 
 // fine is a row that nobody has doubts about.
@@ -21,30 +20,28 @@ func fine() Row {
 
 // D6, D7, D12: each doubt is provoked, alone, and a row without any stays silent.
 func TestDoubts(t *testing.T) {
-	all, scale := 99.0, cycles.Calibrate()
+	all := 99.0
 	for _, tc := range []struct {
 		want   string
-		change func(*Row, *step)
+		change func(*Row, *Case)
 	}{
-		{"", func(*Row, *step) {}},
-		{"the generator was the bottleneck", func(r *Row, _ *step) { r.OpsPerSec = 1.1e7 }},
-		{"", func(r *Row, s *step) { r.OpsPerSec, s.Clients = 1.9e7, 2 }}, // two threads
-		{"", func(r *Row, _ *step) { r.OpsPerSec, r.Generator = 1.9e7, 0 }},
-		{"the client was the bottleneck", func(r *Row, _ *step) { r.ClientCPU = &all }},
-		{"", func(r *Row, _ *step) { r.ClientCPU, r.ServerCPU = &all, &all }},
-		{"", func(r *Row, s *step) { r.ClientCPU, s.Poll = &all, fabric.Busy }},
-		{"", func(r *Row, s *step) { r.ClientCPU, s.Path = &all, PathRFP }},
-		{"", func(r *Row, s *step) { r.ClientCPU, s.Clients = &all, 2 }},
-		{"refused", func(r *Row, _ *step) { r.Errors = 1 }},
-		{"evicted keys", func(r *Row, _ *step) { r.Misses = 1 }},
-		{"", func(r *Row, _ *step) { r.Misses, r.Fill = 1, true }},
+		{"", func(*Row, *Case) {}},
+		{"the generator was the bottleneck", func(r *Row, _ *Case) { r.OpsPerSec = 1.1e7 }},
+		{"", func(r *Row, s *Case) { r.OpsPerSec, s.Clients = 1.9e7, 2 }}, // two threads
+		{"", func(r *Row, _ *Case) { r.OpsPerSec, r.Generator = 1.9e7, 0 }},
+		{"the client was the bottleneck", func(r *Row, _ *Case) { r.ClientCPU = &all }},
+		{"", func(r *Row, _ *Case) { r.ClientCPU, r.ServerCPU = &all, &all }},
+		{"", func(r *Row, s *Case) { r.ClientCPU, s.Poll = &all, fabric.Busy }},
+		{"", func(r *Row, s *Case) { r.ClientCPU, s.Path = &all, PathRFP }},
+		{"", func(r *Row, s *Case) { r.ClientCPU, s.Clients = &all, 2 }},
+		{"refused", func(r *Row, _ *Case) { r.Errors = 1 }},
+		{"evicted keys", func(r *Row, _ *Case) { r.Misses = 1 }},
+		{"", func(r *Row, _ *Case) { r.Misses, r.Fill = 1, true }},
 	} {
-		r := &runner{report: &Report{}, scale: scale}
-		r.watch = bench.NewWatch(new(bench.Remarks), scale, nil)
-		row, s := fine(), &step{Case: Case{Path: PathMemcached, Clients: 1}}
-		tc.change(&row, s)
-		r.doubts(&row, s, host.Placement{Client: []int{0, 0}})
-		if text := strings.Join(row.Warnings, "|"); (tc.want == "") != (text == "") || !strings.Contains(text, tc.want) || len(row.Warnings) > 1 {
+		row, c := fine(), &Case{Path: PathMemcached, Clients: 1}
+		tc.change(&row, c)
+		all := doubts(&row, c, &host.Placement{Client: []int{0, 0}})
+		if text := strings.Join(all, "|"); (tc.want == "") != (text == "") || !strings.Contains(text, tc.want) || len(all) > 1 {
 			t.Errorf("%q instead of %q for %+v", text, tc.want, row)
 		}
 	}
@@ -73,24 +70,21 @@ func TestNeighbour(t *testing.T) {
 
 // D7 is about CPUs of their own: a neighbour keeps a server from using its CPU, too.
 func TestASaturatedClientWithNeighbours(t *testing.T) {
-	r := &runner{report: &Report{}, scale: cycles.Calibrate()}
-	r.watch = bench.NewWatch(new(bench.Remarks), r.scale, nil)
 	row, all := fine(), 99.0
 	row.ClientCPU = &all
 	busy, err := host.ParseSharing(host.ShareBusyServer)
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.doubts(&row, &step{Case: Case{Path: PathMemcached, Clients: 1}}, host.Placement{Client: []int{0}, Sharing: busy})
-	if len(row.Warnings) != 0 {
-		t.Errorf("warned of %q", row.Warnings)
+	if texts := doubts(&row, &Case{Path: PathMemcached, Clients: 1}, &host.Placement{Client: []int{0}, Sharing: busy}); len(texts) != 0 {
+		t.Errorf("warned of %q", texts)
 	}
 }
 
 // D6: the generator is measured once for a load, whatever the target, and not where nobody
 // wants it.
 func TestGeneratorIsMeasuredOnce(t *testing.T) {
-	r := &runner{report: &Report{}, scale: cycles.Calibrate(), alone: make(map[Case]float64)}
+	r := newRunner(Config{}, Env{}, nil)
 	r.cfg.Seed = 1
 	base := *nullCase(1, 16)
 	base.Path, base.Dist = PathRFP, DistUniform

@@ -52,7 +52,7 @@ func (r *runner) stays(ctx context.Context, c Case, place host.Placement, memory
 	if err := o.open(ctx); err != nil {
 		return 0, err
 	}
-	t := &trial{runner: r, step: &step{Case: c}, place: place, target: o}
+	t := &trial{runner: r, c: &c, place: place, server: o}
 	if err := t.load(ctx); err != nil {
 		return 0, err
 	}

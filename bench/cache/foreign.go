@@ -102,22 +102,14 @@ func (t *other) address() string  { return t.server.Address }
 func (*other) connected() error   { return nil }
 func (*other) posted() load.Verbs { return load.Verbs{} }
 
-func (t *other) look(ctx context.Context) (glance, error) {
+func (t *other) look(ctx context.Context) (bench.Counters, error) {
 	held, err := t.server.Holdings(ctx)
 	if err != nil {
-		return glance{}, t.blame(err)
+		return bench.Counters{}, t.blame(err)
 	}
 	t.held = holdings{held.Items, held.Bytes}
-	g, err := bench.CountersNow(t.place)
-	if err != nil {
-		return g, err
-	}
 	cpu, err := t.server.CPU()
-	if err != nil {
-		return g, err
-	}
-	g.Server = &cpu
-	return g, nil
+	return bench.Counters{Server: &cpu}, err
 }
 
 func (t *other) describe(row *Row) {

@@ -27,7 +27,7 @@ func (r *runner) generator(ctx context.Context, c *Case, p host.Placement) (rate
 	if rate, ok := r.alone[one]; ok {
 		return rate, nil
 	}
-	n := &null{runner: r, c: &one, place: p}
+	n := &null{runner: r, c: &one}
 	defer func() { err = errors.Join(err, n.close()) }()
 	workers, err := n.workers(ctx)
 	if err != nil {
@@ -35,11 +35,11 @@ func (r *runner) generator(ctx context.Context, c *Case, p host.Placement) (rate
 	}
 	for range 1 + aloneTries { // the first warms up
 		b := load.Budget{Time: aloneTime, Every: load.SampleEvery}
-		sum, err := load.Run(ctx, workers, b, r.scale, load.PinInTurn(p.Client))
+		sum, err := load.Run(ctx, workers, b, r.Scale, load.PinInTurn(p.Client))
 		if err != nil {
 			return 0, err
 		}
-		rate = max(rate, sum.Rate(r.scale))
+		rate = max(rate, sum.Rate(r.Scale))
 	}
 	r.alone[one] = rate
 	return rate, nil

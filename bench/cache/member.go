@@ -9,18 +9,15 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/remora-kv/remora/bench"
 	"github.com/remora-kv/remora/bench/host"
 
 	"github.com/remora-kv/remora/bench/load"
-
-	"github.com/remora-kv/remora/fabric/provider"
-	"github.com/remora-kv/remora/internal/cycles"
 )
 
 // task is what a client process is told to do (C18):
 //
 //	join      Version, Case, Server, ... -> nothing: its workers are connected
-//	warm      Budget                     -> report
 //	lead      Budget                     -> nothing: they work, and nothing counts
 //	measure   Budget                     -> report; after lead they go on working
 //	rest                                 -> all operations since lead or measure, and the
@@ -44,7 +41,6 @@ func (c task) Name() string { return c.Do }
 // The commands.
 const (
 	doJoin    = "join"
-	doWarm    = "warm"
 	doLead    = "lead"
 	doMeasure = "measure"
 	doRest    = "rest"
@@ -61,14 +57,14 @@ type deed struct {
 
 // Drive is a client process: it obeys the commands on in and answers on out until in ends.
 // It is the whole of the hidden command that Env.Client names.
-func Drive(ctx context.Context, providers *provider.Set, version string, in io.Reader, out io.Writer) error {
+func Drive(ctx context.Context, providers bench.Opener, version string, in io.Reader, out io.Writer) error {
 	m := &member{providers: providers, version: version}
 	return errors.Join(host.Obey(ctx, in, out, m.obey), m.close())
 }
 
 // member is a client process between commands.
 type member struct {
-	providers *provider.Set
+	providers bench.Opener
 	version   string
 	warning   string // of its CPUs
 	trial     *trial
@@ -88,8 +84,6 @@ func (m *member) obey(ctx context.Context, cmd *task) (deed, error) {
 		return deed{}, fmt.Errorf("command %q before %q, or without a budget", cmd.Do, doJoin)
 	}
 	switch cmd.Do {
-	case doWarm:
-		return m.count(ctx, *cmd.Budget)
 	case doLead:
 		m.begin()
 		m.goOn(ctx, *cmd.Budget)
@@ -98,7 +92,7 @@ func (m *member) obey(ctx context.Context, cmd *task) (deed, error) {
 		return m.measure(ctx, *cmd.Budget)
 	case doRest:
 		err := m.pause()
-		return deed{Ops: m.ops, Verbs: m.trial.target.posted().Minus(m.before)}, err
+		return deed{Ops: m.ops, Verbs: m.trial.server.posted().Minus(m.before)}, err
 	}
 	return deed{}, fmt.Errorf("command %q is unknown: are both processes of the same version?", cmd.Do)
 }
@@ -111,22 +105,20 @@ func (m *member) join(ctx context.Context, cmd *task) error {
 	if m.trial != nil || cmd.Case == nil || cmd.Case.Clients < 1 || cmd.Case.Clients > maxClients || cmd.Case.callers() > maxClients*maxGoroutines {
 		return fmt.Errorf("%q twice, or without a valid case", doJoin)
 	}
-	r := &runner{
-		cfg: Config{Server: cmd.Server, Seed: cmd.Seed}, env: Env{Providers: m.providers, Version: m.version},
-		report: &Report{}, scale: cycles.Calibrate(), first: cmd.First, of: cmd.Of,
-	}
+	r := newRunner(Config{Server: cmd.Server, Seed: cmd.Seed}, Env{Providers: m.providers, Version: m.version}, nil)
+	r.first, r.of = cmd.First, cmd.Of
 	place := host.Placement{Client: cmd.CPUs}
 	if len(cmd.CPUs) == 0 && cmd.Case.sharing().Pins() {
 		place = ownPlace(cmd.Case, max(cmd.Skip, 0))
 		m.warning = place.Warning
 	}
 	runtime.GOMAXPROCS(procs(cmd.Case, place))
-	m.trial = &trial{runner: r, step: &step{Case: *cmd.Case}, place: place}
-	m.trial.target = r.targetOf(&m.trial.step.Case, place)
-	if err := m.trial.target.open(ctx); err != nil {
+	m.trial = &trial{runner: r, c: cmd.Case, place: place}
+	m.trial.server = r.serverOf(m.trial.c, place)
+	if err := m.trial.server.open(ctx); err != nil {
 		return err
 	}
-	workers, err := m.trial.target.workers(ctx)
+	workers, err := m.trial.server.workers(ctx)
 	m.workers = workers
 	runtime.GC()
 	return err
@@ -135,7 +127,7 @@ func (m *member) join(ctx context.Context, cmd *task) error {
 // begin notes from when on operations and verbs are counted.
 func (m *member) begin() {
 	if m.behind == nil {
-		m.ops, m.before = 0, m.trial.target.posted()
+		m.ops, m.before = 0, m.trial.server.posted()
 	}
 }
 
@@ -159,13 +151,13 @@ func (m *member) count(ctx context.Context, b load.Budget) (d deed, err error) {
 	if err != nil {
 		return d, err
 	}
-	sum, err := m.trial.work(ctx, m.workers, b)
+	sum, err := m.trial.run(ctx, m.workers, b)
 	if err != nil {
 		return d, err
 	}
 	after, err := host.ProcessTime()
-	d.Report = sum.Report(m.trial.scale)
-	if !host.PerThread || m.trial.step.Goroutines != 0 {
+	d.Report = sum.Report(m.trial.Scale)
+	if !host.PerThread || m.trial.c.Goroutines != 0 {
 		d.Report.CPU = after - before
 	}
 	m.ops += sum.Ops
@@ -190,7 +182,7 @@ func (m *member) goOn(ctx context.Context, b load.Budget) {
 	b.Ops, b.Time, b.Until = 0, longRun, &g.until
 	go func() {
 		defer close(g.ended)
-		g.sum, g.err = m.trial.work(ctx, m.workers, b)
+		g.sum, g.err = m.trial.run(ctx, m.workers, b)
 	}()
 }
 
@@ -212,5 +204,5 @@ func (m *member) close() error {
 	if m.trial == nil {
 		return nil
 	}
-	return m.trial.target.close()
+	return m.trial.server.close()
 }

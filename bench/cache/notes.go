@@ -2,7 +2,6 @@ package cache
 
 import (
 	"fmt"
-	"runtime"
 	"slices"
 	"strings"
 
@@ -28,8 +27,7 @@ func (r *runner) notes(c *Case) {
 	if c.Fill {
 		note("fill: a get that misses is followed by a put of its key, both are operations")
 	}
-	note("clock: time-stamp counter at %.0f MHz, %.1f ns to read, which a timed operation includes once",
-		r.scale.PerSecond()/1e6, r.scale.Overhead())
+	r.NoteClock()
 	if least, most := r.generators(); most != 0 {
 		note("generator: without a server bench does %s to %s operations a second on a thread", out.SI(least), out.SI(most))
 	}
@@ -47,7 +45,7 @@ func (r *runner) notes(c *Case) {
 	} else {
 		waiting += ": sockets are polled (--poll)"
 	}
-	note("waiting: %s; %s %s/%s", waiting, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	r.NoteProgram(waiting)
 }
 
 // generators are the least and the most that the generator did alone, of all loads.

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/remora-kv/remora/bench"
-	"github.com/remora-kv/remora/bench/host"
 	"github.com/remora-kv/remora/bench/load"
 )
 
@@ -14,7 +13,6 @@ import (
 type null struct {
 	*runner
 	c     *Case
-	place host.Placement
 	lanes []*nullLane
 }
 
@@ -49,15 +47,12 @@ func (*null) connected() error   { return nil }
 func (*null) pid() int           { return 0 }
 func (*null) posted() load.Verbs { return load.Verbs{} }
 
-func (t *null) look(context.Context) (glance, error) {
-	g, err := bench.CountersNow(t.place)
-	none := time.Duration(0)
-	g.Server = &none
-	return g, err
+func (*null) look(context.Context) (bench.Counters, error) {
+	return bench.Counters{Server: new(time.Duration)}, nil
 }
 
 func (t *null) describe(row *Row) {
-	row.ServerVersion, row.Client, row.Cores, row.Memory = t.env.Version, clientNull, 0, 0
+	row.ServerVersion, row.Client, row.Cores, row.Memory = t.Env.Version, clientNull, 0, 0
 }
 
 func (t *null) blame(err error) error { return err }

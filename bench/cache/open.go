@@ -34,7 +34,7 @@ func newPace(rate float64, i, n int, scale cycles.Scale) pace {
 // newPaced makes a driver that keeps the pace of its case; it is number i of them.
 func (r *runner) newPaced(l lane, c *Case, stream *load.Stream, i int) *driver {
 	d := newDriver(l, c, stream)
-	d.pace = newPace(c.Rate, r.number(i), r.clients(c.Clients), r.scale)
+	d.pace = newPace(c.Rate, r.number(i), r.clients(c.Clients), r.Scale)
 	if c.Trace != "" {
 		d.follow(c, i, !r.cfg.once())
 	}

@@ -24,7 +24,7 @@ type ours struct {
 	*runner
 	c        *Case
 	place    host.Placement
-	peer     *hostProcess // nil: it was running
+	peer     *bench.Peer[Case] // nil: it was running
 	url      string
 	dev      fabric.Device
 	clients  []*remora.Client
@@ -41,7 +41,7 @@ func (t *ours) open(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	if t.dev, err = t.env.Providers.Open(t.url); err != nil {
+	if t.dev, err = t.Env.Providers.Open(t.url); err != nil {
 		return err
 	}
 	clients := 1
@@ -61,13 +61,12 @@ func (t *ours) open(ctx context.Context) (err error) {
 
 // start starts the server.
 func (t *ours) start(ctx context.Context) (err error) {
+	var here bench.Server[Case]
 	if t.c.Fabric == provider.Loop {
-		h := &cacheServer{providers: t.env.Providers, log: slog.New(slog.DiscardHandler)}
-		t.peer = host.GoPeer[order, answer](ctx, h.serve)
-	} else if t.peer, err = host.StartPeerOn[order, answer](ctx, t.place.Process(), t.env.Server, t.env.ServerEnv); err != nil {
-		return err
+		here = &cacheServer{providers: t.Env.Providers, log: slog.New(slog.DiscardHandler)}
 	}
-	hello, err := t.peer.Ask(order{Do: doSetup, Case: t.c, CPUs: t.place.Server, Version: t.env.Version})
+	var hello bench.Answer
+	t.peer, hello, err = bench.StartPeer(ctx, &t.Env, &t.place, here, bench.Order[Case]{Case: t.c})
 	t.url = hello.Address
 	return err
 }
@@ -145,8 +144,7 @@ func (t *ours) connected() error {
 	if t.peer == nil {
 		return nil
 	}
-	_, err := t.peer.Ask(order{Do: doHide})
-	return err
+	return t.peer.Hide()
 }
 
 func (t *ours) posted() load.Verbs {
@@ -169,16 +167,13 @@ func (t *ours) connect(ctx context.Context) error {
 	return nil
 }
 
-func (t *ours) look(ctx context.Context) (g glance, err error) {
+func (t *ours) look(ctx context.Context) (g bench.Counters, err error) {
 	docs, err := t.clients[0].Stats(ctx)
 	if err != nil {
 		return g, t.blame(err)
 	}
 	core, err := t.statistics(docs)
 	if err != nil {
-		return g, err
-	}
-	if g, err = bench.CountersNow(t.place); err != nil {
 		return g, err
 	}
 	g.Verbs = t.posted()

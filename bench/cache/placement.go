@@ -40,12 +40,12 @@ func (k *Case) sharing() host.Sharing {
 // place decides about CPUs.
 func (r *runner) place(c *Case) host.Placement {
 	if len(r.cfg.Agents) != 0 {
-		return host.Apart(r.cpus, 1) // the keys are stored from here
+		return host.Apart(r.CPUs, 1) // the keys are stored from here
 	}
 	if r.cfg.Server != "" || c.Path == PathNull {
-		return host.Apart(r.cpus, c.threads())
+		return host.Apart(r.CPUs, c.threads())
 	}
-	p := c.sharing().Place(r.cpus, c.threads(), c.Cores)
+	p := c.sharing().Place(r.CPUs, c.threads(), c.Cores)
 	if !p.Sharing.Own() && len(p.Client) != 0 {
 		p.Client = p.Client[:clientThreads(c, p)] // the others are not used, and need no neighbour
 	}
@@ -58,20 +58,16 @@ func (t *trial) loaderCPUs() []int {
 	if t.place.Sharing.Own() {
 		return t.place.Client
 	}
-	return host.Split(t.cpus, 1, t.step.Cores).Client
+	return host.Split(t.CPUs, 1, t.c.Cores).Client
 }
 
-// runPlaced runs the trial under what its placement asks for.
-func (t *trial) runPlaced(ctx context.Context) (row Row, err error) {
-	if t.pressure, err = host.Press(ctx, &t.place, t.target.pid(), t.env.Helper, t.env.HelperEnv); err != nil {
-		return Row{}, err
+// press begins what the placement of a trial asks for.
+func (t *trial) press(ctx context.Context) error {
+	p, err := host.Press(ctx, &t.place, t.server.pid(), t.Env.Helper, t.Env.HelperEnv)
+	if err == nil {
+		t.pressure = p
 	}
-	defer func() {
-		if ended := t.pressure.Close(); err == nil {
-			err = ended
-		}
-	}()
-	return t.run(ctx)
+	return err
 }
 
 // placementNotes says where client and server were in each placement.

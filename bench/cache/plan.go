@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/remora-kv/remora/bench"
 	"github.com/remora-kv/remora/bench/host"
 	"github.com/remora-kv/remora/bench/target"
 	"github.com/remora-kv/remora/fabric"
@@ -85,13 +86,6 @@ func (k *Case) Title() string {
 		return s + fmt.Sprintf(" %d goroutines", k.Clients*k.Goroutines)
 	}
 	return s + fmt.Sprintf(" %d clients window %d batch %d", k.Clients, k.Window, k.Batch)
-}
-
-// step is one trial of a case.
-type step struct {
-	Case
-	index int // of the case
-	trial int // from 1
 }
 
 // plan expands the configuration into cases, those of different targets that bear
@@ -274,20 +268,16 @@ func (k Case) load() Case {
 	return k
 }
 
-// steps puts the trials into order (C8).
-func steps(cases []Case, trials int) []step {
-	var out []step
+// together makes groups of the cases that bear the same load, whose trials are interleaved
+// (C8).
+func together(cases []Case) (groups []bench.Group[Case]) {
 	for start := 0; start < len(cases); {
 		end := start + 1
 		for end < len(cases) && cases[end].load() == cases[start].load() {
 			end++
 		}
-		for trial := 1; trial <= trials; trial++ {
-			for i := start; i < end; i++ {
-				out = append(out, step{cases[i], i, trial})
-			}
-		}
+		groups = append(groups, bench.Group[Case]{Cases: cases[start:end], Fresh: true})
 		start = end
 	}
-	return out
+	return groups
 }

@@ -6,7 +6,6 @@ import (
 
 	"github.com/remora-kv/remora/bench"
 	"github.com/remora-kv/remora/bench/load"
-	"github.com/remora-kv/remora/internal/cycles"
 )
 
 // Row is one measurement: one trial of one case. Its JSON form is one line of
@@ -97,17 +96,17 @@ type Row struct {
 	why   error // of the first error
 }
 
-// rowOf makes the row of one trial, except for what both sides have used.
-func rowOf(s *step, t *load.Tally, every int, scale cycles.Scale) Row {
+// rowOf makes the row of one trial, except for its measure and for what its server knows.
+func rowOf(s *Case, t *load.Tally) Row {
 	return Row{
-		Measure: bench.MeasureOf(t, s.trial, every, scale), Misses: t.Misses,
-		Path: s.Path, Engine: s.Engine, Fabric: s.Fabric, GetPct: s.GetPct, Dist: s.Dist, Theta: s.Theta,
+		Misses: t.Misses,
+		Path:   s.Path, Engine: s.Engine, Fabric: s.Fabric, GetPct: s.GetPct, Dist: s.Dist, Theta: s.Theta,
 		Keys: s.Keys, KeySize: s.KeySize, ValueSize: s.ValueSize, Clients: s.Clients, Window: s.Window, Batch: s.Batch, Rate: s.Rate,
 		Goroutines: s.Goroutines, Cores: s.Cores, Poll: s.Poll.String(), FetchSize: s.FetchSize, Retries: s.Retries, Links: s.Links, Recency: s.Recency,
 		Cache: s.Cache, Memory: s.Memory, ScanPct: s.ScanPct, Fill: s.Fill,
 		Trace: s.Trace, Workload: s.Workload, RMWPct: s.RMWPct, InsertPct: s.InsertPct, HotOps: s.HotOps, HotKeys: s.HotKeys, KeyDist: s.KeyDist, ValueDist: s.ValueDist,
 		Gets: t.Gets, HitRatio: hitRatio(t),
-		index: s.index, why: t.Why,
+		why:       t.Why,
 		Placement: s.Placement, Processes: s.Processes, Protocol: s.Protocol, ErrorsByKind: t.Kinds,
 	}
 }

@@ -77,13 +77,13 @@ func TestRowKeepsItsPromise(t *testing.T) {
 }
 
 func TestTable(t *testing.T) {
-	r := Report{
+	r := Report{Report: bench.Report[Row]{
 		Rows: sampleRows(),
 		Remarks: bench.Remarks{
 			Notes:    []string{"CPUs: client 0, server 1", "clock: fast"},
 			Warnings: []string{"ONE CPU ONLY"},
 		},
-	}
+	}}
 	var b bytes.Buffer
 	if err := r.WriteTable(&b); err != nil {
 		t.Fatal(err)

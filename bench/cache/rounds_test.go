@@ -12,40 +12,6 @@ import (
 	"github.com/remora-kv/remora/test/benchtest"
 )
 
-// A round has every case once, no two rounds need the same order, and the seed decides.
-func TestRounds(t *testing.T) {
-	cfg := Config{Paths: []string{PathRFP, PathReply, PathText, PathMemcached}, ValueSizes: []int{8, 64}}
-	if err := cfg.normalize(); err != nil {
-		t.Fatal(err)
-	}
-	cases := cfg.plan()
-	all := rounds(cases, 3, 7)
-	if len(all) != 3*len(cases) {
-		t.Fatalf("%d steps of %d cases", len(all), len(cases))
-	}
-	var orders [][]int
-	for round := range 3 {
-		var order []int
-		for _, s := range all[round*len(cases) : (round+1)*len(cases)] {
-			if s.trial != round+1 || s.Case != cases[s.index] {
-				t.Errorf("round %d has %+v", round+1, s)
-			}
-			order = append(order, s.index)
-		}
-		orders = append(orders, slices.Clone(order))
-		slices.Sort(order)
-		if !slices.Equal(order, []int{0, 1, 2, 3, 4, 5, 6, 7}) {
-			t.Errorf("round %d has %v", round+1, order)
-		}
-	}
-	if slices.Equal(orders[0], orders[1]) && slices.Equal(orders[1], orders[2]) {
-		t.Errorf("all rounds have the order %v", orders[0])
-	}
-	if !slices.Equal(rounds(cases, 3, 7), all) || slices.Equal(rounds(cases, 3, 8), all) {
-		t.Error("the order does not follow from the seed")
-	}
-}
-
 // Every target has as many operations in flight, with or without batches.
 func TestComparisonIsFair(t *testing.T) {
 	providers := provider.New()
@@ -100,7 +66,7 @@ func sampleCompared() *Compared {
 		{Path: PathRFP, Fabric: "shm", Engine: "mica", GetPct: 95, Dist: DistUniform, Keys: 1000, ValueSize: 32, Clients: 1, Window: 4, Batch: 4},
 		{Path: PathRedis, Fabric: "tcp", Engine: PathRedis, GetPct: 95, Dist: DistUniform, Keys: 1000, ValueSize: 32, Clients: 1, Window: 1, Batch: 1},
 	}
-	r := &Report{cases: cases, Remarks: bench.Remarks{Notes: []string{"CPUs: client 0, server 1"}, Warnings: []string{"noisy"}}}
+	r := &Report{cases: cases, Report: bench.Report[Row]{Remarks: bench.Remarks{Notes: []string{"CPUs: client 0, server 1"}, Warnings: []string{"noisy"}}}}
 	for trial, rates := range [][]float64{{1e6, 5e4, 1e4, 4e6}, {2e6, 6e4, 2e4, 4e6}, {3e6, 7e4, 3e4, 4e6}} {
 		for i, x := range rates {
 			k := &cases[i]
@@ -134,7 +100,7 @@ func TestRatiosAreOfRounds(t *testing.T) {
 }
 
 func sampleSwept() *Swept {
-	s := &Swept{Report: &Report{Remarks: bench.Remarks{Notes: []string{"CPUs: client 0, server 1"}}}, axes: []string{"window", "batch"}}
+	s := &Swept{Report: &Report{Report: bench.Report[Row]{Remarks: bench.Remarks{Notes: []string{"CPUs: client 0, server 1"}}}}, axes: []string{"window", "batch"}}
 	for _, batch := range []string{"1", "16"} {
 		for i, x := range []float64{1e6, 1.9e6, 2e6, 2.05e6} {
 			row := Row{Path: PathRFP, Fabric: "shm", Engine: "mica", Measure: bench.Measure{OpsPerSec: x, Mean: 1, P50: 1, P99: 2, Trial: 1}}

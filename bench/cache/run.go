@@ -2,48 +2,35 @@ package cache
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"runtime"
+	"slices"
+	"time"
 
 	"github.com/remora-kv/remora/bench"
-
 	"github.com/remora-kv/remora/bench/host"
-
-	"github.com/remora-kv/remora/fabric/provider"
-	"github.com/remora-kv/remora/internal/cycles"
 )
 
 // Env is what a run needs from the program around it.
-type Env struct {
-	// Providers opens the devices of this process.
-	Providers *provider.Set
-	// Server is the command line of a process that calls Serve on its standard
-	// input and output, and ServerEnv what is added to its environment.
-	Server, ServerEnv []string
-	// Client is likewise that of one which calls Drive, for clients that are processes.
-	Client, ClientEnv []string
-	// Helper is likewise that of one which calls host.Help, for placements with neighbours.
-	Helper, HelperEnv []string
-	// Version is that of the program.
-	Version string
-	// Row, when not nil, is called with every row as soon as it is measured.
-	Row func(Row) error
-	// Progress, when not nil, is called before every case and trial.
-	Progress func(Progress)
-}
+type Env = bench.Env[Row]
 
-// Progress says what is being measured; a step of it is one trial.
+// Progress says what is being measured.
 type Progress = bench.Progress
 
 // Report is the outcome of a run: rows in the order in which they were measured,
 // notes and warnings.
 type Report struct {
-	Rows []Row
-	bench.Remarks
+	bench.Report[Row]
 	// Missing are cases of RunRounds that could not be measured.
 	Missing []Missing
 
 	cases []Case // by index of a row
+}
+
+// Missing is a case that could not be measured, and why.
+type Missing struct {
+	Case   Case
+	Reason error
 }
 
 // Run measures what cfg asks for. On an error it returns what was measured until
@@ -55,12 +42,40 @@ func Run(ctx context.Context, cfg Config, env Env) (*Report, error) {
 	if err := cfg.checkFabrics(env.Providers); err != nil {
 		return nil, err
 	}
-	cases := cfg.plan()
-	return runCases(ctx, cfg, env, cases, steps(cases, cfg.Trials), false)
+	r := newRunner(cfg, env, cfg.plan())
+	return r.report, r.measure(ctx, together(r.report.cases))
+}
+
+// RunRounds measures several configurations as one, in rounds: every case once, in an order
+// that the seed shuffles for each round, then every case again. What slows the machine for a
+// while so hits all alike, and none has always the same one before it. Times, trials, seed and
+// server are those of the first configuration. A case whose server cannot be started or loaded
+// does not end the run: the report says why it is missing.
+//
+// config says of each case which of cfgs it came from.
+func RunRounds(ctx context.Context, cfgs []Config, env Env) (_ *Report, config []int, err error) {
+	var cases []Case
+	for i := range cfgs {
+		c := &cfgs[i]
+		if err := c.normalize(); err != nil {
+			return nil, nil, err
+		}
+		if err := c.checkFabrics(env.Providers); err != nil {
+			return nil, nil, err
+		}
+		for _, k := range c.plan() {
+			if !slices.Contains(cases, k) {
+				cases, config = append(cases, k), append(config, i)
+			}
+		}
+	}
+	r := newRunner(cfgs[0], env, cases)
+	r.Missing = r.leaveOut
+	return r.report, config, r.measure(ctx, []bench.Group[Case]{{Cases: cases, Fresh: true, Seed: cfgs[0].Seed}})
 }
 
 // checkFabrics refuses fabrics that are not there.
-func (c *Config) checkFabrics(providers *provider.Set) error {
+func (c *Config) checkFabrics(providers bench.Opener) error {
 	if c.Server != "" {
 		return nil
 	}
@@ -79,16 +94,12 @@ func (c *Config) checkFabrics(providers *provider.Set) error {
 }
 
 type runner struct {
-	bench.Teller
+	*bench.Runner[Case, Row]
 	cfg    Config
-	env    Env
 	report *Report
-	cpus   []int
-	scale  cycles.Scale
 	loaded map[Case]bool    // what a running server was given already
 	fitted map[Case]int64   // the memory that fit has found
 	alone  map[Case]float64 // what the generator does for one thread of a load
-	watch  *bench.Watch
 
 	// In a client process (C18): the number of its first worker, and how many clients all
 	// processes have. 0 where there is only this.
@@ -97,56 +108,64 @@ type runner struct {
 	runID string // names this run to agents
 }
 
-// measure runs one trial.
-func (r *runner) measure(ctx context.Context, s *step) (err error) {
-	p := r.place(&s.Case)
-	r.report.Warn(p.Warning)
-	runtime.GOMAXPROCS(procs(&s.Case, p))
-	r.Tell(0)
-	if s.Cache != 0 {
-		if s.Memory, err = r.fit(ctx, &s.Case, p); err != nil {
-			return err
-		}
+func newRunner(cfg Config, env Env, cases []Case) *runner {
+	times := bench.Times{
+		Duration: cfg.Duration, Ops: cfg.Ops, Warmup: cfg.Warmup, WarmupOps: cfg.WarmupOps, TimedAll: timedAll, Trials: cfg.Trials,
 	}
-	alone, err := r.generator(ctx, &s.Case, p)
-	if err != nil {
-		return fmt.Errorf("the generator alone: %w", err)
+	report := &Report{cases: cases}
+	return &runner{
+		Runner: bench.NewRunner[Case](env, times, &report.Report), cfg: cfg, report: report,
+		loaded: make(map[Case]bool), fitted: make(map[Case]int64), alone: make(map[Case]float64),
 	}
-	t := &trial{runner: r, step: s, place: p, bare: alone}
-	t.target = r.targetOf(&s.Case, p)
-	defer func() {
-		if closed := t.target.close(); err == nil {
-			err = closed // after a failure it only repeats what that led to
-		}
-	}()
-	if err := notReady(t.target.open(ctx), "%w"); err != nil {
+}
+
+// timedAll is how long an operation takes where all are timed (C3).
+const timedAll = 10 * time.Microsecond
+
+// measure measures groups of the cases of the report.
+func (r *runner) measure(ctx context.Context, groups []bench.Group[Case]) error {
+	r.report.Warn(neighbour(r.cfg.Server))
+	if err := bench.Run(ctx, r.Runner, groups, r.target); err != nil {
 		return err
 	}
-	if err := notReady(t.load(ctx), "storing the keys: %w"); err != nil {
-		return err
-	}
-	row, err := t.runPlaced(ctx)
-	if err != nil {
-		return err
-	}
-	row.Generator = alone
-	r.doubts(&row, s, p)
-	r.report.Rows = append(r.report.Rows, row)
-	if r.env.Row != nil {
-		return r.env.Row(row)
+	if len(r.report.cases) > 0 {
+		r.notes(&r.report.cases[0])
 	}
 	return nil
 }
 
-// targetOf makes the target of a case.
-func (r *runner) targetOf(c *Case, p host.Placement) measured {
+// unready is why a server could not be asked anything.
+type unready struct{ error }
+
+func (u unready) Unwrap() error { return u.error }
+
+// notReady marks an error as one of a server that could not be asked anything.
+func notReady(err error, format string) error {
+	if err == nil {
+		return nil
+	}
+	return unready{fmt.Errorf(format, err)}
+}
+
+// leaveOut leaves out a case whose server could not be asked anything.
+func (r *runner) leaveOut(c *Case, err error) bool {
+	var why unready
+	if !errors.As(err, &why) {
+		return false
+	}
+	r.report.Missing = append(r.report.Missing, Missing{*c, why.error})
+	return true
+}
+
+// serverOf makes the way to the server of a case.
+func (r *runner) serverOf(c *Case, p host.Placement) measured {
 	switch {
 	case isOurs(c.Path):
 		return &ours{runner: r, c: c, place: p}
 	case c.Path == PathText:
 		return &textual{runner: r, c: c, place: p}
 	case c.Path == PathNull:
-		return &null{runner: r, c: c, place: p}
+		return &null{runner: r, c: c}
 	}
 	return &other{runner: r, c: c, place: p}
 }

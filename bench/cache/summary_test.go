@@ -17,9 +17,10 @@ func TestSummaries(t *testing.T) {
 	row := func(index, trial int, rate, p50 float64) Row {
 		return Row{Path: PathRFP, Measure: bench.Measure{Trial: trial, OpsPerSec: rate, P50: p50, P99: 2 * p50}, index: index}
 	}
-	r := Report{Rows: []Row{
+	var r Report
+	r.Rows = []Row{
 		row(1, 1, 30, 7), row(0, 1, 1, 1), row(1, 2, 10, 7), row(0, 2, 2, 2), row(0, 3, 5, 3), row(0, 4, 4, 4), row(0, 5, 3, 5),
-	}}
+	}
 	got := r.Summaries()
 	if len(got) != 2 || got[0].Trials != 5 || got[1].Trials != 2 {
 		t.Fatalf("%+v", got)
@@ -41,7 +42,7 @@ func TestSummaries(t *testing.T) {
 
 // A summary is a line of JSON that cannot be taken for a row.
 func TestSummaryJSON(t *testing.T) {
-	r := Report{Rows: sampleRows()}
+	r := Report{Report: bench.Report[Row]{Rows: sampleRows()}}
 	var b bytes.Buffer
 	for _, s := range r.Summaries() {
 		if err := s.WriteJSON(&b); err != nil {

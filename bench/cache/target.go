@@ -24,8 +24,8 @@ type measured interface {
 	connected() error
 	// posted counts the verbs of this side.
 	posted() load.Verbs
-	// look says what was used until now, by this process and the server.
-	look(ctx context.Context) (glance, error)
+	// look reads what the server and the fabric have counted until now.
+	look(ctx context.Context) (bench.Counters, error)
 	// describe fills in what is known about the server.
 	describe(row *Row)
 	// pid is the process of the server; 0: it is this one, or was not started here.
@@ -34,9 +34,6 @@ type measured interface {
 	blame(err error) error
 	close() error
 }
-
-// glance is what was used until a moment.
-type glance = bench.Counters
 
 // loadWindow and loadBatch are those of the loader: many small ones are on their
 // way, or a few large ones.

@@ -21,7 +21,7 @@ type textual struct {
 	*runner
 	c     *Case
 	place host.Placement
-	peer  *hostProcess
+	peer  *bench.Peer[Case]
 	host  string
 	conns []*target.Pipeline
 }
@@ -34,10 +34,8 @@ func (t *textual) open(ctx context.Context) (err error) {
 		t.host = t.cfg.Server
 		return nil
 	}
-	if t.peer, err = host.StartPeerOn[order, answer](ctx, t.place.Process(), t.env.Server, t.env.ServerEnv); err != nil {
-		return err
-	}
-	hello, err := t.peer.Ask(order{Do: doSetup, Case: t.c, CPUs: t.place.Server, Version: t.env.Version})
+	var hello bench.Answer
+	t.peer, hello, err = bench.StartPeer(ctx, &t.Env, &t.place, nil, bench.Order[Case]{Case: t.c})
 	t.host = strings.TrimPrefix(hello.Address, text.Scheme+"://")
 	return err
 }
@@ -78,21 +76,13 @@ func (t *textual) address() string  { return t.host }
 func (*textual) connected() error   { return nil }
 func (*textual) posted() load.Verbs { return load.Verbs{} }
 
-func (t *textual) look(context.Context) (glance, error) {
-	g, err := bench.CountersNow(t.place)
-	if err != nil {
-		return g, err
-	}
+func (t *textual) look(context.Context) (bench.Counters, error) {
 	cpu, err := t.peer.CPU()
-	if err != nil {
-		return g, err
-	}
-	g.Server = &cpu
-	return g, nil
+	return bench.Counters{Server: &cpu}, err
 }
 
 func (t *textual) describe(row *Row) {
-	row.ServerVersion, row.Client = t.env.Version, clientPipeline
+	row.ServerVersion, row.Client = t.Env.Version, clientPipeline
 }
 
 func (t *textual) pid() int {

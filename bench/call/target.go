@@ -43,9 +43,9 @@ func (t *calls) Start(ctx context.Context) (err error) {
 	if t.c.loop() {
 		here = &callServer{providers: t.Env.Providers, scale: t.Scale, log: slog.New(slog.DiscardHandler)}
 	}
-	order := bench.Order[Case]{Case: t.c, CPUs: t.place.Server, Apart: t.cfg.Remote, Listen: t.cfg.Listen}
+	order := bench.Order[Case]{Case: t.c, Apart: t.cfg.Remote, Listen: t.cfg.Listen}
 	var hello bench.Answer
-	if t.peer, hello, err = bench.StartPeer(ctx, &t.Env, here, order); err != nil {
+	if t.peer, hello, err = bench.StartPeer(ctx, &t.Env, &t.place, here, order); err != nil {
 		return err
 	}
 	addr, err := fabric.ParseAddr(hello.Address)

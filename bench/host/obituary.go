@@ -26,8 +26,12 @@ func (p *Process) Obituary(err error) error {
 // blameTimeout is how long a dead process may take to be seen as such.
 const blameTimeout = 200 * time.Millisecond
 
-// Blame adds what a dead process said to the error that its death caused here.
+// Blame adds what a dead process said to the error that its death caused here, unless that
+// says so already.
 func (p *Process) Blame(err error) error {
+	if errors.Is(err, ErrGone) {
+		return err
+	}
 	select {
 	case <-p.done:
 		return fmt.Errorf("%w; here that was: %w", p.Obituary(ErrGone), err)

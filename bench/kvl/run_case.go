@@ -76,7 +76,7 @@ func (u *run) Start(ctx context.Context) (err error) {
 		here = &kvlServer{providers: u.Env.Providers, log: slog.New(slog.DiscardHandler)}
 	}
 	var a bench.Answer
-	if u.peer, a, err = bench.StartPeer(ctx, &u.Env, here, bench.Order[Case]{Case: u.c, CPUs: u.place.Server}); err != nil {
+	if u.peer, a, err = bench.StartPeer(ctx, &u.Env, &u.place, here, bench.Order[Case]{Case: u.c}); err != nil {
 		return err
 	}
 	if u.dev, err = u.Env.Providers.Open(u.c.Fabric); err != nil {

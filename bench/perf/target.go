@@ -69,8 +69,8 @@ func (s *verbs) startServer(ctx context.Context) (hello bench.Answer, err error)
 		defer func() { _ = f.Close() }()
 		files = append(files, f)
 	}
-	order := bench.Order[Case]{Case: s.c, CPUs: s.place.Server, Threads: s.place.serverThreads, Listen: s.cfg.Listen}
-	s.peer, hello, err = bench.StartPeer(ctx, &s.Env, here, order, files...)
+	order := bench.Order[Case]{Case: s.c, Threads: s.place.serverThreads, Listen: s.cfg.Listen}
+	s.peer, hello, err = bench.StartPeer(ctx, &s.Env, &s.place.Placement, here, order, files...)
 	return hello, err
 }
 
