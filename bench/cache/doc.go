@@ -4,30 +4,15 @@
 //
 // # Terms
 //
-//   - A target is a server that is measured, and the way to it: a path of Remora
-//     over a fabric with an engine, memcached, or Redis.
-//   - A Case is a target with a load, every parameter fixed. It is measured one or
-//     more times (trials), each of which is a Row.
+//   - The server of a case is a path of Remora over a fabric with an engine, memcached,
+//     or Redis. Target, case, trial and row are those of package bench.
 //   - A lane is a connection with what is on its way over it. A driver is a thread
 //     that has one lane, fills it and drains it: a client. With Goroutines a client
 //     is shared by so many callers.
 //
-// # Who runs where
-//
-//	client process                             server process
-//	+-----------------------------+            +--------------------------+
-//	| measurement   commands -----+--stdin---->| host: package server     |
-//	|               <--answers----+--stdout----+                          |
-//	| driver 0: Session    <------+--fabric----+->  core 0                |
-//	| driver 1: Session    <------+--fabric----+->  core 1                |
-//	+-----------------------------+            +--------------------------+
-//	| driver 0: pipeline   <------+--socket----+->  memcached or Redis    |
-//	+-----------------------------+            +--------------------------+
-//
-// The server is a second process, started for every trial and loaded with all
-// keys; it dies with its client (packages child and foreign). On the loop fabric
-// it is a goroutine. Drivers and the server's cores are pinned to different CPUs.
-// Goroutines are not: their process has as many threads as the client has CPUs.
+// The server is started for every trial and loaded with all keys. Drivers and its cores are
+// pinned to different CPUs. Goroutines are not: their process has as many threads as the
+// client has CPUs.
 //
 // # What is measured, and what it costs
 //

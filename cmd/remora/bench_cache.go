@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -88,7 +87,6 @@ func (f *benchFlags) register(cmd *cobra.Command) {
 	fl.Float64SliceVar(&c.GetPcts, "get-pct", nil, "`PERCENTAGE` of gets, a list; the rest are puts (default 95)")
 	fl.IntVar(&c.Keys, "keys", cache.DefaultKeys, "`NUMBER` of keys")
 	f.sizes.register(fl)
-	fl.IntVar(&c.Trials, "trials", 1, "`NUMBER` of trials of each row; the table shows the median")
 	fl.StringVar(&c.Server, "server", "", "`URL` of a running server to measure")
 	f.registerLoad(fl)
 	f.registerServer(fl)
@@ -115,7 +113,7 @@ func (f *benchFlags) registerLoad(fl *pflag.FlagSet) {
 	fl.Float64Var(&c.ScanPct, "scan-pct", cache.DefaultScanPct, "`PERCENTAGE` of the operations of scan-mixed that belong to scans over all keys")
 	fl.StringVar(&c.Trace, "trace", "", "`FILE` of operations to replay: lines of op,key,size,ttl with get, set or del; also .gz")
 	fl.BoolVar(&c.Fill, "fill", false, "put the key after every get that misses, as applications do")
-	fl.Uint64Var(&c.Seed, "seed", cache.DefaultSeed, "the same `NUMBER` makes the same operations")
+	seedFlag(fl, &c.Seed, cache.DefaultSeed)
 	section(fl, "Load", "workload", "rmw-pct", "dist", "theta", "hot-ops", "hot-keys", "scan-pct", "trace", "fill", "key-size", "seed")
 	fl.IntSliceVar(&c.Goroutines, "goroutines", nil, "run N goroutines per client, a `LIST` (default: none)")
 	fl.IntSliceVar(&c.Processes, "processes", nil, "client processes with --clients each, a `LIST`; 0 is bench itself (default 0)")
@@ -138,23 +136,27 @@ func (f *benchFlags) registerServer(fl *pflag.FlagSet) {
 	fl.Var(&f.memory, "memory", "memory of the server (default: twice what the keys take, at least 1GiB)")
 	fl.StringSliceVar(&f.caches, "cache", nil, "`SHARE` of the keys that fit into the server, such as 10%, a list; bench finds the memory for it")
 	fl.StringSliceVar(&c.Prefetches, "prefetch", []string{cache.PrefetchOn}, "whether the server prefetches items, a `LIST` of "+strings.Join(cache.Prefetches(), ", "))
-	choose(fl, &f.poll, "poll", fabric.Adaptive.String(), "how idle threads wait: adaptive sleeps, busy never does", "adaptive", "busy")
+	pollFlag(fl, &f.poll)
 	choose(fl, &c.Network, "network", "tcp", "network to memcached and Redis", cache.Networks()...)
 	fl.StringSliceVar(&c.Protocols, "protocol", []string{cache.ProtocolText}, "protocols of memcached, a `LIST` of "+strings.Join(cache.Protocols(), ", "))
 	fl.BoolVar(&c.NoLoad, "no-load", false, "do not store the keys: the server has them")
 	section(fl, "Server", "engine", "cores", "placement", "memory", "cache", "prefetch", "poll", "network", "protocol", "no-load")
-	fl.DurationVar(&c.Duration, "duration", cache.DefaultDuration, "length of a trial")
-	fl.IntVar(&c.Ops, "ops", 0, "end a trial after `N` operations of each client or goroutine, instead of by time")
-	fl.DurationVar(&c.Warmup, "warmup", cache.DefaultWarmup, "time before each trial, not counted")
+	c.Duration, c.Warmup, c.Trials = cache.DefaultDuration, cache.DefaultWarmup, 1
+	f.trials().register(fl, "client or goroutine")
 	fl.IntVar(&c.WarmupOps, "warmup-ops", 0, "warm up with `N` operations of each client or goroutine, instead of by time")
 	fl.BoolVar(&c.NoGenerator, "no-generator", false, "do not measure first how fast bench is without a server")
-	section(fl, "Trials", "duration", "ops", "warmup", "warmup-ops", "no-generator")
+	section(fl, "Trials", "warmup-ops", "no-generator")
+}
+
+func (f *benchFlags) trials() trialFlags {
+	c := &f.cfg
+	return trialFlags{&c.Duration, &c.Warmup, &c.Ops, &c.Trials}
 }
 
 // check refuses flags that have no effect together.
 func (f *benchFlags) check(cmd *cobra.Command) error {
 	return errors.Join(
-		exclusive(cmd, "ops", "duration"), exclusive(cmd, "warmup-ops", "warmup"), exclusive(cmd, "memory", "cache"),
+		f.trials().check(cmd), exclusive(cmd, "warmup-ops", "warmup"), exclusive(cmd, "memory", "cache"),
 		exclusive(cmd, "trace", "workload"), exclusive(cmd, "trace", "dist"), exclusive(cmd, "trace", "get-pct"), exclusive(cmd, "trace", "rmw-pct"),
 		needs(cmd, "token", "agents"), needs(cmd, "recency", "link-cache"),
 		needs(cmd, "theta", "dist", "workload"), needs(cmd, "hot-ops", "dist"), needs(cmd, "hot-keys", "dist"), needs(cmd, "scan-pct", "dist"),
@@ -168,13 +170,10 @@ func (f *benchFlags) config(cmd *cobra.Command) (cache.Config, error) {
 	if err := f.check(cmd); err != nil {
 		return cfg, err
 	}
-	for name, v := range map[string]int{"keys": cfg.Keys, "cores": cfg.Cores, "trials": cfg.Trials} {
+	for name, v := range map[string]int{"keys": cfg.Keys, "cores": cfg.Cores} {
 		if v < 1 {
 			return cfg, misuse("--%s %d must be at least 1", name, v)
 		}
-	}
-	if cmd.Flags().Changed("duration") && cfg.Duration < time.Microsecond {
-		return cfg, misuse("--duration %v is too short to measure anything", cfg.Duration)
 	}
 	if cfg.ScanPct == 0 {
 		return cfg, misuse("--scan-pct 0 makes no scans: use --dist zipf")
@@ -248,13 +247,12 @@ func (f *benchFlags) run(ctx context.Context, cmd *cobra.Command, a *app) error 
 	if err != nil {
 		return err
 	}
-	env, sink, bar, err := f.prepare(a)
+	env, sink, err := openBench[cache.Row](a, &f.output, "", workerCache)
 	if err != nil {
 		return err
 	}
 	env.Row = func(r cache.Row) error { return sink.row(r) }
 	report, err := cache.Run(ctx, cfg, env)
-	bar.clear()
 	if report == nil {
 		report = &cache.Report{}
 	}

@@ -51,7 +51,7 @@ func TestBenchIsStrict(t *testing.T) {
 
 // benchKeys are the keys of a line, as DESIGN has them, and those that follow.
 const benchKeys = "batch bytes_per_item cache_pct client client_cpu_pct clients clock_ns cores dist engine errors fabric fetch_size fill generator_ops_per_sec get_pct gets goroutines " +
-	"hit_ratio items key_size keys links max_us mean_us memory misses ops ops_per_sec p50_us p95_us p999_us p99_us path poll prefetch quantiles rate recency retries samples scan_pct seconds seed " +
+	"hit_ratio items key_size keys links max_us mean_us memory misses ops ops_per_sec p50_us p95_us p999_us p99_us path placement poll prefetch quantiles rate recency retries samples scan_pct seconds seed " +
 	"server_cpu_pct server_version theta timed_every trial value_size verbs_per_op warnings window"
 
 func TestBenchPrintsNothingButJSON(t *testing.T) {

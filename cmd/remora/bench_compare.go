@@ -7,7 +7,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/remora-kv/remora/bench/cache"
-	"github.com/remora-kv/remora/fabric/provider"
 )
 
 // compareFlags are those of bench cache, and some more.
@@ -93,40 +92,16 @@ func (f *compareFlags) run(ctx context.Context, cmd *cobra.Command, a *app) erro
 	if err != nil {
 		return err
 	}
-	env, sink, bar, err := f.prepare(a)
+	env, sink, err := openBench[cache.Row](a, &f.output, "", workerCache)
 	if err != nil {
 		return err
 	}
 	env.Row = func(r cache.Row) error { return sink.row(r) }
 	report, err := cache.Compare(ctx, c, env)
-	bar.clear()
 	if report == nil {
 		report = &cache.Compared{Report: &cache.Report{}}
 	}
 	return f.finish(ctx, sink, err, report.Report, report.WriteTable)
-}
-
-// prepare makes the environment and the output of a run.
-func (f *benchFlags) prepare(a *app) (cache.Env, *rowSink[cache.Row], *progress, error) {
-	argv, err := workerArgv("", workerCache)
-	if err != nil {
-		return cache.Env{}, nil, nil, err
-	}
-	client, err := workerArgv("", workerClient)
-	if err != nil {
-		return cache.Env{}, nil, nil, err
-	}
-	helper, err := workerArgv("", workerHelper)
-	if err != nil {
-		return cache.Env{}, nil, nil, err
-	}
-	sink, err := openSink[cache.Row](a, &f.output)
-	if err != nil {
-		return cache.Env{}, nil, nil, err
-	}
-	bar := newProgress(a.err)
-	env := cache.Env{Providers: provider.New(), Server: argv, Client: client, Helper: helper, Version: programVersion(), Progress: bar.show}
-	return env, sink, bar, nil
 }
 
 // finish writes what comes after the rows.

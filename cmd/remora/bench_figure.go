@@ -8,7 +8,6 @@ import (
 	"io"
 	"runtime"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -101,22 +100,24 @@ func (f *figureFlags) register(cmd *cobra.Command) {
 	f.size = papers.Default(runtime.NumCPU())
 	f.memory, f.table = size(f.size.Memory), perf.DefaultTable
 	fl, s := cmd.Flags(), &f.size
-	choose(fl, &s.Fabric, "fabric", s.Fabric, "fabric of Remora's paths: "+either(provider.Names()), provider.Names()...)
-	fl.IntVar(&s.Trials, "trials", s.Trials, "`NUMBER` of trials of each point; the table shows the mean")
-	fl.DurationVar(&s.Duration, "duration", s.Duration, "length of a trial")
-	fl.DurationVar(&s.Warmup, "warmup", s.Warmup, "time before each trial, not counted")
-	fl.IntVar(&s.TrialOps, "ops", 0, "end a trial after `N` operations of each client, instead of by time")
+	fabricFlag(fl, &s.Fabric, s.Fabric)
+	f.trials().register(fl, "client")
 	fl.IntVar(&s.Keys, "keys", s.Keys, "`NUMBER` of keys")
 	fl.Var(&f.memory, "memory", "memory of the server")
 	fl.Float64Var(&s.Scale, "scale", s.Scale, "size of the data of keli-* (1: as in the paper)")
-	fl.Uint64Var(&s.Seed, "seed", cache.DefaultSeed, "the same `NUMBER` makes the same operations")
+	seedFlag(fl, &s.Seed, cache.DefaultSeed)
 	fl.Var(&f.table, "table", "size of the memory that the server of herd-fig7 searches, larger than the caches")
-	fl.StringVar(&f.server, "server-command", "", "`COMMAND` that runs remora bench worker verbs on another host, such as ssh, for herd-fig2 to herd-fig7")
-	fl.StringVar(&s.Listen, "listen", "", "`URL` for that server to listen on")
-	section(fl, "Server", "memory", "table", "server-command", "listen")
-	section(fl, "Trials", "duration", "ops", "warmup", "seed")
+	remoteFlags(fl, &f.server, &s.Listen, workerVerbs)
+	fl.Lookup("server-command").Usage += ", for herd-fig2 to herd-fig7"
+	section(fl, "Server", "memory", "table")
+	section(fl, "Trials", "seed")
 	f.output.register(cmd)
 	complete(cmd)
+}
+
+func (f *figureFlags) trials() trialFlags {
+	s := &f.size
+	return trialFlags{&s.Duration, &s.Warmup, &s.TrialOps, &s.Trials}
 }
 
 // env is the environment of all benchmarks.
@@ -147,10 +148,6 @@ func (f *figureFlags) check(cmd *cobra.Command) error {
 		s.Table = int(f.table)
 	}
 	switch {
-	case s.Trials < 1 || s.Keys < 1:
-		return misuse("--trials and --keys must be at least 1")
-	case s.Duration < time.Microsecond:
-		return misuse("--duration %v is too short to measure anything", s.Duration)
 	case s.Warmup < 0:
 		return misuse("--warmup %v must not be negative", s.Warmup)
 	case !(s.Scale > 0):
@@ -160,7 +157,7 @@ func (f *figureFlags) check(cmd *cobra.Command) error {
 	case changed("table") && f.table < 1<<10:
 		return misuse("--table of %d bytes is too small to search: 1 KiB or more", int64(f.table))
 	}
-	return errors.Join(exclusive(cmd, "ops", "duration"), elsewhereNeedsListen(cmd))
+	return errors.Join(f.trials().check(cmd), atLeastOne(cmd, "keys", s.Keys), elsewhereNeedsListen(cmd))
 }
 
 // run measures figures, one after the other.
@@ -184,8 +181,7 @@ func (f *figureFlags) run(ctx context.Context, cmd *cobra.Command, a *app, names
 	if err != nil {
 		return err
 	}
-	bar := newProgress(a.err)
-	env.Row, env.Progress = sink.row, bar.show
+	env.Row, env.Progress = sink.row, sink.bar.show
 	var all measuredFigures
 	for _, p := range figures {
 		r, failed := papers.Run(ctx, p, f.size, env)
@@ -198,7 +194,6 @@ func (f *figureFlags) run(ctx context.Context, cmd *cobra.Command, a *app, names
 			break
 		}
 	}
-	bar.clear()
 	rows, said := all.together()
 	return sink.finish(ctx, err, rows, said, all.writeTable, all.pictures()...)
 }

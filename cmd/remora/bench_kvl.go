@@ -6,7 +6,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/remora-kv/remora/bench/kvl"
-	"github.com/remora-kv/remora/fabric/provider"
 )
 
 // kvlFlags are the flags of bench kvl.
@@ -47,14 +46,14 @@ Paths:
 	fl, c := cmd.Flags(), &f.cfg
 	fl.StringSliceVar(&c.Apps, "app", kvl.Apps(), "applications, a `LIST`")
 	fl.StringSliceVar(&c.Paths, "path", kvl.Paths(), "paths, a `LIST`")
-	choose(fl, &c.Fabric, "fabric", kvl.DefaultFabric, "fabric to measure: "+either(provider.Names()), provider.Names()...)
+	fabricFlag(fl, &c.Fabric, kvl.DefaultFabric)
 	fl.Float64Var(&c.Scale, "scale", 1, "size of the data (1: as in the paper)")
 	fl.IntVar(&c.Window, "window", kvl.DefaultWindow, "`NUMBER` of reads in flight")
 	fl.IntVar(&c.Ops, "ops", kvl.DefaultOps, "`NUMBER` of items, positions or pages in a trial")
 	fl.IntVar(&c.Users, "users", 0, "`NUMBER` of users that a search visits at most (default: all)")
 	fl.IntVar(&c.MemcachedUsers, "memcached-users", kvl.DefaultOps, "the same for memcached")
 	fl.IntVar(&c.Trials, "trials", kvl.DefaultTrials, "`NUMBER` of trials of each row; the table shows the median")
-	fl.Uint64Var(&c.Seed, "seed", 1, "seed of the data and of the reads")
+	seedFlag(fl, &c.Seed, 1)
 	f.output.register(cmd)
 	completeFrom(cmd, "app", kvl.Apps()...)
 	completeFrom(cmd, "path", kvl.Paths()...)
@@ -63,20 +62,11 @@ Paths:
 }
 
 func (f *kvlFlags) run(ctx context.Context, a *app) error {
-	argv, err := workerArgv("", workerKVL)
+	env, sink, err := openBench[kvl.Row](a, &f.output, "", workerKVL)
 	if err != nil {
 		return err
 	}
-	env := kvl.Env{Providers: provider.New(), Server: argv}
-	sink, err := openSink[kvl.Row](a, &f.output)
-	if err != nil {
-		return err
-	}
-	env.Row = sink.row
-	bar := newProgress(a.err)
-	env.Progress = bar.show
 	report, err := kvl.Run(ctx, f.cfg, env)
-	bar.clear()
 	if report == nil {
 		report = &kvl.Report{}
 	}

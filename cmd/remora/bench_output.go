@@ -44,11 +44,12 @@ type rowSink[R any] struct {
 	csv  *out.CSV[R] // nil: none
 	file io.Closer
 	more int // lines of the table besides those of rows
+	bar  *progress
 }
 
 // openSink fails if a file cannot be written, before anything is measured.
 func openSink[R any](a *app, o *benchOutput) (*rowSink[R], error) {
-	s := &rowSink[R]{app: a, out: o}
+	s := &rowSink[R]{app: a, out: o, bar: newProgress(a.err)}
 	if err := o.report.prepare(); err != nil {
 		return nil, err
 	}
@@ -85,6 +86,7 @@ func (s *rowSink[R]) row(r R) error {
 // finish writes what comes after the rows, and turns err into an error for the user. Pictures
 // are for the report.
 func (s *rowSink[R]) finish(ctx context.Context, err error, rows []R, said *bench.Remarks, table func(io.Writer) error, pictures ...picture) error {
+	s.bar.clear()
 	if s.file != nil {
 		if closed := s.file.Close(); err == nil {
 			err = closed

@@ -4,13 +4,11 @@ import (
 	"context"
 	"errors"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/remora-kv/remora/bench/call"
 	"github.com/remora-kv/remora/fabric"
-	"github.com/remora-kv/remora/fabric/provider"
 )
 
 // rpcFlags are the flags of bench rpc that need work before they are a Config.
@@ -54,7 +52,7 @@ A LIST makes a row for every combination.`,
 func (f *rpcFlags) register(cmd *cobra.Command) {
 	fl, c := cmd.Flags(), &f.cfg
 	fl.StringSliceVar(&c.Paths, "path", []string{call.PathRFP}, "how results return, a `LIST`: "+strings.Join(call.Paths(), ", "))
-	choose(fl, &c.Fabric, "fabric", call.DefaultFabric, "fabric to measure: "+either(provider.Names()), provider.Names()...)
+	fabricFlag(fl, &c.Fabric, call.DefaultFabric)
 	fl.IntSliceVar(&c.Sizes, "size", []int{call.DefaultSize}, "`BYTES` of an argument, a list")
 	fl.IntVar(&c.ResultSize, "result-size", 0, "`BYTES` of a result (default: as the argument)")
 	fl.IntSliceVar(&c.Windows, "window", []int{1}, "frames in flight on each connection, a `LIST`")
@@ -70,38 +68,32 @@ func (f *rpcFlags) register(cmd *cobra.Command) {
 	fl.DurationVar(&c.SleepAfter, "sleep-after", 0, "process time from which a client sleeps until the reply (default 30us)")
 	fl.BoolVar(&c.NoInline, "no-inline", false, "do not send data inline")
 	fl.BoolVar(&c.SignalAll, "signal-all", false, "request a completion for every work request")
-	choose(fl, &f.poll, "poll", fabric.Adaptive.String(), "how idle threads wait: adaptive sleeps, busy never does", "adaptive", "busy")
+	pollFlag(fl, &f.poll)
 	fl.DurationVar(&c.Limit, "limit", 0, "let connections choose a batch size with which calls take at most this time")
 	fl.Float64Var(&c.Alpha, "alpha", 0, "`SHARE` of the calls that may take longer than --limit (default 0.05)")
-	fl.DurationVar(&c.Duration, "duration", call.DefaultDuration, "length of a trial")
-	fl.IntVar(&c.Ops, "ops", 0, "end a trial after `N` calls of each connection or goroutine, instead of by time")
-	fl.DurationVar(&c.Warmup, "warmup", call.DefaultWarmup, "time before the first trial, not counted")
-	fl.IntVar(&c.Trials, "trials", 1, "`NUMBER` of trials of each row; the table shows the median")
-	fl.StringVar(&f.server, "server-command", "", "`COMMAND` that runs remora bench worker rpc on another host, such as ssh")
-	fl.StringVar(&c.Listen, "listen", "", "`URL` for that server to listen on")
 	section(fl, "Remote fetching", "retries", "fetch-size", "sleep-after", "limit", "alpha", "no-inline", "signal-all")
-	section(fl, "Trials", "duration", "ops", "warmup", "trials")
-	section(fl, "Server", "cores", "poll", "server-command", "listen")
+	section(fl, "Clients", "threads", "connected", "goroutines")
+	section(fl, "Server", "cores", "poll")
+	c.Duration, c.Warmup, c.Trials = call.DefaultDuration, call.DefaultWarmup, 1
+	f.trials().register(fl, "connection or goroutine")
+	remoteFlags(fl, &f.server, &c.Listen, workerRPC)
 	completeFrom(cmd, "path", call.Paths()...)
 	complete(cmd)
 }
 
-// config translates the flags. A zero means the default in the library, but is a mistake
-// of a user.
+func (f *rpcFlags) trials() trialFlags {
+	c := &f.cfg
+	return trialFlags{&c.Duration, &c.Warmup, &c.Ops, &c.Trials}
+}
+
+// config translates the flags.
 func (f *rpcFlags) config(cmd *cobra.Command) (call.Config, error) {
 	cfg := f.cfg
-	for name, v := range map[string]int{"clients": cfg.Clients, "threads": cfg.Threads, "cores": cfg.Cores, "trials": cfg.Trials} {
-		if cmd.Flags().Changed(name) && v < 1 {
-			return cfg, misuse("--%s %d must be at least 1", name, v)
-		}
-	}
-	if cmd.Flags().Changed("duration") && cfg.Duration < time.Microsecond {
-		return cfg, misuse("--duration %v is too short to measure anything", cfg.Duration)
-	}
 	cfg.Remote = f.server != ""
 	cfg.Poll, _ = fabric.ParsePolicy(f.poll) // which was checked
-	return cfg, errors.Join(exclusive(cmd, "goroutines", "threads"), exclusive(cmd, "ops", "duration"),
-		needs(cmd, "alpha", "limit"), elsewhereNeedsListen(cmd))
+	return cfg, errors.Join(
+		atLeastOne(cmd, "clients", cfg.Clients), atLeastOne(cmd, "threads", cfg.Threads), atLeastOne(cmd, "cores", cfg.Cores),
+		f.trials().check(cmd), exclusive(cmd, "goroutines", "threads"), needs(cmd, "alpha", "limit"), elsewhereNeedsListen(cmd))
 }
 
 func (f *rpcFlags) run(ctx context.Context, cmd *cobra.Command, a *app) error {
@@ -109,20 +101,11 @@ func (f *rpcFlags) run(ctx context.Context, cmd *cobra.Command, a *app) error {
 	if err != nil {
 		return err
 	}
-	argv, err := workerArgv(f.server, workerRPC)
+	env, sink, err := openBench[call.Row](a, &f.output, f.server, workerRPC)
 	if err != nil {
 		return err
 	}
-	env := call.Env{Providers: provider.New(), Server: argv}
-	sink, err := openSink[call.Row](a, &f.output)
-	if err != nil {
-		return err
-	}
-	env.Row = sink.row
-	bar := newProgress(a.err)
-	env.Progress = bar.show
 	report, err := call.Run(ctx, cfg, env)
-	bar.clear()
 	if report == nil {
 		report = &call.Report{}
 	}

@@ -172,12 +172,11 @@ func (f *sweepFlags) run(ctx context.Context, cmd *cobra.Command, a *app) error 
 	if sweep.Points, err = f.points(cmd, axes); err != nil {
 		return err
 	}
-	env, sink, bar, err := f.prepare(a)
+	env, sink, err := openBench[cache.Row](a, &f.output, "", workerCache)
 	if err != nil {
 		return err
 	}
 	report, err := cache.RunSweep(ctx, sweep, env, func(r cache.Row, _ []string) error { return sink.row(r) })
-	bar.clear()
 	if report == nil {
 		report = &cache.Swept{Report: &cache.Report{}}
 	}

@@ -10,7 +10,6 @@ import (
 
 	"github.com/remora-kv/remora/bench/perf"
 	"github.com/remora-kv/remora/fabric"
-	"github.com/remora-kv/remora/fabric/provider"
 )
 
 // verbsFlags are the flags of bench verbs that need work before they are a Config.
@@ -89,7 +88,7 @@ func completions() []string {
 
 func (f *verbsFlags) register(cmd *cobra.Command) {
 	fl := cmd.Flags()
-	choose(fl, &f.cfg.Fabric, "fabric", perf.DefaultFabric, "fabric to measure: "+either(provider.Names()), provider.Names()...)
+	fabricFlag(fl, &f.cfg.Fabric, perf.DefaultFabric)
 	choose(fl, &f.cfg.Transport, "transport", "rc", "type of the queue pairs", "rc", "uc", "ud")
 	choose(fl, &f.cfg.ReplyTransport, "reply-transport", "", "ud: replies of echo-ws are datagrams, as in HERD (default: as --transport)", "ud")
 	fl.IntSliceVar(&f.cfg.Sizes, "size", nil, "`BYTES` of a message, a list (default: by test, 8 to 64)")
@@ -101,19 +100,22 @@ func (f *verbsFlags) register(cmd *cobra.Command) {
 	fl.StringSliceVar(&f.prefetch, "prefetch", nil, "whether the server prefetches that memory, a `LIST` of on, off (default on)")
 	f.table = perf.DefaultTable
 	fl.Var(&f.table, "table", "size of the memory of --accesses, larger than the caches")
-	choose(fl, &f.poll, "poll", fabric.Adaptive.String(), "how idle threads wait: adaptive sleeps, busy never does", "adaptive", "busy")
-	fl.DurationVar(&f.cfg.Duration, "duration", perf.DefaultDuration, "length of a trial (1s for all)")
-	fl.IntVar(&f.cfg.Ops, "ops", 0, "end a trial after `N` operations of each thread, instead of by time")
-	fl.DurationVar(&f.cfg.Warmup, "warmup", perf.DefaultWarmup, "time before the first trial, not counted")
-	fl.IntVar(&f.cfg.Trials, "trials", 1, "`NUMBER` of trials of each row; the table shows the median")
-	fl.StringVar(&f.server, "server-command", "", "`COMMAND` that runs remora bench worker verbs on another host, such as ssh")
-	fl.StringVar(&f.cfg.Listen, "listen", "", "`URL` for that server to listen on")
+	pollFlag(fl, &f.poll)
 	section(fl, "Posting", "transport", "reply-transport", "inline", "unsignaled")
 	section(fl, "Memory accesses of echoes", "accesses", "prefetch", "table")
-	section(fl, "Trials", "duration", "ops", "warmup", "trials")
-	section(fl, "Server", "poll", "server-command", "listen")
+	section(fl, "Server", "poll")
+	c := &f.cfg
+	c.Duration, c.Warmup, c.Trials = perf.DefaultDuration, perf.DefaultWarmup, 1
+	f.trials().register(fl, "thread")
+	fl.Lookup("duration").Usage += " (1s for all)"
+	remoteFlags(fl, &f.server, &c.Listen, workerVerbs)
 	completeFrom(cmd, "prefetch", "on", "off", "on,off")
 	complete(cmd)
+}
+
+func (f *verbsFlags) trials() trialFlags {
+	c := &f.cfg
+	return trialFlags{&c.Duration, &c.Warmup, &c.Ops, &c.Trials}
 }
 
 // config translates the flags and arguments.
@@ -134,10 +136,7 @@ func (f *verbsFlags) config(cmd *cobra.Command, args []string) (perf.Config, err
 	if !changed("duration") {
 		cfg.Duration = 0
 	}
-	if changed("threads") && cfg.Threads < 1 {
-		return cfg, misuse("--threads %d must be at least 1", cfg.Threads)
-	}
-	if err := errors.Join(exclusive(cmd, "ops", "duration"), elsewhereNeedsListen(cmd)); err != nil {
+	if err := errors.Join(f.trials().check(cmd), atLeastOne(cmd, "threads", cfg.Threads), elsewhereNeedsListen(cmd)); err != nil {
 		return cfg, err
 	}
 	cfg.Remote = f.server != ""
@@ -162,20 +161,11 @@ func (f *verbsFlags) run(ctx context.Context, cmd *cobra.Command, a *app, args [
 	if err != nil {
 		return err
 	}
-	argv, err := workerArgv(f.server, workerVerbs)
+	env, sink, err := openBench[perf.Row](a, &f.output, f.server, workerVerbs)
 	if err != nil {
 		return err
 	}
-	env := perf.Env{Providers: a.providers(), Server: argv}
-	sink, err := openSink[perf.Row](a, &f.output)
-	if err != nil {
-		return err
-	}
-	env.Row = sink.row
-	bar := newProgress(a.err)
-	env.Progress = bar.show
 	report, err := perf.Run(ctx, cfg, env)
-	bar.clear()
 	if report == nil {
 		report = &perf.Report{}
 	}
