@@ -52,7 +52,9 @@ func stalledRun(t *testing.T, rate float64) load.Tally {
 	l := &stallLane{fakeLane: fakeLane{most: 8}, scale: scale, after: 500 * time.Millisecond, stall: 100 * time.Millisecond}
 	c := Case{KeySize: 16, ValueSize: 32, Window: 4, Batch: 2, Clients: 1, Rate: rate}
 	mix := load.Mix{Keys: 50, GetPct: 100, Seed: 1}
-	d := newRunner(Config{}, Env{}, nil).newPaced(l, &c, mix.Stream(0), 0)
+	r := newRunner(Config{}, Env{}, nil)
+	r.Scale = scale
+	d := r.newPaced(l, &c, mix.Stream(0), 0)
 	l.answer = func(slot int) ([]byte, error) { return right(d, slot) }
 	sum, err := load.Run(t.Context(), []load.Worker{d}, load.Budget{Time: 2 * time.Second}, scale, nil)
 	if err != nil || !l.stalled {
