@@ -46,7 +46,7 @@ type Device interface {
 	// Dial connects to a listener and returns an RC or UC queue pair that is
 	// ready for use. private (at most Limits.MaxPrivate bytes) is shown to the
 	// acceptor; what it answers is QP.PeerPrivate. Refusal is a RejectedError,
-	// nobody there wraps ErrRefused. ctx bounds the attempt only.
+	// the error without a listener wraps ErrRefused. ctx bounds the attempt only.
 	Dial(ctx context.Context, addr Addr, cfg QPConfig, private []byte) (QP, error)
 	// Close breaks every queue pair, stops every listener and releases the
 	// device. Regions and queues that are still open become unusable. Their

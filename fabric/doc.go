@@ -156,7 +156,7 @@
 // the program brings: shared memory can only share what is born shared, and a
 // few large registrations are what RDMA hardware wants as well. Closing a
 // region therefore both revokes its key and ends its memory, and a late WRITE
-// of a peer lands in pages that nobody looks at.
+// of a peer lands in pages that are no longer used.
 //
 // WRITE does not wake (G17) because no RDMA hardware can do it. A path that
 // wants its server to sleep wakes it by WRITE_IMM or SEND when the server has

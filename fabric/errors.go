@@ -17,7 +17,7 @@ var (
 	ErrClosed = errors.New("closed")
 	// ErrBusy: something still uses the object.
 	ErrBusy = errors.New("in use")
-	// ErrRefused: nobody listens there, or its backlog is full.
+	// ErrRefused: there is no listener, or its backlog is full.
 	ErrRefused = errors.New("connection refused")
 	// ErrDisconnected: the peer ended the connection in order.
 	ErrDisconnected = errors.New("disconnected by peer")

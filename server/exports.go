@@ -72,7 +72,7 @@ func (s *Server) openExports() error {
 	return nil
 }
 
-// closeExports closes the partitions, when nobody reads them any more.
+// closeExports closes the partitions, when no client reads them any more.
 func (s *Server) closeExports() {
 	if s.exports != nil {
 		s.err = errors.Join(s.err, s.exports.Close())

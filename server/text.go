@@ -28,7 +28,7 @@ func checkListen(url string) error {
 }
 
 // innerDevice is the address of the device of a server that listens on no fabric: its
-// cores need a clock and something to sleep at. Nobody else can reach it.
+// cores need a clock and something to sleep at. No client can reach it.
 const innerDevice = provider.Loop + ":inner"
 
 // makeText makes the text listeners, which do not listen yet.

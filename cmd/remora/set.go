@@ -94,7 +94,7 @@ func (a *app) set(cmd *cobra.Command, o *setOptions, args []string) error {
 	})
 }
 
-// readValue reads standard input, until ctx ends: nobody may be typing. It reads no more
+// readValue reads standard input, until ctx ends: no input may come. It reads no more
 // than it takes for a server to refuse the value.
 func (a *app) readValue(ctx context.Context) (value []byte, err error) {
 	done := make(chan struct{})

@@ -36,7 +36,7 @@ func backlogFull(t *trial) {
 		select {
 		case d := <-results:
 			if !errors.Is(d.err, fabric.ErrRefused) {
-				t.Fatalf("nobody accepts, and Dial returned %v, %v", d.qp, d.err)
+				t.Fatalf("Dial returned without an Accept: %v, %v", d.qp, d.err)
 			}
 		case <-time.After(t.patience()):
 			t.Fatalf("%d of %d dialers were refused, the backlog is %d", i, dialers, backlog)

@@ -15,7 +15,7 @@ import (
 
 const (
 	rulePrivate = "private (at most Limits.MaxPrivate bytes) is shown to the acceptor; what it answers is QP.PeerPrivate."
-	ruleRefuse  = "Refusal is a RejectedError, nobody there wraps ErrRefused."
+	ruleRefuse  = "Refusal is a RejectedError, the error without a listener wraps ErrRefused."
 	ruleOptions = "Listen and Dial refuse an address with an option that the provider does not know (ErrInvalid)."
 	ruleAttempt = "ctx bounds the attempt only."
 	ruleBacklog = "Backlog is how many connection requests may wait for Accept; a dialer beyond that is refused with ErrRefused."
@@ -334,7 +334,7 @@ func peerConnectCases() []*testCase {
 	return join(
 		peers("connect/private-data", rulePrivate, privateData, fabric.RC, fabric.UC),
 		peers("connect/reject", ruleRefuse, rejects, fabric.RC),
-		peers("connect/nobody", ruleRefuse, nobodyListens, fabric.RC),
+		peers("connect/no-listener", ruleRefuse, noListener, fabric.RC),
 		peers("connect/many-at-once", "A queue pair is ready when its maker returns it.", manyDials, fabric.RC),
 		peers("G13/graceful", ruleGraceful, graceful, fabric.RC, fabric.UC),
 	)
@@ -384,7 +384,7 @@ func privateData(p *peer, tr fabric.Transport) {
 			p.must("Dial", err)
 		}
 		clear(ask)
-		clear(answer) // nobody keeps our slices
+		clear(answer) // the provider has kept no slice of ours
 		if want := pattern(2*i+1+int(p.role)).bytes(0, len(want)); !bytes.Equal(qp.PeerPrivate(), want) {
 			p.Fatalf("the peer's private data is %x, want %x", qp.PeerPrivate(), want)
 		}
@@ -419,8 +419,8 @@ func rejects(p *peer, tr fabric.Transport) {
 	firstMessage(p, tr)
 }
 
-// nobodyListens dials where a listener has been.
-func nobodyListens(p *peer, tr fabric.Transport) {
+// noListener dials where a listener has been.
+func noListener(p *peer, tr fabric.Transport) {
 	if p.role == Server {
 		l := p.newListener(fabric.ListenConfig{})
 		p.must("Listener.Close", l.Close())
@@ -440,7 +440,7 @@ func nobodyListens(p *peer, tr fabric.Transport) {
 	for range 3 {
 		qp, err := p.dialTo(addr, o, tr, nil)
 		if qp != nil || !errors.Is(err, fabric.ErrRefused) {
-			p.Fatalf("Dial where nobody listens any more returned %v, %v", qp, err)
+			p.Fatalf("Dial of a closed listener returned %v, %v", qp, err)
 		}
 	}
 	p.meet("refused")

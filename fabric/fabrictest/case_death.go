@@ -234,7 +234,7 @@ func deathAsleep(t *trial) {
 			return p.a.qp.State() != fabric.StateReady || t.stop.Load()
 		}, t.patience())
 		if !ended {
-			t.Fatalf("the peer died and nobody woke the sleeper")
+			t.Fatalf("the peer died and the sleeper was not woken")
 		}
 		t.wantLost(p.a)
 	})

@@ -26,7 +26,7 @@ func placeCases() []*testCase {
 	)
 }
 
-// fresh returns bytes that nobody has had before, in memory of the program's own.
+// fresh returns bytes that were not used before, in memory of the program's own.
 func (p *pair) fresh(n int) []byte {
 	p.b.mem.write(0, p.next(), n)
 	return bytes.Clone(p.b.mem.want[:n])
@@ -72,7 +72,7 @@ func placeRights(p *pair, v fabric.Placer, far *mem) {
 		"the end of all addresses":  {fabric.Remote{Addr: ^uint64(0), Key: at.Key}, 64},
 		"nothing":                   {at, 0},
 		"no key":                    {fabric.Remote{Addr: at.Addr}, 64},
-		"a key that nobody has":     {fabric.Remote{Addr: at.Addr, Key: ^at.Key}, 64},
+		"an unknown key":            {fabric.Remote{Addr: at.Addr, Key: ^at.Key}, 64},
 	} {
 		if v.Place(r.to, b[:r.n]) {
 			t.Fatalf("Place has written %s", what)

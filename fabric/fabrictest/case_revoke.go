@@ -52,7 +52,7 @@ func revokeReused(t *trial) {
 }
 
 // revokeUnder closes the region while a stream of operations runs on it: some
-// succeed, one is refused, the rest is flushed, and nobody crashes.
+// succeed, one is refused, the rest is flushed, and nothing crashes.
 func revokeUnder(t *trial, op fabric.Op) {
 	for range t.times(20) {
 		p := t.pair(pairConfig{size: 64 << 10})

@@ -21,7 +21,7 @@ func sleepCases() []*testCase {
 		one("G17/wakes/error", ruleEvents, wakesError),
 		one("G17/wakes/new-queue-pair", ruleEvents, wakesNewQP),
 		one("G17/wakes/any-cq", ruleEvents, wakesAnyCQ),
-		one("G17/write-wakes-nobody", ruleNobody, writeWakesNobody),
+		one("G17/write-wakes-no-thread", ruleNoThread, writeWakesNoThread),
 		one("G17/ping-pong-shared-cq", ruleNoneLost, pingPongShared),
 		one("G17/announced-sleep", "A path publishes there that it has to be woken.", announcedSleep),
 	)
@@ -231,8 +231,8 @@ func wakesAnyCQ(t *trial) {
 	s.wantNoLateWake()
 }
 
-// writeWakesNobody writes to a sleeper, which notices only when woken.
-func writeWakesNobody(t *trial) {
+// writeWakesNoThread writes to a sleeper, which notices only when woken.
+func writeWakesNoThread(t *trial) {
 	p := t.pair(pairConfig{})
 	s := t.sleeper(p.a.owner, fabric.WaitConfig{})
 	const n = 60

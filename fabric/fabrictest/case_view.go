@@ -87,7 +87,7 @@ func viewRights(p *pair, v fabric.Viewer, far *mem) {
 		"less than nothing":         {at, -1},
 		"more than there can be":    {at, int(^uint(0) >> 1)},
 		"no key":                    {fabric.Remote{Addr: at.Addr}, 64},
-		"a key that nobody has":     {fabric.Remote{Addr: at.Addr, Key: ^at.Key}, 64},
+		"an unknown key":            {fabric.Remote{Addr: at.Addr, Key: ^at.Key}, 64},
 	} {
 		if b, ok := v.View(r.from, r.n); ok || b != nil {
 			t.Fatalf("View shows %d bytes of %s", len(b), what)

@@ -17,7 +17,7 @@ const (
 		"SolicitedOnly: a receive that the sender marked FlagSolicited, or any error), by a change of state of a queue pair on them, " +
 		"by Wake, and when its time is over."
 	ruleNoneLost = "No wake-up is lost: a completion that arrives at any moment of falling asleep ends the sleep."
-	ruleNobody   = "A WRITE wakes no thread."
+	ruleNoThread = "A WRITE wakes no thread."
 )
 
 func waitCases() []*testCase {

@@ -26,7 +26,7 @@ type peer struct {
 	// peerKnows: the other side reported the end first and needs no report.
 	peerKnows atomic.Bool
 	// ended is closed when the other side has finished, left when this one has
-	// no use for its messages any more, attended when nobody listens.
+	// no use for its messages any more, attended when no side waits for them.
 	ended, left, attended chan struct{}
 	// context ends when the case does.
 	context context.Context

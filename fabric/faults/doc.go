@@ -41,7 +41,7 @@
 // At most one fault strikes an operation: that of the first rule that hits.
 //
 // Device.Cut cuts what a device sends and breaks its RC queue pairs; Dial and
-// Accept fail. What others send to it arrives: a WRITE needs nobody's consent.
+// Accept fail. What others send to it arrives: a WRITE needs no receive.
 //
 // # Invariants
 //
@@ -79,7 +79,7 @@
 //
 // When a request breaks its queue pair, those before it complete as they will and
 // those behind it are flushed. The inner queue pair is disconnected, so the peer
-// sees ErrDisconnected, not ErrPeerLost: through the contract nobody can make a
+// sees ErrDisconnected, not ErrPeerLost: the contract has no way to make a
 // peer believe that we died.
 //
 // Counters are those of the inner device, which sees no message that was dropped,

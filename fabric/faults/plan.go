@@ -60,7 +60,7 @@ type rule struct {
 	fault     Fault
 	place     int       // in the plan
 	on        string    // a transport, dial or accept
-	verb      fabric.Op // OpRecv, which nobody posts, means all
+	verb      fabric.Op // OpRecv, which is no verb of Post, means all
 	rate      float64
 	burst, by int
 	time      time.Duration

@@ -50,8 +50,8 @@
 //	    queue pair of the region's own domain. A peer that is given a domain
 //	    of its own can therefore never map what belongs to another.
 //	I4  Closing a region ends its memory on this side at once. A peer that is
-//	    in the middle of an operation finishes it on pages that nobody looks
-//	    at, and unmaps them when it is notified.
+//	    in the middle of an operation finishes it on pages that are no
+//	    longer used, and unmaps them when it is notified.
 //	I5  Nothing that a peer sends makes this side block: control messages are
 //	    sent without waiting, and a peer that does not read them is cut off;
 //	    waking does not wait, whatever descriptor the peer gave for a pipe.

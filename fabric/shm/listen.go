@@ -110,7 +110,7 @@ func (l *listener) Close() error {
 const acceptPause = 10 * time.Millisecond
 
 // run accepts sockets; each is greeted by a goroutine of its own, so that a
-// peer that says nothing holds up nobody.
+// silent peer does not delay others.
 func (l *listener) run() {
 	defer close(l.done)
 	var greets sync.WaitGroup

@@ -102,7 +102,7 @@ func listenUnix(path string, mode os.FileMode) (*net.UnixListener, error) {
 	return u, nil
 }
 
-// removeStale removes a socket that nobody listens at.
+// removeStale removes a socket without a listener.
 func removeStale(path string) error {
 	info, err := os.Lstat(path)
 	if errors.Is(err, os.ErrNotExist) {

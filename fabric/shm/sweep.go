@@ -40,7 +40,7 @@ func makeUDSocket(runtimeDir string) (dir string, file *socketFile, err error) {
 }
 
 // sweepUDSockets removes sockets whose processes were killed. They are those of this user whose
-// lock nobody holds. So there are never more of them than processes that have died since
+// lock no process holds. So there are never more of them than processes that have died since
 // the last one came.
 func sweepUDSockets(runtimeDir string) {
 	entries, err := os.ReadDir(runtimeDir)

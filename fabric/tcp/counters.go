@@ -8,7 +8,7 @@ import (
 )
 
 // stats are the counters of one queue pair. They are written under its lock
-// and read by anybody.
+// and read by any goroutine.
 type stats struct {
 	out, in           [fabric.NumOps]atomic.Uint64
 	outBytes, inBytes atomic.Uint64

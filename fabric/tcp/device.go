@@ -110,7 +110,7 @@ func (d *Device) errClosed() error {
 	return fmt.Errorf("fabric: device %s: %w", d.name, fabric.ErrClosed)
 }
 
-// report tells the program about an error that is nobody's completion.
+// report tells the program about an error that belongs to no completion.
 func (d *Device) report(err error) {
 	if d.onError != nil {
 		d.onError(err)

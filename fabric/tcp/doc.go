@@ -50,7 +50,7 @@
 //	I6  Memory of a region is touched for a peer only between finding it in
 //	    the table and releasing the lock of the queue pair, held since before
 //	    the look-up. Closing a region takes it out of the table and then takes
-//	    every such lock once; so nobody is left who knows it.
+//	    every such lock once; so no thread is left that uses it.
 //	I7  What a peer says is checked before it is used: header fields by
 //	    decode, the rest against the state of the connection. A violation is
 //	    one error that wraps fabric.ErrProtocol and ends this connection only.
@@ -70,7 +70,7 @@
 //	+---------------+-------+------+------+-------+--------+-------+---------+
 //	| plen bytes of private data, at most 256                                |
 //	+------------------------------------------------------------------------+
-//	kind: 1 request, 2 accept, 3 reject, 4 refuse (backlog full, or nobody
+//	kind: 1 request, 2 accept, 3 reject, 4 refuse (backlog full, or nothing
 //	takes it), 5 your version is unknown to me. tran.: 0 RC, 1 UC.
 //
 // # Frames

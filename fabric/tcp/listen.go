@@ -43,7 +43,7 @@ func (d *Device) Listen(addr fabric.Addr, cfg fabric.ListenConfig) (fabric.Liste
 	return l, nil
 }
 
-// greet hears the hello of one connection, which may be anybody's.
+// greet hears the hello of one connection, from any peer.
 func (l *listener) greet(c *net.TCPConn) {
 	open, ok := l.dev.handshakes.Begin(c)
 	if !ok {

@@ -92,7 +92,7 @@ type target struct {
 // message is a SEND, WRITE or WRITE_IMM of the peer that is being placed.
 type message struct {
 	kind        kind // 0 when there is none
-	drop        bool // UC: nobody can take it
+	drop        bool // UC: no receive can take it
 	solicited   bool
 	total, done uint32
 	key, imm    uint32

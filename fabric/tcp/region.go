@@ -127,7 +127,7 @@ func (m *domain) enter(r *region, noise [10]byte) (*region, error) {
 	return got, nil
 }
 
-// leave revokes the key and returns when nobody touches the memory for a peer
+// leave revokes the key and returns when no thread touches the memory for a peer
 // any more: a thread that had found the region before held the lock of a queue pair
 // all the while (I6).
 func (m *domain) leave(r *region) {

@@ -216,7 +216,7 @@ func (q *gram) drive(try bool) bool {
 		if errno == unix.EAGAIN {
 			break
 		}
-		// Other errors are about datagrams sent before: nobody is there.
+		// Other errors are about datagrams sent before: no socket is there.
 		worked = true
 		if errno == 0 {
 			q.edge.received()

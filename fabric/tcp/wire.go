@@ -44,7 +44,7 @@ const (
 	helloRequest    helloKind = iota + 1 // a dialer asks
 	helloAccept                          // the acceptor agrees
 	helloReject                          // the program refuses, with private data
-	helloRefuse                          // nobody takes it: backlog full or listener closed
+	helloRefuse                          // not taken: backlog full or listener closed
 	helloBadVersion                      // the version of the other hello is unknown
 	numHelloKinds
 )

@@ -215,7 +215,7 @@ func (m *manager) happened(ev cmEvent) {
 	}
 }
 
-// expect announces a request with a token that nobody can guess.
+// expect announces a request with a token that peers cannot guess.
 func (m *manager) expect() (token uint64, request chan cmEvent) {
 	request = make(chan cmEvent, 1)
 	m.mu.Lock()

@@ -79,7 +79,7 @@ func (d *Device) newConnected(cfg fabric.QPConfig) (*QP, error) {
 	return q, nil
 }
 
-// withHW runs f while nobody takes the adapter's part away.
+// withHW runs f while no other goroutine can release the adapter's part.
 func (q *QP) withHW(f func() error) error {
 	q.hwMu.Lock()
 	defer q.hwMu.Unlock()
@@ -133,7 +133,7 @@ func (q *QP) join(peer *end, psn uint32) error {
 	})
 }
 
-// begin24 is the first packet sequence number: one that nobody expects.
+// begin24 is the first packet sequence number: one that no peer expects.
 func begin24() uint32 { return rand.Uint32() & (1<<24 - 1) }
 
 // Dial implements fabric.Device.

@@ -11,7 +11,7 @@ import (
 	"github.com/remora-kv/remora/internal/fence"
 )
 
-// stats are the counters that the owner counts; anybody reads them.
+// stats are the counters that the owner counts; any goroutine may read them.
 type stats struct {
 	out        [fabric.NumOps]atomic.Uint64
 	outBytes   atomic.Uint64

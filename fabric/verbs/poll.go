@@ -147,7 +147,7 @@ func (c *CQ) pull() {
 }
 
 // empty forgets what a closed queue pair leaves behind, so that it takes no
-// room (I3), nor memory while nobody polls. What it had done is counted.
+// room (I3), nor memory while the program does not poll. What it had done is counted.
 func (c *CQ) empty(q *QP, tag uint32) {
 	c.pull()
 	var out fabric.Completion

@@ -55,7 +55,7 @@ type QP struct {
 
 	base.Life
 	blamed  atomic.Bool // the peer says that a request was wrong, the adapter says nothing (I6)
-	suspect atomic.Bool // the adapter has broken it, and nobody knows why
+	suspect atomic.Bool // the adapter has broken it, for a reason not yet known
 	stats   stats
 
 	// hwMu guards the adapter's part for everybody but the owner. It may be
@@ -76,7 +76,7 @@ type QP struct {
 	address     []byte
 }
 
-// newQP makes a queue pair that is connected to nobody. It must be started, or
+// newQP makes a queue pair that is not connected. It must be started, or
 // abandoned.
 func (d *Device) newQP(cfg fabric.QPConfig) (*QP, error) {
 	send, recv, dom, err := base.QPParts(&cfg, &d.lim, d.Name(), func(send, recv *CQ, dom *Domain) bool {
@@ -162,7 +162,7 @@ func (q *QP) leaveCQs() {
 	}
 }
 
-// abandon takes back a queue pair that nobody has seen.
+// abandon takes back a queue pair that was not returned to the program.
 func (q *QP) abandon() {
 	q.Fall(fabric.ErrClosed)
 	q.SetState(fabric.StateClosed)
@@ -244,7 +244,7 @@ func (q *QP) breakDown(reason error, why byte) bool {
 }
 
 func (q *QP) noteBoth() {
-	if q.State() == fabric.StateClosed { // nobody settles it any more
+	if q.State() == fabric.StateClosed { // nothing settles it any more
 		return
 	}
 	q.send.Note(q.settle)
@@ -371,7 +371,7 @@ func (q *QP) failed(c *fabric.Completion, other *CQ) {
 	q.settle()
 }
 
-// flushedFirst handles a flush that nobody has announced. The failure behind
+// flushedFirst handles a flush without an earlier failure. The failure behind
 // it may be in the other completion queue; on the same queue it would have
 // come before.
 func (q *QP) flushedFirst(op fabric.Op, other *CQ) {

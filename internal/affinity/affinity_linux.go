@@ -14,7 +14,7 @@ const maxCPU = 1024
 
 // Allowed returns the CPUs that this process may run on, in ascending order.
 // Pinned threads do not narrow it: it is the union over all threads, and the
-// runtime always has some that nobody pins.
+// runtime always has some that are not pinned.
 func Allowed() ([]int, error) {
 	var all unix.CPUSet
 	if err := unix.SchedGetaffinity(0, &all); err != nil {

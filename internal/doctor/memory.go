@@ -53,7 +53,7 @@ func size(n uint64) string {
 }
 
 // probeHugepages looks at huge pages, which the kernel gives to large memory by itself if it
-// may. Pages that are reserved nobody here uses: a peer could take one away.
+// may. Reserved pages are not used here: a peer could take one away.
 func probeHugepages(p *patient) {
 	const at = "/sys/kernel/mm/transparent_hugepage/"
 	private, shared := p.chosen(at[1:]+"enabled"), p.chosen(at[1:]+"shmem_enabled")

@@ -5,7 +5,7 @@ package fence
 // acrossLeast is the length from which on copies go on in four places.
 const acrossLeast = 4096
 
-// CopyAcross copies src into dst, which nobody reads before what is published next (F7): from
+// CopyAcross copies src into dst, which is not read before the next Publish (F7): from
 // four places at a time, so that the memory of src, if it is in no cache, has more to do. It copies len(src)
 // bytes; dst must be at least as long. dst and src must not overlap. The goroutine is not
 // preempted meanwhile, as in copy.

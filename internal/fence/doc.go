@@ -45,8 +45,8 @@
 //	a statistic with one writer                          Count, read with Load
 //	bytes into memory that a peer reads meanwhile        CopyOut
 //	bytes out of memory that a peer writes meanwhile     CopyIn
-//	many bytes of which nobody reads one yet             CopyAcross, then Publish
-//	bytes into memory that nobody reads soon             CopyPast, then Drain
+//	many bytes that are not read yet                     CopyAcross, then Publish
+//	bytes into memory that is not read soon              CopyPast, then Drain
 //	nothing to do, be kind to the sibling thread         Pause, PauseN
 //	a line will be needed soon                           ExpectRead, ExpectWrite
 //	a line will be needed soon, once                     ExpectOnce

@@ -1,6 +1,6 @@
 // Package gid knows the addresses (GIDs) of the ports of RDMA devices, as the
 // kernel lists them in /sys, and which of them to take. On Ethernet a port has
-// several, and the wrong one connects to nobody.
+// several, and the wrong one reaches no peer.
 //
 // # Which one
 //

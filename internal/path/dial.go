@@ -104,7 +104,7 @@ func (c *Conn) addSmall(ctx context.Context, d *Dialer, cfg *Config, known *comm
 // contextCheck bounds how long a goroutine waits for a result without a look at its context.
 const contextCheck = time.Millisecond
 
-// greet says hello on a connection that nobody else uses.
+// greet says hello on a connection that no other goroutine uses.
 func (c *Conn) greet(ctx context.Context, path Name) (*command.Welcome, error) {
 	if err := c.Send(hello()); err != nil {
 		return nil, err

@@ -32,7 +32,7 @@ type ConnConfig struct {
 	SlotSize int
 	// RetryAfter is how long a reply may take before its request is sent again;
 	// default 2 ms. It doubles each time up to 32 times as much. GiveUp is how long a
-	// request is tried; default 10 s. Time in which nobody polls or waits does not count,
+	// request is tried; default 10 s. Time in which the program neither polls nor waits does not count,
 	// so that a process that was stopped tries again first.
 	RetryAfter, GiveUp time.Duration
 	// Policy says whether a client that waits may sleep; the default does.
@@ -172,7 +172,7 @@ func (c *Conn) prepare() (err error) {
 	if err != nil {
 		return err
 	}
-	// Nobody sends here: it completes when the queue pair breaks, and wakes the client that waits.
+	// No peer sends here: it completes when the queue pair breaks, and wakes the client that waits.
 	if _, err = c.end.QP.PostRecv([]fabric.RecvWR{{ID: recvID}}); err != nil {
 		return err
 	}

@@ -143,7 +143,7 @@
 // A client can write its own slots at any time and in any order, and send any
 // number of wake-ups. It gets torn requests, lost replies and refusals for itself, a look at W
 // places for a wake-up, and nothing of others. What it cannot be kept from is to name the
-// address of somebody else: replies to its own requests then go there, are passed over
+// address of another client: replies to its own requests then go there, are passed over
 // (H3) and use up receives. A fabric that can prove addresses is where that would end.
 //
 // # Why not otherwise

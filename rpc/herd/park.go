@@ -73,7 +73,7 @@ func (c *core) Queue(dev fabric.Device) fabric.CQ {
 	return nil
 }
 
-// Reap takes what is in it, which nobody has to wake for. Between BeforeSleep and AfterSleep
+// Reap takes the completions in it, for which no thread has to wake. Between BeforeSleep and AfterSleep
 // the goroutine that has the queues of the device may call it.
 func (c *core) Reap(dev fabric.Device) bool {
 	if q := c.replyQPOn(dev); q != nil {

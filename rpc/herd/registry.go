@@ -122,7 +122,7 @@ func (r *registry) completion(comp *fabric.Completion) {
 	}
 }
 
-// read takes an introduction or a wake-up. A completion has ordered it, and nobody but
+// read takes an introduction or a wake-up. A completion has ordered it, and no client but
 // the fabric can write it.
 func (r *registry) read(t *session, msg []byte) {
 	asked, address, ok := parseControl(msg)

@@ -12,7 +12,7 @@ import (
 type timer struct {
 	number uint64 // which it is; 0 when there is none
 	seen   int64  // when it was last seen to have none
-	spent  int64  // how long it has been tried, as far as somebody looked
+	spent  int64  // how long it has been tried, while the program polled
 	next   int64  // when it is sent again
 	pause  time.Duration
 	tries  int

@@ -78,7 +78,7 @@ func (c *core) notify(ch *chunk, k kind) {
 	at := t.size.noticeAt(ch.index)
 	header{stampOf(t.generation, ch.number), uint16(c.Index), k}.put(t.replies.Bytes()[at:])
 	inline := headerSize <= ch.replyQP.inline
-	n := ch.replyQP.send(ch.to, t.replies, at, headerSize, !inline) // or nobody would know when the next may follow
+	n := ch.replyQP.send(ch.to, t.replies, at, headerSize, !inline) // or it would not be known when the next may follow
 	if n == 0 {
 		fence.Count(&c.stats.unsent, 1)
 		return

@@ -19,9 +19,9 @@
 //	O1  No core takes part: the server accepts and closes connections. It posts nothing and
 //	    polls nothing for them.
 //	O2  A client can READ what is exported and add to words in areas that are meant for
-//	    it, and can name no other memory (G7): neither requests nor results of anybody.
+//	    it, and can name no other memory (G7): neither requests nor results of any client.
 //	O3  What was read is copied by the fabric into memory of the client before it is
-//	    judged, and is judged where nobody changes it.
+//	    judged, and is judged where no peer changes it.
 //	O4  A span is READ only if it is wholly inside its area, as the directory says, and
 //	    fits the buffer of the search. The directory itself is checked and not trusted.
 //	O5  Searches have their outcomes in the order in which they were started.
@@ -29,7 +29,7 @@
 //	O7  A reader connection that breaks makes room for another at once. When Close of an
 //	    Acceptor returns, all its queue pairs are closed.
 //	O8  The end of a reader connection wakes a client that waits: it completes a receive to
-//	    which nobody sends.
+//	    which no client sends.
 //
 // # Handshake
 //

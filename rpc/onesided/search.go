@@ -81,7 +81,7 @@ func (c *Conn) Follow(k store.Key, l store.Link) error {
 	return nil
 }
 
-// next returns a search that nobody uses, for a key.
+// next returns an unused search, for a key.
 func (c *Conn) next(k store.Key) (*search, error) {
 	if c.err != nil {
 		return nil, c.err

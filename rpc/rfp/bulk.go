@@ -23,7 +23,7 @@ func (a *area) take(n, part int) (at int, ok bool) {
 	if at+n > part {
 		skip, at = a.size-at, 0
 	}
-	if a.head == a.tail { // what is skipped is in nobody's way
+	if a.head == a.tail { // nothing is in use, so skipped bytes need not be kept
 		a.head += uint64(skip)
 		a.tail, skip = a.head, 0
 	}
@@ -50,7 +50,7 @@ func grow(buf []byte, total int) []byte {
 // that is new each time costs more than what is copied into it.
 const keepLarge = 4 << 20
 
-// spares are buffers for long messages that nobody uses at the moment.
+// spares are buffers for long messages, unused at the moment.
 type spares struct{ bufs [][]byte }
 
 // maxSpares bounds how many are kept.

@@ -30,7 +30,7 @@ type ConnConfig struct {
 	// Batch is how many messages make a frame; default 1, which sends every
 	// message at once. A frame is also sent when FlushBytes are in it (default:
 	// what a frame can hold), or FlushAfter its first message (default 5 ms) when
-	// somebody polls.
+	// the program polls.
 	Batch      int
 	FlushBytes int
 	FlushAfter time.Duration

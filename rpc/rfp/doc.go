@@ -104,7 +104,7 @@
 // A long request is copied by the client from where it is into the area of the server, if the queue
 // pair is a Placer, otherwise by way of the stage; then by the server into the message.
 //
-// Beside that it counts that nobody stops. The client takes every piece for news and
+// It also matters that neither side stops. The client takes every piece for news and
 // does not sleep before several thousand looks have brought none; the last pieces are shorter,
 // because one end waits while the other copies the last; it writes the next
 // pieces of a request while the server has those before, whatever its window; and

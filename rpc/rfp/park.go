@@ -54,7 +54,7 @@ func (s *session) nextWord() *atomic.Uint64 {
 }
 
 // unpark looks at a session again, and takes the announcement back: a client that
-// finds it while its request is being served would think that nobody looks.
+// finds it while its request is being served would think that its session is not polled.
 func (c *core) unpark(s *session) {
 	if s.parked {
 		s.parked = false

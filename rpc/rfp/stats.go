@@ -11,7 +11,7 @@ import (
 // asked for it.
 const sampleEvery = 256
 
-// coreStats are counted by the core and read by anybody.
+// coreStats are counted by the core and read by any goroutine.
 type coreStats struct {
 	frames, pushes, unpushed, parks atomic.Uint64
 }

@@ -89,7 +89,7 @@ func (c *core) Step() bool {
 	seldom := c.Sweep%serving.LookEvery == 0 || c.asleep
 	worked := false
 	if seldom && c.HasMail() {
-		c.Tick() // nobody may have looked for long
+		c.Tick() // the last sweep may be long ago
 		c.Attend()
 		worked = true
 	}

@@ -117,7 +117,7 @@ func (c *Conn) Wait(timeout time.Duration) bool {
 	if timeout != 0 {
 		return c.waitUntil(c.end.Clock.Now() + int64(timeout))
 	}
-	for !c.waiter.Wait(c.pollf, 0) { // somebody called Wake
+	for !c.waiter.Wait(c.pollf, 0) { // Wake was called
 	}
 	return true
 }

@@ -27,7 +27,7 @@ type conn struct {
 	in         []byte // bytes from at to end were not parsed
 	at, end    int
 	want       int  // bytes that the next command has at least
-	skip       int  // bytes of a value that nobody wants
+	skip       int  // bytes of a refused value, to be skipped
 	skipEnd    bool // and the end of the line behind it
 	readable   bool
 	writable   bool

@@ -30,7 +30,7 @@
 //
 // # Mailboxes
 //
-// A core owns a partition, and nobody else may touch that. It polls its mailbox (rpc.Poller)
+// A core owns a partition, and no other thread may touch that. It polls its mailbox (rpc.Poller)
 // beside its sessions. A message is a place in the mailbox: a request, and later its result.
 // Messages are a ring, with three counters, each of which one side writes:
 //

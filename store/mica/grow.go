@@ -124,7 +124,7 @@ func (t *Table) mergeLast() bool {
 }
 
 // loosen takes all entries off a bucket and leaves it empty. The overflow lines
-// that it had belong to nobody.
+// that it had are unused.
 func (t *Table) loosen(bucket uint64, entries []looseEntry, freed []uint64) ([]looseEntry, []uint64) {
 	for number := bucket; ; {
 		l := t.line(number)

@@ -29,7 +29,7 @@ func (t *Table) shape(d *draft) {
 	d.size = t.sizeOf(d.meta)
 }
 
-// write writes an item into memory that nobody uses.
+// write writes an item into unused memory.
 func (t *Table) write(at int, d *draft) {
 	t.publishMeta(at, d.meta)
 	keyAt := at + headerSize + d.meta.extra()

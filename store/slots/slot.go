@@ -48,7 +48,7 @@ func (h head) state() state    { return state(h) }
 func (h head) version() uint64 { return uint64(h) << 8 >> 16 }
 func (h head) keySize() int    { return int(h >> 56) }
 
-// headOf reads the head of bytes that nobody writes.
+// headOf reads the head of bytes that do not change.
 func headOf(slot []byte) head { return head(binary.LittleEndian.Uint64(slot)) }
 
 // sumOf is the checksum of a slot with this head, whose value has that many bytes, at

@@ -15,7 +15,7 @@ const Watchdog = 5 * time.Minute
 type Log struct {
 	mu      sync.Mutex
 	text    strings.Builder
-	changed chan struct{} // closed when there is more; nil while nobody waits
+	changed chan struct{} // closed when there is more; nil while no goroutine waits
 }
 
 // Write implements io.Writer.
@@ -55,12 +55,12 @@ func (l *Log) Await(t testing.TB, words string, n int) {
 		select {
 		case <-changed:
 		case <-timeout.C:
-			t.Fatalf("waited in vain for %q in:\n%s", words, l)
+			t.Fatalf("timed out waiting for %q in:\n%s", words, l)
 		}
 	}
 }
 
-// Await waits for something that nobody announces.
+// Await waits for something that is not announced.
 func Await(t testing.TB, what string, is func() bool) {
 	t.Helper()
 	tick := time.NewTicker(time.Millisecond)

@@ -31,7 +31,7 @@ type Contest struct {
 
 // Contests returns what is compared, each with ops operations. Neither of the
 // two sends data inline, since perftest does not on devices that it does not
-// know; all requests are signaled, and nobody sleeps.
+// know; all requests are signaled, and no thread sleeps.
 func Contests(ops int) []Contest {
 	n, ours := strconv.Itoa(ops), oursWith(ops)
 	return append(oneSided(ops), []Contest{

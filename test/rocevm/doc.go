@@ -65,7 +65,7 @@
 // for it.
 //
 // Two guests are joined by a socket pair between the two QEMUs: there is no port
-// to choose, nothing to collide with, nobody else on the wire.
+// to choose, nothing to collide with, no other traffic on the wire.
 //
 // # Invariants
 //

@@ -47,7 +47,7 @@ func (p *PrefixWriter) Flush() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.part != "" {
-		_ = p.line(p.part + "\n") // nobody is left to hear of an error
+		_ = p.line(p.part + "\n") // an error can no longer be reported
 		p.part = ""
 	}
 }

@@ -43,7 +43,7 @@ func sweep(parent string) {
 			continue
 		}
 		if info, err := entry.Info(); err == nil && time.Since(info.ModTime()) > staleAge {
-			_ = os.RemoveAll(filepath.Join(parent, entry.Name())) // somebody else's at worst
+			_ = os.RemoveAll(filepath.Join(parent, entry.Name())) // another run's at worst
 		}
 	}
 }

@@ -26,7 +26,7 @@ const (
 type ListenerConfig[R any] struct {
 	// Provider is its name in errors, Fabric that of its addresses.
 	Provider, Fabric string
-	// Greet receives the hello of a connection, which may be anybody's, and calls Offer
+	// Greet receives the hello of a connection, from any peer, and calls Offer
 	// if that asks for a queue pair. It owns the connection.
 	Greet func(c *net.TCPConn)
 	// Refuse refuses a request in place of the program, and tells the peer why.

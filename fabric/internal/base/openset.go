@@ -35,7 +35,7 @@ func (s *OpenSet[T]) Add(x T) bool {
 	return !closed
 }
 
-// Remove is for x when it is closed, or needs nobody to close it any more.
+// Remove takes x out when it is closed, or another part of the program closes it.
 func (s *OpenSet[T]) Remove(x T) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -138,7 +138,7 @@ func (s *Sleeper) Wake() {
 func (s *Sleeper) Sleeps() uint64 { return s.sleeps.Load() }
 
 // LateWakes returns how often a sleep had to end by itself though there was
-// something to find. Memory that a peer wrote counts too: a WRITE wakes nobody
+// something to find. Memory that a peer wrote counts too: a WRITE wakes no thread
 // (G17).
 func (s *Sleeper) LateWakes() uint64 { return s.lateWakes.Load() }
 

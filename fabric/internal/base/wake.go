@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Waker wakes the owner of a completion queue. Wake may be called by anybody at
+// Waker wakes the owner of a completion queue. Wake may be called by any goroutine at
 // any time, does not block, and is never lost: a pipe that is full is readable
 // already.
 type Waker interface{ Wake() }
@@ -46,7 +46,7 @@ func (p *WakePipe) Wake() {
 	}
 }
 
-// wakeByte is what vmsplice puts into a pipe; nobody writes it.
+// wakeByte is what vmsplice puts into a pipe; it never changes.
 var (
 	wakeByte = [1]byte{1}
 	wakeVec  = []unix.Iovec{{Base: &wakeByte[0], Len: 1}}

@@ -8,7 +8,7 @@ import (
 )
 
 // stats are the counters of one queue pair that no peer can write. The owner
-// counts, anybody reads.
+// counts, any goroutine reads.
 type stats struct {
 	out              [fabric.NumOps]atomic.Uint64
 	outBytes         atomic.Uint64

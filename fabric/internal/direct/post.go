@@ -226,7 +226,7 @@ func (q *QP) write(w *fabric.WR, inline []byte) outcome {
 	return q.refusedWrite(res)
 }
 
-// refusedWrite is what becomes of a WRITE without rights: UC tells nobody.
+// refusedWrite ends a WRITE without rights: on UC without an error.
 func (q *QP) refusedWrite(res outcome) outcome {
 	if q.transport == fabric.UC {
 		q.stats.dropped.Add(1)

@@ -243,7 +243,7 @@ func (q *QP) settle() {
 	}
 	q.settled = true
 	if q.transport != fabric.UD {
-		// Whoever sends from now on sees that nobody takes it; what was sent
+		// A peer that sends from now on sees that nothing is taken; what was sent
 		// before is seen by drain (I3).
 		fence.Announce32(&q.in.h.armed, armedClosed)
 		q.in.drain()

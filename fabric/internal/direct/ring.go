@@ -171,7 +171,7 @@ const (
 	armedNot = iota
 	armedAll
 	armedSolicited
-	armedClosed // nobody takes anything any more
+	armedClosed // the consumer takes nothing any more
 )
 
 // consumer is the receiving end of a ring.

@@ -189,7 +189,7 @@ func (q *QP) Address() []byte {
 	return q.address
 }
 
-// unreach takes the address back. Nobody gets one from now on.
+// unreach takes the address back; no other is made from now on.
 func (q *QP) unreach() {
 	q.reach.Lock()
 	defer q.reach.Unlock()
