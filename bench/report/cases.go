@@ -89,8 +89,27 @@ func study(rows []*trial) *results {
 		m.settle()
 	}
 	s.findFacets()
+	s.sort()
 	s.name()
 	return s
+}
+
+// sort puts cases in the order of their facets: words as they came first, for rounds may be
+// shuffled, and numbers by their size.
+func (s *results) sort() {
+	for k := range s.facets {
+		f := &s.facets[k]
+		size := func(m *measured) float64 { return number(m.median.fields[f.dim.field]) }
+		byValue := map[string]float64{}
+		for _, m := range s.cases {
+			byValue[m.values[f.index]] = size(m)
+		}
+		slices.SortStableFunc(f.Values, func(a, b string) int { return cmp.Compare(byValue[a], byValue[b]) })
+		for _, m := range s.cases {
+			m.facets[k] = slices.Index(f.Values, m.values[f.index])
+		}
+	}
+	slices.SortStableFunc(s.cases, func(a, b *measured) int { return slices.Compare(a.facets, b.facets) })
 }
 
 // settle finds the median trial and its interval (W5).

@@ -11,6 +11,7 @@ import (
 type data struct {
 	Targets []string   `json:"targets"`
 	Facets  []facet    `json:"facets"`
+	Colors  int        `json:"colors"` // of the palette
 	Cases   []caseData `json:"cases"`
 	// Shares are those of the quantiles of all cases, and Times the middles of the
 	// intervals of their time lines, in seconds.
@@ -39,7 +40,7 @@ type latencies struct {
 }
 
 func (s *results) data() *data {
-	d := &data{Targets: s.targets, Facets: s.facets, Shares: s.shares()}
+	d := &data{Targets: s.targets, Facets: s.facets, Colors: len(palette), Shares: s.shares()}
 	every, times := s.times()
 	d.Times = times
 	for _, m := range s.cases {

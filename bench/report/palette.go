@@ -19,6 +19,17 @@ var palette = [][2]string{
 	{"#6f4e37", "#d0a98c"},
 	{"#5b6b00", "#c3d651"},
 	{"#5a6472", "#aab6c6"},
+	// The same again, farther from the page.
+	{"#16388a", "#bfd2ff"},
+	{"#86300b", "#ffccb3"},
+	{"#05573a", "#a4efcc"},
+	{"#5a1fb0", "#e6d8ff"},
+	{"#6b4400", "#fbe5ae"},
+	{"#82124f", "#ffcbe6"},
+	{"#004f63", "#b0ecf7"},
+	{"#45301f", "#eed9cb"},
+	{"#3a4500", "#e6f0a8"},
+	{"#343c47", "#dbe2eb"},
 }
 
 // The pages themselves.

@@ -105,7 +105,7 @@ func TestLabels(t *testing.T) {
 	}
 	tcp, big := rfp, rfp
 	tcp.Fabric, big.ValueSize, big.Batch = "tcp", 1024, 16
-	if got := label(rfp, tcp, mem, big); !slices.Equal(got, []string{"rfp · shm · value 32 B", "rfp · tcp · value 32 B", "memcached · tcp · value 32 B", "rfp · shm · value 1 KiB"}) {
+	if got := label(rfp, tcp, mem, big); !slices.Equal(got, []string{"rfp · shm · value 32 B", "rfp · shm · value 1 KiB", "rfp · tcp · value 32 B", "memcached · tcp · value 32 B"}) {
 		t.Errorf("%q", got)
 	}
 	s := study(trialsOf([]cache.Row{rfp, tcp, mem}))

@@ -13,7 +13,7 @@ const Remora = (() => {
   const percent = share => String(Number((100 * share).toFixed(6))) + " %";
 
   const css = name => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
-  const dashes = [[], [7, 4], [2, 3], [10, 3, 2, 3], [4, 2]];
+  const dashes = [[], [7, 4], [2, 3], [10, 3, 2, 3], [4, 2], [12, 4], [8, 2, 2, 2, 2, 2]];
   const font = size => size + "px system-ui, -apple-system, 'Segoe UI', Roboto, 'Liberation Sans', sans-serif";
 
   // axis is what all axes have; more says what is special about one.

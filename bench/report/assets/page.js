@@ -2,7 +2,7 @@
 (() => {
   const { si, micros, percent, css, dashes, font, logAxis, linearAxis, logRange, showTip, hideTip, ellipsis } = Remora;
   const data = JSON.parse(document.getElementById("data").textContent);
-  const colors = 10;
+  const colors = data.colors;
   const many = data.targets.length > 1;
   // Cases of one target share its colour and differ in their dashes.
   const seen = data.targets.map(() => 0);
@@ -49,7 +49,7 @@
     }));
   };
   const caseKey = id => key(id, shown.length > 24 && many ? targetEntries() : shown.map(c => [c.color, c.label, c.dash]));
-  const targetEntries = () => [...new Set(shown.map(c => c.target))].map(t => [shown.find(c => c.target === t).color, data.targets[t]]);
+  const targetEntries = () => [...new Set(shown.map(c => c.target))].map(t => [shown.find(c => c.target === t).color, data.targets[t], t % dashes.length]);
 
   const drawThroughput = () => {
     const box = document.querySelector("#fig-throughput .plot");
@@ -157,10 +157,12 @@
       ctx.strokeStyle = stroke(line[0]);
       ctx.lineWidth = 2 * dpr;
       ctx.lineJoin = "round";
+      ctx.setLineDash(dashes[t % dashes.length].map(d => d * dpr));
       ctx.beginPath();
       line.forEach((c, i) => i ? ctx.lineTo(...at(c)) : ctx.moveTo(...at(c)));
       ctx.stroke();
     });
+    ctx.setLineDash([]);
     for (const c of shown) {
       const [x, y] = at(c);
       ctx.strokeStyle = ctx.fillStyle = stroke(c);
