@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/HdrHistogram/hdrhistogram-go"
+
 	"github.com/remora-kv/remora/internal/cycles"
 )
 
@@ -67,6 +69,27 @@ func TestRunAddsUp(t *testing.T) {
 	}
 	if every := (&Tally{}).TimeEvery(1, time.Hour, scale); every != 1 {
 		t.Errorf("of unknown operations one in %d is timed", every)
+	}
+}
+
+// A stall during the warm-up does not decide what is timed.
+func TestTimeEveryKnowsStalls(t *testing.T) {
+	scale := cycles.Calibrate()
+	ms := scale.Ticks(time.Millisecond)
+	m := Meter{hist: hdrhistogram.New(1, longest, 3), end: 50 * ms}
+	m.history.begin(0, ms)
+	for i := range uint64(2000) { // an operation in 2.5 us, and after a thousand 45 ms of nothing
+		m.Ops++
+		tick := i * ms / 400
+		if i >= 1000 {
+			tick += 45 * ms
+		}
+		m.Look(tick)
+	}
+	var sum Tally
+	sum.add(&m)
+	if every := sum.TimeEvery(1, 10*time.Microsecond, scale); every != SampleEvery {
+		t.Errorf("one in %d is timed, of 2000 operations of 2.5 us and a stall of 45 ms", every)
 	}
 }
 

@@ -78,9 +78,19 @@ func (t *Tally) Latencies(scale cycles.Scale) Latencies {
 
 // TimeEvery says which share of the operations is timed, after what so many
 // threads did in a first run: all where one takes a thread longer than worth, so
-// that reading the clock does not count, else few.
+// that reading the clock does not count, else few. Stalls do not count: by one of them the
+// rate of a case would be another in this trial than in the next.
 func (t *Tally) TimeEvery(threads int, worth time.Duration, scale cycles.Scale) int {
-	if t.Ops == 0 || int64(t.Time(scale))*int64(threads) > int64(worth)*int64(t.Ops) {
+	if t.Ops == 0 {
+		return 1
+	}
+	worked := t.Time(scale)
+	if line := t.Timeline(scale); line != nil {
+		if stalls, _, ok := line.Stalls(); ok {
+			worked -= time.Duration(stalls * float64(time.Millisecond))
+		}
+	}
+	if int64(worked)*int64(threads) > int64(worth)*int64(t.Ops) {
 		return 1
 	}
 	return SampleEvery
