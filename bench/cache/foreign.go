@@ -5,15 +5,18 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/remora-kv/remora/bench"
 	"github.com/remora-kv/remora/bench/host"
 	"github.com/remora-kv/remora/bench/target"
 
 	"github.com/remora-kv/remora/bench/load"
+	"github.com/remora-kv/remora/server/text"
 )
 
-// other is a server that Remora is compared with.
+// other is a server that is asked over a socket: those that Remora is compared with, and Remora
+// itself asked by lines.
 type other struct {
 	*runner
 	c      *Case
@@ -21,10 +24,13 @@ type other struct {
 	server *target.Foreign
 	conns  []*target.Pipeline
 	shared []sharedClient
-	held   holdings // what it had at the last look
+	held   *holdings // what it had at the last look; nil: nobody knows
 }
 
 func (t *other) open(ctx context.Context) (err error) {
+	if t.c.Path == PathText {
+		return t.openText(ctx)
+	}
 	cfg := target.ForeignConfig{
 		Program: target.MemcachedProgram(), Network: t.c.Fabric, CPUs: t.place.Server, Threads: t.c.Cores, Memory: t.c.Memory,
 	}
@@ -38,6 +44,22 @@ func (t *other) open(ctx context.Context) (err error) {
 		return nil
 	}
 	t.server, err = target.StartForeign(ctx, cfg)
+	return err
+}
+
+// textListen is where a server of Remora that is asked by lines listens.
+const textListen = text.Scheme + "://127.0.0.1:0"
+
+func (t *other) openText(ctx context.Context) error {
+	t.server = &target.Foreign{Network: target.NetTCP, Address: t.cfg.Server, Version: t.Env.Version}
+	if t.cfg.Server != "" {
+		return nil
+	}
+	peer, hello, err := bench.StartPeer(ctx, &t.Env, &t.place, nil, bench.Order[Case]{Case: t.c})
+	if peer != nil {
+		t.server.Process = peer.Process
+	}
+	t.server.Address = strings.TrimPrefix(hello.Address, text.Scheme+"://")
 	return err
 }
 
@@ -103,24 +125,33 @@ func (*other) connected() error   { return nil }
 func (*other) posted() load.Verbs { return load.Verbs{} }
 
 func (t *other) look(ctx context.Context) (bench.Counters, error) {
-	held, err := t.server.Holdings(ctx)
-	if err != nil {
-		return bench.Counters{}, t.blame(err)
+	if t.c.Path != PathText {
+		held, err := t.server.Holdings(ctx)
+		if err != nil {
+			return bench.Counters{}, t.blame(err)
+		}
+		t.held = &holdings{held.Items, held.Bytes}
 	}
-	t.held = holdings{held.Items, held.Bytes}
 	cpu, err := t.server.CPU()
 	return bench.Counters{Server: &cpu}, err
 }
 
 func (t *other) describe(row *Row) {
 	row.ServerVersion, row.Client = t.server.Version, clientPipeline
-	t.held.describe(row)
+	if t.held != nil {
+		t.held.describe(row)
+	}
 	if t.c.Goroutines != 0 {
 		row.Client = sharedName(t.c)
 	}
 }
 
-func (t *other) pid() int { return t.server.Pid() }
+func (t *other) pid() int {
+	if t.server.Process == nil {
+		return 0
+	}
+	return t.server.Pid()
+}
 
 func (t *other) blame(err error) error { return t.server.Blame(err) }
 

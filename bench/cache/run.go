@@ -162,8 +162,6 @@ func (r *runner) serverOf(c *Case, p host.Placement) measured {
 	switch {
 	case isOurs(c.Path):
 		return &ours{runner: r, c: c, place: p}
-	case c.Path == PathText:
-		return &textual{runner: r, c: c, place: p}
 	case c.Path == PathNull:
 		return &null{runner: r, c: c}
 	}
