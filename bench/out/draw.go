@@ -21,6 +21,9 @@ type layout struct {
 	entries       []entry
 	columns       int
 	legend, cell  vg.Length // its height, and the width of an entry
+	// up is the label of the vertical axis. The plotter puts one in the middle of the numbers
+	// and not of the page, which on a logarithmic axis pushes the plot down.
+	up string
 }
 
 // entry is one of the legend.
@@ -51,6 +54,7 @@ func (f *Figure) layout() *layout {
 		l.entries = append(l.entries, entry{name, thumbs})
 	}
 	f.axes(l.plot)
+	l.up, l.plot.Y.Label.Text = l.plot.Y.Label.Text, ""
 	if len(l.entries) == 1 && (f.Flat || l.entries[0].name == "") {
 		l.entries = nil
 	}
@@ -278,7 +282,14 @@ func (l *layout) draw(c draw.Canvas) {
 	c.Fill(c.Rectangle.Path())
 	const edge = 6
 	c = draw.Crop(c, edge, -edge-4, edge, -edge)
-	l.plot.Draw(draw.Crop(c, 0, 0, l.legend, 0))
+	all := draw.Crop(c, 0, 0, l.legend, 0)
+	if l.up != "" {
+		sty := textStyle(labelSize, draw.XCenter)
+		sty.Rotation = math.Pi / 2
+		c.FillText(sty, vg.Point{X: all.Min.X + labelSize/2, Y: all.Center().Y}, l.up)
+		all.Min.X += labelSize + 5
+	}
+	l.plot.Draw(all)
 	for i, e := range l.entries {
 		x := c.Min.X + vg.Length(i%l.columns)*l.cell
 		top := c.Min.Y + l.legend - 4 - vg.Length(i/l.columns)*legendLine
