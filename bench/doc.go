@@ -29,7 +29,8 @@
 // # A trial
 //
 //	E1  The servers of a group are started, connected and filled before its first trial;
-//	    those of a Fresh group before each, and ended after it.
+//	    those of a Fresh group before each, and ended after it. What the placement of a case
+//	    asks for (host.Press) begins when its server has started, and ends after it.
 //	E2  The collector runs before a trial, and not during it where the target says so.
 //	E3  Before the first trial with a server the workers warm up. How long an operation took
 //	    then decides whether all are timed: one in 16 where reading the clock would count.

@@ -2,6 +2,7 @@ package bench
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"runtime"
@@ -161,8 +162,9 @@ type session[R any] struct {
 	target  Target[R] // nil: not started
 	how     Conditions
 	workers []load.Worker
-	every   int  // one operation in so many is timed; 0: it did not warm up
-	missing bool // it cannot be measured, and may be left out
+	press   *host.Pressure // of the placement
+	every   int            // one operation in so many is timed; 0: it did not warm up
+	missing bool           // it cannot be measured, and may be left out
 }
 
 func (s *session[R]) failed(err error) error { return fmt.Errorf("%s: %w", s.title, err) }
@@ -172,7 +174,10 @@ func (s *session[R]) close() error {
 		return nil
 	}
 	err := s.target.Close()
-	s.target, s.workers, s.every = nil, nil, 0
+	if s.press != nil {
+		err = errors.Join(err, s.press.Close())
+	}
+	s.target, s.workers, s.press, s.every = nil, nil, nil, 0
 	return err
 }
 
@@ -202,10 +207,14 @@ func (r *Runner[C, R]) start(ctx context.Context, s *session[R], c *C, step int)
 		}
 		return s.failed(err)
 	}
+	s.how = s.target.Conditions()
+	if s.press, err = host.Press(ctx, &s.how.Place, s.how.Server, r.Env.Helper, r.Env.HelperEnv); err != nil {
+		s.press = nil
+		return s.failed(err)
+	}
 	if s.workers, err = s.target.Workers(ctx); err != nil {
 		return s.failed(err)
 	}
-	s.how = s.target.Conditions()
 	return nil
 }
 
@@ -271,6 +280,9 @@ func (r *Runner[C, R]) trial(ctx context.Context, s *session[R], number int) err
 func (r *Runner[C, R]) look(ctx context.Context, s *session[R]) (Counters, error) {
 	k, err := s.target.Counters(ctx)
 	if err != nil {
+		return k, err
+	}
+	if k.Neighbours, err = s.press.CPU(); err != nil {
 		return k, err
 	}
 	return k, k.look(s.how.Place)

@@ -13,7 +13,7 @@ import (
 // Target is one case with its server and its clients, whose trials make rows R. The engine
 // calls its methods from one goroutine.
 type Target[R any] interface {
-	// Conditions says how it is measured. It is called before Start and after Workers.
+	// Conditions says how it is measured. It is called before Start and after it.
 	Conditions() Conditions
 	// Start starts the server, where one is to be started, connects and stores what there
 	// must be.
@@ -38,8 +38,10 @@ type Driver interface {
 
 // Conditions are how a case is measured.
 type Conditions struct {
-	// Place has the CPUs of both sides.
-	Place host.Placement
+	// Place has the CPUs of both sides, and Server is the process id of the server; 0: it is
+	// this one, or was not started here.
+	Place  host.Placement
+	Server int
 	// Callers is how many operations can be begun at the same time.
 	Callers int
 	// Pinned says that workers are threads, pinned to the client's CPUs in turn.
@@ -69,14 +71,15 @@ type Counters struct {
 	// Verbs are those posted by both sides.
 	Verbs load.Verbs
 
-	// Client is the CPU time of client processes, and Neighbours that of processes that the
-	// placement puts beside both sides.
-	Client, Neighbours time.Duration
+	// Client is the CPU time of client processes.
+	Client time.Duration
 
-	// What the engine adds, beside the CPU time of this process to Client: the time, and what
-	// all processes used of the CPUs of the placement; nil where nobody knows.
-	Time time.Time
-	CPUs *host.Use
+	// What the engine adds, beside the CPU time of this process to Client: that of processes
+	// that the placement puts beside both sides, the time, and what all processes used of the
+	// CPUs of the placement; nil where nobody knows.
+	Neighbours time.Duration
+	Time       time.Time
+	CPUs       *host.Use
 }
 
 // look adds what the engine does.

@@ -147,7 +147,7 @@ func (t *other) describe(row *Row) {
 }
 
 func (t *other) pid() int {
-	if t.server.Process == nil {
+	if t.server == nil || t.server.Process == nil {
 		return 0
 	}
 	return t.server.Pid()

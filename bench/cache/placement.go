@@ -1,7 +1,6 @@
 package cache
 
 import (
-	"context"
 	"slices"
 
 	"github.com/remora-kv/remora/bench"
@@ -9,26 +8,10 @@ import (
 	"github.com/remora-kv/remora/fabric/provider"
 )
 
-// Placements returns what Config.Placements may contain, with an example of each percentage.
-func Placements() []string { return host.Sharings() }
-
 // checkPlacements refuses placements that cannot be, and writes the others as rows have them.
 func (c *Config) checkPlacements(errs *bench.Faults) {
-	c.Placements = slices.Clone(c.Placements)
-	for i, text := range c.Placements {
-		s, err := host.ParseSharing(text)
-		if err != nil {
-			errs.Add("--placement: %w", err)
-			continue
-		}
-		c.Placements[i] = s.String()
-		if c.Server != "" && !s.Own() {
-			errs.Add("--placement %v: bench does not choose the CPUs of a server that it has not started: leave out --server", s)
-		}
-		if client, server := s.Quotas(); client+server != 0 && slices.Contains(c.Fabrics, provider.Loop) && slices.ContainsFunc(c.Paths, isOurs) {
-			errs.Add("--placement %v: on %s client and server are one process: use another --fabric", s, provider.Loop)
-		}
-	}
+	oneProcess := slices.Contains(c.Fabrics, provider.Loop) && slices.ContainsFunc(c.Paths, isOurs)
+	c.Placements = errs.Placements(c.Placements, c.Server == "", !oneProcess)
 }
 
 // sharing is what the CPUs of a case are shared with.
@@ -59,15 +42,6 @@ func (t *trial) loaderCPUs() []int {
 		return t.place.Client
 	}
 	return host.Split(t.CPUs, 1, t.c.Cores).Client
-}
-
-// press begins what the placement of a trial asks for.
-func (t *trial) press(ctx context.Context) error {
-	p, err := host.Press(ctx, &t.place, t.server.pid(), t.Env.Helper, t.Env.HelperEnv)
-	if err == nil {
-		t.pressure = p
-	}
-	return err
 }
 
 // placementNotes says where client and server were in each placement.

@@ -37,7 +37,7 @@ func TestPlacements(t *testing.T) {
 		"processes":  {Paths: []string{cache.PathRFP, cache.PathMemcached}, Processes: []int{2}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			for _, placement := range cache.Placements() {
+			for _, placement := range host.Sharings() {
 				if quota := strings.HasPrefix(placement, "quota"); quota && (name == "on loop" || !quotas(t)) {
 					continue
 				}

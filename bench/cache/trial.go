@@ -20,10 +20,8 @@ type trial struct {
 	place  host.Placement
 	server measured
 	alone  float64 // what the generator does
-	// pressure is what the placement puts on the CPUs; nil in a client process.
-	pressure *host.Pressure
-	hands    hands
-	used     effort // of the last run
+	hands  hands
+	used   effort // of the last run
 }
 
 // target makes the target of a trial.
@@ -37,7 +35,7 @@ func (r *runner) target(c *Case) bench.Target[Row] {
 // Conditions implements bench.Target.
 func (t *trial) Conditions() bench.Conditions {
 	return bench.Conditions{
-		Place: t.place, Callers: clientThreads(t.c, t.place), Pinned: t.c.Processes != 0 || t.c.Goroutines == 0,
+		Place: t.place, Server: t.server.pid(), Callers: clientThreads(t.c, t.place), Pinned: t.c.Processes != 0 || t.c.Goroutines == 0,
 		Procs: procs(t.c, t.place), Loop: t.c.Fabric == provider.Loop, Open: t.c.Rate != 0, Alone: t.alone,
 	}
 }
@@ -101,12 +99,8 @@ func (t *trial) explain(ctx context.Context, err error) error {
 // Blame implements bench.Target.
 func (t *trial) Blame(err error) error { return t.server.blame(err) }
 
-// Workers implements bench.Target: hands are hired under what the placement asks for, and
-// Drive has them work.
+// Workers implements bench.Target: it hires the hands that Drive has work.
 func (t *trial) Workers(ctx context.Context) (_ []load.Worker, err error) {
-	if err := t.press(ctx); err != nil {
-		return nil, err
-	}
 	t.hands, err = t.hire(ctx)
 	return nil, err
 }
@@ -125,10 +119,7 @@ func (t *trial) Counters(ctx context.Context) (k bench.Counters, err error) {
 	if k, err = t.server.look(ctx); err != nil {
 		return k, err
 	}
-	if k.Client, err = t.hands.cpu(); err != nil {
-		return k, err
-	}
-	k.Neighbours, err = t.pressure.CPU()
+	k.Client, err = t.hands.cpu()
 	return k, err
 }
 
@@ -154,9 +145,6 @@ func (t *trial) Close() error {
 	var errs []error
 	if t.hands != nil {
 		errs = append(errs, t.hands.close())
-	}
-	if t.pressure != nil {
-		errs = append(errs, t.pressure.Close())
 	}
 	return errors.Join(append(errs, t.server.close())...)
 }

@@ -7,7 +7,9 @@ import (
 	"time"
 
 	"github.com/remora-kv/remora/bench"
+	"github.com/remora-kv/remora/bench/host"
 	"github.com/remora-kv/remora/fabric"
+	"github.com/remora-kv/remora/fabric/provider"
 	"github.com/remora-kv/remora/rpc/rfp"
 )
 
@@ -48,6 +50,9 @@ type Config struct {
 	Connected        []int
 	// Cores is the number of the server's cores; default 1.
 	Cores int
+	// Placements say what client and server share their CPUs with, as host.ParseSharing reads
+	// it; default CPUs of their own.
+	Placements []string
 	// Goroutines, when not 0, is how many callers each connection has.
 	Goroutines int
 	// Retries and FetchSize are R and F; 0 for R is the default of rfp, for F
@@ -111,6 +116,7 @@ func (c *Config) defaults() {
 	orDefaults(&c.Batches, 1)
 	orDefaults(&c.ProcessTimes, 0)
 	orDefaults(&c.Connected, 0)
+	orDefaults(&c.Placements, host.ShareOwn)
 }
 
 func orDefaults[T any](v *[]T, def T) {
@@ -147,6 +153,7 @@ func (c *Config) normalize() error {
 			errs.Add("--process-time %v is not between 0 and %v", d, maxProcess)
 		}
 	}
+	c.Placements = errs.Placements(c.Placements, !c.Remote, c.Fabric != provider.Loop)
 	errs.Between("--clients", c.Clients, 1, maxClients)
 	errs.Between("--threads", c.Threads, 1, max(c.Clients, 1))
 	errs.Between("--goroutines", c.Goroutines, 0, maxGoroutines)

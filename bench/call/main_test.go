@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/remora-kv/remora/bench/call"
+	"github.com/remora-kv/remora/bench/host"
 	"github.com/remora-kv/remora/fabric/provider"
 	"github.com/remora-kv/remora/test/benchtest"
 )
@@ -18,9 +19,15 @@ func TestMain(m *testing.M) {
 	benchtest.Main(m, benchtest.Roles{
 		benchtest.Server: func() error { return call.Serve(context.Background(), provider.New(), os.Stdin, os.Stdout, os.Stderr) },
 		benchtest.Client: endlessClient,
+		roleHelper:       help,
 		benchtest.Broken: func() error { return errors.New("no such luck") },
 	})
 }
+
+// roleHelper is a process beside those that are measured.
+const roleHelper = "helper"
+
+func help() error { return host.Help(context.Background(), os.Stdin, os.Stdout) }
 
 // envOf is an environment whose server is this binary.
 func envOf(role string) call.Env {

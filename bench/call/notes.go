@@ -8,9 +8,18 @@ import (
 )
 
 // notes states the conditions of the measurement.
-func (r *runner) notes(c *Case) {
+func (r *runner) notes(cases []Case) {
+	c := &cases[0]
 	note := r.Report.Note
-	note("CPUs: %s", r.pinning(c))
+	for i := range cases {
+		label := "CPUs"
+		if !cases[i].sharing().Own() {
+			label = "placement " + cases[i].Placement
+		}
+		if s := label + ": " + r.pinning(&cases[i]); !slices.Contains(r.Report.Notes, s) {
+			note("%s", s)
+		}
+	}
 	r.NoteServer(c.loop(), r.cfg.Remote)
 	r.NoteClock()
 	of := "every call"
@@ -39,6 +48,9 @@ func (r *runner) pinning(c *Case) string {
 	}
 	if c.Goroutines != 0 {
 		return "client goroutines not pinned, " + server
+	}
+	if with := p.Company(); with != "" {
+		server += ", " + with
 	}
 	return fmt.Sprintf("client %s, %s", host.CPUList(p.Client[:min(len(p.Client), c.Threads)]), server)
 }

@@ -29,6 +29,7 @@ type Case struct {
 	Poll                fabric.Policy
 	Limit               time.Duration
 	Alpha               float64
+	Placement           string
 }
 
 // Title names a case for people.
@@ -39,6 +40,9 @@ func (c *Case) Title() string {
 	}
 	if c.Connected != 0 {
 		s += fmt.Sprintf(" connected %d", c.Connected)
+	}
+	if !c.sharing().Own() {
+		s += " placement " + c.Placement
 	}
 	return s
 }
@@ -62,7 +66,10 @@ func (c *Config) plan(lim fabric.Limits) ([]Case, error) {
 				for _, size := range c.Sizes {
 					for _, window := range c.Windows {
 						for _, batch := range c.Batches {
-							cases = append(cases, c.newCase(path, process, connected, size, window, batch))
+							one := c.newCase(path, process, connected, size, window, batch)
+							for _, one.Placement = range c.Placements {
+								cases = append(cases, one)
+							}
 						}
 					}
 				}

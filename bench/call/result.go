@@ -40,6 +40,8 @@ type Row struct {
 	FetchSize int    `json:"fetch_size"`
 	NoInline  bool   `json:"no_inline,omitempty"`
 	SignalAll bool   `json:"signal_all,omitempty"`
+	// Placement is what client and server shared their CPUs with, where it is not nothing.
+	Placement string `json:"placement,omitempty"`
 	// SleepAfterUs is set where it is not the default of rfp.
 	SleepAfterUs float64 `json:"sleep_after_us,omitempty"`
 	// LimitUs is set where connections choose their batch size.
@@ -48,7 +50,7 @@ type Row struct {
 
 // rowOf makes the row of one trial, except for what its connections know.
 func rowOf(c *Case, t *bench.Trial) Row {
-	return Row{
+	row := Row{
 		Measure: t.Measure(), Verbs: t.VerbsPerOp(),
 		Path: c.Path, Fabric: c.Fabric, Size: c.Size, ResultSize: c.ResultSize,
 		Clients: c.Clients, Connected: c.Connected, Goroutines: c.Goroutines,
@@ -56,6 +58,10 @@ func rowOf(c *Case, t *bench.Trial) Row {
 		Threads: c.Threads, Cores: c.Cores, Poll: c.Poll.String(), NoInline: c.NoInline, SignalAll: c.SignalAll,
 		LimitUs: float64(c.Limit.Nanoseconds()) / 1e3, SleepAfterUs: float64(c.SleepAfter.Nanoseconds()) / 1e3,
 	}
+	if !c.sharing().Own() {
+		row.Placement = c.Placement
+	}
+	return row
 }
 
 // WriteJSON writes the row as one line.

@@ -1,6 +1,7 @@
 package call
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -37,7 +38,7 @@ func Run(ctx context.Context, cfg Config, env Env) (*Report, error) {
 	if err := bench.Run(ctx, r.Runner, bench.Alone(cases), r.target); err != nil {
 		return report, err
 	}
-	r.notes(&cases[0])
+	r.notes(cases)
 	return report, nil
 }
 
@@ -58,7 +59,17 @@ func (r *runner) place(c *Case) host.Placement {
 	if r.cfg.Remote {
 		return host.Apart(r.CPUs, c.Threads)
 	}
-	return host.Split(r.CPUs, c.Threads, c.Cores)
+	p := c.sharing().Place(r.CPUs, c.Threads, c.Cores)
+	if !p.Sharing.Own() && c.Threads != 0 && len(p.Client) != 0 {
+		p.Client = p.Client[:min(len(p.Client), c.Threads)] // the others are not used, and need no neighbour
+	}
+	return p
+}
+
+// sharing is what the CPUs of a case are shared with.
+func (c *Case) sharing() host.Sharing {
+	s, _ := host.ParseSharing(cmp.Or(c.Placement, host.ShareOwn)) // which was checked
+	return s
 }
 
 // inFlight is how many calls are in flight; 0: connections choose that themselves.

@@ -205,6 +205,7 @@ func TestMistakesOfTheUser(t *testing.T) {
 		"must not be negative":         {Duration: -1},
 		"--goroutines 1000000":         {Goroutines: 1e6},
 		"--trials -1 is not between 1": {Trials: -1},
+		"use own, one":                 {Placements: []string{"two"}},
 	} {
 		report, err := call.Run(t.Context(), cfg, envOf(benchtest.Server))
 		if !errors.Is(err, call.ErrUsage) || !strings.Contains(fmt.Sprint(err), want) || report != nil {

@@ -28,6 +28,7 @@ func columns(lines []median) []out.Column[median] {
 	return []out.Column[median]{
 		out.Left("path", func(m *median) string { return m.Row.Path }),
 		out.Left("fabric", func(m *median) string { return m.Row.Fabric }),
+		out.Left("placement", func(m *median) string { return m.Row.Placement }),
 		out.Right("size", sizes),
 		out.Right("clients", func(m *median) string { return count(m.Row.Clients) }),
 		out.Right("threads", func(m *median) string {

@@ -30,8 +30,12 @@ type calls struct {
 
 // Conditions implements bench.Target. The collector is off: a call allocates nothing (C6).
 func (t *calls) Conditions() bench.Conditions {
+	pid := 0
+	if t.peer != nil && !t.cfg.Remote {
+		pid = t.peer.Pid()
+	}
 	return bench.Conditions{
-		Place: t.place, Callers: t.c.callers(), Pinned: t.c.Goroutines == 0, Loop: t.c.loop(), NoGC: true,
+		Place: t.place, Server: pid, Callers: t.c.callers(), Pinned: t.c.Goroutines == 0, Loop: t.c.loop(), NoGC: true,
 		InFlight: t.c.inFlight(), Procs: max(runtime.GOMAXPROCS(0), t.c.Threads+2),
 	}
 }

@@ -94,7 +94,7 @@ func (f *benchFlags) register(cmd *cobra.Command) {
 	completeFrom(cmd, "fabric", provider.Names()...)
 	completeFrom(cmd, "engine", server.Engines()...)
 	completeFrom(cmd, "prefetch", cache.Prefetches()...)
-	completeFrom(cmd, "placement", cache.Placements()...)
+	completeFrom(cmd, "placement", host.Sharings()...)
 	completeFrom(cmd, "protocol", cache.Protocols()...)
 	completeFrom(cmd, "dist", cache.Dists()...)
 	completeFrom(cmd, "workload", cache.Workloads()...)
@@ -132,7 +132,7 @@ func (f *benchFlags) registerServer(fl *pflag.FlagSet) {
 	c := &f.cfg
 	fl.StringSliceVar(&c.Engines, "engine", []string{server.DefaultEngine}, "engines of Remora's server, a `LIST` of "+strings.Join(server.Engines(), ", "))
 	fl.IntVar(&c.Cores, "cores", 1, "`NUMBER` of cores of the server, or threads of memcached and Redis")
-	fl.StringSliceVar(&c.Placements, "placement", []string{host.ShareOwn}, "what client and server share their CPUs with, a `LIST` of "+strings.Join(cache.Placements(), ", "))
+	placementFlag(fl, &c.Placements)
 	fl.Var(&f.memory, "memory", "memory of the server (default: twice what the keys take, at least 1GiB)")
 	fl.StringSliceVar(&f.caches, "cache", nil, "`SHARE` of the keys that fit into the server, such as 10%, a list; bench finds the memory for it")
 	fl.StringSliceVar(&c.Prefetches, "prefetch", []string{cache.PrefetchOn}, "whether the server prefetches items, a `LIST` of "+strings.Join(cache.Prefetches(), ", "))

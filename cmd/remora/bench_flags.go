@@ -2,12 +2,14 @@ package main
 
 import (
 	"errors"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/remora-kv/remora/bench"
+	"github.com/remora-kv/remora/bench/host"
 	"github.com/remora-kv/remora/fabric"
 	"github.com/remora-kv/remora/fabric/provider"
 )
@@ -55,6 +57,11 @@ func fabricFlag(fl *pflag.FlagSet, p *string, value string) {
 // pollFlag defines how idle threads wait.
 func pollFlag(fl *pflag.FlagSet, p *string) {
 	choose(fl, p, "poll", fabric.Adaptive.String(), "how idle threads wait: adaptive sleeps, busy never does", "adaptive", "busy")
+}
+
+// placementFlag defines what client and server share their CPUs with.
+func placementFlag(fl *pflag.FlagSet, p *[]string) {
+	fl.StringSliceVar(p, "placement", []string{host.ShareOwn}, "what client and server share their CPUs with, a `LIST` of "+strings.Join(host.Sharings(), ", "))
 }
 
 // seedFlag defines what decides about all that is random.

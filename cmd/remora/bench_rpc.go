@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/remora-kv/remora/bench/call"
+	"github.com/remora-kv/remora/bench/host"
 	"github.com/remora-kv/remora/fabric"
 )
 
@@ -73,10 +74,12 @@ func (f *rpcFlags) register(cmd *cobra.Command) {
 	fl.Float64Var(&c.Alpha, "alpha", 0, "`SHARE` of the calls that may take longer than --limit (default 0.05)")
 	section(fl, "Remote fetching", "retries", "fetch-size", "sleep-after", "limit", "alpha", "no-inline", "signal-all")
 	section(fl, "Clients", "threads", "connected", "goroutines")
-	section(fl, "Server", "cores", "poll")
+	placementFlag(fl, &c.Placements)
+	section(fl, "Server", "cores", "poll", "placement")
 	c.Duration, c.Warmup, c.Trials = call.DefaultDuration, call.DefaultWarmup, 1
 	f.trials().register(fl, "connection or goroutine")
 	remoteFlags(fl, &f.server, &c.Listen, workerRPC)
+	completeFrom(cmd, "placement", host.Sharings()...)
 	completeFrom(cmd, "path", call.Paths()...)
 	complete(cmd)
 }
