@@ -36,7 +36,7 @@ func (r *runner) target(c *Case) bench.Target[Row] {
 func (t *trial) Conditions() bench.Conditions {
 	return bench.Conditions{
 		Place: t.place, Server: t.server.pid(), Callers: clientThreads(t.c, t.place), Pinned: t.c.Processes != 0 || t.c.Goroutines == 0,
-		Procs: procs(t.c, t.place), Loop: t.c.Fabric == provider.Loop, Open: t.c.Rate != 0, Alone: t.alone,
+		Procs: procs(t.c, t.place), Loop: t.c.Fabric == provider.Loop, Open: t.c.Rate != 0,
 	}
 }
 
@@ -132,7 +132,7 @@ func (t *trial) Row(now *bench.Trial) (Row, error) {
 	row.index, row.Seed, row.Generator = t.index, t.cfg.Seed, t.alone
 	row.Verbs = now.After.Verbs.Minus(now.Before.Verbs).Plus(t.used.verbs).Per(t.used.ops)
 	t.server.describe(&row) // it knows the window
-	now.InFlight = row.inFlight()
+	now.InFlight, now.Alone = row.inFlight(), t.alone
 	row.Measure = now.Measure()
 	for _, why := range doubts(&row, t.c, &t.place) {
 		now.Doubt(&row.Measure, why)
