@@ -20,7 +20,7 @@ const generator = `<meta name="generator" content="remora bench">`
 
 // Prepare makes the directory and proves that a report can be written there, so that
 // minutes of measuring are not lost for a mistake in its name (W4). An error that the
-// user mends by another name wraps cache.ErrUsage.
+// user mends by another name wraps bench.ErrUsage.
 func Prepare(dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return bench.UsageError(fmt.Errorf("the directory for the report: %w", err))

@@ -1,9 +1,9 @@
-// Package report writes what bench/cache has measured as a directory for people: one
-// page that opens without a network, figures for papers, and the rows. It is the
-// library behind `remora bench cache --report`.
+// Package report writes the rows of any benchmark as a directory for people: one page that
+// opens without a network, figures for papers, and the rows, structures that embed
+// bench.Measure. It is the library behind the flag --report of `remora bench`.
 //
 //	index.html              the page: everything in it, also its programs and data
-//	fig-NAME.svg, .png      the figures in the style of papers
+//	fig-NAME.svg, .png      the figures in the style of papers (bench/out)
 //	rows.csv, rows.json     every trial
 //
 // # Terms
