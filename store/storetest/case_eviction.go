@@ -68,7 +68,7 @@ func (tb *table) churn(first, n, size int) {
 // cacheFill puts many times the memory: the cache stays full.
 func cacheFill(t *trial) {
 	tb := t.open()
-	tb.churn(0, t.times(6000), 1000)
+	tb.churn(0, max(t.times(6000), 3*int(tb.cfg.Memory)/1000), 1000)
 	tb.sync()
 	t.Logf("items of 1 KiB take %.1f %% of the memory", 100*tb.payload())
 	if tb.payload() < t.engine.fill() {
