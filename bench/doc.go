@@ -1,6 +1,7 @@
-// Package bench measures: it runs the trials of any target in the same way and turns each
-// into a row. What is measured is a target, in a package of its own; where its load comes from
-// is package load, what it runs on package host, how it is shown package out.
+// Package bench measures targets: it runs the trials of all of them in the same way and turns
+// each trial into a row. A target (the cache, calls, verbs, items with links) is a package of its
+// own. Package load makes the operations, package host runs processes and pins threads, and
+// package out writes what was measured.
 //
 // # Terms
 //
@@ -22,9 +23,10 @@
 //	| worker 1  connections  <---+--fabric---+->  core 1                  |
 //	+----------------------------+           +----------------------------+
 //
-// The server is a second process, started for a case and ended after it (package host says
-// how). On the loop fabric, which has only one process, it is a goroutine that speaks the same
-// protocol. Workers and cores are pinned to different CPUs where there are enough.
+// The server is a second process (package host says how it starts and ends), one for a case or,
+// in a Fresh group, one for each trial. On the loop fabric, which has only one process, it is a
+// goroutine that speaks the same protocol. Workers and cores are pinned to different CPUs where
+// there are enough.
 //
 // # A trial
 //
@@ -32,33 +34,34 @@
 //	    those of a Fresh group before each, and ended after it. What the placement of a case
 //	    asks for (host.Press) begins when its server has started, and ends after it.
 //	E2  The collector runs before a trial, and not during it where the target says so.
-//	E3  Before the first trial with a server the workers warm up. How long an operation took
-//	    then decides whether all are timed: one in 16 where reading the clock would count.
-//	E4  What both sides have used until now (Counters) is read before and after: their
-//	    difference, divided by the operations, is what one takes.
-//	E5  CPU times come from the kernel. Workers that are threads are charged each; of others the
-//	    whole process is. On loop the server has used what the workers have not.
+//	E3  Workers warm up before the first trial with a server, which says how long an operation
+//	    takes. If that is less than TimedAll, one operation in 16 is timed, so that reading the
+//	    clock does not count; otherwise, and without a warm-up, all are.
+//	E4  Counters are read before and after a trial. Their difference, divided by the operations,
+//	    is what one operation takes.
+//	E5  CPU times come from the kernel: those of the workers' threads or, if workers are not
+//	    threads, of their process. On loop the server has the rest of the process.
 //	E6  A case that fails ends the run, with its title before the error, unless Missing says
 //	    that it may be left out. The rows measured until then are kept.
 //
 // # What a report says of itself
 //
-// A Watch looks for what makes rows doubtful, whatever the target, and the Remarks of a report
-// have it. A warning is about some rows. The verdict, which stands before everything else, says
-// that the whole report is not to be trusted, and why:
+// A Watch looks for what makes rows doubtful, whatever the target, and adds it to the Remarks of
+// the report. A warning concerns some rows. The verdict, which comes first, says why the whole
+// report is not to be trusted:
 //
 //	V1  Other processes used, or the hypervisor took, more than a tenth of a CPU in the time
 //	    of all trials together, of those CPUs that client and server use. What is known of
 //	    one trial of 100 ms in steps of 10 ms says little; of all of them it says enough.
-//	V2  The trials of every second case differ by more than a quarter.
+//	V2  In half of the cases or more, the trials differ by more than a quarter.
 //	V3  The counter that times are read from differed from the clock of the system, or CPUs
 //	    were throttled.
 //
 // # Latency and rate
 //
-//	D13 In a closed loop mean latency times rate is the number of operations in flight (Little),
-//	    less what callers need to make the next one (Alone). A row where it is not, by more
-//	    than a tenth, says so with the numbers.
+//	D13 In a closed loop, mean latency times rate equals the operations in flight (Little's
+//	    law), less those waiting for bench to generate the next one (Alone). A row in which
+//	    they differ by more than a tenth has a warning with the numbers.
 //	D14 Intervals of the time line without operations, before others that have some, are
 //	    stalls; a row says so in which they are more than a twentieth of the trial. Where
 //	    operations are fewer than twenty in an interval this says nothing.
@@ -70,11 +73,13 @@
 // A target gives its case and its row, the fields of its Config and the columns of its table,
 // and about a page of code:
 //
-//	Start      starts the server (Start, or a program of others) and connects
+//	Conditions the CPUs, the operations in flight, and what else the engine must know
+//	Start      starts the server (StartPeer, or a program of others) and connects
 //	Workers    makes those that do the operations
 //	Counters   what the server and the fabric have counted until now
 //	Row        the row of a trial
-//	Close      ends both
+//	Blame      adds what a dead server said to the error that its death caused
+//	Close      ends what Start and Workers began
 //
 // and, where the server is a process of this program, a Server with Setup, Counts, Hide and
 // Close. The innermost loops belong to the worker: the engine calls it once for each trial.
@@ -87,9 +92,10 @@
 //	    much.
 //	S3  One trial has a mean and nothing else. Its deviation and intervals are empty, and N
 //	    says why.
-//	S4  Tables and figures show the median, with the interval in which it lies with 95 %
-//	    confidence if rounds are drawn again from those that were measured (bootstrap). Of up to
-//	    five rounds that is from the least to the most: no more is known.
-//	S5  A ratio is that of the medians beside it. The mean of the ratios of rounds is not: one
-//	    round in which the base stood still makes it as large as you like.
+//	S4  Tables and figures show the median with a bootstrap interval: 95 % of the medians of
+//	    rounds that are drawn again from the measured ones lie in it. It mostly covers the true
+//	    median less often. Of up to five rounds it is the full range, which covers it in 50, 75,
+//	    88 and 94 % of cases with two, three, four and five rounds; with more it is 87 to 97 %.
+//	S5  A ratio is that of the two medians beside it, not the mean of the ratios of rounds, which
+//	    one stalled round of the baseline makes arbitrarily large.
 package bench

@@ -20,8 +20,8 @@ type Estimate struct {
 	Interval
 }
 
-// Interval is what tables and figures show of a sample: its median, or a ratio of two, which is
-// between Low and High with 95 % confidence (S4).
+// Interval is what tables and figures show of a sample: its median, or a ratio of two, with the
+// bootstrap interval from Low to High (S4).
 type Interval struct {
 	Median float64 `json:"median"`
 	Low    float64 `json:"low"`

@@ -119,7 +119,7 @@ type Config struct {
 	ScanPct         float64
 	HotOps, HotKeys float64
 	// Trace is the name of a file of operations, which are replayed instead of making some
-	// (package trace): once, or again and again where Duration or Ops is given. Nothing is
+	// (load.Trace): once, or again and again where Duration or Ops is given. Nothing is
 	// stored before.
 	Trace string
 	// Fill has every get that misses followed by a put of that key, as an application

@@ -26,7 +26,7 @@
 //	    whose cost is in every row (clock_ns). Where a thread does one in less than
 //	    ten microseconds, one in 16 is timed, at random distances.
 //	C4  Making an operation and checking its result is part of the loop, for all
-//	    targets alike (package workload); what it takes is shown by C14.
+//	    targets alike (package load); what it takes is shown by C14.
 //	C5  Every value that is got is checked. A wrong one is an error and no row.
 //	    A get that finds nothing is a miss; what the server refuses is an error. With
 //	    Fill the next operation of its client is a put of the key.
@@ -43,14 +43,16 @@
 //	    the garbage collector is on too, for the clients of others need it.
 //	C10 Unless it is given, the first READ (F) of a session is of the size that
 //	    brings the whole answer of a batch, which is what tuning comes to for
-//	    values of one size; where they are of many, 19 answers of 20. A client that goroutines share has its default, for
-//	    its batches are of all sizes.
+//	    values of one size; where they are of many, 19 answers of 20. It is the default of
+//	    rfp for a client that goroutines share, whose batches are of all sizes, and for
+//	    values that do not fit a frame of 2 KiB.
 //	C11 The memory of a share of the keys (Caches) is found by storing them all and
 //	    counting what stays, with the engine, links and cores of the case.
 //	C12 A row tells the window that the server has granted.
-//	C13 With a rate the loop is open: an operation is to begin at a time that does not
-//	    depend on when others end, its latency counts from then, and all that were to
-//	    begin in the time of a trial do. They are all timed.
+//	C13 With a rate, which is that of all clients together, the loop is open: operations are
+//	    due at even distances (not at random ones, as in a Poisson process), whether or not
+//	    others have ended. Latency counts from when an operation was due, and all that were due
+//	    in the time of a trial are done. All are timed.
 //	C14 The path null measures the generator: what a client thread does for an operation
 //	    where the server and the way to it cost nothing. That is drawing the operation,
 //	    making its key and value, the loop with window and batch, putting operations into
@@ -77,7 +79,7 @@
 //	    longest. Histograms are added, and verbs are those of all operations between the
 //	    two looks at the server, divided by as many. One that ends early ends the trial.
 //	C19 With Agents these processes are on other machines, and are told the same over TCP
-//	    (package agent). Clocks of machines are not compared: times are differences of one
+//	    (package host). Clocks of machines are not compared: times are differences of one
 //	    clock, and ticks of another counter are turned into those of this one.
 //
 //	C20 A placement (Placements) begins when the server has the keys and ends with the trial:

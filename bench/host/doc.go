@@ -19,15 +19,15 @@
 // under test, so that a broken fabric can still be told to stop, and so that a peer can be
 // started by any command, ssh included.
 //
-//	P1  A process, but for a guard (L2), dies with this one, however this one ends: the kernel
-//	    kills it when the thread that started it ends, and that thread stays as long as the
-//	    process does.
+//	P1  A process other than a guard (L2) dies with this one, however this one ends: the kernel
+//	    kills it when the thread that started it ends, and that thread lives as long as the
+//	    process.
 //	P2  It has a process group of its own, so that Ctrl-C ends the client, which ends the
 //	    server.
-//	P3  One that is to be pinned is so from its first instruction, with all threads that it
-//	    will have: it inherits the CPUs of the thread that starts it.
-//	P4  Nothing is ended but what was started here: told first, in the way that the process
-//	    understands, and killed when it does not listen.
+//	P3  A process that is to be pinned is pinned from its first instruction, with all its
+//	    threads: it inherits the CPUs of the thread that starts it.
+//	P4  Only processes that were started here are ended. A process is told first (by the end of
+//	    its input, or SIGTERM), and killed if it is still there after a timeout.
 //
 // # Agents
 //
@@ -58,7 +58,8 @@
 //	    until these are gone.
 //	A5  The process ends with its connection, however that ends: told, or killed when it does
 //	    not listen; a controller whose machine is gone is noticed by keep-alives.
-//	A6  Both are of the same version, or the controller is told what to do.
+//	A6  Controller and agent must have the same version; otherwise the agent refuses, and the
+//	    controller's error says what to do.
 //
 // # CPUs and clocks
 //
@@ -73,11 +74,10 @@
 //	roaming      nothing is pinned, and one busy process is not either
 //	quota=N%     own, and each may use N % of one CPU (quota-client, quota-server: one of them)
 //
-// Press starts the busy processes, which are helpers: peers of the kind of Help. In all but own
-// and roaming the whole processes of client and server are kept on the CPUs that otherwise only
-// their threads are pinned to, so that nothing of them evades its neighbour. For a quota it
-// moves the process, of the client this one, into a cgroup of its own, of whichever version the
-// controller cpu is.
+// Press starts the busy processes, which are helpers: peers that run Help. In one and busy-* the
+// whole processes of client and server are kept on the CPUs to which otherwise only their threads
+// are pinned, so that no thread evades its neighbour. For a quota Press moves the process, of the
+// client this one, into a cgroup of its own, of the version that has the controller cpu.
 //
 //	L1  Busy processes die with this one, as all do (P1).
 //	L2  Cgroups are removed by a helper, the guard, which knows of them before they are made and
@@ -85,11 +85,10 @@
 //	    others have left the cgroups.
 //	L3  Processes return to the cgroup in which they were.
 //
-// CPU times come
-// from the kernel: those of this process and its threads in microseconds; those of another
-// process, or of CPUs, in steps of 10 ms. The clock of a benchmark is the time-stamp counter:
-// Clock says how fine it is and what a reading costs, ClockWatch whether it agrees with the
-// clock of the system, SpeedRange whether a CPU kept its speed: by a chain of multiplications
-// of which each waits for the one before, so that it takes as long as the frequency says.
-// Doubts are sentences that belong beside the numbers.
+// CPU times come from the kernel: those of this process and its threads in microseconds; those of
+// another process, or of CPUs, in steps of 10 ms. The clock of a benchmark is the time-stamp
+// counter. Clock says how fine it is and what a reading costs, ClockWatch whether it agrees with
+// the clock of the system, and SpeedRange whether a CPU kept its speed, by timing a chain of
+// multiplications each of which needs the result of the one before. Doubts are sentences to print
+// beside the numbers.
 package host

@@ -1,9 +1,10 @@
-// Package kvl measures what links are worth: the three applications of the KELI paper, and
-// reads of single items, with links and with keys, on Remora and on memcached.
+// Package kvl measures the gain of links: reads of single items and the three applications of
+// the KELI paper, by links and by keys, on Remora and on memcached. It is the library behind
+// `remora bench kvl`.
 //
 // # Terms
 //
-//   - An application is what is measured: item (one read), match (a position to a street),
+//   - An application says what is read: item (one item), match (from a position to a street),
 //     page (a product with its reviews), search (breadth first, over followers).
 //   - A path is how it reads: links (keli: a lookup, then READs), lookup (keli, by keys
 //     alone; of application item), rfp (keys, through the cache), batch (the same, with half a
@@ -11,8 +12,8 @@
 //     links-one, rfp-one and memcached-one, too: the same with one read at a time, as the
 //     paper has it; and links-two, by two workers, of whom one is on the server's CPU: by keys
 //     a search has both.
-//   - An operation is one item, one position, one page, or one search; of a search, the
-//     latency is that of one user, the time of it all divided by how many were visited.
+//   - An operation is one item, one position, one page, or one user that a search visits. The
+//     latency of a search is its time divided by the number of visited users.
 //
 // # Rules
 //

@@ -1,6 +1,5 @@
-// Package load is what the clients of a benchmark do: which operations they make (Mix, Stream,
-// Trace), with which keys and values, and how their work is run and measured (Run, Meter,
-// Tally).
+// Package load makes the operations of a benchmark's clients (Mix, Stream, Trace) with their keys
+// and values, and runs and measures the work of these clients (Run, Meter, Tally).
 //
 // # Runs
 //
@@ -26,9 +25,8 @@
 //
 // # Operations
 //
-//	W1  Everything is computed: there are no tables of keys, ranks or values, so that a
-//	    client's caches hold what a client's caches hold, and a hundred million keys cost
-//	    nothing.
+//	W1  Keys, ranks and values are computed and not kept in tables, so that a hundred million
+//	    keys take no memory and the CPU caches hold what those of an application would.
 //	W2  A stream is a function of the seed and of the number of its worker: the same two make
 //	    the same operations.
 //	W3  Keys and values, and their sizes, are functions of the index of a key alone (a value
@@ -36,8 +34,8 @@
 //	W4  Ranks are scattered over the indexes by a permutation: the most popular keys do not
 //	    lie side by side in memory because they were stored one after the other, and no two
 //	    ranks share a key.
-//	W5  A value says which key it belongs to and which put it came from, in every word that is
-//	    looked at. One that is cut, of another key, or mixed of two puts is found out.
+//	W5  Every word of a value that is checked identifies its key and the put that wrote it. The
+//	    check finds a value that is cut, that belongs to another key, or that mixes two puts.
 //	W6  Workers that insert keys have a class of them each, and draw none before it was
 //	    stored: no two insert the same, and no get of a key that was never there is a miss.
 //
@@ -59,10 +57,10 @@
 //	set,user:17,120,3600
 //	del,user:17
 //
-// op is get, set or del; key 1 to 65535 bytes without spaces, control characters, commas and
-// quotes; size the bytes of the value, which a set must have, and of a get what is stored after
-// a miss; ttl whole seconds, 0 or nothing for no end. A name that ends in .gz is that of a
-// packed file.
+// op is get, set or del. key has 1 to 65535 bytes without spaces, control characters, commas and
+// quotes. size is that of the value in bytes: a set must have one, and a get may, for the put
+// after a miss. ttl is in whole seconds; 0 or an empty field means none. A file whose name ends in
+// .gz is decompressed.
 //
 //	T1  A file is streamed: what is held of it is one buffer.
 //	T2  Each of n readers has the lines whose key's hash leaves its number when divided by n:

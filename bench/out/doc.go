@@ -1,10 +1,10 @@
 // Package out writes what benchmarks have measured: tables for people, rows for programs, and
 // figures.
 //
-// A table is a line for each case, of its median trial, between the warnings that make its
-// numbers doubtful and the notes that say under which conditions they were taken. A benchmark
-// says how its columns are made of its lines (Left, Right); numbers have three digits and a
-// unit (SI, Micros, Bytes).
+// A table has a line for each case, with the numbers of the trial that has the median rate. Above
+// it are the warnings, below it the notes on the conditions of the measurement. A benchmark
+// defines its columns by functions of a line (Left, Right); numbers have three digits and a unit
+// (SI, Micros, Bytes).
 //
 // CSV writes rows, structures with names for JSON, one column for each field:
 //

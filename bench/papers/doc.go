@@ -1,5 +1,5 @@
-// Package papers measures what figures and tables of papers show, on a machine of one's own.
-// It is the library behind `remora bench figure`.
+// Package papers repeats the measurements behind figures and tables of papers on the reader's
+// machine. It is the library behind `remora bench figure`.
 //
 // A Figure is data: where it is from and what its authors found, the quantities that it shows,
 // and points, each a configuration of one of the benchmarks (bench cache, rpc, kvl, verbs) with
@@ -13,7 +13,7 @@
 //	    then every one again.
 //	P3  Sizes are for one machine (Size) and not the paper's, which had a cluster; the
 //	    output says which.
-//	P4  A point that cannot be measured here has the reason in the place of its number, and
-//	    ends nothing. A trial that fails does not end the run, nor does it void the others of
-//	    its point: Run returns an error beside the report. A wrong value ends the run.
+//	P4  A point that cannot be measured here is listed with the reason, and the run goes on. It
+//	    goes on after a failed trial too, and the point keeps its other trials; Run then returns
+//	    an error beside the report. A wrong value ends the run.
 package papers

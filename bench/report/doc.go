@@ -15,17 +15,18 @@
 //
 // # Rules
 //
-//	W1  The page asks nobody for anything. Its policy (CSP) forbids all but the two
-//	    scripts and styles whose hashes it names, and pictures within it.
+//	W1  The page loads nothing. Its content security policy allows only the two scripts and the
+//	    styles whose hashes it lists, and pictures within the page.
 //	W2  Names, versions, errors and command lines come from outside. They reach the page
 //	    through html/template as text, or as JSON that cannot end its element, and its
 //	    program only ever sets the text of elements.
-//	W3  What a chart shows is also in a table beside it and in a CSV file behind a link, so
-//	    that nothing is there for eyes and pointers alone.
+//	W3  Each chart has a table beside it and a link to a CSV file with the same numbers, for
+//	    readers who cannot see the chart or use no pointer.
 //	W4  A directory is overwritten only if it is empty or holds a report of ours; and it is
 //	    tried before anything is measured.
-//	W5  Throughput is the median of the trials with its 95 % interval; latencies,
-//	    their distribution and the time line are those of the median trial by throughput.
-//	W6  The charts are drawn by uPlot, which is in assets/uplot with its licence, because
-//	    drawing hundreds of curves at once is its job and not ours.
+//	W5  Throughput is the median of the trials with its 95 % interval (S4 of package bench);
+//	    latencies, their distribution and the time line are those of the trial with the median
+//	    rate.
+//	W6  uPlot (assets/uplot, with its licence) draws the charts, because it can draw hundreds of
+//	    curves at once.
 package report
