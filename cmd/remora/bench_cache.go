@@ -119,11 +119,11 @@ func (f *benchFlags) registerLoad(fl *pflag.FlagSet) {
 	fl.IntSliceVar(&c.Processes, "processes", nil, "client processes with --clients each, a `LIST`; 0 is bench itself (default 0)")
 	fl.StringSliceVar(&c.Agents, "agents", nil, "`ADDRESSES` of agents that run the client processes on other machines (see bench agent)")
 	fl.StringVar(&c.Token, "token", "", "`TEXT` that the agents expect (default: REMORA_BENCH_TOKEN)")
-	fl.Float64SliceVar(&c.Rates, "rate", nil, "operations per second to start, whether or not earlier ones have ended, a `LIST`; 0 waits for them (default 0)")
+	fl.Float64SliceVar(&c.Rates, "rate", nil, "operations per second of all clients, started whether or not earlier ones have ended, a `LIST`; 0 waits for them (default 0)")
 	fl.IntSliceVar(&c.Links, "link-cache", nil, "items that each client reads directly from server memory, a `LIST` (default 0; -1: clients decide)")
 	fl.StringSliceVar(&c.Recencies, "recency", []string{string(remora.RecencyBatched)}, "how clients report direct reads to the server, a `LIST` of "+strings.Join(cache.Recencies(), ", "))
 	fl.IntVar(&c.Retries, "retries", 0, "R: `NUMBER` of failed READs that make an answer slow (default 5)")
-	fl.IntVar(&c.FetchSize, "fetch-size", 0, "F: `BYTES` of the first READ (default: the whole answer)")
+	fl.IntVar(&c.FetchSize, "fetch-size", 0, "F: `BYTES` of the first READ (default: the whole answer; with --goroutines 256)")
 	section(fl, "Clients", "goroutines", "processes", "agents", "token", "rate", "link-cache", "recency", "retries", "fetch-size")
 }
 

@@ -27,11 +27,12 @@ Redis if they are installed, in one run.
 Each round measures every target once, in an order shuffled by --seed, so that a
 disturbance of the machine hits all targets alike. All targets have the same number of
 operations in flight: paths without batches get a larger window. The table has a section
-for each load and fabric, fastest first: the median rate, and its ratio to
-the median of the baseline, both with 95 % intervals.
+for each load, and in it the targets by fabric, fastest first: the median rate, and its
+ratio to the median of the baseline, both with 95 % intervals.
 
-Without --window and --batch there are two loads: 1 and 16 operations in flight. Targets
-that cannot run here are listed with the reason.`,
+Without --window and --batch there are two loads: 1 operation in flight, and 16 (window 4
+x batch 4). Targets that cannot run here are listed with the reason. compare starts its
+servers: --server is refused.`,
 		Example: `  remora bench compare --quick                        a first look, in half a minute
   remora bench compare                                some minutes
   remora bench compare --path rfp,herd,memcached --fabric shm
