@@ -96,6 +96,7 @@ func Run[C, R any, P Case[C]](ctx context.Context, r *Runner[C, R], groups []Gro
 		r.now.Cases += len(groups[i].Cases) * r.Times.Trials
 	}
 	r.watch = NewWatch(&r.Report.Remarks, r.Scale, r.CPUs)
+	defer r.watch.End() // what was measured until a failure is shown, with what makes it doubtful
 	for i := range groups {
 		g := &groups[i]
 		var all []*session[R]
@@ -110,7 +111,6 @@ func Run[C, R any, P Case[C]](ctx context.Context, r *Runner[C, R], groups []Gro
 			return err
 		}
 	}
-	r.watch.End()
 	return nil
 }
 
@@ -203,7 +203,8 @@ func (r *Runner[C, R]) start(ctx context.Context, s *session[R], c *C, step int)
 	if err := s.target.Start(ctx); err != nil {
 		if ctx.Err() == nil && r.Missing != nil && r.Missing(c, err) {
 			s.missing = true
-			return s.close()
+			_ = s.close() // it only repeats why
+			return nil
 		}
 		return s.failed(err)
 	}

@@ -164,8 +164,11 @@ func (p *groupPlan) remove() error {
 			return fmt.Errorf("a cgroup is left behind: %w", err)
 		}
 	}
-	if p.Closed != "" {
-		return writeGroup(p.Closed, "-cpu")
+	if p.Closed == "" {
+		return nil
 	}
-	return nil
+	if others, err := filepath.Glob(filepath.Join(filepath.Dir(p.Closed), "remora-bench-*")); err != nil || len(others) != 0 {
+		return err // another run relies on it
+	}
+	return writeGroup(p.Closed, "-cpu")
 }

@@ -24,7 +24,7 @@ func (p *Process) Obituary(err error) error {
 }
 
 // blameTimeout is how long a dead process may take to be seen as such.
-const blameTimeout = 200 * time.Millisecond
+const blameTimeout = 2 * time.Second
 
 // Blame adds what a dead process said to the error that its death caused here, unless that
 // says so already.

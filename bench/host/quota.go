@@ -82,7 +82,7 @@ func (g *groups) add(pid int, dir string, percent int) error {
 
 // watch starts the guard, which knows of the cgroups before there are any.
 func (g *groups) watch(ctx context.Context, plan *groupPlan, argv, env []string) (err error) {
-	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
+	cmd := exec.CommandContext(context.WithoutCancel(ctx), argv[0], argv[1:]...) // its processes end after ctx
 	cmd.SysProcAttr = guardAttr()
 	if g.guard, err = startPeer[helperTask, helped](cmd, nil, env); err != nil {
 		return err

@@ -41,7 +41,7 @@ func (m *Meter) timed(start, now, flight uint64) {
 		return
 	}
 	if s.usual == 0 {
-		s.usual = took
+		s.usual = max(took, 1)
 	}
 	most := aStall*s.usual + s.shortest
 	if between := n * s.usual / max(flight, 1); since > most+aStall*between {
@@ -50,10 +50,9 @@ func (m *Meter) timed(start, now, flight uint64) {
 	}
 	part := min(n, s.owed)
 	s.owed -= part
-	if took > most && start < s.stalled {
-		return // it was in flight during a stall, and counts already
+	if took <= most || start >= s.stalled { // otherwise it was in flight during a stall, and counts already
+		m.count(took, n-part)
 	}
-	m.count(took, n-part)
 	if step := s.usual/32 + 1; took > s.usual {
 		s.usual += step
 	} else {

@@ -30,6 +30,9 @@ func (a *Axis) apply(to *plot.Axis, low, high float64, length int) {
 
 // around is a range with room on both sides of the outermost ticks.
 func (a *Axis) around(low, high float64) (from, to float64) {
+	if a.Log && !(low > 0) { // nothing was measured
+		low, high = a.Ticks[0], a.Ticks[0]
+	}
 	for _, x := range a.Ticks {
 		low, high = min(low, x), max(high, x)
 	}

@@ -192,6 +192,7 @@ func TestNothingIsDrawn(t *testing.T) {
 		{Bars: true},
 		{Bars: true, Flat: true},
 		{X: Axis{Log: true}, Y: Axis{Log: true}},
+		{X: Axis{Log: true, Ticks: []float64{1, 8}}},
 		{X: Axis{Log: true}, Series: []Series{{Name: "one", Points: []Point{{X: 5, Y: 5}}}}},
 	} {
 		texts(t, &f)

@@ -1,6 +1,7 @@
 package papers
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -34,7 +35,7 @@ func (r *Report) picture(q Quantity) *out.Figure {
 			}
 		}
 		if !f.Bars {
-			slices.SortFunc(s.Points, func(a, b out.Point) int { return int(a.X - b.X) })
+			slices.SortFunc(s.Points, func(a, b out.Point) int { return cmp.Compare(a.X, b.X) })
 		}
 		f.Series = append(f.Series, s)
 	}

@@ -24,8 +24,9 @@ func KillClient(t *testing.T, role string) {
 	KillParent(t, role, 1)
 }
 
-// KillParent is KillClient for a role that has started so many processes.
-func KillParent(t *testing.T, role string, processes int) {
+// KillParent is KillClient for a role that has started so many processes. It returns the number of
+// the process that was killed.
+func KillParent(t *testing.T, role string, processes int) (pid int) {
 	t.Helper()
 	argv, env := Self(role)
 	tmp := t.TempDir()
@@ -66,6 +67,7 @@ func KillParent(t *testing.T, role string, processes int) {
 	if left, _ := filepath.Glob(filepath.Join(tmp, "*")); len(left) != 0 {
 		t.Errorf("left behind: %v", left)
 	}
+	return parent.Process.Pid
 }
 
 // awaitEnd waits until a process has ended, which fd is of.
