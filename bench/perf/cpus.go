@@ -21,7 +21,7 @@ func place(c *Case, all []int) placement {
 		busy = 0
 	}
 	if len(all) < 2 {
-		return placement{host.Split(all, busy, 1), 1}
+		return placement{host.Split(all, busy, 1), serverThreads(c, 1)}
 	}
 	if who, n := posting(c); c.Op != fabric.OpSend && n > len(all)-1 {
 		return placement{

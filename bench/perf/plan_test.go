@@ -142,6 +142,7 @@ func TestPlacementKeepsClientAndServerApart(t *testing.T) {
 		{"four CPUs", echo, []int{0, 1, 2, 3}, []int{0, 1}, []int{2, 3}, 2, false},
 		{"one CPU", echo, []int{5}, []int{5}, []int{5}, 1, true},
 		{"no affinity", echo, nil, nil, nil, 1, true},
+		{"all to all on one CPU", mesh, []int{5}, []int{5}, []int{5}, 4, true},
 		{"idle server gives up its CPU", passive, []int{0, 1}, []int{0, 1}, []int{0, 1}, 2, true},
 		{"idle clients give up theirs", mesh, []int{0, 1}, []int{0, 1}, []int{0, 1}, 4, true},
 		{"those who receive do not", sends, []int{0, 1}, []int{0}, []int{1}, 4, true},
