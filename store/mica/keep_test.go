@@ -97,7 +97,7 @@ func TestKeepsAtRandom(t *testing.T) {
 	for seed := range uint64(6) {
 		r := newRig(t, keeping, memory(store.MinMemory+int64(seed)*50_000), largest(30_000))
 		random := seeded(t, 100+seed)
-		model := map[int]int{} // size by number
+		model := map[int]int{}                           // size by number
 		for step := range max(scale.Times(8000), 2000) { // fewer do not fill the memory
 			i := random.IntN(400)
 			size := random.IntN(1 << random.IntN(15))
