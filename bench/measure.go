@@ -25,7 +25,7 @@ type Measure struct {
 	// where client and server are one process.
 	ServerCPU *float64 `json:"server_cpu_pct"`
 	ClientCPU *float64 `json:"client_cpu_pct"`
-	// TimedEvery says that one operation in so many was timed, each at the cost of
+	// TimedEvery is N where one operation in N was timed, each at the cost of
 	// ClockNanos, and Samples how many that were.
 	TimedEvery int     `json:"timed_every"`
 	ClockNanos float64 `json:"clock_ns"`

@@ -32,12 +32,12 @@ type Runner[C, R any] struct {
 
 // Times say how long and how often a case is measured.
 type Times struct {
-	// Duration is how long a trial lasts; Ops, when not 0, ends it after so many operations
+	// Duration is how long a trial lasts; Ops, when not 0, ends it after this number of operations
 	// of each worker or connection instead.
 	Duration time.Duration
 	Ops      int
 	// Warmup runs before the first trial with a server and is not reported; with Ops there
-	// is none. WarmupOps, when not 0, is a warm-up of so many operations instead.
+	// is none. WarmupOps, when not 0, is a warm-up of this number of operations instead.
 	Warmup    time.Duration
 	WarmupOps int
 	// TimedAll is how long an operation takes where all are timed (E3).
@@ -163,7 +163,7 @@ type session[R any] struct {
 	how     Conditions
 	workers []load.Worker
 	press   *host.Pressure // of the placement
-	every   int            // one operation in so many is timed; 0: it did not warm up
+	every   int            // one operation in every is timed; 0: it did not warm up
 	missing bool           // it cannot be measured, and may be left out
 }
 

@@ -12,7 +12,7 @@ import (
 	"github.com/remora-kv/remora/bench/load"
 )
 
-// Order is what the server process of a case C is told to do:
+// Order is an order to the server process of a case C:
 //
 //	setup  Case, CPUs, where to listen  -> address, what it holds
 //	       (Apart: the server takes the CPUs of its own machine)

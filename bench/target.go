@@ -103,7 +103,7 @@ type Trial struct {
 	Case   any    // the same for all trials of a case
 	Title  string // of the case
 	Number int    // from 1
-	Every  int    // one operation in so many was timed
+	Every  int    // one operation in Every was timed
 	Tally  load.Tally
 	// Before and After are what was used until the trial and until its end.
 	Before, After Counters

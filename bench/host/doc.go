@@ -26,7 +26,7 @@
 //	    server.
 //	P3  A process that is to be pinned is pinned from its first instruction, with all its
 //	    threads: it inherits the CPUs of the thread that starts it.
-//	P4  Only processes that were started here are ended. A process is told first (by the end of
+//	P4  Only processes that were started here are ended. A process is asked first (by the end of
 //	    its input, or SIGTERM), and killed if it is still there after a timeout.
 //
 // # Agents

@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 )
 
-// helperTask is what a helper is told to do:
+// helperTask is an order to a helper:
 //
 //	spin            -> nothing: it keeps one CPU busy until its input ends
 //	guard   Groups  -> nothing: it removes these cgroups when its input has ended

@@ -65,7 +65,7 @@ func TestSamplesKnowOfStalls(t *testing.T) {
 	for _, tc := range []struct {
 		name                string
 		flight, step, burst uint64
-		every, long         uint64 // a stall of so long for so many operations
+		every, long         uint64 // one stall of length long per every operations
 	}{
 		{"one in flight", 1, 500, 1, 50_000, ms(20)},
 		{"sixteen in flight", 16, 200, 1, 100_000, ms(30)},

@@ -37,7 +37,7 @@ func TestHistoryHasStallsAsGaps(t *testing.T) {
 	if got := counted(&h); !slices.Equal(got, []uint64{9, 10, 10, 10, 1, 0, 0, 0, 7}) {
 		t.Errorf("a stall is counted as %v", got)
 	}
-	h.look(2450, 57) // a worker that looks once in so many operations stood still between two of them
+	h.look(2450, 57) // a worker that looks rarely stood still between two looks
 	if got := counted(&h); !slices.Equal(got, []uint64{9, 10, 10, 10, 1, 0, 0, 0, 7, 0, 0, 0, 0, 0, 10}) {
 		t.Errorf("a stall between two looks is counted as %v", got)
 	}

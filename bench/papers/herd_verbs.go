@@ -23,7 +23,7 @@ const (
 	searchWindow = 32
 )
 
-// herdVerbs are Figures 2 to 7, for a machine with so many CPUs that client and server share.
+// herdVerbs are Figures 2 to 7, for a machine whose CPUs client and server share.
 func herdVerbs(cpus int) []Figure {
 	return []Figure{latency(), inbound(), outbound(), echo(), allToAll(), prefetch(cpus)}
 }

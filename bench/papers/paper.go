@@ -59,7 +59,7 @@ type Size struct {
 	Remote bool
 }
 
-// Default is what takes a minute or two on a machine with so many CPUs.
+// Default is what takes a minute or two on a machine with that number of CPUs.
 func Default(cpus int) Size {
 	return Size{
 		Fabric: "shm", Keys: 100_000, Memory: 128 << 20, Scale: 0.01, Ops: 2000,

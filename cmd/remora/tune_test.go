@@ -161,6 +161,7 @@ func TestTuneMistakes(t *testing.T) {
 		"--server-command x":                  "--listen",
 		"--fabric shm --profile " + path:      "is a profile of rdma: use --fabric rdma",
 		"--result-size many":                  "--result-size",
+
 		"--measure --threads 100000 --result-size 1": "--threads 100000",
 	} {
 		code, out, errOut := runCmd(t, append([]string{"tune"}, strings.Fields(args)...)...)

@@ -24,7 +24,7 @@ func KillClient(t *testing.T, role string) {
 	KillParent(t, role, 1)
 }
 
-// KillParent is KillClient for a role that has started so many processes. It returns the number of
+// KillParent is KillClient for a role that has started that number of processes. It returns the number of
 // the process that was killed.
 func KillParent(t *testing.T, role string, processes int) (pid int) {
 	t.Helper()
