@@ -4,7 +4,7 @@ import (
 	"runtime"
 	"strconv"
 
-	"github.com/remora-kv/remora/bench/cache"
+	"github.com/remora-kv/remora/bench/target/cache"
 )
 
 const herdPaper = "HERD: Using RDMA Efficiently for Key-Value Services (SIGCOMM 2014)"

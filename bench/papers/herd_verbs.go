@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strconv"
 
-	"github.com/remora-kv/remora/bench/perf"
+	"github.com/remora-kv/remora/bench/target/verbs"
 )
 
 // The parameters of the figures. HERD's sizes begin at 4 bytes; the sequence
@@ -28,15 +28,15 @@ func herdVerbs(cpus int) []Figure {
 	return []Figure{latency(), inbound(), outbound(), echo(), allToAll(), prefetch(cpus)}
 }
 
-// verbs is a point that bench verbs measures.
-func verbs(series, x string, c perf.Config) Point {
-	return Point{Series: series, X: x, work: perfWork(c)}
+// verbsPoint is a point that bench verbs measures.
+func verbsPoint(series, x string, c verbs.Config) Point {
+	return Point{Series: series, X: x, work: verbsWork(c)}
 }
 
 // variant is a series before its points are made.
 type variant struct {
 	name string
-	cfg  perf.Config
+	cfg  verbs.Config
 }
 
 // bySize makes the points of a figure over message sizes.
@@ -46,7 +46,7 @@ func bySize(variants ...variant) func(Size) []Point {
 		for _, v := range variants {
 			cfg := v.cfg
 			cfg.Sizes = []int{size}
-			points = append(points, verbs(v.name, strconv.Itoa(size), cfg))
+			points = append(points, verbsPoint(v.name, strconv.Itoa(size), cfg))
 		}
 	}
 	return always(points)
@@ -58,18 +58,18 @@ func always(points []Point) func(Size) []Point {
 }
 
 // test is a configuration of one test.
-func test(name, transport string) perf.Config {
-	return perf.Config{Tests: []string{name}, Transport: transport}
+func test(name, transport string) verbs.Config {
+	return verbs.Config{Tests: []string{name}, Transport: transport}
 }
 
-func inlined(c perf.Config, on perf.Toggle) perf.Config {
+func inlined(c verbs.Config, on verbs.Toggle) verbs.Config {
 	c.Inline = on
 	return c
 }
 
 func latency() Figure {
-	fullEcho := inlined(test("echo-ww", "uc"), perf.On)
-	fullEcho.Unsignaled = perf.On
+	fullEcho := inlined(test("echo-ww", "uc"), verbs.On)
+	fullEcho.Unsignaled = verbs.On
 	return Figure{
 		Name: "herd-fig2", Number: "Figure 2", Title: "Latency of verbs and of an ECHO",
 		Ours:  "One operation at a time: READ and WRITE over RC until their completion, with and without inlining, and an ECHO by inlined, unsignaled WRITEs over UC.",
@@ -77,8 +77,8 @@ func latency() Figure {
 		X:     "message size, bytes", Shows: []Quantity{p50},
 		Points: bySize(
 			variant{"READ", test("read", "rc")},
-			variant{"WRITE", inlined(test("write", "rc"), perf.Off)},
-			variant{"WRITE inline", inlined(test("write", "rc"), perf.On)},
+			variant{"WRITE", inlined(test("write", "rc"), verbs.Off)},
+			variant{"WRITE inline", inlined(test("write", "rc"), verbs.On)},
 			variant{"ECHO", fullEcho},
 		),
 	}
@@ -108,10 +108,10 @@ func outbound() Figure {
 		X:     "message size, bytes", Shows: []Quantity{rate},
 		Points: bySize(
 			variant{"READ, RC", test("outbound-read", "rc")},
-			variant{"WRITE, RC", inlined(test("outbound-write", "rc"), perf.Off)},
-			variant{"WRITE, UC", inlined(test("outbound-write", "uc"), perf.Off)},
-			variant{"WRITE inline, UC", inlined(test("outbound-write", "uc"), perf.On)},
-			variant{"SEND inline, UD", inlined(test("outbound-send", "ud"), perf.On)},
+			variant{"WRITE, RC", inlined(test("outbound-write", "rc"), verbs.Off)},
+			variant{"WRITE, UC", inlined(test("outbound-write", "uc"), verbs.Off)},
+			variant{"WRITE inline, UC", inlined(test("outbound-write", "uc"), verbs.On)},
+			variant{"SEND inline, UD", inlined(test("outbound-send", "ud"), verbs.On)},
 		),
 	}
 }
@@ -136,16 +136,16 @@ func echo() Figure {
 	} {
 		cfg := test(kind.test, "rc")
 		cfg.Sizes, cfg.Windows = []int{echoSize}, []int{echoWindow}
-		cfg.Inline, cfg.Unsignaled = perf.Off, perf.Off
+		cfg.Inline, cfg.Unsignaled = verbs.Off, verbs.Off
 		add := func(series string) {
-			points = append(points, verbs(series, kind.name, cfg))
+			points = append(points, verbsPoint(series, kind.name, cfg))
 		}
 		add("basic")
 		cfg.Transport, cfg.ReplyTransport = kind.request, kind.reply
 		add("+ unreliable")
-		cfg.Unsignaled = perf.On
+		cfg.Unsignaled = verbs.On
 		add("+ unsignaled")
-		cfg.Inline = perf.On
+		cfg.Inline = verbs.On
 		add("+ inline")
 	}
 	f.Points = always(points)
@@ -167,7 +167,7 @@ func allToAll() Figure {
 			{"out-bound WRITE, UC", test("all-to-all-out-write", "uc")},
 		} {
 			v.cfg.Threads, v.cfg.Sizes = n, []int{echoSize}
-			points = append(points, verbs(v.name, strconv.Itoa(n), v.cfg))
+			points = append(points, verbsPoint(v.name, strconv.Itoa(n), v.cfg))
 		}
 	}
 	f.Points = always(points)
@@ -191,7 +191,7 @@ func prefetch(cpus int) Figure {
 				cfg := test("echo-ws", "uc")
 				cfg.ReplyTransport, cfg.Sizes, cfg.Windows = "ud", []int{echoSize}, []int{searchWindow}
 				cfg.Threads, cfg.Accesses, cfg.Prefetch = cores, []int{n}, []bool{on}
-				points = append(points, verbs(searchSeries(on, cores), strconv.Itoa(n), cfg))
+				points = append(points, verbsPoint(searchSeries(on, cores), strconv.Itoa(n), cfg))
 			}
 		}
 	}

@@ -1,9 +1,9 @@
 package papers
 
 import (
-	"github.com/remora-kv/remora/bench/cache"
-	"github.com/remora-kv/remora/bench/kvl"
-	"github.com/remora-kv/remora/bench/perf"
+	"github.com/remora-kv/remora/bench/target/cache"
+	"github.com/remora-kv/remora/bench/target/kvl"
+	"github.com/remora-kv/remora/bench/target/verbs"
 )
 
 const keliPaper = "KELI: key-value-links (KVL) over RDMA"
@@ -40,7 +40,7 @@ func keliFigures() []Figure {
 
 func keliFig3(Size) (out []Point) {
 	for _, n := range []int{16, 64, 256, 512, 1000} {
-		read := perfWork(perf.Config{Tests: []string{"read"}, Transport: "rc", Sizes: []int{n}})
+		read := verbsWork(verbs.Config{Tests: []string{"read"}, Transport: "rc", Sizes: []int{n}})
 		lookup := cacheWork(cache.Config{Paths: []string{cache.PathHerd}, ValueSizes: []int{n}, GetPcts: []float64{100}})
 		out = append(out, Point{Series: "RDMA READ", X: itoa(n), work: read}, Point{Series: "HERD", X: itoa(n), work: lookup})
 	}

@@ -1,6 +1,6 @@
 package papers
 
-import "github.com/remora-kv/remora/bench/cache"
+import "github.com/remora-kv/remora/bench/target/cache"
 
 const protoPaper = "RDMA Cache Prototype: Evaluating RDMA for Distributed Cache Reads and Metadata Updates"
 

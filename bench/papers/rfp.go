@@ -1,8 +1,8 @@
 package papers
 
 import (
-	"github.com/remora-kv/remora/bench/cache"
-	"github.com/remora-kv/remora/bench/perf"
+	"github.com/remora-kv/remora/bench/target/cache"
+	"github.com/remora-kv/remora/bench/target/verbs"
 )
 
 const rfpPaper = "RFP: remote fetching paradigm, and Jakiro"
@@ -91,7 +91,7 @@ func rfpFigures() []Figure {
 func rfpFig1(s Size) (out []Point) {
 	for _, n := range upTo([]int{1, 2, 4, 8}, s.Clients) {
 		for _, t := range []struct{ name, test string }{{"in-bound READ", "inbound-read"}, {"out-bound WRITE", "outbound-write"}} {
-			out = append(out, Point{Series: t.name, X: itoa(n), work: perfWork(perf.Config{Tests: []string{t.test}, Transport: "rc", Sizes: []int{32}, Threads: n})})
+			out = append(out, Point{Series: t.name, X: itoa(n), work: verbsWork(verbs.Config{Tests: []string{t.test}, Transport: "rc", Sizes: []int{32}, Threads: n})})
 		}
 	}
 	return out

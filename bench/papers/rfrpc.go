@@ -3,8 +3,8 @@ package papers
 import (
 	"time"
 
-	"github.com/remora-kv/remora/bench/cache"
-	"github.com/remora-kv/remora/bench/call"
+	"github.com/remora-kv/remora/bench/target/cache"
+	"github.com/remora-kv/remora/bench/target/calls"
 )
 
 const rfrpcPaper = "RF-RPC (TPDS, DOI 10.1109/TPDS.2018.2889718)"
@@ -88,8 +88,8 @@ func rfrpcFig7(s Size) []Point {
 }
 
 func rfrpcFig9(Size) []Point {
-	paths := []system{{"Jakiro (rfp)", call.PathRFP}, {"ServerReply (reply)", call.PathReply}, {"Jakiro w/o switch (fetch)", call.PathFetch}}
-	return calls(paths, []int{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}, func(c *call.Config, us int) {
+	paths := []system{{"Jakiro (rfp)", calls.PathRFP}, {"ServerReply (reply)", calls.PathReply}, {"Jakiro w/o switch (fetch)", calls.PathFetch}}
+	return callPoints(paths, []int{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}, func(c *calls.Config, us int) {
 		c.ProcessTimes = []time.Duration{time.Duration(us) * time.Microsecond}
 	})
 }
@@ -104,7 +104,7 @@ func rfrpcFig10(Size) (out []Point) {
 			if batch > 1 {
 				name = "RF-RPC-batch"
 			}
-			c := call.Config{Paths: []string{call.PathFetch}, Windows: []int{4}, Batches: []int{batch}, NoInline: v.noInline, SignalAll: v.signalAll}
+			c := calls.Config{Paths: []string{calls.PathFetch}, Windows: []int{4}, Batches: []int{batch}, NoInline: v.noInline, SignalAll: v.signalAll}
 			out = append(out, Point{Series: name, X: v.x, work: callWork(c)})
 		}
 	}

@@ -10,13 +10,13 @@ import (
 	"strings"
 
 	"github.com/remora-kv/remora/bench"
-	"github.com/remora-kv/remora/bench/cache"
-	"github.com/remora-kv/remora/bench/call"
-	"github.com/remora-kv/remora/bench/kvl"
 	"github.com/remora-kv/remora/bench/load"
 	"github.com/remora-kv/remora/bench/out"
-	"github.com/remora-kv/remora/bench/perf"
 	"github.com/remora-kv/remora/bench/target"
+	"github.com/remora-kv/remora/bench/target/cache"
+	"github.com/remora-kv/remora/bench/target/calls"
+	"github.com/remora-kv/remora/bench/target/kvl"
+	"github.com/remora-kv/remora/bench/target/verbs"
 )
 
 // Row is one trial of one point. Its JSON form is one line of `remora bench figure NAME
@@ -36,9 +36,9 @@ type Row struct {
 // Their Row and Progress are not used.
 type Env struct {
 	Cache cache.Env
-	Call  call.Env
+	Call  calls.Env
 	KVL   kvl.Env
-	Perf  perf.Env
+	Perf  verbs.Env
 	// Row, when not nil, is called with every row as soon as it is measured.
 	Row func(Row) error
 	// Progress, when not nil, is called before every trial.

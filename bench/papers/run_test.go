@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/remora-kv/remora/bench"
-	"github.com/remora-kv/remora/bench/perf"
+	"github.com/remora-kv/remora/bench/target/verbs"
 	"github.com/remora-kv/remora/fabric"
 	"github.com/remora-kv/remora/fabric/provider"
 	"github.com/remora-kv/remora/test/benchtest"
@@ -34,7 +34,7 @@ func tiny(fabric string) Size {
 
 func envOf(role string) Env {
 	argv, vars := benchtest.Self(role)
-	return Env{Perf: perf.Env{Providers: provider.New(), Server: argv, ServerEnv: vars}}
+	return Env{Perf: verbs.Env{Providers: provider.New(), Server: argv, ServerEnv: vars}}
 }
 
 // P2: every point is measured once before any is measured again.

@@ -8,10 +8,10 @@ import (
 	"strings"
 
 	"github.com/remora-kv/remora/bench"
-	"github.com/remora-kv/remora/bench/cache"
-	"github.com/remora-kv/remora/bench/call"
-	"github.com/remora-kv/remora/bench/kvl"
-	"github.com/remora-kv/remora/bench/perf"
+	"github.com/remora-kv/remora/bench/target/cache"
+	"github.com/remora-kv/remora/bench/target/calls"
+	"github.com/remora-kv/remora/bench/target/kvl"
+	"github.com/remora-kv/remora/bench/target/verbs"
 )
 
 // work is a run of one of the benchmarks: one trial.
@@ -34,11 +34,11 @@ func grid[V any](systems []system, values []V, set func(c *cache.Config, v V)) (
 	return out
 }
 
-// calls likewise, of bench rpc.
-func calls[V any](systems []system, values []V, set func(c *call.Config, v V)) (out []Point) {
+// callPoints likewise, of bench rpc.
+func callPoints[V any](systems []system, values []V, set func(c *calls.Config, v V)) (out []Point) {
 	for _, v := range values {
 		for _, t := range systems {
-			c := call.Config{Paths: []string{t.path}}
+			c := calls.Config{Paths: []string{t.path}}
 			set(&c, v)
 			out = append(out, Point{Series: t.name, X: fmt.Sprint(v), work: callWork(c)})
 		}
@@ -67,35 +67,35 @@ func (w cacheWork) run(ctx context.Context, env *Env, r *Report, p *Point) ([]Ro
 }
 
 // callWork is a run of bench rpc.
-type callWork call.Config
+type callWork calls.Config
 
 func (w callWork) run(ctx context.Context, env *Env, r *Report, p *Point) ([]Row, error) {
-	cfg, s := call.Config(w), &r.Size
+	cfg, s := calls.Config(w), &r.Size
 	cfg.Fabric, cfg.Duration, cfg.Warmup, cfg.Ops, cfg.Trials = s.Fabric, s.Duration, s.Warmup, s.TrialOps, 1
-	got, err := call.Run(ctx, cfg, env.Call)
+	got, err := calls.Run(ctx, cfg, env.Call)
 	if got == nil {
 		return nil, err
 	}
-	return rowsOf(r, &got.Remarks, got.Rows, func(m *call.Row) Row {
+	return rowsOf(r, &got.Remarks, got.Rows, func(m *calls.Row) Row {
 		return Row{Series: p.Series, Fabric: m.Fabric, Measure: m.Measure}
 	}), err
 }
 
-// perfWork is a run of bench verbs.
-type perfWork perf.Config
+// verbsWork is a run of bench verbs.
+type verbsWork verbs.Config
 
-func (w perfWork) run(ctx context.Context, env *Env, r *Report, p *Point) ([]Row, error) {
-	cfg, s := perf.Config(w), &r.Size
+func (w verbsWork) run(ctx context.Context, env *Env, r *Report, p *Point) ([]Row, error) {
+	cfg, s := verbs.Config(w), &r.Size
 	cfg.Fabric, cfg.Duration, cfg.Warmup, cfg.Ops, cfg.Trials = s.Fabric, s.Duration, s.Warmup, s.TrialOps, 1
 	cfg.Listen, cfg.Remote = s.Listen, s.Remote
 	if len(cfg.Accesses) != 0 {
-		cfg.Table = cmp.Or(s.Table, perf.DefaultTable)
+		cfg.Table = cmp.Or(s.Table, verbs.DefaultTable)
 	}
-	got, err := perf.Run(ctx, cfg, env.Perf)
+	got, err := verbs.Run(ctx, cfg, env.Perf)
 	if got == nil {
 		return nil, err
 	}
-	return rowsOf(r, &got.Remarks, got.Rows, func(m *perf.Row) Row {
+	return rowsOf(r, &got.Remarks, got.Rows, func(m *verbs.Row) Row {
 		return Row{Series: p.Series, Fabric: m.Fabric, Measure: m.Measure}
 	}), err
 }

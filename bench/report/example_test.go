@@ -6,8 +6,8 @@ import (
 	"path/filepath"
 
 	"github.com/remora-kv/remora/bench"
-	"github.com/remora-kv/remora/bench/cache"
 	"github.com/remora-kv/remora/bench/report"
+	"github.com/remora-kv/remora/bench/target/cache"
 )
 
 func ExampleReport_Write() {

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/remora-kv/remora/bench"
-	"github.com/remora-kv/remora/bench/cache"
+	"github.com/remora-kv/remora/bench/target/cache"
 )
 
 var allFigures = []string{"fig-throughput", "fig-latency", "fig-cdf", "fig-timeline"}

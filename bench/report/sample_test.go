@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/remora-kv/remora/bench"
-	"github.com/remora-kv/remora/bench/cache"
 	"github.com/remora-kv/remora/bench/load"
+	"github.com/remora-kv/remora/bench/target/cache"
 )
 
 // hostile is what a server might call itself.

@@ -13,13 +13,13 @@ import (
 	"testing"
 
 	"github.com/remora-kv/remora/bench"
-	"github.com/remora-kv/remora/bench/cache"
-	"github.com/remora-kv/remora/bench/call"
-	"github.com/remora-kv/remora/bench/kvl"
 	"github.com/remora-kv/remora/bench/load"
 	"github.com/remora-kv/remora/bench/out"
 	"github.com/remora-kv/remora/bench/papers"
-	"github.com/remora-kv/remora/bench/perf"
+	"github.com/remora-kv/remora/bench/target/cache"
+	"github.com/remora-kv/remora/bench/target/calls"
+	"github.com/remora-kv/remora/bench/target/kvl"
+	"github.com/remora-kv/remora/bench/target/verbs"
 )
 
 func TestWriteMakesAllFiles(t *testing.T) {
@@ -118,7 +118,7 @@ func TestLabels(t *testing.T) {
 func TestDimensionsAreFields(t *testing.T) {
 	var known []string
 	for _, names := range [][]string{
-		out.Columns[cache.Row](), out.Columns[call.Row](), out.Columns[perf.Row](), out.Columns[kvl.Row](), out.Columns[papers.Row](),
+		out.Columns[cache.Row](), out.Columns[calls.Row](), out.Columns[verbs.Row](), out.Columns[kvl.Row](), out.Columns[papers.Row](),
 	} {
 		known = append(known, names...)
 	}
@@ -137,8 +137,8 @@ func TestRowsOfAnyBenchmark(t *testing.T) {
 		return s.cases[0].label + " | " + s.cases[1].label
 	}
 	for got, want := range map[string]string{
-		label(trialsOf([]call.Row{{Path: "rfp", Batch: 1, Measure: measure}, {Path: "rfp", Batch: 4, Measure: measure}})):                                                 "rfp · batch 1 | rfp · batch 4",
-		label(trialsOf([]perf.Row{{Test: "read", Size: 8, Measure: measure}, {Test: "read", Size: 64, Measure: measure}})):                                                "read · size 8 B | read · size 64 B",
+		label(trialsOf([]calls.Row{{Path: "rfp", Batch: 1, Measure: measure}, {Path: "rfp", Batch: 4, Measure: measure}})):                                                "rfp · batch 1 | rfp · batch 4",
+		label(trialsOf([]verbs.Row{{Test: "read", Size: 8, Measure: measure}, {Test: "read", Size: 64, Measure: measure}})):                                               "read · size 8 B | read · size 64 B",
 		label(trialsOf([]kvl.Row{{App: "page", Path: "links", Measure: measure}, {App: "page", Path: "rfp", Measure: measure}})):                                          "links | rfp",
 		label(trialsOf([]papers.Row{{Preset: "herd-fig9", Series: "HERD", X: "95", Measure: measure}, {Preset: "herd-fig9", Series: "HERD", X: "50", Measure: measure}})): "HERD · 95 | HERD · 50",
 	} {

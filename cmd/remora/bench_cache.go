@@ -11,8 +11,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/remora-kv/remora"
-	"github.com/remora-kv/remora/bench/cache"
 	"github.com/remora-kv/remora/bench/host"
+	"github.com/remora-kv/remora/bench/target/cache"
 	"github.com/remora-kv/remora/fabric"
 	"github.com/remora-kv/remora/fabric/provider"
 	"github.com/remora-kv/remora/server"

@@ -12,11 +12,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/remora-kv/remora/bench"
-	"github.com/remora-kv/remora/bench/cache"
-	"github.com/remora-kv/remora/bench/call"
-	"github.com/remora-kv/remora/bench/kvl"
 	"github.com/remora-kv/remora/bench/papers"
-	"github.com/remora-kv/remora/bench/perf"
+	"github.com/remora-kv/remora/bench/target/cache"
+	"github.com/remora-kv/remora/bench/target/calls"
+	"github.com/remora-kv/remora/bench/target/kvl"
+	"github.com/remora-kv/remora/bench/target/verbs"
 	"github.com/remora-kv/remora/fabric/provider"
 )
 
@@ -98,7 +98,7 @@ func (a *app) listFigures() error {
 
 func (f *figureFlags) register(cmd *cobra.Command) {
 	f.size = papers.Default(runtime.NumCPU())
-	f.memory, f.table = size(f.size.Memory), perf.DefaultTable
+	f.memory, f.table = size(f.size.Memory), verbs.DefaultTable
 	fl, s := cmd.Flags(), &f.size
 	fabricFlag(fl, &s.Fabric, s.Fabric)
 	f.trials().register(fl, "client")
@@ -130,9 +130,9 @@ func (f *figureFlags) env() (env papers.Env, err error) {
 	providers := provider.New()
 	env = papers.Env{
 		Cache: cache.Env{Providers: providers, Server: argv("", workerCache), Version: programVersion()},
-		Call:  call.Env{Providers: providers, Server: argv("", workerRPC)},
+		Call:  calls.Env{Providers: providers, Server: argv("", workerRPC)},
 		KVL:   kvl.Env{Providers: providers, Server: argv("", workerKVL)},
-		Perf:  perf.Env{Providers: providers, Server: argv(f.server, workerVerbs)},
+		Perf:  verbs.Env{Providers: providers, Server: argv(f.server, workerVerbs)},
 	}
 	return env, err
 }

@@ -5,7 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/remora-kv/remora/bench/kvl"
+	"github.com/remora-kv/remora/bench/target/kvl"
 )
 
 // kvlFlags are the flags of bench kvl.

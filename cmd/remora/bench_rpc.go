@@ -7,14 +7,14 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/remora-kv/remora/bench/call"
 	"github.com/remora-kv/remora/bench/host"
+	"github.com/remora-kv/remora/bench/target/calls"
 	"github.com/remora-kv/remora/fabric"
 )
 
 // rpcFlags are the flags of bench rpc that need work before they are a Config.
 type rpcFlags struct {
-	cfg          call.Config
+	cfg          calls.Config
 	poll, server string
 	output       benchOutput
 }
@@ -52,9 +52,9 @@ A LIST makes a row for every combination.`,
 
 func (f *rpcFlags) register(cmd *cobra.Command) {
 	fl, c := cmd.Flags(), &f.cfg
-	fl.StringSliceVar(&c.Paths, "path", []string{call.PathRFP}, "how results return, a `LIST`: "+strings.Join(call.Paths(), ", "))
-	fabricFlag(fl, &c.Fabric, call.DefaultFabric)
-	fl.IntSliceVar(&c.Sizes, "size", []int{call.DefaultSize}, "`BYTES` of an argument, a list")
+	fl.StringSliceVar(&c.Paths, "path", []string{calls.PathRFP}, "how results return, a `LIST`: "+strings.Join(calls.Paths(), ", "))
+	fabricFlag(fl, &c.Fabric, calls.DefaultFabric)
+	fl.IntSliceVar(&c.Sizes, "size", []int{calls.DefaultSize}, "`BYTES` of an argument, a list")
 	fl.IntVar(&c.ResultSize, "result-size", 0, "`BYTES` of a result (default: as the argument)")
 	fl.IntSliceVar(&c.Windows, "window", []int{1}, "frames in flight on each connection, a `LIST`")
 	fl.IntSliceVar(&c.Batches, "batch", nil, "messages in a frame, a `LIST` (default 1; with --goroutines at most 32)")
@@ -76,11 +76,11 @@ func (f *rpcFlags) register(cmd *cobra.Command) {
 	section(fl, "Clients", "threads", "connected", "goroutines")
 	placementFlag(fl, &c.Placements)
 	section(fl, "Server", "cores", "poll", "placement")
-	c.Duration, c.Warmup, c.Trials = call.DefaultDuration, call.DefaultWarmup, 1
+	c.Duration, c.Warmup, c.Trials = calls.DefaultDuration, calls.DefaultWarmup, 1
 	f.trials().register(fl, "connection or goroutine")
 	remoteFlags(fl, &f.server, &c.Listen, workerRPC)
 	completeFrom(cmd, "placement", host.Sharings()...)
-	completeFrom(cmd, "path", call.Paths()...)
+	completeFrom(cmd, "path", calls.Paths()...)
 	complete(cmd)
 }
 
@@ -90,7 +90,7 @@ func (f *rpcFlags) trials() trialFlags {
 }
 
 // config translates the flags.
-func (f *rpcFlags) config(cmd *cobra.Command) (call.Config, error) {
+func (f *rpcFlags) config(cmd *cobra.Command) (calls.Config, error) {
 	cfg := f.cfg
 	cfg.Remote = f.server != ""
 	cfg.Poll, _ = fabric.ParsePolicy(f.poll) // which was checked
@@ -104,13 +104,13 @@ func (f *rpcFlags) run(ctx context.Context, cmd *cobra.Command, a *app) error {
 	if err != nil {
 		return err
 	}
-	env, sink, err := openBench[call.Row](a, &f.output, f.server, workerRPC)
+	env, sink, err := openBench[calls.Row](a, &f.output, f.server, workerRPC)
 	if err != nil {
 		return err
 	}
-	report, err := call.Run(ctx, cfg, env)
+	report, err := calls.Run(ctx, cfg, env)
 	if report == nil {
-		report = &call.Report{}
+		report = &calls.Report{}
 	}
 	return sink.finish(ctx, err, report.Rows, &report.Remarks, report.WriteTable)
 }

@@ -5,7 +5,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/remora-kv/remora/bench/cache"
+	"github.com/remora-kv/remora/bench/target/cache"
 )
 
 // benchSizes are the flags that take a number of bytes, or the name of a distribution.

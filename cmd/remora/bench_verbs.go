@@ -8,13 +8,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/remora-kv/remora/bench/perf"
+	"github.com/remora-kv/remora/bench/target/verbs"
 	"github.com/remora-kv/remora/fabric"
 )
 
 // verbsFlags are the flags of bench verbs that need work before they are a Config.
 type verbsFlags struct {
-	cfg                perf.Config
+	cfg                verbs.Config
 	inline, unsignaled bool
 	prefetch           []string
 	table              size
@@ -60,7 +60,7 @@ figures of the HERD paper from these tests.`,
 // describeTests lists the catalogue.
 func describeTests() string {
 	var b strings.Builder
-	for _, t := range perf.Tests() {
+	for _, t := range verbs.Tests() {
 		names := make([]string, len(t.Transports))
 		for i, tr := range t.Transports {
 			names[i] = tr.String()
@@ -76,11 +76,11 @@ func describeTests() string {
 
 // completions are the test names with their descriptions.
 func completions() []string {
-	out := []string{perf.All + "\tevery test"}
-	for _, t := range perf.Tests() {
+	out := []string{verbs.All + "\tevery test"}
+	for _, t := range verbs.Tests() {
 		out = append(out, t.Name+"\t"+t.About)
 	}
-	for _, t := range perf.Parts() {
+	for _, t := range verbs.Parts() {
 		out = append(out, t.Name+"\t"+t.About)
 	}
 	return out
@@ -88,7 +88,7 @@ func completions() []string {
 
 func (f *verbsFlags) register(cmd *cobra.Command) {
 	fl := cmd.Flags()
-	fabricFlag(fl, &f.cfg.Fabric, perf.DefaultFabric)
+	fabricFlag(fl, &f.cfg.Fabric, verbs.DefaultFabric)
 	choose(fl, &f.cfg.Transport, "transport", "rc", "type of the queue pairs", "rc", "uc", "ud")
 	choose(fl, &f.cfg.ReplyTransport, "reply-transport", "", "ud: replies of echo-ws are datagrams, as in HERD (default: as --transport)", "ud")
 	fl.IntSliceVar(&f.cfg.Sizes, "size", nil, "`BYTES` of a message, a list (default: by test, 8 to 64)")
@@ -98,14 +98,14 @@ func (f *verbsFlags) register(cmd *cobra.Command) {
 	fl.BoolVar(&f.unsignaled, "unsignaled", false, "request one completion for many work requests (default: in tests of the rate)")
 	fl.IntSliceVar(&f.cfg.Accesses, "accesses", nil, "random memory accesses of the server for each request of echo-ws or echo-ww, a `LIST` (default 0)")
 	fl.StringSliceVar(&f.prefetch, "prefetch", nil, "whether the server prefetches that memory, a `LIST` of on, off (default on)")
-	f.table = perf.DefaultTable
+	f.table = verbs.DefaultTable
 	fl.Var(&f.table, "table", "size of the memory of --accesses, larger than the caches")
 	pollFlag(fl, &f.poll)
 	section(fl, "Posting", "transport", "reply-transport", "inline", "unsignaled")
 	section(fl, "Memory accesses of echoes", "accesses", "prefetch", "table")
 	section(fl, "Server", "poll")
 	c := &f.cfg
-	c.Duration, c.Warmup, c.Trials = perf.DefaultDuration, perf.DefaultWarmup, 1
+	c.Duration, c.Warmup, c.Trials = verbs.DefaultDuration, verbs.DefaultWarmup, 1
 	f.trials().register(fl, "thread")
 	fl.Lookup("duration").Usage += " (1s for all)"
 	remoteFlags(fl, &f.server, &c.Listen, workerVerbs)
@@ -119,18 +119,18 @@ func (f *verbsFlags) trials() trialFlags {
 }
 
 // config translates the flags and arguments.
-func (f *verbsFlags) config(cmd *cobra.Command, args []string) (perf.Config, error) {
+func (f *verbsFlags) config(cmd *cobra.Command, args []string) (verbs.Config, error) {
 	cfg := f.cfg
 	cfg.Tests = args
 	changed := cmd.Flags().Changed
-	toggle := func(name string, on bool) perf.Toggle {
+	toggle := func(name string, on bool) verbs.Toggle {
 		switch {
 		case !changed(name):
-			return perf.Auto
+			return verbs.Auto
 		case on:
-			return perf.On
+			return verbs.On
 		}
-		return perf.Off
+		return verbs.Off
 	}
 	cfg.Inline, cfg.Unsignaled = toggle("inline", f.inline), toggle("unsignaled", f.unsignaled)
 	if !changed("duration") {
@@ -161,13 +161,13 @@ func (f *verbsFlags) run(ctx context.Context, cmd *cobra.Command, a *app, args [
 	if err != nil {
 		return err
 	}
-	env, sink, err := openBench[perf.Row](a, &f.output, f.server, workerVerbs)
+	env, sink, err := openBench[verbs.Row](a, &f.output, f.server, workerVerbs)
 	if err != nil {
 		return err
 	}
-	report, err := perf.Run(ctx, cfg, env)
+	report, err := verbs.Run(ctx, cfg, env)
 	if report == nil {
-		report = &perf.Report{}
+		report = &verbs.Report{}
 	}
 	return sink.finish(ctx, err, report.Rows, &report.Remarks, report.WriteTable)
 }

@@ -6,11 +6,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/remora-kv/remora/bench/cache"
-	"github.com/remora-kv/remora/bench/call"
 	"github.com/remora-kv/remora/bench/host"
-	"github.com/remora-kv/remora/bench/kvl"
-	"github.com/remora-kv/remora/bench/perf"
+	"github.com/remora-kv/remora/bench/target/cache"
+	"github.com/remora-kv/remora/bench/target/calls"
+	"github.com/remora-kv/remora/bench/target/kvl"
+	"github.com/remora-kv/remora/bench/target/verbs"
 	"github.com/remora-kv/remora/fabric/provider"
 )
 
@@ -43,11 +43,11 @@ func newBenchWorkerCmd(a *app) *cobra.Command {
 			case workerHelper:
 				return host.Help(ctx, a.in, a.out)
 			case workerRPC:
-				return call.Serve(ctx, provider.New(), a.in, a.out, a.err)
+				return calls.Serve(ctx, provider.New(), a.in, a.out, a.err)
 			case workerKVL:
 				return kvl.Serve(ctx, provider.New(), a.in, a.out, a.err)
 			default:
-				return perf.Serve(ctx, provider.New(), a.in, a.out)
+				return verbs.Serve(ctx, provider.New(), a.in, a.out)
 			}
 		},
 	}

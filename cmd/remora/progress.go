@@ -7,7 +7,7 @@ import (
 
 	"golang.org/x/term"
 
-	"github.com/remora-kv/remora/bench/perf"
+	"github.com/remora-kv/remora/bench/target/verbs"
 )
 
 // progress is a line on a terminal that says what is being measured. Anywhere
@@ -30,7 +30,7 @@ func isTerminal(w io.Writer) bool {
 // eraseLine goes to the beginning of the line and clears it.
 const eraseLine = "\r\x1b[K"
 
-func (p *progress) show(now perf.Progress) {
+func (p *progress) show(now verbs.Progress) {
 	if p.w == nil {
 		return
 	}

@@ -85,10 +85,10 @@ func writeStats(out io.Writer, cores []server.Stats, perClient bool) error {
 	row(w, "cache", fmt.Sprintf("%s engine, %s mode, %s polling, %s", s.Engine, s.Mode, s.Poll, plural(s.Cores, "core")))
 	for i := range s.Fabrics {
 		f := &s.Fabrics[i]
-		row(w, "fabric "+f.Fabric, fmt.Sprintf("%s; by clients: %s; by the server: %s; %d errors", f.Device, verbs(f.In), verbs(f.Out), f.Errors))
+		row(w, "fabric "+f.Fabric, fmt.Sprintf("%s; by clients: %s; by the server: %s; %d errors", f.Device, countsText(f.In), countsText(f.Out), f.Errors))
 	}
 	if r := s.Readers; r != nil {
-		row(w, "readers", fmt.Sprintf("%d clients read directly, %d since the start; %s, %s", r.Clients, r.Connects, verbs(r.Verbs), bytesText(int64(r.Bytes))))
+		row(w, "readers", fmt.Sprintf("%d clients read directly, %d since the start; %s, %s", r.Clients, r.Connects, countsText(r.Verbs), bytesText(int64(r.Bytes))))
 	}
 	for _, m := range s.Memory {
 		row(w, "memory", bytesText(m.Bytes)+" "+m.Purpose)
@@ -112,8 +112,8 @@ func plural(n int, what string) string {
 	return fmt.Sprintf("%d %s", n, what)
 }
 
-// verbs writes counts by name.
-func verbs(counts map[string]uint64) string {
+// countsText writes counts by name.
+func countsText(counts map[string]uint64) string {
 	if len(counts) == 0 {
 		return "none"
 	}

@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/remora-kv/remora/bench/perf"
+	"github.com/remora-kv/remora/bench/target/verbs"
 	"github.com/remora-kv/remora/fabric/provider"
 	"github.com/remora-kv/remora/rpc/rfp/tune"
 )
@@ -61,7 +61,7 @@ times to process them. Without a sample it shows the profile.`,
 
 func (f *tuneFlags) register(cmd *cobra.Command) {
 	fl := cmd.Flags()
-	choose(fl, &f.fabric, "fabric", perf.DefaultFabric, "fabric of the profile: "+either(provider.Names()), provider.Names()...)
+	choose(fl, &f.fabric, "fabric", verbs.DefaultFabric, "fabric of the profile: "+either(provider.Names()), provider.Names()...)
 	fl.StringVar(&f.profile, "profile", "", "`FILE` of the profile (default: profile-FABRIC.json in the user's configuration directory)")
 	fl.BoolVar(&f.measure, "measure", false, "measure again, and replace the profile")
 	fl.IntSliceVar(&f.sizes, "result-size", nil, "`BYTES` of results, a list; repeat a size to give it more weight")

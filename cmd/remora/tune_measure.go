@@ -10,7 +10,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/remora-kv/remora/bench/perf"
+	"github.com/remora-kv/remora/bench/target/verbs"
 	"github.com/remora-kv/remora/rpc/rfp/tune"
 )
 
@@ -30,7 +30,7 @@ func readSizes() []int {
 
 func replySizes() []int { return []int{64, 512, 2048, 8192} }
 
-// readings measures the curves with tests of bench/perf.
+// readings measures the curves with tests of bench/target/verbs.
 func (f *tuneFlags) readings(ctx context.Context, a *app) ([]tune.Reading, error) {
 	argv, err := workerArgv(f.server, workerVerbs)
 	if err != nil {
@@ -40,21 +40,21 @@ func (f *tuneFlags) readings(ctx context.Context, a *app) ([]tune.Reading, error
 	defer bar.clear()
 	m := measurement{
 		flags: f, a: a, bar: bar,
-		env:  perf.Env{Providers: a.providers(), Server: argv},
+		env:  verbs.Env{Providers: a.providers(), Server: argv},
 		best: map[int]*tune.Reading{},
 		// A test of replies has a second operation, which is measured with it.
 		cases: 2*len(readSizes()) + 2*len(replySizes()),
 	}
-	read := perf.Config{Tests: []string{"read"}, Sizes: readSizes(), Windows: []int{readWindow}, Threads: f.threads, Unsignaled: perf.On}
-	alone := perf.Config{Tests: []string{"read"}, Sizes: readSizes(), Windows: []int{1}, Threads: 1}
-	reply := perf.Config{Tests: []string{"outbound"}, Sizes: replySizes(), Windows: []int{readWindow}, Threads: f.threads}
+	read := verbs.Config{Tests: []string{"read"}, Sizes: readSizes(), Windows: []int{readWindow}, Threads: f.threads, Unsignaled: verbs.On}
+	alone := verbs.Config{Tests: []string{"read"}, Sizes: readSizes(), Windows: []int{1}, Threads: 1}
+	reply := verbs.Config{Tests: []string{"outbound"}, Sizes: replySizes(), Windows: []int{readWindow}, Threads: f.threads}
 	for _, step := range []struct {
-		cfg  perf.Config
-		take func(*tune.Reading, perf.Row)
+		cfg  verbs.Config
+		take func(*tune.Reading, verbs.Row)
 	}{
-		{read, func(r *tune.Reading, row perf.Row) { r.Reads = max(r.Reads, row.OpsPerSec) }},
+		{read, func(r *tune.Reading, row verbs.Row) { r.Reads = max(r.Reads, row.OpsPerSec) }},
 		{alone, takeTime},
-		{reply, func(r *tune.Reading, row perf.Row) {
+		{reply, func(r *tune.Reading, row verbs.Row) {
 			if row.Test == "outbound-write" {
 				r.Replies = max(r.Replies, row.OpsPerSec)
 			}
@@ -73,40 +73,40 @@ func (f *tuneFlags) readings(ctx context.Context, a *app) ([]tune.Reading, error
 }
 
 // takeTime takes the time of a READ alone.
-func takeTime(r *tune.Reading, row perf.Row) {
+func takeTime(r *tune.Reading, row verbs.Row) {
 	t := time.Duration(math.Round(row.P50 * 1e3))
 	if t > 0 && (r.ReadTime == 0 || t < r.ReadTime) {
 		r.ReadTime = t
 	}
 }
 
-// measurement is a number of runs of perf that make one curve.
+// measurement is a number of runs of bench verbs that make one curve.
 type measurement struct {
 	flags       *tuneFlags
 	a           *app
 	bar         *progress
-	env         perf.Env
+	env         verbs.Env
 	best        map[int]*tune.Reading // by size
 	done, cases int
 	warned      []string
 }
 
-func (m *measurement) run(ctx context.Context, cfg perf.Config, take func(*tune.Reading, perf.Row)) error {
+func (m *measurement) run(ctx context.Context, cfg verbs.Config, take func(*tune.Reading, verbs.Row)) error {
 	f := m.flags
 	cfg.Fabric, cfg.Trials, cfg.Duration, cfg.Warmup = f.fabric, tuneTrials, f.duration, f.duration/2
 	cfg.Listen, cfg.Remote = f.listen, f.server != ""
 	last := 0
-	m.env.Progress = func(p perf.Progress) {
+	m.env.Progress = func(p verbs.Progress) {
 		last = p.Cases
 		p.Case, p.Cases = p.Case+m.done, m.cases
 		m.bar.show(p)
 	}
-	report, err := perf.Run(ctx, cfg, m.env)
+	report, err := verbs.Run(ctx, cfg, m.env)
 	m.done += last
 	switch {
 	case ctx.Err() != nil:
 		return context.Canceled
-	case errors.Is(err, perf.ErrUsage):
+	case errors.Is(err, verbs.ErrUsage):
 		return usageError{err}
 	case err != nil:
 		return err

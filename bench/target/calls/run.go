@@ -1,0 +1,87 @@
+package calls
+
+import (
+	"cmp"
+	"context"
+	"time"
+
+	"github.com/remora-kv/remora/bench"
+	"github.com/remora-kv/remora/bench/host"
+	"github.com/remora-kv/remora/fabric/provider"
+)
+
+// Env is what a run needs from the program around it.
+type Env = bench.Env[Row]
+
+// Progress says what is being measured.
+type Progress = bench.Progress
+
+// Report is the outcome of a run: rows, notes and warnings.
+type Report struct{ bench.Report[Row] }
+
+// Run measures what cfg asks for, case after case. On an error it returns what
+// was measured until then.
+func Run(ctx context.Context, cfg Config, env Env) (*Report, error) {
+	if err := cfg.normalize(); err != nil {
+		return nil, err
+	}
+	limits, err := bench.FabricLimits(env.Providers, cfg.Fabric)
+	if err != nil {
+		return nil, err
+	}
+	cases, err := cfg.plan(limits)
+	if err != nil {
+		return nil, err
+	}
+	report := &Report{}
+	r := &runner{cfg: cfg, Runner: bench.NewRunner[Case](env, cfg.times(), &report.Report)}
+	if err := bench.Run(ctx, r.Runner, bench.Alone(cases), r.target); err != nil {
+		return report, err
+	}
+	r.notes(cases)
+	return report, nil
+}
+
+type runner struct {
+	*bench.Runner[Case, Row]
+	cfg Config
+}
+
+// times says how long trials are.
+func (c *Config) times() bench.Times {
+	return bench.Times{Duration: c.Duration, Ops: c.Ops, Warmup: c.Warmup, TimedAll: time.Microsecond, Trials: c.Trials}
+}
+
+func (r *runner) target(c *Case) bench.Target[Row] { return &calls{runner: r, c: c, place: r.place(c)} }
+
+// place decides about CPUs.
+func (r *runner) place(c *Case) host.Placement {
+	if r.cfg.Remote {
+		return host.Apart(r.CPUs, c.Threads)
+	}
+	p := c.sharing().Place(r.CPUs, c.Threads, c.Cores)
+	if !p.Sharing.Own() && c.Threads != 0 && len(p.Client) != 0 {
+		p.Client = p.Client[:min(len(p.Client), c.Threads)] // the others are not used, and need no neighbour
+	}
+	return p
+}
+
+// sharing is what the CPUs of a case are shared with.
+func (c *Case) sharing() host.Sharing {
+	s, _ := host.ParseSharing(cmp.Or(c.Placement, host.ShareOwn)) // which was checked
+	return s
+}
+
+// inFlight is how many calls are in flight; 0: connections choose that themselves.
+func (c *Case) inFlight() int {
+	switch {
+	case c.Goroutines != 0:
+		return c.Clients * c.Goroutines
+	case c.Limit != 0:
+		return 0
+	}
+	return c.Clients * c.Window * c.Batch
+}
+
+// loop reports whether the server is in this process.
+func (c *Case) loop() bool { return c.Fabric == provider.Loop }

@@ -1,0 +1,45 @@
+package verbs_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/remora-kv/remora/bench/target/verbs"
+	"github.com/remora-kv/remora/fabric/provider"
+	"github.com/remora-kv/remora/test/benchtest"
+	"github.com/remora-kv/remora/test/scale"
+)
+
+// The test binary is also the processes that the tests start.
+// testOps is how many operations a test runs.
+var testOps = scale.Times(800)
+
+func TestMain(m *testing.M) {
+	benchtest.Main(m, benchtest.Roles{
+		benchtest.Server: func() error { return verbs.Serve(context.Background(), provider.New(), os.Stdin, os.Stdout) },
+		benchtest.Client: endlessClient,
+		benchtest.Broken: func() error { return errors.New("no such luck") },
+	})
+}
+
+// envOf is an environment whose server is this binary.
+func envOf(role string) verbs.Env {
+	argv, vars := benchtest.Self(role)
+	return verbs.Env{Providers: provider.New(), Server: argv, ServerEnv: vars}
+}
+
+// endlessClient says on its standard output when its measurement has begun.
+func endlessClient() error {
+	env := envOf(benchtest.Server)
+	env.Progress = func(p verbs.Progress) {
+		if p.Trial == 1 {
+			fmt.Fprintln(os.Stdout, "measuring", p.Name)
+		}
+	}
+	_, err := verbs.Run(context.Background(), verbs.Config{Tests: []string{"echo-ww"}, Duration: time.Hour}, env)
+	return err
+}
