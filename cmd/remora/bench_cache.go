@@ -78,6 +78,12 @@ them there.`,
 }
 
 func (f *benchFlags) register(cmd *cobra.Command) {
+	f.registerStarted(cmd)
+	f.registerRunning(cmd.Flags())
+}
+
+// registerStarted defines the flags of benchmarks that start their servers.
+func (f *benchFlags) registerStarted(cmd *cobra.Command) {
 	fl, c := cmd.Flags(), &f.cfg
 	fl.StringSliceVar(&c.Paths, "path", []string{cache.PathRFP}, "paths to measure, a `LIST`")
 	fl.StringSliceVar(&c.Fabrics, "fabric", []string{cache.DefaultFabric}, "fabrics of Remora's paths, a `LIST` of "+strings.Join(provider.Names(), ", "))
@@ -87,7 +93,6 @@ func (f *benchFlags) register(cmd *cobra.Command) {
 	fl.Float64SliceVar(&c.GetPcts, "get-pct", nil, "`PERCENTAGE` of gets, a list; the rest are puts (default 95)")
 	fl.IntVar(&c.Keys, "keys", cache.DefaultKeys, "`NUMBER` of keys")
 	f.sizes.register(fl)
-	fl.StringVar(&c.Server, "server", "", "`URL` of a running server to measure")
 	f.registerLoad(fl)
 	f.registerServer(fl)
 	completeFrom(cmd, "path", cache.Paths()...)
@@ -99,6 +104,17 @@ func (f *benchFlags) register(cmd *cobra.Command) {
 	completeFrom(cmd, "dist", cache.Dists()...)
 	completeFrom(cmd, "workload", cache.Workloads()...)
 	completeFrom(cmd, "recency", cache.Recencies()...)
+}
+
+// registerRunning defines the flags of a server that bench does not start.
+func (f *benchFlags) registerRunning(fl *pflag.FlagSet) {
+	c := &f.cfg
+	fl.StringVar(&c.Server, "server", "", "`URL` of a running server to measure")
+	fl.BoolVar(&c.NoLoad, "no-load", false, "do not store the keys: the server has them")
+	section(fl, "Server", "no-load")
+	fl.StringSliceVar(&c.Agents, "agents", nil, "`ADDRESSES` of agents that run the client processes on other machines (see bench agent)")
+	fl.StringVar(&c.Token, "token", "", "`TEXT` that the agents expect (default: REMORA_BENCH_TOKEN)")
+	section(fl, "Clients", "agents", "token")
 }
 
 // registerLoad defines the flags of the operations and of the clients.
@@ -117,14 +133,12 @@ func (f *benchFlags) registerLoad(fl *pflag.FlagSet) {
 	section(fl, "Load", "workload", "rmw-pct", "dist", "theta", "hot-ops", "hot-keys", "scan-pct", "trace", "fill", "key-size", "seed")
 	fl.IntSliceVar(&c.Goroutines, "goroutines", nil, "run N goroutines per client, a `LIST` (default: none)")
 	fl.IntSliceVar(&c.Processes, "processes", nil, "client processes with --clients each, a `LIST`; 0 is bench itself (default 0)")
-	fl.StringSliceVar(&c.Agents, "agents", nil, "`ADDRESSES` of agents that run the client processes on other machines (see bench agent)")
-	fl.StringVar(&c.Token, "token", "", "`TEXT` that the agents expect (default: REMORA_BENCH_TOKEN)")
 	fl.Float64SliceVar(&c.Rates, "rate", nil, "operations per second of all clients, started whether or not earlier ones have ended, a `LIST`; 0 waits for them (default 0)")
 	fl.IntSliceVar(&c.Links, "link-cache", nil, "items that each client reads directly from server memory, a `LIST` (default 0; -1: clients decide)")
 	fl.StringSliceVar(&c.Recencies, "recency", []string{string(remora.RecencyBatched)}, "how clients report direct reads to the server, a `LIST` of "+strings.Join(cache.Recencies(), ", "))
 	fl.IntVar(&c.Retries, "retries", 0, "R: `NUMBER` of failed READs that make an answer slow (default 5)")
 	fl.IntVar(&c.FetchSize, "fetch-size", 0, "F: `BYTES` of the first READ (default: the whole answer; with --goroutines 256)")
-	section(fl, "Clients", "goroutines", "processes", "agents", "token", "rate", "link-cache", "recency", "retries", "fetch-size")
+	section(fl, "Clients", "goroutines", "processes", "rate", "link-cache", "recency", "retries", "fetch-size")
 }
 
 // registerServer defines the flags of the server and of the trials.
@@ -139,8 +153,7 @@ func (f *benchFlags) registerServer(fl *pflag.FlagSet) {
 	pollFlag(fl, &f.poll)
 	choose(fl, &c.Network, "network", "tcp", "network to memcached and Redis", cache.Networks()...)
 	fl.StringSliceVar(&c.Protocols, "protocol", []string{cache.ProtocolText}, "protocols of memcached, a `LIST` of "+strings.Join(cache.Protocols(), ", "))
-	fl.BoolVar(&c.NoLoad, "no-load", false, "do not store the keys: the server has them")
-	section(fl, "Server", "engine", "cores", "placement", "memory", "cache", "prefetch", "poll", "network", "protocol", "no-load")
+	section(fl, "Server", "engine", "cores", "placement", "memory", "cache", "prefetch", "poll", "network", "protocol")
 	c.Duration, c.Warmup, c.Trials = cache.DefaultDuration, cache.DefaultWarmup, 1
 	f.trials().register(fl, "client or goroutine")
 	fl.IntVar(&c.WarmupOps, "warmup-ops", 0, "warm up with `N` operations of each client or goroutine, instead of by time")

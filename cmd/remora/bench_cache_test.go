@@ -225,6 +225,8 @@ func TestMistakesInBenchGetExitCode2AndAdvice(t *testing.T) {
 		{"bench cache --no-load", "--server"},
 		{"bench cache --server tcp://x:1 --cores 2", "not for the one of --server"},
 		{"bench cache --server tcp://x:1 --prefetch off", "not for the one of --server"},
+		{"bench compare --server tcp://x:1", "unknown flag: --server"},
+		{"bench compare --agents node2:7790", "unknown flag: --agents"},
 		{"bench cache --prefetch never", "on, off"},
 		{"bench cache --path memcached --protocol binary", "text, meta"},
 		{"bench cache --processes 2 --fabric loop", "use another --fabric"},

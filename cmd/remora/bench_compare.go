@@ -31,8 +31,7 @@ for each load, and in it the targets by fabric, fastest first: the median rate, 
 ratio to the median of the baseline, both with 95 % intervals.
 
 Without --window and --batch there are two loads: 1 operation in flight, and 16 (window 4
-x batch 4). Targets that cannot run here are listed with the reason. compare starts its
-servers: --server is refused.`,
+x batch 4). Targets that cannot run here are listed with the reason.`,
 		Example: `  remora bench compare --quick                        a first look, in half a minute
   remora bench compare                                some minutes
   remora bench compare --path rfp,herd,memcached --fabric shm
@@ -41,7 +40,7 @@ servers: --server is refused.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context(), cmd, a) },
 	}
-	f.register(cmd)
+	f.registerStarted(cmd)
 	f.output.register(cmd)
 	f.output.registerSummary(cmd)
 	fl := cmd.Flags()

@@ -29,7 +29,7 @@ func TestBenchCompare(t *testing.T) {
 func TestBenchCompareQuick(t *testing.T) {
 	f := compareFlags{quick: true}
 	cmd := &cobra.Command{}
-	f.register(cmd)
+	f.registerStarted(cmd)
 	if err := cmd.ParseFlags([]string{"--trials", "7", "--cores", "2"}); err != nil {
 		t.Fatal(err)
 	}
