@@ -191,5 +191,5 @@ func mostDiffer(cases []*rates) string {
 	if len(cases) == 0 || cases[len(cases)/2].spread <= differingMost {
 		return ""
 	}
-	return fmt.Sprintf("the trials of every second case differ by %.0f %% or more", 100*cases[len(cases)/2].spread)
+	return fmt.Sprintf("in half of the cases or more, trials differ by %.0f %% or more", 100*cases[len(cases)/2].spread)
 }

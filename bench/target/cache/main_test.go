@@ -40,6 +40,11 @@ const (
 	roleLimited = "limited"
 )
 
+// roleHelper is a process beside those that are measured.
+const roleHelper = "helper"
+
+func help() error { return host.Help(context.Background(), os.Stdin, os.Stdout) }
+
 func drive(version string) error {
 	return cache.Drive(context.Background(), provider.New(), version, os.Stdin, os.Stdout)
 }

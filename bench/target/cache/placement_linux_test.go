@@ -1,7 +1,6 @@
 package cache_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -15,11 +14,6 @@ import (
 	"github.com/remora-kv/remora/bench/target/cache"
 	"github.com/remora-kv/remora/test/benchtest"
 )
-
-// roleHelper is a process beside those that are measured.
-const roleHelper = "helper"
-
-func help() error { return host.Help(context.Background(), os.Stdin, os.Stdout) }
 
 // Every target is measured in every placement, by threads, goroutines and processes, and as
 // many neighbours as the placement asks for are there while it is.
