@@ -12,7 +12,7 @@ import (
 	"github.com/remora-kv/remora/bench/load"
 )
 
-// Order is an order to the server process of a case C:
+// Order is an order to the server process of a case C, or to one of its client processes:
 //
 //	setup  Case, CPUs, where to listen  -> address, what it holds
 //	       (Apart: the server takes the CPUs of its own machine)
@@ -41,7 +41,7 @@ func (o Order[C]) Name() string { return o.Do }
 
 // The orders that all servers take.
 const (
-	doSetup = "setup"
+	DoSetup = "setup" // sets up a server or, of a client process, its connections
 	doHide  = "hide"
 	doCount = "count"
 )
@@ -51,6 +51,9 @@ type Answer struct {
 	Address string `json:",omitempty"`
 	Items   int64  `json:",omitempty"`
 	Used    *Used  `json:",omitempty"`
+
+	// Warning is what is doubtful about its CPUs, where it has found those itself.
+	Warning string `json:",omitempty"`
 
 	// To further orders.
 	Data   [][]byte     `json:",omitempty"`
@@ -98,14 +101,14 @@ type obedient[C any] struct {
 
 func (s *obedient[C]) obey(ctx context.Context, o *Order[C]) (a Answer, err error) {
 	switch {
-	case o.Do == doSetup && (s.up || o.Case == nil):
-		return a, fmt.Errorf("%q twice, or without a case", doSetup)
-	case o.Do == doSetup:
+	case o.Do == DoSetup && (s.up || o.Case == nil):
+		return a, fmt.Errorf("%q twice, or without a case", DoSetup)
+	case o.Do == DoSetup:
 		a, err = s.server.Setup(ctx, o)
 		s.up = err == nil
 		return a, err
 	case !s.up:
-		return a, fmt.Errorf("%q before %q", o.Do, doSetup)
+		return a, fmt.Errorf("%q before %q", o.Do, DoSetup)
 	case o.Do == doHide:
 		return a, s.server.Hide()
 	case o.Do == doCount:
@@ -144,7 +147,7 @@ func StartPeer[C, R any](ctx context.Context, env *Env[R], place *host.Placement
 	} else if p.Peer, err = host.StartPeerOn[Order[C], Answer](ctx, place.Process(), env.Server, env.ServerEnv, files...); err != nil {
 		return nil, a, err
 	}
-	o.Do, o.CPUs, o.Version = doSetup, place.Server, env.Version
+	o.Do, o.CPUs, o.Version = DoSetup, place.Server, env.Version
 	a, err = p.Ask(o)
 	return p, a, err
 }

@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/remora-kv/remora/bench/host"
 	"github.com/remora-kv/remora/internal/affinity"
@@ -67,6 +68,46 @@ func Run(ctx context.Context, workers []Worker, b Budget, scale cycles.Scale, pi
 		sum.add(m)
 	}
 	return sum, nil
+}
+
+// Forever is the time of a run that lasts until it is told to end: longer than any trial.
+const Forever = 1000 * time.Hour
+
+// Running is a run in the background.
+type Running struct {
+	until atomic.Bool
+	ended chan struct{}
+	sum   Tally
+	err   error
+}
+
+// Start is Run in the background. It returns when all workers are pinned.
+func Start(ctx context.Context, workers []Worker, b Budget, scale cycles.Scale, pin func(i int) error) *Running {
+	r := &Running{ended: make(chan struct{})}
+	b.Until = &r.until
+	var pinned sync.WaitGroup
+	if each := pin; each != nil {
+		pinned.Add(len(workers))
+		pin = func(i int) error {
+			defer pinned.Done()
+			return each(i)
+		}
+	}
+	go func() {
+		defer close(r.ended)
+		r.sum, r.err = Run(ctx, workers, b, scale, pin)
+	}()
+	pinned.Wait()
+	return r
+}
+
+// End tells the workers to end. It may be called from any goroutine.
+func (r *Running) End() { r.until.Store(true) }
+
+// Wait waits until they have ended, and returns what they did.
+func (r *Running) Wait() (Tally, error) {
+	<-r.ended
+	return r.sum, r.err
 }
 
 // firstError is one that is not the consequence of another.

@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/remora-kv/remora/bench/target/cache"
+	"github.com/remora-kv/remora/bench/host"
 )
 
 const (
@@ -69,8 +69,8 @@ func runAgent(cmd *cobra.Command, a *app, listen, token string) error {
 	}
 	say := func(text string) { _, _ = fmt.Fprintln(a.err, "agent:", text) }
 	say("listening on " + l.Addr().String())
-	err = cache.ServeAgent(cmd.Context(), l, cache.Agent{Token: token, Version: programVersion(), Client: argv, Log: say})
-	if errors.Is(err, cache.ErrOpenAgent) {
+	err = host.ServeAgent(cmd.Context(), l, host.AgentConfig{Token: token, Version: programVersion(), Command: argv, Log: say})
+	if errors.Is(err, host.ErrOpenAgent) {
 		return misuse("%v: use --token, or %s", err, tokenVar)
 	}
 	return err

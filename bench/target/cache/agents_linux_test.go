@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/remora-kv/remora/bench/host"
 	"github.com/remora-kv/remora/bench/target/cache"
 	"github.com/remora-kv/remora/test/benchtest"
 )
@@ -23,7 +24,7 @@ func startAgent(t *testing.T, version, token string) (address string, kill conte
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() {
-		done <- cache.ServeAgent(ctx, l, cache.Agent{Token: token, Version: version, Client: argv, ClientEnv: env})
+		done <- host.ServeAgent(ctx, l, host.AgentConfig{Token: token, Version: version, Command: argv, Env: env})
 	}()
 	t.Cleanup(func() {
 		cancel()

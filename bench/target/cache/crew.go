@@ -3,82 +3,88 @@ package cache
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
+	"net"
 	"runtime"
 	"slices"
 	"sync"
 	"time"
 
-	"github.com/remora-kv/remora/bench/host"
-
-	"github.com/remora-kv/remora/bench/load"
-
 	"github.com/remora-kv/remora/bench"
-
+	"github.com/remora-kv/remora/bench/host"
+	"github.com/remora-kv/remora/bench/load"
 	"github.com/remora-kv/remora/fabric/provider"
 )
 
 // crew is the client processes of a trial (C18), here or on other machines.
 type crew struct {
 	*trial
-	members []*crewMember
+	members []*member
 }
 
-// crewMember is one of them, as this process sees it.
-type crewMember struct {
-	*host.Peer[task, deed]
+// member is one of them, as this process sees it.
+type member struct {
+	*host.Peer[bench.Order[part], bench.Answer]
 	name string
 	away bool // on another machine
-	once sync.Once
-	left error // of its end
 }
 
-// muster starts the client processes, and connects them all with the server.
+// muster starts the client processes, and connects them all with the server. What it returns
+// is to be closed, also with an error.
 func (t *trial) muster(ctx context.Context) (*crew, error) {
 	c := &crew{trial: t}
-	n := t.c.Processes
-	for i := range n {
-		m, err := t.recruit(ctx, i, n)
+	for i := range t.c.Processes {
+		m, err := t.recruit(ctx, i)
 		if err != nil {
-			return nil, errors.Join(err, c.close())
+			return c, err
 		}
 		c.members = append(c.members, m)
 	}
-	if err := c.join(ctx); err != nil {
-		_ = c.close() // that it failed is known
-		return nil, err
-	}
-	return c, nil
+	return c, c.join(ctx)
 }
 
-// recruit starts client process i of n, here or by an agent.
-func (t *trial) recruit(ctx context.Context, i, n int) (*crewMember, error) {
-	if len(t.cfg.Agents) != 0 {
-		return t.dialAgent(ctx, i)
+// recruit starts client process i, here or by an agent.
+func (t *trial) recruit(ctx context.Context, i int) (*member, error) {
+	if len(t.cfg.Agents) == 0 {
+		p, err := host.StartPeer[bench.Order[part], bench.Answer](ctx, t.Env.Client, t.Env.ClientEnv)
+		return &member{Peer: p, name: fmt.Sprintf("client process %d of %d", i+1, t.c.Processes)}, err
 	}
-	p, err := host.StartPeer[task, deed](ctx, t.Env.Client, t.Env.ClientEnv)
+	if t.runID == "" {
+		t.runID = rand.Text()
+	}
+	address, n := t.cfg.Agents[i/t.perAgent()], t.perAgent()
+	conn, err := host.DialAgent(ctx, address, host.Controller{Token: t.cfg.Token, Version: t.Env.Version, Run: t.runID})
 	if err != nil {
 		return nil, err
 	}
-	return &crewMember{Peer: p, name: fmt.Sprintf("client process %d of %d", i+1, n)}, nil
+	name := "agent " + address
+	if n > 1 {
+		name += fmt.Sprintf(", process %d of %d", i%n+1, n)
+	}
+	return &member{Peer: host.PeerOver[bench.Order[part], bench.Answer](ctx, conn), name: name, away: true}, nil
 }
+
+// perAgent is how many processes each agent has.
+func (t *trial) perAgent() int { return t.c.Processes / len(t.cfg.Agents) }
 
 // join connects them all.
 func (c *crew) join(ctx context.Context) error {
 	one := *c.c
 	one.Processes = 0
-	deeds, err := c.tell(ctx, func(i int) task {
-		return task{
-			Do: doJoin, Version: c.Env.Version, Case: &one, Server: c.server.address(), Seed: c.cfg.Seed, CPUs: c.cpusOf(i),
-			Skip: c.away(i), First: i * one.callers(), Of: len(c.members) * one.Clients,
+	answers, err := c.tell(ctx, func(i int) bench.Order[part] {
+		p := &part{Case: one, Server: c.server.address(), Seed: c.cfg.Seed, First: i * one.callers(), Of: len(c.members) * one.Clients}
+		if len(c.cfg.Agents) != 0 {
+			p.Skip = i % c.perAgent() * one.Clients
 		}
+		return bench.Order[part]{Do: bench.DoSetup, Version: c.Env.Version, Case: p, CPUs: c.cpusOf(i)}
 	})
 	if err != nil {
 		return err
 	}
-	for i := range deeds {
-		if w := deeds[i].Warning; w != "" {
+	for i := range answers {
+		if w := answers[i].Warning; w != "" {
 			c.report.Warn(c.members[i].name + ": " + w)
 		}
 	}
@@ -86,76 +92,69 @@ func (c *crew) join(ctx context.Context) error {
 }
 
 // cpusOf are those of process i: one for each of its threads, in turn; with goroutines all of
-// the client's, which they share.
+// the client's, which they share; none on other machines.
 func (c *crew) cpusOf(i int) []int {
-	all := c.place.Client
+	all, n := c.place.Client, c.c.Clients
 	if len(c.cfg.Agents) != 0 {
 		return nil
 	}
-	if len(all) == 0 || c.c.Goroutines != 0 {
+	if c.c.Goroutines != 0 {
 		return all
 	}
-	var out []int
-	for k := range c.c.Clients {
-		out = append(out, all[(i*c.c.Clients+k)%len(all)])
-	}
-	return out
+	cpus := host.InTurn(all, (i+1)*n)
+	return cpus[len(cpus)*i/(i+1):]
 }
 
-// tell gives every process a command and waits for all answers. When one fails, all are
+// tell gives every process an order and waits for all answers. When one fails, all are
 // ended, so that none is waited for in vain.
-func (c *crew) tell(ctx context.Context, cmd func(i int) task) ([]deed, error) {
-	type answer struct {
-		i    int
-		deed deed
-		err  error
-	}
-	answers := make(chan answer, len(c.members))
-	for i, m := range c.members {
-		go func() {
-			d, err := m.ask(cmd(i))
-			answers <- answer{i, d, err}
-		}()
-	}
-	deeds := make([]deed, len(c.members))
+func (c *crew) tell(ctx context.Context, order func(i int) bench.Order[part]) ([]bench.Answer, error) {
+	answers := make([]bench.Answer, len(c.members))
+	var wait sync.WaitGroup
+	var once sync.Once
 	var first error
-	for range c.members {
-		a := <-answers
-		deeds[a.i] = a.deed
-		if a.err != nil && first == nil {
-			first = a.err
-			go func() { _ = c.close() }()
-		}
+	for i, m := range c.members {
+		wait.Go(func() {
+			a, err := m.ask(order(i))
+			if answers[i] = a; err != nil {
+				once.Do(func() {
+					first = err
+					_ = c.close()
+				})
+			}
+		})
 	}
+	wait.Wait()
 	switch {
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	case first != nil:
 		return nil, c.explain(ctx, first)
 	}
-	return deeds, nil
+	return answers, nil
 }
 
-// same is a command that is the same for all.
-func same(cmd task) func(int) task { return func(int) task { return cmd } }
+// tellAll gives all the same order.
+func (c *crew) tellAll(ctx context.Context, do string, b *load.Budget) ([]bench.Answer, error) {
+	return c.tell(ctx, func(int) bench.Order[part] { return bench.Order[part]{Do: do, Budget: b} })
+}
 
-// ask gives one process a command, and says whose failure it is.
-func (m *crewMember) ask(cmd task) (deed, error) {
-	d, err := m.Peer.Ask(cmd)
+// ask gives one process an order, and says whose failure it is.
+func (m *member) ask(o bench.Order[part]) (bench.Answer, error) {
+	a, err := m.Ask(o)
 	var no host.Refusal
 	switch {
 	case err == nil:
-		return d, nil
+		return a, nil
 	case errors.As(err, &no):
-		return d, fmt.Errorf("%s: %s", m.name, no.Text)
+		err = errors.New(no.Text)
 	case errors.Is(err, host.ErrGone) && m.away:
-		return d, fmt.Errorf("%s: connection lost during %s", m.name, cmd.Do)
+		err = fmt.Errorf("connection lost during %s", o.Do)
 	}
-	return d, m.fault(err)
+	return a, m.fault(err)
 }
 
 // fault says whose an error is, and whether its end was the cause.
-func (m *crewMember) fault(err error) error {
+func (m *member) fault(err error) error {
 	if errors.Is(err, host.ErrGone) {
 		return fmt.Errorf("%s ended early: %w", m.name, err)
 	}
@@ -167,34 +166,28 @@ func (m *crewMember) fault(err error) error {
 func (c *crew) work(ctx context.Context, b load.Budget) (sum load.Tally, used effort, err error) {
 	together := b.Ops == 0
 	if together {
-		if _, err := c.tell(ctx, same(task{Do: doLead, Budget: &b})); err != nil {
+		if _, err := c.tellAll(ctx, doLead, &b); err != nil {
 			return sum, used, err
 		}
 	}
-	deeds, err := c.tell(ctx, same(task{Do: doMeasure, Budget: &b}))
+	measured, err := c.tellAll(ctx, doMeasure, &b)
 	if err != nil {
 		return sum, used, err
 	}
-	rests, err := c.tell(ctx, same(task{Do: doRest}))
+	rests, err := c.tellAll(ctx, doRest, nil)
 	if err != nil {
 		return sum, used, err
 	}
-	for i := range rests {
-		used.ops += rests[i].Ops
-		used.verbs = used.verbs.Plus(rests[i].Verbs)
-	}
-	sum, err = c.merge(deeds, together)
-	return sum, used, err
-}
-
-func (c *crew) merge(deeds []deed, together bool) (load.Tally, error) {
-	reports := make([]*load.Report, len(deeds))
-	for i := range deeds {
-		if reports[i] = deeds[i].Report; reports[i] == nil {
-			return load.Tally{}, fmt.Errorf("%s reports nothing", c.members[i].name)
+	reports := make([]*load.Report, len(measured))
+	for i := range measured {
+		if reports[i] = measured[i].Report; reports[i] == nil || rests[i].Used == nil {
+			return sum, used, fmt.Errorf("%s reports nothing", c.members[i].name)
 		}
+		used.ops += rests[i].Ops
+		used.verbs = used.verbs.Plus(rests[i].Used.Verbs)
 	}
-	return load.Merge(reports, together, c.Scale)
+	sum, err = load.Merge(reports, together, c.Scale)
+	return sum, used, err
 }
 
 // cpu is what the processes have used until now; those of other machines count nothing here.
@@ -212,18 +205,18 @@ func (c *crew) cpu() (sum time.Duration, err error) {
 	return sum, nil
 }
 
+// close ends them all. It may be called again, and at the same time.
 func (c *crew) close() error {
+	errs := make([]error, len(c.members))
 	var wait sync.WaitGroup
-	for _, m := range c.members {
-		wait.Go(func() { m.once.Do(func() { m.left = m.Close() }) })
+	for i, m := range c.members {
+		wait.Go(func() {
+			if err := m.Close(); err != nil {
+				errs[i] = fmt.Errorf("%s: %w", m.name, err)
+			}
+		})
 	}
 	wait.Wait()
-	var errs []error
-	for _, m := range c.members {
-		if m.left != nil {
-			errs = append(errs, fmt.Errorf("%s: %w", m.name, m.left))
-		}
-	}
 	return errors.Join(errs...)
 }
 
@@ -256,4 +249,19 @@ func (r *runner) mixOf(c *Case) load.Mix {
 	m := c.mix(r.cfg.Seed)
 	m.Workers = max(m.Workers, r.of*max(c.Goroutines, 1))
 	return m
+}
+
+func (c *Config) checkAgents(errs *bench.Faults) {
+	if len(c.Agents) == 0 {
+		return
+	}
+	if c.Server == "" {
+		errs.Add("--agents are on other machines, which do not reach a server that bench starts: give one with --server")
+	}
+	for _, a := range c.Agents {
+		if _, _, err := net.SplitHostPort(a); err != nil {
+			errs.Add("--agents %q: write host:port (%w)", a, err)
+		}
+	}
+	errs.Between("--agents", len(c.Agents), 1, maxProcesses)
 }

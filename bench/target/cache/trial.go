@@ -20,8 +20,17 @@ type trial struct {
 	place  host.Placement
 	server measured
 	alone  float64 // what the generator does
-	hands  hands
-	used   effort // of the last run
+	used   effort  // of the last run
+	// Those who do the operations: threads or goroutines of this process, or other processes.
+	workers []load.Worker
+	crew    *crew
+}
+
+// effort is what a run took beside what was counted: all operations in its time, and the verbs
+// that other processes have posted for them.
+type effort struct {
+	ops   uint64
+	verbs load.Verbs
 }
 
 // target makes the target of a trial.
@@ -99,9 +108,13 @@ func (t *trial) explain(ctx context.Context, err error) error {
 // Blame implements bench.Target.
 func (t *trial) Blame(err error) error { return t.server.blame(err) }
 
-// Workers implements bench.Target: it hires the hands that Drive has work.
+// Workers implements bench.Target: it makes those that Drive has work, connected with the server.
 func (t *trial) Workers(ctx context.Context) (_ []load.Worker, err error) {
-	t.hands, err = t.hire(ctx)
+	if t.c.Processes != 0 {
+		t.crew, err = t.muster(ctx)
+	} else {
+		t.workers, err = t.server.workers(ctx)
+	}
 	return nil, err
 }
 
@@ -110,16 +123,34 @@ func (t *trial) Drive(ctx context.Context, b load.Budget) (sum load.Tally, err e
 	if b.Ops == 0 && b.Time == 0 {
 		b.Ops = toTheEnd // of the trace
 	}
-	sum, t.used, err = t.hands.work(ctx, b)
+	if t.crew != nil {
+		sum, t.used, err = t.crew.work(ctx, b)
+		return sum, err
+	}
+	sum, err = t.run(ctx, b)
+	t.used = effort{ops: sum.Ops}
 	return sum, err
+}
+
+// run lets all workers of this process work until their budget is used up.
+func (t *trial) run(ctx context.Context, b load.Budget) (load.Tally, error) {
+	return load.Run(ctx, t.workers, b, t.Scale, t.pin())
+}
+
+// pin pins them; nil: they are goroutines.
+func (t *trial) pin() func(int) error {
+	if t.c.Goroutines != 0 {
+		return nil
+	}
+	return load.PinInTurn(t.place.Client)
 }
 
 // Counters implements bench.Target.
 func (t *trial) Counters(ctx context.Context) (k bench.Counters, err error) {
-	if k, err = t.server.look(ctx); err != nil {
+	if k, err = t.server.look(ctx); err != nil || t.crew == nil {
 		return k, err
 	}
-	k.Client, err = t.hands.cpu()
+	k.Client, err = t.crew.cpu()
 	return k, err
 }
 
@@ -140,11 +171,16 @@ func (t *trial) Row(now *bench.Trial) (Row, error) {
 	return row, nil
 }
 
-// Close implements bench.Target.
+// Close implements bench.Target. It ends the reading of traces, too.
 func (t *trial) Close() error {
 	var errs []error
-	if t.hands != nil {
-		errs = append(errs, t.hands.close())
+	if t.crew != nil {
+		errs = append(errs, t.crew.close())
+	}
+	for _, w := range t.workers {
+		if d, ok := w.(*driver); ok {
+			errs = append(errs, d.close())
+		}
 	}
 	return errors.Join(append(errs, t.server.close())...)
 }

@@ -4,9 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
-	"sync/atomic"
-	"time"
 
 	"github.com/remora-kv/remora/bench/load"
 	"github.com/remora-kv/remora/fabric"
@@ -29,10 +26,8 @@ type side struct {
 
 // live is a run under way.
 type live struct {
-	until atomic.Bool
-	done  chan struct{}
-	tally load.Tally
-	err   error
+	*load.Running
+	calm func() // waits until nobody wakes its programs any more
 }
 
 // newSide makes the ends of one process. lanes says how many queue pairs each
@@ -164,50 +159,41 @@ func (w worker) Run(_ context.Context, m *load.Meter) error {
 	})
 }
 
-// passive is the budget of a side that reacts until it is stopped: longer than any trial.
-func passive() load.Budget { return load.Budget{Time: 1000 * time.Hour} }
+// passive is the budget of a side that reacts until it is stopped.
+func passive() load.Budget { return load.Budget{Time: load.Forever} }
 
 // start runs all programs until stop, or until each has used up its budget.
 func (s *side) start(ctx context.Context, b load.Budget) {
-	run := &live{done: make(chan struct{})}
-	s.live, b.Until = run, &run.until
-	var pinned sync.WaitGroup
-	pinned.Add(len(s.progs))
-	pin := load.PinInTurn(s.cpus)
 	var workers []load.Worker
 	for _, p := range s.progs {
 		workers = append(workers, worker{p})
 	}
-	go func() {
-		defer close(run.done)
-		halted := make(chan struct{})
-		going := context.AfterFunc(ctx, func() {
-			run.halt(s.progs)
-			close(halted)
-		})
-		run.tally, run.err = load.Run(ctx, workers, b, s.scale, func(i int) error {
-			defer pinned.Done()
-			return pin(i)
-		})
+	run := &live{Running: load.Start(ctx, workers, b, s.scale, load.PinInTurn(s.cpus))}
+	halted := make(chan struct{})
+	going := context.AfterFunc(ctx, func() {
+		run.halt(s.progs)
+		close(halted)
+	})
+	run.calm = func() {
 		if !going() {
 			<-halted
 		}
-	}()
-	pinned.Wait()
+	}
+	s.live = run
 }
 
 // finish waits for the programs and returns what they did.
 func (s *side) finish() (load.Tally, error) {
 	run := s.live
 	s.live = nil
-	<-run.done
-	return run.tally, run.err
+	defer run.calm()
+	return run.Wait()
 }
 
 // halt tells the programs to end. It may be called from any goroutine while the
 // run is live.
 func (r *live) halt(progs []program) {
-	r.until.Store(true)
+	r.End()
 	for _, p := range progs {
 		if e := p.owner(); e != nil {
 			e.waiter.Wake()
