@@ -1,18 +1,18 @@
+//go:build !race
+
 package remora_test
 
 import (
 	"context"
 	"errors"
 	"testing"
+	"time"
 
 	"github.com/remora-kv/remora"
-	"github.com/remora-kv/remora/test/scale"
+	"github.com/remora-kv/remora/server"
 )
 
 func TestAllocations(t *testing.T) {
-	if scale.Race {
-		t.Skip("the race detector allocates")
-	}
 	for _, name := range fabrics {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t, name)
@@ -99,4 +99,29 @@ func testStartAllocations(t *testing.T, s *remora.Session) {
 			}
 		}
 	})
+}
+
+// Nothing is allocated on the way to the server, nor by it.
+func TestServerAllocations(t *testing.T) {
+	r := newRig(t, "shm")
+	r.start(server.Config{Cores: 2})
+	c, ctx := r.dial(), testContext(t)
+	value := make([]byte, 300)
+	buf := make([]byte, 0, len(value)+remora.ItemOverhead)
+	for name, o := range map[string]ops{"client": c, "session": session(t, c)} {
+		none(t, name, 0, func() {
+			if _, err := o.Set(ctx, "key", value, time.Hour); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := o.GetInto(ctx, "key", buf); err != nil {
+				t.Fatal(err)
+			}
+			if err := o.Touch(ctx, "key", 0); err != nil {
+				t.Fatal(err)
+			}
+			if err := o.Delete(ctx, "key"); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
 }

@@ -14,7 +14,6 @@ import (
 	"github.com/remora-kv/remora/server"
 	"github.com/remora-kv/remora/store"
 	"github.com/remora-kv/remora/store/slots"
-	"github.com/remora-kv/remora/test/scale"
 )
 
 // start starts a real server at the rig's address.
@@ -181,32 +180,4 @@ func TestServerDrain(t *testing.T) {
 	await(t, "work", func() bool { return done.Load() > before+50 || t.Failed() })
 	stop.Store(true)
 	wg.Wait()
-}
-
-// Nothing is allocated on the way to the server, nor by it.
-func TestServerAllocations(t *testing.T) {
-	if scale.Race {
-		t.Skip("the race detector allocates")
-	}
-	r := newRig(t, "shm")
-	r.start(server.Config{Cores: 2})
-	c, ctx := r.dial(), testContext(t)
-	value := make([]byte, 300)
-	buf := make([]byte, 0, len(value)+remora.ItemOverhead)
-	for name, o := range map[string]ops{"client": c, "session": session(t, c)} {
-		none(t, name, 0, func() {
-			if _, err := o.Set(ctx, "key", value, time.Hour); err != nil {
-				t.Fatal(err)
-			}
-			if _, err := o.GetInto(ctx, "key", buf); err != nil {
-				t.Fatal(err)
-			}
-			if err := o.Touch(ctx, "key", 0); err != nil {
-				t.Fatal(err)
-			}
-			if err := o.Delete(ctx, "key"); err != nil {
-				t.Fatal(err)
-			}
-		})
-	}
 }

@@ -1,3 +1,5 @@
+//go:build !race
+
 package server_test
 
 import (
@@ -9,15 +11,11 @@ import (
 
 	"github.com/remora-kv/remora"
 	"github.com/remora-kv/remora/fabric/provider"
-	"github.com/remora-kv/remora/test/scale"
 )
 
 // A value that travels in pieces is copied into buffers that are kept, by client and
 // server: what both allocate for one is a small part of it.
 func TestLargeValuesAreNotAllocated(t *testing.T) {
-	if scale.Race {
-		t.Skip("the race detector allocates")
-	}
 	for _, name := range []string{provider.Loop, provider.Shm} {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t, name)

@@ -2,42 +2,10 @@ package tcp
 
 import (
 	"bytes"
-	"slices"
-	"sync"
 	"testing"
 
 	"github.com/remora-kv/remora/fabric"
-	"github.com/remora-kv/remora/internal/arena"
-	"github.com/remora-kv/remora/test/pages"
 )
-
-// TestCloseWaitsForQueuePairs checks that closing a region waits for every queue pair after its
-// key is gone, and before its memory is given back: one may be using it (I6).
-func TestCloseWaitsForQueuePairs(t *testing.T) {
-	d := newDevice(t, Config{Name: "a"})
-	dom, err := d.NewDomain()
-	if err != nil {
-		t.Fatal(err)
-	}
-	q, mem, cut := pages.Split(t, func(q *queues) *sync.Mutex { return &q.mu })
-	var index uint16
-	if _, err := d.qps.add(func(i uint16) *queues { index = i; return q }); err != nil {
-		t.Fatal(err)
-	}
-	defer d.qps.drop(index)
-	r, err := dom.Alloc("test", 64, everything)
-	if err != nil {
-		t.Fatal(err)
-	}
-	pages.StopsAtAccess(t, mem, cut, func() { _ = r.Close() })
-	owner, _ := dom.(*domain)
-	if d.reach(owner, r.Remote().Key, r.Remote().Addr, 1, fabric.RemoteRead) != nil {
-		t.Error("the key opens the region while Close waits")
-	}
-	if !slices.ContainsFunc(d.arena.Stats(), func(u arena.Usage) bool { return u.Purpose == "test" }) {
-		t.Error("the memory is given back before the queue pairs have let it go")
-	}
-}
 
 // TestRevokedInTheMiddle checks that a WRITE whose region is closed after a part of it came is
 // refused, or dropped where there are no refusals (G7).

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/remora-kv/remora/fabric"
-	"github.com/remora-kv/remora/test/pages"
 	"github.com/remora-kv/remora/test/scale"
 )
 
@@ -122,19 +121,6 @@ func TestNoWakeUpLost(t *testing.T) {
 	if slept.Load() < uint64(rounds)/4 {
 		t.Errorf("only %d sleeps in %d rounds: the test does not test", slept.Load(), rounds)
 	}
-}
-
-// TestPushLooksLast checks that a completion can be seen before it is decided whether anybody
-// has to be woken for it: a waiter that falls asleep meanwhile sees one or is woken (G17).
-func TestPushLooksLast(t *testing.T) {
-	c, mem, cut := pages.Split(t, func(c *cq) *atomic.Uint32 { return &c.count })
-	ring := make([]entry, 4)
-	c.ring = ring
-	pages.StopsAtAccess(t, mem, cut-1, func() { c.push(new(entry), true) }) // where the sleeper is
-	if c.count.Load() != 1 {
-		t.Error("the sleeper is looked at before the completion is there")
-	}
-	runtime.KeepAlive(ring)
 }
 
 // TestFallingAsleep checks that a completion which comes before any step of falling asleep is

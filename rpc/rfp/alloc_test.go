@@ -1,3 +1,5 @@
+//go:build !race
+
 package rfp_test
 
 import (
@@ -9,7 +11,6 @@ import (
 
 	"github.com/remora-kv/remora/fabric/provider"
 	"github.com/remora-kv/remora/rpc/rfp"
-	"github.com/remora-kv/remora/test/scale"
 )
 
 // allocsOf returns what the whole process allocates during many calls.
@@ -31,9 +32,6 @@ func quiet() []string {
 
 // A call in steady state allocates nothing, neither here nor at the server.
 func TestCallsDoNotAllocate(t *testing.T) {
-	if scale.Race {
-		t.Skip("the race detector allocates")
-	}
 	for _, name := range quiet() {
 		for _, mode := range []rfp.Mode{rfp.Fetch, rfp.Reply} {
 			for _, shape := range []struct{ size, batch int }{{32, 1}, {1000, 1}, {100, 4}} {
@@ -91,9 +89,6 @@ func leastAllocs(calls int, f func()) uint64 {
 
 // Client.Call allocates nothing either, when its buffers are large enough.
 func TestClientCallsDoNotAllocate(t *testing.T) {
-	if scale.Race {
-		t.Skip("the race detector allocates")
-	}
 	for _, name := range quiet() {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t, name)

@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/remora-kv/remora/rpc"
-	"github.com/remora-kv/remora/test/pages"
 )
 
 // echo answers with the request, from memory that it uses again at the next call.
@@ -169,26 +168,6 @@ func TestMailboxMaxUntaken(t *testing.T) {
 	if b.relieved(); b.held != 0 {
 		t.Errorf("%d bytes are held when all is taken", b.held)
 	}
-}
-
-// Both sides publish before they look whether the other one sleeps (M4).
-func TestMailboxPublishesBeforeItLooks(t *testing.T) {
-	d, listenerMem, listenerCut := pages.Split(t, func(l *Listener) *waker { return &l.waker })
-	cfg := Config{Serve: (&echo{}).serve, Clock: wall{}}
-	d.cfg = cfg
-	b, mem, cut := pages.Split(t, func(b *mailbox) *waker { return &b.core })
-	b.listener = d
-	request := []byte("request")
-	pages.StopsAtAccess(t, mem, cut, func() { b.post(1, request) })
-	if !b.Pending() {
-		t.Error("the core is looked at before the request is there")
-	}
-	pages.StopsAtAccess(t, listenerMem, listenerCut, func() { b.Step() })
-	if !b.ready() {
-		t.Error("the loop is looked at before the result is there")
-	}
-	runtime.KeepAlive(cfg)
-	runtime.KeepAlive(request)
 }
 
 // M4: both sides sleep between messages, and each wakes the other: no wake-up is lost, or

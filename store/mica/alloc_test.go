@@ -1,3 +1,5 @@
+//go:build !race
+
 package mica
 
 import (
@@ -5,14 +7,10 @@ import (
 	"testing"
 
 	"github.com/remora-kv/remora/store"
-	"github.com/remora-kv/remora/test/scale"
 )
 
 // No call allocates, whatever it has to do (S6).
 func TestNoAllocations(t *testing.T) {
-	if scale.Race {
-		t.Skip("the race detector allocates")
-	}
 	eachMode(t, func(t *testing.T, with func(*store.Config)) {
 		r := newRig(t, with, memory(256<<10))
 		n := uint64(0)

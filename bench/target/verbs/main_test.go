@@ -16,7 +16,7 @@ import (
 
 // The test binary is also the processes that the tests start.
 // testOps is how many operations a test runs.
-var testOps = scale.Times(800)
+var testOps = max(scale.Times(800), 80)
 
 func TestMain(m *testing.M) {
 	benchtest.Main(m, benchtest.Roles{

@@ -1,0 +1,30 @@
+//go:build !race
+
+package text
+
+import (
+	"runtime"
+	"testing"
+
+	"github.com/remora-kv/remora/test/pages"
+)
+
+// Both sides publish before they look whether the other one sleeps (M4).
+func TestMailboxPublishesBeforeItLooks(t *testing.T) {
+	d, listenerMem, listenerCut := pages.Split(t, func(l *Listener) *waker { return &l.waker })
+	cfg := Config{Serve: (&echo{}).serve, Clock: wall{}}
+	d.cfg = cfg
+	b, mem, cut := pages.Split(t, func(b *mailbox) *waker { return &b.core })
+	b.listener = d
+	request := []byte("request")
+	pages.StopsAtAccess(t, mem, cut, func() { b.post(1, request) })
+	if !b.Pending() {
+		t.Error("the core is looked at before the request is there")
+	}
+	pages.StopsAtAccess(t, listenerMem, listenerCut, func() { b.Step() })
+	if !b.ready() {
+		t.Error("the loop is looked at before the result is there")
+	}
+	runtime.KeepAlive(cfg)
+	runtime.KeepAlive(request)
+}
