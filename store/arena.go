@@ -6,10 +6,10 @@ import "github.com/remora-kv/remora/internal/arena"
 // Any number of partitions and goroutines can share one.
 type Arena struct{ arena *arena.Arena }
 
-// AllocFunc allocates memory that clients can read, such as a region that is registered
-// with a network adapter: size zeroed bytes at a page boundary. Clients can also change it,
-// by atomics, if it is writable. The purpose is for errors and statistics. The owner is what
-// Block.Owner returns, and free gives the memory back.
+// AllocFunc allocates size zeroed bytes at a page boundary that clients can read, such as a
+// region registered with a network adapter. If writable, clients can also change them, by
+// atomics. The purpose is for errors and statistics. Block.Owner returns the owner, and free
+// releases the memory.
 type AllocFunc func(purpose string, size int, writable bool) (mem []byte, owner any, free func() error, err error)
 
 // NewArena returns an Arena whose exported blocks come from alloc, and all others from
@@ -73,13 +73,13 @@ func newBlock(b *arena.Block, err error) (Block, error) {
 // Bytes returns the memory of the block. It is valid until Free.
 func (b Block) Bytes() []byte { return b.block.Bytes() }
 
-// Size returns the number of bytes that were asked for.
+// Size returns the number of bytes that the caller of Alloc or Export asked for.
 func (b Block) Size() int { return b.block.Size() }
 
-// Purpose returns the name that the block was allocated under.
+// Purpose returns the purpose that the block was allocated for.
 func (b Block) Purpose() string { return b.block.Purpose() }
 
-// Owner returns what the AllocFunc of the arena named as the owner of the block, or nil.
+// Owner returns the owner that the AllocFunc of the arena returned, or nil.
 func (b Block) Owner() any { return b.block.Owner() }
 
 // Free gives the memory back. A second Free panics.

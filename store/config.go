@@ -15,45 +15,45 @@ const (
 	Store
 )
 
-// Eviction says which items a Cache loses first.
+// Eviction says which items a Cache evicts first.
 type Eviction uint8
 
 const (
-	// SecondChance spares an item that was used since it was written or spared,
-	// once.
+	// SecondChance evicts the oldest item that was not used since it was written or last
+	// spared.
 	SecondChance Eviction = iota
-	// FIFO takes the oldest.
+	// FIFO evicts the oldest item.
 	FIFO
 )
 
-// DefaultMaxValue is the length of the longest value if Config does not say.
+// DefaultMaxValue is Config.MaxValue if it is 0.
 const DefaultMaxValue = 1 << 20
 
 // MinMemory is the smallest memory of a partition.
 const MinMemory = 64 << 10
 
-// Config is what every engine is made from.
+// Config configures a partition of any engine.
 type Config struct {
 	// Arena allocates the memory. If it is nil, the partition uses an Arena of its own,
 	// in this process.
 	Arena *Arena
-	// Memory bounds all that the partition uses (S4), at least MinMemory.
+	// Memory is the number of bytes that the partition may use in all (S4), at least MinMemory.
 	Memory int64
 	// MaxValue is the length of the longest value; 0 is DefaultMaxValue.
 	MaxValue int
 	// Seed keys the hashes, for engines that hash keys again.
 	Seed Seed
-	// FirstVersion is smaller than all versions that the partition gives. A
-	// server that comes back after a restart takes another one, so that the
-	// versions which clients remember do not come back with it.
+	// FirstVersion is smaller than every version that the partition assigns. A
+	// restarted server chooses another one, so that no version that a client
+	// remembers is assigned again.
 	FirstVersion uint64
 
 	Mode     Mode
 	Eviction Eviction
 }
 
-// Complete returns the configuration with its defaults filled in, or all that
-// is wrong with it.
+// Complete returns the configuration with its defaults filled in, or an error
+// that lists all its faults.
 func (c Config) Complete() (Config, error) {
 	var faults []error
 	if c.Arena == nil {
@@ -66,10 +66,10 @@ func (c Config) Complete() (Config, error) {
 		faults = append(faults, fmt.Errorf("memory of %d bytes: a partition needs at least %d", c.Memory, MinMemory))
 	}
 	if c.MaxValue < 0 || c.MaxValue > MaxValueLimit {
-		faults = append(faults, fmt.Errorf("values up to %d bytes: the limit is between 1 and %d", c.MaxValue, MaxValueLimit))
+		faults = append(faults, fmt.Errorf("values up to %d bytes: MaxValue must be between 1 and %d, or 0 for the default", c.MaxValue, MaxValueLimit))
 	}
 	if c.FirstVersion > MaxVersion/2 {
-		faults = append(faults, fmt.Errorf("first version %d: at most %d, so that there is room to count", c.FirstVersion, MaxVersion/2))
+		faults = append(faults, fmt.Errorf("first version %d: must be at most %d, so that enough larger versions remain", c.FirstVersion, MaxVersion/2))
 	}
 	if c.Mode > Store {
 		faults = append(faults, fmt.Errorf("unknown mode %d", c.Mode))

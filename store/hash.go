@@ -15,9 +15,9 @@ func (s Seed) HashString(key string) uint64 { return xxh3.HashStringSeed(key, ui
 // Key returns the key with its hash.
 func (s Seed) Key(key []byte) Key { return Key{Hash: s.Hash(key), Bytes: key} }
 
-// PartitionOf returns which of n partitions holds keys of this hash. It takes
-// the highest bits, which engines leave alone.
+// PartitionOf returns which of n partitions holds the keys with this hash. It uses
+// the highest bits, which engines do not use.
 func PartitionOf(hash uint64, n int) int {
-	// hash/2^64 is a fraction of 1; this is that fraction of n.
+	// hash/2^64 is a fraction in [0, 1); multiply it by n.
 	return int((hash >> 32 * uint64(n)) >> 32)
 }

@@ -62,8 +62,8 @@ func TestPartitionOfUniform(t *testing.T) {
 	}
 }
 
-// TestPartitionOfHighBits sees that the low bits, which engines use, choose
-// nothing, and that the whole range is used up to its ends.
+// TestPartitionOfHighBits checks that the low bits, which engines use, do not choose
+// the partition, and that the whole range of hashes is used.
 func TestPartitionOfHighBits(t *testing.T) {
 	for _, n := range []int{1, 2, 3, 8, 1000, 1 << 20} {
 		if p := store.PartitionOf(0, n); p != 0 {
@@ -84,7 +84,7 @@ func TestPartitionOfHighBits(t *testing.T) {
 			}
 		}
 	}
-	// A power of two takes exactly its bits.
+	// If n is a power of two, exactly its bits choose.
 	for h := range uint64(8) {
 		if p := store.PartitionOf(h<<61|0x1fffffffffffffff, 8); p != int(h) {
 			t.Errorf("highest bits %03b: partition %d of 8", h, p)

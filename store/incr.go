@@ -6,9 +6,9 @@ import "strconv"
 const CounterSize = 20
 
 // Incr adds delta to the decimal number in an item and returns the sum and the
-// new version; flags and expiry stay. It is ErrNotFound if there is no item, and
+// new version; flags and expiry stay. The error is ErrNotFound if there is no item, and
 // ErrNotNumber if the value is not a number or the sum does not fit into 64
-// bits: then nothing has changed. scratch is memory for the number, at least
+// bits; then nothing has changed. scratch is memory for the number, at least
 // CounterSize bytes; it must not alias the item.
 func Incr(p Partition, k Key, delta, now int64, scratch []byte) (sum int64, version uint64, err error) {
 	item, err := p.Get(k, now)
@@ -39,7 +39,7 @@ func parseCounter(text []byte) (n int64, ok bool) {
 		if c < '0' || c > '9' {
 			return 0, false
 		}
-		// Negative numbers reach further than positive ones.
+		// Accumulate negated: the smallest int64 has no positive counterpart.
 		next := n*10 - int64(c-'0')
 		if n < -922337203685477580 || next > n {
 			return 0, false

@@ -9,7 +9,7 @@ import (
 	"github.com/remora-kv/remora/store"
 )
 
-// one is a partition with room for one item, that is always there.
+// one is a partition that always holds one item.
 type one struct {
 	store.Partition
 	item   store.Item
@@ -95,7 +95,7 @@ func TestIncrNotNumber(t *testing.T) {
 		{":", 1}, // after 9
 		{"\x00", 1},
 		{"12\x0034", 1},
-		{"١", 1}, // a digit elsewhere
+		{"١", 1}, // an Arabic digit
 		{"ten", 1},
 		{"9223372036854775808", 0},
 		{"9223372036854775809", -1},
@@ -130,7 +130,7 @@ func TestIncrErrors(t *testing.T) {
 	}
 }
 
-// FuzzIncr compares with strconv, which takes a few things more.
+// FuzzIncr compares Incr with strconv, which accepts a few more forms.
 func FuzzIncr(f *testing.F) {
 	f.Add("0", int64(1))
 	f.Add("-9223372036854775808", int64(-1))

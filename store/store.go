@@ -9,7 +9,7 @@ const MaxValueLimit = 64 << 20
 // MaxVersion is the largest version (S2).
 const MaxVersion = 1<<48 - 1
 
-// Key is a key with its hash (Seed.Hash). The bytes stay the caller's.
+// Key is a key with its hash (Seed.Hash). The caller owns the bytes.
 type Key struct {
 	Hash  uint64
 	Bytes []byte
@@ -30,7 +30,7 @@ type Item struct {
 	Flags   uint32
 }
 
-// Condition says on which state of a key a change may happen.
+// Condition says in which state of a key a change may happen.
 type Condition struct {
 	kind    conditionKind
 	version uint64
@@ -45,21 +45,21 @@ const (
 	ifVersion
 )
 
-// Always changes whatever is there. It is the zero Condition.
+// Always permits every change. It is the zero Condition.
 func Always() Condition { return Condition{} }
 
-// IfAbsent changes only a key that is not there; else ErrExists.
+// IfAbsent permits a change if the key does not exist; otherwise the error is ErrExists.
 func IfAbsent() Condition { return Condition{kind: ifAbsent} }
 
-// IfPresent changes only a key that is there; else ErrNotFound.
+// IfPresent permits a change if the key exists; otherwise the error is ErrNotFound.
 func IfPresent() Condition { return Condition{kind: ifPresent} }
 
-// IfVersion changes only an item of this version: ErrNotFound if there is none,
-// ErrVersion if it has another.
+// IfVersion permits a change if the item has this version. The error is ErrNotFound if
+// there is no item, and ErrVersion if it has another version.
 func IfVersion(version uint64) Condition { return Condition{kind: ifVersion, version: version} }
 
-// Met returns nil if a change under this condition may happen to an item of
-// this version, 0 for one that is not there.
+// Met returns nil if the condition permits a change of an item of this version.
+// Version 0 means that there is no item.
 func (c Condition) Met(version uint64) error {
 	switch {
 	case c.kind == always, c.kind == ifAbsent && version == 0, c.kind == ifPresent && version != 0:
@@ -81,17 +81,17 @@ type Partition interface {
 	Get(k Key, now int64) (Item, error)
 
 	// Put stores e under the key if the condition is met, and returns the
-	// item's new version. The error is one of the condition, ErrTooLarge, or
+	// item's new version. The error is that of Condition.Met, ErrTooLarge, or
 	// ErrFull: in Store mode when there is no room, in Cache mode when the
 	// item alone is larger than the memory.
 	Put(k Key, e Entry, c Condition, now int64) (version uint64, err error)
 
-	// Delete removes the item if the condition is met. A key that is not there
-	// is ErrNotFound under Always too.
+	// Delete removes the item if the condition is met. If there is no item, the
+	// error is ErrNotFound, under Always too.
 	Delete(k Key, c Condition, now int64) error
 
 	// Touch sets the time when the item expires, 0 for never, and counts it as
-	// used. The version stays.
+	// used. The version does not change.
 	Touch(k Key, expires, now int64) error
 
 	// Each calls visit for every item that has not expired, in no order, until
@@ -99,25 +99,24 @@ type Partition interface {
 	// the partition.
 	Each(now int64, visit func(k Key, item Item) bool)
 
-	// Stats returns what the partition holds and did.
+	// Stats returns the contents and the counters of the partition.
 	Stats() Stats
 
-	// Check reads every item and index entry and returns what breaks the
-	// engine's invariants, as an error that wraps ErrCorrupt (S7). It is slow.
+	// Check reads every item and index entry. If an invariant of the engine does not
+	// hold, it returns an error that wraps ErrCorrupt (S7). It is slow.
 	Check() error
 
-	// Close frees the memory. Nothing may be called after it.
+	// Close frees the memory. No method may be called after it.
 	Close() error
 }
 
-// Reader is a Partition that writes what Get returns into memory of the caller,
-// which spares copies of it on the way. The item is left as it is where there is an
-// error.
+// Reader is a Partition whose Read does what Get does, but writes the item into memory
+// of the caller, which saves copies. Read leaves item unchanged if it returns an error.
 type Reader interface {
 	Read(k Key, now int64, item *Item) error
 }
 
-// ReaderOf returns p, if it is a Reader, or else one that calls its Get.
+// ReaderOf returns p if it is a Reader, or else a Reader that calls its Get.
 func ReaderOf(p Partition) Reader {
 	if r, ok := p.(Reader); ok {
 		return r
@@ -136,20 +135,20 @@ func (g getter) Read(k Key, now int64, item *Item) error {
 	return err
 }
 
-// Prefetcher is a Partition that can start to load what a later call will touch.
-// Both hints may be given for keys that do not exist. Hints have no effect on
-// results.
+// Prefetcher is a Partition that can start to load memory that a later call will
+// access. Both methods are hints: they may be called for keys that do not exist, and
+// have no effect on results.
 type Prefetcher interface {
 	// PrefetchIndex starts to load the index entry of the hash.
 	PrefetchIndex(hash uint64)
-	// PrefetchItems reads the index entries of the hashes, some time after they
-	// were hinted at, and starts to load the items.
+	// PrefetchItems reads the index entries of the hashes, some time after
+	// PrefetchIndex, and starts to load the items.
 	PrefetchItems(hashes []uint64)
 }
 
-// Stats is what a partition holds now and what it did since it was made.
+// Stats counts what a partition holds, and what it did since it was made.
 type Stats struct {
-	Items      int64 `json:"items"`       // items that can be found, expired ones that were not come across included
+	Items      int64 `json:"items"`       // items in the index, including expired ones not yet reclaimed
 	KeyBytes   int64 `json:"key_bytes"`   // bytes of their keys
 	ValueBytes int64 `json:"value_bytes"` // bytes of their values
 
@@ -159,10 +158,10 @@ type Stats struct {
 
 	Gets    uint64 `json:"gets"`
 	Hits    uint64 `json:"hits"`
-	Puts    uint64 `json:"puts"`    // that succeeded
-	Deletes uint64 `json:"deletes"` // that succeeded
-	Evicted uint64 `json:"evicted"` // items that were lost to make room
-	Expired uint64 `json:"expired"` // items that were reclaimed after their expiry
-	Rescued uint64 `json:"rescued"` // items that were kept when their turn came, because they had been used
+	Puts    uint64 `json:"puts"`    // successful ones
+	Deletes uint64 `json:"deletes"` // successful ones
+	Evicted uint64 `json:"evicted"` // items evicted to make room
+	Expired uint64 `json:"expired"` // items reclaimed after their expiry
+	Rescued uint64 `json:"rescued"` // items spared by eviction because they had been used
 	Refused uint64 `json:"refused"` // Puts that failed with ErrFull
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/remora-kv/remora/store"
 )
 
-// TestMet has each condition on a key that is not there, and on items of two
+// TestMet tries each condition on a key that does not exist, and on items of two
 // versions.
 func TestMet(t *testing.T) {
 	for _, c := range []struct {
@@ -38,7 +38,7 @@ func TestMet(t *testing.T) {
 	}
 }
 
-// TestConditionsDiffer lets conditions be compared.
+// TestConditionsDiffer checks that conditions are comparable and distinct.
 func TestConditionsDiffer(t *testing.T) {
 	all := []store.Condition{store.Always(), store.IfAbsent(), store.IfPresent(), store.IfVersion(1), store.IfVersion(2)}
 	for i, a := range all {
@@ -50,7 +50,7 @@ func TestConditionsDiffer(t *testing.T) {
 	}
 }
 
-// TestErrorsDiffer sees that no error is taken for another.
+// TestErrorsDiffer checks that no error matches another.
 func TestErrorsDiffer(t *testing.T) {
 	all := []error{
 		store.ErrNotFound, store.ErrExists, store.ErrVersion, store.ErrTooLarge,

@@ -27,10 +27,10 @@ func TestCheck(t *testing.T) {
 		{"free blocks before", func(s *Space, b []uint64) { s.SetKind(b[2], Free) }},
 		{"invalid kind", func(s *Space, b []uint64) { s.SetKind(b[2], None) }},
 		{"invalid kind", func(s *Space, b []uint64) { s.SetKind(b[2], End) }},
-		{"leads to 8", func(s *Space, _ []uint64) { s.heads[6] = 8 }},
+		{"points to 8", func(s *Space, _ []uint64) { s.heads[6] = 8 }},
 		{"head", func(s *Space, b []uint64) { s.heads[6] = b[0] }},
 		{"head", func(s *Space, b []uint64) { s.setLink(b[1], prevLink, b[3]^16) }},
-		{"marked wrongly", func(s *Space, _ []uint64) { s.full[0] ^= 1 << 33 }},
+		{"bit that marks", func(s *Space, _ []uint64) { s.full[0] ^= 1 << 33 }},
 		{"more free blocks", func(s *Space, b []uint64) { // one that lies inside another
 			inside := s.end - 512
 			s.setHead(inside, newHead(Free, 96, 0))
@@ -40,7 +40,7 @@ func TestCheck(t *testing.T) {
 		{"of them listed", func(s *Space, _ []uint64) { s.pull(s.heads[6]) }},
 		{"the hand", func(s *Space, b []uint64) { s.hand = b[2] + 16 }},
 		{"end at", func(s *Space, _ []uint64) { s.setHead(s.end, 0) }},
-		{"counted were", func(s *Space, _ []uint64) { s.free++ }},
+		{"the counter says", func(s *Space, _ []uint64) { s.free++ }},
 	} {
 		s, blocks := newSpace()
 		if used := checkSpace(t, s); used != 4 {

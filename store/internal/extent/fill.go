@@ -8,10 +8,9 @@ import (
 // Holds reports whether b is a view of the memory.
 func (s *Space) Holds(b []byte) bool { return Within(s.mem, b) }
 
-// Fill writes the item of a block that was taken, so far as it is in a Record, which begins
-// after that many bytes. It cuts off the rest of the block, and has the hand pass it. Key and
-// value may be views of the memory, of this block too: the value is copied first, then the
-// key, of at most 64 KiB, and then the block is cut.
+// Fill writes the Record of an item at offset body of a block that was taken. It trims the
+// block and moves the hand past it. Key and value may be views of the memory, even of this
+// block: Fill copies the value first, then the key, of at most 64 KiB, and then trims.
 func (h *Heap) Fill(block, body uint64, k store.Key, e *store.Entry) {
 	at := block + body + BodyData
 	switch {
@@ -28,20 +27,20 @@ func (h *Heap) Fill(block, body uint64, k store.Key, e *store.Entry) {
 	h.SetHeader(block+body, k, e)
 }
 
-// fill writes the value first, since it may overlap its own place. The key must not be a
-// view.
+// fill writes the value first, since the value may overlap its destination. The key must not
+// be a view.
 func (s *Space) fill(at uint64, key, value []byte) {
 	s.Write(at+uint64(len(key)), value)
 	fence.CopyOut(s.mem[at:], key)
 }
 
 const (
-	// shortKey is the length up to which Fill copies a key to a stack frame of usual size.
+	// shortKey is the longest key that Fill copies to its own stack frame.
 	shortKey = 128
 	maxKey   = 1 << 16
 )
 
-// fillLong has a stack frame for the longest key, which other calls do without.
+// fillLong has a stack frame for the longest key, so that other calls need none.
 //
 //go:noinline
 func (s *Space) fillLong(at uint64, key, value []byte) {
@@ -49,8 +48,8 @@ func (s *Space) fillLong(at uint64, key, value []byte) {
 	s.fill(at, aside[:copy(aside[:], key)], value)
 }
 
-// Write copies b into a block that was taken. It may be a view of the memory, and overlap
-// its new place.
+// Write copies b into a block that was taken. b may be a view of the memory and overlap its
+// destination.
 func (s *Space) Write(at uint64, b []byte) {
 	if s.Holds(b) {
 		shift(s.mem[at:at+uint64(len(b))], b)
@@ -59,12 +58,12 @@ func (s *Space) Write(at uint64, b []byte) {
 	}
 }
 
-// shiftPiece is how much shift copies at a time.
+// shiftPiece is the number of bytes that shift copies at a time.
 const shiftPiece = 512
 
-// shift is fence.CopyOut from a slice that may overlap the destination, of the same
-// length: piece by piece over the stack, from the side on which no piece is overwritten
-// before it was copied.
+// shift is fence.CopyOut from a slice of the same length that may overlap the destination.
+// It copies pieces through the stack, in the direction that overwrites no piece before it
+// is copied.
 func shift(dst, src []byte) {
 	var piece [shiftPiece]byte
 	if Within(dst, src) {

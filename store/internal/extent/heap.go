@@ -6,24 +6,24 @@ import (
 	"github.com/remora-kv/remora/store"
 )
 
-// Heap is the items of a partition without their index: a Space, in whose blocks they are,
-// and what the partition counts. The table that owns it brings the index.
+// Heap is the items of a partition without their index: a Space with an item in each block
+// in use, and counters. The table that owns it has the index.
 type Heap struct {
 	Space
 	Counts
 	Config     store.Config
-	Stats      store.Stats // of events; the present contents are in Counts
-	Last       uint64      // the last version that was given
+	Stats      store.Stats // counters of events; the contents are in Counts
+	Last       uint64      // the last version that was assigned
 	indexBlock store.Block
 	itemBlock  store.Block
 	table      Table
 }
 
-// Counts is how many items there are.
+// Counts counts the items.
 type Counts struct {
 	Items                int64
 	KeyBytes, ValueBytes int64
-	Mortal               int64 // items that will expire
+	Mortal               int64 // items that have an expiry time
 }
 
 // Count adds n items like this one.
@@ -34,10 +34,10 @@ func (c *Counts) Count(r Record, n int64) {
 	c.Mortal += n * dies(r.Expires())
 }
 
-// Renew counts an item that expires at another time.
+// Renew counts that the expiry time of an item changes from old to expires.
 func (c *Counts) Renew(old, expires int64) { c.Mortal += dies(expires) - dies(old) }
 
-// dies is 1 if an item of this expiry will expire, and 0 if not.
+// dies returns 1 if expires is a time and 0 if it is never.
 func dies(expires int64) int64 {
 	if expires != 0 {
 		return 1
@@ -45,8 +45,8 @@ func dies(expires int64) int64 {
 	return 0
 }
 
-// Open allocates the index and the memory of the items, for clients to read if the
-// table is exported. The name is that of the engine.
+// Open allocates the memory of the index and the items, and exports it to clients if
+// exported. The name is that of the engine.
 func (h *Heap) Open(cfg store.Config, name string, indexSize, itemMemory uint64, exported bool, table Table) (index []byte, err error) {
 	alloc := cfg.Arena.Alloc
 	if exported {
@@ -65,7 +65,7 @@ func (h *Heap) Open(cfg store.Config, name string, indexSize, itemMemory uint64,
 	return h.indexBlock.Bytes(), nil
 }
 
-// Areas returns what clients can read: the index and the memory of the items.
+// Areas returns the blocks of the index and the items, which clients can read.
 func (h *Heap) Areas() []store.Block { return []store.Block{h.indexBlock, h.itemBlock} }
 
 // Close frees the memory.
@@ -77,7 +77,7 @@ func (h *Heap) Close() error {
 // Caches reports whether the table may evict.
 func (h *Heap) Caches() bool { return h.Config.Mode == store.Cache }
 
-// Report returns the Stats of a partition, of which all blocks are items.
+// Report returns the Stats of the partition. All blocks in use count as items.
 func (h *Heap) Report() store.Stats {
 	st := h.Stats
 	st.Items, st.KeyBytes, st.ValueBytes = h.Items, h.KeyBytes, h.ValueBytes
@@ -86,11 +86,11 @@ func (h *Heap) Report() store.Stats {
 	return st
 }
 
-// Record returns the record whose body is at a place.
+// Record returns the record whose body is at offset body.
 func (h *Heap) Record(body uint64) Record { return RecordIn(h.mem, body) }
 
-// SetHeader writes what is before the key of the record whose body is at a place. The
-// version is the next one: the item is there when its Put is committed.
+// SetHeader writes the fields before the key of the record whose body is at offset body. It
+// writes the next version, which Commit assigns.
 func (h *Heap) SetHeader(body uint64, k store.Key, e *store.Entry) {
 	h.SetWord(body+BodyHash, k.Hash)
 	h.SetWord(body+BodyExpires, uint64(e.Expires))
@@ -98,12 +98,12 @@ func (h *Heap) SetHeader(body uint64, k store.Key, e *store.Entry) {
 	h.SetWord(body-WordSize, NewWord(h.Last+1, len(k.Bytes)))
 }
 
-// Gave reports whether this version was given.
+// Gave reports whether the partition has assigned this version.
 func (h *Heap) Gave(version uint64) bool {
 	return version > h.Config.FirstVersion && version <= h.Last
 }
 
-// Commit ends a Put that has stored an item.
+// Commit completes a Put that has stored an item, and returns its version.
 func (h *Heap) Commit(r Record) (uint64, error) {
 	h.Last++
 	h.Count(r, 1)
@@ -111,14 +111,14 @@ func (h *Heap) Commit(r Record) (uint64, error) {
 	return h.Last, nil
 }
 
-// Refuse ends a Put for which there is no room.
+// Refuse completes a Put for which there is no room.
 func (h *Heap) Refuse() (uint64, error) {
 	h.Stats.Refused++
 	return 0, store.ErrFull
 }
 
-// Delete counts a Delete of an item of this version, 0 for none, unless it returns why there
-// is nothing to be deleted.
+// Delete counts the Delete of an item of this version, or returns an error if the condition
+// is not met or the version is 0 (no item).
 func (h *Heap) Delete(version uint64, c store.Condition) error {
 	if err := c.Met(version); err != nil {
 		return err
@@ -130,7 +130,7 @@ func (h *Heap) Delete(version uint64, c store.Condition) error {
 	return nil
 }
 
-// Lose counts an item that is lost to make room, or had expired.
+// Lose counts an item that is removed to make room, as expired or as evicted.
 func (h *Heap) Lose(r Record, now int64) {
 	if r.Expired(now) {
 		h.Stats.Expired++

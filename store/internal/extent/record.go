@@ -7,18 +7,18 @@ import (
 	"github.com/remora-kv/remora/store"
 )
 
-// Record is an item as it lies in memory: its body, and the word that has its version and
-// the length of its key. In a block the word is before the body. Bytes may follow the body.
+// Record is an item in memory: its body, and the word with its version and the length of
+// its key. In a block the word precedes the body. Other bytes may follow the body.
 type Record struct {
 	Body []byte
 	Word uint64
 }
 
-// Where the fields of a body are, and how far before it the word is.
+// Offsets of the fields of a body, and the size of the word before it.
 const (
 	BodyHash    = 0
 	BodyExpires = 8
-	BodyFlags   = 16 // 32 bits, then 32 bits length of the value
+	BodyFlags   = 16 // 32 bits of flags, then 32 bits length of the value
 	BodyData    = 24
 	WordSize    = 8
 )
@@ -26,7 +26,7 @@ const (
 // NewWord returns the word of a record.
 func NewWord(version uint64, keySize int) uint64 { return version<<16 | uint64(keySize) }
 
-// RecordIn returns the record whose body is at a place in b.
+// RecordIn returns the record whose body is at offset body of b.
 func RecordIn(b []byte, body uint64) Record {
 	return Record{b[body:], binary.NativeEndian.Uint64(b[body-WordSize:])}
 }
@@ -57,8 +57,8 @@ func (r Record) Expired(now int64) bool {
 	return e != 0 && e <= now
 }
 
-// IsWhole reports whether the body is as long as it says. Of a record that a peer has sent,
-// nothing but the lengths may be asked before that is known.
+// IsWhole reports whether Body is long enough for the lengths in the record. In a record
+// that a peer sent, only Word and the lengths may be used before this is checked.
 func (r Record) IsWhole() bool {
 	return len(r.Body) >= BodyData && r.Size() <= uint64(len(r.Body))
 }
@@ -80,7 +80,7 @@ func (r Record) IsKey(key []byte) bool {
 	return r.KeySize() == uint64(len(key)) && bytes.Equal(r.Key(), key)
 }
 
-// Show fills in the item, with its value as a view.
+// Show fills in item. The value is a view.
 func (r Record) Show(item *store.Item) {
 	item.Value = r.Value()
 	item.Version = r.Version()

@@ -6,19 +6,19 @@ import "math/bits"
 // units, and above that 8 for each power of two.
 const bins = 16 + 24*8
 
-// Space is memory that is divided into blocks. The zero Space has none: see Init.
+// Space is memory that is divided into blocks. Init must be called before other methods.
 type Space struct {
 	mem   []byte
 	first uint64 // the first block
 	end   uint64 // the end block
-	hand  uint64 // the owner's (X4)
+	hand  uint64 // the block where MakeRoom goes on (X4)
 	free  uint64 // bytes in free blocks
 	heads [bins]uint64
 	full  [(bins + 63) / 64]uint64 // a bit for each bin that is not empty
 }
 
-// Init makes the memory, zeroed and at least 2*Unit + MinBlock, one free block,
-// or several where one would be too long for the length field.
+// Init makes one free block of mem, or several if one would exceed MaxJoin. mem is
+// zeroed and has at least 2*Unit + MinBlock bytes.
 func (s *Space) Init(mem []byte) {
 	s.mem = mem
 	s.first, s.end = Unit, uint64(len(mem))&^(Unit-1)-Unit
@@ -48,10 +48,10 @@ func (s *Space) End() uint64 { return s.end }
 // Free returns how many bytes are in free blocks.
 func (s *Space) Free() uint64 { return s.free }
 
-// Largest is the length of the longest block there can be.
+// Largest returns the length of the longest block that can exist.
 func (s *Space) Largest() uint64 { return min(s.end-s.first, MaxJoin) }
 
-// binOf returns the bin of free blocks of a length.
+// binOf returns the bin of free blocks of this length.
 func binOf(size uint64) int {
 	units := size / Unit
 	if units < 16 {
@@ -113,14 +113,14 @@ func (s *Space) Take(size uint64) uint64 {
 	return off
 }
 
-// Claim takes this free block.
+// Claim takes a given free block.
 func (s *Space) Claim(off uint64) {
 	s.pull(off)
 	s.free -= s.Size(off)
 	s.SetKind(off, Taken)
 }
 
-// anyFrom returns the first block of the first bin from bin on that is not
+// anyFrom returns the first block of the first bin, at or after bin, that is not
 // empty, or 0.
 func (s *Space) anyFrom(bin int) uint64 {
 	if bin >= bins {
@@ -137,10 +137,10 @@ func (s *Space) anyFrom(bin int) uint64 {
 	return s.heads[word*64+bits.TrailingZeros64(rest)]
 }
 
-// looks is how many blocks of a bin are tried whose lengths differ.
+// looks is how many blocks oneOf tries in a bin whose blocks differ in length.
 const looks = 8
 
-// oneOf returns one of the first blocks of a bin that is long enough, or 0.
+// oneOf returns the first of these blocks that is long enough, or 0.
 func (s *Space) oneOf(bin int, size uint64) uint64 {
 	off := s.heads[bin]
 	for range looks {
@@ -165,8 +165,8 @@ func (s *Space) Trim(off, size uint64) {
 	s.Give(off + size)
 }
 
-// Give frees a block, joins it with free neighbours, and returns the block that
-// they have become. The hand stays at the beginning of a block.
+// Give frees a block, joins it with free neighbours, and returns the resulting block.
+// If the hand was inside that, it moves to its beginning.
 func (s *Space) Give(off uint64) uint64 {
 	h := s.head(off)
 	size, prevSize := h.size(), h.prevSize()
@@ -189,20 +189,20 @@ func (s *Space) Give(off uint64) uint64 {
 	return off
 }
 
-// joins says whether the block at off is free and can be joined with size bytes.
+// joins reports whether the block at off is free and can be joined with size bytes.
 func (s *Space) joins(off, size uint64) bool {
 	h := s.head(off)
 	return h.kind() == Free && h.size()+size <= MaxJoin
 }
 
-// moveHand has the hand go on where it is at from.
+// moveHand moves the hand to a block if it is at from.
 func (s *Space) moveHand(from, to uint64) {
 	if s.hand == from {
 		s.hand = to
 	}
 }
 
-// Around returns how long a block would become if it were freed.
+// Around returns how long a block would be after Give.
 func (s *Space) Around(off uint64) uint64 {
 	h := s.head(off)
 	size := h.size()
@@ -215,8 +215,8 @@ func (s *Space) Around(off uint64) uint64 {
 	return size
 }
 
-// Absorb makes the block behind a block in use a part of it. It must be in use
-// too, and both must be at most MaxJoin long.
+// Absorb joins a block with the next one. Both are in use, and together at most MaxJoin
+// long.
 func (s *Space) Absorb(off, next uint64) {
 	h := s.head(off)
 	size := h.size() + s.Size(next)

@@ -2,23 +2,23 @@ package extent
 
 import "github.com/remora-kv/remora/internal/fence"
 
-// Table has the functions of the table that owns a Heap, by which the Heap empties blocks.
+// Table is the functions of the table that owns a Heap, which the Heap calls to empty blocks.
 type Table struct {
-	// Item returns how much of a block in use is needed, and when the item there expires,
-	// 0 for never.
+	// Item returns the length that the item of a block needs, and when the item expires, 0 for
+	// never.
 	Item func(block uint64) (size uint64, expires int64)
-	// Spare reports whether the item of a block was used, and has it count as used less, or
-	// no more. It is called for caches only.
+	// Spare reports whether the item of a block was used, and lowers its count of uses. It is
+	// called in Cache mode only.
 	Spare func(block uint64) bool
-	// Unlink takes the item of a block out of the index and the counts. The block stays in
+	// Unlink removes the item of a block from the index and the counts. The block stays in
 	// use.
 	Unlink func(block uint64)
-	// Moved has the index lead to a block with the same bytes in place of another.
+	// Moved makes the index point to block to, which holds the bytes of block from.
 	Moved func(from, to uint64)
 }
 
 const (
-	// expiryBlocks is how many blocks reclaim looks at for items that have expired.
+	// expiryBlocks is how many blocks reclaim examines for expired items.
 	expiryBlocks = 64
 	// sweeps is how many places reclaim tries to clear.
 	sweeps = 16
@@ -26,12 +26,12 @@ const (
 	spares = 16
 )
 
-// MakeRoom makes a block of need bytes, at most Largest, for an item of this key and value,
-// and takes it: by eviction in a cache, by reclaiming what has expired and moving what is in
-// the way in a store. Only a store may fail; then it returns 0.
+// MakeRoom takes a block of at least need bytes, at most Largest, for an item of this key and
+// value. A cache evicts; a store reclaims expired items and moves others out of the way, and
+// returns 0 if that fails.
 //
-// Items are moved to memory that was freed and that a view may still show. So none is moved
-// if the key or the value is a view.
+// An item is moved to free memory, which a view may still show. So MakeRoom moves none if
+// the key or the value is a view.
 func (h *Heap) MakeRoom(need uint64, now int64, key, value []byte) uint64 {
 	move := !h.Holds(key) && !h.Holds(value)
 	if h.Caches() {
@@ -40,9 +40,9 @@ func (h *Heap) MakeRoom(need uint64, now int64, key, value []byte) uint64 {
 	return h.reclaim(need, now, move)
 }
 
-// evict clears blocks until there is a block of need bytes, at most Largest, and takes it.
-// It spares items that were used: it passes those that follow the hand, and moves those in
-// the way if it may. It cannot fail, since all of the memory could become one block.
+// evict clears blocks until one has need bytes, at most Largest, and takes it. It spares
+// used items: it skips those at the hand, and moves others out of the way if move is set. It
+// cannot fail, since all of the memory could become one block.
 func (h *Heap) evict(need uint64, now int64, move bool) uint64 {
 	for range spares {
 		at := h.wrap()
@@ -55,9 +55,8 @@ func (h *Heap) evict(need uint64, now int64, move bool) uint64 {
 	return h.sweep(need, now, move)
 }
 
-// reclaim makes a block of need bytes without losing an item, and takes it: where items
-// have expired, or where others can be moved away, if they may be. It returns 0 if it finds
-// none.
+// reclaim takes a block of need bytes without losing an item: it frees expired items, then
+// moves others if move is set. It returns 0 if it finds no place.
 func (h *Heap) reclaim(need uint64, now int64, move bool) uint64 {
 	if h.Mortal > 0 {
 		if off := h.expireNext(need, now); off != 0 {
@@ -78,7 +77,7 @@ func (h *Heap) reclaim(need uint64, now int64, move bool) uint64 {
 	return 0
 }
 
-// wrap returns the block at the hand, which goes back to the first one from the end.
+// wrap returns the block at the hand; a hand at the end goes back to the first block.
 func (h *Heap) wrap() uint64 {
 	if h.hand == h.end {
 		h.hand = h.first
@@ -86,8 +85,8 @@ func (h *Heap) wrap() uint64 {
 	return h.hand
 }
 
-// expireNext frees the items among the next blocks that have expired, until a block of need
-// bytes is there, and takes it.
+// expireNext frees expired items among the next expiryBlocks blocks, until there is a free
+// block of need bytes, and takes it.
 func (h *Heap) expireNext(need uint64, now int64) uint64 {
 	for range expiryBlocks {
 		off := h.wrap()
@@ -104,11 +103,11 @@ func (h *Heap) expireNext(need uint64, now int64) uint64 {
 }
 
 // sweep joins the blocks that follow the hand until they have need bytes, and takes the
-// block that they have become. It returns 0 if it came to an item that had to stay, or to
-// the end of the memory; then the hand is behind that.
+// result. It returns 0 if it meets an item that has to stay, or the end of the memory, and
+// leaves the hand behind it.
 //
-// While the block grows it is in use and nothing leads to it, so that what is freed
-// meanwhile does not join it and nothing is moved into it.
+// While the block grows it is in use and not in the index, so that blocks freed meanwhile do
+// not join it and no item is moved into it.
 func (h *Heap) sweep(need uint64, now int64, move bool) uint64 {
 	if h.end-h.hand < need {
 		h.hand = h.first
@@ -136,7 +135,7 @@ func (h *Heap) sweep(need uint64, now int64, move bool) uint64 {
 	return piece
 }
 
-// clear makes a block one in use that nothing leads to, and reports whether it could.
+// clear takes a block that is free or can be emptied, and reports whether it could.
 func (h *Heap) clear(block uint64, now int64, move bool) bool {
 	if h.Kind(block) == Free {
 		h.Claim(block)
@@ -149,8 +148,8 @@ func (h *Heap) clear(block uint64, now int64, move bool) bool {
 	return true
 }
 
-// empty takes the item of a block out of the index, or moves it to another block, and
-// reports whether it could: a cache always can.
+// empty removes the item of a block from the index, or moves it to another block, and
+// reports whether it could. In Cache mode it always can.
 func (h *Heap) empty(block uint64, now int64, move bool) bool {
 	switch {
 	case h.expire(block, now):
@@ -165,7 +164,7 @@ func (h *Heap) empty(block uint64, now int64, move bool) bool {
 	return true
 }
 
-// expire takes the item of a block out of the index if it has expired, and reports whether it
+// expire removes the item of a block from the index if it has expired, and reports whether it
 // did.
 func (h *Heap) expire(block uint64, now int64) bool {
 	if h.Mortal == 0 {
@@ -179,8 +178,8 @@ func (h *Heap) expire(block uint64, now int64) bool {
 	return true
 }
 
-// Move moves the item of a block to another one, and reports whether there was one. Nothing
-// leads to the old block then; it stays in use.
+// Move moves the item of a block to another block, and reports whether there was one. The
+// old block stays in use, but the index no longer points to it.
 func (h *Heap) Move(block uint64) bool {
 	size, _ := h.table.Item(block)
 	to := h.Take(size)

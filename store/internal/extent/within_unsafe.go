@@ -2,10 +2,8 @@ package extent
 
 import "unsafe"
 
-// Within reports whether b begins inside mem. A view of an item is inside the memory as a
-// whole, or not at all.
-//
-// The language compares pointers for equality only.
+// Within reports whether b begins inside mem. A view of an item is either wholly inside the
+// memory or not at all. It needs unsafe because Go compares pointers for equality only.
 func Within(mem, b []byte) bool {
 	if len(b) == 0 {
 		return false
