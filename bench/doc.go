@@ -32,7 +32,9 @@
 //
 //	E1  The servers of a group are started, connected and filled before its first trial;
 //	    those of a Fresh group before each, and ended after it. What the placement of a case
-//	    asks for (host.Press) begins when its server has started, and ends after it.
+//	    asks for (host.Press) begins when its server has started, and ends after it. Where a
+//	    group has several servers up at a time it begins and ends with each trial instead,
+//	    so that nothing is beside a case but what its own placement asks for.
 //	E2  The collector runs before a trial, and not during it where the target says so.
 //	E3  Workers warm up before the first trial with a server, which says how long an operation
 //	    takes. If that is less than TimedAll, one operation in 16 is timed, so that reading the

@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/remora-kv/remora/bench/host"
@@ -26,4 +27,18 @@ func (f *Faults) Placements(texts []string, started, apart bool) []string {
 		}
 	}
 	return texts
+}
+
+// Sharing reads a placement that Placements has checked; empty: CPUs of their own.
+func Sharing(placement string) host.Sharing {
+	s, _ := host.ParseSharing(cmp.Or(placement, host.ShareOwn))
+	return s
+}
+
+// PlacementLabel is what the note about the CPUs of a placement begins with.
+func PlacementLabel(placement string) string {
+	if Sharing(placement).Own() {
+		return "CPUs"
+	}
+	return "placement " + placement
 }

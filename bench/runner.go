@@ -74,6 +74,9 @@ func Alone[C any](cases []C) (groups []Group[C]) {
 	return groups
 }
 
+// together reports whether several servers are up at the same time.
+func (g *Group[C]) together() bool { return !g.Fresh && len(g.Cases) > 1 }
+
 // order is that of the cases in a round.
 func (g *Group[C]) order(trial int) []int {
 	if g.Seed != 0 {
@@ -102,7 +105,7 @@ func Run[C, R any, P Case[C]](ctx context.Context, r *Runner[C, R], groups []Gro
 		var all []*session[R]
 		for k := range g.Cases {
 			c := P(&g.Cases[k])
-			all = append(all, &session[R]{title: c.Title(), make: func() Target[R] { return target(c) }})
+			all = append(all, &session[R]{title: c.Title(), together: g.together(), make: func() Target[R] { return target(c) }})
 		}
 		if err := r.group(ctx, g, all); err != nil {
 			if ctx.Err() != nil {
@@ -145,6 +148,11 @@ func (r *Runner[C, R]) group(ctx context.Context, g *Group[C], all []*session[R]
 			if err := r.trial(ctx, s, trial); err != nil {
 				return s.failed(err)
 			}
+			if g.together() {
+				if err := s.relieve(); err != nil {
+					return s.failed(err)
+				}
+			}
 			if g.Fresh {
 				if err := s.close(); err != nil {
 					return s.failed(err)
@@ -162,9 +170,12 @@ type session[R any] struct {
 	target  Target[R] // nil: not started
 	how     Conditions
 	workers []load.Worker
-	press   *host.Pressure // of the placement
+	press   *host.Pressure // of the placement; nil: it has not begun
 	every   int            // one operation in every is timed; 0: it did not warm up
 	missing bool           // it cannot be measured, and may be left out
+	// together says that the servers of other cases are up, too: the placement is that of a
+	// trial.
+	together bool
 }
 
 func (s *session[R]) failed(err error) error { return fmt.Errorf("%s: %w", s.title, err) }
@@ -173,12 +184,19 @@ func (s *session[R]) close() error {
 	if s.target == nil {
 		return nil
 	}
-	err := s.target.Close()
-	if s.press != nil {
-		err = errors.Join(err, s.press.Close())
-	}
-	s.target, s.workers, s.press, s.every = nil, nil, nil, 0
+	err := errors.Join(s.target.Close(), s.relieve())
+	s.target, s.workers, s.every = nil, nil, 0
 	return err
+}
+
+// relieve ends what the placement asks for.
+func (s *session[R]) relieve() error {
+	if s.press == nil {
+		return nil
+	}
+	p := s.press
+	s.press = nil
+	return p.Close()
 }
 
 // tell says where the run is; trial 0 is starting and warming up.
@@ -209,14 +227,27 @@ func (r *Runner[C, R]) start(ctx context.Context, s *session[R], c *C, step int)
 		return s.failed(err)
 	}
 	s.how = s.target.Conditions()
-	if s.press, err = host.Press(ctx, &s.how.Place, s.how.Server, r.Env.Helper, r.Env.HelperEnv); err != nil {
-		s.press = nil
-		return s.failed(err)
+	if !s.together {
+		if err := r.press(ctx, s); err != nil {
+			return s.failed(err)
+		}
 	}
 	if s.workers, err = s.target.Workers(ctx); err != nil {
 		return s.failed(err)
 	}
 	return nil
+}
+
+// press begins what the placement of a case asks for, unless it has begun.
+func (r *Runner[C, R]) press(ctx context.Context, s *session[R]) error {
+	if s.press != nil {
+		return nil
+	}
+	p, err := host.Press(ctx, &s.how.Place, s.how.Server, r.Env.Helper, r.Env.HelperEnv)
+	if err == nil {
+		s.press = p
+	}
+	return err
 }
 
 // warmUp is what is done before the first trial with a server; false: nothing.
@@ -247,6 +278,9 @@ func (r *Runner[C, R]) warm(ctx context.Context, s *session[R]) error {
 // hands out the row.
 func (r *Runner[C, R]) trial(ctx context.Context, s *session[R], number int) error {
 	runtime.GC()
+	if err := r.press(ctx, s); err != nil {
+		return err
+	}
 	if s.how.NoGC {
 		defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	}

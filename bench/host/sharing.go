@@ -93,18 +93,25 @@ func (s Sharing) Pins() bool { return s.kind != ShareRoaming }
 // Place divides cpus, as Split does, among as many client threads and server cores as there
 // are to be. What is shared on purpose is no reason for a warning.
 func (s Sharing) Place(cpus []int, threads, cores int) Placement {
-	p := Split(cpus, threads, cores)
+	return s.Over(Split(cpus, threads, cores), cpus)
+}
+
+// Over is Place for those who have divided cpus between client and server themselves.
+func (s Sharing) Over(p Placement, cpus []int) Placement {
 	switch {
 	case len(cpus) == 0:
 	case s.kind == ShareOne:
 		last := cpus[len(cpus)-1:]
-		p = Placement{Client: last, Server: InTurn(last, cores)}
+		p = Placement{Client: last, Server: InTurn(last, len(p.Server))}
 	case s.kind == ShareRoaming:
 		p = Placement{}
 	}
 	p.Sharing = s
 	return p
 }
+
+// One reports whether client and server have one CPU for both.
+func (s Sharing) One() bool { return s.kind == ShareOne }
 
 // confined reports whether whole processes, and not only threads, stay on their CPUs.
 func (p *Placement) confined() bool {

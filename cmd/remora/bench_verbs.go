@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/remora-kv/remora/bench/host"
 	"github.com/remora-kv/remora/bench/target/verbs"
 	"github.com/remora-kv/remora/fabric"
 )
@@ -44,6 +45,7 @@ figures of the HERD paper from these tests.`,
   remora bench verbs inbound --threads 4 --duration 10s --trials 5
   remora bench verbs echo-ws --accesses 2,8 --prefetch on,off --window 32
   remora bench figure herd-fig3 --report out             Figure 3 of the HERD paper
+  remora bench verbs limit echo-ww --placement own,one,busy-client
   remora bench verbs idle                                CPU time of an idle server
   remora bench verbs --fabric rdma                       everything, over the RDMA adapter of this host
   remora bench verbs --fabric tcp --server-command 'ssh node2 remora bench worker verbs' --listen tcp://node2:0`,
@@ -103,12 +105,14 @@ func (f *verbsFlags) register(cmd *cobra.Command) {
 	pollFlag(fl, &f.poll)
 	section(fl, "Posting", "transport", "reply-transport", "inline", "unsignaled")
 	section(fl, "Memory accesses of echoes", "accesses", "prefetch", "table")
-	section(fl, "Server", "poll")
+	placementFlag(fl, &f.cfg.Placements)
+	section(fl, "Server", "poll", "placement")
 	c := &f.cfg
 	c.Duration, c.Warmup, c.Trials = verbs.DefaultDuration, verbs.DefaultWarmup, 1
 	f.trials().register(fl, "thread")
 	fl.Lookup("duration").Usage += " (1s for all)"
 	remoteFlags(fl, &f.server, &c.Listen, workerVerbs)
+	completeFrom(cmd, "placement", host.Sharings()...)
 	completeFrom(cmd, "prefetch", "on", "off", "on,off")
 	complete(cmd)
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/remora-kv/remora/bench"
 	"github.com/remora-kv/remora/bench/host"
 )
 
@@ -12,11 +13,7 @@ func (r *runner) notes(cases []Case) {
 	c := &cases[0]
 	note := r.Report.Note
 	for i := range cases {
-		label := "CPUs"
-		if !cases[i].sharing().Own() {
-			label = "placement " + cases[i].Placement
-		}
-		if s := label + ": " + r.pinning(&cases[i]); !slices.Contains(r.Report.Notes, s) {
+		if s := bench.PlacementLabel(cases[i].Placement) + ": " + r.pinning(&cases[i]); !slices.Contains(r.Report.Notes, s) {
 			note("%s", s)
 		}
 	}

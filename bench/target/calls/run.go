@@ -1,7 +1,6 @@
 package calls
 
 import (
-	"cmp"
 	"context"
 	"time"
 
@@ -67,10 +66,7 @@ func (r *runner) place(c *Case) host.Placement {
 }
 
 // sharing is what the CPUs of a case are shared with.
-func (c *Case) sharing() host.Sharing {
-	s, _ := host.ParseSharing(cmp.Or(c.Placement, host.ShareOwn)) // which was checked
-	return s
-}
+func (c *Case) sharing() host.Sharing { return bench.Sharing(c.Placement) }
 
 // inFlight is how many calls are in flight; 0: connections choose that themselves.
 func (c *Case) inFlight() int {

@@ -6,7 +6,9 @@ import (
 	"time"
 
 	"github.com/remora-kv/remora/bench"
+	"github.com/remora-kv/remora/bench/host"
 	"github.com/remora-kv/remora/fabric"
+	"github.com/remora-kv/remora/fabric/provider"
 )
 
 // ErrUsage is wrapped by every error that the user mends by asking for
@@ -58,6 +60,9 @@ type Config struct {
 	Accesses []int
 	Prefetch []bool
 	Table    int
+	// Placements say what client and server share their CPUs with, as host.ParseSharing reads
+	// it; default CPUs of their own.
+	Placements []string
 	// Poll is how threads wait when nothing has come for a while.
 	Poll fabric.Policy
 	// Duration is how long one trial measures; Ops, when not 0, ends a trial
@@ -124,6 +129,7 @@ func (c *Config) normalize() error {
 		}
 	}
 	c.checkLookups(&errs)
+	c.Placements = errs.Placements(c.Placements, !c.Remote, c.Fabric != provider.Loop)
 	if c.Threads < 0 || c.Threads > maxThreads {
 		errs.Add("--threads %d is not between 1 and %d", c.Threads, maxThreads)
 	}
@@ -168,6 +174,9 @@ func (c *Config) defaults() {
 	}
 	if c.Trials == 0 {
 		c.Trials = 1
+	}
+	if len(c.Placements) == 0 {
+		c.Placements = []string{host.ShareOwn}
 	}
 	if c.Table == 0 && len(c.Accesses) != 0 {
 		c.Table = DefaultTable

@@ -40,6 +40,21 @@ func place(c *Case, all []int) placement {
 	}
 }
 
+// placeShared is place for what the CPUs of a case are shared with. Where client and server
+// have one CPU, the server has the threads that it has on one.
+func placeShared(c *Case, all []int) placement {
+	s, own := c.sharing(), all
+	if s.One() && len(all) != 0 {
+		own = all[len(all)-1:]
+	}
+	p := place(c, own)
+	p.Placement = s.Over(p.Placement, all)
+	if !s.Own() {
+		p.Client = p.Client[:min(len(p.Client), c.Threads)] // the others are not used, and need no neighbour
+	}
+	return p
+}
+
 // posting says which threads post the operations of a verb test, and how many.
 func posting(c *Case) (who string, n int) {
 	switch c.Kind {

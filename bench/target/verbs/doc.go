@@ -19,7 +19,8 @@
 //
 // Both processes have a side, as package bench has a client and a server: thread i of one is
 // an end with lanes to the ends of the other. In an out-bound test the server issues the
-// operations. Each thread is locked and pinned, client and server to different CPUs.
+// operations. Each thread is locked and pinned, client and server to different CPUs
+// unless the placement of the case says otherwise.
 //
 // # What is measured, and what it costs
 //

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/remora-kv/remora/bench/host"
 	"github.com/remora-kv/remora/bench/target/verbs"
 	"github.com/remora-kv/remora/fabric/provider"
 	"github.com/remora-kv/remora/test/benchtest"
@@ -22,14 +23,19 @@ func TestMain(m *testing.M) {
 	benchtest.Main(m, benchtest.Roles{
 		benchtest.Server: func() error { return verbs.Serve(context.Background(), provider.New(), os.Stdin, os.Stdout) },
 		benchtest.Client: endlessClient,
+		roleHelper:       func() error { return host.Help(context.Background(), os.Stdin, os.Stdout) },
 		benchtest.Broken: func() error { return errors.New("no such luck") },
 	})
 }
 
+// roleHelper is a process beside those that are measured.
+const roleHelper = "helper"
+
 // envOf is an environment whose server is this binary.
 func envOf(role string) verbs.Env {
 	argv, vars := benchtest.Self(role)
-	return verbs.Env{Providers: provider.New(), Server: argv, ServerEnv: vars}
+	helper, more := benchtest.Self(roleHelper)
+	return verbs.Env{Providers: provider.New(), Server: argv, ServerEnv: vars, Helper: helper, HelperEnv: more}
 }
 
 // endlessClient says on its standard output when its measurement has begun.

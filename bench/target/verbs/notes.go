@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/remora-kv/remora/bench"
 	"github.com/remora-kv/remora/bench/host"
 	"github.com/remora-kv/remora/bench/out"
 	"github.com/remora-kv/remora/fabric/provider"
@@ -13,7 +14,9 @@ import (
 // notes states the conditions of the measurement.
 func (r *runner) notes(cases []Case) {
 	note := r.Report.Note
-	note("CPUs: %s", r.pinning(cases))
+	for _, placement := range r.cfg.Placements {
+		note("%s: %s", bench.PlacementLabel(placement), r.pinning(cases, placement))
+	}
 	r.NoteServer(r.cfg.Fabric == provider.Loop, r.cfg.Remote)
 	r.NoteClock()
 	if few := slices.ContainsFunc(r.Report.Rows, func(w Row) bool { return w.TimedEvery > 1 }); few {
@@ -30,17 +33,26 @@ func (r *runner) notes(cases []Case) {
 	}
 }
 
-// pinning says which CPUs client and server were on.
-func (r *runner) pinning(cases []Case) string {
+// pinning says which CPUs client and server were on in a placement.
+func (r *runner) pinning(cases []Case, placement string) string {
 	if len(r.CPUs) == 0 {
 		return "threads were not pinned"
 	}
 	var seen []string
 	for i := range cases {
+		if cases[i].Placement != placement {
+			continue
+		}
 		p := r.place(&cases[i])
+		if len(p.Client) == 0 {
+			return "threads were not pinned, " + p.Company()
+		}
 		s := fmt.Sprintf("client %s, server %s", host.CPUList(p.Client), host.CPUList(p.Server))
 		if r.cfg.Remote {
 			s = fmt.Sprintf("client %s, server on CPUs of its own", host.CPUList(p.Client))
+		}
+		if with := p.Company(); with != "" {
+			s += ", " + with
 		}
 		if !slices.Contains(seen, s) {
 			seen = append(seen, s)

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/remora-kv/remora/bench"
+	"github.com/remora-kv/remora/bench/host"
 	"github.com/remora-kv/remora/fabric"
 	"github.com/remora-kv/remora/fabric/provider"
 )
@@ -31,7 +32,11 @@ type Case struct {
 	// loads for each request, and Prefetch whether it asks for them ahead.
 	Accesses, Table int
 	Prefetch        bool
+	Placement       string
 }
+
+// sharing is what the CPUs of a case are shared with.
+func (c *Case) sharing() host.Sharing { return bench.Sharing(c.Placement) }
 
 // lanes returns the number of queue pairs.
 func (c *Case) lanes() int { return c.Threads * c.QPs }
@@ -121,7 +126,11 @@ func (c *Config) expand(t *Test, transport fabric.Transport, lim fabric.Limits, 
 				if err := c.settle(t, &one, lim, suite); err != nil {
 					return nil, fmt.Errorf("%s: %w", t.Name, err)
 				}
-				cases = append(cases, c.withLookups(t, one)...)
+				for _, one := range c.withLookups(t, one) {
+					for _, one.Placement = range c.Placements {
+						cases = append(cases, one)
+					}
+				}
 			}
 		}
 	}
@@ -319,6 +328,9 @@ func (c *Case) Title() string {
 	}
 	if c.Threads > 1 {
 		s += fmt.Sprintf(" threads %d", c.Threads)
+	}
+	if !c.sharing().Own() {
+		s += " placement " + c.Placement
 	}
 	return s
 }

@@ -35,6 +35,8 @@ type Row struct {
 	TableBytes int    `json:"table_bytes,omitempty"`
 	// ReplyTransport is that of the replies, where it is not that of the requests.
 	ReplyTransport string `json:"reply_transport,omitempty"`
+	// Placement is what client and server shared their CPUs with, where it is not nothing.
+	Placement string `json:"placement,omitempty"`
 }
 
 // memoryFabric and noTransport are what a row says whose test involves no fabric.
@@ -52,6 +54,9 @@ func rowOf(c *Case, m bench.Measure, lost uint64) Row {
 		Inline: c.Inline, Signaled: c.Signaled, Window: c.Window,
 		Measure: m,
 		Threads: c.Threads, QPs: c.QPs, Poll: c.Poll.String(), Lost: lost,
+	}
+	if !c.sharing().Own() {
+		row.Placement = c.Placement
 	}
 	if c.crowded() {
 		row.QPs = 1

@@ -64,7 +64,7 @@ func (r *runner) place(c *Case) placement {
 	if r.cfg.Remote {
 		return placeApart(c, r.CPUs)
 	}
-	return place(c, r.CPUs)
+	return placeShared(c, r.CPUs)
 }
 
 // loop reports whether the server is in this process.

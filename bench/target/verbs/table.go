@@ -34,6 +34,7 @@ func columns(lines []median) []out.Column[median] {
 		out.Left("test", func(m *median) string { return m.Row.Test }),
 		out.Left("fabric", func(m *median) string { return m.Row.Fabric }),
 		out.Left("how", how),
+		out.Left("placement", func(m *median) string { return m.Row.Placement }),
 		out.Left("accesses", memory),
 		out.Right("size", func(m *median) string { return out.Bytes(m.Row.Size) }),
 		out.Right("window", func(m *median) string { return fmt.Sprint(m.Row.Window) }),

@@ -27,8 +27,12 @@ type verbs struct {
 
 // Conditions implements bench.Target. The collector is off: nothing is allocated (M4).
 func (s *verbs) Conditions() bench.Conditions {
+	pid := 0
+	if s.peer != nil && !s.cfg.Remote {
+		pid = s.peer.Pid()
+	}
 	return bench.Conditions{
-		Place: s.place.Placement, Callers: 1, Loop: s.c.loop(), NoGC: true,
+		Place: s.place.Placement, Server: pid, Callers: 1, Loop: s.c.loop(), NoGC: true,
 		InFlight: s.c.lanes() * s.c.Window, Procs: max(runtime.GOMAXPROCS(0), s.c.Threads+2),
 	}
 }
@@ -208,13 +212,13 @@ func (s *verbs) verify() error {
 }
 
 // limitFor returns the rate of the bare machine that an echo is compared with:
-// the median trial at the same window and size. 0: not measured.
+// the median trial at the same window, size and placement. 0: not measured.
 func (s *verbs) limitFor(row *Row) float64 {
 	if s.c.Kind != kindEcho || row.Threads != 1 || row.Accesses > 0 {
 		return 0
 	}
 	for _, m := range medians(s.Report.Rows) {
-		if m.Row.Test == limitTest && m.Row.Window == row.Window && m.Row.Size == row.Size {
+		if l := &m.Row; l.Test == limitTest && l.Window == row.Window && l.Size == row.Size && l.Placement == row.Placement {
 			return m.Row.OpsPerSec
 		}
 	}
