@@ -25,9 +25,12 @@ const Variable = "REMORA_ITERATIONS"
 
 // raceDivisor is the factor by which counts are smaller in race builds, guestDivisor
 // that in the guests of rocevm.
+// Together with REMORA_ITERATIONS they are maxDivisor at most: with fewer iterations tests
+// do not reach what they test, such as full memory.
 const (
 	raceDivisor  = 16
 	guestDivisor = 8
+	maxDivisor   = 64
 )
 
 // factor and divisor are what Times multiplies and divides by.
@@ -44,7 +47,7 @@ func initial() (factor, divisor int) {
 	if os.Getenv("ROCEVM_GUEST") != "" {
 		divisor *= guestDivisor
 	}
-	return factor, divisor
+	return factor, min(divisor, maxDivisor)
 }
 
 // parse reads the value of Variable.

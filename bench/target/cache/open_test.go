@@ -77,8 +77,8 @@ func TestAStallIsSeenInAnOpenLoop(t *testing.T) {
 		t.Errorf("p99 is %.0f us, the longest %.0f us; a stall of 100 ms makes a p99 of 80 ms at least", l.P99, l.Max)
 	}
 	closed := stalledRun(t, 0)
-	if l := closed.Latencies(scale); l.Max < 99e3 || closed.Ops < 2*rate {
-		t.Errorf("the longest of %d is %.0f us", closed.Ops, l.Max)
+	if l := closed.Latencies(scale); l.Max < 99e3 {
+		t.Errorf("the longest of %d operations took %.0f us, less than the stall of 100 ms", closed.Ops, l.Max)
 	} else if l.P99 > 75e3 {
 		t.Errorf("p99 of a closed loop is %.0f us", l.P99)
 	}
