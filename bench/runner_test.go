@@ -7,8 +7,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/remora-kv/remora/bench/load"
+	"github.com/remora-kv/remora/internal/cycles"
 )
 
 // thing is a case that may fail to start.
@@ -173,5 +175,18 @@ func TestOrderOfRounds(t *testing.T) {
 	}
 	if same || alike {
 		t.Errorf("all rounds have one order %v, two seeds the same %v", same, alike)
+	}
+}
+
+// E5: where workers have others do a part, the client's CPU time is that of the process.
+func TestTheCPUOfWorkersThatAreSpread(t *testing.T) {
+	begin := time.Unix(1e9, 0)
+	for _, spread := range []bool{false, true} {
+		trial := &Trial{Conditions: Conditions{Pinned: true, Spread: spread}, scale: cycles.Calibrate()}
+		trial.Before.Time, trial.After.Time, trial.After.Client = begin, begin.Add(time.Second), 1500*time.Millisecond
+		var m Measure
+		if trial.charge(&m); spread != (m.ClientCPU != nil && *m.ClientCPU == 150) {
+			t.Errorf("spread %v: %v %%", spread, m.ClientCPU)
+		}
 	}
 }

@@ -46,6 +46,9 @@ type Conditions struct {
 	Callers int
 	// Pinned says that workers are threads, pinned to the client's CPUs in turn.
 	Pinned bool
+	// Spread says that workers have others do a part on further threads: the client's CPU time
+	// is that of its process.
+	Spread bool
 	// Procs is how many threads of this process may run Go code at the same time.
 	Procs int
 	// Loop says that client and server are one process.
@@ -132,7 +135,7 @@ func (t *Trial) VerbsPerOp() load.VerbsPerOp {
 func (t *Trial) charge(m *Measure) {
 	elapsed := t.After.Time.Sub(t.Before.Time)
 	process := t.After.Client - t.Before.Client
-	threads := t.Pinned && host.PerThread
+	threads := t.Pinned && !t.Spread && host.PerThread
 	if threads {
 		m.ClientCPU = load.Percent(t.Tally.CPU, t.Tally.Time(t.scale), 1)
 	} else if !t.Loop {

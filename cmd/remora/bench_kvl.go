@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/remora-kv/remora/bench/host"
 	"github.com/remora-kv/remora/bench/target/kvl"
 )
 
@@ -39,6 +40,7 @@ Paths:
 		Example: `  remora bench kvl                                     all, as large as in the paper
   remora bench kvl --scale 0.02                        a first look
   remora bench kvl --app search --path links,rfp --fabric tcp
+  remora bench kvl --app page --placement own,one,busy-both
   remora bench kvl --report out                        a page with charts`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context(), a) },
@@ -54,8 +56,11 @@ Paths:
 	fl.IntVar(&c.MemcachedUsers, "memcached-users", kvl.DefaultOps, "the same for memcached")
 	fl.IntVar(&c.Trials, "trials", kvl.DefaultTrials, "`NUMBER` of trials of each row; the table shows the median")
 	seedFlag(fl, &c.Seed, 1)
+	placementFlag(fl, &c.Placements)
+	section(fl, "Server", "placement")
 	f.output.register(cmd)
 	completeFrom(cmd, "app", kvl.Apps()...)
+	completeFrom(cmd, "placement", host.Sharings()...)
 	completeFrom(cmd, "path", kvl.Paths()...)
 	complete(cmd)
 	return cmd

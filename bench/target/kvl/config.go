@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/remora-kv/remora/bench"
+	"github.com/remora-kv/remora/bench/host"
 	"github.com/remora-kv/remora/fabric/provider"
 	"github.com/remora-kv/remora/kvl/app"
 )
@@ -59,7 +60,10 @@ type Config struct {
 	// part stands for the whole there. Defaults 20000, all, and 20000.
 	Ops, Users, MemcachedUsers int
 	Trials                     int // default 3
-	Seed                       uint64
+	// Placements say what client and server share their CPUs with, as host.ParseSharing reads
+	// it; default CPUs of their own.
+	Placements []string
+	Seed       uint64
 }
 
 // Defaults of Config.
@@ -101,6 +105,11 @@ func (c *Config) normalize() error {
 	setDefault(&c.Ops, DefaultOps)
 	setDefault(&c.MemcachedUsers, DefaultOps)
 	setDefault(&c.Trials, DefaultTrials)
+	if len(c.Placements) == 0 {
+		c.Placements = []string{host.ShareOwn}
+	}
+	ours := slices.ContainsFunc(c.Paths, func(p string) bool { return !strings.HasPrefix(p, PathMemcached) })
+	c.Placements = f.Placements(c.Placements, true, c.Fabric != provider.Loop || !ours)
 	f.Between("window", c.Window, 1, 1024)
 	f.Between("ops", c.Ops, 1, 1<<30)
 	f.Between("trials", c.Trials, 1, 1000)
@@ -124,25 +133,32 @@ type Case struct {
 	City              app.City
 	Window, Ops       int
 	Users             int // visited by a search
+	Placement         string
 }
 
 // Title names the case.
-func (c *Case) Title() string { return fmt.Sprintf("%s by %s on %s", c.App, c.Path, c.Fabric) }
+func (c *Case) Title() string {
+	s := fmt.Sprintf("%s by %s on %s", c.App, c.Path, c.Fabric)
+	if !bench.Sharing(c.Placement).Own() {
+		s += " placement " + c.Placement
+	}
+	return s
+}
 
 // by reports whether the case goes by a path, however many reads and workers it has.
 func (c *Case) by(path string) bool {
 	return c.Path == path || c.Path == path+one || c.Path == path+two
 }
 
-// plan returns the cases of an application.
-func (c *Config) plan(name string) (cases []Case) {
+// plan returns the cases of an application in a placement.
+func (c *Config) plan(name, placement string) (cases []Case) {
 	for _, path := range c.Paths {
 		alone := strings.HasSuffix(path, one)
 		ofSearch := alone || path == PathLinksTwo
 		if path == PathLookup && name != AppItem || path == PathBatch && name == AppItem || ofSearch && name != AppSearch {
 			continue
 		}
-		k := Case{App: name, Path: path, Fabric: c.Fabric, Window: c.Window, Ops: c.Ops, Users: c.Users}
+		k := Case{App: name, Path: path, Fabric: c.Fabric, Window: c.Window, Ops: c.Ops, Users: c.Users, Placement: placement}
 		k.Graph, k.Shop, k.City = app.PaperGraph(), app.PaperShop(), app.PaperCity()
 		k.Graph.Seed, k.Shop.Seed, k.City.Seed = c.Seed, c.Seed, c.Seed
 		k.resize(c.Scale)

@@ -19,9 +19,10 @@
 //
 //	M1  All paths of an application have the same data, made by the same seed, and do the
 //	    same operations. Their results are compared: a row is not written if one differs.
-//	M2  The server is a process of its own on a CPU of its own. Its data is loaded before
-//	    anything is timed.
+//	M2  The server is a process of its own, on a CPU of its own unless the placement says
+//	    otherwise. Its data is loaded before anything is timed.
 //	M3  Reads that do not depend on each other are in flight together, up to the window,
 //	    on every path but those that say one.
-//	M4  Trials of the paths are interleaved, so that noise hits all alike.
+//	M4  Trials of the paths are interleaved, so that noise hits all alike, in one placement
+//	    after the other.
 package kvl

@@ -10,11 +10,9 @@ func (r *Report) Picture() *out.Figure {
 	lines := r.medians()
 	for i := range lines {
 		row := &lines[i].Row
-		means[row.App+" "+row.Path] = row.Mean
-	}
-	for _, a := range Apps() {
-		if means[a+" "+PathLinks] != 0 {
-			f.X.Names = append(f.X.Names, a)
+		means[row.what()+" "+row.Path] = row.Mean
+		if row.Path == PathLinks && row.Mean != 0 {
+			f.X.Names = append(f.X.Names, row.what())
 		}
 	}
 	for _, p := range Paths() {

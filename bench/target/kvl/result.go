@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	"github.com/remora-kv/remora/bench"
 
@@ -26,7 +27,13 @@ type Row struct {
 	bench.Measure
 	// Edges counts those that a search has looked at.
 	Edges int `json:"edges,omitempty"`
+	// Placement is what client and server shared their CPUs with, where it is not nothing.
+	Placement string `json:"placement,omitempty"`
 }
+
+// what names the application of a row and its placement: paths are compared where both are the
+// same.
+func (r *Row) what() string { return strings.TrimSpace(r.App + " " + r.Placement) }
 
 // WriteJSON writes the row as one line.
 func (r Row) WriteJSON(w io.Writer) error { return json.NewEncoder(w).Encode(r) }
@@ -42,11 +49,17 @@ func (r *Report) WriteTable(w io.Writer) error {
 }
 
 // medians returns the median trial of each application by each path, whose trials were
-// interleaved.
+// interleaved, in one placement after the other.
 func (r *Report) medians() []median {
-	rows := slices.Clone(r.Rows)
+	rows, placed := slices.Clone(r.Rows), map[string]int{}
+	for i := range rows {
+		if _, ok := placed[rows[i].Placement]; !ok {
+			placed[rows[i].Placement] = len(placed)
+		}
+	}
 	slices.SortStableFunc(rows, func(a, b Row) int {
 		return cmp.Or(cmp.Compare(slices.Index(Apps(), a.App), slices.Index(Apps(), b.App)),
+			cmp.Compare(placed[a.Placement], placed[b.Placement]),
 			cmp.Compare(slices.Index(Paths(), a.Path), slices.Index(Paths(), b.Path)))
 	})
 	return bench.Medians(rows, func(r *Row) (int, float64) { return r.Trial, r.OpsPerSec })
@@ -58,12 +71,13 @@ func columns(lines []median) []out.Column[median] {
 	links := map[string]float64{}
 	for i := range lines {
 		if m := &lines[i].Row; m.Path == PathLinks {
-			links[m.App] = m.Mean
+			links[m.what()] = m.Mean
 		}
 	}
 	return []out.Column[median]{
 		out.Left("app", func(m *median) string { return m.Row.App }),
 		out.Left("path", func(m *median) string { return m.Row.Path }),
+		out.Left("placement", func(m *median) string { return m.Row.Placement }),
 		out.Left("fabric", func(m *median) string { return m.Row.Fabric }),
 		out.Right("items", func(m *median) string { return out.SI(float64(m.Row.Items)) }),
 		out.Right("ops", func(m *median) string { return out.SI(float64(m.Row.Ops)) }),
@@ -74,10 +88,10 @@ func columns(lines []median) []out.Column[median] {
 		out.Right("p99", func(m *median) string { return out.Unless(m.Row.App == AppSearch, out.Micros(m.Row.P99)) }),
 		out.Right("server CPU", func(m *median) string { return out.PercentText(m.Row.ServerCPU, 0) }),
 		out.Right("links are faster by", func(m *median) string {
-			if links[m.Row.App] == 0 || m.Row.Path == PathLinks {
+			if links[m.Row.what()] == 0 || m.Row.Path == PathLinks {
 				return ""
 			}
-			return fmt.Sprintf("%.2f", m.Row.Mean/links[m.Row.App])
+			return fmt.Sprintf("%.2f", m.Row.Mean/links[m.Row.what()])
 		}),
 		out.Right("spread", (*median).SpreadText),
 	}

@@ -3,6 +3,7 @@ package kvl
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/remora-kv/remora/bench"
 	"github.com/remora-kv/remora/bench/host"
@@ -23,13 +24,15 @@ func Run(ctx context.Context, cfg Config, env Env) (*Report, error) {
 	}
 	report := &Report{}
 	r := &runner{
-		cfg:    cfg,
-		Runner: bench.NewRunner[Case](env, bench.Times{Ops: cfg.Ops, Trials: cfg.Trials}, &report.Report),
-		place:  host.Split(host.CPUs(), 1, 1), results: map[result]outcome{},
+		cfg:     cfg,
+		Runner:  bench.NewRunner[Case](env, bench.Times{Ops: cfg.Ops, Trials: cfg.Trials}, &report.Report),
+		results: map[result]outcome{},
 	}
 	var groups []bench.Group[Case] // M4
 	for _, name := range cfg.Apps {
-		groups = append(groups, bench.Group[Case]{Cases: cfg.plan(name)})
+		for _, placement := range cfg.Placements {
+			groups = append(groups, bench.Group[Case]{Cases: cfg.plan(name, placement)})
+		}
 	}
 	if err := bench.Run(ctx, r.Runner, groups, r.target); err != nil {
 		return report, err
@@ -41,7 +44,6 @@ func Run(ctx context.Context, cfg Config, env Env) (*Report, error) {
 type runner struct {
 	*bench.Runner[Case, Row]
 	cfg     Config
-	place   host.Placement
 	results map[result]outcome
 }
 
@@ -58,7 +60,17 @@ type outcome struct {
 	path string
 }
 
-func (r *runner) target(c *Case) bench.Target[Row] { return &run{runner: r, c: c} }
+func (r *runner) target(c *Case) bench.Target[Row] { return &run{runner: r, c: c, place: r.place(c)} }
+
+// place decides about CPUs. By links-two the client is on that of the server, too.
+func (r *runner) place(c *Case) host.Placement {
+	p := bench.Sharing(c.Placement).Place(r.CPUs, 1, 1)
+	p.Client = p.Client[:min(len(p.Client), 1)] // the others are not used, and need no neighbour
+	if c.Path == PathLinksTwo {
+		p.Client = slices.Concat(p.Client, p.Server)
+	}
+	return p
+}
 
 // compare compares the results of a trial with those of the paths before it (M1).
 func (r *runner) compare(u *run, trial int) error {
@@ -70,8 +82,23 @@ func (r *runner) compare(u *run, trial int) error {
 	return nil
 }
 
+// pinning says which CPUs client and server were on.
+func (r *runner) pinning(c *Case) string {
+	p := r.place(c)
+	s := "threads were not pinned"
+	if len(p.Client) != 0 {
+		s = fmt.Sprintf("client %s, server %s", host.CPUList(p.Client), host.CPUList(p.Server))
+	}
+	if with := p.Company(); with != "" {
+		s += ", " + with
+	}
+	return s
+}
+
 func (r *runner) notes() {
-	r.Report.Note("CPUs: client %s, server %s", host.CPUList(r.place.Client), host.CPUList(r.place.Server))
+	for _, placement := range r.cfg.Placements {
+		r.Report.Note("%s: %s", bench.PlacementLabel(placement), r.pinning(&Case{Placement: placement}))
+	}
 	r.Report.Note("data: %g of the sizes of the paper, seed %d; results of all paths were compared", r.cfg.Scale, r.cfg.Seed)
 	r.Report.Note("reads that do not depend on each other: up to %d in flight; on paths that end with -one, 1", r.cfg.Window)
 	r.Report.Note("links-two: two workers with that many reads each, on the CPUs of client and server")

@@ -9,6 +9,7 @@ import (
 
 	"github.com/remora-kv/remora"
 	"github.com/remora-kv/remora/bench"
+	"github.com/remora-kv/remora/bench/host"
 	"github.com/remora-kv/remora/bench/load"
 	"github.com/remora-kv/remora/bench/target"
 
@@ -22,6 +23,7 @@ import (
 type run struct {
 	*runner
 	c       *Case
+	place   host.Placement
 	peer    *bench.Peer[Case]
 	other   *target.Foreign
 	dev     fabric.Device
@@ -42,7 +44,14 @@ type run struct {
 
 // Conditions implements bench.Target.
 func (u *run) Conditions() bench.Conditions {
-	return bench.Conditions{Place: u.place, Callers: 1, Pinned: true, Loop: u.loop()}
+	pid := 0
+	switch {
+	case u.peer != nil:
+		pid = u.peer.Pid()
+	case u.other != nil:
+		pid = u.other.Pid()
+	}
+	return bench.Conditions{Place: u.place, Server: pid, Callers: 1, Pinned: true, Spread: u.c.Path == PathLinksTwo, Loop: u.loop()}
 }
 
 // loop reports whether the server is in this process.
@@ -174,9 +183,13 @@ func (u *run) Counters(context.Context) (k bench.Counters, err error) {
 
 // Row implements bench.Target.
 func (u *run) Row(t *bench.Trial) (Row, error) {
-	return Row{
+	row := Row{
 		App: u.c.App, Path: u.c.Path, Fabric: u.c.Fabric, Items: u.items, Window: u.c.Window, Measure: t.Measure(), Edges: u.edges,
-	}, u.compare(u, t.Number)
+	}
+	if !u.place.Sharing.Own() {
+		row.Placement = u.c.Placement
+	}
+	return row, u.compare(u, t.Number)
 }
 
 // Blame implements bench.Target.

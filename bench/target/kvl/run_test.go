@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/remora-kv/remora/bench"
+	"github.com/remora-kv/remora/bench/host"
 	"github.com/remora-kv/remora/fabric/provider"
 	"github.com/remora-kv/remora/test/benchtest"
 )
@@ -18,12 +19,17 @@ import (
 func TestMain(m *testing.M) {
 	benchtest.Main(m, benchtest.Roles{
 		benchtest.Server: func() error { return Serve(context.Background(), provider.New(), os.Stdin, os.Stdout, os.Stderr) },
+		roleHelper:       func() error { return host.Help(context.Background(), os.Stdin, os.Stdout) },
 	})
 }
 
+// roleHelper is a process beside those that are measured.
+const roleHelper = "helper"
+
 func envOf() Env {
 	argv, vars := benchtest.Self(benchtest.Server)
-	return Env{Providers: provider.New(), Server: argv, ServerEnv: vars}
+	helper, more := benchtest.Self(roleHelper)
+	return Env{Providers: provider.New(), Server: argv, ServerEnv: vars, Helper: helper, HelperEnv: more}
 }
 
 // All applications have the same results by all paths, which a run compares itself.
@@ -102,7 +108,16 @@ func checkTexts(t *testing.T, r *Report, searches int) {
 
 func TestMistakes(t *testing.T) {
 	for _, cfg := range []Config{
-		{Apps: []string{"game"}}, {Paths: []string{"walk"}}, {Scale: -1}, {Scale: 99}, {Window: -1}, {Ops: -1}, {Trials: -1}, {Fabric: "ether"},
+		{Apps: []string{"game"}},
+		{Paths: []string{"walk"}},
+		{Scale: -1},
+		{Scale: 99},
+		{Window: -1},
+		{Ops: -1},
+		{Trials: -1},
+		{Fabric: "ether"},
+		{Placements: []string{"two"}},
+		{Placements: []string{"quota=50%"}, Fabric: provider.Loop},
 	} {
 		if _, err := Run(t.Context(), cfg, envOf()); !errors.Is(err, bench.ErrUsage) {
 			t.Errorf("%+v: %v", cfg, err)
