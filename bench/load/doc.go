@@ -14,9 +14,11 @@
 //	    no place in a batch is preferred.
 //	L4  When one worker fails all stop, and its error is that of the run.
 //	L5  Throughput over time costs nothing for an operation: a worker counts when it looks at
-//	    the clock anyway, as at the end of each operation that is timed. That is more often
-//	    than intervals end while operations do, so an interval without any is a stall. Intervals
-//	    are those of the run, not of a worker.
+//	    the clock anyway, as at the end of each operation that is timed. Mostly that is more
+//	    often than intervals end while operations do: then an interval without any is a stall.
+//	    Where many operations are known to have ended at once, as in a large window on a slow
+//	    fabric, they are spread over the time since the last that were, unless that is several
+//	    times as long as usual. Intervals are those of the run, not of a worker.
 //	L6  An operation that is timed stands for those that ended since the last one. Stalls of
 //	    milliseconds are rare and lie between those that are timed, or happen to meet one that
 //	    stands for many: so each is found by the time since the last that was timed, far

@@ -105,7 +105,7 @@ func (m *Meter) Each(one func() error, many func(n int) error) error {
 		if m.OverAt(after) {
 			break
 		}
-		rest := min(uint64(m.every-1), m.Limit-m.Ops)
+		rest := min(m.Gap()-1, m.Limit-m.Ops)
 		if err := many(int(rest)); err != nil {
 			return err
 		}
@@ -113,9 +113,6 @@ func (m *Meter) Each(one func() error, many func(n int) error) error {
 	}
 	return nil
 }
-
-// Every returns how many operations there are for one that is timed.
-func (m *Meter) Every() uint64 { return uint64(m.every) }
 
 // Told reports whether the run was told to end: what is on its way is still waited for.
 func (m *Meter) Told() bool { return m.until != nil && m.until.Load() }

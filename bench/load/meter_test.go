@@ -24,6 +24,19 @@ func TestMeterRunsExactlySoManyOperations(t *testing.T) {
 	}
 }
 
+// L3: operations that are timed lie at random distances, which are as long as asked for in the
+// mean.
+func TestMeterTimesAtRandomDistances(t *testing.T) {
+	var stop atomic.Bool
+	const ops, every = 16_000, 16
+	m := newMeter(Budget{Ops: ops, Every: every}, cycles.Calibrate(), &stop, cycles.Now(), 0, 1)
+	ones, distances := 0, map[int]bool{}
+	err := m.Each(func() error { ones++; return nil }, func(n int) error { distances[n+1] = true; return nil })
+	if err != nil || len(distances) < 2*every-2 || ones < ops/every*9/10 || ones > ops/every*11/10 {
+		t.Errorf("%d of %d operations were timed, at %d distances: %v", ones, ops, len(distances), err)
+	}
+}
+
 func TestMeterEndsByTimeByCommandAndByError(t *testing.T) {
 	scale := cycles.Calibrate()
 	nothing := func() error { return nil }

@@ -56,8 +56,10 @@ type history struct {
 	now           int    // the interval of the last look
 	end           uint64 // tick at which that ends
 
-	// The last look.
+	// The last look at which operations had ended, and how many ticks lie between two of
+	// them, in the mean of the last 32 or so, times 32.
 	tick, seen uint64
+	usual32    uint64
 }
 
 func (h *history) begin(origin, every uint64) {
@@ -67,19 +69,27 @@ func (h *history) begin(origin, every uint64) {
 // look takes how many operations there are by a tick. What ended since the last look is
 // divided between the intervals of both looks.
 func (h *history) look(tick, ops uint64) {
+	if ops == h.seen {
+		return
+	}
 	if tick < h.end {
 		h.ops[h.now] += ops - h.seen
 	} else {
 		h.cross(tick, ops-h.seen)
 	}
+	if between := tick - h.tick; h.seen == 0 {
+		h.usual32 = 32 * between
+	} else {
+		h.usual32 += between - h.usual32/32
+	}
 	h.tick, h.seen = tick, ops
 }
 
 // cross spreads operations over the intervals from that of the last look on. A worker that has
-// not looked for longer than an interval stood still, for it looks more often while operations
-// end (L5): they are of the interval in which they were seen, and the others are a gap.
+// not looked for longer than an interval, and for far longer than usual, stood still (L5): they
+// are of the interval in which they were seen, and the others are a gap.
 func (h *history) cross(tick, ops uint64) {
-	if tick-h.tick > h.every && h.seen != 0 {
+	if between := tick - h.tick; between > h.every && between > aStall*h.usual32/32 && h.seen != 0 {
 		h.reach(tick)
 		h.ops[h.now] += ops
 		return

@@ -43,6 +43,25 @@ func TestHistoryHasStallsAsGaps(t *testing.T) {
 	}
 }
 
+// Operations that end in lumps, as those of a large window on a slow fabric, are no stalls; a
+// silence that is several times as long as that between two lumps is one.
+func TestHistoryOfLumpsHasNoGaps(t *testing.T) {
+	var h history
+	h.begin(0, 100)
+	for lump := uint64(1); lump <= 20; lump++ {
+		h.look(250*lump, 1000*lump)
+		h.look(250*lump+1, 1000*lump) // nothing has ended since
+	}
+	got := counted(&h)
+	if len(got) != 50 || slices.Min(got) < 350 || slices.Max(got) > 450 {
+		t.Errorf("lumps of 1000 in 250 ticks are counted as %v", got)
+	}
+	h.look(7000, 21_000)
+	if got := counted(&h)[50:70]; slices.Max(got) != 0 {
+		t.Errorf("a stall of eight lumps is counted as %v", got)
+	}
+}
+
 func TestHistoryOfALongRunHasLongerIntervals(t *testing.T) {
 	var h history
 	h.begin(0, 10)

@@ -239,7 +239,7 @@ func (k *caller) stream() error {
 		m.Ops = k.got - base - m.Lost
 		if timed != 0 && k.got >= timed {
 			m.Took(start, flight)
-			timed, next = 0, m.Ops+m.Every()
+			timed, next = 0, m.Ops+m.Gap()
 		}
 		if m.Ops >= check {
 			check = m.Ops + clockEvery

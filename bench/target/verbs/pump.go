@@ -225,7 +225,7 @@ func (p *pump) take() bool {
 	if p.sample.active && p.sample.lane.done >= p.sample.upTo {
 		p.m.Took(p.sample.start, uint64(flying))
 		p.sample.active = false
-		p.sample.next = p.m.Ops + p.m.Every()
+		p.sample.next = p.m.Ops + p.m.Gap()
 	}
 	return n > 0
 }
