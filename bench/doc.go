@@ -63,7 +63,8 @@
 //
 //	D13 In a closed loop, mean latency times rate equals the operations in flight (Little's
 //	    law), less those waiting for bench to generate the next one (Alone). A row in which
-//	    they differ by more than a tenth has a warning with the numbers.
+//	    they differ by more than a tenth has a warning with the numbers. Where nobody knows
+//	    how many are in flight (InFlight is 0) there is none.
 //	D14 Intervals of the time line without operations, before others that have some, are
 //	    stalls; a row says so in which they are more than a twentieth of the trial. Where
 //	    operations are fewer than twenty in an interval this says nothing.

@@ -317,9 +317,11 @@ func (r *Runner[C, R]) look(ctx context.Context, s *session[R]) (Counters, error
 	if err != nil {
 		return k, err
 	}
-	if k.Neighbours, err = s.press.CPU(); err != nil {
+	used, err := s.press.CPU()
+	if err != nil {
 		return k, err
 	}
+	k.Neighbours += used
 	return k, k.look(s.how.Place)
 }
 

@@ -18,6 +18,7 @@ func (t *Trial) spent() (s Spent) {
 	}
 	ours := b.Client - a.Client + b.Neighbours - a.Neighbours
 	switch {
+	case t.Remote:
 	case a.Server != nil && b.Server != nil:
 		ours += *b.Server - *a.Server
 	case !t.Loop:

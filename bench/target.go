@@ -42,6 +42,9 @@ type Conditions struct {
 	// this one, or was not started here.
 	Place  host.Placement
 	Server int
+	// Remote says that the server is on another machine and uses none of these CPUs. What the
+	// command that reaches it uses is among the Neighbours.
+	Remote bool
 	// Callers is how many operations can be begun at the same time.
 	Callers int
 	// Pinned says that workers are threads, pinned to the client's CPUs in turn.
@@ -77,12 +80,14 @@ type Counters struct {
 	// Client is the CPU time of client processes.
 	Client time.Duration
 
-	// What the engine adds, beside the CPU time of this process to Client: that of processes
-	// that the placement puts beside both sides, the time, and what all processes used of the
-	// CPUs of the placement; nil where nobody knows.
+	// Neighbours is the CPU time of further processes that were started here.
 	Neighbours time.Duration
-	Time       time.Time
-	CPUs       *host.Use
+
+	// What the engine adds, beside the CPU time of this process to Client and that of what the
+	// placement puts beside both sides to Neighbours: the time, and what all processes used of
+	// the CPUs of the placement; nil where nobody knows.
+	Time time.Time
+	CPUs *host.Use
 }
 
 // look adds what the engine does.

@@ -36,6 +36,8 @@ func TestTrialDoubts(t *testing.T) {
 	placed.After.Neighbours = 500 * time.Millisecond
 	elsewhere := trialOf(1, 0, 0)
 	elsewhere.Before.Server, elsewhere.After.Server = nil, nil
+	remote, busy := trialOf(1, -1, 0), trialOf(1, -0.5, 0) // the second of the server was used elsewhere
+	remote.Remote, busy.Remote = true, true
 	for _, tc := range []struct {
 		name, want string
 		trial      *Trial
@@ -57,6 +59,8 @@ func TestTrialDoubts(t *testing.T) {
 		{"the server is in this process", "other processes", loop, nil}, // its CPU is ours once, and not twice
 		{"the server is elsewhere", "", elsewhere, nil},
 		{"neighbours as placed", "", placed, nil},
+		{"the server is on another machine", "", remote, nil},
+		{"the server is on another machine, and others are here", "other processes", busy, nil},
 	} {
 		var r Remarks
 		w := &Watch{remarks: &r, scale: scale, cases: map[any]*rates{}}

@@ -35,7 +35,7 @@ func (t *calls) Conditions() bench.Conditions {
 		pid = t.peer.Pid()
 	}
 	return bench.Conditions{
-		Place: t.place, Server: pid, Callers: t.c.callers(), Pinned: t.c.Goroutines == 0, Loop: t.c.loop(), NoGC: true,
+		Place: t.place, Server: pid, Remote: t.cfg.Remote, Callers: t.c.callers(), Pinned: t.c.Goroutines == 0, Loop: t.c.loop(), NoGC: true,
 		InFlight: t.c.inFlight(), Procs: max(runtime.GOMAXPROCS(0), t.c.Threads+2),
 	}
 }
@@ -126,7 +126,11 @@ func (t *calls) Counters(context.Context) (k bench.Counters, err error) {
 	}
 	t.seen = append(t.seen, n)
 	counters := t.dev.Counters()
-	return used.Counters(load.VerbsOf(&counters), t.c.loop()), nil
+	k = used.Counters(load.VerbsOf(&counters), t.c.loop())
+	if t.cfg.Remote {
+		k.Neighbours, err = t.peer.CPU()
+	}
+	return k, err
 }
 
 // Row implements bench.Target.

@@ -41,6 +41,16 @@ func (c *Case) sharing() host.Sharing { return bench.Sharing(c.Placement) }
 // lanes returns the number of queue pairs.
 func (c *Case) lanes() int { return c.Threads * c.QPs }
 
+// inFlight is how many operations are in flight; 0: not all the time. An exchange of limit is
+// so short that what its client does between two of them takes a part of the time, and one
+// that is timed is not like the others (see mailbox).
+func (c *Case) inFlight() int {
+	if c.Kind == kindLimit && c.Window == 1 {
+		return 0
+	}
+	return c.lanes() * c.Window
+}
+
 // mails reports whether replies have a queue pair of their own, for datagrams.
 func (c *Case) mails() bool { return c.Kind == kindEcho && c.ReplyTransport != c.Transport }
 

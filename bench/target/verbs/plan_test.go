@@ -187,3 +187,17 @@ func TestPlacementOnTwoHosts(t *testing.T) {
 		t.Errorf("a server for one client has %d threads on CPUs %v", threads, cpus)
 	}
 }
+
+// Little's law is not asked of limit with one exchange at a time, in which the client works
+// between two of them for a part of the time.
+func TestInFlight(t *testing.T) {
+	for _, tc := range []struct {
+		test         string
+		window, want int
+	}{{limitTest, 1, 0}, {limitTest, 4, 4}, {"echo-ww", 1, 1}, {"all-to-all", 4, 16}} {
+		c := planOf(t, Config{Tests: []string{tc.test}, Windows: []int{tc.window}})[0]
+		if got := c.inFlight(); got != tc.want {
+			t.Errorf("%s with a window of %d: %d in flight, want %d", tc.test, tc.window, got, tc.want)
+		}
+	}
+}

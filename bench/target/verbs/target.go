@@ -32,8 +32,8 @@ func (s *verbs) Conditions() bench.Conditions {
 		pid = s.peer.Pid()
 	}
 	return bench.Conditions{
-		Place: s.place.Placement, Server: pid, Callers: 1, Loop: s.c.loop(), NoGC: true,
-		InFlight: s.c.lanes() * s.c.Window, Procs: max(runtime.GOMAXPROCS(0), s.c.Threads+2),
+		Place: s.place.Placement, Server: pid, Remote: s.cfg.Remote, Callers: 1, Loop: s.c.loop(), NoGC: true,
+		InFlight: s.c.inFlight(), Procs: max(runtime.GOMAXPROCS(0), s.c.Threads+2),
 	}
 }
 
@@ -122,11 +122,15 @@ func (s *verbs) Workers(context.Context) ([]load.Worker, error) { return nil, ni
 
 // Counters implements bench.Target.
 func (s *verbs) Counters(context.Context) (k bench.Counters, err error) {
-	if s.cfg.Remote || s.c.loop() {
+	if s.c.loop() {
 		return k, nil
 	}
 	cpu, err := s.peer.CPU()
-	k.Server = &cpu
+	if s.cfg.Remote {
+		k.Neighbours = cpu // of the command that reaches the server
+	} else {
+		k.Server = &cpu
+	}
 	return k, err
 }
 
