@@ -31,7 +31,7 @@ func TestCheckReasons(t *testing.T) {
 		what  string
 		spoil func(r *rig)
 	}{
-		{"checksums", func(r *rig) { r.record(at(r).off).Value()[1] ^= 1 }},
+		{"checksum mismatch", func(r *rig) { r.record(at(r).off).Value()[1] ^= 1 }},
 		{"has version", func(r *rig) { r.heap.Last = 3 }},
 		{"of kind", func(r *rig) { r.heap.SetKind(at(r).off, 9) }},
 		{"invalid kind", func(r *rig) { r.heap.SetKind(at(r).off, 0) }},
@@ -45,9 +45,9 @@ func TestCheckReasons(t *testing.T) {
 				}
 			}
 		}},
-		{"checksum does not fit", func(r *rig) { r.index[5*bucketSize+9] ^= 1 }},
-		{"is empty and has", func(r *rig) { r.write(r.emptyBucket(), entry{w1: 5}, 0) }},
-		{"does not know", func(r *rig) {
+		{"checksum mismatch", func(r *rig) { r.index[5*bucketSize+9] ^= 1 }},
+		{"is marked as empty", func(r *rig) { r.write(r.emptyBucket(), entry{w1: 5}, 0) }},
+		{"counts no spilled keys", func(r *rig) {
 			for b := range r.buckets {
 				for e := r.entryAt(b); e.spill() > 0; e = r.entryAt(b) {
 					r.countSpill(b, -1)
@@ -55,10 +55,10 @@ func TestCheckReasons(t *testing.T) {
 			}
 		}},
 		{"have spilled", func(r *rig) { r.countSpill(5, 1) }},
-		{"the table has", func(r *rig) { r.heap.Items++ }},
-		{"the table has", func(r *rig) { r.heap.KeyBytes++ }},
+		{"the counters say", func(r *rig) { r.heap.Items++ }},
+		{"the counters say", func(r *rig) { r.heap.KeyBytes++ }},
 		{"entries", func(r *rig) { r.write(r.emptyBucket(), entryOf(1, 16, 64, r.tagAt(r.emptyBucket())), 0) }},
-		{"the table has", func(r *rig) { r.heap.Mortal++ }},
+		{"the counters say", func(r *rig) { r.heap.Mortal++ }},
 	} {
 		r := newStore()
 		r.MustCheck()

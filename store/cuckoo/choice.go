@@ -5,10 +5,10 @@ import "github.com/remora-kv/remora/store"
 // choices is the number of buckets in which a key may be.
 const choices = 3
 
-// maxBuckets is how many the fraction of 32 bits can tell apart.
+// maxBuckets is how many buckets a fraction of 32 bits can tell apart.
 const maxBuckets = 1 << 32
 
-// hashing is how keys are spread; a Finder uses the same.
+// hashing maps keys to buckets, for the Table and the Finder.
 type hashing struct {
 	buckets uint64
 	salt    uint64
@@ -18,7 +18,7 @@ func newHashing(buckets uint64, seed store.Seed) hashing {
 	return hashing{buckets, mix(uint64(seed) + 0x9e3779b97f4a7c15)}
 }
 
-// mix is a bijection after which every bit depends on every bit: the finish of
+// mix is a bijection after which every bit depends on every bit: the finalizer of
 // MurmurHash3.
 func mix(x uint64) uint64 {
 	x ^= x >> 33
@@ -48,11 +48,10 @@ func (h *hashing) choicesOf(tag uint64) (c [choices]uint64) {
 	return c
 }
 
-// part returns the bucket that is the fraction of all buckets that the low 32 bits are
-// of 2^32.
+// part scales the low 32 bits of x, as a fraction of 2^32, to the number of buckets.
 func (h *hashing) part(x uint64) uint64 { return x & (1<<32 - 1) * h.buckets >> 32 }
 
-// after returns the bucket behind a bucket.
+// after returns the next bucket, in a circle.
 func (h *hashing) after(bucket uint64) uint64 {
 	if bucket++; bucket == h.buckets {
 		return 0

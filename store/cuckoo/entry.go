@@ -21,16 +21,16 @@ const (
 	tagBits     = 64 - lengthBits
 )
 
-// maxSpill is a count of spilled keys that has overflowed: it stays what it is.
+// maxSpill marks a count of spilled keys that has overflowed and no longer changes.
 const maxSpill = 1<<spillBits - 1
 
-// entry is a bucket without its checksum: three words, of which the spilled
-// keys and the stamp are the bucket's and the rest is the item's.
+// entry is a bucket without its checksum: three words. The count of spilled keys and the
+// stamp belong to the bucket, the rest to the item.
 type entry struct {
 	w0, w1, w2 uint64
 }
 
-// entryOf names an item.
+// entryOf returns the entry of an item.
 func entryOf(version, off, size, tag uint64) entry {
 	return entry{version, off / extent.Unit, size/extent.Unit | tag<<lengthBits}
 }
@@ -43,15 +43,15 @@ func (e *entry) size() uint64    { return e.w2 & (1<<lengthBits - 1) * extent.Un
 func (e *entry) tag() uint64     { return e.w2 >> lengthBits }
 func (e *entry) empty() bool     { return e.version() == 0 }
 
-// sum is the checksum of a bucket.
+// sum returns the checksum of a bucket.
 func (e *entry) sum() uint64 { return addWord(addWord(addWord(0, e.w0), e.w1), e.w2) }
 
-// item is the entry without what is the bucket's.
+// item returns the entry without the fields of the bucket.
 func (e *entry) item() entry {
 	return entry{e.version(), e.w1 & (1<<offsetBits - 1), e.w2}
 }
 
-// parseBucket returns what an image of a bucket holds, and whether it proves itself (C4).
+// parseBucket decodes an image of a bucket, and reports whether its checksum matches (C4).
 func parseBucket(b []byte) (e entry, ok bool) {
 	if len(b) < bucketSize {
 		return e, false
@@ -62,7 +62,7 @@ func parseBucket(b []byte) (e entry, ok bool) {
 	return e, e.sum() == binary.NativeEndian.Uint64(b[24:])
 }
 
-// spilled returns a count that has changed by one more or one less.
+// spilled returns a count changed by change, 1 or -1, unless it has overflowed.
 func spilled(count uint64, change int) uint64 {
 	if count == maxSpill {
 		return count
@@ -75,15 +75,15 @@ func (t *Table) word(bucket uint64, i int) uint64 {
 	return binary.NativeEndian.Uint64(t.index[int(bucket)*bucketSize+8*i:])
 }
 
-// entryAt returns what is in a bucket.
+// entryAt returns the entry of a bucket.
 func (t *Table) entryAt(bucket uint64) entry {
 	return entry{t.word(bucket, 0), t.word(bucket, 1), t.word(bucket, 2)}
 }
 
 func (t *Table) isEmpty(bucket uint64) bool { return t.word(bucket, 0)&store.MaxVersion == 0 }
 
-// write puts an item, or the zero entry, into a bucket, and changes its count of spilled
-// keys by that much: one change for clients that read it (C4).
+// write puts an item, or the zero entry, into a bucket, and adds spill to its count of
+// spilled keys: one change for clients that read it (C4).
 func (t *Table) write(bucket uint64, e entry, spill int) {
 	old := t.entryAt(bucket)
 	e.w0 |= spilled(old.spill(), spill) << versionBits
@@ -95,7 +95,7 @@ func (t *Table) write(bucket uint64, e entry, spill int) {
 	fence.Publish64(fence.Word(t.index, at+24), e.sum())
 }
 
-// countSpill changes the count of spilled keys of a bucket.
+// countSpill adds change to the count of spilled keys of a bucket.
 func (t *Table) countSpill(bucket uint64, change int) {
 	e := t.entryAt(bucket)
 	t.write(bucket, e.item(), change)

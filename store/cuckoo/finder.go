@@ -7,7 +7,7 @@ import (
 	"github.com/remora-kv/remora/store/internal/extent"
 )
 
-// maxSpans is how many spans a Finder asks for before it says Ask.
+// maxSpans is how many spans a Finder reads before it returns Ask.
 const maxSpans = 16
 
 // Finder finds items of a Table by READs.
@@ -18,11 +18,11 @@ type Finder struct {
 	at     [choices]uint64
 	spans  int
 
-	// look is the number of the image of a bucket that is wanted, from firstLook on.
+	// look says which image of a bucket is read, from firstLook on.
 	look int
-	// stamps are those of home and of the second choice.
+	// stamps are the stamps of home and of the second choice.
 	stamps [secondAgain - firstAgain + 1]uint64
-	// e is the entry that led to the item which is wanted, if reading says so.
+	// e is the entry of the item that is read, if reading is set.
 	e       entry
 	reading bool
 
@@ -31,7 +31,7 @@ type Finder struct {
 
 var _ store.Finder = (*Finder)(nil)
 
-// The images of buckets that prove that a key is missing, in their order.
+// The images of buckets that prove that a key is missing, in order.
 const (
 	firstLook = iota
 	secondLook
@@ -71,20 +71,20 @@ func (f *Finder) Look(b []byte) (store.Span, store.Outcome) {
 // Item returns what was found.
 func (f *Finder) Item() store.Item { return f.item }
 
-// Touch says that there is no word to be added to: the areas are read-only.
+// Touch returns false: the areas are read-only, so clients cannot count uses.
 func (f *Finder) Touch() (store.Span, bool) { return store.Span{}, false }
 
-// bucketSpan is where the bucket is that is looked at.
+// bucketSpan returns the span of the bucket to read.
 func (f *Finder) bucketSpan() store.Span {
 	return store.Span{Area: indexArea, Off: int64(f.at[f.look%firstAgain]) * bucketSize, Len: bucketSize}
 }
 
-// itemSpan is where the item of an entry is, without the head of its block.
+// itemSpan returns the span of an entry's item, without the head of its block.
 func (f *Finder) itemSpan(e *entry) store.Span {
 	return store.Span{Area: itemArea, Off: int64(e.offset() + extent.Head), Len: int(e.size() - extent.Head)}
 }
 
-// more asks for a span, or gives up.
+// more asks for a span, or returns Ask after maxSpans.
 func (f *Finder) more(s store.Span) (store.Span, store.Outcome) {
 	if f.spans == maxSpans {
 		return store.Span{}, store.Ask
@@ -99,7 +99,7 @@ func (f *Finder) lookAtBucket(b []byte) (store.Span, store.Outcome) {
 	case !ok:
 		return f.more(f.bucketSpan())
 	case f.look >= firstAgain && e.stamp() == f.stamps[f.look-firstAgain]:
-		return f.notHere(&e) // it did not have the key when it had this stamp
+		return f.notHere(&e) // unchanged since it did not have the key
 	case e.empty() || e.tag() != f.tag:
 		return f.notHere(&e)
 	case !f.leadsToItem(&e):
@@ -109,13 +109,13 @@ func (f *Finder) lookAtBucket(b []byte) (store.Span, store.Outcome) {
 	return f.more(f.itemSpan(&e))
 }
 
-// leadsToItem says whether an entry names something that can be an item.
+// leadsToItem reports whether an item can be where an entry points to.
 func (f *Finder) leadsToItem(e *entry) bool {
 	size, off, end := e.size(), e.offset(), f.layout.itemMemory
 	return off >= extent.Unit && size >= extent.RoundUp(atKey) && size <= maxItem && off <= end && size <= end-off
 }
 
-// notHere goes on after a bucket that did not have the key.
+// notHere continues after a bucket that does not have the key.
 func (f *Finder) notHere(e *entry) (store.Span, store.Outcome) {
 	switch f.look {
 	case firstLook, firstAgain:
@@ -137,7 +137,7 @@ func (f *Finder) notHere(e *entry) (store.Span, store.Outcome) {
 		if e.stamp() == f.stamps[1] {
 			return store.Span{}, store.Missing
 		}
-		// The last look at home is the first one of another round.
+		// The last image of home counts as the first one of another round.
 		f.stamps[1] = e.stamp()
 		f.look = thirdLook
 	}
@@ -148,7 +148,7 @@ func (f *Finder) lookAtItem(b []byte) (store.Span, store.Outcome) {
 	f.reading = false
 	r, ok := f.parseItem(b)
 	switch {
-	case !ok: // its entry may have changed
+	case !ok: // the entry may have changed
 		return f.more(f.bucketSpan())
 	case !r.IsKey(f.key.Bytes):
 		return f.notHere(&f.e)
@@ -157,8 +157,8 @@ func (f *Finder) lookAtItem(b []byte) (store.Span, store.Outcome) {
 	return store.Span{}, store.Found
 }
 
-// parseItem reads an image of the item that the entry names, and says whether it proves
-// itself.
+// parseItem decodes an image of the item that the entry names, and reports whether it is
+// valid.
 func (f *Finder) parseItem(b []byte) (r extent.Record, ok bool) {
 	if uint64(len(b)) != f.e.size()-extent.Head {
 		return r, false

@@ -11,7 +11,7 @@ func (t *Table) Get(k store.Key, now int64) (item store.Item, err error) {
 	return item, err
 }
 
-// Read is Get into the item of the caller.
+// Read does what Get does, and writes the item to *item.
 func (t *Table) Read(k store.Key, now int64, item *store.Item) error {
 	t.heap.Stats.Gets++
 	p := t.live(k.Hash, k.Bytes, now)
@@ -24,7 +24,7 @@ func (t *Table) Read(k store.Key, now int64, item *store.Item) error {
 	return nil
 }
 
-// use marks an item as used. A store and a queue have no need of that.
+// use marks an item as used, if eviction takes account of uses.
 func (t *Table) use(off uint64) {
 	if t.heap.Caches() && t.heap.Config.Eviction == store.SecondChance && t.heap.Kind(off) != used {
 		t.heap.SetKind(off, used)

@@ -2,15 +2,15 @@ package cuckoo
 
 import "fmt"
 
-// place is where a key was found: its bucket, and its item, which is 0 if it was not
-// found.
+// place is where a key was found: its bucket, and the offset of its item, or 0 if the key
+// was not found.
 type place struct {
 	bucket uint64
 	off    uint64
 }
 
-// find looks for a key. If it is not at home, and none has spilled from there, it is
-// nowhere (C9).
+// find looks for a key. If it is not at home, and no key has spilled from there, it does not
+// exist (C9).
 func (t *Table) find(hash uint64, key []byte) place {
 	tag := t.tagOf(hash)
 	home := t.homeOf(tag)
@@ -29,7 +29,7 @@ func (t *Table) find(hash uint64, key []byte) place {
 	return place{}
 }
 
-// holds returns where the item is if a bucket has this key, and 0 if not.
+// holds returns the offset of the item if a bucket has this key, and 0 if not.
 func (t *Table) holds(bucket, tag uint64, key []byte) uint64 {
 	if t.word(bucket, 2)>>lengthBits != tag {
 		return 0
@@ -40,7 +40,7 @@ func (t *Table) holds(bucket, tag uint64, key []byte) uint64 {
 	return 0
 }
 
-// live is find that does not return an item that has expired: it reclaims it.
+// live is find, except that it drops the item if it has expired.
 func (t *Table) live(hash uint64, key []byte, now int64) place {
 	p := t.find(hash, key)
 	if p.off != 0 && t.record(p.off).Expired(now) {
@@ -51,7 +51,7 @@ func (t *Table) live(hash uint64, key []byte, now int64) place {
 	return p
 }
 
-// locate finds the entry of an item, which must be in the index.
+// locate returns the place of an item, which must be in the index.
 func (t *Table) locate(off uint64) place {
 	for _, bucket := range t.choicesOf(t.tagOf(t.record(off).Hash())) {
 		if e := t.entryAt(bucket); !e.empty() && e.offset() == off {
@@ -61,7 +61,7 @@ func (t *Table) locate(off uint64) place {
 	panic(fmt.Sprintf("cuckoo: the item at %d has no entry: the memory is corrupt", off))
 }
 
-// enter puts the entry of a new key into an empty bucket that is one of its choices (C6).
+// enter puts the entry of a new key into an empty bucket, one of its choices (C6).
 func (t *Table) enter(bucket uint64, e entry) {
 	if home := t.homeOf(e.tag()); bucket != home {
 		t.countSpill(home, 1)
@@ -78,7 +78,7 @@ func (t *Table) leave(bucket uint64) {
 	}
 }
 
-// moveEntry moves the entry of a bucket to an empty one that is also among its choices (C9).
+// moveEntry moves the entry of a bucket to an empty one of its choices (C9).
 func (t *Table) moveEntry(from, to uint64) {
 	e := t.entryAt(from)
 	home := t.homeOf(e.tag())
@@ -86,7 +86,7 @@ func (t *Table) moveEntry(from, to uint64) {
 	t.write(from, entry{}, one(from == home))
 }
 
-// one is 1 if it is so, and 0 if not.
+// one returns 1 for true and 0 for false.
 func one(is bool) int {
 	if is {
 		return 1
@@ -94,5 +94,5 @@ func one(is bool) int {
 	return 0
 }
 
-// rename has the entry of a key name another item.
+// rename makes the entry of a key name another item.
 func (t *Table) rename(bucket uint64, e entry) { t.write(bucket, e, 0) }

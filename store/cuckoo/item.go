@@ -5,7 +5,7 @@ import (
 	"github.com/remora-kv/remora/store/internal/extent"
 )
 
-// Where the parts of an item are, from the beginning of its block.
+// Offsets of the parts of an item in its block.
 const (
 	atHeadSum = 8
 	atBodySum = 16
@@ -25,10 +25,10 @@ func blockSize(keySize, valueSize int) uint64 {
 	return extent.RoundUp(atKey + uint64(keySize) + uint64(valueSize))
 }
 
-// record is the item at off.
+// record returns the item at off.
 func (t *Table) record(off uint64) extent.Record { return t.heap.Record(off + atBody) }
 
-// item returns how much of its block an item needs, and when it expires.
+// item returns how many bytes of its block an item needs, and when it expires.
 func (t *Table) item(off uint64) (size uint64, expires int64) {
 	r := t.record(off)
 	return extent.RoundUp(atBody + r.Size()), r.Expires()
@@ -46,14 +46,14 @@ func (t *Table) seal(off uint64) {
 	t.heap.SetWord(off+atHeadSum, headSum(t.heap.Mem()[off+atBodySum:]))
 }
 
-// headSum covers the rest of a header, from the checksum of key and value on.
+// headSum returns the checksum of the rest of a header, from the checksum of key and value on.
 func headSum(b []byte) uint64 { return addBytes(itemSum, b[:atKey-atBodySum]) }
 
-// bodySum covers key and value.
+// bodySum returns the checksum of key and value.
 func bodySum(r extent.Record) uint64 { return addBytes(itemSum, r.Body[extent.BodyData:r.Size()]) }
 
-// spare reports whether an item was used since it was written or spared, and has it count as
-// not used.
+// spare reports whether an item was used since it was written or spared, and clears its
+// mark of use.
 func (t *Table) spare(off uint64) bool {
 	if t.heap.Kind(off) != used {
 		return false

@@ -8,8 +8,8 @@ import (
 	"github.com/remora-kv/remora/store/internal/extent"
 )
 
-// DefaultItem is the length of key and value that New makes a table for: 16 and 32
-// bytes, the papers' workload.
+// DefaultItem is the length of key and value that New expects: 16 and 32 bytes, the
+// papers' workload.
 const DefaultItem = 48
 
 // The index has bucketsPer buckets for itemsPer items of the expected length: Pilaf's
@@ -19,13 +19,13 @@ const (
 	bucketsPer = 4
 )
 
-// overhead is set aside for the Table itself, which is on the Go heap (C1).
+// overhead is reserved for the Table itself, which is on the Go heap (C1).
 const overhead = 4 << 10
 
 // maxMemory is the memory that the offset in an entry can address.
 const maxMemory = extent.Unit << offsetBits
 
-// maxItem is the length of the longest block that an entry can name, and a Finder reads.
+// maxItem is the length of the longest block that an entry can name and a Finder reads.
 const maxItem = (atKey + store.MaxKey + store.MaxValueLimit + extent.Unit - 1) &^ (extent.Unit - 1)
 
 var _ [1<<lengthBits - maxItem/extent.Unit]struct{} // it fits into an entry
@@ -50,7 +50,7 @@ type layout struct {
 	itemMemory uint64
 }
 
-// layoutMagic begins a layout, and changes with it.
+// layoutMagic begins a layout; it is changed whenever the layout changes.
 const layoutMagic = 0x32306f6f6b637563 // "cuckoo02"
 
 // layoutSize is the length of an encoded layout.
@@ -64,7 +64,7 @@ func (l *layout) encode() []byte {
 	return b
 }
 
-// errLayout: the bytes from the server are no layout of such a table.
+// errLayout reports that the bytes from the server are not a layout of this version.
 var errLayout = errors.New("cuckoo: the layout is not that of a cuckoo table: client and server may be of different versions")
 
 // parseLayout reads a layout from a server, which may be any bytes.

@@ -1,16 +1,16 @@
 package cuckoo
 
-// maxSteps is how many buckets are looked at for a way to an empty one (S8).
+// maxSteps is how many buckets are searched for a path to an empty one (S8).
 const maxSteps = 128
 
-// step is a bucket on a way: what is in it could go to another of its choices. A way
-// leads from a choice of the new key over its parents.
+// step is a bucket on a path: its entry could move to another of its choices. A path
+// begins at a choice of the new key and ends at an empty bucket.
 type step struct {
 	bucket uint32
-	parent int32 // place of the step before in the list, -1 for none
+	parent int32 // index of the step before, -1 for none
 }
 
-// search is the steps that were found, breadth first.
+// search holds the steps that were found, breadth first.
 type search struct {
 	steps [maxSteps]step
 	n     int
@@ -23,8 +23,8 @@ func (s *search) add(bucket uint64, parent int) {
 	}
 }
 
-// passes says whether the way to a step leads over a bucket. On a way that does not cross
-// itself every entry is moved once.
+// passes reports whether the path to a step contains a bucket. On a path without loops every
+// entry moves once.
 func (s *search) passes(at int, bucket uint64) bool {
 	for ; at >= 0; at = int(s.steps[at].parent) {
 		if uint64(s.steps[at].bucket) == bucket {
@@ -34,9 +34,9 @@ func (s *search) passes(at int, bucket uint64) bool {
 	return false
 }
 
-// vacant returns an empty bucket among the choices of a tag, moving or removing what is
-// there if it has to. It says whether there was one; if not, nothing has changed but what
-// had expired.
+// vacant returns an empty bucket among the choices of a tag; if there is none it moves or
+// removes entries. If ok is false, vacant has changed nothing but removed an expired item at
+// most.
 func (t *Table) vacant(tag uint64, now int64) (bucket uint64, ok bool) {
 	c := t.choicesOf(tag)
 	for _, bucket := range c {
@@ -60,7 +60,7 @@ func (t *Table) vacant(tag uint64, now int64) (bucket uint64, ok bool) {
 	return t.shift(int(s.parent), uint64(s.bucket)), true
 }
 
-// emptyBehind looks for an empty bucket to which the entry of a step can go.
+// emptyBehind returns an empty bucket to which the entry of a step can move.
 func (t *Table) emptyBehind() (empty uint64, last int, ok bool) {
 	s := &t.search
 	for at := 0; ; at++ { // the list grows
@@ -79,8 +79,8 @@ func (t *Table) emptyBehind() (empty uint64, last int, ok bool) {
 	}
 }
 
-// shift moves the entries of a way, from its end to its beginning, into an empty bucket
-// and then into the one that became empty before. It returns the last that did.
+// shift moves the entries of a path, beginning at its end, each into the bucket that is
+// empty at that time. It returns the last bucket that became empty.
 func (t *Table) shift(at int, empty uint64) uint64 {
 	for at >= 0 {
 		s := t.search.steps[at]
@@ -90,10 +90,10 @@ func (t *Table) shift(at int, empty uint64) uint64 {
 	return empty
 }
 
-// spares is how many used items on the ways are spared for one Put.
+// spares is how many used items on the paths a Put spares.
 const spares = 16
 
-// victim returns a step whose item may go: it has expired or, in a cache, was not used.
+// victim returns a step whose item may be removed: expired or, in a cache, not used.
 func (t *Table) victim(now int64) (at int, ok bool) {
 	s := &t.search
 	if t.heap.Mortal > 0 {
@@ -117,7 +117,7 @@ func (t *Table) victim(now int64) (at int, ok bool) {
 	return 0, true
 }
 
-// offsetAt returns where the item of a bucket is.
+// offsetAt returns the offset of the item of a bucket.
 func (t *Table) offsetAt(bucket uint64) uint64 {
 	e := t.entryAt(bucket)
 	return e.offset()

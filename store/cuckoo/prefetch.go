@@ -2,8 +2,8 @@ package cuckoo
 
 import "github.com/remora-kv/remora/internal/fence"
 
-// PrefetchIndex starts to load the first two choices of a hash, where six keys of seven
-// are.
+// PrefetchIndex starts to load the first two choices of a hash, which hold six keys of
+// seven.
 func (t *Table) PrefetchIndex(hash uint64) {
 	c := t.choicesOf(t.tagOf(hash))
 	for _, bucket := range c[:2] {
@@ -12,7 +12,7 @@ func (t *Table) PrefetchIndex(hash uint64) {
 }
 
 // PrefetchItems starts to load, for each hash, the item in the first two choices that has
-// its tag. It does not look at the third, which would be to wait.
+// its tag. It does not read the third, which was not prefetched.
 func (t *Table) PrefetchItems(hashes []uint64) {
 	for _, hash := range hashes {
 		tag := t.tagOf(hash)

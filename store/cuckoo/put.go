@@ -7,9 +7,9 @@ import (
 
 // Put stores e under the key if the condition is met.
 //
-// Key and value may be views of items that this very call frees or overwrites (S5). To
-// free a block does not harm a view (X2 of extent), nothing is moved to where one may be
-// (MakeRoom of extent), and Fill copies both before it cuts a block.
+// Key and value may be views of items that this call frees or overwrites (S5). Freeing a
+// block does not harm a view (X2 of extent), no item is moved to where a view may be
+// (MakeRoom of extent), and Fill copies both before it trims a block.
 func (t *Table) Put(k store.Key, e store.Entry, c store.Condition, now int64) (uint64, error) {
 	if len(k.Bytes) > store.MaxKey || len(e.Value) > t.heap.Config.MaxValue {
 		return 0, store.ErrTooLarge
@@ -34,11 +34,11 @@ func (t *Table) Put(k store.Key, e store.Entry, c store.Condition, now int64) (u
 		return t.heap.Refuse()
 	}
 	t.fill(off, k, &e)
-	// What was there may have been moved or evicted.
+	// The old item may have been moved or evicted.
 	return t.link(t.find(k.Hash, t.record(off).Key()), off, now)
 }
 
-// overwrite puts an item where it was, into its block and the free ones beside it (C7).
+// overwrite puts an item into the block of the old one and the free blocks beside it (C7).
 func (t *Table) overwrite(p place, k store.Key, e *store.Entry, need uint64) (uint64, error) {
 	t.heap.Count(t.record(p.off), -1)
 	off := p.off
@@ -52,8 +52,8 @@ func (t *Table) overwrite(p place, k store.Key, e *store.Entry, need uint64) (ui
 	return t.heap.Commit(t.record(off))
 }
 
-// link has the index name a new item, and frees the block of the one that it replaces. It
-// refuses a new key for which there is no bucket.
+// link makes the index name a new item, and frees the block of the replaced one. It
+// refuses a new key if there is no bucket for it.
 func (t *Table) link(old place, off uint64, now int64) (uint64, error) {
 	e := t.entryFor(off)
 	if old.off != 0 {

@@ -5,8 +5,8 @@ import (
 	"hash/crc64"
 )
 
-// sumTables are the tables for eight bytes at a time: table k has the CRC64 of each byte
-// with k zeros behind it.
+// sumTables are the tables for slicing by 8: table k has the CRC64 of each byte followed
+// by k zero bytes.
 var sumTables = makeSumTables()
 
 func makeSumTables() *[8][256]uint64 {
@@ -24,9 +24,9 @@ func makeSumTables() *[8][256]uint64 {
 // itemSum is the initial value of the sums of items, as in hash/crc64.
 const itemSum = ^uint64(0)
 
-// addWord adds the eight bytes of a word, the lowest first, to a CRC64. It is that of
-// hash/crc64 without the complements at both ends, and without the price that has for few
-// bytes: it compares its whole table with the known ones at every call.
+// addWord adds the eight bytes of a word, the lowest first, to a CRC64. It is hash/crc64
+// without the complements at both ends, and faster for few bytes: that package compares its
+// whole table with the known ones in every call.
 func addWord(sum, word uint64) uint64 {
 	x, t := sum^word, sumTables
 	return t[7][byte(x)] ^ t[6][byte(x>>8)] ^ t[5][byte(x>>16)] ^ t[4][byte(x>>24)] ^

@@ -25,15 +25,15 @@ var (
 // New makes an empty table for items of DefaultItem bytes.
 func New(cfg store.Config) (*Table, error) { return NewFor(cfg, DefaultItem) }
 
-// NewFor makes an empty table that has enough buckets for items whose key and value have
-// that many bytes together, on average.
+// NewFor makes an empty table with enough buckets for items whose key and value together
+// have itemBytes on average.
 func NewFor(cfg store.Config, itemBytes int) (*Table, error) {
 	cfg, err := cfg.Complete()
 	if err != nil {
 		return nil, err
 	}
 	if itemBytes < 0 || cfg.Memory > maxMemory {
-		return nil, fmt.Errorf("cuckoo: items of %d bytes in a memory of %d: the items must have a length and the memory at most %d bytes",
+		return nil, fmt.Errorf("cuckoo: items of %d bytes in %d bytes of memory: the length must not be negative, the memory at most %d bytes",
 			itemBytes, cfg.Memory, int64(maxMemory))
 	}
 	buckets, itemMemory := split(cfg.Memory, itemBytes)
@@ -47,12 +47,12 @@ func NewFor(cfg store.Config, itemBytes int) (*Table, error) {
 	return t, nil
 }
 
-// Export returns index and item memory.
+// Export returns the index and the item memory.
 func (t *Table) Export() store.Export {
 	return store.Export{Layout: t.layout, Areas: t.heap.Areas()}
 }
 
-// Stats returns what the table holds and did.
+// Stats returns the contents and the counters of the table.
 func (t *Table) Stats() store.Stats {
 	st := t.heap.Report()
 	st.IndexBytes = int64(t.buckets) * bucketSize
@@ -65,8 +65,7 @@ func (t *Table) Close() error {
 	return t.heap.Close()
 }
 
-// unlink takes an item out of the index and the count. Its block is left as it is, and is
-// the caller's.
+// unlink removes an item from the index and the counts. The caller frees its block.
 func (t *Table) unlink(p place) {
 	t.heap.Count(t.record(p.off), -1)
 	t.leave(p.bucket)
@@ -74,8 +73,8 @@ func (t *Table) unlink(p place) {
 
 func (t *Table) unlinkBlock(off uint64) { t.unlink(t.locate(off)) }
 
-// moved has the entry of an item name the block that it was moved to (C10). It is not marked
-// as used any more.
+// moved makes the entry of an item name the block that it was moved to (C10). The item is
+// no longer marked as used.
 func (t *Table) moved(from, to uint64) { t.rename(t.locate(from).bucket, t.entryFor(to)) }
 
 // drop unlinks an item and frees its block.

@@ -7,8 +7,8 @@ import (
 
 const unit = extent.Unit
 
-// Where the parts of an item are in its block. The first 24 bytes are lost when the block
-// is freed, and with the sum all that would prove the item.
+// Offsets of the parts of an item in its block. Freeing the block overwrites the first 24
+// bytes, and with them the checksum.
 const (
 	atSum  = 8
 	atLink = 16
@@ -22,19 +22,19 @@ func blockSize(keySize, valueSize int) uint64 {
 	return extent.RoundUp(atKey + uint64(keySize) + uint64(valueSize))
 }
 
-// block is the record at off.
+// block returns the record of the block at off.
 func (t *Table) block(off uint64) extent.Record { return t.heap.Record(off + atBody) }
 
-// item returns how much of its block an item needs, and when it expires.
+// item returns how many bytes of its block an item needs, and when it expires.
 func (t *Table) item(off uint64) (size uint64, expires int64) {
 	r := t.block(off)
 	return extent.RoundUp(atBody + r.Size()), r.Expires()
 }
 
-// next is the link to the next item of a chain.
+// next returns the link to the next item of a chain.
 func (t *Table) next(off uint64) link { return link(t.heap.Word(off + atLink)) }
 
-// classAt returns the class of the length of the item at off.
+// classAt returns the size class of the item at off.
 func (t *Table) classAt(off uint64) uint8 {
 	return classOf(extent.RoundUp(atBody + t.block(off).Size()))
 }
@@ -44,7 +44,7 @@ func (t *Table) linkTo(off uint64) link {
 	return newLink(off, t.classAt(off), t.block(off).Version())
 }
 
-// setNext changes the link of the item at off, which its checksum covers.
+// setNext sets the link of the item at off and its checksum, which covers the link.
 func (t *Table) setNext(off uint64, to link) {
 	t.heap.SetWord(off+atLink, uint64(to))
 	t.sealBlock(off)

@@ -1,11 +1,11 @@
 package hopscotch
 
-// Chains, in Store mode only: items that found no slot, linked from the slot of their home.
+// Chains exist in Store mode only: items that found no slot, linked from the slot of their home.
 
 // maxChain is how many items a chain may have (S8).
 const maxChain = 16
 
-// setChain changes the link that leads to a place in a chain.
+// setChain sets the link that points to a place in a chain.
 func (t *Table) setChain(p place, to link) {
 	if p.prev != 0 {
 		t.setNext(p.prev, to)
@@ -14,8 +14,8 @@ func (t *Table) setChain(p place, to link) {
 	t.setSlotWord(p.home, atChain, uint64(to))
 }
 
-// push puts the item at off in front of the chain of a home, and says whether there was
-// room. A full chain first loses what has expired.
+// push puts the item at off in front of the chain of a home, and reports whether there was
+// room. In a full chain it first drops an expired item.
 func (t *Table) push(h, off uint64, now int64) bool {
 	if t.chainLength(h) >= maxChain && (t.heap.Mortal == 0 || !t.expireChain(h, now)) {
 		return false
@@ -35,7 +35,7 @@ func (t *Table) chainLength(h uint64) int {
 	return n
 }
 
-// expireChain drops an item of a chain that has expired, and says whether there was one.
+// expireChain drops one expired item of a chain, and reports whether there was one.
 func (t *Table) expireChain(h uint64, now int64) bool {
 	prev := uint64(0)
 	for l := t.chain(h); l != 0; l = t.next(prev) {

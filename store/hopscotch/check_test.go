@@ -29,11 +29,11 @@ func TestCheckReasons(t *testing.T) {
 		what  string
 		spoil func(r *rig)
 	}{
-		{"the checksum", func(r *rig) { r.inline(40).Value()[5] ^= 1 }},
-		{"the checksum", func(r *rig) { r.block(r.lead(50).offset()).Value()[5] ^= 1 }},
+		{"checksum mismatch", func(r *rig) { r.inline(40).Value()[5] ^= 1 }},
+		{"checksum mismatch", func(r *rig) { r.block(r.lead(50).offset()).Value()[5] ^= 1 }},
 		{"has version", func(r *rig) { r.heap.Last = 3 }},
 		{"block at", func(r *rig) { r.heap.SetWord(r.lead(50).offset(), 0) }},
-		{"has a block of", func(r *rig) {
+		{"its block has", func(r *rig) {
 			off := r.lead(50).offset() + atBody + extent.BodyFlags
 			r.heap.SetWord(off, r.heap.Word(off)+1<<40)
 		}},
@@ -42,14 +42,14 @@ func TestCheckReasons(t *testing.T) {
 		{"the word of home", func(r *rig) { r.setSlotWord(40, atHome, uint64(r.home(40).leave(2))) }},
 		{"of place 3", func(r *rig) { r.clearEntry(43) }},
 		{"label", func(r *rig) { r.setSlotWord(41, atLabel, uint64(r.label(41))^1) }},
-		{"for version", func(r *rig) { r.setSlotWord(50, atLabel, uint64(r.label(50))^1<<20) }},
-		{"in line", func(r *rig) { r.setSlotWord(41, atLead, uint64(r.lead(41))^1<<15) }},
+		{"of version", func(r *rig) { r.setSlotWord(50, atLabel, uint64(r.label(50))^1<<20) }},
+		{"inline item", func(r *rig) { r.setSlotWord(41, atLead, uint64(r.lead(41))^1<<15) }},
 		{"link", func(r *rig) { r.setSlotWord(40, atChain, uint64(r.chain(40))^1) }},
 		{"link", func(r *rig) { r.setSlotWord(60, atChain, 1<<63) }},
-		{"words lead", func(r *rig) { r.setSlotWord(60, atChain, uint64(r.linkTo(r.lead(50).offset()))) }},
-		{"of them in line; the table has", func(r *rig) { r.inlines++ }},
-		{"the table has", func(r *rig) { r.heap.Mortal++ }},
-		{"the table has", func(r *rig) { r.heap.KeyBytes++ }},
+		{"words that point", func(r *rig) { r.setSlotWord(60, atChain, uint64(r.linkTo(r.lead(50).offset()))) }},
+		{"of them inline; the counters say", func(r *rig) { r.inlines++ }},
+		{"the counters say", func(r *rig) { r.heap.Mortal++ }},
+		{"the counters say", func(r *rig) { r.heap.KeyBytes++ }},
 	} {
 		r := newStore()
 		r.MustCheck()

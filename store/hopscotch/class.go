@@ -2,11 +2,11 @@ package hopscotch
 
 import "math/bits"
 
-// A class is the length of a block in a byte, for clients that read it: in units below 16,
-// and above that eight classes for each power of two, rounded up. So a reader reads at
+// A size class is the length of a block in a byte, for clients that read it: in units below
+// 16, above that eight classes for each power of two, rounded up. So a client reads at
 // most an eighth too much.
 
-// classOf returns the class of a length.
+// classOf returns the size class of a length.
 func classOf(size uint64) uint8 {
 	units := (size + unit - 1) / unit
 	if units < 16 {
@@ -17,7 +17,7 @@ func classOf(size uint64) uint8 {
 	return uint8(uint64(shift+1)<<3 + top - 8)
 }
 
-// classSize returns the length that a class stands for.
+// classSize returns the largest length of a size class.
 func classSize(class uint8) uint64 {
 	if class < 16 {
 		return uint64(class) * unit

@@ -1,11 +1,11 @@
 package hopscotch
 
-// Which items a cache gives up. For a slot: one of the neighbourhood. For memory: first
-// what some slots lead to, then neighbours in memory (package extent).
+// Which items a cache evicts. For a slot: one of the neighbourhood. For memory: first
+// items in blocks of some slots, then neighbours in memory (package extent).
 const (
-	// maxLooks is how many slots are looked at for a Put.
+	// maxLooks is how many slots a Put examines.
 	maxLooks = 64
-	// victims is how many of them give up their item, at most.
+	// victims is how many of them lose their item, at most.
 	victims = 8
 )
 
@@ -16,8 +16,8 @@ func (t *Table) evict(p place, now int64) {
 }
 
 // victim returns the slot of a full neighbourhood whose item has the least credit, and of
-// those the one that was written first. The others lose some of theirs, so that what is
-// used no more does not stay forever.
+// those the oldest. It lowers the credit of the others, so that items that are no longer
+// used do not stay forever.
 func (t *Table) victim(h uint64) uint64 {
 	found := h
 	for i := h + 1; i < h+reach; i++ {
@@ -33,13 +33,13 @@ func (t *Table) victim(h uint64) uint64 {
 	return found
 }
 
-// rank orders items by how soon they are to go.
+// rank orders items for eviction; the lowest is evicted first.
 func (t *Table) rank(i uint64) uint64 {
 	l := t.label(i)
 	return l.credit()<<48 | l.version()
 }
 
-// spare reports whether the item of a slot has credit, and takes a part of that.
+// spare reports whether the item of a slot has credit, and takes one credit from it.
 func (t *Table) spare(i uint64) bool {
 	credit := t.label(i).credit()
 	if credit == 0 {
@@ -49,8 +49,8 @@ func (t *Table) spare(i uint64) bool {
 	return true
 }
 
-// makeRoom makes a block of need bytes for an item, and takes it. Only a store may fail; then
-// it returns 0.
+// makeRoom takes a block of at least need bytes for an item. In Store mode it returns 0 if
+// that fails.
 func (t *Table) makeRoom(need uint64, now int64, key, value []byte) uint64 {
 	if t.heap.Caches() {
 		if off := t.evictSome(need, now); off != 0 {
@@ -60,8 +60,8 @@ func (t *Table) makeRoom(need uint64, now int64, key, value []byte) uint64 {
 	return t.heap.MakeRoom(need, now, key, value)
 }
 
-// evictSome evicts items that some slots lead to until there is a block of need bytes,
-// and takes it. It returns 0 if that was not enough.
+// evictSome evicts items in blocks until there is a block of need bytes,
+// and takes it. It returns 0 if there is none.
 func (t *Table) evictSome(need uint64, now int64) uint64 {
 	evicted := 0
 	for range maxLooks {
@@ -88,16 +88,16 @@ func (t *Table) evictSome(need uint64, now int64) uint64 {
 	return 0
 }
 
-// takeTurn returns the slot whose turn it is. In the order of the slots, those
-// behind the turn would be empty and neighbourhoods before it full; so the next one is far
-// away, and all have had their turn before the first one has it again.
+// takeTurn returns the next slot to evict from. In the order of the slots, those already
+// visited would be empty and neighbourhoods ahead full. So the next one is far away, and
+// all slots have a turn before the first one has another.
 func (t *Table) takeTurn() uint64 {
 	slots := t.homes + reach - 1
 	t.turn = (t.turn + t.stride) % slots
 	return t.turn
 }
 
-// strideFor returns a step that visits all of n slots, about 0.62 of them at a time.
+// strideFor returns a step of about 0.62 n that visits all of n slots.
 func strideFor(n uint64) uint64 {
 	step := max(1, n/1000*618+n%1000*618/1000)
 	for gcd(step, n) != 1 {
@@ -116,7 +116,7 @@ func gcd(a, b uint64) uint64 {
 // spareBlock is spare for the item at off.
 func (t *Table) spareBlock(off uint64) bool { return t.spare(t.locate(off).slot) }
 
-// unlinkBlock takes the item at off out of the index and the count.
+// unlinkBlock removes the item at off from the index and the counts.
 func (t *Table) unlinkBlock(off uint64) {
 	p := t.locate(off)
 	t.unlink(p)
@@ -125,7 +125,7 @@ func (t *Table) unlinkBlock(off uint64) {
 	}
 }
 
-// moved has the index lead to the block that an item was moved to. The credit stays.
+// moved makes the index point to the block that an item was moved to. The credit stays.
 func (t *Table) moved(from, to uint64) {
 	p := t.locate(from)
 	if p.inChain() {

@@ -7,7 +7,7 @@ import (
 	"github.com/remora-kv/remora/store"
 )
 
-// Areas that are exported, by their number.
+// The exported areas.
 const (
 	slotArea = iota
 	itemArea
@@ -21,12 +21,12 @@ type layout struct {
 	seed     uint64 // of checksums
 }
 
-// layoutFormat is the first word of a layout in bytes.
+// layoutFormat is the first word of an encoded layout.
 const layoutFormat = 0x3168637473706f68 // "hopstch1"
 
 const layoutSize = 40
 
-// bytes is the layout as it is sent.
+// bytes returns the encoded layout.
 func (l layout) bytes() []byte {
 	b := make([]byte, 0, layoutSize)
 	for _, v := range []uint64{layoutFormat, l.slotSize, l.homes, l.items, l.seed} {
@@ -35,7 +35,7 @@ func (l layout) bytes() []byte {
 	return b
 }
 
-// parseLayout reads a layout that a peer has sent.
+// parseLayout decodes a layout that a peer has sent.
 func parseLayout(b []byte) (layout, error) {
 	if len(b) != layoutSize || binary.LittleEndian.Uint64(b) != layoutFormat {
 		return layout{}, fmt.Errorf("hopscotch: malformed layout (%d bytes, want %d that begin with the format of this engine): client and server may be of different versions", len(b), layoutSize)

@@ -6,11 +6,11 @@ import (
 	"github.com/remora-kv/remora/store/internal/extent"
 )
 
-// none is no slot.
+// none is not a slot.
 const none = ^uint64(0)
 
-// place is where an item was found: in a slot, in line if off is 0; or in the chain of its
-// home, behind the item at prev or first if that is 0.
+// place is where an item was found. In a slot: inline if off is 0. In the chain of its
+// home: behind the item at prev, or first if prev is 0.
 type place struct {
 	home, slot uint64
 	prev, off  uint64
@@ -21,7 +21,7 @@ var nowhere = place{slot: none}
 func (p place) isFound() bool { return p.slot != none || p.off != 0 }
 func (p place) inChain() bool { return p.slot == none }
 
-// record is the item at a place.
+// record returns the item at a place.
 func (t *Table) record(p place) extent.Record {
 	if p.off == 0 {
 		return t.inline(p.slot)
@@ -53,7 +53,7 @@ func (t *Table) find(hash uint64, key []byte) place {
 	return nowhere
 }
 
-// live is find that does not return an item that has expired: it reclaims it.
+// live is find, except that it drops the item if it has expired.
 func (t *Table) live(hash uint64, key []byte, now int64) place {
 	p := t.find(hash, key)
 	if p.isFound() && t.record(p).Expired(now) {
@@ -64,7 +64,7 @@ func (t *Table) live(hash uint64, key []byte, now int64) place {
 	return p
 }
 
-// locate finds the place of the item at off, which must be in the index.
+// locate returns the place of the item at off, which must be in the index.
 func (t *Table) locate(off uint64) place {
 	h := t.homeOf(t.block(off).Hash())
 	w := t.home(h)
@@ -80,7 +80,7 @@ func (t *Table) locate(off uint64) place {
 		}
 		prev = l.offset()
 	}
-	panic(fmt.Sprintf("hopscotch: nothing leads to the item at %d: the memory is corrupt", off))
+	panic(fmt.Sprintf("hopscotch: no slot or chain points to the item at %d: the memory is corrupt", off))
 }
 
 // at returns the place of the item in slot i.
@@ -88,8 +88,8 @@ func (t *Table) at(i uint64) place {
 	return place{home: t.homeAt(i), slot: i, off: t.lead(i).offset()}
 }
 
-// relead has the index lead to the item at off in place of the one that was found there. If
-// that was in a chain, next is the item behind it.
+// relead makes the place of an old item hold the item at off. If the place is in a chain,
+// next is the item behind it.
 func (t *Table) relead(p place, off uint64, next link) {
 	r := t.block(off)
 	if !p.inChain() {
@@ -102,7 +102,7 @@ func (t *Table) relead(p place, off uint64, next link) {
 	t.setChain(p, t.linkTo(off))
 }
 
-// nextOf returns the place behind another in its chain.
+// nextOf returns the link to the item behind a place in its chain, 0 for a slot.
 func (t *Table) nextOf(p place) link {
 	if !p.inChain() {
 		return 0
@@ -110,8 +110,7 @@ func (t *Table) nextOf(p place) link {
 	return t.next(p.off)
 }
 
-// unlink takes an item out of the index and the count. Its block is left as it is, and is
-// the caller's.
+// unlink removes an item from the index and the counts. The caller frees its block.
 func (t *Table) unlink(p place) {
 	t.count(p, -1)
 	if p.inChain() {
@@ -121,7 +120,7 @@ func (t *Table) unlink(p place) {
 	t.vacate(p.home, p.slot)
 }
 
-// drop is unlink that frees the block, if there is one.
+// drop unlinks an item and frees its block, if it has one.
 func (t *Table) drop(p place) {
 	t.unlink(p)
 	if p.off != 0 {

@@ -7,11 +7,11 @@ import (
 	"github.com/remora-kv/remora/store/internal/extent"
 )
 
-// maxSpans is how many spans a Finder asks for before it gives up. A neighbourhood and the
+// maxSpans is how many spans a Finder reads before it returns Ask. A neighbourhood and the
 // longest chain are fewer.
 const maxSpans = 32
 
-// maxSpan is the length of the longest span: a block of the longest item, in its class.
+// maxSpan is the length of the longest span: a block of the longest item, in its size class.
 const maxSpan = (atKey + store.MaxKey + store.MaxValueLimit) / 8 * 9
 
 // Finder finds an item of a table by reading its exported memory.
@@ -19,9 +19,9 @@ type Finder struct {
 	layout layout
 	key    store.Key
 	stage  stage
-	spans  int // that were asked for
-	// What the last look at the neighbourhood has shown: items in blocks that may be the
-	// one, of which those before next were asked for; and the chain, or what is left of it.
+	spans  int // read so far
+	// From the last image of the neighbourhood: items in blocks that have the tag, of which
+	// those before next were read, and the rest of the chain.
 	leads [reach]pointer
 	count int
 	next  int
@@ -31,24 +31,24 @@ type Finder struct {
 
 var _ store.Finder = (*Finder)(nil)
 
-// stage is the step of a search.
+// stage is the kind of span that was asked for.
 type stage uint8
 
 const (
 	idle stage = iota
 	inNeighbourhood
-	inItem  // that a slot leads to
+	inItem  // an item that a slot points to
 	inChain // an item of the chain
 )
 
-// pointer is where an item is and which version it has.
+// pointer is the offset, version and size class of an item.
 type pointer struct {
 	off     uint64
 	version uint64
 	class   uint8
 }
 
-// NewFinder makes a Finder for a table by its layout.
+// NewFinder makes a Finder for the table that exported this layout.
 func NewFinder(layout []byte) (*Finder, error) {
 	l, err := parseLayout(layout)
 	if err != nil {
@@ -92,7 +92,7 @@ func (f *Finder) end(o store.Outcome) (store.Span, store.Outcome) {
 	return store.Span{}, o
 }
 
-// lookHome asks for the neighbourhood, for the first time or once more.
+// lookHome asks for the neighbourhood.
 func (f *Finder) lookHome() (store.Span, store.Outcome) {
 	f.found = extent.Record{}
 	if f.spans++; f.spans > maxSpans {
@@ -103,8 +103,8 @@ func (f *Finder) lookHome() (store.Span, store.Outcome) {
 	return store.Span{Area: slotArea, Off: int64(h * f.layout.slotSize), Len: int(reach * f.layout.slotSize)}, store.More
 }
 
-// neighbourhood looks at the slots that the home's word names (H4). If one of them is not
-// what the word says, the slots were changed meanwhile and are read again.
+// neighbourhood examines the slots that the home word names (H4). If a slot does not match
+// the word, the slots were changed meanwhile and are read again.
 func (f *Finder) neighbourhood(b []byte) (store.Span, store.Outcome) {
 	size := f.layout.slotSize
 	if uint64(len(b)) != reach*size {
@@ -140,7 +140,7 @@ func (f *Finder) neighbourhood(b []byte) (store.Span, store.Outcome) {
 	return f.follow()
 }
 
-// proveInline says whether a slot holds a whole item of a version (H5, H6).
+// proveInline reports whether a slot holds a valid item of a version (H5, H6).
 func (f *Finder) proveInline(slot []byte, version uint64) bool {
 	if len(slot) != inlineSlot {
 		return false
@@ -150,7 +150,7 @@ func (f *Finder) proveInline(slot []byte, version uint64) bool {
 		sum(f.found, f.layout.seed, 0) == binary.LittleEndian.Uint64(slot[atInlineSum:])
 }
 
-// follow goes on with the next item that may be the one.
+// follow asks for the next candidate in a block, then for the chain.
 func (f *Finder) follow() (store.Span, store.Outcome) {
 	if f.next < f.count {
 		p := f.leads[f.next]
@@ -179,7 +179,7 @@ func (f *Finder) lookItem(s stage, off uint64, class uint8) (store.Span, store.O
 	return store.Span{Area: itemArea, Off: int64(off + atSum), Len: int(size - atSum)}, store.More
 }
 
-// item looks at an item. If it is not the one that was led to, all begins again.
+// item examines an item. If it is not the expected one, the search starts over.
 func (f *Finder) item(b []byte) (store.Span, store.Outcome) {
 	if len(b) < atKey-atSum {
 		return f.end(store.Ask)
@@ -198,7 +198,7 @@ func (f *Finder) item(b []byte) (store.Span, store.Outcome) {
 	return f.follow()
 }
 
-// isExpected says whether the item has the version that the word which led to it named.
+// isExpected reports whether the item has the version of the slot or link that points to it.
 func (f *Finder) isExpected() bool {
 	if f.stage == inChain {
 		return f.chain.isTo(f.found.Version())

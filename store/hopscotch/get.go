@@ -11,7 +11,7 @@ func (t *Table) Get(k store.Key, now int64) (item store.Item, err error) {
 	return item, err
 }
 
-// Read is Get into the item of the caller.
+// Read does what Get does, and writes the item to *item.
 func (t *Table) Read(k store.Key, now int64, item *store.Item) error {
 	t.heap.Stats.Gets++
 	p := t.live(k.Hash, k.Bytes, now)
@@ -24,15 +24,14 @@ func (t *Table) Read(k store.Key, now int64, item *store.Item) error {
 	return nil
 }
 
-// noteUse gives an item credit, of which a store has no need, nor a cache of the eviction
-// FIFO.
+// noteUse gives an item full credit, in a cache whose eviction is not FIFO.
 func (t *Table) noteUse(p place) {
 	if t.heap.Caches() && t.heap.Config.Eviction != store.FIFO && t.label(p.slot).credit() < fullCredit {
 		t.setCredit(p.slot, fullCredit)
 	}
 }
 
-// Touch sets the time when the item expires, and marks it as used. All of the item is read
+// Touch sets the time when the item expires, and marks it as used. It reads the whole item
 // for its new checksum.
 func (t *Table) Touch(k store.Key, expires, now int64) error {
 	p := t.live(k.Hash, k.Bytes, now)
@@ -51,7 +50,7 @@ func (t *Table) Touch(k store.Key, expires, now int64) error {
 	return nil
 }
 
-// Each visits the items in line, then the others in the order of their memory.
+// Each visits the inline items, then the others in the order of their offsets.
 func (t *Table) Each(now int64, visit func(k store.Key, item store.Item) bool) {
 	for i := range t.homes + reach - 1 {
 		if t.label(i) != 0 && t.lead(i).offset() == 0 && !show(t.inline(i), now, visit) {
@@ -66,7 +65,7 @@ func (t *Table) Each(now int64, visit func(k store.Key, item store.Item) bool) {
 	}
 }
 
-// show visits a record, unless it has expired, and says whether to go on.
+// show visits a record unless it has expired, and reports whether to continue.
 func show(r extent.Record, now int64, visit func(k store.Key, item store.Item) bool) bool {
 	if r.Expired(now) {
 		return true

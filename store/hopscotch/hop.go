@@ -1,11 +1,10 @@
 package hopscotch
 
-// probes is how many slots are looked at for an empty one.
+// probes is how many slots are examined for an empty one.
 const probes = 32
 
-// vacant returns an empty slot in the neighbourhood of a home: one that is empty or whose
-// item has expired, one that becomes empty because items hop to others of their own
-// neighbourhoods, or in a cache that of an item which is evicted. A store may have none.
+// vacant returns an empty slot in the neighbourhood of a home. It takes an empty slot, drops
+// an expired item, hops other items away, or evicts one in a cache. A store may have none.
 func (t *Table) vacant(h uint64, now int64) uint64 {
 	i := t.empty(h, now)
 	for i != none && i-h >= reach {
@@ -18,7 +17,7 @@ func (t *Table) vacant(h uint64, now int64) uint64 {
 	return i
 }
 
-// empty returns the first empty slot from slot h on, of those that are looked at.
+// empty returns the first empty slot among probes slots from slot h on, or none.
 func (t *Table) empty(h uint64, now int64) uint64 {
 	for i := h; i < min(h+probes, t.homes+reach-1); i++ {
 		if t.label(i) == 0 {
@@ -35,8 +34,8 @@ func (t *Table) empty(h uint64, now int64) uint64 {
 	return none
 }
 
-// hop fills an empty slot with an item from a slot before it, as far away as its own
-// neighbourhood allows, and returns that slot; none if there is no such item.
+// hop fills an empty slot with an item from a slot as far before it as the item's
+// neighbourhood allows. It returns the slot that became empty, or none.
 func (t *Table) hop(to uint64) uint64 {
 	for h := max(to, reach-1) - (reach - 1); h < min(to, t.homes); h++ {
 		w := t.home(h)
@@ -50,12 +49,12 @@ func (t *Table) hop(to uint64) uint64 {
 	return none
 }
 
-// draws is how many items follow one that left.
+// draws is how many items draw moves at most.
 const draws = 8
 
-// draw fills a slot that was vacated with an item that is far from its home, the slot of
-// that one with another, and so on. Without it items stay far from home
-// when those that displaced them are gone, and take the slots of others.
+// draw fills a vacated slot with an item that is far from its home, the slot of that item
+// with another, and so on. Without it items would stay far from home after those that
+// displaced them are gone, and occupy the slots of others.
 func (t *Table) draw(to uint64) {
 	for range draws {
 		from := t.drawable(to)
@@ -67,7 +66,7 @@ func (t *Table) draw(to uint64) {
 	}
 }
 
-// drawable returns the last slot whose item can be in another slot before it.
+// drawable returns the last slot whose item may move to slot to, or none.
 func (t *Table) drawable(to uint64) uint64 {
 	for i := min(to+reach, t.homes+reach-1) - 1; i > to; i-- {
 		if t.label(i) != 0 && t.homeAt(i) <= to {

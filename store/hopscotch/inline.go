@@ -8,10 +8,10 @@ import (
 	"github.com/remora-kv/remora/store/internal/extent"
 )
 
-// Inline is how many bytes of key and value together a slot of New has room for.
+// Inline is how many bytes of key and value together fit into a slot of New.
 const Inline = 56
 
-// Where the parts of an item in line are, in its slot of two cache lines: the first has
+// Offsets of the parts of an inline item in its slot of two cache lines. The first line has
 // the version in the label, the second in its last word (H5).
 const (
 	atInlineSum  = slotHead
@@ -23,8 +23,8 @@ const (
 
 var _ [atInlineWord - atInlineBody - inlineBody]struct{} // the body ends before the word
 
-// image is an item that was composed aside, so that nothing of it is lost when slots are
-// moved to make room for it: key and value may be views of those slots (S5).
+// image is an inline item that was composed outside the slots, so that it survives when
+// slots are moved to make room for it: key and value may be views of those slots (S5).
 type image struct {
 	word uint64
 	body [inlineBody]byte
@@ -41,23 +41,23 @@ func (m *image) compose(k store.Key, e *store.Entry, version uint64) {
 
 func (m *image) record() extent.Record { return extent.Record{Body: m.body[:], Word: m.word} }
 
-// fitsInline says whether a slot has room for a key and a value.
+// fitsInline reports whether a slot has room for a key and a value.
 func (t *Table) fitsInline(keySize, valueSize int) bool {
 	return t.slotSize == inlineSlot && keySize+valueSize <= Inline
 }
 
-// inline is the record in slot i.
+// inline returns the record in slot i.
 func (t *Table) inline(i uint64) extent.Record {
 	from := i * inlineSlot
 	return inlineIn(t.slots[from : from+inlineSlot])
 }
 
-// inlineIn is the record in a slot.
+// inlineIn returns the record in the bytes of a slot.
 func inlineIn(slot []byte) extent.Record {
 	return extent.Record{Body: slot[atInlineBody:atInlineWord:atInlineWord], Word: binary.LittleEndian.Uint64(slot[atInlineWord:])}
 }
 
-// writeInline puts an image into slot i.
+// writeInline writes an image into slot i.
 func (t *Table) writeInline(i uint64, m *image) {
 	r := m.record()
 	from := i*inlineSlot + atInlineBody

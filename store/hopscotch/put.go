@@ -7,10 +7,10 @@ import (
 
 // Put stores e under the key if the condition is met.
 //
-// Key and value may be views of items that this very call frees, moves or overwrites (S5).
-// What is in slots is short, and is copied aside before a slot is written. To free a block
-// does not harm a view (X2 of extent), no block is moved to where one may be (MakeRoom of extent),
-// and Fill copies both before it cuts a block.
+// Key and value may be views of items that this call frees, moves or overwrites (S5).
+// Views of slots are short, and are copied before a slot is written. Freeing a block does
+// not harm a view (X2 of extent), no block is moved to where a view may be (MakeRoom of
+// extent), and Fill copies both before it trims a block.
 func (t *Table) Put(k store.Key, e store.Entry, c store.Condition, now int64) (uint64, error) {
 	if len(k.Bytes) > store.MaxKey || len(e.Value) > t.heap.Config.MaxValue {
 		return 0, store.ErrTooLarge
@@ -39,8 +39,8 @@ func (t *Table) settle(aside *[Inline]byte, b []byte) []byte {
 	return b
 }
 
-// putInline stores an item that a slot has room for. If there is no slot for it, it goes
-// where longer ones do.
+// putInline stores an item that fits a slot. If there is no slot for it, putBlock stores
+// it.
 func (t *Table) putInline(p place, k store.Key, e *store.Entry, now int64) (uint64, error) {
 	var m image
 	m.compose(k, e, t.heap.Last+1)
@@ -81,8 +81,8 @@ func (t *Table) putBlock(p place, k store.Key, e *store.Entry, now int64) (uint6
 	return t.replace(p, k, e, need, now)
 }
 
-// rewrite puts the value into the block of the item, which is long enough. The key is
-// there.
+// rewrite puts the value into the block of the old item, which is long enough and has the
+// same key.
 func (t *Table) rewrite(p place, k store.Key, e *store.Entry, need uint64) (uint64, error) {
 	t.count(p, -1)
 	next := t.next(p.off)
@@ -94,8 +94,8 @@ func (t *Table) rewrite(p place, k store.Key, e *store.Entry, need uint64) (uint
 	return t.commit(p)
 }
 
-// replace puts the item into another block, or into a longer one that the old block
-// becomes a part of.
+// replace puts the item into another block, or into the old block joined with its free
+// neighbours.
 func (t *Table) replace(p place, k store.Key, e *store.Entry, need uint64, now int64) (uint64, error) {
 	if off := t.heap.Take(need); off != 0 {
 		t.fill(off, k, e)
@@ -119,10 +119,10 @@ func (t *Table) replace(p place, k store.Key, e *store.Entry, need uint64, now i
 		return t.heap.Refuse()
 	}
 	t.fill(off, k, e)
-	return t.exchange(t.find(k.Hash, t.block(off).Key()), off) // the old one may have been moved
+	return t.exchange(t.find(k.Hash, t.block(off).Key()), off) // the old item may have been moved
 }
 
-// exchange has a place lead to another block, and frees the old one.
+// exchange makes a place point to another block, and frees the old one.
 func (t *Table) exchange(p place, off uint64) (uint64, error) {
 	t.count(p, -1)
 	t.relead(p, off, t.nextOf(p))
@@ -132,7 +132,7 @@ func (t *Table) exchange(p place, off uint64) (uint64, error) {
 	return t.commit(place{slot: p.slot, off: off})
 }
 
-// insert stores an item that is not there.
+// insert stores an item whose key does not exist.
 func (t *Table) insert(k store.Key, e *store.Entry, need uint64, now int64) (uint64, error) {
 	off := t.heap.Take(need)
 	if off == 0 {
@@ -154,7 +154,7 @@ func (t *Table) insert(k store.Key, e *store.Entry, need uint64, now int64) (uin
 	return t.commit(place{slot: none, off: off})
 }
 
-// commit ends a Put of the item at a place.
+// commit completes a Put of the item at a place.
 func (t *Table) commit(p place) (uint64, error) {
 	if p.off == 0 {
 		t.inlines++

@@ -9,7 +9,7 @@ import (
 // reach is the number of slots of a neighbourhood.
 const reach = 6
 
-// Offsets of the words of a slot. An item in line follows.
+// Offsets of the words of a slot. An inline item follows.
 const (
 	atHome   = 0
 	atChain  = 8
@@ -18,8 +18,8 @@ const (
 	slotHead = 32
 )
 
-// home is the word of a home: for each place of its neighbourhood a stamp, and whether
-// the slot there holds an item of this home.
+// home is the home word: for each place of the neighbourhood a stamp, and whether the slot
+// there holds an item of this home.
 type home uint64
 
 const (
@@ -32,23 +32,23 @@ func (w home) holds(place uint64) bool   { return w>>(place*placeBits+stampBits)
 func (w home) stamp(place uint64) uint64 { return uint64(w>>(place*placeBits)) & stampMask }
 func (w home) mark(place uint64) mark    { return mark(w.stamp(place)<<3 | place) }
 
-// enter has a place hold an item, under the next stamp.
+// enter returns the word with a place held, under the next stamp.
 func (w home) enter(place uint64) home {
 	stamp := home(w.stamp(place)+1) & stampMask
 	return w&^(stampMask<<(place*placeBits)) | (stamp|1<<stampBits)<<(place*placeBits)
 }
 
-// leave has a place hold nothing. The stamp stays, so that the next one differs.
+// leave returns the word with a place not held. The stamp stays, so that the next one differs.
 func (w home) leave(place uint64) home { return w &^ (1 << (place*placeBits + stampBits)) }
 
-// mark names one writing of a slot: the place in the neighbourhood, and the stamp.
+// mark identifies one write of a slot: the place in the neighbourhood, and the stamp.
 type mark uint64
 
 const markBits = 12
 
 func (m mark) place() uint64 { return uint64(m) & 7 }
 
-// lead is the word of a slot that says where its item is.
+// lead is the word of a slot that points to its item.
 type lead uint64
 
 const (
@@ -60,16 +60,16 @@ func newLead(off uint64, class uint8, hash uint64, m mark) lead {
 	return lead(off/unit<<32 | uint64(class)<<24 | tagOf(hash)<<markBits | uint64(m))
 }
 
-// offset is where the block of the item is, 0 if it is in line.
+// offset returns the offset of the item's block, 0 if it is inline.
 func (l lead) offset() uint64 { return uint64(l) >> 32 * unit }
 func (l lead) class() uint8   { return uint8(l >> 24) }
 func (l lead) tag() uint64    { return uint64(l) >> markBits & (1<<tagBits - 1) }
 func (l lead) mark() mark     { return mark(l & (1<<markBits - 1)) }
 
-// label is the word of a slot that says which version its item has; 0 is an empty slot.
+// label is the word of a slot with the version of its item; 0 is an empty slot.
 type label uint64
 
-// The credit of an item in a cache is how often it is spared before it is used again.
+// The credit of an item in a cache is how often it is spared until it is used again.
 const (
 	fullCredit = 2
 	creditMask = 3 << markBits
@@ -81,7 +81,7 @@ func (l label) version() uint64 { return uint64(l) >> 16 }
 func (l label) mark() mark      { return mark(l & (1<<markBits - 1)) }
 func (l label) credit() uint64  { return uint64(l) >> markBits & 3 }
 
-// link is a word that leads to the block of an item in a chain; 0 is none.
+// link points to the block of an item in a chain; 0 is none.
 type link uint64
 
 const checkMask = 1<<24 - 1
@@ -93,14 +93,14 @@ func newLink(off uint64, class uint8, version uint64) link {
 func (l link) offset() uint64 { return uint64(l) >> 32 * unit }
 func (l link) class() uint8   { return uint8(l >> 24) }
 
-// isTo says whether the link leads to an item of this version.
+// isTo reports whether the link may point to an item of this version.
 func (l link) isTo(version uint64) bool { return (uint64(l)^version)&checkMask == 0 }
 
-// tagOf takes the bits above those that choose the home.
+// tagOf returns the bits above those that choose the home.
 func tagOf(hash uint64) uint64 { return hash >> 32 & (1<<tagBits - 1) }
 
-// homeOf returns the home of a hash among many: the fraction of all that its low 32 bits
-// are of 2^32.
+// homeOf returns the home of a hash: its low 32 bits, as a fraction of 2^32, scaled to the
+// number of homes.
 func homeOf(hash, homes uint64) uint64 { return hash & (1<<32 - 1) * homes >> 32 }
 
 func (t *Table) homeOf(hash uint64) uint64 { return homeOf(hash, t.homes) }
@@ -118,7 +118,7 @@ func (t *Table) chain(i uint64) link  { return link(t.slotWord(i, atChain)) }
 func (t *Table) lead(i uint64) lead   { return lead(t.slotWord(i, atLead)) }
 func (t *Table) label(i uint64) label { return label(t.slotWord(i, atLabel)) }
 
-// occupy has slot i hold an item of home h that is in place already: in line if off is 0.
+// occupy makes slot i hold an item of home h that is already written: inline if off is 0.
 // Like move it writes lead and label under another stamp each time (H3).
 func (t *Table) occupy(h, i, off, hash, version uint64) {
 	w := t.home(h).enter(i - h)
@@ -147,7 +147,7 @@ func (t *Table) clearEntry(i uint64) {
 }
 
 // move moves the item of home h from slot i to slot to, which is empty. At each moment
-// the home's word names one of the two, and that one is complete (H4).
+// the home word names one of the two, and that one is complete (H4).
 func (t *Table) move(h, i, to uint64) {
 	w := t.home(h).enter(to - h).leave(i - h)
 	old, version := t.lead(i), t.label(i)

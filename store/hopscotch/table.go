@@ -12,11 +12,11 @@ type Table struct {
 	heap     extent.Heap
 	slots    []byte
 	slotSize uint64
-	homes    uint64 // slots but the last, which are no home
+	homes    uint64 // the number of slots less the last five
 	seed     uint64 // of checksums
-	turn     uint64 // the slot that gave up its item last
+	turn     uint64 // the slot that takeTurn returned last
 	stride   uint64 // from there to the next
-	inlines  int64  // items in line
+	inlines  int64  // number of inline items
 }
 
 var (
@@ -28,7 +28,7 @@ var (
 // New makes an empty table whose slots have room for Inline bytes of key and value.
 func New(cfg store.Config) (*Table, error) { return open(cfg, inlineSlot) }
 
-// NewVar makes an empty table whose slots lead to items that are elsewhere, all of them.
+// NewVar makes an empty table whose items are all in blocks.
 func NewVar(cfg store.Config) (*Table, error) { return open(cfg, slotHead) }
 
 func open(cfg store.Config, slotSize uint64) (*Table, error) {
@@ -37,7 +37,7 @@ func open(cfg store.Config, slotSize uint64) (*Table, error) {
 		return nil, err
 	}
 	if cfg.Memory > maxMemory {
-		return nil, fmt.Errorf("hopscotch: a memory of %d bytes: at most %d", cfg.Memory, int64(maxMemory))
+		return nil, fmt.Errorf("hopscotch: memory of %d bytes: a partition can have at most %d; use more partitions", cfg.Memory, int64(maxMemory))
 	}
 	slots, itemMemory := split(cfg, slotSize)
 	t := &Table{slotSize: slotSize, homes: slots - (reach - 1), seed: uint64(cfg.Seed), stride: strideFor(slots)}
@@ -48,8 +48,8 @@ func open(cfg store.Config, slotSize uint64) (*Table, error) {
 	return t, nil
 }
 
-// Stats returns what the table holds and did. The part of a slot that an item in line
-// takes counts as the item's.
+// Stats returns the contents and the counters of the table. An inline item counts as item
+// bytes, the words of its slot as index.
 func (t *Table) Stats() store.Stats {
 	st := t.heap.Report()
 	inline := t.inlines * (inlineSlot - slotHead)
@@ -64,7 +64,7 @@ func (t *Table) Close() error {
 	return t.heap.Close()
 }
 
-// count counts n items like the one at a place.
+// count adds n items like the one at a place to the counters.
 func (t *Table) count(p place, n int64) {
 	t.heap.Count(t.record(p), n)
 	if p.off == 0 {

@@ -23,10 +23,10 @@ const (
 	linkBit    = 1 << 63
 )
 
-// slotFor names an item of a hash.
+// slotFor returns the slot of an item.
 func slotFor(off, hash uint64) slot { return slot(off/extent.Unit | uint64(tagOf(hash))<<offsetBits) }
 
-// linkTo names an overflow bucket.
+// linkTo returns the link to an overflow bucket.
 func linkTo(off uint64) slot { return slot(off/extent.Unit | linkBit) }
 
 func (w slot) offset() uint64 { return uint64(w) & (1<<offsetBits - 1) * extent.Unit }
@@ -35,7 +35,7 @@ func (w slot) isLink() bool   { return w&linkBit != 0 }
 func (w slot) isUsed() bool   { return w&usedBit != 0 }
 func (w slot) unused() slot   { return w &^ usedBit }
 
-// tagOf takes the bits above those that choose the bucket.
+// tagOf returns the bits above those that choose the bucket.
 func tagOf(hash uint64) uint32 { return uint32(hash>>32) & (1<<tagBits - 1) }
 
 // bucket is the bytes of a bucket: in the index, or in an overflow block.
@@ -44,7 +44,7 @@ type bucket []byte
 func (b bucket) slot(i int) slot       { return slot(binary.LittleEndian.Uint64(b[8*i:])) }
 func (b bucket) setSlot(i int, w slot) { binary.LittleEndian.PutUint64(b[8*i:], uint64(w)) }
 
-// count returns how many slots are in use. They come first (L2).
+// count returns the number of used slots. They come first (L2).
 func (b bucket) count() int {
 	n := 0
 	for n < slots && b.slot(n) != 0 {
@@ -53,26 +53,26 @@ func (b bucket) count() int {
 	return n
 }
 
-// promote makes slot i the most recent one, and w its content.
+// promote moves slot i to the front and sets it to w.
 func (b bucket) promote(i int, w slot) {
 	copy(b[8:8*i+8], b[:8*i])
 	b.setSlot(0, w)
 }
 
-// remove takes slot i out and closes the gap.
+// remove removes slot i and closes the gap.
 func (b bucket) remove(i int) {
 	copy(b[8*i:], b[8*i+8:])
 	b.setSlot(slots-1, 0)
 }
 
-// pushFront puts a slot in front. The last slot must be empty.
+// pushFront inserts a slot in front. The last slot must be empty.
 func (b bucket) pushFront(w slot) {
 	copy(b[8:], b[:bucketSize-8])
 	b.setSlot(0, w)
 }
 
-// bucketOf returns which bucket a hash belongs to: the fraction of all buckets
-// that its low 32 bits are of 2^32.
+// bucketOf returns the bucket of a hash: its low 32 bits, as a fraction of 2^32, scaled to
+// the number of buckets.
 func (t *Table) bucketOf(hash uint64) uint64 {
 	return hash & (1<<32 - 1) * t.buckets >> 32
 }
@@ -117,7 +117,7 @@ func (t *Table) find(hash uint64, key []byte) place {
 	return place{}
 }
 
-// live is find that does not return an item that has expired: it reclaims it.
+// live is find, except that it drops the item if it has expired.
 func (t *Table) live(hash uint64, key []byte, now int64) place {
 	p := t.find(hash, key)
 	if p.off != 0 && t.record(p.off).Expired(now) {
@@ -128,7 +128,7 @@ func (t *Table) live(hash uint64, key []byte, now int64) place {
 	return p
 }
 
-// locate finds the slot of an item, which must be in the index.
+// locate returns the place of an item, which must be in the index.
 func (t *Table) locate(off uint64) place {
 	b := t.bucketAt(t.bucketOf(t.record(off).Hash()))
 	for {

@@ -2,8 +2,8 @@ package lru8
 
 import "github.com/remora-kv/remora/store/internal/extent"
 
-// Overflow buckets, in Store mode only. The last slot of a full bucket becomes
-// the link to a further one, which begins with the item that was in that slot.
+// Overflow buckets exist in Store mode only. When a full bucket needs one more slot, its
+// last slot becomes a link to an overflow bucket, which takes over the item in that slot.
 
 // maxChain is how many overflow buckets a bucket may have (S8).
 const maxChain = 8
@@ -11,14 +11,14 @@ const maxChain = 8
 // chainBlock is the length of the block of an overflow bucket.
 const chainBlock = (8 + bucketSize + extent.Unit - 1) &^ (extent.Unit - 1)
 
-// chained returns the overflow bucket that a link leads to.
+// chained returns the overflow bucket that a link points to.
 func (t *Table) chained(link slot) bucket {
 	from := link.offset() + 8
 	return t.heap.Mem()[from : from+bucketSize : from+bucketSize]
 }
 
-// append puts an item at the end of the chain of its bucket, and says whether
-// there was room. A full chain first loses what has expired.
+// append puts an item at the end of the chain of its bucket, and reports whether
+// there was room. In a full chain it first drops expired items.
 func (t *Table) append(w slot, hash uint64, now int64) bool {
 	first := t.bucketAt(t.bucketOf(hash))
 	b, length := t.lastOf(first)
@@ -46,7 +46,7 @@ func (t *Table) append(w slot, hash uint64, now int64) bool {
 	return true
 }
 
-// lastOf returns the last bucket of a chain, and how many links lead to it.
+// lastOf returns the last bucket of a chain and the number of its overflow buckets.
 func (t *Table) lastOf(first bucket) (last bucket, length int) {
 	for last = first; last.slot(slots - 1).isLink(); length++ {
 		last = t.chained(last.slot(slots - 1))
@@ -54,7 +54,7 @@ func (t *Table) lastOf(first bucket) (last bucket, length int) {
 	return last, length
 }
 
-// expireChain reclaims the items of a bucket and its chain that have expired.
+// expireChain drops the expired items of a bucket and its chain.
 func (t *Table) expireChain(first bucket, now int64) {
 	for b := first; ; {
 		for i := 0; i < slots && b.slot(i) != 0 && !b.slot(i).isLink(); {
@@ -63,8 +63,8 @@ func (t *Table) expireChain(first bucket, now int64) {
 				i++
 				continue
 			}
-			// Another item takes its slot, which may be the last of an overflow
-			// bucket: begin again, since that may be this one.
+			// drop moves another item into the slot and may free an overflow bucket,
+			// maybe b: begin again.
 			t.heap.Stats.Expired++
 			t.drop(place{b, i, off})
 			b, i = first, 0
@@ -87,9 +87,9 @@ func (t *Table) takeChain() uint64 {
 	return off
 }
 
-// unchain empties slot i of bucket b, which is first or in the chain of first:
-// the last item of the chain moves there. An overflow bucket that is left with
-// one item gives it back to the bucket before (L3).
+// unchain empties slot i of bucket b, which is first or in the chain of first, by moving
+// the last item of the chain there. If an overflow bucket has one item left, that moves to
+// the bucket before, and the overflow bucket is freed (L3).
 func (t *Table) unchain(first, b bucket, i int) {
 	var before bucket
 	last := first
@@ -107,7 +107,7 @@ func (t *Table) unchain(first, b bucket, i int) {
 	}
 }
 
-// chainMoved has the chain lead to the block that an overflow bucket was moved to.
+// chainMoved updates the link to an overflow bucket that was moved to another block.
 func (t *Table) chainMoved(from, to uint64) {
 	t.heap.SetKind(to, kindChain)
 	t.chainBytes += int64(t.heap.Size(to)) - int64(t.heap.Size(from))

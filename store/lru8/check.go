@@ -8,7 +8,7 @@ import (
 	"github.com/remora-kv/remora/store/internal/extent"
 )
 
-// census is what Check has counted.
+// census is the counts of Check.
 type census struct {
 	extent.Counts
 	slots         int64
@@ -16,9 +16,9 @@ type census struct {
 	chainBytes    uint64
 }
 
-// Check reads all blocks and the lists of free ones, then the index, and compares what it
-// counted. Every item has looked for its own slot by then, so that as many slots as items
-// means that no slot leads elsewhere.
+// Check verifies all blocks and free lists, then the index, and compares the counts. Every
+// item has found its own slot by then, so an equal number of slots and items means that no
+// slot points elsewhere.
 func (t *Table) Check() error {
 	var c census
 	for _, check := range []func(*census) error{t.checkSpace, t.checkIndex, t.checkCounts} {
@@ -33,7 +33,7 @@ func corrupt(format string, args ...any) error {
 	return fmt.Errorf("lru8: %w: %s", store.ErrCorrupt, fmt.Sprintf(format, args...))
 }
 
-// checkSpace goes from block to block (L6).
+// checkSpace verifies all blocks (L6).
 func (t *Table) checkSpace(c *census) error {
 	err := t.heap.Check(func(off uint64, k extent.Kind) error { return t.checkBlock(c, off, k) })
 	if err == nil || errors.Is(err, store.ErrCorrupt) {
@@ -49,7 +49,7 @@ func (t *Table) checkBlock(c *census, off uint64, k extent.Kind) error {
 		return t.checkItem(c, off, size)
 	case kindChain:
 		if t.heap.Caches() || size-chainBlock >= extent.MinBlock {
-			return corrupt("overflow bucket at %d of %d bytes", off, size)
+			return corrupt("overflow bucket at %d has a block of %d bytes, or the table is a cache", off, size)
 		}
 		c.chains++
 		c.chainBytes += size
@@ -59,21 +59,21 @@ func (t *Table) checkBlock(c *census, off uint64, k extent.Kind) error {
 	}
 }
 
-// checkItem reads an item, and looks for its slot.
+// checkItem verifies an item, and looks for its slot.
 func (t *Table) checkItem(c *census, off, size uint64) error {
 	if size < atKey {
-		return corrupt("item at %d has %d bytes", off, size)
+		return corrupt("item at %d: its block of %d bytes is shorter than a header", off, size)
 	}
 	r := t.record(off)
 	need := extent.RoundUp(atBody + r.Size())
 	sums := t.heap.Word(off + atHeadSum)
 	switch {
 	case need > size || size-need >= extent.MinBlock:
-		return corrupt("item at %d of %d bytes has a block of %d", off, need, size)
+		return corrupt("item at %d needs %d bytes, but its block has %d", off, need, size)
 	case uint32(sums) != t.headSum(off) || uint32(sums>>32) != bodySum(r):
-		return corrupt("item at %d, key %.20q: the checksums do not fit", off, r.Key())
+		return corrupt("item at %d, key %.20q: checksum mismatch", off, r.Key())
 	case !t.heap.Gave(r.Version()):
-		return corrupt("item at %d has version %d, the last is %d", off, r.Version(), t.heap.Last)
+		return corrupt("item at %d has version %d, the last one assigned is %d", off, r.Version(), t.heap.Last)
 	}
 	c.Count(r, 1)
 	found := 0
@@ -84,7 +84,7 @@ func (t *Table) checkItem(c *census, off, size uint64) error {
 		return nil
 	})
 	if err == nil && found != 1 {
-		err = corrupt("item at %d, key %.20q: found %d times in its bucket", off, r.Key(), found)
+		err = corrupt("item at %d, key %.20q: found %d times in its bucket, want once", off, r.Key(), found)
 	}
 	return err
 }
@@ -107,8 +107,8 @@ func (t *Table) checkIndex(c *census) error {
 	return nil
 }
 
-// eachSlot visits the slots in use of a bucket and its chain, links included
-// (L2, L3).
+// eachSlot visits the used slots of a bucket and its chain, links included, and verifies
+// them (L2, L3).
 func (t *Table) eachSlot(i uint64, visit func(w slot) error) error {
 	b := t.bucketAt(i)
 	for depth := 0; ; depth++ {
@@ -117,20 +117,20 @@ func (t *Table) eachSlot(i uint64, visit func(w slot) error) error {
 			w := b.slot(j)
 			switch {
 			case (w != 0) != (j < n):
-				return corrupt("bucket %d has a gap", i)
+				return corrupt("bucket %d has an empty slot before a used one", i)
 			case w == 0:
 				continue
 			case w.offset() < t.heap.First() || w.offset() >= t.heap.End():
-				return corrupt("bucket %d: slot %#x leads out of the memory", i, uint64(w))
+				return corrupt("bucket %d: slot %#x points out of the memory", i, uint64(w))
 			case w.isLink() && (t.heap.Caches() || j != slots-1 || w.tag() != 0 || w.isUsed() || depth == maxChain || t.heap.Kind(w.offset()) != kindChain):
-				return corrupt("bucket %d: slot %#x is no link", i, uint64(w))
+				return corrupt("bucket %d: slot %#x is an invalid link", i, uint64(w))
 			}
 			if err := visit(w); err != nil {
 				return err
 			}
 		}
 		if depth > 0 && n < 2 {
-			return corrupt("bucket %d: an overflow bucket has %d items", i, n)
+			return corrupt("bucket %d: an overflow bucket has %d items, want at least 2", i, n)
 		}
 		link := b.slot(slots - 1)
 		if !link.isLink() {
@@ -141,15 +141,15 @@ func (t *Table) eachSlot(i uint64, visit func(w slot) error) error {
 }
 
 // checkCounts compares the counts of the other checks with each other and with
-// the table's own numbers.
+// the counters of the table.
 func (t *Table) checkCounts(c *census) error {
 	switch {
 	case c.Counts != t.heap.Counts:
-		return corrupt("found %+v; the table has %+v", c.Counts, t.heap.Counts)
+		return corrupt("found %+v; the counters say %+v", c.Counts, t.heap.Counts)
 	case c.slots != c.Items:
-		return corrupt("%d items, %d slots", c.Items, c.slots)
+		return corrupt("%d items, but %d slots", c.Items, c.slots)
 	case c.links != c.chains || int64(c.chainBytes) != t.chainBytes:
-		return corrupt("%d overflow buckets of %d bytes, %d links; the table has %d bytes", c.chains, c.chainBytes, c.links, t.chainBytes)
+		return corrupt("%d overflow buckets of %d bytes, but %d links; the counter says %d bytes", c.chains, c.chainBytes, c.links, t.chainBytes)
 	}
 	return nil
 }

@@ -32,18 +32,18 @@ func TestCheckReasons(t *testing.T) {
 		what  string
 		spoil func(r *rig)
 	}{
-		{"checksums", func(r *rig) { r.record(r.blockOf(colliding(3))).Value()[5] ^= 1 }},
+		{"checksum mismatch", func(r *rig) { r.record(r.blockOf(colliding(3))).Value()[5] ^= 1 }},
 		{"has version", func(r *rig) { r.heap.Last = 3 }},
 		{"found 0 times", func(r *rig) { p := r.locate(r.blockOf(key(3))); p.b.setSlot(p.i, p.b.slot(p.i)^1<<50) }},
-		{"has a gap", func(r *rig) { r.bucketAt(r.bucketOf(colliding(0).Hash)).setSlot(2, 0) }},
-		{"is no link", func(r *rig) { r.bucketAt(r.bucketOf(colliding(0).Hash)).setSlot(0, linkTo(r.heap.First())) }},
-		{"leads out", func(r *rig) { r.bucketAt(0).setSlot(0, slotFor(1<<40, 0)) }},
+		{"empty slot before", func(r *rig) { r.bucketAt(r.bucketOf(colliding(0).Hash)).setSlot(2, 0) }},
+		{"invalid link", func(r *rig) { r.bucketAt(r.bucketOf(colliding(0).Hash)).setSlot(0, linkTo(r.heap.First())) }},
+		{"points out", func(r *rig) { r.bucketAt(0).setSlot(0, slotFor(1<<40, 0)) }},
 		{"unknown kind", func(r *rig) { r.heap.SetKind(r.blockOf(key(1)), 9) }},
 		{"end at", func(r *rig) { binary.LittleEndian.PutUint64(r.heap.Mem()[r.heap.End():], 0) }},
-		{"the table has", func(r *rig) { r.heap.Items++ }},
-		{"the table has", func(r *rig) { r.heap.KeyBytes++ }},
+		{"the counters say", func(r *rig) { r.heap.Items++ }},
+		{"the counters say", func(r *rig) { r.heap.KeyBytes++ }},
 		{"overflow buckets of", func(r *rig) { r.chainBytes++ }},
-		{"the table has", func(r *rig) { r.heap.Mortal++ }},
+		{"the counters say", func(r *rig) { r.heap.Mortal++ }},
 	} {
 		r := newStore()
 		r.MustCheck()

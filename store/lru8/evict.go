@@ -1,13 +1,13 @@
 package lru8
 
-// Which items a cache gives up when the memory is full: first the last ones of
+// Which items a cache evicts when the memory is full: first the last ones of
 // some buckets, then neighbours (package extent). The package doc says why.
 const (
-	// maxLooks is how many buckets are looked at for a Put.
+	// maxLooks is how many buckets a Put examines.
 	maxLooks = 32
-	// victims is how many of them give up their last item, at most.
+	// victims is how many of them lose their last item, at most.
 	victims = 8
-	// spares is how many keep it because it was used.
+	// spares is how many keep their last item because it was used, at most.
 	spares = 16
 )
 
@@ -19,14 +19,14 @@ func (t *Table) vacate(b bucket, now int64) {
 	}
 }
 
-// evict takes an item out of the index to make room.
+// evict removes an item from the index to make room.
 func (t *Table) evict(p place, now int64) {
 	t.heap.Lose(t.record(p.off), now)
 	t.unlink(p)
 }
 
-// makeRoom makes a block of need bytes for an item, and takes it. Only a store may fail; then
-// it returns 0.
+// makeRoom takes a block of at least need bytes for an item. In Store mode it returns 0 if
+// that fails.
 func (t *Table) makeRoom(need uint64, now int64, key, value []byte) uint64 {
 	if t.heap.Caches() {
 		if off := t.evictLast(need, now); off != 0 {
@@ -37,7 +37,7 @@ func (t *Table) makeRoom(need uint64, now int64, key, value []byte) uint64 {
 }
 
 // evictLast evicts the last items of some buckets until there is a block of need bytes,
-// and takes it. It returns 0 if that was not enough.
+// and takes it. It returns 0 if there is none.
 func (t *Table) evictLast(need uint64, now int64) uint64 {
 	spared, evicted := 0, 0
 	for range maxLooks {
@@ -67,7 +67,7 @@ func (t *Table) evictLast(need uint64, now int64) uint64 {
 	return 0
 }
 
-// spare reports whether the item of a slot was used, and has it count as not used.
+// spare reports whether the item of a slot was used, and clears its mark of use.
 func (t *Table) spare(b bucket, i int) bool {
 	w := b.slot(i)
 	if !w.isUsed() {

@@ -11,7 +11,7 @@ func (t *Table) Get(k store.Key, now int64) (item store.Item, err error) {
 	return item, err
 }
 
-// Read is Get into the item of the caller.
+// Read does what Get does, and writes the item to *item.
 func (t *Table) Read(k store.Key, now int64, item *store.Item) error {
 	t.heap.Stats.Gets++
 	p := t.live(k.Hash, k.Bytes, now)
@@ -24,8 +24,7 @@ func (t *Table) Read(k store.Key, now int64, item *store.Item) error {
 	return nil
 }
 
-// use makes an item the most recent of its bucket, and marks it as used. A store
-// has no need of that.
+// use moves an item to the front of its bucket and marks it as used, in Cache mode.
 func (t *Table) use(p place) {
 	if w := p.b.slot(p.i); t.heap.Caches() && (p.i > 0 || !w.isUsed()) {
 		p.b.promote(p.i, w|usedBit)
@@ -45,7 +44,7 @@ func (t *Table) Touch(k store.Key, expires, now int64) error {
 	return nil
 }
 
-// Each visits the items in the order of their memory.
+// Each visits the items in the order of their offsets.
 func (t *Table) Each(now int64, visit func(k store.Key, item store.Item) bool) {
 	s := &t.heap
 	var item store.Item

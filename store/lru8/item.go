@@ -8,7 +8,7 @@ import (
 	"github.com/remora-kv/remora/store/internal/extent"
 )
 
-// Where the parts of an item are, from the beginning of its block.
+// Offsets of the parts of an item in its block.
 const (
 	atHeadSum = 8
 	atBodySum = 12
@@ -28,10 +28,10 @@ func blockSize(keySize, valueSize int) uint64 {
 	return extent.RoundUp(atKey + uint64(keySize) + uint64(valueSize))
 }
 
-// record is the item at off.
+// record returns the item at off.
 func (t *Table) record(off uint64) extent.Record { return t.heap.Record(off + atBody) }
 
-// item returns how much of its block an item or an overflow bucket needs, and when it expires.
+// item returns how many bytes of its block an item or overflow bucket needs, and when it expires.
 func (t *Table) item(off uint64) (size uint64, expires int64) {
 	if t.heap.Kind(off) == kindChain {
 		return chainBlock, 0
@@ -57,12 +57,12 @@ func (t *Table) seal(off uint64) {
 	binary.LittleEndian.PutUint32(t.heap.Mem()[off+atHeadSum:], t.headSum(off))
 }
 
-// headSum covers the rest of the header, the checksum of the body included.
+// headSum returns the checksum of the rest of the header, which includes that of the body.
 func (t *Table) headSum(off uint64) uint32 {
 	return crc32c.Checksum(t.heap.Mem()[off+atBodySum : off+atKey])
 }
 
-// bodySum covers key and value.
+// bodySum returns the checksum of key and value.
 func bodySum(r extent.Record) uint32 {
 	return crc32c.Checksum(r.Body[extent.BodyData:r.Size()])
 }

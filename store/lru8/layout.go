@@ -1,19 +1,19 @@
 package lru8
 
-// DefaultItem is the length of key and value that New makes a table for: 16 and
-// 32 bytes, the papers' workload.
+// DefaultItem is the length of key and value that New expects: 16 and 32 bytes, the
+// papers' workload.
 const DefaultItem = 48
 
 // itemsPerBucket is how many items an average bucket has when the memory is full
-// of items of the expected length. With 5 of 8, one item in 40 falls to a full
-// bucket while there is room elsewhere; with 6 it is one in 19, with 4 one in 120.
+// of items of the expected length. With 5 of 8, one item in 40 meets a full
+// bucket while there is memory; with 6 it is one in 19, with 4 one in 120.
 const itemsPerBucket = 5
 
-// overhead is set aside for the Table itself, which is on the Go heap (L1).
+// overhead is reserved for the Table itself, which is on the Go heap (L1).
 const overhead = 4 << 10
 
-// maxMemory is how much memory has fewer buckets than 32 bits of a hash can tell
-// apart, and less than the offset in a slot can reach.
+// maxMemory keeps the number of buckets within 32 bits of a hash, and offsets within those
+// of a slot.
 const maxMemory = 1 << 40
 
 // split divides the memory of a partition into buckets and item memory.

@@ -8,7 +8,7 @@ func (t *Table) PrefetchIndex(hash uint64) {
 }
 
 // PrefetchItems starts to load, for each hash, the first item of the bucket that
-// has its tag. It does not follow a link, which would be to wait.
+// has its tag. It does not follow links, whose buckets are not prefetched.
 func (t *Table) PrefetchItems(hashes []uint64) {
 	for _, hash := range hashes {
 		t.prefetchItem(hash)

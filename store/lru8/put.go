@@ -4,9 +4,9 @@ import "github.com/remora-kv/remora/store"
 
 // Put stores e under the key if the condition is met.
 //
-// Key and value may be views of items that this very call frees or overwrites (S5). To
-// free a block does not harm a view (X2 of extent), nothing is moved to where one may be
-// (MakeRoom of extent), and Fill copies both before it cuts a block.
+// Key and value may be views of items that this call frees or overwrites (S5). Freeing a
+// block does not harm a view (X2 of extent), no item is moved to where a view may be
+// (MakeRoom of extent), and Fill copies both before it trims a block.
 func (t *Table) Put(k store.Key, e store.Entry, c store.Condition, now int64) (uint64, error) {
 	if len(k.Bytes) > store.MaxKey || len(e.Value) > t.heap.Config.MaxValue {
 		return 0, store.ErrTooLarge
@@ -27,8 +27,8 @@ func (t *Table) Put(k store.Key, e store.Entry, c store.Condition, now int64) (u
 	return t.replace(p, k, e, need, now)
 }
 
-// rewrite puts the value into the block of the item, which is long enough. The
-// key is there.
+// rewrite puts the value into the block of the old item, which is long enough and has the
+// same key.
 func (t *Table) rewrite(p place, k store.Key, e store.Entry, need uint64) (uint64, error) {
 	t.heap.Count(t.record(p.off), -1)
 	t.heap.Write(p.off+atKey+uint64(len(k.Bytes)), e.Value)
@@ -39,8 +39,8 @@ func (t *Table) rewrite(p place, k store.Key, e store.Entry, need uint64) (uint6
 	return t.heap.Commit(t.record(p.off))
 }
 
-// replace puts the item into another block, or into a longer one that the old
-// block becomes a part of.
+// replace puts the item into another block, or into the old block joined with its free
+// neighbours.
 func (t *Table) replace(p place, k store.Key, e store.Entry, need uint64, now int64) (uint64, error) {
 	old := p.off
 	if off := t.heap.Take(need); off != 0 {
@@ -65,27 +65,27 @@ func (t *Table) replace(p place, k store.Key, e store.Entry, need uint64, now in
 		return t.heap.Refuse()
 	}
 	t.fill(off, k, &e)
-	p = t.find(k.Hash, t.record(off).Key()) // it may have been moved
+	p = t.find(k.Hash, t.record(off).Key()) // the old item may have been moved
 	t.heap.Count(t.record(p.off), -1)
 	t.heap.Give(p.off)
 	return t.reenter(p, off, k.Hash)
 }
 
-// reenter has the slot of a place lead to another block.
+// reenter makes the slot of a place name another block.
 func (t *Table) reenter(p place, off, hash uint64) (uint64, error) {
 	p.b.setSlot(p.i, slotFor(off, hash))
 	t.written(p)
 	return t.heap.Commit(t.record(off))
 }
 
-// written makes an item the most recent of its bucket, not used yet.
+// written makes an item the most recent of its bucket, not marked as used.
 func (t *Table) written(p place) {
 	if t.heap.Caches() {
 		p.b.promote(p.i, p.b.slot(p.i).unused())
 	}
 }
 
-// insert stores an item that is not there.
+// insert stores an item whose key does not exist.
 func (t *Table) insert(k store.Key, e store.Entry, need uint64, now int64) (uint64, error) {
 	if t.heap.Caches() {
 		t.vacate(t.bucketAt(t.bucketOf(k.Hash)), now)

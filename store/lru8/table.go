@@ -12,7 +12,7 @@ type Table struct {
 	heap       extent.Heap
 	index      []byte
 	buckets    uint64
-	turn       uint64 // the bucket that gives up its last item next
+	turn       uint64 // the bucket whose last item is evicted next
 	chainBytes int64  // in overflow buckets
 }
 
@@ -24,15 +24,15 @@ var (
 // New makes an empty table for items of DefaultItem bytes.
 func New(cfg store.Config) (*Table, error) { return NewFor(cfg, DefaultItem) }
 
-// NewFor makes an empty table that has enough buckets for items whose key and
-// value have that many bytes together, on average. Config.Eviction is ignored.
+// NewFor makes an empty table with enough buckets for items whose key and value together
+// have itemBytes on average. Config.Eviction is ignored.
 func NewFor(cfg store.Config, itemBytes int) (*Table, error) {
 	cfg, err := cfg.Complete()
 	if err != nil {
 		return nil, err
 	}
 	if itemBytes < 0 || cfg.Memory > maxMemory {
-		return nil, fmt.Errorf("lru8: items of %d bytes in a memory of %d: the items must have a length and the memory at most %d bytes",
+		return nil, fmt.Errorf("lru8: items of %d bytes in %d bytes of memory: the length must not be negative, the memory at most %d bytes",
 			itemBytes, cfg.Memory, int64(maxMemory))
 	}
 	buckets, itemMemory := split(cfg.Memory, itemBytes)
@@ -44,7 +44,7 @@ func NewFor(cfg store.Config, itemBytes int) (*Table, error) {
 	return t, nil
 }
 
-// Stats returns what the table holds and did.
+// Stats returns the contents and the counters of the table.
 func (t *Table) Stats() store.Stats {
 	st := t.heap.Report()
 	st.IndexBytes = int64(t.buckets)*bucketSize + t.chainBytes
@@ -58,8 +58,7 @@ func (t *Table) Close() error {
 	return t.heap.Close()
 }
 
-// unlink takes an item out of the index and the count. Its block is left as it
-// is, and is the caller's.
+// unlink removes an item from the index and the counts. The caller frees its block.
 func (t *Table) unlink(p place) {
 	t.heap.Count(t.record(p.off), -1)
 	if t.heap.Caches() {
@@ -71,8 +70,8 @@ func (t *Table) unlink(p place) {
 
 func (t *Table) unlinkBlock(off uint64) { t.unlink(t.locate(off)) }
 
-// moved has the index lead to the block that an item or an overflow bucket was moved to. An
-// item is not marked as used any more.
+// moved makes the index name the block that an item or an overflow bucket was moved to. The
+// item is no longer marked as used.
 func (t *Table) moved(from, to uint64) {
 	if t.heap.Kind(from) == kindChain {
 		t.chainMoved(from, to)

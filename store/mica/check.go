@@ -10,10 +10,10 @@ import (
 	"github.com/remora-kv/remora/store"
 )
 
-// maxFaults bounds how much Check tells.
+// maxFaults bounds how many faults Check reports.
 const maxFaults = 10
 
-// checker collects what is wrong. It trusts nothing that lies in the block.
+// checker collects faults. It trusts nothing that lies in the block.
 type checker struct {
 	*Table
 	faults []error
@@ -24,7 +24,7 @@ type checker struct {
 	front [headerSize - versionAt]byte
 }
 
-// Check reads every item and index entry and returns what breaks the invariants.
+// Check verifies the invariants of every item and index entry.
 func (t *Table) Check() error {
 	c := &checker{Table: t}
 	c.checkRanges()
@@ -47,11 +47,11 @@ func (c *checker) fault(format string, args ...any) {
 	}
 }
 
-// checkRanges holds M1.
+// checkRanges verifies M1.
 func (c *checker) checkRanges() {
 	r := &c.ring
 	if bottom := c.bottom(); r.top() > bottom {
-		c.fault("the log ends at %d, the index begins at %d", r.top(), bottom)
+		c.fault("the log ends at %d, beyond the index, which begins at %d", r.top(), bottom)
 	}
 	sane := r.head >= logStart && r.tail >= logStart
 	if r.wrapped {
@@ -60,25 +60,25 @@ func (c *checker) checkRanges() {
 		sane = sane && r.tail <= r.head
 	}
 	if !sane {
-		c.fault("the log has its head at %d, tail at %d, end at %d, wrapped %v", r.head, r.tail, r.end, r.wrapped)
+		c.fault("the log is inconsistent: head at %d, tail at %d, end at %d, wrapped %v", r.head, r.tail, r.end, r.wrapped)
 	}
 }
 
-// checkSpan reads the items in a range of the log.
+// checkSpan verifies the items in a range of the log.
 func (c *checker) checkSpan(from, to int) {
 	for at := from; at < to; {
 		if to-at < headerSize {
-			c.fault("%d bytes at %d are no item", to-at, at)
+			c.fault("%d bytes at %d are too few for an item", to-at, at)
 			return
 		}
 		m := c.metaOf(at)
 		size := c.sizeOf(m)
 		switch {
 		case size > to-at:
-			c.fault("the item at %d has %d bytes, there are %d", at, size, to-at)
+			c.fault("the item at %d has %d bytes, but the log only %d more", at, size, to-at)
 			return
 		case m&metaSpare != 0 || !c.intact(at, size):
-			c.fault("the item at %d is not what its checksum says", at)
+			c.fault("the item at %d does not match its checksum", at)
 			return // its size may be wrong
 		case m&metaLive == 0:
 			c.dead += size
@@ -89,7 +89,7 @@ func (c *checker) checkSpan(from, to int) {
 	}
 }
 
-// intact says whether the checksum of an item of this size is right.
+// intact reports whether the checksum of an item of this size is right.
 func (c *checker) intact(at, size int) bool {
 	// The sum is over an item that is neither used nor live (M4).
 	copy(c.front[:], c.mem[at+versionAt:])
@@ -98,8 +98,8 @@ func (c *checker) intact(at, size int) bool {
 	return sum == binary.LittleEndian.Uint32(c.mem[at+checksumAt:])
 }
 
-// checkLive holds that exactly the live items have an entry (M2), which is found
-// by their key (M3).
+// checkLive verifies that a live item is found in the index by its key (M2, M3), and
+// counts it.
 func (c *checker) checkLive(at int, m meta, size int) {
 	c.live.Items++
 	c.live.KeyBytes += int64(m.keyLen())
@@ -112,17 +112,17 @@ func (c *checker) checkLive(at int, m meta, size int) {
 		c.fault("the item at %d has a value of %d bytes, the limit is %d", at, m.valueLen(), c.maxValue)
 	}
 	if v := c.versionOf(at, m); v == 0 || v > c.version {
-		c.fault("the item at %d has version %d, the last one that was given is %d", at, v, c.version)
+		c.fault("the item at %d has version %d, the last one assigned is %d", at, v, c.version)
 	}
 	if expires := c.expiresOf(at, m); expires != 0 && expires < c.soonest && expires < c.sooner {
-		c.fault("the item at %d expires at %d, none should before %d", at, expires, c.soonest)
+		c.fault("the item at %d expires at %d, but no item should expire before %d", at, expires, c.soonest)
 	}
 	if !c.hasEntry(at, m) {
-		c.fault("the item at %d is not found in the index", at)
+		c.fault("the item at %d has no entry in the index, or its key has several", at)
 	}
 }
 
-// hasEntry says whether exactly one entry of the item's bucket refers to it, and
+// hasEntry reports whether exactly one entry of the item's bucket refers to it, and
 // none to another item of the same key.
 func (c *checker) hasEntry(at int, m meta) bool {
 	key := c.keyOf(at, m)
@@ -141,8 +141,8 @@ func (c *checker) hasEntry(at int, m meta) bool {
 	return found == 1 && others == 0
 }
 
-// itemAt returns where a position is, and the meta word that lies there; ok says
-// whether it could be an item that is live.
+// itemAt returns the offset of a position and the meta word there. ok reports
+// whether a live item can be there.
 func (c *checker) itemAt(position uint32) (at int, m meta, ok bool) {
 	at = c.offset(position)
 	for _, span := range c.ring.spans() {
@@ -154,21 +154,21 @@ func (c *checker) itemAt(position uint32) (at int, m meta, ok bool) {
 	return at, 0, false
 }
 
-// checkSums compares what was counted with what was read.
+// checkSums compares the counters with what was read.
 func (c *checker) checkSums() {
 	st := store.Stats{
 		Items: c.stats.Items, KeyBytes: c.stats.KeyBytes, ValueBytes: c.stats.ValueBytes, ItemBytes: c.stats.ItemBytes,
 	}
 	if st != c.live {
-		c.fault("counted are %+v, there are %+v", st, c.live)
+		c.fault("the counters say %+v, the log holds %+v", st, c.live)
 	}
 	if c.dead != c.ring.dead || c.plain != c.Table.plain {
-		c.fault("counted are %d dead bytes and %d items without expiry, there are %d and %d",
+		c.fault("the counters say %d dead bytes and %d items without expiry, the log holds %d and %d",
 			c.ring.dead, c.Table.plain, c.dead, c.plain)
 	}
 }
 
-// checkIndex reads all lines (M5, M6).
+// checkIndex verifies all lines (M5, M6).
 func (c *checker) checkIndex() {
 	entries, spill := 0, uint64(0)
 	for bucket := range c.buckets() {
@@ -186,14 +186,14 @@ func (c *checker) checkIndex() {
 		}
 	}
 	if spill != c.spill {
-		c.fault("buckets have %d overflow lines, there are %d", spill, c.spill)
+		c.fault("buckets have %d overflow lines, the counter says %d", spill, c.spill)
 	}
 	if int64(entries) != c.live.Items {
-		c.fault("the index has %d entries of %d items", entries, c.live.Items)
+		c.fault("the index has %d entries for %d items", entries, c.live.Items)
 	}
 }
 
-// eachEntry visits the entries of a bucket, as far as its lines make sense.
+// eachEntry visits the entries of a bucket, as far as its lines are valid.
 func (c *checker) eachEntry(bucket uint64, visit func(number uint64, tag byte, position uint32)) {
 	number := bucket
 	for range maxLines {
@@ -211,8 +211,8 @@ func (c *checker) eachEntry(bucket uint64, visit func(number uint64, tag byte, p
 	}
 }
 
-// checkBucket checks how the lines of a bucket hang together, and returns how
-// many there are.
+// checkBucket verifies how the lines of a bucket are linked, and returns their
+// number.
 func (c *checker) checkBucket(bucket uint64) (lines int) {
 	number := bucket
 	for lines = 1; lines <= maxLines; lines++ {
@@ -222,14 +222,14 @@ func (c *checker) checkBucket(bucket uint64) (lines int) {
 		if lines == 1 {
 			slots = lineSlots
 		} else if l[spillSlots] != 0 {
-			c.fault("overflow line %d has a tag where it has no entry", number)
+			c.fault("overflow line %d has a tag in the slot that it uses as back link", number)
 		}
 		c.checkLine(l, number, slots, next == 0, lines == 1)
 		if next == 0 {
 			return lines
 		}
 		if next < c.buckets() || next >= c.lines() || uint64(c.line(next).back()) != number {
-			c.fault("line %d goes on at %d, which does not lead back", number, next)
+			c.fault("line %d is followed by line %d, whose back link is wrong", number, next)
 			return lines
 		}
 		number = next
@@ -238,7 +238,7 @@ func (c *checker) checkBucket(bucket uint64) (lines int) {
 	return maxLines
 }
 
-// checkLine holds that entries come first, and only the last line has room.
+// checkLine verifies that entries come first, and that only the last line has room.
 func (c *checker) checkLine(l *line, number uint64, slots int, last, first bool) {
 	n := 0
 	for n < slots && l[n] != 0 {
@@ -246,16 +246,16 @@ func (c *checker) checkLine(l *line, number uint64, slots int, last, first bool)
 	}
 	for i := n; i < slots; i++ {
 		if l[i] != 0 || l.position(i) != 0 {
-			c.fault("line %d has something in slot %d behind its %d entries", number, i, n)
+			c.fault("line %d has a tag or position in slot %d, behind its %d entries", number, i, n)
 		}
 	}
 	if n < slots && !last || n == 0 && !first {
-		c.fault("line %d has %d entries", number, n)
+		c.fault("line %d of a bucket has %d entries: only the last line may have room, and no overflow line may be empty", number, n)
 	}
 }
 
-// checkEntry holds that an entry belongs where it is. That it refers to an item
-// follows from the number of both.
+// checkEntry verifies that an entry is in the bucket, and has the tag, of its item. That
+// it is the item's only entry follows from the number of both.
 func (c *checker) checkEntry(bucket, number uint64, tag byte, position uint32) {
 	at, m, ok := c.itemAt(position)
 	if ok {
@@ -263,11 +263,11 @@ func (c *checker) checkEntry(bucket, number uint64, tag byte, position uint32) {
 		ok = c.bucketOf(hash) == bucket && tagOf(hash) == tag
 	}
 	if !ok {
-		c.fault("line %d of bucket %d refers to %d, where its item is not", number, bucket, at)
+		c.fault("line %d of bucket %d refers to %d, where there is no item of this bucket and tag", number, bucket, at)
 	}
 }
 
-// checkFlood holds that no hash has too many entries of a bucket (M6).
+// checkFlood verifies that no hash has too many entries in a bucket (M6).
 func (c *checker) checkFlood(bucket uint64) {
 	var hashes [maxEntries]uint64
 	n := 0

@@ -4,7 +4,7 @@ import "github.com/remora-kv/remora/store"
 
 // Delete removes the item if the condition is met.
 func (t *Table) Delete(k store.Key, c store.Condition, now int64) error {
-	t.began()
+	t.invalidate()
 	s := t.find(k.Hash, k.Bytes)
 	version := t.presentVersion(s, now)
 	if err := c.Met(version); err != nil {
@@ -20,7 +20,7 @@ func (t *Table) Delete(k store.Key, c store.Condition, now int64) error {
 	return nil
 }
 
-// presentVersion is the version of the item of a slot, 0 if there is none or it
+// presentVersion returns the version of the item of a slot, 0 if there is none or it
 // has expired.
 func (t *Table) presentVersion(s slot, now int64) uint64 {
 	if s.at == 0 {
@@ -33,8 +33,8 @@ func (t *Table) presentVersion(s slot, now int64) uint64 {
 	return t.versionOf(s.at, m)
 }
 
-// reclaim drops what was found if it has expired: then it has no present
-// version.
+// reclaim drops the item of a slot if it has expired, which presentVersion shows by
+// returning 0.
 func (t *Table) reclaim(s slot, presentVersion uint64) {
 	if s.at != 0 && presentVersion == 0 {
 		t.stats.Expired++

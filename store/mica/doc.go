@@ -1,11 +1,11 @@
-// Package mica is the engine of the default: a circular log of items, and an
-// index into it. It follows MICA: a Get touches a line of the index and the item,
-// a Put appends; what is oldest is evicted, and no free lists are kept.
+// Package mica is the default engine: a circular log of items, and an index into it. It
+// follows MICA: a Get touches a line of the index and the item, a Put appends, and the
+// oldest items are evicted, so that no free lists are needed.
 //
 // # Terms
 //
 //   - The log holds the items in the order in which they were written. The head
-//     is where the next one goes, the tail is the oldest. In a Cache it is a
+//     is where the next item goes, the tail is the oldest item. In a Cache the log is a
 //     ring: when the head meets the index it turns to the start of the log, and
 //     items at the tail make room. In a Store it is a heap that is kept dense.
 //   - An item is live if an entry of the index refers to it, and dead if it was
@@ -13,18 +13,18 @@
 //     passes them.
 //   - A granule is the unit of the log: 8 bytes, more for memory from 32 GiB on.
 //     A position is an offset in granules, which fits into 32 bits; 0 is nil.
-//   - A line is 64 bytes of the index, and a bucket one line or a chain of them.
-//     What follows the first line are overflow lines.
-//   - To spare an item (SecondChance) is to move it from the tail to the head,
-//     because it was used. To slide it is the same move.
-//   - A pass slides all items of a Store down to the start of the log, a bit with
-//     each Put, and leaves out the dead ones.
+//   - A line is 64 bytes of the index. A bucket is a chain of lines; those behind the
+//     first are overflow lines.
+//   - To spare a used item (SecondChance) is to move it from the tail to the head. To
+//     slide an item is the same move.
+//   - A pass slides all live items of a Store down to the start of the log, a few with
+//     each Put.
 //
 // # Memory
 //
 // A table is one block. Items grow up from its start, lines down from its end;
-// pages between them that were never used cost nothing. Together they may take
-// all of it, so there is no size of an index to choose.
+// unused pages between them cost nothing. Either may use all of the block, so there is
+// no index size to configure.
 //
 //	0    64                                                        Size
 //	+----+---------------------------+- - - - -+---------+-----------+
@@ -36,7 +36,7 @@
 //	        +------------+----------+----------------------------------------+
 //	        | 12 tags    | next: 4  | 12 positions of 4 bytes                |
 //	        +------------+----------+----------------------------------------+
-//	        of an overflow line, the last position is the line before it
+//	        in an overflow line, the last position is the number of the line before it
 //
 //	item    0      4         8                               16
 //	        +------+---------+-------------------------------+- - - -+- - - -+-----+-------+---+
@@ -53,91 +53,84 @@
 // # The index
 //
 // It is a linear hash table: bucket h mod 2^k, or h mod 2^(k+1) for buckets that
-// have been split in this round. A Put splits at most one bucket, and a removal
-// merges one, so nothing is ever rehashed as a whole. A tag is 8 bits of the hash
-// that neither choose the bucket nor the partition; the tags of a line are
-// compared all at once.
+// have been split in this round. A Put splits at most one bucket and a removal
+// merges one, so the table is never rehashed as a whole. A tag is 8 bits of the hash
+// that choose neither the bucket nor the partition; one comparison checks all tags of a
+// line.
 //
-// A caller that hints at items has their entries found before it gets them. A table keeps these
-// leads until the next call that may move or remove an item, so that Get compares the key
-// and need not search.
+// PrefetchItems finds entries before Get asks for them. The table keeps these lookups
+// until the next call that may move or remove an item, so that Get only compares the key.
 //
-// The index has a line for every 65/8 items, 7.9 bytes for each of them, counted
-// with overflow lines. Lines are packed: those of the buckets first, overflow
-// lines behind them, and one that becomes free is filled with the last. So when
-// a round of splits begins buckets hold 18 items in 1.8 lines, and when it ends 9
-// in 1.1, at the same price. Four to nineteen of a hundred items are in an
-// overflow line. With the header of 16 bytes an item of 16 + 32 bytes costs 23.9
-// bytes more than that.
+// The index has one line, overflow lines included, for every 65/8 items: 7.9 bytes per
+// item. Lines are packed: the first lines of buckets, then overflow lines; the last line
+// fills the place of a freed one. When a round of splits begins, a bucket holds 18 items
+// in 1.8 lines; when it ends, 9 in 1.1, at the same cost. Overflow lines hold 4 to 19 %
+// of the items. With the header of 16 bytes, an item costs 23.9 bytes beyond a key of 16
+// and a value of 32 bytes.
 //
 // # Invariants
 //
 //	M1  logStart <= log <= index <= end of the block. The block and the Table are
 //	    smaller than Config.Memory (S4).
 //	M2  An entry refers to a live item, and each live item has exactly one entry,
-//	    which is in the bucket and has the tag of the hash of its key. Therefore
-//	    Put does not believe in the hash that comes with a key.
+//	    in the bucket and with the tag of the hash of its key. Therefore Put does not
+//	    trust the hash that comes with a key.
 //	M3  No two live items have the same key.
-//	M4  The checksum of an item (CRC-32C) is over all of it but itself, taken as
-//	    neither used nor live, padding included. It is right also when the item is
-//	    dead. An item is marked as not live before it is changed in place, and its
-//	    meta word, which makes it live, is written last.
+//	M4  The checksum of an item (CRC-32C) covers all of it but itself, padding included,
+//	    with the bits used and live cleared. It is right for dead items too. An item is
+//	    marked as not live before it is changed in place, and its meta word, which makes
+//	    it live, is written last.
 //	M5  Lines 0 to n-1 are the first lines of n buckets, and every line behind
 //	    them belongs to exactly one bucket. Only the last line of a bucket has
-//	    room, and entries come first in it.
-//	M6  A bucket has at most 8 lines (89 entries), and at most 32 entries of one
-//	    hash. What is beyond is refused by a Store, and takes the place of the
-//	    oldest item of the bucket in a Cache, or of its hash if those are too many
-//	    (S8).
-//	M7  In a Cache with FIFO items are evicted in the order in which they were
-//	    written, but for those of M6 and those displaced while the index waits for
-//	    memory. A Put spares 8 items on average and 128 at most.
-//	M8  Whether a Store takes an item depends on what is in it, not on where it is:
-//	    it leaves a sixteenth of its memory free, or an expiry for each item that
-//	    has no room for one, so that Touch never fails. The work of a Put is
-//	    bounded by its size: near the limit it slides about 60 bytes for each byte
-//	    that it puts, if the others before it have left as much garbage, and less
-//	    with more free memory.
-//	M9  While a call has key or value in the log (S5), items of a Store that are
-//	    moved take it with them, none is reclaimed, and in a Cache none is moved.
-//	M10 Where an item was that is gone or has been moved, there is no live item: it is
-//	    marked before its memory is used for anything else, and before the call
-//	    returns. So a client that reads that memory later by an old link finds no item, or
-//	    another one, which has another version.
+//	    room, and its entries come first.
+//	M6  A bucket has at most 8 lines (89 entries), and at most 32 entries of one hash.
+//	    A Store refuses an item beyond that. In a Cache the item replaces the oldest one
+//	    of the bucket, or of its hash if that has too many (S8).
+//	M7  A Cache with FIFO evicts items in the order in which they were written, except
+//	    for M6 and for items displaced while the index waits for memory. A Put spares 8
+//	    items on average and 128 at most.
+//	M8  Whether a Store accepts an item depends on what it holds, not on where. It keeps
+//	    a sixteenth of its memory free, or more if all items without room for an expiry
+//	    could need it, so that Touch never fails. The work of a Put is bounded by its
+//	    size: near the limit it slides about 60 bytes for each byte put, if earlier Puts
+//	    left as much garbage, and fewer with more free memory.
+//	M9  While the key or value of a call is a view of the log (S5), a Store that moves
+//	    items adjusts the view and reclaims none, and a Cache moves none.
+//	M10 Where an item was evicted, deleted or moved away, there is no live item: it is
+//	    marked as dead before its memory is reused, and before the call returns. So a
+//	    client that later follows an old link finds no item, or one with another version.
 //
 // # The border
 //
-// Log and index grow towards each other until they meet. Then the log of a Cache
-// turns, and leaves as many lines as the index should have: for its items and
-// those that were displaced for want of a line since the log turned before, or
-// for as many items as fit of the size that was put lately. So when items become
-// smaller, the first of them displace each other; each that does lets the tail
-// hurry on, and when it has come around the index gets what it wants. When they
-// become larger, buckets are merged and the log goes further.
+// Log and index grow towards each other until they meet. Then the log of a Cache turns,
+// and leaves the index as many lines as it should have: enough for the present items and
+// those displaced for want of a line since the last turn, or for as many items of the
+// recent average size as fit, whichever is more. So when items become smaller, the first
+// of them displace each other; each displacement advances the tail, and when it has come
+// around, the index has its lines. When items become larger, buckets are merged and the
+// log extends further.
 //
 // # Threads
 //
-// A Table is used by one goroutine at a time. Others may read its memory, as a
-// remote reader does (Finder): it follows a link to an item, and proves by key,
-// version, state and checksum that what it has read is whole and is still there. It
-// does not search in the index, where lines and items move: what it has no link to,
-// and what is not where the link says, the server is asked for.
+// One goroutine at a time uses a Table. Clients may read its memory meanwhile (Finder): a
+// Finder follows a link to an item, and verifies by key, version, state and checksum that
+// it has read the item, whole and still live. It does not search the index, where lines
+// and items move: without a valid link the client asks the server.
 //
 // # Why not otherwise
 //
-// MICA evicts lazily: an entry is found out to be void when it is used. Here the
-// tail removes entries as it passes, which costs a hash and a line that is
-// prefetched, but keeps the number of items true, the index dense, and a Store
-// possible at all.
+// MICA evicts lazily: a stale entry is noticed when it is used. Here the tail removes
+// entries as it passes. That costs a hash and a prefetched line for each item, but keeps
+// the count of items right and the index dense, and makes a Store possible.
 //
-// Entries of 6 bytes, 10 to a line, would have tags of 16 bits. But buckets with
-// their own overflow lines cannot reach 0.8 with 10 entries, at no point of a
-// round, and 24 bytes an item cannot be kept; and 8 bits suffice: one Get in fifty
-// reads an item in vain.
+// Entries of 6 bytes, 10 to a line, would have room for tags of 16 bits. But then lines
+// would never be filled to 0.8 at any point of a round, and an item would cost more than
+// 24 bytes. Tags of 8 bits suffice: one Get in fifty reads an item in vain.
 //
-// A Store could keep free lists and never move an item. But then how much fits
-// depends on history, and views of large values need them in one piece.
+// A Store could keep free lists and never move an item. But then how much fits would
+// depend on history, and views of large values need contiguous memory.
 //
-// An item that is written over another in place keeps its age. With FIFO that
-// would be wrong, so there it is appended; with SecondChance it counts as used.
+// An item that overwrites another in place keeps the place, and so the age, of the old
+// one. With FIFO that would be wrong, so the item is appended; with SecondChance it
+// counts as used.
 package mica

@@ -6,8 +6,8 @@ import (
 	"github.com/remora-kv/remora/internal/fence"
 )
 
-// evictOldest gives the memory of the oldest item back, and forgets the item if
-// it is live. It returns the size.
+// evictOldest frees the memory of the oldest item, and removes it from the index if
+// it is live. It returns its size.
 func (t *Table) evictOldest(now int64) int {
 	at := t.ring.tail
 	m := t.metaOf(at)
@@ -25,7 +25,7 @@ func (t *Table) evictOldest(now int64) int {
 	return size
 }
 
-// evictAll makes the table one without items.
+// evictAll empties the table.
 func (t *Table) evictAll(now int64) {
 	t.eachInLog(func(at int, m meta) bool {
 		if m&metaLive != 0 {
@@ -38,7 +38,7 @@ func (t *Table) evictAll(now int64) {
 	t.reset()
 }
 
-// countGone counts an item that is lost because of its expiry or for room.
+// countGone counts an item that is removed as expired or as evicted.
 func (t *Table) countGone(at int, m meta, now int64) {
 	if t.expired(at, m, now) {
 		t.stats.Expired++
@@ -48,7 +48,7 @@ func (t *Table) countGone(at int, m meta, now int64) {
 }
 
 // slideOldest moves the oldest item, which must be live, to the head of the
-// log. It returns the size. The log is wrapped, so that the item moves down in
+// log, and returns its size. The log is wrapped, so the item moves down in
 // memory, maybe by less than its size.
 func (t *Table) slideOldest() int {
 	r := &t.ring
@@ -57,7 +57,7 @@ func (t *Table) slideOldest() int {
 	size := t.sizeOf(m)
 	if from != to {
 		s := t.entryOf(from, m)
-		t.markDead(from) // or links would find it where it was (M10)
+		t.markDead(from) // or links to the old place would find it (M10)
 		copy(t.mem[to:to+size], t.mem[from:from+size])
 		t.publishMeta(to, m)
 		t.lineAt(s.line).setPosition(s.i, t.position(to))
@@ -68,16 +68,16 @@ func (t *Table) slideOldest() int {
 	return size
 }
 
-// victim is the item that will be evicted next, and its hash. It is forgotten
-// when the log turns, since something else may be there when the tail comes by
-// again, and looked for again whenever room was made.
+// victim is the item that will be evicted next, and its hash. It is cleared when the log
+// turns, since another item may be there when the tail returns, and determined anew
+// whenever room was made.
 type victim struct {
 	at   int // 0 for none
 	hash uint64
 }
 
-// foresee starts to load the line that the next eviction will change.
-func (t *Table) foresee() {
+// prefetchVictim starts to load the line that the next eviction will change.
+func (t *Table) prefetchVictim() {
 	t.victim = victim{}
 	if !t.ring.wrapped {
 		return
@@ -89,8 +89,8 @@ func (t *Table) foresee() {
 	}
 }
 
-// entryOf is the slot of a live item. That it exists is M2: if it does not, the
-// memory is broken, and to go on would make it worse.
+// entryOf returns the slot of a live item. It exists by M2; if not, the memory is corrupt,
+// and to go on would make it worse.
 func (t *Table) entryOf(at int, m meta) slot {
 	hash := t.victim.hash
 	if at != t.victim.at {
@@ -98,7 +98,7 @@ func (t *Table) entryOf(at int, m meta) slot {
 	}
 	s := t.locate(hash, t.position(at))
 	if s.line == 0 {
-		panic("mica: the index has no entry of a live item: the memory is corrupt")
+		panic("mica: the index has no entry for a live item: the memory is corrupt")
 	}
 	return s
 }
@@ -106,18 +106,18 @@ func (t *Table) entryOf(at int, m meta) slot {
 // markDead marks an item as dead for clients that read the memory (M10).
 func (t *Table) markDead(at int) { t.mem[at+stateAt] &^= stateLive }
 
-// kill marks an item as dead. Its entry is the caller's business.
+// kill marks an item as dead. The caller removes its entry.
 func (t *Table) kill(at int, m meta) {
 	t.markDead(at)
 	t.ring.dead += t.sizeOf(m)
 	t.count(m, -1)
 }
 
-// displace gives the slot of one of its peers to an item: the oldest that was not
-// used, if there is one.
+// displace gives the slot of one of its peers to an item: that of the oldest unused peer,
+// or of the oldest if all were used.
 func (t *Table) displace(p peers, position uint32, now int64) {
 	if t.keeping {
-		panic("mica: a Store has no entry for an item although it was counted")
+		panic("mica: a Store has no slot for an item that it admitted")
 	}
 	var oldest slot
 	rank := math.MaxInt
@@ -142,7 +142,7 @@ func (t *Table) displace(p peers, position uint32, now int64) {
 	t.lineAt(oldest.line).set(oldest.i, tagOf(p.hash), position)
 }
 
-// rank orders items by how much they are worth: what is used is worth more.
+// rank orders items by the order in which displace takes them: unused ones first, by age.
 func (t *Table) rank(at int) int {
 	rank := t.ring.age(at)
 	if t.isUsed(at, t.metaOf(at)) {
@@ -151,13 +151,13 @@ func (t *Table) rank(at int) int {
 	return rank
 }
 
-// hurryBytes is how much of the log is passed for an entry that found no line.
+// hurryBytes is how much of the log starve passes for an entry that found no line.
 const hurryBytes = 2 << 10
 
-// starve counts an entry that took the place of another because the log is where
-// the index would grow, and lets the log get out of the way: what there is too
-// much of is evicted, and then the tail hurries to the end. With FIFO that costs
-// items, and is not done for the sake of a few.
+// starve counts an entry that displaced another because the log occupies the memory that
+// the index needs, and advances the tail towards the end of the log. It evicts items
+// beyond the ceiling and slides others. With FIFO that costs items, and is not
+// done if few are dead.
 func (t *Table) starve(now int64) {
 	t.starved++
 	r := &t.ring

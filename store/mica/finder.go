@@ -9,10 +9,10 @@ import (
 	"github.com/remora-kv/remora/store"
 )
 
-// Finder follows links to items. It searches for nothing: without a link the server
-// has to be asked.
+// Finder follows links to items. It does not search: without a link the client asks the
+// server.
 type Finder struct {
-	uses bool // there are counts
+	uses bool // the table counts uses by clients
 	key  store.Key
 	link store.Link
 	item store.Item
@@ -23,22 +23,22 @@ var _ store.Follower = (*Finder)(nil)
 // NewFinder makes a finder.
 func NewFinder(layout []byte) (store.Finder, error) {
 	if len(layout) != 1 || layout[0] > 1 {
-		return nil, fmt.Errorf("mica: a layout of %d bytes that is not known", len(layout))
+		return nil, fmt.Errorf("mica: unknown layout of %d bytes; client and server may be of different versions", len(layout))
 	}
 	return &Finder{uses: layout[0] == 1}, nil
 }
 
-// Start returns a span that cannot be read, for there is nothing to be found this way.
+// Start returns an empty span: without a link there is nothing to read.
 func (f *Finder) Start(store.Key) store.Span { return store.Span{} }
 
-// Follow begins to look where a link points to.
+// Follow begins to look for an item at the place of a link.
 func (f *Finder) Follow(k store.Key, l store.Link) store.Span {
 	f.key, f.link = k, l
 	return l.Span
 }
 
-// Look judges what is there. It is the item of the link if it is live, has its key and
-// its version, and all of it fits its checksum (M4); otherwise the outcome is Ask.
+// Look returns Found if b is the item of the link: live, of its key and version, and
+// matching its checksum (M4). Otherwise the outcome is Ask.
 func (f *Finder) Look(b []byte) (store.Span, store.Outcome) {
 	if len(b) < headerSize {
 		return store.Span{}, store.Ask
@@ -69,10 +69,10 @@ func (f *Finder) Look(b []byte) (store.Span, store.Outcome) {
 	return store.Span{}, store.Found
 }
 
-// Item returns what was found. Bytes behind its value are padding.
+// Item returns the item that was found. Bytes behind its value are padding.
 func (f *Finder) Item() store.Item { return f.item }
 
-// Touch returns the byte that counts uses of where the item is.
+// Touch returns the byte that counts uses at the place of the item.
 func (f *Finder) Touch() (store.Span, bool) {
 	return store.Span{Area: 1, Off: f.link.Span.Off / usesOf, Len: 1}, f.uses
 }

@@ -7,36 +7,36 @@ import (
 	"github.com/remora-kv/remora/internal/fence"
 )
 
-// fusedPart is how much of a long value is copied before its checksum is taken: so much as
-// is still in the first cache then.
+// fusedPart is how much of a long value is copied before its checksum is updated: it is
+// still in the L1 cache then.
 const fusedPart = 4 << 10
 
-// longValue is how long values are that fillLong takes.
+// longValue is the length of the shortest value that fillLong writes.
 const longValue = 32 << 10
 
-// pastCaches is how long values are that bypass the caches when they are written to the log: they would
-// push everything else out, and to fetch the lines that they are written to takes longer
-// than to write them.
+// pastCaches is the length of the shortest value that is written to the log past the
+// caches: it would evict everything else, and fetching the lines to be written takes
+// longer than writing them.
 const pastCaches = 256 << 10
 
-// fillLong copies a long value behind the key of its item, which is there, and seals the item.
-// The value is not in the log.
+// fillLong copies a long value behind the key of its item, which is already written, and
+// seals the item. The value must not be in the log.
 func (t *Table) fillLong(at int, d *draft) {
 	t.front(at, d)
 	to := at + headerSize + d.meta.extra() + len(d.key)
 	sum := crc32c.Checksum(t.mem[at+versionAt : to])
 	past := len(d.value) >= pastCaches
 	if past {
-		fence.Drain() // what was said of the place before is seen before what is written there
+		fence.Drain() // clients see that the old item is dead before they see new bytes
 	}
 	for value := d.value; len(value) != 0; {
-		part := value[:min(len(value), fusedPart-to%lineSize)] // the others begin with a line
+		part := value[:min(len(value), fusedPart-to%lineSize)] // the following parts begin at a line
 		if past {
 			fence.CopyPast(t.mem[to:], part)
 		} else {
 			copy(t.mem[to:], part)
 		}
-		sum = crc32c.Update(sum, part) // of what is near: the log may not be
+		sum = crc32c.Update(sum, part) // of the source, which is cached; the log may not be
 		value, to = value[len(part):], to+len(part)
 	}
 	if past {

@@ -8,10 +8,10 @@ func (t *Table) Get(k store.Key, now int64) (item store.Item, err error) {
 	return item, err
 }
 
-// Read is Get into the item of the caller.
+// Read does what Get does, and writes the item to *item.
 func (t *Table) Read(k store.Key, now int64, item *store.Item) error {
 	t.stats.Gets++
-	at := t.byLead(k)
+	at := t.lookedUp(k)
 	if at == 0 {
 		if at = t.find(k.Hash, k.Bytes).at; at == 0 {
 			return store.ErrNotFound
@@ -24,15 +24,15 @@ func (t *Table) Read(k store.Key, now int64, item *store.Item) error {
 	t.stats.Hits++
 	t.got = at
 	if t.spares && m&metaUsed == 0 {
-		// Written once, so that reading keeps lines clean.
+		// Only if it is not set, so that reading keeps lines clean.
 		t.mem[at+stateAt] |= stateUsed
 	}
 	t.show(at, m, item)
 	return nil
 }
 
-// show fills an item, word by word: one that is returned would be copied through
-// the stack, in pieces that CPUs cannot forward from the stores before.
+// show fills an item in place, word by word. A returned item would be copied through
+// the stack, in pieces for which CPUs cannot forward the stores before.
 func (t *Table) show(at int, m meta, item *store.Item) {
 	item.Value = t.valueOf(at, m)
 	item.Version = t.versionOf(at, m)
@@ -40,7 +40,7 @@ func (t *Table) show(at int, m meta, item *store.Item) {
 	item.Flags = t.flagsOf(at, m)
 }
 
-// Each visits all items that have not expired.
+// Each calls visit for all items that have not expired.
 func (t *Table) Each(now int64, visit func(k store.Key, item store.Item) bool) {
 	var item store.Item
 	t.eachInLog(func(at int, m meta) bool {

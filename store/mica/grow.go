@@ -6,19 +6,18 @@ import (
 	"github.com/remora-kv/remora/internal/fence"
 )
 
-// The size of the index follows the number of items: 65/8 of them for a line
-// while it grows, so that it costs less than 8 bytes an item, and not less than
-// 16/3, 12 bytes an item, before it shrinks.
+// The index grows while it has fewer than one line for 65/8 items, so that it costs less
+// than 8 bytes an item. It shrinks when it has more than one for 16/3, 12 bytes an item.
 const (
 	growItems, growLines     = 65, 8
 	bytesPerEntry            = float64(lineSize*growLines) / growItems
 	shrinkItems, shrinkLines = 16, 3
 )
 
-// maxMerges bounds how many buckets the index shrinks by at the end of a call.
+// maxMerges bounds how many buckets a call merges.
 const maxMerges = 4
 
-// adapt lets the index grow by a bucket, or shrink, if it should.
+// adapt grows the index by a bucket, or shrinks it, if the number of items demands it.
 func (t *Table) adapt() {
 	if uint64(t.stats.Items)*growLines < (t.lines()+1)*growItems {
 		for merges := 0; merges < maxMerges && t.shrink(); {
@@ -29,20 +28,20 @@ func (t *Table) adapt() {
 	}
 }
 
-// shrink lets the index shrink by a bucket if it should, and says whether it has.
+// shrink merges the last bucket if the index is too large, and reports whether it did.
 func (t *Table) shrink() bool {
 	return uint64(t.stats.Items)*shrinkLines < (t.lines()-1)*shrinkItems && t.mergeLast()
 }
 
-// wantedLines is the number of lines that the index grows to for some items.
+// wantedLines returns the number of lines that the index grows to for this many items.
 func wantedLines(items uint64) uint64 { return items * growLines / growItems }
 
-// lineIsFree says whether the index may grow by a line: the log is not there.
+// lineIsFree reports whether the index can grow by a line without meeting the log.
 func (t *Table) lineIsFree() bool { return t.bottom()-lineSize >= t.top() }
 
-// splitNext splits the next bucket in turn. A line must be free. It never needs
-// more, because two buckets have at most one line more than one that has the
-// entries of both.
+// splitNext splits the next bucket in turn. One line must be free. No more are needed,
+// because two buckets need at most one line more than one bucket with the entries of
+// both.
 func (t *Table) splitNext() {
 	from, to := t.split, t.buckets()
 	entries, freed := t.loosen(from, t.loose[:0], t.freed[:0])
@@ -64,13 +63,13 @@ func (t *Table) splitNext() {
 	}
 }
 
-// addBucket makes the line behind the last bucket an empty one, which becomes
-// the first of a bucket, and frees overflow lines that no bucket refers to.
+// addBucket empties the line behind the last bucket, which becomes the first line of a
+// new bucket, and frees overflow lines that no bucket refers to.
 func (t *Table) addBucket(freed []uint64) {
 	number := t.buckets()
 	switch {
 	case len(freed) > 0:
-		// The first overflow line moves to a place that is free already.
+		// Move the first overflow line to a free place.
 		slices.Sort(freed)
 		if freed[0] != number {
 			t.move(number, freed[0])
@@ -81,22 +80,22 @@ func (t *Table) addBucket(freed []uint64) {
 		t.move(number, t.lines())
 	}
 	*t.line(number) = line{}
-	// Until the caller has counted it as a bucket it is an overflow line.
+	// It counts as an overflow line until the caller has counted it as a bucket.
 	t.spill++
 	t.freeAll(freed)
 	t.spill--
 }
 
 // freeAll frees lines that no bucket refers to, given in ascending order. It
-// begins with the last, so that none of them is moved.
+// begins with the last, so that it moves none of them.
 func (t *Table) freeAll(lines []uint64) {
 	for _, number := range slices.Backward(lines) {
 		t.free(number)
 	}
 }
 
-// mergeLast undoes the last split, unless the buckets have so many entries that
-// hashes must collide.
+// mergeLast undoes the last split, unless the two buckets have so many entries that
+// many hashes must collide. It reports whether it did.
 func (t *Table) mergeLast() bool {
 	mask, last := t.mask, t.buckets()-1
 	if t.split == 0 {
@@ -110,8 +109,7 @@ func (t *Table) mergeLast() bool {
 	entries, freed := t.loosen(into, t.loose[:0], t.freed[:0])
 	entries, freed = t.loosen(last, entries, freed)
 	t.mask, t.split = mask, into
-	// The first line of the bucket that is no more is an overflow line now, and
-	// the first of them.
+	// The first line of the removed bucket is now an overflow line, the first of all.
 	t.spill++
 	freed = append(freed, last)
 	slices.Sort(freed)
@@ -123,8 +121,8 @@ func (t *Table) mergeLast() bool {
 	return true
 }
 
-// loosen takes all entries off a bucket and leaves it empty. The overflow lines
-// that it had are unused.
+// loosen takes all entries off a bucket, appends them to entries, and appends the
+// overflow lines that it had to freed.
 func (t *Table) loosen(bucket uint64, entries []looseEntry, freed []uint64) ([]looseEntry, []uint64) {
 	for number := bucket; ; {
 		l := t.line(number)
@@ -142,5 +140,5 @@ func (t *Table) loosen(bucket uint64, entries []looseEntry, freed []uint64) ([]l
 	return entries, freed
 }
 
-// hashAt is the hash of the key of the item at an offset.
+// hashAt returns the hash of the key of the item at an offset.
 func (t *Table) hashAt(at int) uint64 { return t.hash(t.keyOf(at, t.metaOf(at))) }

@@ -2,15 +2,15 @@ package mica
 
 import "math/bits"
 
-// index is where the lines are. Lines 0 to buckets-1 are the first lines of the
+// index locates the lines. Lines 0 to buckets-1 are the first lines of the
 // buckets, the spill lines behind them are overflow lines (M5).
 type index struct {
-	mask      uint64 // one less than the buckets at the beginning of this round
+	mask      uint64 // number of buckets at the beginning of this round, minus one
 	split     uint64 // buckets below this one were split in this round
 	spill     uint64
 	firstLine int // offset of line 0
 
-	// What is taken off its lines while a bucket is split or merged.
+	// Scratch memory of a split or merge: entries taken off their lines, and lines freed.
 	loose [maxEntries]looseEntry
 	freed [2 * maxLines]uint64
 }
@@ -24,27 +24,27 @@ func (x *index) buckets() uint64 { return x.mask + 1 + x.split }
 
 func (x *index) lines() uint64 { return x.buckets() + x.spill }
 
-// bottom is the offset of the last line, where the index ends.
+// bottom returns the offset of the last line, which is the lowest.
 func (x *index) bottom() int { return x.firstLine - (int(x.lines())-1)*lineSize }
 
-// bucketOf is the number of the bucket, and of its first line, for a hash.
+// bucketOf returns the number of the bucket, and of its first line, for a hash.
 func (x *index) bucketOf(hash uint64) uint64 {
 	b, wide := hash&x.mask, hash&(x.mask<<1|1)
 	if b < x.split {
-		b = wide // a conditional move: no CPU can guess this
+		b = wide // a conditional move: CPUs cannot predict this branch
 	}
 	return b
 }
 
-// slot is a place in the index that holds an entry, and where its item is. The
-// zero slot holds nothing.
+// slot is a place in the index that holds an entry, and the offset of its item. The
+// zero slot is none.
 type slot struct {
 	line int // offset
 	i    int
 	at   int // offset of the item, 0 for none
 }
 
-// find returns the slot of the item of a key, expired or not.
+// find returns the slot of the item with this key, expired or not, or the zero slot.
 func (t *Table) find(hash uint64, key []byte) slot {
 	tag := tagOf(hash)
 	for at := t.lineOffset(t.bucketOf(hash)); ; {
@@ -64,7 +64,7 @@ func (t *Table) find(hash uint64, key []byte) slot {
 	}
 }
 
-// hasKey says whether the item at an offset is the one of this key.
+// hasKey reports whether the item at an offset has this key.
 func (t *Table) hasKey(at int, key []byte) bool {
 	m := t.metaOf(at)
 	return m.keyLen() == len(key) && string(t.keyOf(at, m)) == string(key)
@@ -90,12 +90,12 @@ func (t *Table) locate(hash uint64, position uint32) slot {
 	}
 }
 
-// chain is what there is to know of a bucket before an entry is added.
+// chain describes a bucket before an entry is added.
 type chain struct {
 	last  uint64 // number of the last line
 	lines int
 	used  int // entries of the last line
-	alike int // entries with the tag that was asked for
+	alike int // entries with a given tag
 }
 
 func (t *Table) chainOf(bucket uint64, tag byte) chain {
@@ -113,7 +113,7 @@ func (t *Table) chainOf(bucket uint64, tag byte) chain {
 	}
 }
 
-// full says whether another entry needs another line.
+// full reports whether another entry needs another line.
 func (c *chain) full() bool {
 	if c.lines == 1 {
 		return c.used == lineSlots
@@ -121,11 +121,11 @@ func (c *chain) full() bool {
 	return c.used == spillSlots
 }
 
-// crowded says whether a bucket has all entries that it may have (M6).
+// crowded reports whether a bucket has as many entries as it may have (M6).
 func (c *chain) crowded() bool { return c.lines == maxLines && c.used == spillSlots }
 
-// flooded says whether a bucket has all entries that it may have of one hash, so
-// that keys which all have the same leave room to others (M6).
+// flooded reports whether a bucket has as many entries of one hash as it may have, so
+// that keys with that hash leave room to others (M6).
 func (t *Table) flooded(c *chain, hash uint64) bool {
 	if c.alike < maxAlike {
 		return false
@@ -144,7 +144,7 @@ func (t *Table) flooded(c *chain, hash uint64) bool {
 	}
 }
 
-// entries is the number of all entries of the bucket (M5).
+// entries returns the number of entries of the bucket (M5).
 func (c *chain) entries() int {
 	if c.lines == 1 {
 		return c.used
@@ -152,8 +152,8 @@ func (c *chain) entries() int {
 	return lineSlots + (c.lines-2)*spillSlots + c.used
 }
 
-// push adds an entry to a bucket that may have one more. If that needs a line, one
-// must be free.
+// push adds an entry to a bucket that is not crowded. If the bucket is full, a line must
+// be free.
 func (t *Table) push(c *chain, tag byte, position uint32) {
 	l := t.line(c.last)
 	if c.full() {
@@ -168,8 +168,8 @@ func (t *Table) push(c *chain, tag byte, position uint32) {
 	l.set(c.used, tag, position)
 }
 
-// remove takes an entry out. The last entry of the bucket takes its place, so
-// that no line but the last has room (M5).
+// remove removes an entry. The last entry of the bucket takes its place, so
+// that only the last line has room (M5).
 func (t *Table) remove(s slot) {
 	hole := t.lineAt(s.line)
 	lastAt, last := s.line, hole
@@ -188,7 +188,7 @@ func (t *Table) remove(s slot) {
 
 func (x *index) lineNumber(offset int) uint64 { return uint64(x.firstLine-offset) / lineSize }
 
-// free gives an overflow line back that no bucket refers to. The last line takes
+// free frees an overflow line that no bucket refers to. The last line takes
 // its place, so that lines are dense.
 func (t *Table) free(number uint64) {
 	if last := t.lines() - 1; number != last {

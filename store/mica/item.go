@@ -7,7 +7,7 @@ import (
 	"github.com/remora-kv/remora/store"
 )
 
-// draft is an item that is to be written.
+// draft is an item to be written.
 type draft struct {
 	key, value []byte
 	hash       uint64
@@ -19,8 +19,8 @@ type draft struct {
 	size       int  // in the log
 }
 
-// shape decides the form of the item. Large ones have room for an expiry in any
-// case, so that Touch need not move them.
+// shape decides which fields the item has. Large items always have room for an expiry,
+// so that Touch need not move them.
 func (t *Table) shape(d *draft) {
 	d.meta = makeMeta(len(d.key), len(d.value), d.flags, d.expires, d.version)
 	if d.meta.length() >= t.large {
@@ -43,7 +43,7 @@ func (t *Table) write(at int, d *draft) {
 }
 
 // writeFromLog is write for an item whose key or value lies in the log, maybe in
-// the very memory that is written.
+// the memory that is written.
 func (t *Table) writeFromLog(at int, d *draft) {
 	if offsetIn(t.mem, d.key) != 0 {
 		t.writeByStack(at, d)
@@ -52,13 +52,13 @@ func (t *Table) writeFromLog(at int, d *draft) {
 	}
 }
 
-// writeByStack saves the key from being overwritten.
+// writeByStack copies the key to the stack, so that the value does not overwrite it.
 func (t *Table) writeByStack(at int, d *draft) {
 	var buf [store.MaxKey]byte
 	t.writeValueFirst(at, d, buf[:copy(buf[:], d.key)])
 }
 
-// writeValueFirst moves the value before anything else can be written over it.
+// writeValueFirst writes the value first, before other writes could overwrite its source.
 func (t *Table) writeValueFirst(at int, d *draft, key []byte) {
 	keyAt := at + headerSize + d.meta.extra()
 	copy(t.mem[keyAt+len(key):], d.value)
@@ -67,8 +67,8 @@ func (t *Table) writeValueFirst(at int, d *draft, key []byte) {
 	t.seal(at, d)
 }
 
-// overwrite replaces the value of an item by one of the same shape and size,
-// which may be part of the value that is replaced.
+// overwrite replaces the value of an item with one of the same shape and size,
+// which may be a part of the replaced value.
 func (t *Table) overwrite(at int, d *draft) {
 	t.publishMeta(at, d.meta)
 	if t.isLong(d) {
@@ -79,7 +79,7 @@ func (t *Table) overwrite(at int, d *draft) {
 	t.seal(at, d)
 }
 
-// seal writes the fields beside key and value, and at last the meta word that
+// seal writes the fields beside key and value, and last the meta word that
 // makes the item live.
 func (t *Table) seal(at int, d *draft) {
 	t.front(at, d)

@@ -1,22 +1,22 @@
 package mica
 
-// A Store leaves a part of its memory free, so that sliding items together costs
-// a bounded amount of work for each byte that is put.
+// A Store keeps a part of its memory free, so that compaction costs a bounded amount of
+// work for each byte put.
 const (
-	freeShare  = 16 // at least one byte of this many
-	indexShare = 64 // of which the log leaves one of this many to the index
+	freeShare  = 16 // 1/16 of the memory stays free
+	indexShare = 64 // the log leaves 1/64 of the memory to the index
 
-	// nominal is what an item is taken to cost in the index, in quarters of a
-	// byte: what the index takes in fact depends on how hashes fall, and whether
-	// a Put is refused must not.
+	// nominal is the assumed cost of an item in the index, in quarters of a byte. The
+	// actual cost depends on the distribution of hashes, but whether a Put is refused
+	// must not.
 	nominal = 33
 
-	// reclaimBytes is how much of the log a Put looks through for items that
-	// have expired, before it is refused.
+	// reclaimBytes is how much of the log a Put searches for expired items before it
+	// is refused.
 	reclaimBytes = 256 << 10
 )
 
-// keep stores an item without losing any other, or returns false.
+// keep stores an item without losing another, or returns false.
 func (t *Table) keep(d *draft, s slot, now int64) bool {
 	t.pin(d)
 	ok := t.makeAdmitted(d, s, now)
@@ -44,8 +44,8 @@ func (t *Table) makeAdmitted(d *draft, s slot, now int64) bool {
 	return t.append(d, s, len(t.mem)/indexShare, now)
 }
 
-// admits says whether there is memory for an item in place of the one in the
-// slot. It depends on what is stored, not on where it is.
+// admits reports whether there is memory for an item that replaces the one in the
+// slot. The answer depends on what is stored, not on where it is.
 func (t *Table) admits(d *draft, s slot) bool {
 	items, bytes, plain := int(t.stats.Items)+1, int(t.stats.ItemBytes)+d.size, t.plain
 	if d.meta&metaHasExpiry == 0 {
@@ -59,13 +59,13 @@ func (t *Table) admits(d *draft, s slot) bool {
 		}
 	}
 	index := max(items*nominal/4, int(t.lines())*lineSize)
-	// Touch must find room for an expiry whenever it is asked for one.
+	// Touch must always find room for an expiry.
 	free := max(len(t.mem)/freeShare, len(t.mem)/indexShare+plain*t.granule)
 	return logStart+bytes+index+free <= len(t.mem)
 }
 
-// hasSlot says whether an entry can be made for a hash. If need be it lets the
-// log make room for the index, or reclaims an item that has expired.
+// hasSlot reports whether an entry can be made for a hash. If necessary it makes the
+// log free memory for the index, or reclaims an expired item.
 func (t *Table) hasSlot(hash uint64, now int64) bool {
 	c := t.chainOf(t.bucketOf(hash), tagOf(hash))
 	switch {
@@ -83,8 +83,8 @@ func (t *Table) hasSlot(hash uint64, now int64) bool {
 	return true
 }
 
-// reclaimIn drops one of the peers of an item that has expired. It returns false
-// if there is none.
+// reclaimIn drops one expired item among the peers. It returns false if there is
+// none.
 func (t *Table) reclaimIn(p peers, now int64) bool {
 	for number := t.bucketOf(p.hash); !t.pins.any(); {
 		l := t.line(number)
@@ -106,9 +106,9 @@ func (t *Table) reclaimIn(p peers, now int64) bool {
 	return false
 }
 
-// append writes an item where there is room that leaves so much to the index.
-// The memory for it was counted, and it has a slot. So it fails only if key or
-// value lie in the log: then the item that is replaced cannot make room.
+// append writes an item where that leaves spare bytes to the index. The item was
+// admitted and has a slot, so append fails only if key or value lie in the log:
+// then the replaced item cannot make room.
 func (t *Table) append(d *draft, s slot, spare int, now int64) bool {
 	replaces, pinned := s.at != 0, t.pins.any()
 	if replaces && !pinned {
@@ -124,7 +124,7 @@ func (t *Table) append(d *draft, s slot, spare int, now int64) bool {
 	case pinned:
 		return false
 	default:
-		panic("mica: there is no room although it was counted")
+		panic("mica: no room for an item that was admitted")
 	}
 	if replaces && pinned {
 		d.key = t.keyOf(at, d.meta)
@@ -134,9 +134,9 @@ func (t *Table) append(d *draft, s slot, spare int, now int64) bool {
 	return true
 }
 
-// pins are the offsets of what a caller has passed in and lies in the log, 0 for
-// what does not. They follow items that are moved; no item is reclaimed as long
-// as there are any.
+// pins are the offsets of the key and value of a call that lie in the log, 0 for those
+// that do not. They follow items that are moved; while there are any, no item is
+// reclaimed.
 type pins struct{ key, value int }
 
 func (p *pins) any() bool { return p.key|p.value != 0 }
@@ -154,7 +154,7 @@ func (t *Table) pin(d *draft) {
 	t.pins = pins{offsetIn(t.mem, d.key), offsetIn(t.mem, d.value)}
 }
 
-// follow finds key and value again where they are now.
+// follow sets the key and value of a draft to where they are now.
 func (t *Table) follow(d *draft) {
 	if at := t.pins.key; at != 0 {
 		d.key = t.mem[at : at+len(d.key)]

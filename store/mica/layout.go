@@ -15,21 +15,21 @@ const (
 	maxAlike   = 32 // entries of a bucket with the same hash (M6)
 )
 
-// Places in a line; see the package doc.
+// Offsets in a line; see the package doc.
 const (
 	nextAt      = 12
 	positionsAt = 16
 	backAt      = positionsAt + 4*spillSlots
 )
 
-// logStart is where the log begins: position 0 is nil, and items of one line do
-// not straddle two.
+// logStart is where the log begins: position 0 is nil, and items as long as a line begin
+// at a line.
 const logStart = 64
 
 // headerSize is the size of an item without its flags, expiry, key and value.
 const headerSize = 16
 
-// Places in an item.
+// Offsets in an item.
 const (
 	checksumAt = 0
 	versionAt  = 4 // the lower 32 bits
@@ -38,12 +38,12 @@ const (
 	flagsAt    = headerSize
 )
 
-// granuleBits is the logarithm of the smallest unit of the log. It grows with
+// granuleBits is the base-2 logarithm of the smallest granule. Granules grow with
 // the memory (geometry), so that positions fit into 32 bits.
 const granuleBits = 3
 
-// reserved stands for the position of an item that is being written. No item
-// is ever there.
+// reserved replaces the position in an entry whose item is being written. No item
+// ever has this position.
 const reserved = 1<<32 - 1
 
 // meta is the second word of an item: lengths, upper bits of the version, state.
@@ -74,16 +74,16 @@ func (m meta) keyLen() int { return int(m >> keyShift & 0xffff) }
 
 func (m meta) valueLen() int { return int(m >> valueShift & (1<<valueBits - 1)) }
 
-// extra is the size of flags and expiry: 4 and 8 bytes, where they are present.
+// extra returns the size of flags and expiry: 4 and 8 bytes if present.
 func (m meta) extra() int { return int(m>>extraShift&3) * flagsSize }
 
-// length is the number of bytes of the item without padding.
+// length returns the number of bytes of the item without padding.
 func (m meta) length() int { return headerSize + m.extra() + m.keyLen() + m.valueLen() }
 
-// shape is what an item must have in common with another to be overwritten by it.
+// shape returns the bits that an item must share with one that overwrites it.
 func (m meta) shape() meta { return m & (metaHasFlags | metaHasExpiry) }
 
-// makeMeta is the meta word of an item that is not live yet.
+// makeMeta returns the meta word of an item that is not live yet.
 func makeMeta(keyLen, valueLen int, flags uint32, expires int64, version uint64) meta {
 	m := meta(version>>32) | meta(keyLen)<<keyShift | meta(valueLen)<<valueShift
 	if flags != 0 {
@@ -95,16 +95,16 @@ func makeMeta(keyLen, valueLen int, flags uint32, expires int64, version uint64)
 	return m
 }
 
-// padded is the room that an item takes in the log.
+// padded returns length rounded up to granules.
 func (t *Table) padded(length int) int {
 	return (length + t.granule - 1) &^ (t.granule - 1)
 }
 
-// sizeOf is the room that the item of this meta word takes in the log.
+// sizeOf returns the room that the item with this meta word takes in the log.
 func (t *Table) sizeOf(m meta) int { return t.padded(m.length()) }
 
-// position is how the index refers to the item at an offset, and offset the
-// reverse.
+// position returns how the index refers to the item at an offset; offset is the
+// inverse.
 func (t *Table) position(at int) uint32 { return uint32(at >> t.shift) }
 
 func (t *Table) offset(position uint32) int { return int(position) << (t.shift & 63) }
@@ -135,7 +135,7 @@ func (t *Table) flagsOf(at int, m meta) uint32 {
 	return binary.LittleEndian.Uint32(t.mem[at+flagsAt:])
 }
 
-// expiryAt is where the expiry of an item with this meta word lies: after the
+// expiryAt returns the offset of the expiry of an item with this meta word: after the
 // flags.
 func expiryAt(at int, m meta) int {
 	return at + flagsAt + int(m>>extraShift&1)*flagsSize
@@ -148,7 +148,7 @@ func (t *Table) expiresOf(at int, m meta) int64 {
 	return int64(binary.LittleEndian.Uint64(t.mem[expiryAt(at, m):]))
 }
 
-// expired says whether the item is gone at this time.
+// expired reports whether the item has expired.
 func (t *Table) expired(at int, m meta, now int64) bool {
 	if m&metaHasExpiry == 0 {
 		return false
@@ -157,7 +157,7 @@ func (t *Table) expired(at int, m meta, now int64) bool {
 	return expires != 0 && expires <= now
 }
 
-// geometry returns the logarithm of the granule of a block of this size.
+// geometry returns the base-2 logarithm of the granule of a block of this size.
 func geometry(size int) (shift uint) {
 	// A position is below size>>shift, which must stay below reserved.
 	return uint(max(granuleBits, bits.Len64(uint64(size))-32))
@@ -166,7 +166,7 @@ func geometry(size int) (shift uint) {
 // line is one cache line of the index.
 type line [lineSize]byte
 
-// lineOffset is where a line of the index lies: the first at the end of the
+// lineOffset returns the offset of a line of the index: line 0 is at the end of the
 // block.
 func (t *Table) lineOffset(number uint64) int { return t.firstLine - int(number)*lineSize }
 
@@ -178,13 +178,13 @@ func (l *line) next() uint32 { return binary.LittleEndian.Uint32(l[nextAt:]) }
 
 func (l *line) setNext(number uint32) { binary.LittleEndian.PutUint32(l[nextAt:], number) }
 
-// back is the number of the line before an overflow line.
+// back returns the number of the line before an overflow line.
 func (l *line) back() uint32 { return binary.LittleEndian.Uint32(l[backAt:]) }
 
 func (l *line) setBack(number uint32) { binary.LittleEndian.PutUint32(l[backAt:], number) }
 
 func (l *line) position(slot int) uint32 {
-	at := uint(positionsAt+4*slot) & (lineSize - 4) // as it is; the compiler sees that it is below
+	at := uint(positionsAt+4*slot) & (lineSize - 4) // the mask changes nothing, but spares a bounds check
 	return binary.LittleEndian.Uint32(l[at : at+4])
 }
 
@@ -192,7 +192,7 @@ func (l *line) setPosition(slot int, position uint32) {
 	binary.LittleEndian.PutUint32(l[positionsAt+4*slot:], position)
 }
 
-// set makes an entry.
+// set writes an entry.
 func (l *line) set(slot int, tag byte, position uint32) {
 	l[slot] = tag
 	l.setPosition(slot, position)
@@ -204,11 +204,11 @@ const (
 	tagsHigh  = 0x80808080 // the tags of slots 8 to 11 in the second word
 )
 
-// zeroBytes has the highest bit of every byte set that is 0 in x.
+// zeroBytes returns the highest bit of every byte that is 0 in x.
 func zeroBytes(x uint64) uint64 { return ^((x&everyLow + everyLow) | x | everyLow) }
 
-// matches is the set of slots whose tag is the given one, to be taken apart by
-// slotOf: slot i is bit 8i, and slots from 8 on are bit 8(i-8)+1.
+// matches returns the set of slots with this tag; slotOf takes it apart. Slot i is bit
+// 8i, slots from 8 on are bit 8(i-8)+1.
 func (l *line) matches(tag byte) uint64 {
 	pattern := uint64(tag) * everyByte
 	low := zeroBytes(binary.LittleEndian.Uint64(l[0:8]) ^ pattern)
@@ -216,17 +216,17 @@ func (l *line) matches(tag byte) uint64 {
 	return low>>7 | high>>6
 }
 
-// slotOf is the first slot of a set that is not empty.
+// slotOf returns the first slot of a set that is not empty.
 func slotOf(matches uint64) int {
 	bit := bits.TrailingZeros64(matches)
 	return bit>>3 | bit&1<<3
 }
 
-// entries is the number of entries of a line. They are in the first slots.
+// entries returns the number of entries of a line. They are in the first slots.
 func (l *line) entries() int {
 	return lineSlots - bits.OnesCount64(l.matches(0))
 }
 
-// tagOf is what the index keeps of a hash: never 0, which is a slot without an
+// tagOf returns the tag of a hash. It is never 0, which marks a slot without an
 // entry.
 func tagOf(hash uint64) byte { return max(byte(hash>>40), 1) }

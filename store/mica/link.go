@@ -6,8 +6,8 @@ import (
 	"github.com/remora-kv/remora/store"
 )
 
-// Export returns the block, and the counts of uses where there are any: the layout says
-// so.
+// Export returns the block and, if the table counts uses by clients, the counts. The
+// layout says whether it does.
 func (t *Table) Export() store.Export {
 	if t.uses == nil {
 		return store.Export{Layout: []byte{0}, Areas: []store.Block{t.block}}
@@ -15,7 +15,7 @@ func (t *Table) Export() store.Export {
 	return store.Export{Layout: []byte{1}, Areas: []store.Block{t.block, t.usesBlock}}
 }
 
-// LinkOf returns where the item is that was got or put last.
+// LinkOf returns the link of the item that was read or put last.
 func (t *Table) LinkOf(k store.Key) (store.Link, bool) {
 	at := t.got
 	if at == 0 {
@@ -28,8 +28,8 @@ func (t *Table) LinkOf(k store.Key) (store.Link, bool) {
 	return store.Link{Span: store.Span{Off: int64(at), Len: t.sizeOf(m)}, Version: t.versionOf(at, m)}, true
 }
 
-// began notes a call that may change something: what was found before it may have moved.
-func (t *Table) began() {
+// invalidate is called by calls that may move or remove items: earlier lookups may be stale.
+func (t *Table) invalidate() {
 	t.changes++
 	t.got = 0
 }

@@ -1,18 +1,18 @@
 package mica
 
-// ring is where the items are, between logStart and the index. While it is not
-// wrapped they lie in [tail, head); when it is, in [tail, end) and behind those
-// in [logStart, head), with a gap between head and tail.
+// ring is the log, between logStart and the index. Items lie in [tail, head). If it is
+// wrapped they lie in [tail, end), then in [logStart, head), with a gap between
+// head and tail.
 type ring struct {
 	head, tail, end int
 	wrapped         bool
 
-	dead int // bytes of items in it that no entry refers to
+	dead int // bytes of dead items
 }
 
 func (r *ring) reset() { *r = ring{head: logStart, tail: logStart} }
 
-// top is the end of the memory that the log uses: the index may grow down to it.
+// top returns the end of the memory that the log uses: the index may grow down to it.
 func (r *ring) top() int {
 	if r.wrapped {
 		return r.end
@@ -20,29 +20,29 @@ func (r *ring) top() int {
 	return r.head
 }
 
-// turn begins again at the start, with a gap up to the oldest item.
+// turn continues the log at its start, with a gap up to the oldest item.
 func (r *ring) turn() {
 	r.end, r.head, r.wrapped = r.head, logStart, true
 	r.meet()
 }
 
-// pass gives the memory of the oldest item back.
+// pass frees the memory of the oldest item.
 func (r *ring) pass(size int) {
 	r.tail += size
 	r.meet()
 }
 
-// meet ends the wrapped state when the last item before the end is gone.
+// meet ends the wrapped state when the last item before the end was passed.
 func (r *ring) meet() {
 	if r.wrapped && r.tail == r.end {
 		r.tail, r.wrapped = logStart, false
 	}
 }
 
-// empty says whether there is nothing in the log, dead or live.
+// empty reports whether the log has no items, dead or live.
 func (r *ring) empty() bool { return !r.wrapped && r.tail == r.head }
 
-// spans are the ranges of offsets that hold items, the oldest first.
+// spans returns the ranges of offsets that hold items, the oldest first.
 func (r *ring) spans() [2][2]int {
 	if r.wrapped {
 		return [2][2]int{{r.tail, r.end}, {logStart, r.head}}
@@ -50,7 +50,7 @@ func (r *ring) spans() [2][2]int {
 	return [2][2]int{{r.tail, r.head}, {}}
 }
 
-// age orders offsets of items: what is older has less of it.
+// age orders the offsets of items: older items have smaller ages.
 func (r *ring) age(at int) int {
 	if r.wrapped && at < r.tail {
 		return at + r.end

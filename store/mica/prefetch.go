@@ -10,34 +10,34 @@ func (t *Table) PrefetchIndex(hash uint64) {
 	fence.ExpectRead(&t.line(t.bucketOf(hash))[0])
 }
 
-// lead is where PrefetchItems came across an item that may be the one of a hash: the
-// next Get need not look for it again, if no item was moved or removed since (M2).
-type lead struct {
+// lookup is where PrefetchItems found an item that probably has a hash. The next Get
+// need not search for it if no item was moved or removed since (M2).
+type lookup struct {
 	hash     uint32 // upper half
 	position uint32 // 0 for none
 }
 
-// leadCount is how many leads are kept: several times as many as a batch has, since
-// a hash has only one place.
-const leadCount = 64
+// lookupCount is the number of lookups kept: several times the size of a batch, since
+// a hash can be in one place only.
+const lookupCount = 64
 
-// leave leaves a lead.
-func (t *Table) leave(hash uint64, position uint32) {
-	t.leads[hash%leadCount] = lead{uint32(hash >> 32), position}
+// remember keeps a lookup.
+func (t *Table) remember(hash uint64, position uint32) {
+	t.lookups[hash%lookupCount] = lookup{uint32(hash >> 32), position}
 }
 
-// freshen forgets leads from before the last change.
-func (t *Table) freshen() {
-	if t.leadsAt != t.changes {
-		clear(t.leads[:])
-		t.leadsAt = t.changes
+// forgetStale clears the lookups if they are older than the last change.
+func (t *Table) forgetStale() {
+	if t.lookupsAt != t.changes {
+		clear(t.lookups[:])
+		t.lookupsAt = t.changes
 	}
 }
 
-// byLead returns where the item of a key is, if there is a lead to it, else 0.
-func (t *Table) byLead(k store.Key) int {
-	l := t.leads[k.Hash%leadCount]
-	if t.leadsAt != t.changes || l.position == 0 || l.hash != uint32(k.Hash>>32) {
+// lookedUp returns the offset of the item of a key if a lookup has found it, else 0.
+func (t *Table) lookedUp(k store.Key) int {
+	l := t.lookups[k.Hash%lookupCount]
+	if t.lookupsAt != t.changes || l.position == 0 || l.hash != uint32(k.Hash>>32) {
 		return 0
 	}
 	at := t.offset(l.position)
@@ -47,22 +47,22 @@ func (t *Table) byLead(k store.Key) int {
 	return at
 }
 
-// hint is a hash whose tag was not in the lines of its bucket so far, and the
-// line where it may be.
+// hint is a hash whose tag was not found in the lines of its bucket so far, and the
+// line to search next.
 type hint struct {
 	hash uint64
 	line uint32
 }
 
-// hintMost is how many hashes are followed together: a core keeps fewer loads on
-// their way.
+// hintMost is how many hashes are followed together: a CPU core has fewer loads in
+// flight.
 const hintMost = 32
 
-// PrefetchItems reads the first lines of the buckets and starts to load what they
-// say: the items that have the tag, or else the next line. When it has been at all
-// of them it goes on with those lines.
+// PrefetchItems reads the first lines of the buckets, and starts to load the items that
+// have the tag, or else the next line. Then it goes on with the next lines of all
+// buckets.
 func (t *Table) PrefetchItems(hashes []uint64) {
-	t.freshen()
+	t.forgetStale()
 	for len(hashes) > hintMost {
 		t.prefetchItems(hashes[:hintMost])
 		hashes = hashes[hintMost:]
@@ -91,8 +91,8 @@ func (t *Table) prefetchItems(hashes []uint64) {
 }
 
 // prefetchLine starts to load the items of a line that have the tag of the hash, and
-// leaves a lead to the first. If there are none it does so with the next line, and
-// returns its number.
+// remembers the first. If there are none it starts to load the next line, and returns
+// its number.
 func (t *Table) prefetchLine(number, hash uint64) (next uint32) {
 	l := t.line(number)
 	set := l.matches(tagOf(hash))
@@ -103,7 +103,7 @@ func (t *Table) prefetchLine(number, hash uint64) (next uint32) {
 		return next
 	}
 	position := l.position(slotOf(set))
-	t.leave(hash, position)
+	t.remember(hash, position)
 	fence.ExpectRead(&t.mem[t.offset(position)])
 	for set &= set - 1; set != 0; set &= set - 1 {
 		fence.ExpectRead(&t.mem[t.offset(l.position(slotOf(set)))])

@@ -7,8 +7,8 @@ func (t *Table) Put(k store.Key, e store.Entry, c store.Condition, now int64) (u
 	if len(k.Bytes) > store.MaxKey || len(e.Value) > t.maxValue {
 		return 0, store.ErrTooLarge
 	}
-	// An entry under any other hash could not be found again when its item is
-	// evicted, and would refer to whatever comes there (M2).
+	// An entry under a wrong hash could not be found when its item is evicted, and would
+	// refer to whatever is written there next (M2).
 	k.Hash = t.hash(k.Bytes)
 	t.got = 0
 	s := t.find(k.Hash, k.Bytes)
@@ -29,12 +29,12 @@ func (t *Table) Put(k store.Key, e store.Entry, c store.Condition, now int64) (u
 	return d.version, nil
 }
 
-// store writes an item, in place of the one in the slot if there is one. It
-// returns false if there is no room, and then nothing has changed.
+// store writes an item, in place of the one in the slot if there is one. If there is no
+// room, it returns false and has changed nothing.
 func (t *Table) store(d *draft, s slot, now int64) bool {
 	switch {
 	case s.at != 0 && t.mayOverwrite(s.at, d):
-		t.replace(d, s, now) // no item has gone or moved: leads are as good as before
+		t.replace(d, s, now) // no item is removed or moved: lookups stay valid
 		return true
 	case t.keeping:
 		t.changes++
@@ -45,15 +45,15 @@ func (t *Table) store(d *draft, s slot, now int64) bool {
 	}
 }
 
-// mayOverwrite says whether an item can be written over the one at an offset.
+// mayOverwrite reports whether an item can be written over the one at an offset.
 // With FIFO that would leave a new item at an old place.
 func (t *Table) mayOverwrite(at int, d *draft) bool {
 	m := t.metaOf(at)
 	return m.shape() == d.meta.shape() && t.sizeOf(m) == d.size && (t.keeping || t.spares)
 }
 
-// replace writes an item over another one. That counts as use, since its place
-// in the log does not tell that it is new.
+// replace writes an item over another one. That counts as a use, since its place
+// in the log does not show that it is new.
 func (t *Table) replace(d *draft, s slot, now int64) {
 	m := t.metaOf(s.at)
 	if t.expired(s.at, m, now) {
@@ -67,7 +67,7 @@ func (t *Table) replace(d *draft, s slot, now int64) {
 	t.noteExpiry(d.expires)
 }
 
-// usedMark is the state of an item that is used.
+// usedMark returns the state bit of a used item, 0 if the table does not spare used items.
 func (t *Table) usedMark() meta {
 	if t.spares {
 		return metaUsed
@@ -81,7 +81,7 @@ func (t *Table) cache(d *draft, s slot, now int64) bool {
 		return false
 	}
 	if t.stats.Items == 0 {
-		s = slot{} // it had to go with all others
+		s = slot{} // fits evicted it with all others
 	}
 	inLog := offsetIn(t.mem, d.key) != 0 || offsetIn(t.mem, d.value) != 0
 	if s.at != 0 {
@@ -99,7 +99,7 @@ func (t *Table) cache(d *draft, s slot, now int64) bool {
 	return true
 }
 
-// detach marks an item as dead whose entry will belong to another one.
+// detach kills an item whose entry will belong to another one.
 func (t *Table) detach(s slot, now int64) {
 	m := t.metaOf(s.at)
 	if t.expired(s.at, m, now) {
@@ -109,7 +109,7 @@ func (t *Table) detach(s slot, now int64) {
 	t.lineAt(s.line).setPosition(s.i, reserved)
 }
 
-// enter makes the entry of an item that was written, or fills the one that was
+// enter makes the entry of an item that was written, or fills in the one that was
 // detached for it.
 func (t *Table) enter(d *draft, at int, detached bool, now int64) {
 	if detached {
@@ -124,7 +124,7 @@ func (t *Table) enter(d *draft, at int, detached bool, now int64) {
 	t.adapt()
 }
 
-// addEntry makes an entry. In a Cache it may have to take the place of another.
+// addEntry makes an entry. In a Cache it may displace another.
 func (t *Table) addEntry(hash uint64, position uint32, now int64) {
 	tag := tagOf(hash)
 	c := t.chainOf(t.bucketOf(hash), tag)
@@ -143,7 +143,7 @@ func (t *Table) addEntry(hash uint64, position uint32, now int64) {
 	}
 }
 
-// noteExpiry keeps the time before which no item expires.
+// noteExpiry maintains the time before which no item expires.
 func (t *Table) noteExpiry(expires int64) {
 	if expires != 0 {
 		t.soonest, t.sooner = min(t.soonest, expires), min(t.sooner, expires)

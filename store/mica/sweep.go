@@ -2,9 +2,8 @@ package mica
 
 import "math"
 
-// findRoom returns the offset of size bytes for an item of a Store, which are
-// taken. It slides items together as long as there is no such place, at most
-// until all of them were.
+// findRoom takes size bytes for an item of a Store, and returns their offset. It slides
+// items together until there is room, or until it has slid all of them.
 func (t *Table) findRoom(size, spare int, now int64) (at int, ok bool) {
 	for range 3 {
 		if at, ok = t.take(size, spare); ok {
@@ -23,8 +22,8 @@ func (t *Table) findRoom(size, spare int, now int64) (at int, ok bool) {
 	return t.take(size, spare)
 }
 
-// take takes size bytes above all items, as long as as much as spare remains to
-// the index, or from the gap of a pass.
+// take takes size bytes above all items if that leaves spare bytes to the index, or else
+// from the gap of a pass.
 func (t *Table) take(size, spare int) (at int, ok bool) {
 	r := &t.ring
 	switch {
@@ -56,18 +55,18 @@ func (t *Table) beginPass() bool {
 	return true
 }
 
-// above is what Puts can use above all items.
+// above returns how many bytes are free above all items, less the share of the index.
 func (t *Table) above() int { return t.bottom() - t.ring.top() - len(t.mem)/indexShare }
 
-// finishPass slides the rest of a pass.
+// finishPass completes a pass.
 func (t *Table) finishPass(now int64) {
 	for t.ring.wrapped {
 		t.sweepOldest(now)
 	}
 }
 
-// sweepOldest slides the oldest item of a pass down, or gives its memory back.
-// It returns the bytes that were passed.
+// sweepOldest slides the oldest item of a pass down, or frees its memory.
+// It returns the size of the item.
 func (t *Table) sweepOldest(now int64) int {
 	at := t.ring.tail
 	m := t.metaOf(at)
@@ -95,14 +94,14 @@ func (t *Table) sweepOldest(now int64) int {
 	return size
 }
 
-// sweepShare does the part of a pass that is due when size bytes are put: so much
-// that it is over when three quarters are used up of what was free above the
-// items at its beginning. It returns whether items may have been moved.
+// sweepShare does the part of a pass that is due when size bytes are put. The pass ends
+// when Puts have used three quarters of the memory that was free above the items at its
+// beginning. sweepShare returns whether items may have been moved.
 //
-// A pass begins when more is dead than is free there. So at its end all that was
-// free or dead at its beginning is free above the items, but for what was put
-// meanwhile, which is less than half of it; and the work for a byte is bounded
-// by the share of the memory that is not live.
+// A pass begins when more is dead than is free above the items. At its end all memory that
+// was free or dead at its beginning is free above the items, less what was put meanwhile,
+// which is less than half of it. So the work for a byte put is bounded by the share of the
+// memory that is not live.
 func (t *Table) sweepShare(size int, now int64) bool {
 	if !t.ring.wrapped && (!t.passIsDue(now) || !t.beginPass()) {
 		return false
@@ -113,8 +112,8 @@ func (t *Table) sweepShare(size int, now int64) bool {
 	return true
 }
 
-// passIsDue says whether a pass is to begin: also to reclaim what has expired,
-// before it is missed.
+// passIsDue reports whether a pass should begin: for dead items, or to reclaim expired
+// ones before memory runs short.
 func (t *Table) passIsDue(now int64) bool {
 	dead, above := t.ring.dead, t.above()
 	if dead > 0 && dead >= above {
@@ -123,7 +122,7 @@ func (t *Table) passIsDue(now int64) bool {
 	return now >= t.soonest && above+dead < 2*len(t.mem)/freeShare
 }
 
-// reclaimExpired looks for items that have expired in a part of the log.
+// reclaimExpired reclaims expired items in a part of the log.
 func (t *Table) reclaimExpired(now int64) {
 	began := false
 	for left := reclaimBytes; left > 0; {

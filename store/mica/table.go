@@ -11,26 +11,26 @@ import (
 // MaxMemory is the largest memory of a partition.
 const MaxMemory = 128 << 30
 
-// pageSize is what the block is a multiple of, so that its last page does not
-// exceed the memory (S4).
+// pageSize divides the size of the block, so that its last page does not exceed
+// the memory (S4).
 const pageSize = 4096
 
 // Table is one partition. It is a store.Partition, a store.Prefetcher and a store.Linker.
 type Table struct {
 	mem []byte // of the block
-	// The same memory, for what is looked at with every key: one check of bounds.
+	// The same memory as lines and words, for accesses with a single bounds check.
 	byLine []line
 	byWord []word
 	index
 	ring
-	pins   pins
-	victim victim
-	hints  [hintMost]hint // being followed by PrefetchItems
-	leads  [leadCount]lead
+	pins    pins
+	victim  victim
+	hints   [hintMost]hint // scratch memory of PrefetchItems
+	lookups [lookupCount]lookup
 
-	got     int    // the item that was got or put last, for LinkOf
-	changes uint64 // calls that may have moved or removed items
-	leadsAt uint64 // how many there were when the leads were found
+	got       int    // offset of the item that was read or put last, for LinkOf
+	changes   uint64 // number of calls that may have moved or removed items
+	lookupsAt uint64 // value of changes when the lookups were made
 
 	granule  int
 	shift    uint
@@ -38,21 +38,21 @@ type Table struct {
 	keeping  bool // Store mode
 	spares   bool // Cache mode, SecondChance
 	maxValue int
-	version  uint64  // the last one that was given
+	version  uint64  // the last one that was assigned
 	credit   int     // items that may be spared
-	average  float64 // size of the items that were put lately
-	starved  uint64  // entries that took the place of others for want of lines
+	average  float64 // moving average of the size of items put
+	starved  uint64  // entries that displaced others for want of lines since the log turned
 	plain    int     // items without room for an expiry
 	soonest  int64   // no item expires before this time
-	sooner   int64   // the same of the items that this pass has come across
-	pace     int     // bytes that this pass goes over for each one that is put
-	swept    uint64  // bytes that passes have gone over
+	sooner   int64   // the same for the items that this pass has seen
+	pace     int     // bytes that this pass sweeps for each byte put
+	swept    uint64  // bytes that passes have swept
 
 	hash  func(key []byte) uint64
 	stats store.Stats
 	block store.Block
 
-	uses      []byte      // counts of uses by readers, nil if there are none
+	uses      []byte      // counts of uses by clients, or nil
 	usesBlock store.Block // of uses
 }
 
@@ -70,7 +70,7 @@ func New(cfg store.Config) (*Table, error) {
 		return nil, err
 	}
 	if cfg.Memory > MaxMemory {
-		return nil, fmt.Errorf("mica: memory of %d bytes: a partition takes at most %d, make more of them", cfg.Memory, int64(MaxMemory))
+		return nil, fmt.Errorf("mica: memory of %d bytes: a partition can have at most %d; use more partitions", cfg.Memory, int64(MaxMemory))
 	}
 	size := int(cfg.Memory-tableBytes) &^ (pageSize - 1)
 	uses := 0
@@ -101,7 +101,7 @@ func New(cfg store.Config) (*Table, error) {
 	return t, nil
 }
 
-// reset makes the table one without items.
+// reset empties the table.
 func (t *Table) reset() {
 	t.ring.reset()
 	t.mask, t.split, t.spill, t.starved = 0, 0, 0, 0
@@ -109,7 +109,7 @@ func (t *Table) reset() {
 	t.soonest, t.sooner = math.MaxInt64, math.MaxInt64
 }
 
-// count adds n times an item to the counts of the table.
+// count adds n items with this meta word to the counters.
 func (t *Table) count(m meta, n int) {
 	t.stats.Items += int64(n)
 	t.stats.KeyBytes += int64(n * m.keyLen())
@@ -120,14 +120,14 @@ func (t *Table) count(m meta, n int) {
 	}
 }
 
-// Stats returns what the partition holds and did.
+// Stats returns the contents and the counters of the partition.
 func (t *Table) Stats() store.Stats {
 	st := t.stats
 	st.IndexBytes = int64(t.lines()) * lineSize
 	return st
 }
 
-// Close frees the memory. Nothing may be called after it.
+// Close frees the memory. No method may be called after it.
 func (t *Table) Close() error {
 	err := t.block.Free()
 	if t.uses != nil {

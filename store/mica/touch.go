@@ -4,7 +4,7 @@ import "github.com/remora-kv/remora/store"
 
 // Touch sets the time when the item expires, 0 for never, and counts it as used.
 func (t *Table) Touch(k store.Key, expires, now int64) error {
-	t.began()
+	t.invalidate()
 	s := t.find(k.Hash, k.Bytes)
 	version := t.presentVersion(s, now)
 	if version == 0 {
@@ -24,7 +24,7 @@ func (t *Table) Touch(k store.Key, expires, now int64) error {
 	return nil
 }
 
-// addExpiry writes an item again that has no room for an expiry. Such an item is
+// addExpiry rewrites an item that has no room for an expiry. Such an item is
 // small, and there is always memory for one more (M8).
 func (t *Table) addExpiry(k store.Key, s slot, m meta, expires, now int64) {
 	d := draft{
@@ -41,6 +41,6 @@ func (t *Table) addExpiry(k store.Key, s slot, m meta, expires, now int64) {
 		ok = t.cache(&d, s, now)
 	}
 	if !ok {
-		panic("mica: there is no room for an expiry although it was counted")
+		panic("mica: no room for an expiry, which admits had reserved")
 	}
 }

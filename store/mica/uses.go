@@ -5,11 +5,11 @@ import (
 	"github.com/remora-kv/remora/store"
 )
 
-// usesOf is how many bytes of the log share a count of uses by readers.
+// usesOf is how many bytes of the log share a count of uses by clients.
 const usesOf = 64
 
-// makeUses makes the counts of uses, which readers can add to. A reader that adds anything else
-// can have items spared or not, and nothing worse.
+// makeUses allocates the counts of uses, to which clients add. A client that writes
+// anything else only affects which items are spared.
 func (t *Table) makeUses(a *store.Arena, size int) (err error) {
 	if size == 0 {
 		return nil
@@ -20,23 +20,22 @@ func (t *Table) makeUses(a *store.Arena, size int) (err error) {
 	return err
 }
 
-// isUsed reports whether an item was used: by a call, or by a reader.
+// isUsed reports whether an item was used by a call or by a client's READ.
 func (t *Table) isUsed(at int, m meta) bool {
 	return m&metaUsed != 0 || t.uses != nil && fence.ObserveByte(&t.uses[at/usesOf]) != 0
 }
 
-// forgetUses begins to count anew.
+// forgetUses clears the count of an item.
 func (t *Table) forgetUses(at int) {
 	if t.uses != nil {
 		fence.PublishByte(&t.uses[at/usesOf], 0)
 	}
 }
 
-// Used counts items as used, by the hashes of their keys: the first of a bucket that has
-// the tag, which is another one in one case of a hundred. What is touched is loaded
-// ahead, for all of them at once. As long as no item was spared none has lost its mark, and
-// a client that can read one has got or put it before: there is nothing to do, and nothing is
-// touched.
+// Used marks items as used, by the hashes of their keys. It marks the first item of the
+// bucket that has the tag, which is the wrong one in one case of a hundred. It prefetches
+// the memory of a whole batch. While no item was spared none has lost its mark, and an item
+// that a client can READ was read or put by a call before; then there is nothing to do.
 func (t *Table) Used(hashes []uint64) {
 	for t.spares && t.stats.Rescued != 0 && len(hashes) > 0 {
 		n := min(len(hashes), hintMost)
@@ -65,7 +64,7 @@ func (t *Table) used(hashes []uint64) {
 	}
 }
 
-// tagged is the first item of a bucket that has the tag of a hash, 0 if there is none.
+// tagged returns the first item of the bucket that has the tag of a hash, or 0.
 func (t *Table) tagged(hash uint64) int {
 	for number := t.bucketOf(hash); ; {
 		l := t.line(number)

@@ -15,21 +15,21 @@ func TestCheckReasons(t *testing.T) {
 		what  string
 		spoil func(t *Table, at ref)
 	}{
-		{"checksums", func(t *Table, at ref) { t.chunks.mem[uint64(at)*chunkSize+atHeadBody+3] ^= 1 }},
+		{"checksum mismatch", func(t *Table, at ref) { t.chunks.mem[uint64(at)*chunkSize+atHeadBody+3] ^= 1 }},
 		{"has version", func(t *Table, _ ref) { t.last = 3 }},
-		{"of 3 chunks has 2", func(t *Table, at ref) { t.chunks.setLink(t.chunks.link(at, atNext), atNext, 0) }},
+		{"needs 3 chunks, but has 2", func(t *Table, at ref) { t.chunks.setLink(t.chunks.link(at, atNext), atNext, 0) }},
 		{"two places", func(t *Table, at ref) { t.chunks.setLink(t.chunks.link(at, atNext), atNext, t.chunks.link(at, atNext)) }},
 		{"of kind", func(t *Table, at ref) { t.chunks.setWord(at, atKind, uint32(kindBody)) }},
-		{"not in use", func(t *Table, at ref) { t.chunks.setLink(at, atNext, t.chunks.fresh) }},
-		{"not where row", func(t *Table, at ref) { t.chunks.setLink(at, atRowBefore, at) }},
-		{"the order leads to", func(t *Table, at ref) { t.chunks.setLink(at, atNewer, at) }},
-		{"in the order", func(t *Table, at ref) { t.chunks.setLink(at, atOlder, 0) }},
-		{"the oldest is", func(t *Table, at ref) { t.order.oldest = at }},
-		{"is lost", func(t *Table, _ ref) { t.chunks.firstFree = 0 }},
+		{"was never used", func(t *Table, at ref) { t.chunks.setLink(at, atNext, t.chunks.fresh) }},
+		{"wrong back link", func(t *Table, at ref) { t.chunks.setLink(at, atRowBefore, at) }},
+		{"the LRU list points to", func(t *Table, at ref) { t.chunks.setLink(at, atNewer, at) }},
+		{"the LRU list has", func(t *Table, at ref) { t.chunks.setLink(at, atOlder, 0) }},
+		{"but the oldest is", func(t *Table, at ref) { t.order.oldest = at }},
+		{"neither in an item", func(t *Table, _ ref) { t.chunks.firstFree = 0 }},
 		{"chunks in free chains", func(t *Table, _ ref) { t.chunks.free++ }},
-		{"will expire", func(t *Table, _ ref) { t.mortal++ }},
-		{"Stats has", func(t *Table, _ ref) { t.shares[1].items++ }},
-		{"Stats has", func(t *Table, _ ref) { t.shares[0].valueBytes-- }},
+		{"have an expiry", func(t *Table, _ ref) { t.mortal++ }},
+		{"Stats says", func(t *Table, _ ref) { t.shares[1].items++ }},
+		{"Stats says", func(t *Table, _ ref) { t.shares[0].valueBytes-- }},
 	} {
 		table, err := New(store.Config{Memory: 1 << 20, Seed: seed}, 2)
 		if err != nil {

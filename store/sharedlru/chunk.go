@@ -5,22 +5,22 @@ import "encoding/binary"
 // ref is the number of a chunk; 0 is none.
 type ref uint32
 
-// kind is the kind of a chunk. The values are far from each other, so that a flipped bit
-// does not make one another.
+// kind is the kind of a chunk. The values differ in many bits, so that a flipped bit does
+// not turn one into another.
 type kind uint32
 
 const (
 	kindItem kind = 0x6d657469 // the head of an item
-	kindBody kind = 0x79646f62 // of an item or a free chain
-	kindFree kind = 0x64616564 // the first of a free chain
+	kindBody kind = 0x79646f62 // a further chunk of an item or a free chain
+	kindFree kind = 0x64616564 // the first chunk of a free chain
 )
 
 // chunks is the memory of items.
 type chunks struct {
 	mem       []byte
-	fresh     ref    // from here on chunks were never used
+	fresh     ref    // chunks from here on were never used
 	firstFree ref    // the first chunk of the first free chain
-	free      uint32 // how many chunks can be taken
+	free      uint32 // number of chunks that can be taken
 }
 
 // init makes all chunks but number 0 fresh.
@@ -49,7 +49,8 @@ func (c *chunks) setLink(at ref, field uint64, to ref) { c.setWord(at, field, ui
 
 func (c *chunks) kindOf(at ref) kind { return kind(c.word(at, atKind)) }
 
-// take returns a chunk. There must be one. The first chunk of a free chain goes last.
+// take returns a free chunk, of which there must be one. It takes the first chunk of a free
+// chain last.
 func (c *chunks) take() ref {
 	c.free--
 	first := c.firstFree
@@ -65,7 +66,7 @@ func (c *chunks) take() ref {
 	return first
 }
 
-// give frees a chain of n chunks, whatever its length, in one step.
+// give frees a chain of n chunks in constant time.
 func (c *chunks) give(first ref, n uint32) {
 	c.setWord(first, atKind, uint32(kindFree))
 	c.setLink(first, atOlder, c.firstFree)
@@ -82,8 +83,8 @@ func (c *chunks) takeChain(n uint32) ref {
 	return head
 }
 
-// resize makes a chain of have chunks one of need. What is in them is lost, but the
-// head, behind which chunks come and go.
+// resize changes the length of a chain from have to need chunks. The head keeps its
+// contents; chunks behind it do not.
 func (c *chunks) resize(head ref, have, need uint32) {
 	for ; have < need; have++ {
 		at := c.take()
@@ -107,7 +108,7 @@ func (c *chunks) resize(head ref, have, need uint32) {
 // cursor walks over the key and the value of an item.
 type cursor struct {
 	at       ref
-	from, to uint64 // what is left of the chunk
+	from, to uint64 // rest of the chunk
 }
 
 func (c *chunks) begin(head ref) cursor {
@@ -141,8 +142,8 @@ func (c *chunks) read(cur *cursor, b []byte) {
 	}
 }
 
-// is says whether the next bytes are b.
-func (c *chunks) is(cur *cursor, b []byte) bool {
+// equal reports whether the next bytes are b.
+func (c *chunks) equal(cur *cursor, b []byte) bool {
 	for len(b) != 0 {
 		p := c.piece(cur, len(b))
 		if string(p) != string(b[:len(p)]) {

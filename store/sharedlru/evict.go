@@ -1,10 +1,10 @@
 package sharedlru
 
-// expiryChunks is how many chunks a store looks at for items that have expired.
+// expiryChunks is how many chunks a store searches for expired items.
 const expiryChunks = 64
 
-// makeRoom frees need chunks if it has to, and reports whether it could. A
-// cache can always: a view, and so an item, is shorter than what all chunks hold.
+// makeRoom frees chunks until there are need, and reports whether it could. A cache
+// always can, since an item is not longer than a view, which fits all chunks together.
 func (t *Table) makeRoom(need uint32, now int64) bool {
 	if !t.caches() {
 		return t.chunks.free >= need || t.expire(need, now)
@@ -25,7 +25,7 @@ func (t *Table) evict(at ref, now int64) {
 	t.remove(at)
 }
 
-// expire reclaims what has expired among the next chunks until there is room, and says
+// expire reclaims expired items among the next chunks until there is room, and reports
 // whether there is.
 func (t *Table) expire(need uint32, now int64) bool {
 	if t.mortal == 0 {
@@ -45,8 +45,8 @@ func (t *Table) expire(need uint32, now int64) bool {
 	return false
 }
 
-// shorten sees to it that the row of a hash can take another item, and says whether it
-// can (H5).
+// shorten makes room for another item in the row of a hash, and reports whether it could
+// (H5).
 func (t *Table) shorten(hash uint64, now int64) bool {
 	last, n := t.lastOf(hash)
 	switch {

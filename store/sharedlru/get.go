@@ -9,17 +9,17 @@ func (h *Handle) Get(k store.Key, now int64) (item store.Item, err error) {
 	return item, err
 }
 
-// Read is Get into the item of the caller.
+// Read does what Get does, and writes the item to *item.
 func (h *Handle) Read(k store.Key, now int64, item *store.Item) error {
 	t := h.table
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	h.did.gets++
+	h.calls.gets++
 	at := t.live(&k, now)
 	if at == 0 {
 		return store.ErrNotFound
 	}
-	h.did.hits++
+	h.calls.hits++
 	t.use(at)
 	t.show(at, h.view, item)
 	return nil
@@ -41,8 +41,8 @@ func (h *Handle) Touch(k store.Key, expires, now int64) error {
 	return nil
 }
 
-// Each visits the items of this handle's share in the order of their memory. The lock is
-// not held during a visit: what others change meanwhile may be visited or not.
+// Each visits the items of this handle's share in the order of their chunks. It does not
+// hold the lock during a visit: items that others change meanwhile may be visited or not.
 func (h *Handle) Each(now int64, visit func(k store.Key, item store.Item) bool) {
 	var k store.Key
 	var item store.Item
@@ -53,7 +53,7 @@ func (h *Handle) Each(now int64, visit func(k store.Key, item store.Item) bool) 
 	}
 }
 
-// nextFrom shows the first item of the share from a chunk on, and moves there.
+// nextFrom finds the first item of the share from chunk *at on, and sets *at to it.
 func (h *Handle) nextFrom(at *ref, now int64, k *store.Key, item *store.Item) bool {
 	t := h.table
 	t.mu.Lock()

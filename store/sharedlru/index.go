@@ -6,11 +6,11 @@ import (
 	"github.com/remora-kv/remora/store"
 )
 
-// maxRow is how many items a row may have (S8). None has that many by chance.
+// maxRow is how many items a row may have (S8). No row reaches it by chance.
 const maxRow = 64
 
-// bucketOf returns which bucket a hash belongs to: the fraction of all buckets that its
-// low 32 bits are of 2^32.
+// bucketOf returns the bucket of a hash: its low 32 bits, as a fraction of 2^32, scaled to
+// the number of buckets.
 func (t *Table) bucketOf(hash uint64) uint64 {
 	return hash & (1<<32 - 1) * t.buckets >> 32
 }
@@ -23,7 +23,7 @@ func (t *Table) setRow(bucket uint64, first ref) {
 	binary.LittleEndian.PutUint32(t.index[bucket*bucketSize:], uint32(first))
 }
 
-// find looks for a key.
+// find returns the item of a key, or 0.
 func (t *Table) find(k *store.Key) ref {
 	at := t.row(t.bucketOf(k.Hash))
 	for at != 0 && !t.isKey(at, k) {
@@ -32,7 +32,7 @@ func (t *Table) find(k *store.Key) ref {
 	return at
 }
 
-// live is find that does not return an item that has expired: it reclaims it.
+// live is find, except that it reclaims the item if it has expired.
 func (t *Table) live(k *store.Key, now int64) ref {
 	at := t.find(k)
 	if at != 0 && t.expired(at, now) {
@@ -54,7 +54,7 @@ func (t *Table) enter(at ref) {
 	t.setRow(bucket, at)
 }
 
-// leave takes an item out of its row.
+// leave removes an item from its row.
 func (t *Table) leave(at ref) {
 	c := &t.chunks
 	next, before := c.link(at, atRowNext), c.link(at, atRowBefore)
@@ -68,7 +68,7 @@ func (t *Table) leave(at ref) {
 	}
 }
 
-// lastOf returns the last item of the row of a hash and how many there are.
+// lastOf returns the last item of the row of a hash, and the length of the row.
 func (t *Table) lastOf(hash uint64) (last ref, n int) {
 	for at := t.row(t.bucketOf(hash)); at != 0; at = t.chunks.link(at, atRowNext) {
 		last = at
@@ -77,8 +77,8 @@ func (t *Table) lastOf(hash uint64) (last ref, n int) {
 	return last, n
 }
 
-// expireRow reclaims what has expired in the row of a hash, and says whether that was
-// anything.
+// expireRow reclaims the expired items in the row of a hash, and reports whether there
+// were any.
 func (t *Table) expireRow(hash uint64, now int64) bool {
 	found := false
 	for at := t.row(t.bucketOf(hash)); at != 0; {

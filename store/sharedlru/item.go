@@ -20,19 +20,19 @@ func (t *Table) versionAt(at ref) uint64 {
 	return t.version(at)
 }
 
-// expired says whether the item is gone.
+// expired reports whether the item has expired.
 func (t *Table) expired(at ref, now int64) bool {
 	e := t.expires(at)
 	return e != 0 && e <= now
 }
 
-// isKey says whether the item has this key.
+// isKey reports whether the item has this key.
 func (t *Table) isKey(at ref, k *store.Key) bool {
 	if t.hash(at) != k.Hash || t.keySize(at) != len(k.Bytes) {
 		return false
 	}
 	cur := t.chunks.begin(at)
-	return t.chunks.is(&cur, k.Bytes)
+	return t.chunks.equal(&cur, k.Bytes)
 }
 
 // fill writes an item into its chunks.
@@ -50,7 +50,7 @@ func (t *Table) fill(at ref, k store.Key, e store.Entry, version uint64) {
 	t.seal(at)
 }
 
-// show copies the value into b, which is long enough, and tells the rest.
+// show fills in item, and copies the value into b, which is long enough.
 func (t *Table) show(at ref, b []byte, item *store.Item) {
 	c := &t.chunks
 	cur := c.begin(at)
@@ -60,7 +60,7 @@ func (t *Table) show(at ref, b []byte, item *store.Item) {
 	t.showRest(at, &cur, b, item)
 }
 
-// showKey copies key and value into b.
+// showKey fills in k and item, and copies key and value into b.
 func (t *Table) showKey(at ref, b []byte, k *store.Key, item *store.Item) {
 	n := t.keySize(at)
 	cur := t.chunks.begin(at)
@@ -81,13 +81,13 @@ func (t *Table) showRest(at ref, cur *cursor, b []byte, item *store.Item) {
 // seal writes the checksum of the header.
 func (t *Table) seal(at ref) { t.chunks.setWord(at, atHeadSum, t.headSum(at)) }
 
-// headSum covers the rest of the header, the checksum of the body included.
+// headSum returns the checksum of the rest of the header, which includes that of the body.
 func (t *Table) headSum(at ref) uint32 {
 	from := uint64(at) * chunkSize
 	return crc32c.Checksum(t.chunks.mem[from+atBodySum : from+atNewer])
 }
 
-// bodySum covers key and value.
+// bodySum returns the checksum of key and value.
 func (t *Table) bodySum(at ref) uint32 {
 	cur := t.chunks.begin(at)
 	sum := uint32(0)

@@ -1,11 +1,11 @@
 package sharedlru
 
-// order is the list of all items in the order of use (H4).
+// order is the LRU list of all items (H4).
 type order struct {
 	newest, oldest ref
 }
 
-// pushNewest puts an item that is not in the list in front.
+// pushNewest inserts an item in front of the list.
 func (t *Table) pushNewest(at ref) {
 	c, o := &t.chunks, &t.order
 	c.setLink(at, atNewer, 0)
@@ -18,7 +18,7 @@ func (t *Table) pushNewest(at ref) {
 	o.newest = at
 }
 
-// pull takes an item out of the list.
+// pull removes an item from the list.
 func (t *Table) pull(at ref) {
 	c, o := &t.chunks, &t.order
 	newer, older := c.link(at, atNewer), c.link(at, atOlder)

@@ -4,8 +4,8 @@ import "github.com/remora-kv/remora/store"
 
 // Put stores e under the key if the condition is met, and makes it the newest.
 //
-// Key and value may lie in the view of this handle, which Put does not write, and never
-// in memory of the table (H6): so nothing that is freed here can be what is copied.
+// Key and value may lie in the view of this handle, which Put does not write, but never in
+// memory of the table (H6). So Put cannot overwrite them.
 func (h *Handle) Put(k store.Key, e store.Entry, c store.Condition, now int64) (uint64, error) {
 	t := h.table
 	if len(k.Bytes) > store.MaxKey || len(e.Value) > t.cfg.MaxValue {
@@ -19,21 +19,21 @@ func (h *Handle) Put(k store.Key, e store.Entry, c store.Condition, now int64) (
 	}
 	size := len(k.Bytes) + len(e.Value)
 	if size > len(h.view) || t.last == store.MaxVersion || !t.write(at, k, e, chunksFor(size), now) {
-		h.did.refused++
+		h.calls.refused++
 		return 0, store.ErrFull
 	}
-	h.did.puts++
+	h.calls.puts++
 	return t.last, nil
 }
 
-// write puts an item where there is one already, or where there is none, and says
+// write puts an item in place of the one at at, or as a new one if at is 0, and reports
 // whether there was room.
 func (t *Table) write(at ref, k store.Key, e store.Entry, need uint32, now int64) bool {
 	if at == 0 {
 		return t.insert(k, e, need, now)
 	}
 	have := t.size(at)
-	t.use(at) // so that it is not evicted
+	t.use(at) // so that makeRoom does not evict it
 	if need > have && !t.makeRoom(need-have, now) {
 		return false
 	}
@@ -74,6 +74,6 @@ func (h *Handle) Delete(k store.Key, c store.Condition, now int64) error {
 		return store.ErrNotFound
 	}
 	t.remove(at)
-	h.did.deletes++
+	h.calls.deletes++
 	return nil
 }

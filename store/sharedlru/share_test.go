@@ -301,11 +301,11 @@ func TestNewFaults(t *testing.T) {
 		memory  int64
 		handles int
 	}{
-		"0 handles":        {1 << 20, 0},
-		"2 handles":        {2*store.MinMemory - 1, 2},
-		"at least 65536":   {store.MinMemory, 2},
-		"274877906944 at":  {1 << 39, 1},
-		"memory of 65535 ": {store.MinMemory - 1, 1},
+		"0 handles":         {1 << 20, 0},
+		"2 handles":         {2*store.MinMemory - 1, 2},
+		"at least 65536":    {store.MinMemory, 2},
+		"most 274877906944": {1 << 39, 1},
+		"memory of 65535 ":  {store.MinMemory - 1, 1},
 	} {
 		if _, err := New(store.Config{Memory: c.memory}, c.handles); err == nil || !strings.Contains(err.Error(), what) {
 			t.Errorf("%d bytes, %d handles: %v", c.memory, c.handles, err)

@@ -14,16 +14,16 @@ type Table struct {
 	handles []Handle
 	blocks  []store.Block
 
-	mu      sync.Mutex // over all that follows (H1)
+	mu      sync.Mutex // guards all fields below (H1)
 	index   []byte
 	buckets uint64
 	chunks  chunks
 	order   order
-	last    uint64 // the last version that was given
-	mortal  int64  // items that will expire
-	hand    ref    // the chunk at which a store looks for what has expired
+	last    uint64 // the last version that was assigned
+	mortal  int64  // items that have an expiry
+	hand    ref    // the chunk where a store continues to look for expired items
 	shares  []share
-	open    int // handles that were not closed
+	open    int // handles that are not closed
 }
 
 // share is the part of the table's items that belongs to a handle.
@@ -33,7 +33,7 @@ type share struct {
 	evicted, expired            uint64
 }
 
-// New makes an empty table for some handles. Config.Memory is that of all together, and
+// New makes an empty table for a number of handles. Config.Memory is for all together, and
 // Config.Eviction is ignored. The memory is freed when the last handle is closed.
 func New(cfg store.Config, handles int) (*Table, error) {
 	cfg, err := cfg.Complete()
@@ -41,7 +41,7 @@ func New(cfg store.Config, handles int) (*Table, error) {
 		return nil, err
 	}
 	if handles < 1 || cfg.Memory > maxMemory || cfg.Memory/int64(handles) < store.MinMemory {
-		return nil, fmt.Errorf("sharedlru: a memory of %d bytes for %d handles: each needs at least %d, and all can use %d at most",
+		return nil, fmt.Errorf("sharedlru: memory of %d bytes for %d handles: each handle needs at least %d, and all together can use at most %d",
 			cfg.Memory, handles, store.MinMemory, int64(maxMemory))
 	}
 	t := &Table{cfg: cfg, last: cfg.FirstVersion, hand: 1, open: handles}
@@ -52,7 +52,7 @@ func New(cfg store.Config, handles int) (*Table, error) {
 	return t, nil
 }
 
-// divide takes the memory and gives each part its own.
+// divide allocates the parts of the memory.
 func (t *Table) divide(s sizes) error {
 	index, err := t.alloc("shared-lru index", int(s.chunks)/2*bucketSize)
 	if err != nil {
@@ -84,7 +84,7 @@ func (t *Table) alloc(purpose string, size int) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// free gives the memory back.
+// free frees the memory.
 func (t *Table) free() (err error) {
 	for _, b := range t.blocks {
 		err = errors.Join(err, b.Free())
@@ -93,10 +93,10 @@ func (t *Table) free() (err error) {
 	return err
 }
 
-// Handle returns a handle by its number, which is from 0 on. It is the same each time.
+// Handle returns the handle with a number from 0 on; always the same for the same number.
 func (t *Table) Handle(number int) *Handle { return &t.handles[number] }
 
-// caches says whether the table may evict.
+// caches reports whether the table may evict.
 func (t *Table) caches() bool { return t.cfg.Mode == store.Cache }
 
 // shareOf returns the share that an item belongs to.
@@ -107,7 +107,7 @@ func (t *Table) shareOf(at ref) *share {
 // added counts an item.
 func (t *Table) added(at ref) { t.count(at, 1) }
 
-// removed takes an item out of the count.
+// removed takes an item out of the counts.
 func (t *Table) removed(at ref) { t.count(at, -1) }
 
 func (t *Table) count(at ref, n int64) {
@@ -119,7 +119,7 @@ func (t *Table) count(at ref, n int64) {
 	t.mortal += n * dies(t.expires(at))
 }
 
-// dies is 1 if an item of this expiry will expire, and 0 if not.
+// dies returns 1 if expires is a time and 0 if it is never.
 func dies(expires int64) int64 {
 	if expires != 0 {
 		return 1
@@ -127,7 +127,7 @@ func dies(expires int64) int64 {
 	return 0
 }
 
-// remove takes an item out of everything and frees its chunks.
+// remove removes an item from its row, the LRU list and the counts, and frees its chunks.
 func (t *Table) remove(at ref) {
 	t.removed(at)
 	t.leave(at)
@@ -135,7 +135,7 @@ func (t *Table) remove(at ref) {
 	t.chunks.give(at, t.size(at))
 }
 
-// reclaim removes an item that has expired.
+// reclaim removes an expired item.
 func (t *Table) reclaim(at ref) {
 	t.shareOf(at).expired++
 	t.remove(at)

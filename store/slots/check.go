@@ -7,7 +7,7 @@ import (
 	"github.com/remora-kv/remora/store"
 )
 
-// Check compares every slot with its shadow, and sees whether searches come to every
+// Check compares every slot with its shadow, and verifies that searches reach every
 // item (O2).
 func (t *Table) Check() error {
 	var items, keyBytes, valueBytes int64
@@ -22,7 +22,7 @@ func (t *Table) Check() error {
 		}
 	}
 	if st := &t.stats; items != st.Items || keyBytes != st.KeyBytes || valueBytes != st.ValueBytes {
-		return corrupt("%d items, keys of %d and values of %d bytes; Stats has %d, %d and %d",
+		return corrupt("%d items, keys of %d and values of %d bytes; Stats says %d, %d and %d",
 			items, keyBytes, valueBytes, st.Items, st.KeyBytes, st.ValueBytes)
 	}
 	return nil
@@ -35,28 +35,28 @@ func corrupt(format string, args ...any) error {
 func (t *Table) checkSlot(i uint64) error {
 	s, slot := t.shadow(i), t.slot(i)
 	if !s.intact() {
-		return corrupt("the shadow of slot %d does not fit its guard", i)
+		return corrupt("the shadow of slot %d does not match its guard", i)
 	}
 	want := head(s.state())
 	if s.state() == occupied {
 		want = s.head()
 	}
 	if got := headOf(slot); got != want {
-		return corrupt("slot %d begins with %#x, it should be %#x", i, uint64(got), uint64(want))
+		return corrupt("slot %d begins with %#x, want %#x", i, uint64(got), uint64(want))
 	}
 	if s.state() != occupied {
 		return nil
 	}
 	switch {
 	case !t.fits(i) || binary.LittleEndian.Uint64(slot[atSum:]) != s.sum():
-		return corrupt("slot %d, key %.20q: the checksum does not fit", i, t.keyOf(i))
+		return corrupt("slot %d, key %.20q: checksum mismatch", i, t.keyOf(i))
 	case s.version() <= t.cfg.FirstVersion || s.version() > t.last:
-		return corrupt("slot %d has version %d, the last is %d", i, s.version(), t.last)
+		return corrupt("slot %d has version %d, the last one assigned is %d", i, s.version(), t.last)
 	}
 	return t.checkPath(i)
 }
 
-// checkPath goes from the home of an item to it.
+// checkPath verifies that probing from the home of an item reaches it.
 func (t *Table) checkPath(i uint64) error {
 	home := t.home(t.keyOf(i))
 	for d := range t.window {
@@ -68,5 +68,5 @@ func (t *Table) checkPath(i uint64) error {
 			return corrupt("slot %d, key %.20q: slot %d before it is empty", i, t.keyOf(i), at)
 		}
 	}
-	return corrupt("slot %d, key %.20q: its window is at %d", i, t.keyOf(i), home)
+	return corrupt("slot %d, key %.20q: not in the window of its home, %d", i, t.keyOf(i), home)
 }

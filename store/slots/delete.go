@@ -16,7 +16,7 @@ func (t *Table) Delete(k store.Key, c store.Condition, now int64) error {
 	return nil
 }
 
-// uncount takes the item in slot i out of the count.
+// uncount takes the item in slot i out of the counts.
 func (t *Table) uncount(i uint64) {
 	s := t.shadow(i)
 	t.stats.Items--
@@ -24,20 +24,20 @@ func (t *Table) uncount(i uint64) {
 	t.stats.ValueBytes -= int64(s.valueSize())
 }
 
-// makeTombstone makes an item a tombstone.
+// makeTombstone replaces an item by a tombstone.
 func (t *Table) makeTombstone(i uint64) {
 	t.uncount(i)
 	t.mark(i, tombstone)
 }
 
-// mark makes slot i one without an item.
+// mark gives slot i a state without an item.
 func (t *Table) mark(i uint64, st state) {
 	t.publish(i, head(st))
 	t.shadow(i).leave(st)
 }
 
-// remove makes an item a tombstone, and then empties the tombstones that no search has to
-// pass any more (O4): it, and those right before it, at most a window of them.
+// remove makes an item a tombstone. Then it empties the tombstones that no search has to
+// pass any more (O4): this one and those right before it, at most a window of them.
 func (t *Table) remove(i uint64) {
 	t.makeTombstone(i)
 	if t.shadow(t.after(i, 1)).state() != empty {

@@ -77,7 +77,7 @@ func TestCountsAreHints(t *testing.T) {
 		for _, wild := range []uint64{math.MaxUint64, 1 << 63, 0, 3} {
 			at := uint64(i) % cacheWindow
 			r.count(at).Store(wild)
-			r.learn(at)
+			r.addClientUses(at)
 			if p := r.shadow(at).points(); p > maxPoints {
 				t.Fatalf("%d points", p)
 			}

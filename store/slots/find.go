@@ -6,11 +6,11 @@ import (
 	"github.com/remora-kv/remora/store"
 )
 
-// nowhere is no slot.
+// nowhere is not a slot.
 const nowhere = ^uint64(0)
 
-// find returns the slot of a key, or nowhere. An item of its hash that does not fit its
-// checksum any more may be this one, and is lost (O6).
+// find returns the slot of a key, or nowhere. It removes items of this hash that do not
+// match their checksum: each may have been the item of the key (O6).
 func (t *Table) find(k store.Key) uint64 {
 	home := t.home(k.Bytes)
 	for d := range t.window {
@@ -32,7 +32,7 @@ func (t *Table) find(k store.Key) uint64 {
 	return nowhere
 }
 
-// live is find that does not return an item that has expired, but reclaims it.
+// live is find, except that it removes the item if it has expired.
 func (t *Table) live(k store.Key, now int64) uint64 {
 	i := t.find(k)
 	if i != nowhere && t.shadow(i).expired(now) {
@@ -43,8 +43,7 @@ func (t *Table) live(k store.Key, now int64) uint64 {
 	return i
 }
 
-// sound is live that does not return an item that does not fit its checksum, but gives it
-// up.
+// sound is live, except that it removes the item if it does not match its checksum.
 func (t *Table) sound(k store.Key, now int64) uint64 {
 	i := t.live(k, now)
 	if i != nowhere && !t.fits(i) {
@@ -54,16 +53,16 @@ func (t *Table) sound(k store.Key, now int64) uint64 {
 	return i
 }
 
-// fits says whether the bytes of an item are those that the engine wrote.
+// fits reports whether an item matches the checksum in its shadow.
 func (t *Table) fits(i uint64) bool {
 	s := t.shadow(i)
 	return sumOf(t.slot(i), s.head(), s.valueSize()) == s.sum()
 }
 
-// keyOf is the key in slot i, as long as the shadow says.
+// keyOf returns the key in slot i, with the length in the shadow.
 func (t *Table) keyOf(i uint64) []byte { return t.slot(i)[atKey:][:t.shadow(i).keySize()] }
 
-// show fills in the item in slot i. All but the value is from the shadow.
+// show fills in item from the shadow; the value is a view of the slot.
 func (t *Table) show(i uint64, item *store.Item) {
 	s := t.shadow(i)
 	n := s.valueSize()

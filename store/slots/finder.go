@@ -7,7 +7,7 @@ import (
 	"github.com/remora-kv/remora/store"
 )
 
-// The layout for a Finder: a mark, the window, and the number of slots.
+// The layout for a Finder: a magic number, the window, and the number of slots.
 const (
 	layoutSize = 16
 	layoutMark = 0x31544c53 // "SLT1"
@@ -20,7 +20,7 @@ func layoutOf(n, window uint64) (layout [layoutSize]byte) {
 	return layout
 }
 
-// maxAgain is how often a search reads a slot again that does not prove itself (O5).
+// maxAgain is how often a search reads slots again whose checksum does not match (O5).
 const maxAgain = 8
 
 // Finder finds items in the slots of a Table by reading them.
@@ -37,19 +37,19 @@ type Finder struct {
 
 var _ store.Finder = (*Finder)(nil)
 
-// NewFinder makes a Finder for a table of this layout.
+// NewFinder makes a Finder for the table that exported this layout.
 func NewFinder(layout []byte) (*Finder, error) {
 	if len(layout) != layoutSize || binary.LittleEndian.Uint32(layout) != layoutMark {
-		return nil, fmt.Errorf("slots: a layout of %d bytes: not one of this engine", len(layout))
+		return nil, fmt.Errorf("slots: malformed layout of %d bytes: client and server may be of different versions", len(layout))
 	}
 	window, n := uint64(binary.LittleEndian.Uint32(layout[4:])), binary.LittleEndian.Uint64(layout[8:])
 	if n == 0 || n > maxSlots || window == 0 || window > min(storeWindow, n) {
-		return nil, fmt.Errorf("slots: a layout of %d slots and windows of %d: there is no such table", n, window)
+		return nil, fmt.Errorf("slots: malformed layout: %d slots and windows of %d", n, window)
 	}
 	return &Finder{slots: n, window: int(window)}, nil
 }
 
-// Start returns the home of the key.
+// Start returns the span of the key's home.
 func (f *Finder) Start(k store.Key) store.Span {
 	f.key, f.at = k.Bytes, fnv1a(k.Bytes)%f.slots
 	f.probes, f.again = 0, 0
@@ -58,7 +58,7 @@ func (f *Finder) Start(k store.Key) store.Span {
 
 func (f *Finder) span() store.Span { return store.Span{Off: int64(f.at * slotSize), Len: slotSize} }
 
-// Look goes on from slot to slot until the key was found, or a slot is empty, or the
+// Look continues from slot to slot until the key is found, a slot is empty, or the
 // window ends.
 func (f *Finder) Look(b []byte) (store.Span, store.Outcome) {
 	if len(b) != slotSize {
@@ -85,7 +85,8 @@ func (f *Finder) Look(b []byte) (store.Span, store.Outcome) {
 	return f.span(), store.More
 }
 
-// proves says whether a slot holds an item that fits its checksum, and keeps it (O5).
+// proves reports whether a slot holds an item that matches its checksum, and keeps the
+// item (O5).
 func (f *Finder) proves(b []byte, h head) bool {
 	n := int(binary.LittleEndian.Uint32(b[atLength:]))
 	if h.state() != occupied || h.keySize() > MaxKey || n < 0 || n > MaxValue {
@@ -101,7 +102,7 @@ func (f *Finder) proves(b []byte, h head) bool {
 	return true
 }
 
-// Item returns what was Found.
+// Item returns the item that was Found.
 func (f *Finder) Item() store.Item { return f.item }
 
 // Touch returns the access_count of the slot that was read last.

@@ -13,7 +13,7 @@ func (t *Table) Get(k store.Key, now int64) (item store.Item, err error) {
 	return item, err
 }
 
-// Read is Get into the item of the caller.
+// Read does what Get does, and writes the item to *item.
 func (t *Table) Read(k store.Key, now int64, item *store.Item) error {
 	t.stats.Gets++
 	i := t.sound(k, now)
@@ -26,8 +26,8 @@ func (t *Table) Read(k store.Key, now int64, item *store.Item) error {
 	return nil
 }
 
-// Touch sets the time when the item expires, and counts it as used. Readers find the
-// old time, the new one, or what does not fit the checksum.
+// Touch sets the time when the item expires, and counts it as used. Clients read the old
+// time, the new one, or bytes that do not match the checksum.
 func (t *Table) Touch(k store.Key, expires, now int64) error {
 	i := t.sound(k, now)
 	if i == nowhere {
@@ -47,8 +47,8 @@ func (t *Table) Touch(k store.Key, expires, now int64) error {
 	return nil
 }
 
-// Each visits the items in the order of the slots. An item that does not fit its checksum
-// is left out.
+// Each visits the items in the order of the slots, except those that do not match their
+// checksum.
 func (t *Table) Each(now int64, visit func(k store.Key, item store.Item) bool) {
 	var item store.Item
 	for i := range t.n {

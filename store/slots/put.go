@@ -10,7 +10,7 @@ import (
 // Put stores e under the key if the condition is met.
 //
 // Key and value may be views of a slot that this call gives to the item (S5). They are
-// copied into the image first; to evict or reclaim an item changes its head only.
+// first copied into the image; evicting or reclaiming an item changes only its head.
 func (t *Table) Put(k store.Key, e store.Entry, c store.Condition, now int64) (uint64, error) {
 	if len(k.Bytes) > MaxKey || len(e.Value) > min(MaxValue, t.cfg.MaxValue) {
 		return 0, store.ErrTooLarge
@@ -22,7 +22,7 @@ func (t *Table) Put(k store.Key, e store.Entry, c store.Condition, now int64) (u
 	if t.last == store.MaxVersion {
 		return t.refuse()
 	}
-	t.draw(k, e)
+	t.compose(k, e)
 	if i != nowhere {
 		t.uncount(i)
 	} else if i = t.room(k, now); i == nowhere {
@@ -39,8 +39,8 @@ func (t *Table) refuse() (uint64, error) {
 	return 0, store.ErrFull
 }
 
-// draw makes the image of the slot, but for the head and the checksum.
-func (t *Table) draw(k store.Key, e store.Entry) {
+// compose makes the image of the slot without head and checksum.
+func (t *Table) compose(k store.Key, e store.Entry) {
 	key := t.image[atKey:atValue]
 	clear(key[copy(key, k.Bytes):])
 	value := t.image[atValue:atTrailer]
@@ -51,7 +51,7 @@ func (t *Table) draw(k store.Key, e store.Entry) {
 	binary.LittleEndian.PutUint64(t.image[atExpires:], uint64(e.Expires))
 }
 
-// write copies the image to slot i: its head last (O3), and whole words.
+// write copies the image to slot i in whole words, the head last (O3).
 func (t *Table) write(i uint64, k store.Key, e store.Entry) {
 	h, slot := newHead(t.last, len(k.Bytes)), t.slot(i)
 	sum := sumOf(t.image[:], h, len(e.Value))
@@ -60,7 +60,7 @@ func (t *Table) write(i uint64, k store.Key, e store.Entry) {
 	fence.CopyOut(slot[atKey:end], t.image[atKey:end])
 	fence.CopyOut(slot[atTrailer:], t.image[atTrailer:])
 	t.publish(i, h)
-	t.shadow(i).hold(&belief{
+	t.shadow(i).hold(&contents{
 		keySize: len(k.Bytes), valueSize: len(e.Value), flags: e.Flags,
 		version: t.last, hash: k.Hash, expires: e.Expires, sum: sum,
 	})
@@ -72,8 +72,8 @@ func (t *Table) write(i uint64, k store.Key, e store.Entry) {
 // roundUp returns n rounded up to words.
 func roundUp(n int) int { return (n + 7) &^ 7 }
 
-// room returns a slot for a key that is not there: the first of its window that has no
-// item. A window without one is made to have one, if that is possible.
+// room returns a slot for a new key: the first slot of its window without an item, or that
+// of an item that it drops or evicts. It returns nowhere if there is none.
 func (t *Table) room(k store.Key, now int64) uint64 {
 	home := t.home(k.Bytes)
 	free, victim := nowhere, nowhere

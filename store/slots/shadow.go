@@ -26,11 +26,11 @@ const (
 	ofGuard   = 48
 )
 
-// shadow is the bytes of a shadow.
+// shadow is the bytes of one shadow.
 type shadow []byte
 
-// belief is a shadow that is about to be written.
-type belief struct {
+// contents is the contents of a shadow that hold writes.
+type contents struct {
 	keySize, valueSize int
 	flags              uint32
 	version            uint64
@@ -59,8 +59,8 @@ func (s shadow) setLastUses(n uint64) { s.setWord(ofCount, n) }
 
 func (s shadow) expired(now int64) bool { return s.expires() != 0 && s.expires() <= now }
 
-// hold makes it the shadow of an item. Points and access_count stay.
-func (s shadow) hold(b *belief) {
+// hold makes it the shadow of an item. Points and access_count do not change.
+func (s shadow) hold(b *contents) {
 	s[0], s[1] = byte(occupied), byte(b.keySize)
 	binary.LittleEndian.PutUint16(s[2:], uint16(b.valueSize))
 	binary.LittleEndian.PutUint32(s[4:], b.flags)
@@ -71,7 +71,7 @@ func (s shadow) hold(b *belief) {
 	s.setWord(ofGuard, s.guard())
 }
 
-// touch changes when the item expires, and with it the checksum of the slot.
+// touch sets the expiry, and with it the checksum of the slot.
 func (s shadow) touch(expires int64, sum uint64) {
 	s.setWord(ofExpires, uint64(expires))
 	s.setWord(ofSum, sum)
@@ -84,12 +84,12 @@ func (s shadow) leave(st state) {
 	s[0] = byte(st)
 }
 
-// guard returns the value that the guard must have.
+// guard returns the expected value of the guard.
 func (s shadow) guard() uint64 {
 	return xxh3.HashSeed(s[ofHash:ofCount], xxh3.HashSeed(s[:ofPoints], 0))
 }
 
-// intact says whether a shadow fits its guard.
+// intact reports whether a shadow matches its guard.
 func (s shadow) intact() bool {
 	switch s.state() {
 	case occupied:

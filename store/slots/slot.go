@@ -15,7 +15,7 @@ const (
 	MaxValue = atTrailer - atValue - 1
 )
 
-// Places in a slot (see the package doc).
+// Offsets in a slot (see the package doc).
 const (
 	atCount   = 8
 	atKey     = 16
@@ -48,22 +48,22 @@ func (h head) state() state    { return state(h) }
 func (h head) version() uint64 { return uint64(h) << 8 >> 16 }
 func (h head) keySize() int    { return int(h >> 56) }
 
-// headOf reads the head of bytes that do not change.
+// headOf returns the head of a slot in memory that does not change meanwhile.
 func headOf(slot []byte) head { return head(binary.LittleEndian.Uint64(slot)) }
 
-// sumOf is the checksum of a slot with this head, whose value has that many bytes, at
-// most MaxValue. The head in the slot is not read.
+// sumOf returns the checksum of a slot with this head and a value of valueSize bytes, at
+// most MaxValue. It does not read the head in the slot.
 func sumOf(slot []byte, h head, valueSize int) uint64 {
 	return xxh3.HashSeed(slot[atKey:atValue+valueSize+1], xxh3.HashSeed(slot[atTrailer:atSum], uint64(h)))
 }
 
-// The numbers of FNV-1a, 64 bits.
+// Parameters of FNV-1a with 64 bits.
 const (
 	fnvBasis = 14695981039346656037
 	fnvPrime = 1099511628211
 )
 
-// fnv1a is the hash of a key on both sides.
+// fnv1a returns the hash of a key, for the Table and the Finder.
 func fnv1a(key []byte) uint64 {
 	h := uint64(fnvBasis)
 	for _, b := range key {

@@ -11,11 +11,11 @@ import (
 )
 
 const (
-	// overhead is set aside for the Table itself (O1).
+	// overhead is reserved for the Table itself (O1).
 	overhead = 4096
-	// cell is the memory of a slot.
+	// cell is the memory of a slot with its shadow.
 	cell = slotSize + shadowSize
-	// maxSlots bounds the table, so that places in it are far from the end of int64.
+	// maxSlots keeps offsets far below the largest int64.
 	maxSlots = 1 << 32
 )
 
@@ -32,13 +32,13 @@ type Table struct {
 	shadowBlock store.Block
 	slots       []byte
 	shadows     []byte
-	n           uint64 // slots
+	n           uint64 // number of slots
 	window      uint64
-	last        uint64 // the last version that was given
+	last        uint64 // the last version that was assigned
 	stats       store.Stats
 	layout      [layoutSize]byte
 	areas       [1]store.Block
-	image       [slotSize]byte // of the slot that is written next
+	image       [slotSize]byte // scratch memory for the slot that is written next
 }
 
 var (
@@ -46,7 +46,7 @@ var (
 	_ store.Reader   = (*Table)(nil)
 )
 
-// New makes an empty table of Config.Memory / 1080 slots, about.
+// New makes an empty table of about Config.Memory / 1080 slots.
 func New(cfg store.Config) (*Table, error) {
 	cfg, err := cfg.Complete()
 	if err != nil {
@@ -54,7 +54,7 @@ func New(cfg store.Config) (*Table, error) {
 	}
 	n := uint64(cfg.Memory-overhead) / cell
 	if n > maxSlots {
-		return nil, fmt.Errorf("slots: a memory of %d bytes: at most %d slots of %d", cfg.Memory, int64(maxSlots), cell)
+		return nil, fmt.Errorf("slots: memory of %d bytes: a partition can have at most %d slots of %d bytes; use more partitions", cfg.Memory, int64(maxSlots), cell)
 	}
 	t := &Table{cfg: cfg, n: n, window: windowOf(cfg.Mode, n), last: cfg.FirstVersion}
 	if t.slotBlock, err = cfg.Arena.Export("slots", int(n*slotSize), true); err != nil {
@@ -76,15 +76,15 @@ func windowOf(mode store.Mode, n uint64) uint64 {
 	return min(storeWindow, n)
 }
 
-// Export returns the slots, which clients read and whose access_count they add to.
+// Export returns the slots, which clients read, and whose access_count they add to.
 func (t *Table) Export() store.Export {
 	return store.Export{Layout: t.layout[:], Areas: t.areas[:]}
 }
 
-// caches says whether the table may evict.
+// caches reports whether the table may evict.
 func (t *Table) caches() bool { return t.cfg.Mode == store.Cache }
 
-// Stats returns what the table holds and did.
+// Stats returns the contents and the counters of the table.
 func (t *Table) Stats() store.Stats {
 	st := t.stats
 	st.Memory = t.cfg.Memory
@@ -109,23 +109,23 @@ func (t *Table) shadow(i uint64) shadow {
 	return t.shadows[i*shadowSize : (i+1)*shadowSize : (i+1)*shadowSize]
 }
 
-// head is the word that decides what slot i is (O3).
+// head returns the word that decides what slot i holds (O3).
 func (t *Table) head(i uint64) *atomic.Uint64 { return fence.Word(t.slots, int(i*slotSize)) }
 
-// count is the access_count of slot i.
+// count returns the access_count of slot i.
 func (t *Table) count(i uint64) *atomic.Uint64 { return fence.Word(t.slots, int(i*slotSize+atCount)) }
 
-// publish writes the head to slot i.
+// publish writes the head of slot i.
 func (t *Table) publish(i uint64, h head) {
 	var b [8]byte
 	binary.LittleEndian.PutUint64(b[:], uint64(h))
 	fence.Publish64(t.head(i), binary.NativeEndian.Uint64(b[:]))
 }
 
-// home is the first slot of a key's window.
+// home returns the first slot of a key's window.
 func (t *Table) home(key []byte) uint64 { return fnv1a(key) % t.n }
 
-// after is the slot d behind slot i, d being less than the number of slots.
+// after returns the slot d slots behind slot i; d is less than the number of slots.
 func (t *Table) after(i, d uint64) uint64 {
 	if i += d; i >= t.n {
 		i -= t.n
