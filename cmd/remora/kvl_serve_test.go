@@ -109,7 +109,7 @@ func TestServeKVLAtIntervals(t *testing.T) {
 // takes longer than the lease begins again, so the lease allows for a busy machine.
 func TestItemWhileReloading(t *testing.T) {
 	bare(t)
-	s := serveKVL(t, 1, universityFile(t, ""), "--listen", shmURL(t), "--reload-every", "5ms", "--lease", "100ms")
+	s := serveKVL(t, 1, universityFile(t, ""), "--listen", shmURL(t), "--reload-every", "100ms", "--lease", "1s")
 	want := s.ok("kvl", "walk", "student/stu001", "--depth", "3")
 	for range 30 {
 		if got := s.ok("kvl", "walk", "student/stu001", "--depth", "3"); got != want {

@@ -48,10 +48,11 @@ func TestProcessesByTime(t *testing.T) {
 		if r.Processes != want || r.Ops == 0 || r.Seconds < 0.2 || r.Samples == 0 || uint64(r.Samples) > r.Ops || len(r.Quantiles) == 0 || r.Timeline == nil {
 			t.Errorf("%d processes: %+v", want, r)
 		}
-		// A get by rfp is a WRITE and a READ at least, and a few more READs: not those of
-		// operations that nobody counted, but for those in flight at the end.
+		// A get by rfp is a WRITE and a READ at least, and a few more READs, or on a busy
+		// machine a second WRITE: not those of operations that nobody counted, but for those
+		// in flight at the end.
 		inFlight := float64(2*max(want, 1)) / float64(r.Ops)
-		if per := r.Verbs.Write + r.Verbs.Read; per < 1.5 || r.Verbs.Write > 1.5+inFlight {
+		if per := r.Verbs.Write + r.Verbs.Read; per < 1.5 || r.Verbs.Write > 2+inFlight {
 			t.Errorf("%d processes: %+v verbs for each of %d operations", want, r.Verbs, r.Ops)
 		}
 		most := 1.05 * float64(r.Ops) / 0.2
