@@ -7,7 +7,7 @@ import (
 	"github.com/remora-kv/remora/test/scale"
 )
 
-const ruleAllocs = "No call allocates on the Go heap, asks a clock or takes a lock."
+const ruleAllocs = "No call allocates on the Go heap, reads a clock or takes a lock."
 
 func allocCases() []*testCase {
 	return join(

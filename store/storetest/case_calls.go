@@ -7,13 +7,13 @@ import (
 )
 
 const (
-	ruleGet     = "Get returns what the last successful Put or Touch of that key left, or ErrNotFound: after Delete, after its expiry, and in Cache mode whenever the item was evicted."
+	ruleGet     = "Get returns the item as the last successful Put or Touch of its key left it, or ErrNotFound: after Delete, after its expiry, and in Cache mode whenever the item was evicted."
 	ruleNever   = "It never returns another key's value, an older value of this key, or part of one."
 	ruleAny     = "both may hold any bytes."
-	ruleAbsent  = "A key that is not there is ErrNotFound under Always too."
+	ruleAbsent  = "If there is no item, the error is ErrNotFound, under Always too."
 	ruleIfMet   = "Put stores e under the key if the condition is met, and returns the item's new version."
 	ruleDelete  = "Delete removes the item if the condition is met."
-	ruleVersion = "ErrNotFound if there is none, ErrVersion if it has another."
+	ruleVersion = "The error is ErrNotFound if there is no item, and ErrVersion if it has another version."
 )
 
 func callCases() []*testCase {

@@ -10,9 +10,9 @@ import (
 )
 
 const (
-	ruleCollide = "Colliding hashes, however many, cost at most a bounded amount of work per call and never a wrong answer."
-	ruleCost    = "In Cache mode they may cost items; in Store mode they may cost an early ErrFull."
-	ruleHighest = "the highest bits choose the partition and are the same for all keys of one."
+	ruleCollide = "Colliding hashes, however many, cost a bounded amount of work per call and never cause a wrong answer."
+	ruleCost    = "They may cause evictions in Cache mode, and an early ErrFull in Store mode."
+	ruleHighest = "the highest bits choose the partition and are the same for all keys of a partition."
 )
 
 func collisionCases() []*testCase {

@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	ruleCheck = "Check reads all of it again and tells what does not fit (ErrCorrupt)."
+	ruleCheck = "Check verifies all of them and reports a mismatch (ErrCorrupt)."
 	ruleSum   = "Every item carries a checksum over its key, value and metadata."
 )
 

@@ -3,9 +3,9 @@ package storetest
 import "github.com/remora-kv/remora/store"
 
 const (
-	ruleEvicts = "A cache evicts items to make room (Cache)"
-	ruleChance = "SecondChance spares an item that was used since it was written or spared, once."
-	ruleFIFO   = "FIFO takes the oldest."
+	ruleEvicts = "In Cache mode a partition evicts items to make room."
+	ruleChance = "SecondChance evicts the oldest item that was not used since it was written or last spared."
+	ruleFIFO   = "FIFO evicts the oldest item."
 )
 
 func evictionCases() []*testCase {

@@ -8,9 +8,9 @@ import (
 )
 
 const (
-	ruleGone  = "An item whose expiry is not 0 and not after now is gone: no call returns it, IfAbsent succeeds on it."
+	ruleGone  = "An item has expired if its expiry is not 0 and not after now: no call returns it, and IfAbsent succeeds."
 	ruleTouch = "Touch sets the time when the item expires, 0 for never, and counts it as used."
-	ruleClock = "it may stand still, and an engine tolerates that it steps back."
+	ruleClock = "it may stand still or step back."
 	ruleInt64 = "Times are milliseconds since the Unix epoch, as int64."
 )
 

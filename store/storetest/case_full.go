@@ -7,10 +7,10 @@ import (
 )
 
 const (
-	ruleKeeps   = "In Store mode a Put that returned no error is kept until it is deleted, replaced or expires."
-	ruleFailed  = "A Put that failed changed nothing: the item that was there is there, with its version."
-	ruleRefuses = "a store refuses new ones when it is full (Store)."
-	ruleReclaim = "Its memory is reclaimed when the engine comes across it."
+	ruleKeeps   = "In Store mode an item that was Put without an error is kept until it is deleted, replaced or expires."
+	ruleFailed  = "A Put that fails changes nothing: an existing item stays, with its version."
+	ruleRefuses = "In Store mode it refuses new items when it is full."
+	ruleReclaim = "The engine reclaims its memory when it comes across the item."
 )
 
 func fullCases() []*testCase {

@@ -10,7 +10,7 @@ import (
 
 const (
 	ruleLengths = "A key has 0 to MaxKey bytes, a value up to Config.MaxValue"
-	ruleConfig  = "Config is what every engine is made from."
+	ruleConfig  = "Config configures a partition of any engine."
 	ruleLargest = "ErrFull: in Store mode when there is no room, in Cache mode when the item alone is larger than the memory."
 )
 

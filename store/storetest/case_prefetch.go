@@ -8,8 +8,8 @@ import (
 
 func prefetchCases() []*testCase {
 	return slices.Concat(
-		both("prefetch/hints", "Both hints may be given for keys that do not exist.", hints),
-		both("prefetch/changes", "Hints have no effect on results.", hintsBeforeChanges),
+		both("prefetch/hints", "they may be called for keys that do not exist", hints),
+		both("prefetch/changes", "have no effect on results.", hintsBeforeChanges),
 	)
 }
 

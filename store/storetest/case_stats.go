@@ -4,9 +4,9 @@ import "github.com/remora-kv/remora/store"
 
 func statsCases() []*testCase {
 	return join(
-		both("stats/new", "Stats returns what the partition holds and did.", statsNew),
-		both("stats/levels", "items that can be found, expired ones that were not come across included", statsLevels),
-		both("stats/expired", "items that were reclaimed after their expiry", statsExpired),
+		both("stats/new", "Stats returns the contents and the counters of the partition.", statsNew),
+		both("stats/levels", "items in the index, including expired ones not yet reclaimed", statsLevels),
+		both("stats/expired", "items reclaimed after their expiry", statsExpired),
 	)
 }
 

@@ -3,10 +3,10 @@ package storetest
 import "github.com/remora-kv/remora/store"
 
 const (
-	ruleGrow  = "Every successful Put gives the item a version that is larger than all versions this partition gave before, and never 0."
-	ruleKept  = "Touch and Get keep it."
+	ruleGrow  = "Every successful Put gives the item a version larger than all versions that this partition assigned before, and never 0."
+	ruleKept  = "Touch and Get keep the version."
 	ruleFits  = "Versions fit into 48 bits."
-	ruleFirst = "FirstVersion is smaller than all versions that the partition gives."
+	ruleFirst = "FirstVersion is smaller than every version that the partition assigns."
 )
 
 func versionCases() []*testCase {

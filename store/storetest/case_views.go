@@ -8,7 +8,7 @@ import (
 
 const (
 	ruleView   = "A view (Item.Value) aliases the engine's memory and is valid until the next call on the partition that may change it: Put, Delete, Touch, Close."
-	ruleCopied = "What is passed in (keys, values) is copied before the call returns, and may alias a view of the same partition."
+	ruleCopied = "Keys and values that are passed in are copied before the call returns, and may alias a view of the same partition."
 )
 
 func viewCases() []*testCase {

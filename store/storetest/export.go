@@ -93,14 +93,14 @@ func exportCases() []*testCase {
 }
 
 const (
-	ruleProves = "it carries a checksum over key, value, version and the rest, and a Finder accepts nothing else;"
-	ruleLater  = "a client that begins to read later finds it, or nothing, or something that does not prove itself, but never what was there before."
-	ruleForged = "Bytes of another key, of another version than the proof says, or half of a change are never Found."
-	ruleMiss   = "Missing says that there was certainly no such item at some time since Start."
-	ruleBytes  = "it never reads outside of them, asks for a bounded number of spans (then it says Ask), and allocates nothing."
+	ruleProves = "exported items carry a checksum over key, value, version and the rest, and a Finder accepts nothing that does not match it;"
+	ruleLater  = "A client that begins to read later finds the new state, or nothing, or bytes that do not match their checksum, but never the old state."
+	ruleForged = "It never returns Found for bytes of another key, bytes that do not match their checksum, or half of a change."
+	ruleMiss   = "Missing means that the item did not exist at some time since Start."
+	ruleBytes  = "it never reads outside of them, asks for a bounded number of spans before it returns Ask, and allocates nothing."
 	ruleLayout = "A Finder does not trust it."
-	ruleAreas  = "Areas are the blocks, which a Finder names by their place in this list; at most MaxAreas."
-	ruleWord   = "Touch returns what counts the uses of the item that was Found, to be added to by a FETCH_ADD: a word, or a byte of one, which is a span of length 1. It is false if the engine has none."
+	ruleAreas  = "A Finder names them by index."
+	ruleWord   = "Touch returns the span that counts the uses of the item that was Found: a word, or one byte of a word (length 1), to which the client adds by FETCH_ADD."
 )
 
 // exported is a table whose memory is read as a client reads it.
