@@ -2,6 +2,7 @@ package bench
 
 import (
 	"errors"
+	"io"
 
 	"github.com/remora-kv/remora/fabric"
 	"github.com/remora-kv/remora/fabric/provider"
@@ -30,6 +31,26 @@ type Env[R any] struct {
 // Opener opens a device by the name of its fabric. On the loop fabric all that it
 // opens must be on one network.
 type Opener = provider.Opener
+
+// Close closes what is there: the zero value of its type is not.
+func Close[T interface {
+	comparable
+	io.Closer
+}](x T) error {
+	if x == *new(T) {
+		return nil
+	}
+	return x.Close()
+}
+
+// CloseAll closes all of a list.
+func CloseAll[T io.Closer](list []T) error {
+	errs := make([]error, len(list))
+	for i, x := range list {
+		errs[i] = x.Close()
+	}
+	return errors.Join(errs...)
+}
 
 // FabricLimits opens a device to learn its limits. A fabric that is not known or not
 // there is a mistake of the user.

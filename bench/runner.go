@@ -11,6 +11,7 @@ import (
 
 	"github.com/remora-kv/remora/bench/host"
 	"github.com/remora-kv/remora/bench/load"
+	"github.com/remora-kv/remora/fabric"
 	"github.com/remora-kv/remora/internal/cycles"
 )
 
@@ -66,8 +67,8 @@ type Group[C any] struct {
 	Seed uint64
 }
 
-// Alone makes a group of each case.
-func Alone[C any](cases []C) (groups []Group[C]) {
+// alone makes a group of each case.
+func alone[C any](cases []C) (groups []Group[C]) {
 	for i := range cases {
 		groups = append(groups, Group[C]{Cases: cases[i : i+1]})
 	}
@@ -77,8 +78,8 @@ func Alone[C any](cases []C) (groups []Group[C]) {
 // together reports whether several servers are up at the same time.
 func (g *Group[C]) together() bool { return !g.Fresh && len(g.Cases) > 1 }
 
-// order is that of the cases in a round.
-func (g *Group[C]) order(trial int) []int {
+// Order is that of the cases in a round.
+func (g *Group[C]) Order(trial int) []int {
 	if g.Seed != 0 {
 		return rand.New(rand.NewPCG(g.Seed, uint64(trial))).Perm(len(g.Cases))
 	}
@@ -87,6 +88,26 @@ func (g *Group[C]) order(trial int) []int {
 		out[i] = i
 	}
 	return out
+}
+
+// RunEach measures one case after the other, of those that plan makes within the limits of a
+// fabric, and then has notes taken.
+func RunEach[C, R any, P Case[C]](ctx context.Context, r *Runner[C, R], fabricName string,
+	plan func(fabric.Limits) ([]C, error), target func(P) Target[R], notes func([]C),
+) error {
+	limits, err := FabricLimits(r.Env.Providers, fabricName)
+	if err != nil {
+		return err
+	}
+	cases, err := plan(limits)
+	if err != nil {
+		return err
+	}
+	if err := Run(ctx, r, alone(cases), target); err != nil {
+		return err
+	}
+	notes(cases)
+	return nil
 }
 
 // Run measures group after group until a case fails (E6). target makes the target of a case.
@@ -134,7 +155,7 @@ func (r *Runner[C, R]) group(ctx context.Context, g *Group[C], all []*session[R]
 		}
 	}
 	for trial := 1; trial <= r.Times.Trials; trial++ {
-		for _, i := range g.order(trial) {
+		for _, i := range g.Order(trial) {
 			s := all[i]
 			r.now.Case++
 			if g.Fresh && !s.missing {

@@ -135,7 +135,7 @@ func TestRunSaysWhichCaseFailed(t *testing.T) {
 	var rec record
 	var told []string
 	no := errors.New("no")
-	err := runThings(t.Context(), t, &rec, newRunner(&told), Alone([]thing{{name: "a"}, {"b", no}, {name: "c"}})...)
+	err := runThings(t.Context(), t, &rec, newRunner(&told), alone([]thing{{name: "a"}, {"b", no}, {name: "c"}})...)
 	if !errors.Is(err, no) || err.Error() != "b: no" {
 		t.Errorf("a case that failed gave %v", err)
 	}
@@ -149,7 +149,7 @@ func TestRunCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	rec := record{step: cancel}
 	var told []string
-	err := runThings(ctx, t, &rec, newRunner(&told), Alone([]thing{{name: "a"}})...)
+	err := runThings(ctx, t, &rec, newRunner(&told), alone([]thing{{name: "a"}})...)
 	if !errors.Is(err, context.Canceled) || err.Error() != "a: context canceled" {
 		t.Errorf("a cancelled run gave %v", err)
 	}
@@ -162,10 +162,10 @@ func TestOrderOfRounds(t *testing.T) {
 	other.Seed = 8
 	same, alike := true, true
 	for round := 1; round <= 3; round++ {
-		order := g.order(round)
-		same = same && slices.Equal(order, g.order(1))
-		alike = alike && slices.Equal(order, other.order(round))
-		if !slices.Equal(order, g.order(round)) {
+		order := g.Order(round)
+		same = same && slices.Equal(order, g.Order(1))
+		alike = alike && slices.Equal(order, other.Order(round))
+		if !slices.Equal(order, g.Order(round)) {
 			t.Errorf("round %d has two orders", round)
 		}
 		slices.Sort(order)

@@ -3,6 +3,8 @@ package bench
 import (
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 )
 
 // ErrUsage is wrapped by every error that the user mends.
@@ -18,6 +20,29 @@ func (f *Faults) Add(format string, args ...any) { *f = append(*f, fmt.Errorf(fo
 func (f *Faults) Between(name string, v, lo, hi int) {
 	if v < lo || v > hi {
 		f.Add("%s %d is not between %d and %d", name, v, lo, hi)
+	}
+}
+
+// EachBetween is Between of all values.
+func (f *Faults) EachBetween(name string, values []int, lo, hi int) {
+	for _, v := range values {
+		f.Between(name, v, lo, hi)
+	}
+}
+
+// OneOf adds a fault for each word that is not known.
+func (f *Faults) OneOf(name string, words, known []string) {
+	for _, w := range words {
+		if !slices.Contains(known, w) {
+			f.Add("%s %q is unknown: use %s", name, w, strings.Join(known, ", "))
+		}
+	}
+}
+
+// OrDefault makes a list without values one of a default.
+func OrDefault[T any](list *[]T, def T) {
+	if len(*list) == 0 {
+		*list = []T{def}
 	}
 }
 

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"strings"
 
@@ -76,9 +75,9 @@ func Run(ctx context.Context, f Figure, s Size, env Env) (*Report, error) {
 	for i := range points {
 		r.place(points[i].Series, points[i].X)
 	}
+	round := bench.Group[Point]{Cases: points, Seed: s.Seed}
 	for trial := 1; trial <= s.Trials; trial++ {
-		order := rand.New(rand.NewPCG(s.Seed, uint64(trial))).Perm(len(points))
-		for n, i := range order {
+		for n, i := range round.Order(trial) {
 			pt := &points[i]
 			if env.Progress != nil {
 				env.Progress(bench.Progress{Case: n + 1, Cases: len(points), Trial: trial, Trials: s.Trials, Name: pt.Series + " " + pt.X})

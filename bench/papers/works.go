@@ -58,9 +58,6 @@ func (w cacheWork) run(ctx context.Context, env *Env, r *Report, p *Point) ([]Ro
 	cfg.Memory = max(s.Memory, s.Memory*int64(cfg.Cores))
 	cfg.Duration, cfg.Warmup, cfg.Ops, cfg.Trials, cfg.Seed = s.Duration, s.Warmup, s.TrialOps, 1, s.Seed
 	got, err := cache.Run(ctx, cfg, env.Cache)
-	if got == nil {
-		return nil, err
-	}
 	return rowsOf(r, &got.Remarks, got.Rows, func(m *cache.Row) Row {
 		return Row{Series: p.Series, Fabric: m.Fabric, Measure: m.Measure}
 	}), err
@@ -73,9 +70,6 @@ func (w callWork) run(ctx context.Context, env *Env, r *Report, p *Point) ([]Row
 	cfg, s := calls.Config(w), &r.Size
 	cfg.Fabric, cfg.Duration, cfg.Warmup, cfg.Ops, cfg.Trials = s.Fabric, s.Duration, s.Warmup, s.TrialOps, 1
 	got, err := calls.Run(ctx, cfg, env.Call)
-	if got == nil {
-		return nil, err
-	}
 	return rowsOf(r, &got.Remarks, got.Rows, func(m *calls.Row) Row {
 		return Row{Series: p.Series, Fabric: m.Fabric, Measure: m.Measure}
 	}), err
@@ -92,9 +86,6 @@ func (w verbsWork) run(ctx context.Context, env *Env, r *Report, p *Point) ([]Ro
 		cfg.Table = cmp.Or(s.Table, verbs.DefaultTable)
 	}
 	got, err := verbs.Run(ctx, cfg, env.Perf)
-	if got == nil {
-		return nil, err
-	}
 	return rowsOf(r, &got.Remarks, got.Rows, func(m *verbs.Row) Row {
 		return Row{Series: p.Series, Fabric: m.Fabric, Measure: m.Measure}
 	}), err
@@ -111,9 +102,6 @@ func (w kvlWork) run(ctx context.Context, env *Env, r *Report, _ *Point) ([]Row,
 	s := &r.Size
 	cfg := kvl.Config{Apps: []string{w.app}, Paths: w.paths, Fabric: s.Fabric, Scale: s.Scale, Ops: s.Ops, MemcachedUsers: s.Ops, Trials: 1, Seed: s.Seed}
 	got, err := kvl.Run(ctx, cfg, env.KVL)
-	if got == nil {
-		return nil, err
-	}
 	return rowsOf(r, &got.Remarks, got.Rows, func(m *kvl.Row) Row {
 		return Row{Series: m.Path, Fabric: m.Fabric, Measure: m.Measure}
 	}), err

@@ -266,8 +266,5 @@ func (f *benchFlags) run(ctx context.Context, cmd *cobra.Command, a *app) error 
 	}
 	env.Row = func(r cache.Row) error { return sink.row(r) }
 	report, err := cache.Run(ctx, cfg, env)
-	if report == nil {
-		report = &cache.Report{}
-	}
 	return f.finish(ctx, sink, err, report, report.WriteTable)
 }

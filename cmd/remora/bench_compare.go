@@ -98,9 +98,6 @@ func (f *compareFlags) run(ctx context.Context, cmd *cobra.Command, a *app) erro
 	}
 	env.Row = func(r cache.Row) error { return sink.row(r) }
 	report, err := cache.Compare(ctx, c, env)
-	if report == nil {
-		report = &cache.Compared{Report: &cache.Report{}}
-	}
 	return f.finish(ctx, sink, err, report.Report, report.WriteTable)
 }
 

@@ -72,9 +72,6 @@ func (f *kvlFlags) run(ctx context.Context, a *app) error {
 		return err
 	}
 	report, err := kvl.Run(ctx, f.cfg, env)
-	if report == nil {
-		report = &kvl.Report{}
-	}
 	return sink.finish(ctx, err, report.Rows, &report.Remarks, report.WriteTable, picture{
 		ID: "kvl", Title: "Links against keys", About: "The mean time of an operation, in that of links.", Figure: report.Picture(),
 	})

@@ -109,8 +109,5 @@ func (f *rpcFlags) run(ctx context.Context, cmd *cobra.Command, a *app) error {
 		return err
 	}
 	report, err := calls.Run(ctx, cfg, env)
-	if report == nil {
-		report = &calls.Report{}
-	}
 	return sink.finish(ctx, err, report.Rows, &report.Remarks, report.WriteTable)
 }

@@ -177,8 +177,5 @@ func (f *sweepFlags) run(ctx context.Context, cmd *cobra.Command, a *app) error 
 		return err
 	}
 	report, err := cache.RunSweep(ctx, sweep, env, func(r cache.Row, _ []string) error { return sink.row(r) })
-	if report == nil {
-		report = &cache.Swept{Report: &cache.Report{}}
-	}
 	return f.finish(ctx, sink, err, report.Report, report.WriteTable)
 }

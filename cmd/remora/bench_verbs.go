@@ -170,8 +170,5 @@ func (f *verbsFlags) run(ctx context.Context, cmd *cobra.Command, a *app, args [
 		return err
 	}
 	report, err := verbs.Run(ctx, cfg, env)
-	if report == nil {
-		report = &verbs.Report{}
-	}
 	return sink.finish(ctx, err, report.Rows, &report.Remarks, report.WriteTable)
 }

@@ -56,12 +56,9 @@ type Compared struct {
 func Compare(ctx context.Context, c Comparison, env Env) (*Compared, error) {
 	cfgs, absent, err := c.plan(env.Providers)
 	if err != nil {
-		return nil, err
+		return &Compared{Report: &Report{}}, err
 	}
-	r, _, err := RunRounds(ctx, cfgs, env)
-	if r == nil {
-		return nil, err
-	}
+	r, err := RunRounds(ctx, cfgs, env)
 	for _, s := range absent {
 		r.Note("%s", s)
 	}
@@ -118,8 +115,8 @@ func loads(base *Config) (out []pipelining) {
 		return []pipelining{{1, 1}, {manyWindow, manyBatch}}
 	}
 	windows, batches := slices.Clone(base.Windows), slices.Clone(base.Batches)
-	orDefaults(&windows, 1)
-	orDefaults(&batches, 1)
+	bench.OrDefault(&windows, 1)
+	bench.OrDefault(&batches, 1)
 	for _, w := range windows {
 		for _, b := range batches {
 			out = append(out, pipelining{w, b})

@@ -229,37 +229,31 @@ const (
 )
 
 func (c *Config) defaults() {
-	orDefaults(&c.Paths, PathRFP)
-	orDefaults(&c.Fabrics, DefaultFabric)
-	orDefaults(&c.Engines, server.DefaultEngine)
-	orDefaults(&c.Prefetches, PrefetchOn)
+	bench.OrDefault(&c.Paths, PathRFP)
+	bench.OrDefault(&c.Fabrics, DefaultFabric)
+	bench.OrDefault(&c.Engines, server.DefaultEngine)
+	bench.OrDefault(&c.Prefetches, PrefetchOn)
 	c.Network = cmp.Or(c.Network, target.NetTCP)
-	orDefaults(&c.Protocols, ProtocolText)
-	orDefaults(&c.Thetas, DefaultTheta)
+	bench.OrDefault(&c.Protocols, ProtocolText)
+	bench.OrDefault(&c.Thetas, DefaultTheta)
 	c.ScanPct = cmp.Or(c.ScanPct, DefaultScanPct)
 	c.HotOps = cmp.Or(c.HotOps, DefaultHotOps)
 	c.HotKeys = cmp.Or(c.HotKeys, DefaultHotKeys)
 	c.Keys = cmp.Or(c.Keys, DefaultKeys)
 	c.KeySize = cmp.Or(c.KeySize, DefaultKeySize)
 	if len(c.ValueDists) == 0 {
-		orDefaults(&c.ValueSizes, DefaultValueSize)
+		bench.OrDefault(&c.ValueSizes, DefaultValueSize)
 	}
-	orDefaults(&c.Clients, 1)
-	orDefaults(&c.Goroutines, 0)
-	orDefaults(&c.Recencies, string(remora.RecencyBatched))
-	orDefaults(&c.Placements, host.ShareOwn)
+	bench.OrDefault(&c.Clients, 1)
+	bench.OrDefault(&c.Goroutines, 0)
+	bench.OrDefault(&c.Recencies, string(remora.RecencyBatched))
+	bench.OrDefault(&c.Placements, host.ShareOwn)
 	c.Cores = cmp.Or(c.Cores, 1)
 	if c.Trace == "" {
 		c.Duration = cmp.Or(c.Duration, DefaultDuration)
 	}
 	c.Trials = cmp.Or(c.Trials, 1)
 	c.Seed = cmp.Or(c.Seed, DefaultSeed)
-}
-
-func orDefaults[T any](v *[]T, def T) {
-	if len(*v) == 0 {
-		*v = []T{def}
-	}
 }
 
 // once reports whether a trial ends with its trace, and not after a time or a number of
@@ -278,15 +272,9 @@ func (c *Config) normalize() error {
 	c.checkProcesses(&errs)
 	c.checkPlacements(&errs)
 	c.checkAgents(&errs)
-	for _, n := range c.Clients {
-		errs.Between("--clients", n, 1, maxClients)
-	}
-	for _, n := range c.Goroutines {
-		errs.Between("--goroutines", n, 0, maxGoroutines)
-	}
-	for _, n := range c.Windows {
-		errs.Between("--window", n, 1, maxWindow)
-	}
+	errs.EachBetween("--clients", c.Clients, 1, maxClients)
+	errs.EachBetween("--goroutines", c.Goroutines, 0, maxGoroutines)
+	errs.EachBetween("--window", c.Windows, 1, maxWindow)
 	for _, r := range c.Rates {
 		if !(r >= 0 && r <= maxRate) {
 			errs.Add("--rate %g: it is from 0 to %g operations a second", r, float64(maxRate))
@@ -295,12 +283,8 @@ func (c *Config) normalize() error {
 			errs.Add("--rate is of connections, and --goroutines wait for each other: leave one out")
 		}
 	}
-	for _, n := range c.Batches {
-		errs.Between("--batch", n, 1, maxBatch)
-	}
-	for _, n := range c.Links {
-		errs.Between("--link-cache", n, LinksAuto, maxLinks)
-	}
+	errs.EachBetween("--batch", c.Batches, 1, maxBatch)
+	errs.EachBetween("--link-cache", c.Links, LinksAuto, maxLinks)
 	errs.Between("--cores", c.Cores, 1, maxClients)
 	errs.Between("--retries", c.Retries, 0, 1<<20)
 	if c.FetchSize != 0 {
@@ -318,12 +302,12 @@ func (c *Config) normalize() error {
 }
 
 func (c *Config) checkTargets(errs *bench.Faults) {
-	oneOf(errs, "--path", c.Paths, Paths())
-	oneOf(errs, "--fabric", c.Fabrics, provider.Names())
-	oneOf(errs, "--engine", c.Engines, server.Engines())
-	oneOf(errs, "--prefetch", c.Prefetches, Prefetches())
-	oneOf(errs, "--recency", c.Recencies, Recencies())
-	oneOf(errs, "--network", []string{c.Network}, Networks())
+	errs.OneOf("--path", c.Paths, Paths())
+	errs.OneOf("--fabric", c.Fabrics, provider.Names())
+	errs.OneOf("--engine", c.Engines, server.Engines())
+	errs.OneOf("--prefetch", c.Prefetches, Prefetches())
+	errs.OneOf("--recency", c.Recencies, Recencies())
+	errs.OneOf("--network", []string{c.Network}, Networks())
 	if c.Server != "" {
 		switch addr, err := fabric.ParseAddr(c.Server); {
 		case err != nil:
@@ -356,15 +340,6 @@ func (c *Config) checkCaches(errs *bench.Faults) {
 		errs.Add("--cache is for a server that bench starts; that of --server has its own memory")
 	case slices.ContainsFunc(c.Paths, func(p string) bool { return !isOurs(p) }):
 		errs.Add("--cache counts what stays in a server of Remora on a fabric: use --path %s with it", strings.Join(ourPaths(), " or "))
-	}
-}
-
-// oneOf refuses words that are not known.
-func oneOf(errs *bench.Faults, flag string, words, known []string) {
-	for _, w := range words {
-		if !slices.Contains(known, w) {
-			errs.Add("%s %q is unknown: use %s", flag, w, strings.Join(known, ", "))
-		}
 	}
 }
 

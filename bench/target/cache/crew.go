@@ -235,9 +235,7 @@ func procs(c *Case, place host.Placement) int {
 }
 
 func (c *Config) checkProcesses(errs *bench.Faults) {
-	for _, n := range c.Processes {
-		errs.Between("--processes", n, 0, maxProcesses)
-	}
+	errs.EachBetween("--processes", c.Processes, 0, maxProcesses)
 	some := slices.ContainsFunc(c.Processes, func(n int) bool { return n != 0 })
 	if some && c.Server == "" && slices.Contains(c.Fabrics, provider.Loop) && slices.ContainsFunc(c.Paths, isOurs) {
 		errs.Add("--processes cannot reach a server on %s, which is inside this process: use another --fabric", provider.Loop)

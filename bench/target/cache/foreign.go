@@ -156,15 +156,5 @@ func (t *other) pid() int {
 func (t *other) blame(err error) error { return t.server.Blame(err) }
 
 func (t *other) close() error {
-	var errs []error
-	for _, c := range t.conns {
-		errs = append(errs, c.Close())
-	}
-	for _, c := range t.shared {
-		errs = append(errs, c.close())
-	}
-	if t.server != nil {
-		errs = append(errs, t.server.Close())
-	}
-	return errors.Join(errs...)
+	return errors.Join(bench.CloseAll(t.conns), bench.CloseAll(t.shared), bench.Close(t.server))
 }

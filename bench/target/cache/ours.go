@@ -256,18 +256,5 @@ func (t *ours) blame(err error) error {
 }
 
 func (t *ours) close() error {
-	var errs []error
-	for _, s := range t.sessions {
-		errs = append(errs, s.Close())
-	}
-	for _, c := range t.clients {
-		errs = append(errs, c.Close())
-	}
-	if t.peer != nil {
-		errs = append(errs, t.peer.Close())
-	}
-	if t.dev != nil {
-		errs = append(errs, t.dev.Close())
-	}
-	return errors.Join(errs...)
+	return errors.Join(bench.CloseAll(t.sessions), bench.CloseAll(t.clients), bench.Close(t.peer), bench.Close(t.dev))
 }

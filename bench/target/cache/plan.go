@@ -140,7 +140,7 @@ func multiply[T any](cases []Case, values []T, set func(*Case, T)) []Case {
 }
 
 func orZero[T int | float64](list []T) []T {
-	orDefaults(&list, 0)
+	bench.OrDefault(&list, 0)
 	return list
 }
 

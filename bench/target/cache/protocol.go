@@ -17,7 +17,7 @@ const (
 func Protocols() []string { return []string{ProtocolText, ProtocolMeta} }
 
 func (c *Config) checkProtocols(errs *bench.Faults) {
-	oneOf(errs, "--protocol", c.Protocols, Protocols())
+	errs.OneOf("--protocol", c.Protocols, Protocols())
 	if slices.Contains(c.Protocols, ProtocolMeta) && slices.Contains(c.Paths, PathMemcached) &&
 		slices.ContainsFunc(c.Goroutines, func(n int) bool { return n != 0 }) {
 		errs.Add("--goroutines share gomemcache, which does not speak --protocol %s: use %s, or --clients", ProtocolMeta, ProtocolText)

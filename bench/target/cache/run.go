@@ -33,14 +33,14 @@ type Missing struct {
 	Reason error
 }
 
-// Run measures what cfg asks for. On an error it returns what was measured until
-// then.
+// Run measures what cfg asks for. It always returns a report: on an error, of what was measured
+// until then.
 func Run(ctx context.Context, cfg Config, env Env) (*Report, error) {
 	if err := cfg.normalize(); err != nil {
-		return nil, err
+		return &Report{}, err
 	}
 	if err := cfg.checkFabrics(env.Providers); err != nil {
-		return nil, err
+		return &Report{}, err
 	}
 	r := newRunner(cfg, env, cfg.plan())
 	return r.report, r.measure(ctx, together(r.report.cases))
@@ -51,16 +51,25 @@ func Run(ctx context.Context, cfg Config, env Env) (*Report, error) {
 // while so hits all alike, and none has always the same one before it. Times, trials, seed and
 // server are those of the first configuration. A case whose server cannot be started or loaded
 // does not end the run: the report says why it is missing.
-//
-// config says of each case which of cfgs it came from.
-func RunRounds(ctx context.Context, cfgs []Config, env Env) (_ *Report, config []int, err error) {
-	var cases []Case
+func RunRounds(ctx context.Context, cfgs []Config, env Env) (*Report, error) {
+	cases, _, err := planRounds(cfgs, env.Providers)
+	if err != nil {
+		return &Report{}, err
+	}
+	r := newRunner(cfgs[0], env, cases)
+	r.Missing = r.leaveOut
+	return r.report, r.measure(ctx, []bench.Group[Case]{{Cases: cases, Fresh: true, Seed: cfgs[0].Seed}})
+}
+
+// planRounds expands several configurations into cases. It says of each case which of cfgs it
+// came from: the first, where several ask for the same.
+func planRounds(cfgs []Config, providers bench.Opener) (cases []Case, config []int, err error) {
 	for i := range cfgs {
 		c := &cfgs[i]
 		if err := c.normalize(); err != nil {
 			return nil, nil, err
 		}
-		if err := c.checkFabrics(env.Providers); err != nil {
+		if err := c.checkFabrics(providers); err != nil {
 			return nil, nil, err
 		}
 		for _, k := range c.plan() {
@@ -69,9 +78,7 @@ func RunRounds(ctx context.Context, cfgs []Config, env Env) (_ *Report, config [
 			}
 		}
 	}
-	r := newRunner(cfgs[0], env, cases)
-	r.Missing = r.leaveOut
-	return r.report, config, r.measure(ctx, []bench.Group[Case]{{Cases: cases, Fresh: true, Seed: cfgs[0].Seed}})
+	return cases, config, nil
 }
 
 // checkFabrics refuses fabrics that are not there.

@@ -66,10 +66,4 @@ func (h *cacheServer) Setup(_ context.Context, o *bench.Order[Case]) (a bench.An
 }
 
 // Close implements bench.Server.
-func (h *cacheServer) Close() error {
-	var err error
-	if h.server != nil {
-		err = h.server.Close()
-	}
-	return errors.Join(err, h.door.Remove())
-}
+func (h *cacheServer) Close() error { return errors.Join(bench.Close(h.server), h.door.Remove()) }

@@ -3,6 +3,7 @@ package cache
 import (
 	"context"
 	"errors"
+	"io"
 	"net"
 	"time"
 
@@ -16,7 +17,7 @@ import (
 // goroutines.
 type sharedClient interface {
 	client
-	close() error
+	io.Closer
 }
 
 // The clients, as rows name them.
@@ -73,7 +74,6 @@ func (c goMemcache) set(_ context.Context, key, value []byte) error {
 }
 
 func (goMemcache) fatal(err error) bool { return isNetwork(err) }
-func (c goMemcache) close() error       { return c.Close() }
 
 // goRedis is go-redis.
 type goRedis struct{ *redis.Client }
@@ -91,7 +91,6 @@ func (c goRedis) set(ctx context.Context, key, value []byte) error {
 }
 
 func (goRedis) fatal(err error) bool { return isNetwork(err) || errors.Is(err, context.Canceled) }
-func (c goRedis) close() error       { return c.Close() }
 
 // isNetwork reports whether an error is that of a connection, and not the word of
 // a server.

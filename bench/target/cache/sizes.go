@@ -69,9 +69,7 @@ func (k *Case) usualAnswer(overhead int) int {
 
 // checkSizes refuses sizes that cannot be, or of which there are not enough.
 func (c *Config) checkSizes(errs *bench.Faults, longest int) {
-	for _, n := range c.ValueSizes {
-		errs.Between("--value-size", n, 1, maxValue)
-	}
+	errs.EachBetween("--value-size", c.ValueSizes, 1, maxValue)
 	for _, text := range c.ValueDists {
 		s, err := load.ParseValueSizes(text)
 		if err != nil {

@@ -37,27 +37,24 @@ type sweptPoint struct {
 // RunSweep measures all points in rounds (RunRounds). row, when not nil, is called with every
 // row and its values on the axes.
 func RunSweep(ctx context.Context, s Sweep, env Env, row func(Row, []string) error) (*Swept, error) {
+	out := &Swept{Report: &Report{}, axes: s.Axes}
 	var cfgs []Config
 	for i := range s.Points {
 		p := &s.Points[i]
 		if err := p.check(); err != nil {
-			return nil, err
+			return out, err
 		}
 		cfgs = append(cfgs, p.Config)
 	}
-	of, err := origins(cfgs)
+	_, of, err := planRounds(cfgs, env.Providers)
 	if err != nil {
-		return nil, err
+		return out, err
 	}
 	if row != nil {
 		env.Row = func(r Row) error { return row(r, s.Points[of[r.index]].Values) }
 	}
-	r, _, err := RunRounds(ctx, cfgs, env)
-	if r == nil {
-		return nil, err
-	}
-	out := &Swept{Report: r, axes: s.Axes}
-	for _, sum := range r.Summaries() {
+	out.Report, err = RunRounds(ctx, cfgs, env)
+	for _, sum := range out.Summaries() {
 		out.points = append(out.points, sweptPoint{Summary: sum, values: s.Points[of[sum.Median.index]].Values})
 	}
 	out.findKnees()
@@ -79,26 +76,6 @@ func (p *SweepPoint) check() error {
 		seen[target] = true
 	}
 	return nil
-}
-
-// origins says of each case of RunRounds which point it is.
-func origins(cfgs []Config) ([]int, error) {
-	var of []int
-	seen := map[Case]bool{}
-	for i := range cfgs {
-		c := cfgs[i]
-		if err := c.normalize(); err != nil {
-			return nil, err
-		}
-		for _, k := range c.plan() {
-			if seen[k] {
-				continue // to this path the points are the same: it is one row
-			}
-			seen[k] = true
-			of = append(of, i)
-		}
-	}
-	return of, nil
 }
 
 // series names what a point belongs to: all but its place on the first axis.

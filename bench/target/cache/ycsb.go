@@ -51,15 +51,15 @@ func recipeOf(name string) recipe {
 // the workload, unless they were given.
 func (c *Config) mixes(cases []Case) []Case {
 	names := c.Workloads
-	orDefaults(&names, "")
+	bench.OrDefault(&names, "")
 	cases = multiply(cases, names, func(k *Case, v string) { k.Workload = v })
 	var out []Case
 	for i := range cases {
 		r := recipeOf(cases[i].Workload)
 		gets, modifies, dists := c.GetPcts, c.RMWPcts, c.Dists
-		orDefaults(&gets, r.gets)
-		orDefaults(&modifies, r.modifies)
-		orDefaults(&dists, r.dist)
+		bench.OrDefault(&gets, r.gets)
+		bench.OrDefault(&modifies, r.modifies)
+		bench.OrDefault(&dists, r.dist)
 		one := multiply(cases[i:i+1], gets, func(k *Case, v float64) { k.GetPct = v })
 		one = multiply(one, modifies, func(k *Case, v float64) { k.RMWPct = v })
 		out = append(out, multiply(one, dists, func(k *Case, v string) { k.Dist = v })...)
@@ -101,14 +101,14 @@ func (c *Config) checkMixes(errs *bench.Faults) {
 		errs.Add("--workload %s %w (%s)", ycsbE, errNoRanges, strings.Join(Workloads(), ", "))
 		return
 	}
-	oneOf(errs, "--workload", c.Workloads, Workloads())
+	errs.OneOf("--workload", c.Workloads, Workloads())
 	for _, p := range c.GetPcts {
 		percentage(errs, "--get-pct", p)
 	}
 	for _, p := range c.RMWPcts {
 		percentage(errs, "--rmw-pct", p)
 	}
-	oneOf(errs, "--dist", c.Dists, Dists())
+	errs.OneOf("--dist", c.Dists, Dists())
 	for _, k := range c.mixes(make([]Case, 1)) {
 		if sum := k.GetPct + k.RMWPct; sum > 100 && k.GetPct <= 100 && k.RMWPct <= 100 {
 			errs.Add("--get-pct %g and --rmw-pct %g%s are more than 100", k.GetPct, k.RMWPct, ofWorkload(k.Workload))

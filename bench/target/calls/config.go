@@ -2,8 +2,6 @@ package calls
 
 import (
 	"cmp"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/remora-kv/remora/bench"
@@ -107,22 +105,16 @@ func (c *Config) defaults() {
 	c.Cores = cmp.Or(c.Cores, 1)
 	c.Duration = cmp.Or(c.Duration, DefaultDuration)
 	c.Trials = cmp.Or(c.Trials, 1)
-	orDefaults(&c.Paths, PathRFP)
-	orDefaults(&c.Sizes, DefaultSize)
-	orDefaults(&c.Windows, 1)
+	bench.OrDefault(&c.Paths, PathRFP)
+	bench.OrDefault(&c.Sizes, DefaultSize)
+	bench.OrDefault(&c.Windows, 1)
 	if c.Goroutines != 0 {
-		orDefaults(&c.Batches, clientBatch)
+		bench.OrDefault(&c.Batches, clientBatch)
 	}
-	orDefaults(&c.Batches, 1)
-	orDefaults(&c.ProcessTimes, 0)
-	orDefaults(&c.Connected, 0)
-	orDefaults(&c.Placements, host.ShareOwn)
-}
-
-func orDefaults[T any](v *[]T, def T) {
-	if len(*v) == 0 {
-		*v = []T{def}
-	}
+	bench.OrDefault(&c.Batches, 1)
+	bench.OrDefault(&c.ProcessTimes, 0)
+	bench.OrDefault(&c.Connected, 0)
+	bench.OrDefault(&c.Placements, host.ShareOwn)
 }
 
 // normalize fills in defaults and returns all that is wrong, as one error that
@@ -130,24 +122,12 @@ func orDefaults[T any](v *[]T, def T) {
 func (c *Config) normalize() error {
 	c.defaults()
 	var errs bench.Faults
-	for _, p := range c.Paths {
-		if !slices.Contains(Paths(), p) {
-			errs.Add("--path %q is unknown: use %s", p, strings.Join(Paths(), ", "))
-		}
-	}
-	for _, n := range c.Sizes {
-		errs.Between("--size", n, 1, maxSize)
-	}
+	errs.OneOf("--path", c.Paths, Paths())
+	errs.EachBetween("--size", c.Sizes, 1, maxSize)
 	errs.Between("--result-size", c.ResultSize, 0, maxSize)
-	for _, n := range c.Windows {
-		errs.Between("--window", n, 1, maxWindow)
-	}
-	for _, n := range c.Batches {
-		errs.Between("--batch", n, 1, maxBatch)
-	}
-	for _, n := range c.Connected {
-		errs.Between("--connected", n, 0, maxConnected)
-	}
+	errs.EachBetween("--window", c.Windows, 1, maxWindow)
+	errs.EachBetween("--batch", c.Batches, 1, maxBatch)
+	errs.EachBetween("--connected", c.Connected, 0, maxConnected)
 	for _, d := range c.ProcessTimes {
 		if d < 0 || d > maxProcess {
 			errs.Add("--process-time %v is not between 0 and %v", d, maxProcess)

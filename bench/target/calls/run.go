@@ -18,27 +18,15 @@ type Progress = bench.Progress
 // Report is the outcome of a run: rows, notes and warnings.
 type Report struct{ bench.Report[Row] }
 
-// Run measures what cfg asks for, case after case. On an error it returns what
-// was measured until then.
+// Run measures what cfg asks for, case after case. It always returns a report: on an error, of
+// what was measured until then.
 func Run(ctx context.Context, cfg Config, env Env) (*Report, error) {
-	if err := cfg.normalize(); err != nil {
-		return nil, err
-	}
-	limits, err := bench.FabricLimits(env.Providers, cfg.Fabric)
-	if err != nil {
-		return nil, err
-	}
-	cases, err := cfg.plan(limits)
-	if err != nil {
-		return nil, err
-	}
 	report := &Report{}
-	r := &runner{cfg: cfg, Runner: bench.NewRunner[Case](env, cfg.times(), &report.Report)}
-	if err := bench.Run(ctx, r.Runner, bench.Alone(cases), r.target); err != nil {
+	if err := cfg.normalize(); err != nil {
 		return report, err
 	}
-	r.notes(cases)
-	return report, nil
+	r := &runner{cfg: cfg, Runner: bench.NewRunner[Case](env, cfg.times(), &report.Report)}
+	return report, bench.RunEach(ctx, r.Runner, cfg.Fabric, cfg.plan, r.target, r.notes)
 }
 
 type runner struct {

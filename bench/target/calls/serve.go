@@ -116,13 +116,5 @@ func (h *callServer) Hide() error { return h.door.Remove() }
 
 // Close implements bench.Server.
 func (h *callServer) Close() error {
-	var errs []error
-	if h.server != nil {
-		errs = append(errs, h.server.Close())
-	}
-	if h.dev != nil {
-		errs = append(errs, h.dev.Close())
-	}
-	errs = append(errs, h.door.Remove())
-	return errors.Join(errs...)
+	return errors.Join(bench.Close(h.server), bench.Close(h.dev), h.door.Remove())
 }

@@ -174,21 +174,9 @@ func (t *calls) Blame(err error) error { return t.peer.Blame(err) }
 
 // Close implements bench.Target. It ends the connections, then the server.
 func (t *calls) Close() error {
-	var errs []error
+	conns := t.idle
 	if len(t.clients) == 0 {
-		t.idle = append(t.idle, t.conns...)
+		conns = append(conns, t.conns...)
 	}
-	for _, c := range t.clients {
-		errs = append(errs, c.Close())
-	}
-	for _, c := range t.idle {
-		errs = append(errs, c.Close())
-	}
-	if t.peer != nil {
-		errs = append(errs, t.peer.Close())
-	}
-	if t.dev != nil {
-		errs = append(errs, t.dev.Close())
-	}
-	return errors.Join(errs...)
+	return errors.Join(bench.CloseAll(t.clients), bench.CloseAll(conns), bench.Close(t.peer), bench.Close(t.dev))
 }

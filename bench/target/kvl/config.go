@@ -1,6 +1,7 @@
 package kvl
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -82,47 +83,25 @@ func (c *Config) normalize() error {
 	if len(c.Paths) == 0 {
 		c.Paths = Paths()
 	}
-	for _, a := range c.Apps {
-		if !slices.Contains(Apps(), a) {
-			f.Add("there is no application %q: %v", a, Apps())
-		}
-	}
-	for _, p := range c.Paths {
-		if !slices.Contains(Paths(), p) {
-			f.Add("there is no path %q: %v", p, Paths())
-		}
-	}
-	if c.Fabric == "" {
-		c.Fabric = DefaultFabric
-	}
-	if c.Scale == 0 {
-		c.Scale = 1
-	}
+	f.OneOf("--app", c.Apps, Apps())
+	f.OneOf("--path", c.Paths, Paths())
+	c.Fabric = cmp.Or(c.Fabric, DefaultFabric)
+	c.Scale = cmp.Or(c.Scale, 1)
 	if !(c.Scale > 0 && c.Scale <= 16) {
 		f.Add("a scale of %g: it can be up to 16", c.Scale)
 	}
-	setDefault(&c.Window, DefaultWindow)
-	setDefault(&c.Ops, DefaultOps)
-	setDefault(&c.MemcachedUsers, DefaultOps)
-	setDefault(&c.Trials, DefaultTrials)
-	if len(c.Placements) == 0 {
-		c.Placements = []string{host.ShareOwn}
-	}
+	c.Window = cmp.Or(c.Window, DefaultWindow)
+	c.Ops = cmp.Or(c.Ops, DefaultOps)
+	c.MemcachedUsers = cmp.Or(c.MemcachedUsers, DefaultOps)
+	c.Trials = cmp.Or(c.Trials, DefaultTrials)
+	c.Seed = cmp.Or(c.Seed, 1)
+	bench.OrDefault(&c.Placements, host.ShareOwn)
 	ours := slices.ContainsFunc(c.Paths, func(p string) bool { return !strings.HasPrefix(p, PathMemcached) })
 	c.Placements = f.Placements(c.Placements, true, c.Fabric != provider.Loop || !ours)
 	f.Between("window", c.Window, 1, 1024)
 	f.Between("ops", c.Ops, 1, 1<<30)
 	f.Between("trials", c.Trials, 1, 1000)
-	if c.Seed == 0 {
-		c.Seed = 1
-	}
 	return f.Err()
-}
-
-func setDefault(v *int, to int) {
-	if *v == 0 {
-		*v = to
-	}
 }
 
 // Case is one application by one path.

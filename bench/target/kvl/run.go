@@ -13,16 +13,16 @@ import (
 // Env is what a run needs from the program around it.
 type Env = bench.Env[Row]
 
-// Run measures what cfg asks for, application after application. On an error it returns
-// what was measured until then.
+// Run measures what cfg asks for, application after application. It always returns a report: on
+// an error, of what was measured until then.
 func Run(ctx context.Context, cfg Config, env Env) (*Report, error) {
+	report := &Report{}
 	if err := cfg.normalize(); err != nil {
-		return nil, err
+		return report, err
 	}
 	if _, err := bench.FabricLimits(env.Providers, cfg.Fabric); err != nil {
-		return nil, err
+		return report, err
 	}
-	report := &Report{}
 	r := &runner{
 		cfg:     cfg,
 		Runner:  bench.NewRunner[Case](env, bench.Times{Ops: cfg.Ops, Trials: cfg.Trials}, &report.Report),

@@ -119,7 +119,7 @@ func (u *run) dialCache(ctx context.Context, url string) (err error) {
 	}
 	fill := newSessionStore(ctx, s, 1)
 	err = u.fill(ctx, fill)
-	if err := errors.Join(err, fill.close()); err != nil {
+	if err := errors.Join(err, fill.Close()); err != nil {
 		return err
 	}
 	window, batch := u.c.frames()
@@ -202,27 +202,6 @@ func (u *run) Blame(err error) error {
 
 // Close implements bench.Target.
 func (u *run) Close() error {
-	var errs []error
-	if u.store != nil {
-		errs = append(errs, u.store.close())
-	}
-	if u.cache != nil {
-		errs = append(errs, u.cache.Close())
-	}
-	if u.session != nil {
-		errs = append(errs, u.session.Close())
-	}
-	if u.client != nil {
-		errs = append(errs, u.client.Close())
-	}
-	if u.dev != nil {
-		errs = append(errs, u.dev.Close())
-	}
-	if u.peer != nil {
-		errs = append(errs, u.peer.Close())
-	}
-	if u.other != nil {
-		errs = append(errs, u.other.Close())
-	}
-	return errors.Join(errs...)
+	return errors.Join(bench.Close(u.store), bench.Close(u.cache), bench.Close(u.session), bench.Close(u.client),
+		bench.Close(u.dev), bench.Close(u.peer), bench.Close(u.other))
 }

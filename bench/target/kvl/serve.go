@@ -147,16 +147,5 @@ func (c *Case) memory() int64 {
 
 // Close implements bench.Server.
 func (h *kvlServer) Close() error {
-	var errs []error
-	if h.keli != nil {
-		errs = append(errs, h.keli.Close())
-	}
-	if h.cache != nil {
-		errs = append(errs, h.cache.Close())
-	}
-	if h.dev != nil {
-		errs = append(errs, h.dev.Close())
-	}
-	errs = append(errs, h.door.Remove())
-	return errors.Join(errs...)
+	return errors.Join(bench.Close(h.keli), bench.Close(h.cache), bench.Close(h.dev), h.door.Remove())
 }

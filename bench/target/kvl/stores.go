@@ -16,7 +16,7 @@ type filler interface {
 	// put stores a value, some time before settle returns.
 	put(key, value []byte) error
 	settle(ctx context.Context) error
-	close() error
+	Close() error
 }
 
 // sessionStore is a session of the cache.
@@ -106,8 +106,6 @@ func (s *sessionStore) settle(ctx context.Context) error {
 	return nil
 }
 
-func (s *sessionStore) close() error { return s.Close() }
-
 // pipeStore is a connection with memcached.
 type pipeStore struct {
 	conn  *target.Pipeline
@@ -183,4 +181,5 @@ func (p *pipeStore) settle(ctx context.Context) error {
 	return nil
 }
 
-func (p *pipeStore) close() error { return p.conn.Close() }
+// Close implements io.Closer.
+func (p *pipeStore) Close() error { return p.conn.Close() }

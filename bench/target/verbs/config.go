@@ -1,6 +1,7 @@
 package verbs
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -118,37 +119,21 @@ func (c *Config) normalize() error {
 	if c.ReplyTransport != "" && c.ReplyTransport != fabric.UD.String() {
 		errs.Add("--reply-transport %q: replies travel as requests do, or by ud", c.ReplyTransport)
 	}
-	for _, n := range c.Sizes {
-		if n < 1 || n > maxSize {
-			errs.Add("--size %d is not between 1 and %d bytes", n, maxSize)
-		}
-	}
-	for _, n := range c.Windows {
-		if n < 1 || n > maxWindow {
-			errs.Add("--window %d is not between 1 and %d", n, maxWindow)
-		}
-	}
+	errs.EachBetween("--size", c.Sizes, 1, maxSize)
+	errs.EachBetween("--window", c.Windows, 1, maxWindow)
 	c.checkLookups(&errs)
 	c.Placements = errs.Placements(c.Placements, !c.Remote, c.Fabric != provider.Loop)
-	if c.Threads < 0 || c.Threads > maxThreads {
-		errs.Add("--threads %d is not between 1 and %d", c.Threads, maxThreads)
-	}
+	errs.Between("--threads", c.Threads, 0, maxThreads)
 	if c.Duration < 0 || c.Warmup < 0 || c.Ops < 0 {
 		errs.Add("--duration %v, --warmup %v and --ops %d must not be negative", c.Duration, c.Warmup, c.Ops)
 	}
-	if c.Trials < 1 {
-		errs.Add("--trials %d must be at least 1", c.Trials)
-	}
+	errs.Between("--trials", c.Trials, 1, 1<<20)
 	return errs.Err()
 }
 
 // checkLookups finds what is wrong with the accesses of the server.
 func (c *Config) checkLookups(errs *bench.Faults) {
-	for _, n := range c.Accesses {
-		if n < 0 || n > maxAccesses {
-			errs.Add("--accesses %d is not between 0 and %d", n, maxAccesses)
-		}
-	}
+	errs.EachBetween("--accesses", c.Accesses, 0, maxAccesses)
 	if len(c.Prefetch) != 0 && len(c.Accesses) == 0 {
 		errs.Add("--prefetch is about the memory accesses of --accesses, which is missing")
 	}
@@ -161,23 +146,15 @@ func (c *Config) checkLookups(errs *bench.Faults) {
 }
 
 func (c *Config) defaults() {
-	if len(c.Tests) == 0 {
-		c.Tests = []string{All}
-	}
-	if c.Fabric == "" {
-		c.Fabric = DefaultFabric
-	}
+	bench.OrDefault(&c.Tests, All)
+	c.Fabric = cmp.Or(c.Fabric, DefaultFabric)
 	if c.Duration == 0 {
 		if c.Duration = DefaultDuration; slices.Contains(c.Tests, All) {
 			c.Duration = SuiteDuration
 		}
 	}
-	if c.Trials == 0 {
-		c.Trials = 1
-	}
-	if len(c.Placements) == 0 {
-		c.Placements = []string{host.ShareOwn}
-	}
+	c.Trials = cmp.Or(c.Trials, 1)
+	bench.OrDefault(&c.Placements, host.ShareOwn)
 	if c.Table == 0 && len(c.Accesses) != 0 {
 		c.Table = DefaultTable
 	}

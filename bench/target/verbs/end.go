@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/remora-kv/remora/bench"
 	"github.com/remora-kv/remora/fabric"
 )
 
@@ -187,32 +188,15 @@ func (e *end) close() error {
 	add := func(err error) { errs = append(errs, err) }
 	for _, l := range e.lanes {
 		for _, qp := range []fabric.QP{l.qp, l.mail} {
-			if qp != nil && qp != e.crowd {
-				add(qp.Close())
+			if qp != e.crowd {
+				add(bench.Close(qp))
 			}
 		}
-		if l.to != nil {
-			add(l.to.Close())
-		}
-		for _, r := range []*fabric.Region{l.shared, l.local} {
-			if r != nil {
-				add(r.Close())
-			}
-		}
+		add(bench.Close(l.to))
+		add(bench.Close(l.shared))
+		add(bench.Close(l.local))
 	}
-	if e.crowd != nil {
-		add(e.crowd.Close())
-	}
-	if e.waiter != nil {
-		add(e.waiter.Close())
-	}
-	if e.cq != nil {
-		add(e.cq.Close())
-	}
-	if e.domain != nil {
-		add(e.domain.Close())
-	}
-	return errors.Join(errs...)
+	return errors.Join(append(errs, bench.Close(e.crowd), bench.Close(e.waiter), bench.Close(e.cq), bench.Close(e.domain))...)
 }
 
 // The private data of a connection, both ways: magic u32, number of the lane

@@ -185,7 +185,6 @@ func (h *verbsServer) link(ctx context.Context, datagrams [][]byte) error {
 
 // closeDoor ends listening and removes the socket file.
 func (h *verbsServer) closeDoor() error {
-	var errs []error
 	if h.unlink != nil {
 		h.unlink()
 		h.unlink = nil
@@ -194,12 +193,9 @@ func (h *verbsServer) closeDoor() error {
 		<-h.accepted
 		h.accepted = nil
 	}
-	if h.listener != nil {
-		errs = append(errs, h.listener.Close())
-		h.listener = nil
-	}
-	errs = append(errs, h.door.Remove())
-	return errors.Join(errs...)
+	err := bench.Close(h.listener)
+	h.listener = nil
+	return errors.Join(err, h.door.Remove())
 }
 
 // Hide implements bench.Server. The link did so already.

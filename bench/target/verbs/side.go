@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/remora-kv/remora/bench"
 	"github.com/remora-kv/remora/bench/load"
 	"github.com/remora-kv/remora/fabric"
 	"github.com/remora-kv/remora/internal/cycles"
@@ -251,9 +252,7 @@ func (s *side) close() error {
 		errs = append(errs, s.table.close())
 		s.table = nil
 	}
-	if s.dev != nil {
-		errs = append(errs, s.dev.Close())
-		s.dev = nil
-	}
+	errs = append(errs, bench.Close(s.dev))
+	s.dev = nil
 	return errors.Join(errs...)
 }

@@ -239,9 +239,7 @@ func (s *verbs) Close() error {
 		_, err := s.side.stop()
 		errs = append(errs, err)
 	}
-	if s.peer != nil {
-		errs = append(errs, s.peer.Close())
-	}
+	errs = append(errs, bench.Close(s.peer))
 	if s.side != nil {
 		errs = append(errs, s.side.close())
 	}
