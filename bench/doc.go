@@ -98,7 +98,7 @@
 //	S4  Tables and figures show the median with a bootstrap interval: 95 % of the medians of
 //	    rounds that are drawn again from the measured ones lie in it. It mostly covers the true
 //	    median less often. Of up to five rounds it is the full range, which covers it in 50, 75,
-//	    88 and 94 % of cases with two, three, four and five rounds; with more it is 87 to 97 %.
+//	    88 and 94 % of cases with two, three, four and five rounds; with more it is 87 to 97 % (Coverage).
 //	S5  A ratio is that of the two medians beside it, not the mean of the ratios of rounds, which
 //	    one stalled round of the baseline makes arbitrarily large.
 package bench

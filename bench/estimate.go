@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -91,6 +92,37 @@ func bootstrap(n int, statistic func(picked []int) float64) Interval {
 	slices.Sort(found)
 	at := func(share float64) float64 { return stat.Quantile(share, stat.Empirical, found, nil) }
 	return Interval{x, at((1 - confidence) / 2), at((1 + confidence) / 2)}
+}
+
+// Coverage is how often the interval of the median of n measurements holds the median of very
+// many, whatever their distribution: which of the sorted measurements the bootstrap takes as
+// its ends depends on n alone.
+func Coverage(n int) float64 {
+	if n < 2 {
+		return 0
+	}
+	// at is the number, from 1, of the smallest measurement that medians of drawn ones exceed
+	// with a probability of 1-share at most.
+	at := func(share float64) float64 {
+		for k := 1; k < n; k++ {
+			below := distuv.Binomial{N: float64(n), P: float64(k) / float64(n)} // of those drawn
+			if 1-below.CDF(float64(n/2)) >= share {
+				return float64(k)
+			}
+		}
+		return float64(n)
+	}
+	below := distuv.Binomial{N: float64(n), P: 0.5} // the true median
+	return below.CDF(at((1+confidence)/2)-1) - below.CDF(at((1-confidence)/2)-1)
+}
+
+// IntervalNote says what the intervals beside medians of n trials are; empty of one trial,
+// which has none.
+func IntervalNote(n int) string {
+	if n < 2 {
+		return ""
+	}
+	return fmt.Sprintf("intervals are of medians of %d trials drawn again (bootstrap): they hold the true median in %.0f %% of cases", n, 100*Coverage(n))
 }
 
 func pick(xs []float64, picked []int) []float64 {

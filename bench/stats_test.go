@@ -2,6 +2,8 @@ package bench
 
 import (
 	"math"
+	"math/rand/v2"
+	"strings"
 	"testing"
 )
 
@@ -64,5 +66,33 @@ func TestRatioOf(t *testing.T) {
 	}
 	if got := RatioOf([]float64{200, 2000, 20}, []float64{2, 20, 0.2}); got != (Interval{100, 100, 100}) {
 		t.Errorf("what a round does to both is in the interval: %+v", got)
+	}
+}
+
+// S4: how often an interval holds the true median, counted over very many samples.
+func TestCoverage(t *testing.T) {
+	for n, want := range map[int]float64{1: 0, 2: 0.5, 3: 0.75, 4: 0.875, 5: 0.9375} { // of the full range: 1 - 2/2^n
+		if got := Coverage(n); !near(got, want, 1e-9) {
+			t.Errorf("of %d trials: %v, want %v", n, got, want)
+		}
+	}
+	const samples = 200
+	rng := rand.New(rand.NewPCG(1, 2))
+	for _, n := range []int{6, 9, 10} {
+		held, xs := 0, make([]float64, n)
+		for range samples {
+			for i := range xs {
+				xs[i] = rng.Float64()
+			}
+			if e := IntervalOf(xs); e.Low <= 0.5 && 0.5 <= e.High {
+				held++
+			}
+		}
+		if got := float64(held) / samples; math.Abs(got-Coverage(n)) > 0.06 {
+			t.Errorf("of %d trials: %.3f of the intervals hold the median, want %.3f", n, got, Coverage(n))
+		}
+	}
+	if got := IntervalNote(3); !strings.Contains(got, "3 trials") || !strings.Contains(got, "75 %") || IntervalNote(1) != "" {
+		t.Errorf("%q, %q", got, IntervalNote(1))
 	}
 }

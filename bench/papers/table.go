@@ -28,7 +28,10 @@ func (r *Report) WriteTable(w io.Writer) error {
 	for _, m := range r.Missing {
 		fmt.Fprintf(&b, "  not measured: %s at %s: %s\n", m.Series, m.X, strings.ReplaceAll(m.Reason.Error(), "\n", "; "))
 	}
-	fmt.Fprintf(&b, "  numbers are medians with their 95 %% intervals; measured in shuffled rounds on %s\n", r.Size.Fabric)
+	fmt.Fprintf(&b, "  numbers are medians with their intervals; measured in shuffled rounds on %s\n", r.Size.Fabric)
+	if s := bench.IntervalNote(r.Size.Trials); s != "" {
+		fmt.Fprintf(&b, "  %s\n", s)
+	}
 	fmt.Fprintf(&b, "  size: %s\n", &r.Size)
 	for _, s := range r.Notes {
 		fmt.Fprintf(&b, "  %s\n", s)

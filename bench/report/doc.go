@@ -24,7 +24,7 @@
 //	    readers who cannot see the chart or use no pointer.
 //	W4  A directory is overwritten only if it is empty or holds a report of ours; and it is
 //	    tried before anything is measured.
-//	W5  Throughput is the median of the trials with its 95 % interval (S4 of package bench);
+//	W5  Throughput is the median of the trials with its interval (S4 of package bench);
 //	    latencies, their distribution and the time line are those of the trial with the median
 //	    rate.
 //	W6  uPlot (assets/uplot, with its licence) draws the charts, because it can draw hundreds of

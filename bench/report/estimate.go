@@ -2,7 +2,7 @@ package report
 
 import "github.com/remora-kv/remora/bench"
 
-// estimate is the median of a number over trials, with the ends of its 95 % interval, which are equal where there is one trial.
+// estimate is the median of a number over trials, with the ends of its interval, which are equal where there is one trial.
 type estimate struct {
 	N      int     `json:"n"`
 	Median float64 `json:"median"`

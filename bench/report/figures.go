@@ -42,9 +42,9 @@ func (s *results) throughput() *figure {
 	}
 	f := &figure{
 		ID: "throughput", Title: "Throughput", image: l,
-		About: "Operations per second: the median of the trials, with its 95 % interval where there is more than one.",
-		data:  &sheet{head: []string{"case", "trials", "ops_per_sec", "ci95_low", "ci95_high"}},
-		table: &sheet{head: []string{"case", "trials", "median", "95 % from", "to"}},
+		About: "Operations per second: the median of the trials, with its interval where there is more than one.",
+		data:  &sheet{head: []string{"case", "trials", "ops_per_sec", "low", "high"}},
+		table: &sheet{head: []string{"case", "trials", "median", "interval from", "to"}},
 	}
 	for _, name := range s.targets {
 		l.Series = append(l.Series, out.Series{Name: name})

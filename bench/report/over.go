@@ -28,7 +28,7 @@ func (s *results) over() []Picture {
 	f := &s.facets[axis]
 	rate := s.curve(axis, "Throughput over "+f.Name, out.Axis{Label: "operations per second", Unit: out.PerSecond}, func(m *bench.Measure) float64 { return m.OpsPerSec })
 	tail := s.curve(axis, "Latency over "+f.Name, out.Axis{Label: "99th percentile of latency", Unit: out.Micro}, func(m *bench.Measure) float64 { return m.P99 })
-	about := "The median of the trials, with its 95 % interval where there is more than one."
+	about := "The median of the trials, with its interval where there is more than one."
 	return []Picture{
 		{ID: "over-throughput", Title: rate.Title, About: about, Figure: rate},
 		{ID: "over-latency", Title: tail.Title, About: about, Figure: tail},

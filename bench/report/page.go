@@ -57,6 +57,7 @@ type page struct {
 	Style                  template.CSS
 	UPlot, Charts, Program template.JS
 	Licence                string
+	Intervals              string // what they are; empty: there are none
 }
 
 // card is a number at the top.
@@ -103,6 +104,11 @@ func (r *Report[R]) page(s *results, d *data, figures []*figure, pictures []Pict
 		Data: template.JS(js), Style: template.CSS(style), Licence: uplotLicence,
 		UPlot: template.JS(uplotJS), Charts: template.JS(chartsJS), Program: template.JS(pageJS),
 	}
+	trials := 0
+	for _, m := range s.cases {
+		trials = max(trials, m.ops.N)
+	}
+	p.Intervals = bench.IntervalNote(trials)
 	if r.Version != "" {
 		p.Machine = append([]bench.Fact{{Name: "remora", Value: r.Version}}, p.Machine...)
 	}

@@ -44,7 +44,7 @@ type column struct {
 
 var columns = []column{
 	{"ops/s", "median of the trials", func(m *measured) (string, float64) { return out.SI(m.ops.Median), m.ops.Median }},
-	{"95 %", "interval of the median; sorted by its length", func(m *measured) (string, float64) {
+	{"interval", "interval of the median; sorted by its length", func(m *measured) (string, float64) {
 		return out.Unless(m.ops.N < 2, out.SI(m.ops.Low)+" - "+out.SI(m.ops.High)), m.ops.High - m.ops.Low
 	}},
 	{"p50", "half of the operations took no longer", micros(func(m *measured) float64 { return m.median.P50 })},

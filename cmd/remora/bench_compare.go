@@ -28,7 +28,7 @@ Each round measures every target once, in an order shuffled by --seed, so that a
 disturbance of the machine hits all targets alike. All targets have the same number of
 operations in flight: paths without batches get a larger window. The table has a section
 for each load, and in it the targets by fabric, fastest first: the median rate, and its
-ratio to the median of the baseline, both with 95 % intervals.
+ratio to the median of the baseline, both with bootstrap intervals.
 
 Without --window and --batch there are two loads: 1 operation in flight, and 16 (window 4
 x batch 4). Targets that cannot run here are listed with the reason.`,

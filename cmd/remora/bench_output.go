@@ -30,7 +30,7 @@ func (o *benchOutput) register(cmd *cobra.Command) {
 
 // registerSummary defines the flag of benchmarks with summaries.
 func (o *benchOutput) registerSummary(cmd *cobra.Command) {
-	cmd.Flags().BoolVar(&o.summary, "summary", false, "with --json: also print a line per case with medians, means and 95 % intervals, after one of the remarks")
+	cmd.Flags().BoolVar(&o.summary, "summary", false, "with --json: also print a line per case with medians, means and intervals, after one of the remarks")
 	section(cmd.Flags(), "Output", "summary")
 }
 

@@ -13,7 +13,7 @@ import (
 func TestBenchWritesCSV(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "rows.csv")
 	code, out, _ := runCmd(t, smallBench("--fabric loop --window 1,4 --trials 2 --csv "+file)...)
-	if code != exitOK || !strings.Contains(out, "median ops/s (95 %)") {
+	if code != exitOK || !strings.Contains(out, "median ops/s (interval)") {
 		t.Fatalf("exit code %d, %q", code, out)
 	}
 	text, err := os.ReadFile(file)

@@ -157,17 +157,25 @@ func (c *Compared) WriteTable(w io.Writer) error {
 	for _, s := range c.Notes {
 		fmt.Fprintf(&b, "  %s\n", s)
 	}
-	fmt.Fprintf(&b, "  ops/s is the median of %d rounds, and the ratio that of the medians, both with their 95 %% intervals; p50 and p99 are of the median round\n", c.rounds())
+	fmt.Fprintf(&b, "  ops/s is the median of %d rounds, and the ratio that of the medians, whose interval draws whole rounds again; p50 and p99 are of the median round\n", c.rounds())
+	writeIntervalNote(&b, c.rounds())
 	_, err := io.WriteString(w, b.String())
 	return err
 }
 
 // rounds is how many there were.
-func (c *Compared) rounds() (n int) {
-	for i := range c.Rows {
-		n = max(n, c.Rows[i].Trial)
+func (r *Report) rounds() (n int) {
+	for i := range r.Rows {
+		n = max(n, r.Rows[i].Trial)
 	}
 	return n
+}
+
+// writeIntervalNote says below a table what its intervals are, if it has any.
+func writeIntervalNote(b *strings.Builder, rounds int) {
+	if s := bench.IntervalNote(rounds); s != "" {
+		fmt.Fprintf(b, "  %s\n", s)
+	}
 }
 
 func (c *Compared) columns(lines []compared) []out.Column[compared] {
@@ -186,12 +194,12 @@ func (c *Compared) columns(lines []compared) []out.Column[compared] {
 		out.Left("  fabric", func(l *compared) string { return "  " + l.group }),
 		out.Left("target", func(l *compared) string { return l.Median.Path }),
 		out.Right("ops/s", func(l *compared) string { return out.SI(l.Median.OpsPerSec) }),
-		out.Left("95 %", func(l *compared) string { return interval(l.Rate) }),
+		out.Left("interval", func(l *compared) string { return interval(l.Rate) }),
 		out.Right("p50", func(l *compared) string { return out.Micros(l.Median.P50) }),
 		out.Right("p99", func(l *compared) string { return out.Micros(l.Median.P99) }),
 		out.Right("server CPU", func(l *compared) string { return out.PercentText(l.Median.ServerCPU, 0) }),
 		out.Right("x "+name, func(l *compared) string { return times(l.ratio) }),
-		out.Left("95 %", func(l *compared) string { return timesInterval(l.ratio, l.Trials) }),
+		out.Left("interval", func(l *compared) string { return timesInterval(l.ratio, l.Trials) }),
 		out.Right("of the best", func(l *compared) string { return fmt.Sprintf("%.0f %%", 100*l.best) }),
 		out.Left("", func(l *compared) string { return out.Bar(l.Median.OpsPerSec, top, barWidth) }),
 	}

@@ -26,6 +26,7 @@ func (s *Swept) WriteTable(w io.Writer) error {
 	for _, t := range s.Notes {
 		fmt.Fprintf(&b, "  %s\n", t)
 	}
+	writeIntervalNote(&b, s.rounds())
 	_, err := io.WriteString(w, b.String())
 	return err
 }
@@ -55,7 +56,7 @@ func (s *Swept) columns() []out.Column[sweptPoint] {
 	}
 	return append(cols,
 		out.Right("ops/s", func(p *sweptPoint) string { return out.SI(p.Median.OpsPerSec) }),
-		out.Left("95 %", func(p *sweptPoint) string { return interval(p.Rate) }),
+		out.Left("interval", func(p *sweptPoint) string { return interval(p.Rate) }),
 		out.Right("mean", func(p *sweptPoint) string { return out.Micros(p.Median.Mean) }),
 		out.Right("p50", func(p *sweptPoint) string { return out.Micros(p.Median.P50) }),
 		out.Right("p99", func(p *sweptPoint) string { return out.Micros(p.Median.P99) }),

@@ -22,16 +22,18 @@ func (r *Report) WriteTable(w io.Writer) error {
 	if !slices.ContainsFunc(lines, func(m median) bool { return m.summary.Trials > 1 }) {
 		return out.WriteTable(w, &r.Remarks, lines, columns(lines))
 	}
-	return out.WriteTable(w, &r.Remarks, lines, columns(lines), slices.Concat(out.Varying(lines, caseColumns(lines)), trialColumns()))
+	said := r.Remarks
+	said.Notes = append(slices.Clip(said.Notes), bench.IntervalNote(r.rounds()))
+	return out.WriteTable(w, &said, lines, columns(lines), slices.Concat(out.Varying(lines, caseColumns(lines)), trialColumns()))
 }
 
 // trialColumns are what all trials of a case say.
 func trialColumns() []out.Column[median] {
 	return []out.Column[median]{
 		out.Right("trials", func(m *median) string { return fmt.Sprint(m.summary.Trials) }),
-		out.Right("median ops/s (95 %)", func(m *median) string { return estimateText(m.summary.Rate, out.SI) }),
-		out.Right("median p50 (95 %)", func(m *median) string { return estimateText(m.summary.P50, out.Micros) }),
-		out.Right("median p99 (95 %)", func(m *median) string { return estimateText(m.summary.P99, out.Micros) }),
+		out.Right("median ops/s (interval)", func(m *median) string { return estimateText(m.summary.Rate, out.SI) }),
+		out.Right("median p50 (interval)", func(m *median) string { return estimateText(m.summary.P50, out.Micros) }),
+		out.Right("median p99 (interval)", func(m *median) string { return estimateText(m.summary.P99, out.Micros) }),
 	}
 }
 
