@@ -35,9 +35,9 @@ type Row struct {
 // Their Row and Progress are not used.
 type Env struct {
 	Cache cache.Env
-	Call  calls.Env
+	Calls calls.Env
 	KVL   kvl.Env
-	Perf  verbs.Env
+	Verbs verbs.Env
 	// Row, when not nil, is called with every row as soon as it is measured.
 	Row func(Row) error
 	// Progress, when not nil, is called before every trial.
@@ -67,7 +67,7 @@ type Missing struct {
 
 // Run measures a figure (P2). On an error it returns what was measured until then.
 func Run(ctx context.Context, f Figure, s Size, env Env) (*Report, error) {
-	if _, err := bench.FabricLimits(env.Perf.Providers, s.Fabric); err != nil {
+	if _, err := bench.FabricLimits(env.Verbs.Providers, s.Fabric); err != nil {
 		return nil, err
 	}
 	points := f.Points(s)

@@ -34,7 +34,7 @@ func tiny(fabric string) Size {
 
 func envOf(role string) Env {
 	argv, vars := benchtest.Self(role)
-	return Env{Perf: verbs.Env{Providers: provider.New(), Server: argv, ServerEnv: vars}}
+	return Env{Verbs: verbs.Env{Providers: provider.New(), Server: argv, ServerEnv: vars}}
 }
 
 // P2: every point is measured once before any is measured again.
@@ -88,7 +88,7 @@ func (s reliable) Open(name string) (fabric.Device, error) {
 // P4: what a fabric cannot do has a reason and no number.
 func TestAFabricThatCannotSaysSo(t *testing.T) {
 	env := envOf(benchtest.Server)
-	env.Perf.Providers = reliable{provider.New()}
+	env.Verbs.Providers = reliable{provider.New()}
 	s := tiny("loop")
 	s.Trials = 2
 	r, err := Run(t.Context(), echoes(t), s, env)

@@ -69,7 +69,7 @@ type callWork calls.Config
 func (w callWork) run(ctx context.Context, env *Env, r *Report, p *Point) ([]Row, error) {
 	cfg, s := calls.Config(w), &r.Size
 	cfg.Fabric, cfg.Duration, cfg.Warmup, cfg.Ops, cfg.Trials = s.Fabric, s.Duration, s.Warmup, s.TrialOps, 1
-	got, err := calls.Run(ctx, cfg, env.Call)
+	got, err := calls.Run(ctx, cfg, env.Calls)
 	return rowsOf(r, &got.Remarks, got.Rows, func(m *calls.Row) Row {
 		return Row{Series: p.Series, Fabric: m.Fabric, Measure: m.Measure}
 	}), err
@@ -85,7 +85,7 @@ func (w verbsWork) run(ctx context.Context, env *Env, r *Report, p *Point) ([]Ro
 	if len(cfg.Accesses) != 0 {
 		cfg.Table = cmp.Or(s.Table, verbs.DefaultTable)
 	}
-	got, err := verbs.Run(ctx, cfg, env.Perf)
+	got, err := verbs.Run(ctx, cfg, env.Verbs)
 	return rowsOf(r, &got.Remarks, got.Rows, func(m *verbs.Row) Row {
 		return Row{Series: p.Series, Fabric: m.Fabric, Measure: m.Measure}
 	}), err

@@ -130,9 +130,9 @@ func (f *figureFlags) env() (env papers.Env, err error) {
 	providers := provider.New()
 	env = papers.Env{
 		Cache: cache.Env{Providers: providers, Server: argv("", workerCache), Version: programVersion()},
-		Call:  calls.Env{Providers: providers, Server: argv("", workerRPC)},
+		Calls: calls.Env{Providers: providers, Server: argv("", workerRPC)},
 		KVL:   kvl.Env{Providers: providers, Server: argv("", workerKVL)},
-		Perf:  verbs.Env{Providers: providers, Server: argv(f.server, workerVerbs)},
+		Verbs: verbs.Env{Providers: providers, Server: argv(f.server, workerVerbs)},
 	}
 	return env, err
 }

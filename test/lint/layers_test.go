@@ -83,7 +83,7 @@ var layers = rule{
 		{"rpc/a.go", "package rpc\nimport \"example.com/m/server\"\n"},
 		{"kvl/a.go", "package kvl\nimport \"example.com/m/fabric\"\n"},
 		{"kvl/a_test.go", "package kvl\nimport \"example.com/m/rpc/rfp\"\n"},
-		{"kvl/keli/a.go", "package keli\nimport \"example.com/m/bench/call\"\n"},
+		{"kvl/keli/a.go", "package keli\nimport \"example.com/m/bench/target/calls\"\n"},
 		{"wire/a.go", "package wire\nimport \"example.com/m/fabric\"\n"},
 		{"examples/a/main.go", "package main\nimport \"example.com/m/internal/arena\"\n"},
 	},

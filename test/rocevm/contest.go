@@ -156,7 +156,7 @@ func (c *Cluster) round(ctx context.Context, output io.Writer, s *Sample) error 
 }
 
 func (c *Cluster) oursUS(ctx context.Context, output io.Writer, k *Contest) (float64, error) {
-	rows, err := c.Perf(ctx, output, k.Ours...)
+	rows, err := c.Verbs(ctx, output, k.Ours...)
 	if err != nil {
 		return 0, err
 	}

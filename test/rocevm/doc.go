@@ -19,7 +19,7 @@
 //	    -client-decides -at 'client~^under way=>server:killall -9 prog'
 //	rocevm probe -json probe.json                     # what the kernel's verbs can do
 //	rocevm scenario -guests 2                         # perftest, loss, cut, link down, kill -9, remora
-//	rocevm scenario -guests 2 remora-perf             # remora bench verbs: every test, rc, uc and ud
+//	rocevm scenario -guests 2 remora-verbs            # remora bench verbs: every test, rc, uc and ud
 //	rocevm scenario remora-latency remora-doctor      # against perftest; what doctor sees
 //	rocevm scenario -accel icount                     # against perftest, in instructions
 //	rocevm results docs/results/2026-11-15-verbs.md   # the same at length, as tables

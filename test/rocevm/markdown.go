@@ -71,8 +71,8 @@ func ContestCommands(samples []Sample) string {
 	return b.String()
 }
 
-// PerfTable is what perf measured as a table for docs/results.
-func PerfTable(rows []PerfRow) string {
+// VerbsTable is what remora bench verbs measured as a table for docs/results.
+func VerbsTable(rows []VerbsRow) string {
 	var b strings.Builder
 	b.WriteString("| test | transport | bytes | window | threads x qp | ops | ops/s | p50 us | p99 us | lost |\n|---|---|---|---|---|---|---|---|---|---|\n")
 	for i := range rows {

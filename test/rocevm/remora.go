@@ -17,9 +17,9 @@ import (
 const (
 	remoraPackage = "github.com/remora-kv/remora/cmd/remora"
 	remoraPath    = "/usr/bin/remora"
-	// perfPort is where the server guest starts a worker of bench verbs for whoever
+	// verbsPort is where the server guest starts a worker of bench verbs for whoever
 	// connects.
-	perfPort = 18516
+	verbsPort = 18516
 )
 
 // CompileRemora compiles our program with the verbs provider into dir and
@@ -34,8 +34,8 @@ func CompileRemora(ctx context.Context, dir string) ([]File, error) {
 	return []File{{Host: program, Guest: remoraPath}}, nil
 }
 
-// PerfRow is a line of remora bench verbs --json, as far as it matters here.
-type PerfRow struct {
+// VerbsRow is a line of remora bench verbs --json, as far as it matters here.
+type VerbsRow struct {
 	Test      string  `json:"test"`
 	Fabric    string  `json:"fabric"`
 	Transport string  `json:"transport"`
@@ -51,40 +51,40 @@ type PerfRow struct {
 	Samples   int64   `json:"samples"`
 }
 
-// Perf runs remora bench verbs on the RoCE device with the arguments given and returns
+// Verbs runs remora bench verbs on the RoCE device with the arguments given and returns
 // its rows: client and server in one guest, or one in each of two. The program
 // of CompileRemora must be in the guests. Output may be nil.
-func (c *Cluster) Perf(ctx context.Context, output io.Writer, args ...string) ([]PerfRow, error) {
+func (c *Cluster) Verbs(ctx context.Context, output io.Writer, args ...string) ([]VerbsRow, error) {
 	client := Command{Argv: append([]string{remoraPath, "bench", "verbs", "--fabric", "rdma", "--json"}, args...), Output: output}
 	if len(c.Guests) == 1 {
 		r, err := c.Client().Run(ctx, client)
-		return perfRows(r, err)
+		return verbsRows(r, err)
 	}
-	client.Argv = append(client.Argv, "--server-command", fmt.Sprintf("nc %s %d", c.Server().Address, perfPort),
+	client.Argv = append(client.Argv, "--server-command", fmt.Sprintf("nc %s %d", c.Server().Address, verbsPort),
 		"--listen", "rdma://"+c.Server().Address+":0")
-	server := Command{Argv: []string{"nc", "-ll", "-p", strconv.Itoa(perfPort), "-e", remoraPath, "bench", "worker", "verbs"}, Output: output}
-	p, err := c.StartPair(ctx, server, Ready{Port: perfPort}, client)
+	server := Command{Argv: []string{"nc", "-ll", "-p", strconv.Itoa(verbsPort), "-e", remoraPath, "bench", "worker", "verbs"}, Output: output}
+	p, err := c.StartPair(ctx, server, Ready{Port: verbsPort}, client)
 	if err != nil {
 		return nil, err
 	}
-	rows, err := perfRows(p.Client.WaitOrQuit(ctx))
+	rows, err := verbsRows(p.Client.WaitOrQuit(ctx))
 	return rows, errors.Join(err, p.Server.Kill(ctx))
 }
 
-// perfRows reads what perf printed.
-func perfRows(r Result, err error) ([]PerfRow, error) {
+// verbsRows reads what remora bench verbs printed.
+func verbsRows(r Result, err error) ([]VerbsRow, error) {
 	if err == nil {
 		err = r.Err()
 	}
 	if err != nil {
 		return nil, fmt.Errorf("rocevm: remora bench verbs: %w\n%s", err, tail(r.Output, consoleTail))
 	}
-	var rows []PerfRow
+	var rows []VerbsRow
 	for line := range strings.Lines(r.Output) {
 		if !strings.HasPrefix(line, "{") {
 			continue // a warning
 		}
-		var row PerfRow
+		var row VerbsRow
 		if err := json.Unmarshal([]byte(line), &row); err != nil {
 			return nil, fmt.Errorf("rocevm: remora bench verbs printed %q: %w", line, err)
 		}
@@ -97,9 +97,9 @@ func perfRows(r Result, err error) ([]PerfRow, error) {
 // 300 us here, ten times that with a window on one CPU.
 const suiteOps = "200"
 
-// perfSuite is what perf must measure on each transport. A path that is added
-// to perf is a word here.
-var perfSuite = []struct {
+// verbsSuite is what remora bench verbs must measure on each transport. A path that is added
+// to it is a word here.
+var verbsSuite = []struct {
 	transport string
 	tests     []string
 	here      []string // only where client and server are in one guest
@@ -122,15 +122,15 @@ var herdEcho = []string{
 	"--accesses", "2", "--prefetch", "on,off", "--table", "1MiB", "--ops", suiteOps,
 }
 
-// PerfSuite measures every test of bench verbs on every transport that has it.
-func (c *Cluster) PerfSuite(ctx context.Context, output io.Writer) ([]PerfRow, error) {
-	var all []PerfRow
-	for _, s := range perfSuite {
+// VerbsSuite measures every test of bench verbs on every transport that has it.
+func (c *Cluster) VerbsSuite(ctx context.Context, output io.Writer) ([]VerbsRow, error) {
+	var all []VerbsRow
+	for _, s := range verbsSuite {
 		want := s.tests
 		if len(c.Guests) == 1 {
 			want = slices.Concat(want, s.here)
 		}
-		rows, err := c.Perf(ctx, output, "all", "--transport", s.transport, "--ops", suiteOps)
+		rows, err := c.Verbs(ctx, output, "all", "--transport", s.transport, "--ops", suiteOps)
 		if err == nil {
 			err = checkSuite(rows, s.transport, want)
 		}
@@ -139,7 +139,7 @@ func (c *Cluster) PerfSuite(ctx context.Context, output io.Writer) ([]PerfRow, e
 		}
 		all = append(all, rows...)
 	}
-	rows, err := c.Perf(ctx, output, herdEcho...)
+	rows, err := c.Verbs(ctx, output, herdEcho...)
 	if err == nil {
 		err = checkSuite(rows, "uc", []string{"echo-ws"})
 	}
@@ -151,10 +151,10 @@ func (c *Cluster) PerfSuite(ctx context.Context, output io.Writer) ([]PerfRow, e
 
 // checkSuite checks that no test is missing, that all rows measured something,
 // and that RC lost nothing.
-func checkSuite(rows []PerfRow, transport string, want []string) error {
+func checkSuite(rows []VerbsRow, transport string, want []string) error {
 	var errs []error
 	for _, test := range want {
-		if !slices.ContainsFunc(rows, func(r PerfRow) bool { return r.Test == test }) {
+		if !slices.ContainsFunc(rows, func(r VerbsRow) bool { return r.Test == test }) {
 			errs = append(errs, fmt.Errorf("no row of %s", test))
 		}
 	}
@@ -169,9 +169,9 @@ func checkSuite(rows []PerfRow, transport string, want []string) error {
 	return errors.Join(errs...)
 }
 
-// perfScenario measures everything and says which tests there were.
-func perfScenario(ctx context.Context, c *Cluster, output io.Writer) (string, error) {
-	rows, err := c.PerfSuite(ctx, output)
+// verbsScenario measures everything and says which tests there were.
+func verbsScenario(ctx context.Context, c *Cluster, output io.Writer) (string, error) {
+	rows, err := c.VerbsSuite(ctx, output)
 	if err != nil {
 		return "", err
 	}

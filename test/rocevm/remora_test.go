@@ -7,24 +7,24 @@ import (
 )
 
 // suiteRows are the rows that a transport must have.
-func suiteRows(tests []string) []PerfRow {
-	var rows []PerfRow
+func suiteRows(tests []string) []VerbsRow {
+	var rows []VerbsRow
 	for _, test := range tests {
-		rows = append(rows, PerfRow{Test: test, Window: 1, Ops: 300, P50: 50, Samples: 300})
+		rows = append(rows, VerbsRow{Test: test, Window: 1, Ops: 300, P50: 50, Samples: 300})
 	}
 	return rows
 }
 
 func TestCheckSuite(t *testing.T) {
-	tests := perfSuite[0].tests
+	tests := verbsSuite[0].tests
 	if err := checkSuite(suiteRows(tests), "rc", tests); err != nil {
 		t.Error(err)
 	}
-	for want, change := range map[string]func([]PerfRow) []PerfRow{
-		"no row of read":    func(r []PerfRow) []PerfRow { return r[1:] },
-		"measured nothing":  func(r []PerfRow) []PerfRow { r[2].Ops = 0; return r },
-		"lost 3 messages":   func(r []PerfRow) []PerfRow { r[2].Lost = 3; return r },
-		"no row of echo-ww": func(r []PerfRow) []PerfRow { return r[:4] },
+	for want, change := range map[string]func([]VerbsRow) []VerbsRow{
+		"no row of read":    func(r []VerbsRow) []VerbsRow { return r[1:] },
+		"measured nothing":  func(r []VerbsRow) []VerbsRow { r[2].Ops = 0; return r },
+		"lost 3 messages":   func(r []VerbsRow) []VerbsRow { r[2].Lost = 3; return r },
+		"no row of echo-ww": func(r []VerbsRow) []VerbsRow { return r[:4] },
 	} {
 		err := checkSuite(change(suiteRows(tests)), "rc", tests)
 		if err == nil || !strings.Contains(err.Error(), want) {
@@ -38,15 +38,15 @@ func TestCheckSuite(t *testing.T) {
 	}
 }
 
-func TestPerfRows(t *testing.T) {
-	rows, err := perfRows(Result{Output: "remora: warning: x\n{\"test\":\"read\",\"ops\":3}\n{\"test\":\"write\",\"ops\":4}"}, nil)
+func TestVerbsRows(t *testing.T) {
+	rows, err := verbsRows(Result{Output: "remora: warning: x\n{\"test\":\"read\",\"ops\":3}\n{\"test\":\"write\",\"ops\":4}"}, nil)
 	if err != nil || len(rows) != 2 || rows[1].Test != "write" || rows[1].Ops != 4 {
 		t.Errorf("got %+v, %v", rows, err)
 	}
-	if _, err := perfRows(Result{Status: 1, Output: "remora: no device"}, nil); err == nil || !strings.Contains(err.Error(), "no device") {
+	if _, err := verbsRows(Result{Status: 1, Output: "remora: no device"}, nil); err == nil || !strings.Contains(err.Error(), "no device") {
 		t.Errorf("a failure: %v", err)
 	}
-	if _, err := perfRows(Result{Output: "{half"}, nil); err == nil {
+	if _, err := verbsRows(Result{Output: "{half"}, nil); err == nil {
 		t.Error("half a row was accepted")
 	}
 }

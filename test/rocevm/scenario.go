@@ -50,7 +50,7 @@ var scenarios = []Scenario{
 	{Name: "link-client", Guests: 2, Run: linkScenario((*Cluster).Client)},
 	{Name: "kill", Guests: 2, Run: killScenario},
 	{Name: "remora-doctor", Remora: true, Run: doctorScenario},
-	{Name: "remora-perf", Remora: true, Run: perfScenario},
+	{Name: "remora-verbs", Remora: true, Run: verbsScenario},
 	{Name: "remora-latency", Guests: 1, Remora: true, Run: latencyScenario},
 	{Name: "remora-instructions", Guests: 1, Counts: true, Remora: true, Run: instructionScenario},
 }

@@ -39,7 +39,7 @@ type resultsFlags struct {
 
 // resultsVerb measures what docs/results shows of verbs and writes it into a
 // file: posts and polls through cgo, ours against perftest in one guest by
-// instructions and by time, all tests of perf between two.
+// instructions and by time, all tests of verbs between two.
 func resultsVerb(ctx context.Context, args []string, stdout, stderr io.Writer) (int, error) {
 	flags, c := newFlags("results", stderr)
 	r := &resultsFlags{common: c}
@@ -178,17 +178,17 @@ func (r *resultsFlags) compare(ctx context.Context, stderr io.Writer, contests [
 	return samples, err
 }
 
-// suite runs all tests of perf between two guests.
+// suite runs all tests of verbs between two guests.
 func (r *resultsFlags) suite(ctx context.Context, stderr io.Writer) (string, error) {
-	var rows []rocevm.PerfRow
+	var rows []rocevm.VerbsRow
 	err := r.inGuests(ctx, stderr, 2, func(ctx context.Context, c *rocevm.Cluster) (err error) {
-		rows, err = c.PerfSuite(ctx, io.Discard)
+		rows, err = c.VerbsSuite(ctx, io.Discard)
 		return err
 	})
 	if err != nil {
 		return "", err
 	}
-	return "## Every test, between two guests\n\nOne CPU each, emulated, on a wire; adaptive waiting.\n\n" + rocevm.PerfTable(rows) + "\n", nil
+	return "## Every test, between two guests\n\nOne CPU each, emulated, on a wire; adaptive waiting.\n\n" + rocevm.VerbsTable(rows) + "\n", nil
 }
 
 // inGuests boots guests with our program and calls f.
