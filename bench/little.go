@@ -3,6 +3,7 @@ package bench
 import (
 	"fmt"
 	"math"
+	"strconv"
 )
 
 // worst is the warning of the row that deserves one most: rows of a run say the same with other
@@ -56,9 +57,17 @@ func (w *Watch) little(m *Measure, t *Trial) {
 	case share > 1:
 		why = "there were more in flight than asked for"
 	}
-	text := fmt.Sprintf("mean x rate is %.2g of the %d operations in flight (%s): %s; trust the rate, or measure for longer", share, t.InFlight, t.Title, why)
+	text := fmt.Sprintf("mean x rate is %s of the %d operations in flight (%s): %s; trust the rate, or measure for longer", times(share), t.InFlight, t.Title, why)
 	m.Warnings = append(m.Warnings, text)
 	w.apart.take(text, math.Abs(math.Log(share)))
+}
+
+// times writes a factor.
+func times(x float64) string {
+	if x >= 10 {
+		return strconv.FormatFloat(x, 'f', 0, 64)
+	}
+	return strconv.FormatFloat(x, 'g', 2, 64)
 }
 
 // stalls warns of a trial in which nothing ended for long (D14).

@@ -26,6 +26,7 @@ func TestLittle(t *testing.T) {
 		{"overrated", "mean x rate is 2.1 of the 16 operations in flight (rfp): one operation in 16 was timed, and stalls met more", closed, 1e6, 33.6, 16},
 		{"all timed", "were not in flight all the time", closed, 1e6, 6.4, 1},
 		{"more in flight", "more in flight than asked for", closed, 1e6, 33.6, 1},
+		{"far more", "mean x rate is 460 of the 16", closed, 1e6, 7360, 1},
 		{"open", "", Conditions{InFlight: 16, Open: true}, 1e6, 1, 1},
 		{"nobody knows", "", Conditions{}, 1e6, 1, 16},
 		{"a fifth is the caller's", "", loop, 1e6, 0.75, 1},

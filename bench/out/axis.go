@@ -119,7 +119,7 @@ func decade(x float64) float64 { return math.Pow(10, math.Floor(math.Log10(x))) 
 // logTicks has a tick at every whole number of a decade, and labels at 1, or at 1, 2 and 5
 // where there are few decades.
 func (a *Axis) logTicks(low, high float64) (out []plot.Tick) {
-	const slack, few = 1.0001, 2e3
+	const slack, few = 1.0001, 150
 	for d := decade(low); d <= high*slack; d *= 10 {
 		for i := 1; i < 10; i++ {
 			t := plot.Tick{Value: d * float64(i)}

@@ -96,6 +96,9 @@ func (f *Figure) measure() {
 		}
 	}
 	if f.Y.Log {
+		if f.Bars {
+			ys.low /= 2 // the shortest is a bar, too
+		}
 		ys.low, ys.high = decades(ys.low, ys.high)
 	} else {
 		ys.high *= 1.08 // room above the highest
@@ -216,13 +219,17 @@ func scatter(p *plot.Plot, xys plotter.XYs, sty draw.GlyphStyle) plot.Thumbnaile
 	return marks
 }
 
-// bars draws bars from 0, with their numbers where they lie.
+// bars draws bars from the beginning of the axis, with their numbers where they lie.
 func (f *Figure) bars(p *plot.Plot, points []Point, st style, wide float64) []plot.Thumbnailer {
 	all := &plotter.Polygon{Color: st.color, LineStyle: st.edge()}
 	labels := &plotter.Labels{Offset: vg.Point{X: 4}}
+	base := 0.0
+	if f.Y.Log {
+		base = f.ys.low
+	}
 	for _, pt := range points {
 		a, b := pt.X-wide*0.46, pt.X+wide*0.46
-		all.XYs = append(all.XYs, plotter.XYs{f.place(a, 0), f.place(a, pt.Y), f.place(b, pt.Y), f.place(b, 0)})
+		all.XYs = append(all.XYs, plotter.XYs{f.place(a, base), f.place(a, pt.Y), f.place(b, pt.Y), f.place(b, base)})
 		labels.XYs = append(labels.XYs, f.place(pt.X, max(pt.Y, pt.High)))
 		labels.Labels = append(labels.Labels, f.Y.Unit.Text(pt.Y))
 		labels.TextStyle = append(labels.TextStyle, textStyle(tickSize, draw.XLeft))
@@ -308,7 +315,7 @@ func wrap(title string) string {
 	var lines []string
 	line := ""
 	for _, word := range strings.Fields(title) {
-		if longer := strings.TrimSpace(line + " " + word); line == "" || sty.Width(longer) <= figureWidth*0.8 {
+		if longer := strings.TrimSpace(line + " " + word); line == "" || sty.Width(longer) <= figureWidth*0.7 {
 			line = longer
 			continue
 		}

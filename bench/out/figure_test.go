@@ -122,6 +122,17 @@ func TestBars(t *testing.T) {
 	}
 }
 
+// Bars on a logarithmic axis begin where it does, and the shortest is one.
+func TestLogarithmicBars(t *testing.T) {
+	f := bars()
+	f.Y.Log = true
+	f.Series[0].Points[0] = Point{X: 0, Y: 1e3}
+	all, _ := texts(t, f)
+	if !slices.Contains(all, "1 M/s") || !(f.ys.low > 0 && f.ys.low < 1e3) {
+		t.Errorf("the axis begins at %v: %q", f.ys.low, all)
+	}
+}
+
 func flat(n int) *Figure {
 	f := &Figure{Title: "Throughput", Bars: true, Flat: true, Y: Axis{Label: "operations per second", Unit: PerSecond}}
 	for i := range n {
@@ -237,6 +248,7 @@ func TestTicks(t *testing.T) {
 		{Micro, 0.25, "250 ns", "250 ns"},
 		{Second, 0.5, "500 ms", "500 ms"},
 		{Share, 0.99, "99 %", "99.0 %"},
+		{Size, 2048, "2 KiB", "2.00 KiB"},
 		{nil, 7, "7", "7.00"},
 	} {
 		if tick, text := c.unit.Tick(c.x), c.unit.Text(c.x); tick != c.tick || text != c.text {

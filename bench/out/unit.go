@@ -14,7 +14,7 @@ type scale struct {
 	name string
 }
 
-// The units of numbers, of rates, and of times in microseconds and in seconds.
+// The units of numbers, of rates, of times in microseconds and in seconds, of shares and of sizes.
 var (
 	Count     = Unit{{1e9, " G"}, {1e6, " M"}, {1e3, " k"}, {1, ""}}
 	PerSecond = Unit{{1e9, " G/s"}, {1e6, " M/s"}, {1e3, " k/s"}, {1, "/s"}}
@@ -22,6 +22,7 @@ var (
 	Second    = Unit{{1, " s"}, {1e-3, " ms"}}
 	Share     = Unit{{0.01, " %"}}
 	Hundredth = Unit{{1, " %"}}
+	Size      = Unit{{1 << 20, " MiB"}, {1 << 10, " KiB"}, {1, " B"}}
 )
 
 func (u Unit) of(x float64) scale {

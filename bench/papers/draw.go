@@ -44,7 +44,7 @@ func (r *Report) picture(q Quantity) *out.Figure {
 			f.Series = r.cite(f, a)
 		}
 	}
-	f.Y.Log = !f.Bars && apart(f.Series)
+	f.Y.Log = apart(f.Series)
 	return f
 }
 

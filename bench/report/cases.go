@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/remora-kv/remora/bench"
@@ -99,7 +100,14 @@ func study(rows []*trial) *results {
 func (s *results) sort() {
 	for k := range s.facets {
 		f := &s.facets[k]
-		size := func(m *measured) float64 { return number(m.median.fields[f.dim.field]) }
+		size := func(m *measured) float64 {
+			v := m.median.fields[f.dim.field]
+			if text, ok := v.(string); ok {
+				x, _ := strconv.ParseFloat(text, 64) // 0 for a word
+				return x
+			}
+			return number(v)
+		}
 		byValue := map[string]float64{}
 		for _, m := range s.cases {
 			byValue[m.values[f.index]] = size(m)
@@ -125,7 +133,7 @@ func (m *measured) settle() {
 }
 
 // findFacets chooses the dimensions that labels need: each tells cases apart that those
-// before it do not. The first that is known, such as the path, is always one.
+// before it do not, but for those that are kept. The first that is known, such as the path, is always one.
 func (s *results) findFacets() {
 	sofar := make([]string, len(s.cases))
 	always := s.firstKnown()
@@ -140,13 +148,13 @@ func (s *results) findFacets() {
 			differ = differ || seen && v != m.values[k]
 			vary = vary || m.values[k] != s.cases[0].values[k]
 		}
-		if !differ {
+		if !differ && !(vary && dimensions[k].kept) {
 			if d := &dimensions[k]; !vary && len(s.cases) > 0 && s.cases[0].values[k] != "" {
 				s.shared = append(s.shared, d.name+" "+s.cases[0].values[k])
 			}
 			continue
 		}
-		f := facet{Name: dimensions[k].name, dim: &dimensions[k], index: k}
+		f := facet{Name: s.nameOf(&dimensions[k]), dim: &dimensions[k], index: k}
 		for i, m := range s.cases {
 			at := slices.Index(f.Values, m.values[k])
 			if at < 0 {
@@ -157,6 +165,17 @@ func (s *results) findFacets() {
 		}
 		s.facets = append(s.facets, f)
 	}
+}
+
+// nameOf is the name of a dimension: places along the axis of a figure are what the axis is.
+func (s *results) nameOf(d *dimension) string {
+	const place, axis = "x", "axis"
+	name, _ := s.cases[0].median.fields[axis].(string)
+	one := !slices.ContainsFunc(s.cases, func(m *measured) bool { return m.median.fields[axis] != name })
+	if d.field == place && one && name != "" {
+		return name
+	}
+	return d.name
 }
 
 // firstKnown is the first dimension that any case has a value of.

@@ -33,10 +33,24 @@ type caseData struct {
 
 type latencies struct {
 	Mean float64 `json:"mean"`
-	P50  float64 `json:"p50"`
-	P95  float64 `json:"p95"`
-	P99  float64 `json:"p99"`
-	P999 float64 `json:"p999"`
+	// Of a case that has none they are not known.
+	P50  *float64 `json:"p50"`
+	P95  *float64 `json:"p95"`
+	P99  *float64 `json:"p99"`
+	P999 *float64 `json:"p999"`
+}
+
+// ranked reports whether a trial has percentiles. A search of bench kvl is timed as a whole: what
+// its row has in their place is its mean.
+func (t *trial) ranked() bool { return t.Samples != 1 }
+
+// latencies of the median trial.
+func (m *measured) latencies() latencies {
+	r := m.median
+	if !r.ranked() {
+		return latencies{Mean: r.Mean}
+	}
+	return latencies{r.Mean, &r.P50, &r.P95, &r.P99, &r.P999}
 }
 
 func (s *results) data() *data {
@@ -44,10 +58,9 @@ func (s *results) data() *data {
 	every, times := s.times()
 	d.Times = times
 	for _, m := range s.cases {
-		r := m.median
 		d.Cases = append(d.Cases, caseData{
 			Label: m.label, Target: m.target, Load: m.load, Facets: m.facets, Ops: m.ops,
-			Latency: latencies{r.Mean, r.P50, r.P95, r.P99, r.P999},
+			Latency: m.latencies(),
 			CDF:     m.cdf(d.Shares), Line: m.line(every, times),
 		})
 	}
@@ -69,6 +82,9 @@ func (s *results) shares() []float64 {
 // cdf is the latency at each of the shares.
 func (m *measured) cdf(shares []float64) []*float64 {
 	out := make([]*float64, len(shares))
+	if !m.median.ranked() {
+		return out
+	}
 	for _, q := range m.median.Quantiles {
 		if i, ok := slices.BinarySearch(shares, q[0]); ok {
 			us := q[1]

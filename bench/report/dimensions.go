@@ -13,8 +13,12 @@ type dimension struct {
 	name  string // for people
 	// show writes a value of it; nil: as it is.
 	show func(any) string
+	// unit is that of its numbers along an axis.
+	unit out.Unit
 	// target says that it belongs to what is measured, and not to the load.
 	target bool
+	// kept values are in all labels if cases differ in them, though others tell the same cases apart.
+	kept bool
 	// bare values are clear without the name.
 	bare bool
 }
@@ -41,45 +45,48 @@ var dimensions = []dimension{
 	{field: "workload", name: "workload", bare: true},
 	{field: "trace", name: "trace"},
 	{field: "x", name: "at", bare: true},
-	{field: "size", name: "size", show: size},
-	{field: "result_size", name: "result", show: size},
-	{field: "process_us", name: "process time", show: func(v any) string { return micro(number(v)) }},
-	{field: "get_pct", name: "gets", show: percent},
-	{field: "rmw_pct", name: "read-modify-writes", show: percent},
-	{field: "insert_pct", name: "inserts", show: percent},
+	{field: "size", name: "size", show: size, unit: out.Size},
+	{field: "result_size", name: "result", show: size, unit: out.Size},
+	{field: "process_us", name: "process time", show: short(out.Micro), unit: out.Micro},
+	{field: "get_pct", name: "gets", show: percent, unit: out.Hundredth},
+	{field: "rmw_pct", name: "read-modify-writes", show: percent, unit: out.Hundredth},
+	{field: "insert_pct", name: "inserts", show: percent, unit: out.Hundredth},
 	{field: "dist", name: "keys", bare: true},
 	{field: "theta", name: "theta"},
-	{field: "scan_pct", name: "scans", show: percent},
+	{field: "scan_pct", name: "scans", show: percent, unit: out.Hundredth},
 	{field: "fill", name: "fill"},
-	{field: "keys", name: "keys", show: func(v any) string { return out.SI(number(v)) }},
+	{field: "keys", name: "keys", show: short(out.Count), unit: out.Count},
 	{field: "key_dist", name: "key sizes", bare: true},
-	{field: "key_size", name: "key", show: size},
+	{field: "key_size", name: "key", show: size, unit: out.Size},
 	{field: "value_dist", name: "value sizes", bare: true},
-	{field: "value_size", name: "value", show: size},
-	{field: "cache_pct", name: "cache", show: percent},
+	{field: "value_size", name: "value", show: size, unit: out.Size},
+	{field: "cache_pct", name: "cache", show: percent, unit: out.Hundredth},
 	{field: "processes", name: "processes"},
 	{field: "clients", name: "clients"},
 	{field: "threads", name: "threads"},
 	{field: "connected", name: "idle connections"},
 	{field: "qps", name: "queue pairs"},
 	{field: "goroutines", name: "goroutines"},
-	{field: "rate", name: "rate", show: func(v any) string { return out.SI(number(v)) + "/s" }},
+	{field: "rate", name: "rate", show: short(out.PerSecond), unit: out.PerSecond},
 	{field: "placement", name: "placement"},
 	{field: "window", name: "window"},
-	{field: "batch", name: "batch"},
+	{field: "batch", name: "batch", kept: true},
 	{field: "cores", name: "cores"},
 	{field: "accesses", name: "accesses"},
 	{field: "inline", name: "inline"},
 	{field: "signaled", name: "signaled"},
 	{field: "no_inline", name: "not inlined"},
 	{field: "signal_all", name: "all signaled"},
-	{field: "sleep_after_us", name: "sleeps after", show: func(v any) string { return micro(number(v)) }},
-	{field: "limit_us", name: "limit", show: func(v any) string { return micro(number(v)) }},
+	{field: "sleep_after_us", name: "sleeps after", show: short(out.Micro), unit: out.Micro},
+	{field: "limit_us", name: "limit", show: short(out.Micro), unit: out.Micro},
 	{field: "retries", name: "R"},
-	{field: "fetch_size", name: "F", show: size},
-	{field: "memory", name: "memory", show: size},
+	{field: "fetch_size", name: "F", show: size, unit: out.Size},
+	{field: "memory", name: "memory", show: size, unit: out.Size},
 	{field: "seed", name: "seed"},
 }
+
+// short writes what was chosen, and not measured: with as many digits as it has.
+func short(u out.Unit) func(any) string { return func(v any) string { return u.Tick(number(v)) } }
 
 func percent(v any) string { return fmt.Sprintf("%g %%", number(v)) }
 func size(v any) string    { return out.Bytes(int(number(v))) }

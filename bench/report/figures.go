@@ -88,6 +88,11 @@ func (s *results) latency() *figure {
 				continue
 			}
 			r := m.median
+			if !r.ranked() {
+				f.data.add(name, m.load, m.ops.Median, r.Mean, "", "", "", "")
+				f.table.add(name, m.load, out.SI(m.ops.Median), micro(r.Mean), "", "", "", "")
+				continue
+			}
 			line.Points = append(line.Points, out.Point{X: m.ops.Median, Y: r.P99})
 			f.data.add(name, m.load, m.ops.Median, r.Mean, r.P50, r.P95, r.P99, r.P999)
 			f.table.add(name, m.load, out.SI(m.ops.Median), micro(r.Mean), micro(r.P50), micro(r.P95), micro(r.P99), micro(r.P999))

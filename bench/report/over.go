@@ -2,6 +2,7 @@ package report
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 
@@ -9,7 +10,7 @@ import (
 	"github.com/remora-kv/remora/bench/out"
 )
 
-// minPlaces is how many values a parameter has of which curves are drawn.
+// minPlaces is how many places a line has of a figure that has a curve.
 const minPlaces = 3
 
 // over draws rate and latency over the parameter that has the most values: what a sweep is for.
@@ -18,7 +19,7 @@ func (s *results) over() []Picture {
 	axis := -1
 	for k := range s.facets {
 		f := &s.facets[k]
-		if !f.dim.target && s.numeric(f) && len(f.Values) >= minPlaces && (axis < 0 || len(f.Values) > len(s.facets[axis].Values)) {
+		if !f.dim.target && s.numeric(f) && s.long(k) && (axis < 0 || len(f.Values) > len(s.facets[axis].Values)) {
 			axis = k
 		}
 	}
@@ -43,10 +44,22 @@ func (s *results) numeric(f *facet) bool {
 	})
 }
 
+// long reports whether a line along a facet has enough places: in a comparison a path with
+// batches has two windows, and one without two others.
+func (s *results) long(axis int) bool {
+	places := map[string]int{}
+	for _, m := range s.cases {
+		others := slices.Clone(m.values)
+		others[s.facets[axis].index] = ""
+		places[strings.Join(others, "\x00")]++
+	}
+	return slices.Max(slices.Collect(maps.Values(places))) >= minPlaces
+}
+
 // curve draws a quantity over a facet.
 func (s *results) curve(axis int, title string, y out.Axis, of func(*bench.Measure) float64) *out.Figure {
 	dim := s.facets[axis].dim
-	fig := &out.Figure{Title: title, X: out.Axis{Label: dim.name}, Y: y}
+	fig := &out.Figure{Title: title, X: out.Axis{Label: dim.name, Unit: dim.unit}, Y: y}
 	low, high := s.cases[0].median, s.cases[0].median
 	for _, m := range s.cases {
 		x := number(m.median.fields[dim.field])

@@ -176,10 +176,13 @@ func (s *results) cards() []card {
 		if m.ops.Median > fast.ops.Median {
 			fast = m
 		}
-		if m.median.P50 < short.median.P50 {
+		if !m.median.ranked() {
+			continue
+		}
+		if !short.median.ranked() || m.median.P50 < short.median.P50 {
 			short = m
 		}
-		if m.median.P99 < tail.median.P99 {
+		if !tail.median.ranked() || m.median.P99 < tail.median.P99 {
 			tail = m
 		}
 	}
@@ -189,6 +192,9 @@ func (s *results) cards() []card {
 	}
 	top := value("Highest throughput", out.SI(fast.ops.Median), fast.label)
 	top.Unit += " ops/s"
+	if !short.median.ranked() {
+		return []card{top}
+	}
 	return []card{
 		top,
 		value("Lowest median latency", micro(short.median.P50), short.label),

@@ -82,8 +82,14 @@ var columns = []column{
 	{"trials", "", func(m *measured) (string, float64) { return strconv.Itoa(m.ops.N), float64(m.ops.N) }},
 }
 
+// micros is a percentile.
 func micros(of func(*measured) float64) func(*measured) (string, float64) {
-	return func(m *measured) (string, float64) { return micro(of(m)), of(m) }
+	return func(m *measured) (string, float64) {
+		if !m.median.ranked() {
+			return "-", math.Inf(1)
+		}
+		return micro(of(m)), of(m)
+	}
 }
 
 func share(of func(*measured) *float64) func(*measured) (string, float64) {

@@ -90,7 +90,7 @@ func TestOnlyReportsAreOverwritten(t *testing.T) {
 	}
 }
 
-// Labels say what tells cases apart, and no more.
+// Labels say what tells cases apart, and no more but for batches: a window counts them.
 func TestLabels(t *testing.T) {
 	label := func(rows ...cache.Row) (out []string) {
 		for _, m := range study(trialsOf(rows)).cases {
@@ -105,7 +105,12 @@ func TestLabels(t *testing.T) {
 	}
 	tcp, big := rfp, rfp
 	tcp.Fabric, big.ValueSize, big.Batch = "tcp", 1024, 16
-	if got := label(rfp, tcp, mem, big); !slices.Equal(got, []string{"rfp · shm · value 32 B", "rfp · shm · value 1 KiB", "rfp · tcp · value 32 B", "memcached · tcp · value 32 B"}) {
+	if got := label(rfp, tcp, mem, big); !slices.Equal(got, []string{"rfp · shm · value 32 B · batch 1", "rfp · shm · value 1 KiB · batch 16", "rfp · tcp · value 32 B · batch 1", "memcached · tcp · value 32 B · batch 1"}) {
+		t.Errorf("%q", got)
+	}
+	many := rfp
+	many.Window, many.Batch = 4, 4
+	if got := label(rfp, many); !slices.Equal(got, []string{"rfp · window 1 · batch 1", "rfp · window 4 · batch 4"}) {
 		t.Errorf("%q", got)
 	}
 	s := study(trialsOf([]cache.Row{rfp, tcp, mem}))
@@ -140,7 +145,7 @@ func TestRowsOfAnyBenchmark(t *testing.T) {
 		label(trialsOf([]calls.Row{{Path: "rfp", Batch: 1, Measure: measure}, {Path: "rfp", Batch: 4, Measure: measure}})):                                                "rfp · batch 1 | rfp · batch 4",
 		label(trialsOf([]verbs.Row{{Test: "read", Size: 8, Measure: measure}, {Test: "read", Size: 64, Measure: measure}})):                                               "read · size 8 B | read · size 64 B",
 		label(trialsOf([]kvl.Row{{App: "page", Path: "links", Measure: measure}, {App: "page", Path: "rfp", Measure: measure}})):                                          "links | rfp",
-		label(trialsOf([]papers.Row{{Preset: "herd-fig9", Series: "HERD", X: "95", Measure: measure}, {Preset: "herd-fig9", Series: "HERD", X: "50", Measure: measure}})): "HERD · 95 | HERD · 50",
+		label(trialsOf([]papers.Row{{Preset: "herd-fig9", Series: "HERD", X: "95", Measure: measure}, {Preset: "herd-fig9", Series: "HERD", X: "50", Measure: measure}})): "HERD · 50 | HERD · 95",
 	} {
 		if got != want {
 			t.Errorf("%q, want %q", got, want)
@@ -186,6 +191,41 @@ func TestOver(t *testing.T) {
 	}
 	if got := study(trialsOf(rows[:2])).over(); got != nil {
 		t.Errorf("over nothing: %+v", got)
+	}
+}
+
+// No curve is drawn through windows of paths with batches and of paths without.
+func TestNoCurveOverTwoLoads(t *testing.T) {
+	var rows []cache.Row
+	for _, n := range []int{1, 4} {
+		batched, single := sampleRow("rfp", n, 1, 1, 1), sampleRow("herd", 1, 1, 1, 1)
+		batched.Window, single.Window = n, n*n
+		rows = append(rows, batched, single)
+	}
+	if got := study(trialsOf(rows)).over(); got != nil {
+		t.Errorf("%+v", got)
+	}
+}
+
+// A case that was timed as a whole has a mean and no percentiles.
+func TestCasesWithoutPercentiles(t *testing.T) {
+	whole := kvl.Row{App: "search", Path: "links", Measure: bench.Measure{OpsPerSec: 9, Mean: 1, P50: 1, P99: 1, Samples: 1, Quantiles: []load.Quantile{{0.5, 1}}}}
+	each := kvl.Row{App: "item", Path: "links", Measure: bench.Measure{OpsPerSec: 8, Mean: 3, P50: 2, P99: 4, Samples: 100}}
+	s := study(trialsOf([]kvl.Row{whole, each}))
+	d := s.data()
+	if c := &d.Cases[0]; c.Latency.P99 != nil || c.Latency.Mean != 1 || slices.ContainsFunc(c.CDF, func(us *float64) bool { return us != nil }) {
+		t.Errorf("%+v", c)
+	}
+	for _, c := range s.cards()[1:] {
+		if c.Of != "links · item" {
+			t.Errorf("%+v", c)
+		}
+	}
+	if n := len(s.latency().image.Series[0].Points); n != 1 {
+		t.Errorf("%d points", n)
+	}
+	if cards := study(trialsOf([]kvl.Row{whole})).cards(); len(cards) != 1 {
+		t.Errorf("%+v", cards)
 	}
 }
 

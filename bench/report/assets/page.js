@@ -115,14 +115,15 @@
   };
 
   const drawLatency = () => {
-    const p = modes.latency, xs = shown.map(c => c.ops.median), ys = shown.map(c => c.us[p]);
-    const log = wide(xs), order = shown.map((c, i) => i).sort((a, b) => xs[a] - xs[b]);
+    const p = modes.latency, known = shown.filter(c => c.us[p] !== null);
+    const xs = known.map(c => c.ops.median), ys = known.map(c => c.us[p]);
+    const log = wide(xs), order = known.map((c, i) => i).sort((a, b) => xs[a] - xs[b]);
     const name = { mean: "mean", p50: "median", p95: "95th percentile of", p99: "99th percentile of", p999: "99.9th percentile of" }[p] + " latency";
     const opts = {
       height: 380, padding: [12, 16, 0, 0],
       cursor: { points: { show: false }, drag: { x: false, y: false } },
       scales: {
-        x: log ? { time: false, distr: 3, range: logRange(xs) } : { time: false, range: [0, Math.max(...shown.map(c => c.ops.hi), 1) * 1.1] },
+        x: log ? { time: false, distr: 3, range: logRange(xs) } : { time: false, range: [0, Math.max(...known.map(c => c.ops.hi), 1) * 1.1] },
         y: { distr: 3, range: logRange(ys) },
       },
       axes: [
@@ -130,7 +131,7 @@
         logAxis(micros, { label: name, size: 64 }),
       ],
       series: [{}, { paths: () => null, points: { show: false } }],
-      hooks: { draw: [u => drawPoints(u, p)] },
+      hooks: { draw: [u => drawPoints(u, p, known)] },
     };
     place("latency", opts, [order.map(i => xs[i]), order.map(i => ys[i])], new Set(shown.map(c => c.target)).size);
     key("latency", many ? targetEntries() : shown.length > 24 ? [] : shown.map(c => [c.color, c.label]));
@@ -138,13 +139,14 @@
     u.over.addEventListener("mousemove", e => {
       const at = pointer(u), x = e.clientX - at.left, y = e.clientY - at.top;
       const far = c => Math.hypot(u.valToPos(c.ops.median, "x") - x, u.valToPos(c.us[p], "y") - y);
-      const c = shown.reduce((a, b) => far(b) < far(a) ? b : a);
-      if (far(c) > 60) return hideTip();
-      showTip(e, c.label, [[c.color, si(c.ops.median) + " ops/s"], [null, "p50 " + micros(c.us.p50) + " · p99 " + micros(c.us.p99) + " · p99.9 " + micros(c.us.p999)]]);
+      const c = known.reduce((a, b) => a && far(a) <= far(b) ? a : b, null);
+      if (!c || far(c) > 60) return hideTip();
+      const all = c.us.p50 === null ? "mean " + micros(c.us.mean) : "p50 " + micros(c.us.p50) + " · p99 " + micros(c.us.p99) + " · p99.9 " + micros(c.us.p999);
+      showTip(e, c.label, [[c.color, si(c.ops.median) + " ops/s"], [null, all]]);
     });
   };
 
-  const drawPoints = (u, p) => {
+  const drawPoints = (u, p, known) => {
     const ctx = u.ctx, dpr = devicePixelRatio;
     ctx.save();
     ctx.beginPath();
@@ -152,7 +154,7 @@
     ctx.clip();
     const at = c => [u.valToPos(c.ops.median, "x", true), u.valToPos(c.us[p], "y", true)];
     if (many) data.targets.forEach((name, t) => {
-      const line = shown.filter(c => c.target === t);
+      const line = known.filter(c => c.target === t);
       if (line.length < 2) return;
       ctx.strokeStyle = stroke(line[0]);
       ctx.lineWidth = 2 * dpr;
@@ -163,7 +165,7 @@
       ctx.stroke();
     });
     ctx.setLineDash([]);
-    for (const c of shown) {
+    for (const c of known) {
       const [x, y] = at(c);
       ctx.strokeStyle = ctx.fillStyle = stroke(c);
       if (c.ops.hi > c.ops.lo && c.ops.lo > 0) {
