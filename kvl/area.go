@@ -6,9 +6,9 @@ import "github.com/remora-kv/remora/internal/arena"
 // number of builders, and any number of goroutines, can share one.
 type Memory struct{ arena *arena.Arena }
 
-// AllocFunc allocates an area that others can read, such as a region that is registered with a
-// network adapter: size zeroed bytes that begin at a multiple of 8. The purpose is for errors and
-// statistics. The owner is what Area.Owner returns, and free gives the memory back.
+// AllocFunc allocates size zeroed bytes, at a multiple of 8, that others can read, such as a region
+// registered with a network adapter. The purpose is for errors and statistics. Area.Owner returns
+// the owner, and free releases the memory.
 type AllocFunc func(purpose string, size int) (mem []byte, owner any, free func() error, err error)
 
 // NewMemory returns a Memory that allocates areas by alloc, and everything else as memory of this
@@ -51,8 +51,8 @@ type Area struct{ block *arena.Block }
 // Bytes returns the memory of the area. It is valid until the area is freed.
 func (a Area) Bytes() []byte { return a.block.Bytes() }
 
-// Owner returns what the AllocFunc of the memory named as the owner of the area, or nil.
+// Owner returns the owner that the AllocFunc of the memory returned, or nil.
 func (a Area) Owner() any { return a.block.Owner() }
 
-// Free gives back an area that NewArea returned. A second Free panics.
+// Free frees an area that NewArea returned. A second Free panics.
 func (a Area) Free() error { return a.block.Free() }

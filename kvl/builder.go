@@ -12,21 +12,21 @@ import (
 const MaxKey = math.MaxUint16
 
 var (
-	// ErrDuplicate: two items have the same key, which the error names.
+	// ErrDuplicate reports that two items have the same key, which the error names.
 	ErrDuplicate = errors.New("kvl: duplicate key")
-	// ErrDangling: links lead to keys without an item, and Config.Dangling is Fail. Stats lists
+	// ErrDangling reports links to keys without an item, if Config.Dangling is Fail. Stats lists
 	// them.
 	ErrDangling = errors.New("kvl: dangling links")
-	// ErrItem: an item is invalid. The Builder left it out, and can go on.
+	// ErrItem reports an invalid item. The Builder leaves it out, and remains usable.
 	ErrItem = errors.New("kvl: item refused")
 )
 
-// Builder makes an image. The caller adds one item after the other, each by Begin, its attributes in
-// any order, and End. Links name keys, whose items may come before or after. Edge adds a single link
-// to a list of any item, at any time. Seal makes the image.
+// Builder makes an image. The caller adds items one after the other, each by Begin, its attributes in
+// any order, and End. Links name keys, whose items may be added before or after. Edge adds a single
+// link to a list of any item, at any time. Seal makes the image.
 //
-// A Builder copies the slices that it is given. It is for one goroutine. Calls out of order panic,
-// and so do numbers that Name has not returned.
+// A Builder copies the slices passed to it. One goroutine at a time uses it. Calls out of order
+// panic, and so do numbers that Name has not returned.
 type Builder struct {
 	cfg    Config
 	schema *Schema
@@ -36,7 +36,7 @@ type Builder struct {
 	nEdges uint64
 	stats  Stats
 	draft  draft
-	err    error // why nothing goes on any more
+	err    error // the first permanent error
 	closed bool
 }
 
@@ -50,7 +50,7 @@ func NewBuilder(cfg Config) (*Builder, error) {
 	return b, nil
 }
 
-// Name returns the number of a name of a type or an attribute. New names get new numbers, from 1 on;
+// Name returns the number of the name of a type or an attribute. New names get new numbers, from 1 on;
 // the name "" has number 0.
 func (b *Builder) Name(name string) (uint16, error) { return b.schema.add(name) }
 
@@ -64,14 +64,14 @@ func (b *Builder) Begin(typ uint16, key []byte) {
 	b.draft.begin(typ, key)
 }
 
-// Bytes adds an attribute that is bytes.
+// Bytes adds an attribute whose value is bytes.
 func (b *Builder) Bytes(name uint16, value []byte) { b.drafting(name).bytes(name, value) }
 
-// Link adds an attribute that is a link to the item with a key. A link to an empty key leads nowhere.
+// Link adds an attribute that is a link to the item with a key. With an empty key it leads nowhere.
 func (b *Builder) Link(name uint16, key []byte) { b.drafting(name).link(name, key) }
 
-// List adds an attribute that is a list of links. Add fills it, until the next attribute or End. A
-// list can be empty.
+// List adds an attribute that is a list of links, possibly empty. Calls of Add fill it, until the next
+// attribute or End.
 func (b *Builder) List(name uint16) { b.drafting(name).list(name) }
 
 // Add adds a link to the list of the last List. An empty key adds nothing.
@@ -85,9 +85,9 @@ func (b *Builder) Add(key []byte) {
 	}
 }
 
-// End ends the item. If the item is invalid because of its key, its length or two attributes of the
-// same name, it is left out, and the error is an ErrItem. All other errors are permanent. This End,
-// a later one, or Seal returns ErrDuplicate for a key that was added twice.
+// End ends the item. If its key, its length or two attributes of the same name are invalid, the item
+// is left out, and the error is an ErrItem. All other errors are permanent. If a key was added twice,
+// this End, a later one, or Seal returns ErrDuplicate.
 func (b *Builder) End() error {
 	d := b.drafting(0)
 	d.begun = false
@@ -105,10 +105,10 @@ func (b *Builder) End() error {
 	return b.err
 }
 
-// Edge adds a link to a list of an item, which may be added before or after, or be the one that was
-// begun. Links of a list are in the order of calls, behind those of Add; the item needs no List for
-// this. If name is an attribute of the item that is not a list, Seal fails. An empty key, as of a
-// NULL, adds nothing.
+// Edge adds a link to a list of an item, which may be added before, after, or be the current one.
+// Links of a list are in the order of calls, behind those of Add; the item need not have called List.
+// If name is an attribute of the item that is not a list, Seal fails. If a key is empty, as for a
+// NULL, Edge adds nothing.
 func (b *Builder) Edge(from []byte, name uint16, to []byte) {
 	b.mustBeOpen()
 	b.mustKnow(name)
@@ -116,11 +116,11 @@ func (b *Builder) Edge(from []byte, name uint16, to []byte) {
 	case len(from) == 0 || len(to) == 0 || b.err != nil:
 		return
 	case len(from) > MaxKey || len(to) > MaxKey:
-		_ = b.fail(fmt.Errorf("kvl: a key of %d bytes in a link %s, at most %d are possible",
+		_ = b.fail(fmt.Errorf("kvl: link %[2]s from or to a key of %[1]d bytes: the limit is %[3]d",
 			max(len(from), len(to)), b.schema.Name(name), MaxKey))
 		return
 	case b.nEdges == math.MaxUint32:
-		_ = b.fail(fmt.Errorf("kvl: more than %d links were added by Edge", uint32(math.MaxUint32)))
+		_ = b.fail(fmt.Errorf("kvl: Edge was called more than %d times", uint32(math.MaxUint32)))
 		return
 	}
 	place, err := b.edgesOf(name).extend()
@@ -134,16 +134,16 @@ func (b *Builder) Edge(from []byte, name uint16, to []byte) {
 	b.ask(to, place[4:8], askTarget)
 }
 
-// Back declares that links which Edge adds to lists of a name are links back: for each there is a
-// link, or another Edge, in the other direction. If that dangles, it is reported once and not twice.
+// Back declares that the links which Edge adds under a name are back links: for each there is
+// a link, or another Edge, in the other direction. If such a pair dangles, it is reported once.
 func (b *Builder) Back(name uint16) {
 	b.mustBeOpen()
 	b.mustKnow(name)
 	b.edgesOf(name).back = true
 }
 
-// Stats describes what was added so far, or, after Seal, the image and its dangling links, also if
-// Seal failed because of these.
+// Stats describes the items added so far. After Seal it describes the image and its dangling links,
+// even if Seal failed because of these.
 func (b *Builder) Stats() Stats {
 	s := b.stats
 	s.Dangled = slices.Clone(s.Dangled)
@@ -160,7 +160,7 @@ func (b *Builder) Close() {
 	}
 }
 
-// fail remembers what ended the work.
+// fail keeps the first permanent error, and returns it.
 func (b *Builder) fail(err error) error {
 	if b.err == nil {
 		b.err = err
@@ -168,7 +168,7 @@ func (b *Builder) fail(err error) error {
 	return b.err
 }
 
-// ask has the number of a key written to a place, later.
+// ask requests that the number of a key be written to a place; answer does so later.
 func (b *Builder) ask(key, place []byte, what ask) {
 	if b.err != nil || !b.keys.ask(key, place, what) {
 		return
@@ -203,22 +203,22 @@ func (b *Builder) mustBeOpen() {
 
 func (b *Builder) mustKnow(name uint16) {
 	if int(name) >= b.schema.Len() {
-		panic(fmt.Sprintf("kvl: name %d, there are %d", name, b.schema.Len()))
+		panic(fmt.Sprintf("kvl: unknown name number %d: Name has returned numbers below %d", name, b.schema.Len()))
 	}
 }
 
-// edges are the links of one name that came by Edge: | from u32 | to u32 | each, by the
-// numbers of their keys, in the order in which they came.
+// edges are the links that Edge added under one name: | from u32 | to u32 | each, by the
+// numbers of their keys, in the order of calls.
 type edges struct {
 	segments
-	back bool // what dangles is reported elsewhere
+	back bool // dangling links are reported in the other direction
 }
 
 const edgeSize = 8
 
 func (e *edges) extend() ([]byte, error) { return e.alloc(edgeSize) }
 
-// edge reads one.
+// edge decodes a link of edges.
 func edge(b []byte) (from, to uint32) {
 	return binary.LittleEndian.Uint32(b), binary.LittleEndian.Uint32(b[4:])
 }

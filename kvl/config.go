@@ -20,17 +20,17 @@ const (
 type Config struct {
 	// Generation is the number of the image.
 	Generation uint64
-	// Memory allocates the areas of the image and what the Builder needs beside them. If it
+	// Memory allocates the areas of the image and the scratch memory of the Builder. If it
 	// is nil, the Builder uses a Memory of its own, in this process.
 	Memory *Memory
 	// AreaSize is the length of an area, rounded up to a multiple of 8; 0 means DefaultAreaSize.
 	// The last area is only as long as needed. An item that is longer than AreaSize gets an area
 	// of its own.
 	AreaSize int
-	// Inline bounds the links of a list that are in the item itself; 0 means DefaultInline, and
+	// Inline is how many links of a list may be in the item itself; 0 means DefaultInline, and
 	// a negative number none.
 	Inline int
-	// Dangling says what becomes of links to keys without an item.
+	// Dangling says what Seal does with links to keys without an item.
 	Dangling Dangling
 }
 
@@ -67,7 +67,7 @@ func ParseDangling(s string) (Dangling, error) {
 	return Fail, fmt.Errorf("kvl: dangling %q: use fail, drop or null", s)
 }
 
-// complete fills in defaults, and reports everything that is wrong.
+// complete fills in defaults, and reports all faults.
 func (c *Config) complete() error {
 	var errs []error
 	if c.Memory == nil {

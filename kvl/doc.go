@@ -2,7 +2,7 @@
 // to other items. A client that holds an item follows each of its links with one READ, without a
 // lookup.
 //
-// A Builder makes an Image from items, and ParseItem and ParseChunk decode what was read from one.
+// A Builder makes an Image from items. ParseItem and ParseChunk decode records read from one.
 // This package knows no network: package keli serves images, and package load makes them from
 // databases and files.
 //
@@ -11,37 +11,36 @@
 //   - An item has a type (the table it is from), a key, and attributes. Keys are unique in
 //     an image, whatever the type.
 //   - An attribute has a name and a value: bytes, a link, or a list of links.
-//   - A link says where an item is: generation, area, offset and length. The zero Link leads
-//     nowhere, as NULL does.
-//   - A list of links has up to Inline of them in the item itself and the others in chunks
+//   - A link locates an item by generation, area, offset and length. The zero Link leads
+//     nowhere, like NULL.
+//   - A list of links has up to Inline links in the item itself and the others in chunks
 //     of at most ChunkLinks, each with a link to the next chunk.
 //   - An area is a block of memory. An item is in one area, at a multiple of 8.
 //   - An image is all items of one state of the data, with an index of their keys. A Builder
 //     makes it, and it never changes. Each image has a generation, a number that rises from one
 //     image of a server to the next.
-//   - Items hold numbers in place of the names of types and attributes. The schema of the image
-//     has the names.
+//   - Items contain the numbers of types and attributes instead of their names. The schema of the
+//     image has the names.
 //
 // # Invariants
 //
 //	K1  A record is self-verifying: a checksum covers every byte of it, including its generation,
-//	    its length and its key. A record that was read by a link has the length and the
-//	    generation of the link.
-//	K2  Whatever the bytes are, decoding them ends, allocates nothing but errors and schemas, and
-//	    reads nothing outside of them. Parse functions return ErrCorrupt for what is wrong;
-//	    methods of an item that was parsed cannot fail. Records may be decoded in place, in memory
-//	    that a faulty server might still change: then methods return something else, and still
-//	    read nothing outside.
-//	K3  Links that a Builder wrote lead to items of the same image, or nowhere. The Builder
-//	    reports how many led to keys without an item (dangling links), and which.
-//	K4  The bytes of an image do not depend on where its areas are: the same input, in the
+//	    its length and its key. A record must have the length and the generation of the link by
+//	    which it was read.
+//	K2  Decoding any bytes ends, allocates only errors and schemas, and reads nothing outside the
+//	    bytes. Parse functions return ErrCorrupt for invalid bytes; methods of a parsed item
+//	    cannot fail. Records may be decoded in place, in memory that a faulty server might still
+//	    change: then methods return wrong values, but still read nothing outside.
+//	K3  Links written by a Builder lead to items of the same image, or nowhere. The Builder
+//	    counts and lists the links to keys without an item (dangling links).
+//	K4  The bytes of an image do not depend on the addresses of its areas: the same input, in the
 //	    same order, with the same generation, gives the same bytes.
-//	K5  A Builder reads its input once. Until Seal it holds each item once, in a form in which
-//	    a link takes 4 bytes, each key once with 18 bytes beside it and at most 26 in a table, and
-//	    8 bytes for each link that was added by Edge; Seal needs 8 more for these, and frees items
+//	K5  A Builder reads its input once. Until Seal it holds each item once, with links of 4 bytes;
+//	    each key once, with 18 bytes of metadata and at most 26 in a table; and 8 bytes for each
+//	    link added by Edge. Seal needs 8 more for each of these, and frees items
 //	    while it writes them. Memory allocates all of it outside the Go heap.
-//	K6  Attributes that a reader does not know are skipped. A reader of this format rejects
-//	    records of another one.
+//	K6  A reader skips attributes of kinds that it does not know. It rejects records of another
+//	    format.
 //
 // # Bytes
 //
@@ -71,32 +70,32 @@
 //
 //	list    0   links in all, u64
 //	        8   link to the first chunk, 16
-//	        24  links in line
+//	        24  inline links
 //
 //	schema  | magic "KVLS" | format u8: 1 | 0 u8 | names u16 | { length u8, name } ... |
 //	        Types and attributes share one sequence of numbers. Number 0 is "", which is not
-//	        written: the first name has number 1.
+//	        encoded: the first name has number 1.
 //
 // The records of an area follow each other without a gap. The chunks of an item come after it.
 //
 // # How an image is made
 //
-// A link contains the place and the length of an item, which depend on all links that were added to
-// the item by Edge, so nothing can be written before everything is known. Items are staged with
-// numbers of keys in place of links (stage.go), and each key has a note with what is known about it
+// A link contains the place and the length of an item. Both depend on all links that Edge added to
+// the item, so nothing can be written before all input is known. Items are staged with
+// numbers of keys in place of links (stage.go), and each key has a note with its metadata
 // (keys.go). Seal sorts the links of Edge by items (order.go), visits all items to assign places
-// (plan in seal.go), and visits them again to write (write.go). Both see an item as gather.go
+// (plan in seal.go), and visits them again to write (write.go). Both visits see an item as gather.go
 // assembles it, so they agree.
 //
 // # Why not otherwise
 //
-// Attribute names could be in the items, as in the paper. They would be a third of the bytes of
-// small items. Lists could be in chunks only: but most lists are short, and their links arrive with
+// Attribute names could be in the items, as in the paper. They would take a third of the bytes of
+// small items. Lists could be in chunks only; but most lists are short, and inline links arrive with
 // the item.
 //
-// Items could be written to their place as they come, and their links be filled in when their
-// targets have come. But then lists that grow by Edge, such as those of the other side of a foreign
-// key, would have to be complete before their items.
+// Items could be written to their place when they are added, and their links filled in later. But
+// then lists that grow by Edge, such as the reverse side of a foreign key, would have to be complete
+// before their items.
 //
 // Links could be addresses. Then an image could not be served on two devices, nor be compared byte
 // by byte.

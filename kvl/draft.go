@@ -8,15 +8,15 @@ import (
 	"slices"
 )
 
-// draft is the item that is being given: its attributes in the order in which they came.
+// draft is the item being added: its attributes in the order of calls.
 type draft struct {
 	begun bool
 	typ   uint16
 	key   []byte
 	attrs []drafted
-	text  []byte // values, and keys of links each behind its length
-	links int    // that lead somewhere
-	long  int    // the length of a key that is too long
+	text  []byte // values, and keys of links, each after its length
+	links int    // number of links that lead somewhere
+	long  int    // length of a key that is too long, or 0
 }
 
 // drafted is an attribute of a draft.
@@ -29,7 +29,7 @@ type drafted struct {
 
 const (
 	keyLenSize = 2
-	maxText    = MaxRecord / 2 // the rest is for what is not counted here
+	maxText    = MaxRecord / 2 // leaves room for links and headers
 	maxAttrs   = math.MaxUint16
 )
 
@@ -78,16 +78,16 @@ func (d *draft) add(key []byte) {
 	d.links++
 }
 
-// check sorts the attributes and says why the item cannot be.
+// check sorts the attributes, and returns an error if the item is invalid.
 func (d *draft) check(schema *Schema) error {
 	switch {
 	case len(d.key) == 0 || len(d.key) > MaxKey:
 		return fmt.Errorf("%w: a key of type %q has %d bytes, must have 1 to %d: %.40q",
 			ErrItem, schema.Name(d.typ), len(d.key), MaxKey, d.key)
 	case d.long > 0:
-		return fmt.Errorf("%w: %q has a link to a key of %d bytes, at most %d are possible", ErrItem, d.key, d.long, MaxKey)
+		return fmt.Errorf("%w: %q has a link to a key of %d bytes, the limit is %d", ErrItem, d.key, d.long, MaxKey)
 	case len(d.text) > maxText || len(d.attrs) > maxAttrs:
-		return fmt.Errorf("%w: %q has %d bytes and %d attributes, at most %d and %d are possible",
+		return fmt.Errorf("%w: %q has %d bytes and %d attributes, the limits are %d and %d",
 			ErrItem, d.key, len(d.text), len(d.attrs), maxText, maxAttrs)
 	}
 	if d.rise() {
@@ -102,7 +102,7 @@ func (d *draft) check(schema *Schema) error {
 	return nil
 }
 
-// rise reports whether the attributes are in the order of their names already, none twice.
+// rise reports whether the attributes are sorted by name number, without duplicates.
 func (d *draft) rise() bool {
 	for i := 1; i < len(d.attrs); i++ {
 		if d.attrs[i].name <= d.attrs[i-1].name {

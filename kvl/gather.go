@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// gathered is an item as it is going to be: what was staged, with the links of Edge, and
-// without those that dangle.
+// gathered is an item as it will be written: the staged item with the links of Edge, without
+// dangling links.
 type gathered struct {
 	typ   uint16
 	note  []byte
@@ -20,11 +20,11 @@ type part struct {
 	name    uint16
 	kind    Kind
 	staged  []byte // payload
-	ordered []byte // links of a list that came by Edge
-	links   int    // of a list, those that do not dangle
+	ordered []byte // links of a list that Edge added
+	links   int    // number of links of a list that do not dangle
 }
 
-// gather puts an item together. The result is valid until the next call.
+// gather assembles an item. The result is valid until the next call.
 func (s *sealer) gather(it stagedItem) (*gathered, error) {
 	g := &s.item
 	g.typ, g.note, g.parts = it.typ(), s.keys.note(it.key()), g.parts[:0]
@@ -41,7 +41,7 @@ func (s *sealer) gather(it stagedItem) (*gathered, error) {
 			p.ordered, ordered = runOf(ordered, p.name)
 		}
 		if len(p.ordered) > 0 && p.kind != KindList {
-			return nil, fmt.Errorf("kvl: %q has an attribute %q that is not a list, and Edge adds links to it",
+			return nil, fmt.Errorf("kvl: Edge adds links to attribute %[2]q of %[1]q, which is not a list",
 				noteKeyOf(g.note), s.schema.Name(p.name))
 		}
 		at += pad8(int(e.length()))
@@ -49,13 +49,13 @@ func (s *sealer) gather(it stagedItem) (*gathered, error) {
 	g.lists(ordered, 1<<16)
 	s.settle(g)
 	if g.size > MaxRecord || len(g.parts) > maxAttrs {
-		return nil, fmt.Errorf("kvl: %q would have %d bytes and %d attributes, at most %d and %d are possible",
+		return nil, fmt.Errorf("kvl: %q would have %d bytes and %d attributes, the limits are %d and %d",
 			noteKeyOf(g.note), g.size, len(g.parts), MaxRecord, maxAttrs)
 	}
 	return g, nil
 }
 
-// part adds an attribute, which is filled in place: it is too long to be copied about.
+// part appends an attribute, and returns it to be filled in place, which avoids copies.
 func (g *gathered) part(name uint16, kind Kind) *part {
 	if len(g.parts) == cap(g.parts) {
 		g.parts = slices.Grow(g.parts, 1)
@@ -66,8 +66,8 @@ func (g *gathered) part(name uint16, kind Kind) *part {
 	return p
 }
 
-// lists adds lists that came by Edge alone, with names below a limit, and returns the
-// other links.
+// lists appends the lists that only Edge has filled, with names below limit, and returns the
+// remaining links.
 func (g *gathered) lists(ordered []byte, limit uint32) []byte {
 	for len(ordered) > 0 && nameOf(ordered) < limit {
 		p := g.part(uint16(nameOf(ordered)), KindList)
@@ -78,7 +78,7 @@ func (g *gathered) lists(ordered []byte, limit uint32) []byte {
 
 func nameOf(ordered []byte) uint32 { return binary.LittleEndian.Uint32(ordered[4:]) }
 
-// runOf cuts the links of a name off the beginning.
+// runOf splits off the leading links with a name.
 func runOf(ordered []byte, name uint16) (run, rest []byte) {
 	n := 0
 	for n < len(ordered) && nameOf(ordered[n:]) == uint32(name) {
@@ -87,7 +87,7 @@ func runOf(ordered []byte, name uint16) (run, rest []byte) {
 	return ordered[:n], ordered[n:]
 }
 
-// settle drops what dangles and computes the length of the record.
+// settle drops dangling links and computes the length of the record.
 func (s *sealer) settle(g *gathered) {
 	kept := 0
 	size := headerSize + pad8(len(noteKeyOf(g.note)))
@@ -113,8 +113,7 @@ func (s *sealer) settle(g *gathered) {
 	g.parts, g.size = g.parts[:kept], size+entrySize*kept
 }
 
-// dangles reports whether a number leads to a key that is not there. Where all keys are
-// there, there is nothing to look at.
+// dangles reports whether a number leads to a key without an item.
 func (s *sealer) dangles(number []byte) bool {
 	n := binary.LittleEndian.Uint32(number)
 	return s.keys.awaited > 0 && n != 0 && !s.keys.has(n)
@@ -139,8 +138,8 @@ func (s *sealer) countLinks(p *part) int {
 	return n
 }
 
-// listNumbers returns where the links of a list lead that do not dangle, valid until the next
-// call.
+// listNumbers returns the targets of the links of a list that do not dangle. The result is valid
+// until the next call.
 func (s *sealer) listNumbers(p *part) []uint32 {
 	ns := s.listed[:0]
 	for at := 0; at < len(p.staged); at += numberSize {

@@ -6,11 +6,11 @@ import (
 	"github.com/zeebo/xxh3"
 )
 
-// hasher hashes keys. Its seed is not known to anybody, so that nobody can prepare keys
-// that collide; nothing in an image depends on it but the places in the index (K4).
+// hasher hashes keys. Its seed is random and secret, so that nobody can prepare keys
+// that collide. Of an image only the index depends on it (K4).
 type hasher struct {
 	seed uint64
-	keep uint64 // bits that are not cleared: all, but in tests of collisions
+	keep uint64 // mask of the bits to keep: all, except in tests of collisions
 }
 
 func newHasher() hasher { return hasher{seed: rand.Uint64(), keep: ^uint64(0)} }

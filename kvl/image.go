@@ -26,16 +26,16 @@ func (m *Image) Schema() *Schema { return m.schema }
 // Stats describes the image. The caller must not change the list of dangling links.
 func (m *Image) Stats() Stats { return m.stats }
 
-// Areas returns the areas of the image. A link names an area by its place in the list, which is
-// empty if the image has no items. The areas belong to the image: the caller changes neither the
-// list nor the memory, and frees nothing.
+// Areas returns the areas of the image. A link names an area by its index in the list, which is
+// empty if the image has no items. The areas belong to the image: the caller must not change the
+// list or the memory, or free anything.
 func (m *Image) Areas() []Area { return m.areas }
 
 // Lookup returns the link to the item with a key, and whether there is one.
 func (m *Image) Lookup(key []byte) (Link, bool) { return m.index.find(m, key) }
 
 // Record returns the bytes at a link. It returns false if the link leads nowhere, to another
-// generation, or out of the areas. It does not check the bytes: see ParseItem.
+// generation, or out of the areas. It does not verify the bytes; ParseItem does.
 func (m *Image) Record(l Link) ([]byte, bool) {
 	if l.IsZero() || !l.Of(m.generation) || l.Area() >= len(m.bytes) {
 		return nil, false
@@ -103,7 +103,7 @@ func (m *Image) Items() iter.Seq[Link] {
 	}
 }
 
-// Close frees the memory of the image, which must not be read any more.
+// Close frees the memory of the image, which must not be read afterwards.
 func (m *Image) Close() error {
 	var errs []error
 	for _, a := range m.areas {

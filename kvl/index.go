@@ -8,13 +8,13 @@ import (
 	"github.com/remora-kv/remora/internal/arena"
 )
 
-// index finds items by their keys: a cuckoo table of two buckets for each key, each of
-// eight entries, a cache line. An entry is | tag 16 | place 48 |; the key is compared with
-// that of the record. An entry moves without its hash: the other bucket follows from the
+// index finds items by their keys. It is a cuckoo table with two buckets for each key, each of
+// eight entries, a cache line. An entry is | tag 16 | place 48 |; find compares the key with
+// that of the record. An entry can move without its hash: the other bucket follows from the
 // bucket and the tag.
 //
-// What finds no place stays in overflow, which is empty unless hashes are not what they
-// should be.
+// An entry for which there is no room stays in overflow, which is empty unless too many hashes
+// collide.
 type index struct {
 	hasher   hasher
 	block    *arena.Block
@@ -22,13 +22,13 @@ type index struct {
 	buckets  uint64
 	areaBits uint // a place is area << areaBits | offset / 8
 	overflow []uint64
-	victim   int // which entry of a full bucket moves next
+	victim   int // index of the entry of a full bucket to move next
 
 	waiting []indexed
 	touched byte
 }
 
-// indexed is an item that waits for its place in the index.
+// indexed is an item that is not in the index yet.
 type indexed struct {
 	hash uint64
 	link Link
@@ -45,7 +45,7 @@ const (
 	fillNumerator, fillDenominator = 68, 10
 )
 
-// placeBitsOf is how many bits offsets have in areas of a length. Longer areas have but one
+// placeBitsOf returns how many bits offsets have in areas of a length. Longer areas have only one
 // item, at 0.
 func placeBitsOf(areaSize int) uint { return uint(bits.Len64(uint64(areaSize) / 8)) }
 
@@ -55,7 +55,7 @@ func newIndex(a *arena.Arena, h hasher, items int64, areaSize int) (index, error
 	var err error
 	size := int(x.buckets) * bucketSize
 	if size >= hugePage {
-		size = (size + hugePage - 1) &^ (hugePage - 1) // the kernel aligns only what is whole
+		size = (size + hugePage - 1) &^ (hugePage - 1) // the kernel aligns only blocks of whole huge pages
 	}
 	if x.block, err = a.Alloc("kvl index", size); err != nil {
 		return index{}, err
@@ -80,7 +80,7 @@ func (x *index) home(hash uint64) (bucket, tag uint64) {
 	return bucket, max(hash&0xffff, 1)
 }
 
-// other returns the other bucket of an entry: that of the other is this one again.
+// other returns the other bucket of an entry. It is its own inverse.
 func (x *index) other(bucket, tag uint64) uint64 {
 	sum := (tag * 0x9e3779b97f4a7c15 >> 32) * x.buckets >> 32
 	if sum < bucket {
@@ -91,7 +91,7 @@ func (x *index) other(bucket, tag uint64) uint64 {
 
 func (x *index) bucket(i uint64) []byte { return x.entries[i*bucketSize : (i+1)*bucketSize] }
 
-// put adds an entry to a bucket that has room.
+// put adds an entry to a bucket, and reports whether there was room.
 func put(bucket []byte, e uint64) bool {
 	for at := 0; at < bucketSize; at += 8 {
 		if binary.LittleEndian.Uint64(bucket[at:]) == 0 {
@@ -102,7 +102,7 @@ func put(bucket []byte, e uint64) bool {
 	return false
 }
 
-// add is insert, with some delay: buckets of many are loaded at once.
+// add is a delayed insert: flush loads the buckets of many items together.
 func (x *index) add(hash uint64, l Link) {
 	x.waiting = append(x.waiting, indexed{hash, l})
 	if len(x.waiting) == indexBatch {
@@ -110,21 +110,21 @@ func (x *index) add(hash uint64, l Link) {
 	}
 }
 
-// flush inserts what was added.
+// flush inserts the items that were added.
 func (x *index) flush() {
 	sum := byte(0)
 	for i := range x.waiting {
 		bucket, _ := x.home(x.waiting[i].hash)
 		sum += x.entries[bucket*bucketSize]
 	}
-	x.touched = sum // so that the loads are not left out
+	x.touched = sum // keeps the compiler from removing the loads
 	for i := range x.waiting {
 		x.insert(x.waiting[i].hash, x.waiting[i].link)
 	}
 	x.waiting = x.waiting[:0]
 }
 
-// insert adds the place of an item whose key has a hash. No key comes twice.
+// insert adds the place of an item whose key has this hash. The key must be new.
 func (x *index) insert(hash uint64, l Link) {
 	bucket, tag := x.home(hash)
 	e := tag<<placeBits | uint64(l.Area())<<x.areaBits | uint64(l.Offset())/8
@@ -181,7 +181,7 @@ func (x *index) look(m *Image, bucket, tag uint64, key []byte) (Link, bool) {
 	return Link{}, false
 }
 
-// judge compares the key of the item that an entry leads to.
+// judge returns the link of the item that an entry points to, if that has the key.
 func (x *index) judge(m *Image, e uint64, key []byte) (Link, bool) {
 	place := e & (1<<placeBits - 1)
 	area, off := int(place>>x.areaBits), int64(place&(1<<x.areaBits-1))*8

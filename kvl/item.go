@@ -22,30 +22,30 @@ const (
 // the zero Item.
 type Item struct {
 	b             []byte
-	keyLen, count uint16 // as they were when they were checked
+	keyLen, count uint16 // as they were when ParseItem checked them
 }
 
-// itemOf is a view of bytes that begin with the header of an item.
+// itemOf returns a view of bytes that begin with the header of an item.
 func itemOf(b []byte) Item {
 	return Item{b, binary.LittleEndian.Uint16(b[offKeyLen:]), binary.LittleEndian.Uint16(b[offCount:])}
 }
 
-// ParseItem checks bytes that were read by a link in a generation, and returns a view of them. If
-// the bytes are not the item of the link, the error is an ErrCorrupt (K1, K2). Without an error
-// ParseItem does not allocate.
+// ParseItem verifies bytes that were read by a link in a generation, and returns a view of them. If
+// the bytes are not the item of the link, the error is an ErrCorrupt (K1, K2). ParseItem allocates
+// only errors.
 func ParseItem(b []byte, l Link, generation uint64) (Item, error) {
 	if err := checkRecord(b, l, generation, itemRecord); err != nil {
 		return Item{}, err
 	}
 	it := itemOf(b)
 	if !it.wellFormed() {
-		return Item{}, fmt.Errorf("%w: the attributes of the item at link %v do not fit it", ErrCorrupt, l)
+		return Item{}, fmt.Errorf("%w: the item at link %v has malformed attributes", ErrCorrupt, l)
 	}
 	return it, nil
 }
 
-// wellFormed reports whether entries, key and payloads of an item are what views of it
-// rely on: they fill the record exactly, names rise, links and lists have their lengths.
+// wellFormed verifies what methods of a view rely on: entries, key and payloads fill the
+// record exactly, names rise, and links and lists have valid lengths.
 func (it Item) wellFormed() bool {
 	at := it.payloads()
 	if at > uint64(len(it.b)) || it.keyLen == 0 {
@@ -66,7 +66,7 @@ func (it Item) wellFormed() bool {
 	return at == uint64(len(it.b))
 }
 
-// cut returns bytes of the item, nil where it has none: it had when it was checked.
+// cut returns bytes of the item, or nil if they are outside because the item has changed.
 func (it Item) cut(at, n uint64) []byte {
 	if size := uint64(len(it.b)); at > size || n > size-at {
 		return nil
@@ -85,7 +85,7 @@ func validPayload(kind Kind, p []byte) bool {
 	}
 }
 
-// entry is what stands in the head of an item for an attribute.
+// entry describes an attribute in the head of an item.
 type entry uint64
 
 func (e entry) name() uint16   { return uint16(e) }
@@ -100,14 +100,14 @@ func (it Item) entry(i int) entry {
 	return entry(binary.LittleEndian.Uint64(it.b[it.entries()+entrySize*i:]))
 }
 
-// entries is where the first entry begins, payloads where the first payload does.
+// entries returns the offset of the first entry, payloads that of the first payload.
 func (it Item) entries() int     { return headerSize + pad8(int(it.keyLen)) }
 func (it Item) payloads() uint64 { return uint64(it.entries() + entrySize*it.Len()) }
 
 // IsZero reports whether this is the zero Item.
 func (it Item) IsZero() bool { return it.b == nil }
 
-// Type returns the number of the item's type, which the schema has a name for.
+// Type returns the number of the item's type; the schema has its name.
 func (it Item) Type() uint16 { return binary.LittleEndian.Uint16(it.b[offType:]) }
 
 // Generation returns the generation of the image that the item is in.
@@ -128,9 +128,9 @@ func (it Item) Clone() Item { return Item{bytes.Clone(it.b), it.keyLen, it.count
 // Len returns how many attributes the item has.
 func (it Item) Len() int { return int(it.count) }
 
-// Attr returns an attribute. Those of an item are in the order of their names' numbers.
-// An index that is not in [0, Len) panics. Take it once: if the bytes change (K2), a second one
-// may be of another kind.
+// Attr returns attribute i, in the order of name numbers. It panics if i is not in [0, Len).
+// If the bytes may change (K2), call it once for each attribute: a second call may return another
+// kind.
 func (it Item) Attr(i int) Attr {
 	if i < 0 || i >= it.Len() {
 		panic(fmt.Sprintf("kvl: attribute %d of an item that has %d", i, it.Len()))
@@ -142,7 +142,7 @@ func (it Item) Attr(i int) Attr {
 	return it.attr(it.entry(i), at)
 }
 
-// Attrs yields all attributes, in the order of their names' numbers.
+// Attrs yields all attributes, in the order of name numbers.
 func (it Item) Attrs() iter.Seq[Attr] {
 	return func(yield func(Attr) bool) {
 		at := it.payloads()
@@ -160,7 +160,7 @@ func (it Item) attr(e entry, at uint64) Attr {
 	return Attr{Name: e.name(), Kind: e.kind(), payload: it.cut(at, e.length())}
 }
 
-// payload returns the bytes of an attribute of a kind.
+// payload returns the bytes of an attribute, and whether the item has one of this name and kind.
 func (it Item) payload(name uint16, kind Kind) ([]byte, bool) {
 	at := it.payloads()
 	for i := range it.Len() {
@@ -176,12 +176,12 @@ func (it Item) payload(name uint16, kind Kind) ([]byte, bool) {
 	return nil, false
 }
 
-// Bytes returns the value of an attribute that is bytes, a view of the item's bytes. It
-// is false if the item has no such attribute, or it is not bytes.
+// Bytes returns the value of an attribute that is bytes, as a view. It returns false if the
+// item has no such attribute, or the attribute is of another kind.
 func (it Item) Bytes(name uint16) ([]byte, bool) { return it.payload(name, KindBytes) }
 
-// Link returns the value of an attribute that is a link, which may lead nowhere. It is
-// false if the item has no such attribute, or it is not a link.
+// Link returns the value of an attribute that is a link, which may lead nowhere. It returns
+// false if the item has no such attribute, or the attribute is of another kind.
 func (it Item) Link(name uint16) (Link, bool) {
 	p, ok := it.payload(name, KindLink)
 	if !ok {
@@ -190,8 +190,8 @@ func (it Item) Link(name uint16) (Link, bool) {
 	return asLink(p), true
 }
 
-// List returns the value of an attribute that is a list of links, a view of the item's
-// bytes. It is false if the item has no such attribute, or it is not a list.
+// List returns the value of an attribute that is a list of links, as a view. It returns false
+// if the item has no such attribute, or the attribute is of another kind.
 func (it Item) List(name uint16) (List, bool) {
 	p, ok := it.payload(name, KindList)
 	return asList(p), ok
@@ -199,21 +199,21 @@ func (it Item) List(name uint16) (List, bool) {
 
 // Attr is an attribute of an item, a view of its bytes.
 type Attr struct {
-	Name    uint16 // by its number in the schema
+	Name    uint16 // number in the schema
 	Kind    Kind
 	payload []byte
 }
 
-// Bytes returns the value if it is bytes; of other kinds, how it is encoded.
+// Bytes returns the value if it is bytes, and the encoded value of other kinds.
 func (a Attr) Bytes() []byte { return a.payload }
 
-// Link returns the value of a link. An attribute of another kind panics.
+// Link returns the value of a link. It panics if the attribute is of another kind.
 func (a Attr) Link() Link {
 	a.must(KindLink)
 	return asLink(a.payload)
 }
 
-// List returns the value of a list of links. An attribute of another kind panics.
+// List returns the value of a list of links. It panics if the attribute is of another kind.
 func (a Attr) List() List {
 	a.must(KindList)
 	return asList(a.payload)
@@ -225,7 +225,7 @@ func (a Attr) must(kind Kind) {
 	}
 }
 
-// asLink is the link of a payload, the zero Link of one that is none any more.
+// asLink decodes a payload. It returns the zero Link if the payload has changed its length.
 func asLink(p []byte) Link {
 	if len(p) != LinkSize {
 		return Link{}

@@ -9,20 +9,20 @@ import (
 	"github.com/remora-kv/remora/internal/arena"
 )
 
-// keys gives each key a number, and remembers what a Builder knows about it. A number is
-// where the key's note is, divided by 8, and never 0.
+// keys gives each key a number, and keeps a note of what the Builder knows about it. The number
+// is the offset of the note divided by 8, and never 0.
 //
-//	note  0   where   u64   of the item, as in a link, when it has been planned
-//	      8   length  u32   of its record; 0 as long as there is no such item, 1 until it
-//	                        has been planned
-//	      12  edges   u32   how many links it has by Edge; from sortEdges on where the last
-//	                        of them ends in that order
+//	note  0   where   u64   place of the item, as in a link, once it is planned
+//	      8   length  u32   of its record; 0 if there is no such item yet, 1 until it
+//	                        is planned
+//	      12  edges   u32   number of its links by Edge; orderEdges replaces it by where they
+//	                        end in the sorted links
 //	      16  key     u16   its length
 //	      18  key
 //
-// A key is found by a table of | hash u32 | number u32 |, with linear probing. Every place
-// that is looked at is a miss of the caches, so questions are collected and answered many
-// at a time, whose misses the processor then waits for together.
+// A key is found by a table of | hash u32 | number u32 |, with linear probing. Every access
+// misses the caches, so questions are collected and answered in batches, whose misses
+// overlap.
 type keys struct {
 	arena   *arena.Arena
 	hasher  hasher
@@ -31,12 +31,12 @@ type keys struct {
 	used    int // bytes of the last of notes
 	table   *arena.Block
 	slots   []byte
-	shift   uint // a hash of 32 bits has its home at hash >> shift
-	count   int  // keys
-	awaited int  // keys that are no item's yet
+	shift   uint // the home slot of a 32-bit hash is hash >> shift
+	count   int  // number of keys
+	awaited int  // number of keys without an item so far
 
 	asked   []question
-	text    []byte // keys that were asked for
+	text    []byte // keys of the questions
 	touched byte
 }
 
@@ -55,16 +55,16 @@ const (
 	askBatch   = 64
 )
 
-// ask says why the number of a key is asked for.
+// ask says why the number of a key is needed.
 type ask uint8
 
 const (
-	askTarget ask = iota // of a link
-	askSource            // of an edge
-	askItem              // an item that has come
+	askTarget ask = iota // target of a link
+	askSource            // source of an edge
+	askItem              // key of an added item
 )
 
-// question is a key whose number is to be written to a place.
+// question is a key whose number is to be written to place.
 type question struct {
 	hash   uint32
 	likely uint32 // the number of a key with this hash, or 0
@@ -74,26 +74,26 @@ type question struct {
 	place  []byte
 }
 
-// errKeys says that there are too many keys for their numbers.
+// errKeys reports that there are no numbers left for keys.
 var errKeys = errors.New("kvl: the keys have more than 32 GiB")
 
 func (k *keys) init(a *arena.Arena, h hasher) { k.arena, k.hasher = a, h }
 
-// ask asks for the number of a key and reports whether it is time to answer.
+// ask adds a question, and reports whether the batch is full.
 func (k *keys) ask(key, place []byte, what ask) bool {
 	if k.asked == nil {
 		k.asked = make([]question, 0, askBatch)
 	}
 	n := len(k.asked)
 	k.asked = k.asked[:n+1]
-	q := &k.asked[n] // filled in place: it is too long to be copied
+	q := &k.asked[n] // filled in place, which avoids a copy
 	q.hash, q.what, q.place, q.begin = uint32(k.hasher.hash(key)>>32), what, place, len(k.text)
 	k.text = append(k.text, key...)
 	q.end = len(k.text)
 	return n+1 == askBatch
 }
 
-// answer writes the numbers that were asked for.
+// answer writes the numbers of all keys that were asked for.
 func (k *keys) answer() error {
 	if len(k.asked) == 0 {
 		return nil
@@ -125,8 +125,8 @@ func (k *keys) answer() error {
 	return nil
 }
 
-// touch loads what answer is going to look at: all slots, then all notes, none of which
-// depends on another.
+// touch loads the memory that answer is going to read: all slots, then all notes. The loads
+// are independent, so their misses overlap.
 func (k *keys) touch() {
 	sum := byte(0)
 	for i := range k.asked {
@@ -136,9 +136,9 @@ func (k *keys) touch() {
 		k.asked[i].likely = k.likely(k.asked[i].hash)
 	}
 	for i := range k.asked {
-		sum += k.note(k.asked[i].likely)[noteLength] // 0 too: a branch here would be a wrong guess
+		sum += k.note(k.asked[i].likely)[noteLength] // also of number 0: a branch would be mispredicted
 	}
-	k.touched = sum // so that the loads are not left out
+	k.touched = sum // keeps the compiler from removing the loads
 }
 
 // likely returns the number of the first key with a hash, 0 if there is none.
@@ -151,7 +151,7 @@ func (k *keys) likely(hash uint32) uint32 {
 	}
 }
 
-// learn adds to a note what the question says about its key.
+// learn records in a note why its key was asked for.
 func (k *keys) learn(n uint32, what ask) error {
 	note := k.note(n)
 	switch what {
@@ -187,7 +187,7 @@ func (k *keys) number(hash uint32, key []byte) (uint32, error) {
 	}
 }
 
-// add makes a note.
+// add makes the note of a new key.
 func (k *keys) add(key []byte) (uint32, error) {
 	size := pad8(noteKey + len(key))
 	if k.used+size > notesSize {
@@ -217,12 +217,12 @@ func (k *keys) growNotes() error {
 	block.HugePages()
 	k.notes, k.mem, k.used = append(k.notes, block), append(k.mem, block.Bytes()), 0
 	if len(k.mem) == 1 {
-		k.used = 8 // no key has number 0
+		k.used = 8 // number 0 is not used
 	}
 	return nil
 }
 
-// note returns the note of a number, and what is behind it.
+// note returns the note of a number; further notes follow in the slice.
 func (k *keys) note(n uint32) []byte { return k.mem[n>>notesShift][n&(1<<notesShift-1)*8:] }
 
 func noteKeyOf(note []byte) []byte {
@@ -232,7 +232,7 @@ func noteKeyOf(note []byte) []byte {
 // key returns the key of a number.
 func (k *keys) key(n uint32) []byte { return noteKeyOf(k.note(n)) }
 
-// has reports whether a key is an item's.
+// has reports whether there is an item with a key.
 func (k *keys) has(n uint32) bool { return binary.LittleEndian.Uint32(k.note(n)[noteLength:]) != 0 }
 
 func (k *keys) slot(i int) uint64       { return binary.LittleEndian.Uint64(k.slots[i*8:]) }
@@ -253,8 +253,8 @@ func (k *keys) reserve(n int) error {
 	return k.growTable(bits)
 }
 
-// growTable moves all slots to a table that is twice as large. Slots are in the order of
-// their hashes but for few, so it is written from its beginning to its end.
+// growTable moves all slots to a table of twice the size. Slots are nearly in the order of
+// their hashes, so the new table is written almost sequentially.
 func (k *keys) growTable(bits uint) error {
 	block, err := k.arena.Alloc("kvl builder table", 8<<bits)
 	if err != nil {
@@ -281,7 +281,7 @@ func (k *keys) growTable(bits uint) error {
 	return old.Free()
 }
 
-// freeTable gives back what is only needed to find keys.
+// freeTable frees the table, which is needed only to find keys.
 func (k *keys) freeTable() {
 	if k.table != nil {
 		_ = k.table.Free()

@@ -6,7 +6,7 @@ import (
 	"fmt"
 )
 
-// Link says where a record is. The zero Link leads nowhere.
+// Link locates a record. The zero Link leads nowhere.
 type Link struct {
 	where  uint64 // offset / 8, area << areaShift
 	length uint32
@@ -18,13 +18,13 @@ const (
 	LinkSize = 16
 
 	areaShift = 40
-	// MaxAreas is how many areas an image can have.
+	// MaxAreas is the largest number of areas of an image.
 	MaxAreas = 1 << 24
-	// MaxArea is how long an area can be.
+	// MaxArea is the length of the longest area.
 	MaxArea = 1 << 43
 )
 
-// ErrCorrupt says that bytes are not a record of a Builder, were changed, or are not those at the link.
+// ErrCorrupt reports bytes that are not a valid record, or not the record at the link.
 var ErrCorrupt = errors.New("kvl: corrupt")
 
 // NewLink returns the link to a record.
@@ -38,16 +38,16 @@ func (l Link) IsZero() bool { return l.length == 0 }
 // Area returns the number of the area.
 func (l Link) Area() int { return int(l.where >> areaShift) }
 
-// Word returns the offset in words of 8 bytes.
+// Word returns the offset in units of 8 bytes.
 func (l Link) Word() uint64 { return l.where & (1<<areaShift - 1) }
 
-// Offset returns where in the area the record begins.
+// Offset returns the offset of the record in its area.
 func (l Link) Offset() int64 { return int64(l.Word()) * 8 }
 
 // Len returns the length of the record.
 func (l Link) Len() int { return int(l.length) }
 
-// Of reports whether a link can be of a generation: it compares the low bits. ParseItem compares all.
+// Of reports whether a link may be of a generation: it compares the low bits. ParseItem compares all.
 func (l Link) Of(generation uint64) bool { return l.stamp == uint32(generation) }
 
 // Stamp returns the low bits of the generation that the link is of.
@@ -65,7 +65,7 @@ func ParseLink(b []byte) Link {
 	return Link{where: binary.LittleEndian.Uint64(b), length: uint32(w), stamp: uint32(w >> 32)}
 }
 
-// String returns the parts of the link for messages.
+// String returns the fields of the link for messages.
 func (l Link) String() string {
 	if l.IsZero() {
 		return "nowhere"

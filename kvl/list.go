@@ -6,12 +6,12 @@ import (
 	"math"
 )
 
-// List is a view of a list of links in an item that has been checked: the links that are
-// in the item itself, and where the others begin. The zero List is empty.
+// List is a view of a list of links in a parsed item: the inline links, and the link to the
+// first chunk. The zero List is empty.
 type List struct{ b []byte }
 
-// validList reports whether a payload is a list: whole links, not more than there are in
-// all, and a chunk to go on with exactly if there are more.
+// validList reports whether a payload is a list: whole links, not more than the total, and a
+// link to a chunk if and only if the total is larger.
 func validList(p []byte) bool {
 	if !hasLinks(p) {
 		return false
@@ -23,7 +23,7 @@ func validList(p []byte) bool {
 // hasLinks reports whether a payload has the length of a list.
 func hasLinks(p []byte) bool { return len(p) >= listHead && (len(p)-listHead)%LinkSize == 0 }
 
-// asList is the list of a payload, the zero List of one that is none any more.
+// asList decodes a payload. It returns the zero List if the payload has an invalid length.
 func asList(p []byte) List {
 	if !hasLinks(p) {
 		return List{}
@@ -31,7 +31,7 @@ func asList(p []byte) List {
 	return List{p}
 }
 
-// Len returns how many links the list has in all, as its Builder counted them.
+// Len returns the total number of links, as the Builder counted them.
 func (l List) Len() int {
 	if l.b == nil {
 		return 0
@@ -39,7 +39,7 @@ func (l List) Len() int {
 	return int(binary.LittleEndian.Uint64(l.b) & math.MaxInt)
 }
 
-// N returns how many of its links are in the item itself.
+// N returns the number of inline links.
 func (l List) N() int {
 	if l.b == nil {
 		return 0
@@ -47,13 +47,13 @@ func (l List) N() int {
 	return (len(l.b) - listHead) / LinkSize
 }
 
-// At returns one of the links in the item itself. An index that is not in [0, N) panics.
+// At returns inline link i. It panics if i is not in [0, N).
 func (l List) At(i int) Link {
 	mustBeIn("list", i, l.N())
 	return ParseLink(l.b[listHead+i*LinkSize:])
 }
 
-// Append appends the links in the item itself to links, and returns them.
+// Append appends the inline links to links, and returns the extended slice.
 func (l List) Append(links []Link) []Link {
 	if l.b == nil {
 		return links
@@ -61,7 +61,7 @@ func (l List) Append(links []Link) []Link {
 	return appendLinks(links, l.b[listHead:])
 }
 
-// Next returns the link to the first chunk. It leads nowhere exactly if N is Len.
+// Next returns the link to the first chunk. It leads nowhere if N equals Len.
 func (l List) Next() Link {
 	if l.b == nil {
 		return Link{}
@@ -69,28 +69,28 @@ func (l List) Next() Link {
 	return ParseLink(l.b[8:])
 }
 
-// Chunk is a view of the bytes of a chunk that has been checked: it is valid as long as
-// they stay as they are, and its methods cannot fail (K2). The zero Chunk is empty.
+// Chunk is a view of the bytes of a parsed chunk. It is valid as long as they do not change,
+// and its methods cannot fail (K2). The zero Chunk is empty.
 type Chunk struct{ b []byte }
 
-// ParseChunk checks bytes that were read by a link in a generation, and returns a view of them. If
-// the bytes are not the chunk of the link, the error is an ErrCorrupt (K1, K2). Without an error
-// ParseChunk does not allocate.
+// ParseChunk verifies bytes that were read by a link in a generation, and returns a view of them. If
+// the bytes are not the chunk of the link, the error is an ErrCorrupt (K1, K2). ParseChunk allocates
+// only errors.
 //
-// The chunks of a hostile image can form a cycle. A reader that follows them counts links, and stops
-// at List.Len.
+// The chunks of a hostile image can form a cycle. A reader that follows them must count links, and
+// stop at List.Len.
 func ParseChunk(b []byte, l Link, generation uint64) (Chunk, error) {
 	if err := checkRecord(b, l, generation, chunkRecord); err != nil {
 		return Chunk{}, err
 	}
 	n := int(binary.LittleEndian.Uint16(b[offCount:]))
 	if n < 1 || n > ChunkLinks || len(b) != chunkHead+n*LinkSize {
-		return Chunk{}, fmt.Errorf("%w: the chunk at link %v says that it has %d links", ErrCorrupt, l, n)
+		return Chunk{}, fmt.Errorf("%w: the chunk at link %v says that it has %d links, which does not match its length", ErrCorrupt, l, n)
 	}
 	return Chunk{b}, nil
 }
 
-// N returns how many links the chunk has, at least 1 and at most ChunkLinks.
+// N returns the number of links of the chunk, 1 to ChunkLinks.
 func (c Chunk) N() int {
 	if c.b == nil {
 		return 0
@@ -98,13 +98,13 @@ func (c Chunk) N() int {
 	return (len(c.b) - chunkHead) / LinkSize
 }
 
-// At returns one of the links. An index that is not in [0, N) panics.
+// At returns link i. It panics if i is not in [0, N).
 func (c Chunk) At(i int) Link {
 	mustBeIn("chunk", i, c.N())
 	return ParseLink(c.b[chunkHead+i*LinkSize:])
 }
 
-// Append appends the links of the chunk to links, and returns them.
+// Append appends the links of the chunk to links, and returns the extended slice.
 func (c Chunk) Append(links []Link) []Link {
 	if c.b == nil {
 		return links
@@ -112,7 +112,7 @@ func (c Chunk) Append(links []Link) []Link {
 	return appendLinks(links, c.b[chunkHead:])
 }
 
-// appendLinks appends all links of which b consists.
+// appendLinks appends the links in b.
 func appendLinks(links []Link, b []byte) []Link {
 	for ; len(b) >= LinkSize; b = b[LinkSize:] {
 		links = append(links, ParseLink(b))
@@ -120,7 +120,7 @@ func appendLinks(links []Link, b []byte) []Link {
 	return links
 }
 
-// Next returns the link to the next chunk, which leads nowhere in the last one.
+// Next returns the link to the next chunk. It leads nowhere in the last chunk.
 func (c Chunk) Next() Link {
 	if c.b == nil {
 		return Link{}
@@ -130,6 +130,6 @@ func (c Chunk) Next() Link {
 
 func mustBeIn(what string, i, n int) {
 	if uint(i) >= uint(n) {
-		panic(fmt.Sprintf("kvl: link %d of a %s that has %d", i, what, n))
+		panic(fmt.Sprintf("kvl: index %d of a %s with %d links", i, what, n))
 	}
 }

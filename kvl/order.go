@@ -6,11 +6,11 @@ import (
 	"fmt"
 )
 
-// orderEdges brings the links that came by Edge into the order of the items that they
-// are of, those of an item into the order of their names, and those of a name leaves as
-// they came: a counting sort, for which the notes of keys have the counts.
+// orderEdges sorts the links that Edge added by their source items, in the order of items, then by
+// name; links of one name keep their order. It is a counting sort, for which the notes of keys
+// have the counts. A sorted link is
 //
-//	| number of the key it leads to u32 | name u32 |
+// | number of its target u32 | name u32 |
 func (s *sealer) orderEdges(ctx context.Context) error {
 	if s.nEdges == 0 {
 		return nil
@@ -34,8 +34,8 @@ func (s *sealer) orderEdges(ctx context.Context) error {
 	return err
 }
 
-// reserveEdges has a note say where the links of its item begin, in place of how many they
-// are.
+// reserveEdges replaces the number of links in a note by the position of the first of them in
+// the sorted links.
 func (s *sealer) reserveEdges(it stagedItem) error {
 	note := s.keys.note(it.key())
 	n := binary.LittleEndian.Uint32(note[noteEdges:])
@@ -44,7 +44,7 @@ func (s *sealer) reserveEdges(it stagedItem) error {
 	return nil
 }
 
-// orderSize is the memory of all links by Edge.
+// orderSize returns the memory for the sorted links.
 func (s *sealer) orderSize() int {
 	size := int(s.nEdges) * edgeSize
 	if size >= hugePage {
@@ -53,7 +53,7 @@ func (s *sealer) orderSize() int {
 	return size
 }
 
-// orderName puts links of a name where they belong.
+// orderName moves the links of a name to their sorted positions.
 func (s *sealer) orderName(name uint16, b []byte) {
 	for ; len(b) > 0; b = b[edgeSize:] {
 		from, to := edge(b)
@@ -71,7 +71,7 @@ func (s *sealer) orderName(name uint16, b []byte) {
 	}
 }
 
-// edgesTo returns the ordered links of an item. Items are asked for in their order.
+// edgesTo returns the sorted links of an item. It must be called for all items in order.
 func (s *sealer) edgesTo(note []byte) []byte {
 	if s.order == nil {
 		return nil
@@ -89,7 +89,7 @@ func (s *sealer) freeOrder() {
 	s.orderBlock, s.order = nil, nil
 }
 
-// dangle counts a link to a key that is not there.
+// dangle counts a dangling link.
 func (s *sealer) dangle(d Dangled) {
 	s.stats.Dangling++
 	if len(s.stats.Dangled) < MaxDangled {
@@ -97,7 +97,7 @@ func (s *sealer) dangle(d Dangled) {
 	}
 }
 
-// checkDangling fails if nothing may dangle.
+// checkDangling returns an error if there are dangling links and Config.Dangling is Fail.
 func (s *sealer) checkDangling() error {
 	if s.stats.Dangling == 0 || s.cfg.Dangling != Fail {
 		return nil

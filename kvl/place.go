@@ -2,18 +2,18 @@ package kvl
 
 import "fmt"
 
-// placer gives records their places, in the order in which they come. It is asked twice,
-// by plan and by write, and answers the same.
+// placer assigns places to records, in the order of calls. plan and write both use it, with the
+// same results.
 type placer struct {
 	areaSize int
-	sizes    []int // of areas, what is used
+	sizes    []int // used bytes of each area
 	current  int   // the area that is being filled, -1 if there is none
 }
 
 func newPlacer(areaSize int) placer { return placer{areaSize: areaSize, current: -1} }
 
-// place returns where a record of n bytes is to be. One that is longer than an area has one
-// of its own, and others go on where they were.
+// place returns the place of the next record, of n bytes. A record longer than areaSize gets an
+// area of its own.
 func (p *placer) place(n int) (area, off int) {
 	if n > p.areaSize {
 		p.sizes = append(p.sizes, n)
@@ -28,11 +28,11 @@ func (p *placer) place(n int) (area, off int) {
 	return p.current, off
 }
 
-// check says whether links and the index can name all places.
+// check returns an error if links or the index cannot name all places.
 func (p *placer) check() error {
 	most := min(MaxAreas, 1<<(placeBits-placeBitsOf(p.areaSize)))
 	if len(p.sizes) > most {
-		return fmt.Errorf("kvl: %d areas of %d bytes, at most %d are possible: make AreaSize larger", len(p.sizes), p.areaSize, most)
+		return fmt.Errorf("kvl: %d areas of %d bytes, the limit is %d: increase AreaSize", len(p.sizes), p.areaSize, most)
 	}
 	return nil
 }

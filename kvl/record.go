@@ -7,7 +7,7 @@ import (
 	"github.com/remora-kv/remora/internal/crc32c"
 )
 
-// Where the parts of a record are.
+// Offsets of the parts of a record, and sizes.
 const (
 	offChecksum   = 0
 	offLength     = 4
@@ -25,7 +25,7 @@ const (
 	recordFormat = 1
 )
 
-// recordKind tells items from chunks.
+// recordKind distinguishes items and chunks.
 type recordKind uint8
 
 const (
@@ -33,16 +33,16 @@ const (
 	chunkRecord recordKind = 2
 )
 
-// ChunkLinks is how many links a chunk has at most.
+// ChunkLinks is the largest number of links of a chunk.
 const ChunkLinks = 100
 
 // MaxRecord is the length of the longest record.
 const MaxRecord = 1<<32 - 8
 
-// pad8 rounds up to a multiple of 8.
+// pad8 returns n rounded up to a multiple of 8.
 func pad8[T int | int64 | uint64](n T) T { return (n + 7) &^ 7 }
 
-// putHeader writes all of a header but its checksum, which closeRecord adds.
+// putHeader writes a header without its checksum, which closeRecord adds.
 func putHeader(b []byte, generation uint64, kind recordKind, typ uint16, count, keyLen int) {
 	_ = b[headerSize-1]
 	binary.LittleEndian.PutUint32(b[offLength:], uint32(len(b)))
@@ -53,19 +53,19 @@ func putHeader(b []byte, generation uint64, kind recordKind, typ uint16, count, 
 	binary.LittleEndian.PutUint16(b[offKeyLen:], uint16(keyLen))
 }
 
-// closeRecord writes the checksum of a record that has everything else (K1).
+// closeRecord writes the checksum of a record that is otherwise complete (K1).
 func closeRecord(b []byte) {
 	binary.LittleEndian.PutUint32(b[offChecksum:], crc32c.Checksum(b[offLength:]))
 }
 
-// checkRecord reports what is wrong with the header and the checksum of a record that
-// was read by a link (K1).
+// checkRecord verifies the header and the checksum of a record that was read by a link
+// (K1).
 func checkRecord(b []byte, l Link, generation uint64, kind recordKind) error {
 	switch {
 	case len(b) < headerSize || len(b) != l.Len() || len(b)%8 != 0:
-		return fmt.Errorf("%w: %d bytes were read by link %v", ErrCorrupt, len(b), l)
+		return fmt.Errorf("%w: malformed record: %d bytes were read by link %v", ErrCorrupt, len(b), l)
 	case binary.LittleEndian.Uint32(b[offLength:]) != uint32(len(b)):
-		return fmt.Errorf("%w: a record says that it has %d bytes, link %v says otherwise",
+		return fmt.Errorf("%w: the record says that it has %d bytes, unlike link %v",
 			ErrCorrupt, binary.LittleEndian.Uint32(b[offLength:]), l)
 	case binary.LittleEndian.Uint64(b[offGeneration:]) != generation || !l.Of(generation):
 		return fmt.Errorf("%w: a record of generation %d was read by link %v in generation %d",
@@ -74,7 +74,7 @@ func checkRecord(b []byte, l Link, generation uint64, kind recordKind) error {
 		return fmt.Errorf("%w: a record of kind %d, format %d was read by link %v, want kind %d, format %d",
 			ErrCorrupt, b[offKind], b[offFormat], l, kind, recordFormat)
 	case binary.LittleEndian.Uint32(b[offChecksum:]) != crc32c.Checksum(b[offLength:]):
-		return fmt.Errorf("%w: the checksum of the record at link %v is wrong", ErrCorrupt, l)
+		return fmt.Errorf("%w: the record at link %v does not match its checksum", ErrCorrupt, l)
 	}
 	return nil
 }

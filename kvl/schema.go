@@ -12,7 +12,7 @@ const (
 
 	// MaxName is the length of the longest name of a type or an attribute.
 	MaxName = 255
-	// MaxNames is how many of them there can be.
+	// MaxNames is the largest number of names.
 	MaxNames = 1<<16 - 1
 )
 
@@ -34,9 +34,9 @@ func (s *Schema) add(name string) (uint16, error) {
 	}
 	switch {
 	case len(name) > MaxName:
-		return 0, fmt.Errorf("kvl: the name that begins with %.40q has %d bytes, at most %d are possible", name, len(name), MaxName)
+		return 0, fmt.Errorf("kvl: the name that begins with %.40q has %d bytes, the limit is %d", name, len(name), MaxName)
 	case len(s.names) > MaxNames:
-		return 0, fmt.Errorf("kvl: no number is left for the name %q: there are %d", name, MaxNames)
+		return 0, fmt.Errorf("kvl: too many names: cannot add %q to %d others", name, MaxNames)
 	}
 	n := uint16(len(s.names))
 	s.names, s.numbers[name] = append(s.names, name), n
@@ -54,8 +54,8 @@ func (s *Schema) clone() *Schema {
 	return c
 }
 
-// Len returns how many numbers have a name, among them 0, whose name is "": names have
-// the numbers 0 to Len-1.
+// Len returns the number of names, including "" with number 0: names have the numbers 0 to
+// Len-1.
 func (s *Schema) Len() int { return len(s.names) }
 
 // Number returns the number of a name, and whether the schema has it.
@@ -72,7 +72,7 @@ func (s *Schema) Name(n uint16) string {
 	return s.names[n]
 }
 
-// Bytes returns the encoding of the schema, as the package doc has it.
+// Bytes returns the encoded schema (see the package doc).
 func (s *Schema) Bytes() []byte {
 	b := append(make([]byte, 0, schemaHead+16*len(s.names)), schemaMagic...)
 	b = append(b, schemaFormat, 0)
@@ -91,16 +91,16 @@ func ParseSchema(b []byte) (*Schema, error) {
 	s, count, rest := newSchema(), int(binary.LittleEndian.Uint16(b[6:])), b[schemaHead:]
 	for n := 1; n <= count; n++ {
 		if len(rest) == 0 || len(rest) <= int(rest[0]) {
-			return nil, fmt.Errorf("%w: a schema of %d names ends in name %d", ErrCorrupt, count, n)
+			return nil, fmt.Errorf("%w: truncated schema: it ends in name %[3]d of %[2]d", ErrCorrupt, count, n)
 		}
 		name := string(rest[1 : 1+int(rest[0])])
 		if got, err := s.add(name); err != nil || int(got) != n {
-			return nil, fmt.Errorf("%w: name %d of a schema, %q, is there already", ErrCorrupt, n, name)
+			return nil, fmt.Errorf("%w: name %d of a schema, %q, occurs twice", ErrCorrupt, n, name)
 		}
 		rest = rest[1+len(name):]
 	}
 	if len(rest) != 0 {
-		return nil, fmt.Errorf("%w: %d bytes follow a schema", ErrCorrupt, len(rest))
+		return nil, fmt.Errorf("%w: %d extra bytes behind a schema", ErrCorrupt, len(rest))
 	}
 	return s, nil
 }

@@ -11,9 +11,9 @@ import (
 type sealer struct {
 	*Builder
 	orderBlock *arena.Block
-	order      []byte // links by Edge, as orderEdges leaves them
-	reserved   uint32 // number of them that have a place
-	orderAt    uint64 // where those of the next item begin
+	order      []byte // links of Edge, sorted by orderEdges
+	reserved   uint32 // number of them that have a position
+	orderAt    uint64 // offset of those of the next item
 
 	places placer
 	item   gathered
@@ -27,7 +27,7 @@ type sealer struct {
 
 // Seal makes the image: it assigns places to items, resolves links (K3), writes checksums and builds
 // the index. It closes the Builder, even if it fails; Stats then lists the dangling links. Seal fails
-// when ctx ends.
+// if ctx ends.
 func (b *Builder) Seal(ctx context.Context) (*Image, error) {
 	b.mustBeOpen()
 	if b.draft.begun {
@@ -116,10 +116,10 @@ func (s *sealer) plan(it stagedItem) error {
 	return nil
 }
 
-// chunkSize returns the length of a chunk for the links that are left.
+// chunkSize returns the length of a chunk when left links remain.
 func chunkSize(left int) int { return chunkHead + LinkSize*min(left, ChunkLinks) }
 
-// tellDangling reports the links of an item that dangle.
+// tellDangling reports the dangling links of an item.
 func (s *sealer) tellDangling(g *gathered, it stagedItem) {
 	at := it.payloads()
 	for i := range it.len() {
@@ -147,7 +147,7 @@ func (s *sealer) tellDanglingOf(g *gathered, name uint16, numbers []byte, step i
 	}
 }
 
-// makeImage allocates memory for what was planned.
+// makeImage allocates the memory of the image.
 func (s *sealer) makeImage() error {
 	if err := s.places.check(); err != nil {
 		return err

@@ -11,23 +11,22 @@ const (
 	hugePage = 2 << 20
 )
 
-// segments is memory that grows by one segment after another. What was read can be given back
-// before the rest.
+// segments is memory that grows by segments, which can be freed one by one.
 type segments struct {
 	arena   *arena.Arena
 	purpose string
 	list    []segment
-	current []byte // what is left of the last segment
+	current []byte // unused rest of the last segment
 }
 
-// segment is a piece of memory, which is used from its beginning.
+// segment is a block of memory that is used from its beginning.
 type segment struct {
 	block *arena.Block
 	used  int
 }
 
-// alloc returns n zeroed bytes; n is a multiple of 8. If n is more than a segment, they get a
-// segment of their own.
+// alloc returns n zeroed bytes; n is a multiple of 8. If n exceeds the size of a segment, the bytes
+// get a segment of their own.
 func (m *segments) alloc(n int) ([]byte, error) {
 	if n > len(m.current) {
 		if err := m.grow(n); err != nil {
@@ -52,7 +51,7 @@ func (m *segments) grow(n int) error {
 	return nil
 }
 
-// drain calls visit with the used bytes of each segment and frees the segment, until visit fails.
+// drain calls visit with the used bytes of each segment, then frees it, until visit fails.
 func (m *segments) drain(visit func(b []byte) error) error {
 	m.current = nil
 	for len(m.list) > 0 {
@@ -68,7 +67,7 @@ func (m *segments) drain(visit func(b []byte) error) error {
 	return nil
 }
 
-// scan calls visit with the used bytes of each segment, until it fails.
+// scan calls visit with the used bytes of each segment, until visit fails.
 func (m *segments) scan(visit func(b []byte) error) error {
 	for _, s := range m.list {
 		if err := visit(s.block.Bytes()[:s.used]); err != nil {
@@ -78,7 +77,7 @@ func (m *segments) scan(visit func(b []byte) error) error {
 	return nil
 }
 
-// free frees all segments. A block that cannot be unmapped is lost.
+// free frees all segments. It ignores errors.
 func (m *segments) free() {
 	for _, s := range m.list {
 		_ = s.block.Free()

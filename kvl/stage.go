@@ -2,7 +2,7 @@ package kvl
 
 import "encoding/binary"
 
-// A staged item waits for Seal: it is complete, but its links are numbers of keys.
+// A staged item waits for Seal: it is complete, but with numbers of keys in place of links.
 //
 //	0   key         u32   its number
 //	4   type        u16
@@ -15,7 +15,7 @@ const (
 	numberSize = 4
 )
 
-// stagedLen is the length of the payload of a drafted attribute.
+// stagedLen returns the length of the payload of an attribute in a staged item.
 func (a *drafted) stagedLen() int {
 	switch a.kind {
 	case KindLink:
@@ -35,7 +35,7 @@ func (d *draft) stagedSize() int {
 	return n
 }
 
-// stage moves the draft to where items wait.
+// stage adds the draft to the staged items.
 func (b *Builder) stage() error {
 	d := &b.draft
 	p, err := b.staged.alloc(d.stagedSize())
@@ -70,7 +70,7 @@ func (b *Builder) stageLinks(p, text []byte) {
 	}
 }
 
-// stagedItem is a view of one.
+// stagedItem is a view of a staged item, and what follows it.
 type stagedItem []byte
 
 func (s stagedItem) key() uint32 { return binary.LittleEndian.Uint32(s) }

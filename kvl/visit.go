@@ -5,12 +5,12 @@ import (
 	"encoding/binary"
 )
 
-// visitAhead is how many items are looked at ahead.
+// visitAhead is how many items lookAhead loads together.
 const visitAhead = 32
 
-// eachOf visits the items in b. Notes of keys are all over the memory, so those that are
-// going to be needed by some items are loaded together: that of the key, and, with links,
-// those that single links lead to. (A list is long enough to do that by itself.)
+// eachOf visits the items in b. Notes of keys are scattered over memory, so the notes that some
+// items need are loaded together: those of their keys and, if links is set, of the targets of
+// single links. (A list is long enough for its loads to overlap.)
 func (s *sealer) eachOf(ctx context.Context, b []byte, links bool, visit func(stagedItem) error) error {
 	for len(b) > 0 {
 		b = s.lookAhead(b, links)
@@ -23,7 +23,7 @@ func (s *sealer) eachOf(ctx context.Context, b []byte, links bool, visit func(st
 	return ctx.Err()
 }
 
-// lookAhead cuts items off the beginning of b and loads notes.
+// lookAhead splits some items off the beginning of b and loads their notes.
 func (s *sealer) lookAhead(b []byte, links bool) []byte {
 	s.ahead, s.numbers = s.ahead[:0], s.numbers[:0]
 	for len(s.ahead) < visitAhead && len(b) > 0 {
@@ -41,8 +41,8 @@ func (s *sealer) lookAhead(b []byte, links bool) []byte {
 	}
 	sum := byte(0)
 	for _, n := range s.numbers {
-		sum += s.keys.note(n)[noteLength] // 0 too: there is memory, if no note
+		sum += s.keys.note(n)[noteLength] // also of number 0, which has no note but memory
 	}
-	s.touched = sum // so that the loads are not left out
+	s.touched = sum // keeps the compiler from removing the loads
 	return b
 }

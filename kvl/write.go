@@ -2,7 +2,7 @@ package kvl
 
 import "encoding/binary"
 
-// write writes an item where it was planned, and its chunks.
+// write writes an item and its chunks to their places.
 func (s *sealer) write(it stagedItem) error {
 	g, err := s.gather(it)
 	if err != nil {
@@ -25,7 +25,7 @@ func (s *sealer) write(it stagedItem) error {
 	return nil
 }
 
-// take returns the place of the next record.
+// take returns the memory of the next record, and the link to it.
 func (s *sealer) take(size int) ([]byte, Link) {
 	area, off := s.places.place(size)
 	return s.image.bytes[area][off : off+size : off+size], NewLink(area, int64(off), size, s.cfg.Generation)
@@ -56,7 +56,7 @@ func (s *sealer) writeList(b []byte, numbers []uint32) int {
 	s.putLinks(b[listHead:], numbers[:inline])
 	numbers = numbers[inline:]
 	next := b[8:listHead]
-	var open []byte // the chunk before, which needs the link to this one
+	var open []byte // the previous chunk, which lacks the link to this one
 	for len(numbers) > 0 {
 		n := min(len(numbers), ChunkLinks)
 		rec, l := s.take(chunkSize(len(numbers)))

@@ -67,7 +67,7 @@ func TestKVLCheckJSON(t *testing.T) {
 func TestKVLCheckWithMapping(t *testing.T) {
 	db := universityFile(t, "CREATE TABLE x (a INTEGER REFERENCES nowhere)")
 	code, out, errOut := runCmd(t, "kvl", "check", db, "--show-mapping")
-	if code != exitOK || !strings.Contains(out, `"reverse": "student.supervisor"`) || !strings.Contains(errOut, "note: table x: the foreign key a leads to nowhere") {
+	if code != exitOK || !strings.Contains(out, `"reverse": "student.supervisor"`) || !strings.Contains(errOut, "note: table x: the foreign key a refers to nowhere") {
 		t.Fatalf("exit code %d, output %s, standard error %q", code, out, errOut)
 	}
 	mapping := filepath.Join(t.TempDir(), "mapping.json")
@@ -120,7 +120,7 @@ func TestKVLCheckMistakes(t *testing.T) {
 	}{
 		{[]string{"kvl", "check"}, exitUsage, "needs one source"},
 		{[]string{"kvl", "check", "a.db", "b.db"}, exitUsage, "needs one source"},
-		{[]string{"kvl", "check", "a.xyz"}, exitUsage, "no known kind"},
+		{[]string{"kvl", "check", "a.xyz"}, exitUsage, "unknown kind of source"},
 		{[]string{"kvl", "check", "none.db"}, exitUsage, "no file"},
 		{[]string{"kvl", "check", db, "--dangling", "maybe"}, exitUsage, "fail, drop or null"},
 		{[]string{"kvl", "check", db, "--mapping", "none.json"}, exitFailure, "none.json"},

@@ -8,34 +8,34 @@ import (
 // catalog describes the tables of a database.
 type catalog struct {
 	tables []*tableInfo
-	// fold: names are compared without regard to case, as in SQLite.
+	// fold says that names are compared without regard to case, as in SQLite.
 	fold bool
 }
 
 // tableInfo is a table of a database.
 type tableInfo struct {
-	name    string // in a mapping
-	from    string // in FROM, quoted
-	order   string // of rows, an expression for ORDER BY on the table's alias t; empty: none
+	name    string // as in a mapping
+	from    string // as in FROM, quoted
+	order   string // expression for ORDER BY, on the table's alias t; empty: none
 	columns []columnInfo
-	key     []string // the primary key, or the row number if there is none; may be empty
+	key     []string // columns of the primary key, or the row number if there is none; may be empty
 	foreign []foreignKey
-	rows    int64 // an estimate, 0 if it is not known
+	rows    int64 // an estimate, 0 if unknown
 }
 
 // columnInfo is a column.
 type columnInfo struct {
 	name   string
-	hidden bool // can be named, but is no attribute unless that is asked for: the row number
+	hidden bool // the row number: can be named, but is an attribute only on request
 	binary bool // PostgreSQL sends it in its binary format
-	opaque bool // SQLite's driver must not see its declared type
+	opaque bool // its declared type must be hidden from SQLite's driver
 }
 
-// foreignKey is a reference that the database knows.
+// foreignKey is a foreign key in the catalog of the database.
 type foreignKey struct {
 	columns []string
-	table   string   // in a mapping
-	to      []string // empty: the primary key
+	table   string   // as in a mapping
+	to      []string // referenced columns; empty: the primary key
 }
 
 func (c *catalog) same(a, b string) bool { return a == b || c.fold && strings.EqualFold(a, b) }
@@ -58,7 +58,7 @@ func (c *catalog) column(t *tableInfo, name string) *columnInfo {
 	return &t.columns[i]
 }
 
-// columns returns the true names of columns.
+// trueNames returns the names of columns as the database spells them.
 func (c *catalog) trueNames(t *tableInfo, names []string) []string {
 	out := make([]string, len(names))
 	for i, n := range names {
@@ -86,5 +86,5 @@ func (t *tableInfo) columnNames() []string {
 	return names
 }
 
-// quote makes a name an identifier of SQL.
+// quote returns a name as a quoted SQL identifier.
 func quote(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// check refuses a mapping that the database does not have the tables and columns for, or
-// that gives one name to two things.
+// check returns an error if the database lacks a table or column of the mapping, or if the
+// mapping gives one name to two attributes.
 func (c *completion) check() error {
 	for i := range c.out.Tables {
 		t, at := &c.out.Tables[i], fmt.Sprintf("tables[%d]", i)
@@ -50,19 +50,19 @@ func (c *completion) checkTable(at string, t *Table) error {
 	return nil
 }
 
-// take notes that a name is in use.
+// take records that a name is in use.
 func (c *completion) take(taken map[string]bool, field, name string) error {
 	switch {
 	case name == "":
-		return c.given.wrong(field, "an attribute needs a name")
+		return c.given.wrong(field, "the attribute has no name")
 	case taken[name]:
-		return c.given.wrong(field, "there are two attributes %q", name)
+		return c.given.wrong(field, "two attributes have the name %q", name)
 	}
 	taken[name] = true
 	return nil
 }
 
-// checkColumns finds columns.
+// checkColumns returns an error unless the table has all columns.
 func (c *completion) checkColumns(field, table string, columns []string) error {
 	if len(columns) == 0 {
 		return c.given.wrong(field, "names no columns")
@@ -76,7 +76,7 @@ func (c *completion) checkColumns(field, table string, columns []string) error {
 	return nil
 }
 
-// checkReference finds columns and where they lead, and writes their true names.
+// checkReference verifies the columns and the target of a reference, and corrects their names.
 func (c *completion) checkReference(at, table string, r *Reference) error {
 	if err := c.checkColumns(at+".columns", table, r.Columns); err != nil {
 		return err
@@ -84,13 +84,13 @@ func (c *completion) checkReference(at, table string, r *Reference) error {
 	target := c.mapped(r.Table)
 	switch {
 	case r.Table == "":
-		return c.given.wrong(at, "does not name the table that it leads to")
+		return c.given.wrong(at, "does not name the table that it refers to")
 	case c.cat.table(r.Table) == nil:
 		return c.given.wrong(at+".table", "there is no table %q%s", r.Table, oneOf("tables", r.Table, c.cat.tableNames()))
 	case target == nil:
 		return c.given.wrong(at+".table", "table %q is not in the mapping", r.Table)
 	case target.Edge != nil:
-		return c.given.wrong(at+".table", "rows of %q are edges: there are no items to lead to", r.Table)
+		return c.given.wrong(at+".table", "%q is an edge table: it has no items to refer to", r.Table)
 	}
 	to := r.To
 	if len(to) == 0 {
@@ -99,7 +99,7 @@ func (c *completion) checkReference(at, table string, r *Reference) error {
 		return err
 	}
 	if len(to) != len(r.Columns) {
-		return c.given.wrong(at+".columns", "%d columns lead to %d of %q: %v", len(r.Columns), len(to), target.Table, to)
+		return c.given.wrong(at+".columns", "%d columns refer to %d columns of %q: %v", len(r.Columns), len(to), target.Table, to)
 	}
 	r.Table, r.Columns = target.Table, c.cat.trueNames(c.cat.table(table), r.Columns)
 	if r.To = c.cat.trueNames(c.cat.table(target.Table), r.To); len(r.To) == 0 {
@@ -115,7 +115,7 @@ func (c *completion) checkEdge(at string, t *Table) error {
 	return c.checkReference(at+".to", t.Table, &t.Edge.To)
 }
 
-// checkReverse refuses lists that are added to an item which has an attribute of that name.
+// checkReverse returns an error if a list has the name of another attribute of its items.
 // Two references may fill one list.
 func (c *completion) checkReverse() error {
 	for i, t := range c.out.Tables {

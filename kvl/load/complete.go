@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// completion makes a whole mapping of one that leaves things out, and of the catalog.
+// completion completes a mapping from the catalog.
 type completion struct {
 	cat   *catalog
 	given *Mapping
 	out   *Mapping
-	// notes say what of the database could not be mapped and was not asked for.
+	// notes describe foreign keys that are not loaded although the mapping did not leave them out.
 	notes []string
-	// keyless are tables that have no primary key and were not asked for.
+	// keyless are tables without a primary key that the mapping does not name.
 	keyless []string
 }
 
@@ -24,7 +24,7 @@ func complete(cat *catalog, given *Mapping) (*completion, error) {
 	}
 	c := &completion{cat: cat, given: given, out: &Mapping{file: given.file, lines: given.lines}}
 	if given.Edges != nil {
-		return nil, given.wrong("edges", "is for edge lists in files; of a table of edges say so with \"edge\" of the table")
+		return nil, given.wrong("edges", "is for edge lists in files; for a table of edges, set \"edge\" of the table")
 	}
 	for _, step := range []func() error{c.tables, c.links, c.attributes, c.check} {
 		if err := step(); err != nil {
@@ -34,7 +34,7 @@ func complete(cat *catalog, given *Mapping) (*completion, error) {
 	return c, nil
 }
 
-// tables says which tables there are, and their types and keys.
+// tables fills in the tables, with their types and keys.
 func (c *completion) tables() error {
 	if len(c.given.Tables) == 0 {
 		for _, info := range c.cat.tables {
@@ -86,7 +86,7 @@ func (c *completion) identity(t *Table) {
 	t.Key = c.cat.trueNames(info, t.Key)
 }
 
-// mapped finds a table of the mapping, nil if it is not in it.
+// mapped returns a table of the mapping, or nil if it is not in it.
 func (c *completion) mapped(name string) *Table {
 	i := slices.IndexFunc(c.out.Tables, func(t Table) bool { return c.cat.same(t.Table, name) })
 	if i < 0 {
@@ -95,7 +95,7 @@ func (c *completion) mapped(name string) *Table {
 	return &c.out.Tables[i]
 }
 
-// links fills in references: those given, or the foreign keys.
+// links fills in references: from the mapping, or else from the foreign keys.
 func (c *completion) links() error {
 	for i := range c.out.Tables {
 		t := &c.out.Tables[i]
@@ -121,7 +121,8 @@ func (c *completion) links() error {
 	return nil
 }
 
-// freeName is the name of a link: two foreign keys can be of the same columns.
+// freeName returns a name for a link that no link before has: two foreign keys can have the
+// same columns.
 func freeName(before []Reference, name, table string) string {
 	for slices.ContainsFunc(before, func(r Reference) bool { return r.Attribute == name }) {
 		name += "." + table
@@ -129,14 +130,14 @@ func freeName(before []Reference, name, table string) string {
 	return name
 }
 
-// foreign returns the foreign keys of a table that lead to tables of the mapping.
+// foreign returns the foreign keys of a table that refer to tables of the mapping.
 func (c *completion) foreign(t *Table) []Reference {
 	info := c.cat.table(t.Table)
 	refs := []Reference{}
 	for _, f := range info.foreign {
 		target := c.mapped(f.table)
 		if target == nil || target.Edge != nil {
-			c.notes = append(c.notes, fmt.Sprintf("table %s: the foreign key %s leads to %s, which is not loaded: it is no link",
+			c.notes = append(c.notes, fmt.Sprintf("table %s: the foreign key %s refers to %s, which is not loaded: it becomes no link",
 				t.Table, strings.Join(f.columns, ","), f.table))
 			continue
 		}
@@ -151,7 +152,7 @@ func (c *completion) foreign(t *Table) []Reference {
 	return refs
 }
 
-// attributes fills in columns that become attributes.
+// attributes fills in the columns that become attributes.
 func (c *completion) attributes() error {
 	for i := range c.out.Tables {
 		t := &c.out.Tables[i]
@@ -169,13 +170,14 @@ func (c *completion) attributes() error {
 	return nil
 }
 
-// said reports whether the value of a column is in the key or a link alone already.
+// said reports whether the key or a link consists of a column alone, so that it need not be an
+// attribute.
 func (c *completion) said(t *Table, column string) bool {
 	alone := func(columns []string) bool { return len(columns) == 1 && c.cat.same(columns[0], column) }
 	return alone(t.Key) || slices.ContainsFunc(t.Links, func(r Reference) bool { return alone(r.Columns) })
 }
 
-// oneOf says what was meant, or what there is.
+// oneOf suggests a similar name, or lists the existing ones.
 func oneOf(what, name string, all []string) string {
 	for _, n := range all {
 		if strings.EqualFold(n, name) || strings.HasSuffix(n, "."+name) {

@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// engine is a kind of database.
+// engine is a kind of database, as SQLite.
 type engine interface {
-	// String names the database for people.
+	// String names the database in messages.
 	String() string
-	// begin begins a transaction that sees one state (L1) and changes nothing (L7).
+	// begin begins a read-only transaction (L7) on one state of the database (L1).
 	begin(ctx context.Context) (snapshot, error)
 	close() error
 }
@@ -19,8 +19,8 @@ type engine interface {
 // snapshot is one state of a database.
 type snapshot interface {
 	catalog(ctx context.Context) (*catalog, error)
-	// scan runs a query. A row has a value for each column, nil for NULL; it is valid until
-	// row returns.
+	// scan runs a query and calls row for each row, with a value for each column, nil for NULL.
+	// The values are valid until row returns.
 	scan(ctx context.Context, q *query, row func(values [][]byte) error) error
 	close() error
 }
@@ -69,7 +69,7 @@ func (d *database) load(ctx context.Context, m *Mapping, l *loading) (err error)
 		return err
 	}
 	if len(c.keyless) != 0 {
-		return fmt.Errorf("without a primary key, rows have no key: %s; leave them out, or name the columns of their keys, in a mapping (print one with --show-mapping)",
+		return fmt.Errorf("tables without a primary key: %s; leave them out, or name the columns of their keys, in a mapping (print one with --show-mapping)",
 			strings.Join(c.keyless, ", "))
 	}
 	if len(c.out.Tables) == 0 {

@@ -9,9 +9,9 @@ import (
 )
 
 // edgeFile is a file with an edge on each line: two keys, separated by a comma, a
-// semicolon, a tab or spaces, whichever the first edge has. What comes after them is
-// skipped, and so are lines that begin with #. Keys may be in quotes as CSV has them, but
-// not go over the end of a line.
+// semicolon, a tab or spaces, whichever the first edge has. The rest of a line is skipped, and
+// so are lines that begin with #. Keys may be quoted as in CSV, but not contain the end of a
+// line.
 type edgeFile struct{ path string }
 
 // String implements Source.
@@ -24,7 +24,7 @@ func (f *edgeFile) Close() error { return nil }
 func (f *edgeFile) Mapping(_ context.Context, m *Mapping) (whole *Mapping, notes []string, err error) {
 	if m == nil || m.Edges == nil {
 		if m != nil && len(m.Tables) > 0 {
-			return nil, nil, m.wrong("tables", "an edge list has none: say what becomes of it with \"edges\"")
+			return nil, nil, m.wrong("tables", "an edge list has no tables: describe it in \"edges\"")
 		}
 		return &Mapping{Edges: newEdges()}, nil, nil
 	}
@@ -35,11 +35,11 @@ func (f *edgeFile) Mapping(_ context.Context, m *Mapping) (whole *Mapping, notes
 type edgeLoading struct {
 	*loading
 	edges              *Edges
-	separator          byte // 0: not known yet
+	separator          byte // 0: unknown so far
 	typ, list, reverse uint16
-	seen               map[string]struct{} // every end is one item
+	seen               map[string]struct{} // keys of items that were added
 	from, to           []byte              // reused
-	header             bool                // is still to come
+	header             bool                // the header is the next line
 }
 
 func (f *edgeFile) load(ctx context.Context, m *Mapping, l *loading) error {
@@ -72,7 +72,7 @@ func (f *edgeFile) load(ctx context.Context, m *Mapping, l *loading) error {
 	})
 }
 
-// edge adds an edge, and its ends where they are new.
+// edge adds an edge, and its ends if they are new.
 func (e *edgeLoading) edge(text []byte) error {
 	from, to, err := e.split(text)
 	if err != nil {
@@ -101,9 +101,9 @@ func (e *edgeLoading) edge(text []byte) error {
 	return nil
 }
 
-var errNoEdge = errors.New("no edge: two keys, separated by a comma, a semicolon, a tab or spaces")
+var errNoEdge = errors.New("not an edge: want two keys, separated by a comma, a semicolon, a tab or spaces")
 
-// split finds the two keys of a line.
+// split returns the two keys of a line.
 func (e *edgeLoading) split(text []byte) (from, to []byte, err error) {
 	if e.separator == 0 {
 		i := bytes.IndexAny(text, ",;\t ")

@@ -30,17 +30,17 @@ func TestJSONLinesMistakes(t *testing.T) {
 		`{"type": "x"}`:                             `line 2: the item has no "key"`,
 		`{"key": "x"`:                               "line 2: unexpected EOF",
 		`{"key": "x", "vals": {}}`:                  `line 2: json: unknown field "vals"`,
-		`{"key": "x"} {}`:                           "line 2: there is something after the item",
+		`{"key": "x"} {}`:                           "line 2: unexpected text after the item",
 		`{"key": "x", "values": []}`:                "line 2: must be an object",
-		`{"key": "x", "links": {"a": 7}}`:           "line 2: links.a: a link is the key",
-		`{"key": "x", "lists": {"a": "b"}}`:         "line 2: lists.a: a list is the keys",
+		`{"key": "x", "links": {"a": 7}}`:           "line 2: links.a: a link must be the key",
+		`{"key": "x", "lists": {"a": "b"}}`:         "line 2: lists.a: a list must be keys",
 		`{"key": "x", "base64": {"a": "!"}}`:        "line 2: base64.a: illegal base64",
 		`{"key": "x", "values": {"a": 1, "a": 2}}`:  "line 2: kvl: item refused",
 		`{"key": "x", "links": {"a": "not there"}}`: "not there",
 	} {
 		says(t, try(t, makeFile(t, "x.ndjson", "{\"key\": \"y\"}\n"+line+"\n"), "", kvl.Fail).err, want)
 	}
-	says(t, try(t, makeFile(t, "x.jsonl", ""), "{}", kvl.Fail).err, "have no mapping")
+	says(t, try(t, makeFile(t, "x.jsonl", ""), "{}", kvl.Fail).err, "need no mapping")
 }
 
 func TestEdgeLists(t *testing.T) {
@@ -84,10 +84,10 @@ func TestEdgeListMapping(t *testing.T) {
 
 func TestEdgeListMistakes(t *testing.T) {
 	for text, want := range map[string]string{
-		"1,2\n3\n":     "line 2: no edge",
-		"1\n":          "line 1: no edge",
-		"#\n1,2\n,3\n": "line 3: no edge",
-		"1,2\n\"3,4\n": "line 2: no edge",
+		"1,2\n3\n":     "line 2: not an edge",
+		"1\n":          "line 1: not an edge",
+		"#\n1,2\n,3\n": "line 3: not an edge",
+		"1,2\n\"3,4\n": "line 2: not an edge",
 	} {
 		says(t, try(t, makeFile(t, "x.tsv", text), "", kvl.Fail).err, want)
 	}

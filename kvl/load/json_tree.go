@@ -8,8 +8,8 @@ import (
 	"strconv"
 )
 
-// node is a value of a JSON document that knows its line, which encoding/json does not
-// tell of fields that are unknown or mean nothing.
+// node is a value of a JSON document with its line, which encoding/json does not report for
+// unknown or invalid fields.
 type node struct {
 	line    int
 	value   any // string, bool, json.Number, nil; []*node for an array, members for an object
@@ -21,14 +21,14 @@ type member struct {
 	value *node
 }
 
-// treeParser reads a document token by token.
+// treeParser parses a document token by token.
 type treeParser struct {
 	text []byte
 	dec  *json.Decoder
 	m    *Mapping // for errors
 }
 
-// parseTree reads one document, which is all that text has.
+// parseTree parses text, which is one document.
 func parseTree(m *Mapping, text []byte) (*node, error) {
 	p := &treeParser{text: text, dec: json.NewDecoder(bytes.NewReader(text)), m: m}
 	p.dec.UseNumber()
@@ -37,12 +37,12 @@ func parseTree(m *Mapping, text []byte) (*node, error) {
 		return nil, err
 	}
 	if _, err := p.dec.Token(); !errors.Is(err, io.EOF) {
-		return nil, p.fault("", p.line(), "there is something after the end of the mapping")
+		return nil, p.fault("", p.line(), "unexpected text after the mapping")
 	}
 	return n, nil
 }
 
-// line is where the decoder is: that of the last token.
+// line returns the line of the last token.
 func (p *treeParser) line() int { return p.lineAt(p.dec.InputOffset()) }
 
 func (p *treeParser) lineAt(offset int64) int {
@@ -64,7 +64,7 @@ func (p *treeParser) token(field string) (json.Token, error) {
 	case errors.As(err, &syntax):
 		line = p.lineAt(syntax.Offset)
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-		line, text = p.lineAt(int64(len(p.text))), "the mapping ends too early"
+		line, text = p.lineAt(int64(len(p.text))), "the mapping is truncated"
 	}
 	return nil, p.fault(field, line, text)
 }
@@ -93,10 +93,10 @@ func (p *treeParser) object(field string, n *node) error {
 		if err != nil {
 			return err
 		}
-		name, _ := t.(string) // the decoder lets nothing else be a name
+		name, _ := t.(string) // the decoder accepts only strings as names
 		for _, m := range n.members {
 			if m.name == name {
-				return p.fault(field, p.line(), strconv.Quote(name)+" is there twice")
+				return p.fault(field, p.line(), strconv.Quote(name)+" occurs twice")
 			}
 		}
 		v, err := p.node(join(field, name))
@@ -123,7 +123,7 @@ func (p *treeParser) array(field string, n *node) error {
 	return err
 }
 
-// join names a field of a field.
+// join returns the path of a field inside another.
 func join(field, name string) string {
 	if field == "" {
 		return name

@@ -18,8 +18,8 @@ import (
 //	 "values": {"name": "DEF"}, "base64": {"photo": "/9j/4AAQ"},
 //	 "links": {"supervisor": "prof001"}, "lists": {"friends": ["stu001", "stu007"]}}
 //
-// Only key is needed. A text is its own value; numbers, objects and lists are as they are
-// in the file, but for spaces; null is no attribute, no link.
+// Only key is required. A text becomes its own bytes; numbers, objects and lists become their
+// JSON, without spaces; null becomes neither an attribute nor a link.
 type lines struct{ path string }
 
 // String implements Source.
@@ -30,10 +30,10 @@ func (f *lines) Close() error { return nil }
 
 // Mapping implements Source.
 func (f *lines) Mapping(context.Context, *Mapping) (whole *Mapping, notes []string, err error) {
-	return nil, nil, fmt.Errorf("%w: %s: JSON Lines have no mapping: each line says what it is", ErrSource, f.path)
+	return nil, nil, fmt.Errorf("%w: %s: JSON Lines need no mapping: each line describes its item", ErrSource, f.path)
 }
 
-// line is what a line may say. Names are in the order of the file, so that the same file
+// line is the JSON of a line. Members keep their order in the file, so that the same file
 // gives the same bytes (L5).
 type line struct {
 	Key    *string        `json:"key"`
@@ -64,7 +64,7 @@ func (o *orderedMembers) UnmarshalJSON(text []byte) error {
 			return err
 		}
 		m := rawMember{}
-		m.name, _ = t.(string) // the decoder lets nothing else be a name
+		m.name, _ = t.(string) // the decoder accepts only strings as names
 		if err := dec.Decode(&m.value); err != nil {
 			return err
 		}
@@ -75,7 +75,7 @@ func (o *orderedMembers) UnmarshalJSON(text []byte) error {
 
 func (f *lines) load(ctx context.Context, m *Mapping, l *loading) error {
 	if m != nil {
-		return fmt.Errorf("%w: JSON Lines have no mapping: each line says what it is", ErrSource)
+		return fmt.Errorf("%w: JSON Lines need no mapping: each line describes its item", ErrSource)
 	}
 	return eachLine(f.path, l, func(text []byte) error {
 		if err := l.counted(ctx); err != nil {
@@ -85,8 +85,8 @@ func (f *lines) load(ctx context.Context, m *Mapping, l *loading) error {
 	})
 }
 
-// eachLine reads a file line by line and says where an error is (L6). Empty lines are
-// skipped.
+// eachLine calls each for the lines of a file that are not empty, and adds the line number to
+// errors (L6).
 func eachLine(path string, l *loading, each func(text []byte) error) (err error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -134,7 +134,7 @@ func (l *loading) line(text []byte) error {
 		return err
 	}
 	if dec.InputOffset() != int64(len(text)) {
-		return errors.New("there is something after the item")
+		return errors.New("unexpected text after the item")
 	}
 	if in.Key == nil || *in.Key == "" {
 		return errors.New(`the item has no "key"`)
@@ -211,7 +211,7 @@ func (l *loading) jsonBlob(name uint16, value json.RawMessage) error {
 func (l *loading) jsonLink(name uint16, value json.RawMessage) error {
 	var key string
 	if err := json.Unmarshal(value, &key); err != nil {
-		return errors.New("a link is the key of an item, in quotes")
+		return errors.New("a link must be the key of an item, in quotes")
 	}
 	l.b.Link(name, []byte(key))
 	l.count(&l.report.Links)
@@ -221,7 +221,7 @@ func (l *loading) jsonLink(name uint16, value json.RawMessage) error {
 func (l *loading) jsonList(name uint16, value json.RawMessage) error {
 	var keys []string
 	if err := json.Unmarshal(value, &keys); err != nil {
-		return errors.New("a list is the keys of items, in quotes, between brackets")
+		return errors.New("a list must be keys of items, in quotes, between brackets")
 	}
 	l.b.List(name)
 	for _, key := range keys {

@@ -256,7 +256,7 @@ func TestProgress(t *testing.T) {
 
 func TestWrongSources(t *testing.T) {
 	for name, words := range map[string][]string{
-		"data.xyz":                 {"no known kind", "sqlite:"},
+		"data.xyz":                 {"unknown kind of source", "sqlite:"},
 		"/nowhere/x.db":            {"no file", "/nowhere/x.db"},
 		"sqlite:" + t.TempDir():    {"is a directory"},
 		"postgres://%zz":           {"no source"},

@@ -7,29 +7,29 @@ import (
 	"strings"
 )
 
-// Mapping says what becomes of the tables of a database, or of the lines of an edge list.
-// What is left out is completed (Source.Mapping).
+// Mapping says how the tables of a database, or the lines of an edge list, become items.
+// Source.Mapping completes omitted fields.
 type Mapping struct {
 	Tables []Table `json:"tables,omitempty"`
 	Edges  *Edges  `json:"edges,omitempty"`
 
 	file  string
-	lines map[string]int // where the fields are in the file
+	lines map[string]int // line of each field in the file
 }
 
-// Table says what becomes of the rows of a table.
+// Table says how the rows of a table become items or links.
 type Table struct {
-	// Table is its name in the source. Tables of PostgreSQL that are not in the first
-	// schema of the search path are "schema.table".
+	// Table is its name in the source. For tables of PostgreSQL that are not in the first
+	// schema of the search path it is "schema.table".
 	Table string `json:"table"`
-	// Type is that of the items; the name of the table if it is empty.
+	// Type is the type of the items; empty means the name of the table.
 	Type string `json:"type,omitempty"`
-	// Prefix begins their keys; nil means "table/".
+	// Prefix is the beginning of their keys; nil means "table/".
 	Prefix *string `json:"prefix,omitempty"`
-	// Key are the columns of the key; none means the primary key.
+	// Key is the columns of the key; empty means the primary key.
 	Key []string `json:"key,omitempty"`
-	// Attributes are columns that become attributes; nil means all but a key of one column
-	// and those that alone are a link.
+	// Attributes are columns that become attributes; nil means all but those that alone are the
+	// key or a link.
 	Attributes Attributes `json:"attributes,omitzero"`
 	// Links are references to other tables; nil means the foreign keys.
 	Links []Reference `json:"links,omitzero"`
@@ -40,10 +40,10 @@ type Table struct {
 // Attribute is a column and the name of the attribute that it becomes.
 type Attribute struct{ Column, Name string }
 
-// Attributes are an object in JSON: "column": "name".
+// Attributes is an object in JSON: "column": "name".
 type Attributes []Attribute
 
-// MarshalJSON writes them in their order.
+// MarshalJSON writes the attributes in order.
 func (a Attributes) MarshalJSON() ([]byte, error) {
 	var b bytes.Buffer
 	b.WriteByte('{')
@@ -73,48 +73,48 @@ type Reference struct {
 	Attribute string   `json:"attribute,omitempty"`
 	Columns   []string `json:"columns,omitempty"`
 	Table     string   `json:"table,omitempty"`
-	// To are the columns of that table which have the same values; none means its key.
+	// To is the columns of that table that are referred to; empty means its key.
 	To []string `json:"to,omitempty"`
 	// Reverse is the list of links back; nil means "table.attribute", empty means none.
 	Reverse *string `json:"reverse,omitempty"`
 }
 
 // Edge says that a row is a link from one item to another. Attribute and Reverse of From
-// and To are not used.
+// and To are ignored.
 type Edge struct {
 	From Reference `json:"from"`
 	To   Reference `json:"to"`
-	// List is the list of links of From that To is added to, Reverse the list of links
-	// back; empty means none.
+	// List is the attribute of From that To is added to, Reverse the attribute of To that From is
+	// added to; empty means none.
 	List    string `json:"list"`
 	Reverse string `json:"reverse,omitempty"`
 }
 
-// Edges says what becomes of an edge list: every end of an edge is an item.
+// Edges says how an edge list becomes items: every end of an edge is an item.
 type Edges struct {
 	Type   string `json:"type"`
 	Prefix string `json:"prefix"`
-	// List is the list of links of an item that begins edges, Reverse that of one where
-	// edges end; empty means none.
+	// List is the attribute with the targets of an item's edges, Reverse that with the sources
+	// of edges to it; empty means none.
 	List    string `json:"list"`
 	Reverse string `json:"reverse"`
-	// Header says that the first line is not an edge.
+	// Header says that the first line is a header, not an edge.
 	Header bool `json:"header"`
 }
 
-// JSON returns the mapping as a file for people.
+// JSON returns the mapping as indented JSON.
 func (m *Mapping) JSON() []byte {
 	b, err := json.MarshalIndent(m, "", "  ")
 	if err != nil {
-		panic(fmt.Sprintf("load: a mapping cannot be written: %v", err)) // it is strings
+		panic(fmt.Sprintf("load: a mapping cannot be written: %v", err)) // it consists of strings
 	}
 	return append(b, '\n')
 }
 
-// MappingError is a mistake in a mapping.
+// MappingError is an error in a mapping.
 type MappingError struct {
-	File  string // empty: it was not read from a file
-	Line  int    // 0: not known
+	File  string // empty: not read from a file
+	Line  int    // 0: unknown
 	Field string // such as tables[2].links[0].table
 	Text  string
 }
@@ -136,12 +136,12 @@ func (e *MappingError) Error() string {
 	return b.String() + " " + e.Text
 }
 
-// wrong makes the error of a field.
+// wrong returns an error about a field.
 func (m *Mapping) wrong(field, format string, args ...any) error {
 	return &MappingError{File: m.file, Line: m.line(field), Field: field, Text: fmt.Sprintf(format, args...)}
 }
 
-// line finds a field, or what it is a part of.
+// line returns the line of a field, or of the nearest field around it.
 func (m *Mapping) line(field string) int {
 	for field != "" {
 		if n, ok := m.lines[field]; ok {

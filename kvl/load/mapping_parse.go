@@ -16,7 +16,7 @@ func ReadMapping(file string) (*Mapping, error) {
 	return ParseMapping(file, text)
 }
 
-// ParseMapping reads a mapping. Its errors are of type *MappingError and name file, which
+// ParseMapping parses a mapping. Its errors are of type *MappingError and name file, which
 // may be empty.
 func ParseMapping(file string, text []byte) (*Mapping, error) {
 	m := &Mapping{file: file, lines: map[string]int{}}
@@ -30,10 +30,10 @@ func ParseMapping(file string, text []byte) (*Mapping, error) {
 	})
 }
 
-// fields are those that an object may have, and what reads each of them.
+// fields maps the names of the fields of an object to the functions that parse them.
 type fields map[string]func(at string, n *node) error
 
-// fields reads an object.
+// fields parses an object.
 func (m *Mapping) fields(at string, n *node, known fields) error {
 	if n.members == nil {
 		return m.wrong(at, "must be an object: {...}")
@@ -41,7 +41,7 @@ func (m *Mapping) fields(at string, n *node, known fields) error {
 	for _, f := range n.members {
 		read := known[f.name]
 		if read == nil {
-			return m.wrong(join(at, f.name), "no such field; there are %s", names(known))
+			return m.wrong(join(at, f.name), "unknown field; use %s", names(known))
 		}
 		if err := read(join(at, f.name), f.value); err != nil {
 			return err
@@ -59,7 +59,7 @@ func names(known fields) string {
 	return strings.Join(all, ", ")
 }
 
-// each reads the elements of an array.
+// each parses the elements of an array.
 func each[T any](m *Mapping, at string, n *node, to *[]T, read func(at string, n *node, to *T) error) error {
 	list, ok := n.value.([]*node)
 	if !ok {
@@ -81,7 +81,7 @@ func (m *Mapping) text(to *string) func(at string, n *node) error {
 func (m *Mapping) parseText(at string, n *node, to *string) (err error) {
 	s, ok := n.value.(string)
 	if !ok {
-		return m.wrong(at, "must be a text: \"...\"")
+		return m.wrong(at, "must be a string: \"...\"")
 	}
 	*to = s
 	return nil
@@ -120,7 +120,7 @@ func (m *Mapping) parseTable(at string, n *node, t *Table) error {
 		err = m.wrong(at, "does not name its table")
 	}
 	if err == nil && t.Edge != nil && len(t.Key)+len(t.Attributes)+len(t.Links) > 0 {
-		err = m.wrong(join(at, "edge"), "rows that are edges have no key, attributes or links")
+		err = m.wrong(join(at, "edge"), "an edge table has no key, attributes or links: remove them, or edge")
 	}
 	return err
 }
@@ -156,12 +156,12 @@ func (m *Mapping) parseEdge(at string, n *node, e *Edge) error {
 		"from": end(&e.From), "to": end(&e.To), "list": m.text(&e.List), "reverse": m.text(&e.Reverse),
 	})
 	if err == nil && e.List == "" && e.Reverse == "" {
-		err = m.wrong(at, "names neither list nor reverse: nothing becomes of the rows")
+		err = m.wrong(at, "needs list or reverse, or the rows would be lost")
 	}
 	return err
 }
 
-// newEdges is what an edge list becomes if nothing else is said.
+// newEdges returns the defaults of Edges.
 func newEdges() *Edges { return &Edges{Type: "node", List: "to", Reverse: "from"} }
 
 func (m *Mapping) parseEdges(at string, n *node) error {
@@ -171,7 +171,7 @@ func (m *Mapping) parseEdges(at string, n *node) error {
 		"header": m.truth(&e.Header),
 	})
 	if err == nil && e.List == "" && e.Reverse == "" {
-		err = m.wrong(at, "names neither list nor reverse: nothing becomes of the edges")
+		err = m.wrong(at, "needs list or reverse, or the edges would be lost")
 	}
 	return err
 }

@@ -6,13 +6,13 @@ import (
 	"strings"
 )
 
-// query is a statement, and what it selects.
+// query is a SELECT statement, and its columns.
 type query struct {
 	text    string
 	columns []columnInfo
 }
 
-// tablePlan is what is done with each row of a table.
+// tablePlan says how to load each row of a table.
 type tablePlan struct {
 	table  *Table
 	query  query
@@ -21,8 +21,8 @@ type tablePlan struct {
 	values []valuePlan
 	links  []linkPlan
 
-	// list and reverse are the lists that an edge is added to, 0 for none; from and to its
-	// ends. For other tables from is nil.
+	// list and reverse are the lists that an edge is added to, 0 for none; from and to are its
+	// ends. They are nil if the table is not an edge table.
 	from, to      *linkPlan
 	list, reverse uint16
 }
@@ -33,24 +33,24 @@ type valuePlan struct {
 	column int
 }
 
-// keyPlan makes a key of columns of a row.
+// keyPlan makes a key from columns of a row.
 type keyPlan struct {
 	prefix  []byte
 	columns []int
 }
 
-// linkPlan makes a link.
+// linkPlan makes a link from columns of a row.
 type linkPlan struct {
 	name    uint16
 	reverse uint16 // 0: none
 	key     keyPlan
-	// refer are the columns that refer and names those they refer to, where the key is of
-	// other columns, which a join found.
+	// refer and names are the referring and the referenced columns if these are not the key of
+	// the target; then key is from a join.
 	refer []int
 	names []string
 }
 
-// selection collects what a query selects.
+// selection collects the parts of a query.
 type selection struct {
 	c     *completion
 	info  *tableInfo
@@ -60,7 +60,7 @@ type selection struct {
 	query query
 }
 
-// plan resolves names once, so that a row needs none.
+// plan resolves all names of a table, so that rows need no lookups.
 func (l *loading) plan(c *completion, t *Table) (*tablePlan, error) {
 	p := &tablePlan{table: t}
 	s := &selection{c: c, info: c.cat.table(t.Table)}
@@ -117,13 +117,13 @@ func (l *loading) planEdge(p *tablePlan, s *selection) (err error) {
 	}
 	name := l.backName
 	if p.list == 0 {
-		name = l.listName // it is all there is of the edge
+		name = l.listName // there is no other direction to report dangling links
 	}
 	p.reverse, err = name(p.table.Edge.Reverse)
 	return err
 }
 
-// listName is the number of a list, 0 for none.
+// listName returns the number of a list, 0 for none.
 func (l *loading) listName(name string) (uint16, error) {
 	if name == "" {
 		return 0, nil
@@ -131,8 +131,8 @@ func (l *loading) listName(name string) (uint16, error) {
 	return l.b.Name(name)
 }
 
-// backName is the number of a list of links back, 0 for none. What dangles is told of the
-// links that they go with.
+// backName returns the number of a list of links back, 0 for none. Dangling links are reported
+// for the links in the other direction.
 func (l *loading) backName(name string) (uint16, error) {
 	n, err := l.listName(name)
 	if n != 0 {
@@ -141,7 +141,7 @@ func (l *loading) backName(name string) (uint16, error) {
 	return n, err
 }
 
-// column selects a column of a table, once, and returns which value of a row it is.
+// column adds a column of a table to the query, once, and returns its index in rows.
 func (s *selection) column(alias string, info *tableInfo, name string) int {
 	col := *s.c.cat.column(info, name)
 	item := alias + "." + quote(col.name)
@@ -156,7 +156,7 @@ func (s *selection) column(alias string, info *tableInfo, name string) int {
 	return len(s.items) - 1
 }
 
-// columns selects columns of the table itself.
+// columns adds columns of the table itself.
 func (s *selection) columns(names []string) []int {
 	var out []int
 	for _, n := range names {
@@ -165,7 +165,7 @@ func (s *selection) columns(names []string) []int {
 	return out
 }
 
-// link selects what makes the key of where a reference leads.
+// link adds the columns that make the key of a reference's target.
 func (s *selection) link(r *Reference) linkPlan {
 	target := s.c.mapped(r.Table)
 	p := linkPlan{key: keyPlan{prefix: []byte(*target.Prefix)}}
@@ -187,7 +187,7 @@ func (s *selection) link(r *Reference) linkPlan {
 	return p
 }
 
-// permutation says which of names each of key is, nil if they are not the same columns.
+// permutation returns the index in names of each column of key, nil if the columns differ.
 func permutation(key, names []string) []int {
 	if len(key) != len(names) {
 		return nil
@@ -201,7 +201,7 @@ func permutation(key, names []string) []int {
 	return order
 }
 
-// join adds the table that a reference leads to, to find its key by other columns.
+// join adds the target table of a reference, to find its key by other columns.
 func (s *selection) join(r *Reference) (alias string, info *tableInfo) {
 	s.joins++
 	alias, info = fmt.Sprintf("j%d", s.joins), s.c.cat.table(r.Table)

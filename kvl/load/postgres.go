@@ -23,7 +23,7 @@ func openPostgres(name string) (Source, error) {
 	return &database{&postgres{withoutPassword(name), cfg}}, nil
 }
 
-// postgresConfig parses a URL. Its settings make values arrive as texts in one format, whatever
+// postgresConfig parses a URL. Its settings make values arrive as text in one format, whatever
 // the settings of the database or of the user are.
 func postgresConfig(name string) (*pgx.ConnConfig, error) {
 	cfg, err := pgx.ParseConfig(name)
@@ -71,8 +71,8 @@ func (s *postgresSnapshot) close() error {
 	return s.conn.Close(ctx)
 }
 
-// scan implements snapshot. Values are in the text format; only bytea is not, as its text
-// is twice as long.
+// scan implements snapshot. Values are in the text format, except bytea, whose text is twice as
+// long.
 func (s *postgresSnapshot) scan(ctx context.Context, q *query, row func(values [][]byte) error) error {
 	formats := make([]int16, len(q.columns))
 	for i, c := range q.columns {

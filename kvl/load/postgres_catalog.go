@@ -7,8 +7,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// postgresTables are tables of users, with about how many rows they have. Partitions are
-// read as the table that they are of.
+// postgresTables lists the tables of users, with estimates of their number of rows. Partitions
+// are read as part of their table.
 const postgresTables = `
 SELECT c.oid, n.nspname, c.relname, n.nspname = current_schema(), c.relkind = 'p', greatest(c.reltuples, 0)::bigint
 FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
@@ -27,7 +27,7 @@ FROM pg_catalog.pg_constraint k, unnest(k.conkey) WITH ORDINALITY AS p(num, at)
 JOIN pg_catalog.pg_attribute a ON a.attnum = p.num
 WHERE k.conrelid = $1 AND k.contype = 'p' AND a.attrelid = $1 ORDER BY p.at`
 
-// postgresForeign leaves out what PostgreSQL adds for each partition.
+// postgresForeign omits the foreign keys that PostgreSQL adds for each partition.
 const postgresForeign = `
 SELECT k.oid, k.confrelid, a.attname, b.attname
 FROM pg_catalog.pg_constraint k, unnest(k.conkey, k.confkey) WITH ORDINALITY AS p(num, tonum, at)
@@ -36,7 +36,7 @@ JOIN pg_catalog.pg_attribute b ON b.attnum = p.tonum
 WHERE k.conrelid = $1 AND k.contype = 'f' AND k.conparentid = 0 AND a.attrelid = $1 AND b.attrelid = k.confrelid
 ORDER BY k.conkey, k.oid, p.at`
 
-// postgresTable is a table, by its number.
+// postgresTable is a table with its object identifier.
 type postgresTable struct {
 	oid  uint32
 	info *tableInfo
@@ -72,7 +72,7 @@ func (s *postgresSnapshot) tables(ctx context.Context) ([]postgresTable, error) 
 	err := s.each(ctx, postgresTables, nil, []any{&oid, &schema, &name, &first, &parts, &rows}, func() {
 		info := &tableInfo{name: name, from: quote(schema) + "." + quote(name), rows: rows}
 		if !parts {
-			info.from = "ONLY " + info.from // rows of tables that inherit are their own
+			info.from = "ONLY " + info.from // tables that inherit have rows of their own
 		}
 		if !first || used[name] {
 			info.name = schema + "." + name

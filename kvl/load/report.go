@@ -11,8 +11,8 @@ import (
 type Report struct {
 	Tables []TableReport `json:"tables"`
 	Rows   int64         `json:"rows"`
-	// Links are references that were not NULL, and Reverse those of lists back; edges of
-	// edge tables and edge lists are counted in the same way.
+	// Links counts references that were not NULL, and Reverse the links back; edges of
+	// edge tables and edge lists count in the same way.
 	Links   int64 `json:"links"`
 	Reverse int64 `json:"reverse_links"`
 	// Notes describe what was not loaded although the mapping did not leave it out.
@@ -22,7 +22,7 @@ type Report struct {
 // TableReport describes what was loaded from a table, or of a type of items in a file.
 type TableReport struct {
 	Table string `json:"table"`
-	Type  string `json:"type,omitempty"` // empty: its rows are edges
+	Type  string `json:"type,omitempty"` // empty: an edge table
 	Rows  int64  `json:"rows"`
 	Links int64  `json:"links"`
 }
@@ -30,9 +30,9 @@ type TableReport struct {
 // Progress is the progress of a load.
 type Progress struct {
 	Table string // what is being read
-	Rows  int64  // rows until now
+	Rows  int64  // rows read so far
 	// Done and Total are in rows or bytes. Total is an estimate, which Done can exceed; 0 means
-	// that it is not known.
+	// unknown.
 	Done, Total int64
 }
 
@@ -57,13 +57,13 @@ type loading struct {
 	report   Report
 	progress func(Progress)
 	now      Progress
-	table    *TableReport // of the report, where rows are counted now
+	table    *TableReport // entry of the report for the current table
 
 	key, target []byte // reused
-	targets     []int  // ends of keys in target
+	targets     []int  // ends of the keys in target
 }
 
-// enter begins a table.
+// enter begins a table in the report.
 func (l *loading) enter(table, typ string) {
 	l.report.Tables = append(l.report.Tables, TableReport{Table: table, Type: typ})
 	l.table = &l.report.Tables[len(l.report.Tables)-1]

@@ -6,7 +6,7 @@ import (
 	"fmt"
 )
 
-// row makes an item or an edge of a row.
+// row adds an item or an edge for a row.
 func (p *tablePlan) row(ctx context.Context, l *loading, row [][]byte) error {
 	l.now.Done++
 	if err := l.counted(ctx); err != nil {
@@ -49,7 +49,7 @@ func (p *tablePlan) item(l *loading, row [][]byte) error {
 	return nil
 }
 
-// back adds the item to the lists of those that it refers to.
+// back adds the item to the reverse lists of its targets.
 func (p *tablePlan) back(l *loading) {
 	start := 0
 	for i, end := range l.targets {
@@ -66,7 +66,7 @@ func (p *tablePlan) edge(l *loading, row [][]byte) {
 	l.key, a = p.from.append(l.key[:0], row)
 	l.target, b = p.to.append(l.target[:0], row)
 	if !a || !b {
-		return // an end is NULL: it joins nothing
+		return // an end is NULL: there is no edge
 	}
 	if p.list != 0 {
 		l.b.Edge(l.key, p.list, l.target)
@@ -78,14 +78,14 @@ func (p *tablePlan) edge(l *loading, row [][]byte) {
 	}
 }
 
-// count counts a link of the table.
+// count counts a link, in total and for the table.
 func (l *loading) count(total *int64) {
 	*total++
 	l.table.Links++
 }
 
-// append adds the key of where a link leads to b. ok is false if it leads nowhere; then b
-// is as it was.
+// append appends the key of a link's target to b. ok is false if the link leads nowhere; then
+// out is b.
 func (p *linkPlan) append(b []byte, row [][]byte) (out []byte, ok bool) {
 	if p.refer == nil {
 		return p.key.append(b, row)
@@ -98,8 +98,8 @@ func (p *linkPlan) append(b []byte, row [][]byte) (out []byte, ok bool) {
 	if out, ok = p.key.append(b, row); ok {
 		return out, true
 	}
-	// The join found nothing: what is named is not there, by a name that no key has unless
-	// it is made to look so.
+	// The join found no row. Return a name of the missing target that no key has, unless a key
+	// imitates it, so that the link is reported as dangling.
 	b = append(b, p.key.prefix...)
 	for i, c := range p.refer {
 		if i > 0 {
@@ -110,7 +110,7 @@ func (p *linkPlan) append(b []byte, row [][]byte) (out []byte, ok bool) {
 	return b, true
 }
 
-// append adds a key to b. ok is false if a column is NULL; then b is as it was.
+// append appends a key to b. ok is false if a column is NULL; then out is b.
 func (k *keyPlan) append(b []byte, row [][]byte) (out []byte, ok bool) {
 	out = b
 	out = append(out, k.prefix...)
@@ -131,7 +131,7 @@ func (k *keyPlan) append(b []byte, row [][]byte) (out []byte, ok bool) {
 	return out, true
 }
 
-// appendEscaped adds a value of a key of several columns (L4).
+// appendEscaped appends a value of a key of several columns (L4).
 func appendEscaped(b, v []byte) []byte {
 	for _, c := range v {
 		if c == ',' || c == '\\' {

@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// Source is a database or a file to load. It is for one goroutine at a time.
+// Source is a database or a file to load. One goroutine at a time uses it.
 type Source interface {
 	// String returns the name of the source, without a password.
 	String() string
@@ -52,7 +52,7 @@ func Open(name string) (Source, error) {
 		case ".csv", ".tsv", ".edges":
 			scheme = "csv"
 		default:
-			return nil, fmt.Errorf("%w: %q has no known kind: put postgres://, sqlite:, jsonl: or csv: in front", ErrSource, name)
+			return nil, fmt.Errorf("%w: unknown kind of source %q: put postgres://, sqlite:, jsonl: or csv: in front", ErrSource, name)
 		}
 	}
 	if err := mustBeFile(path); err != nil {
@@ -67,7 +67,7 @@ func Open(name string) (Source, error) {
 	return &edgeFile{path: path}, nil
 }
 
-// mustBeFile returns an error if a file cannot be opened. That of SQLite would say less.
+// mustBeFile returns an error if path is not a file. SQLite's own errors say less.
 func mustBeFile(path string) error {
 	info, err := os.Stat(path)
 	switch {

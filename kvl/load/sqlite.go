@@ -14,14 +14,14 @@ import (
 	_ "modernc.org/sqlite" // the driver "sqlite"
 )
 
-// sqlite is a file of SQLite.
+// sqlite is a SQLite file.
 type sqlite struct {
 	path string
 	db   *sql.DB
 }
 
-// busyTimeout is how long, in milliseconds, a reader waits for a writer that has the file
-// for itself.
+// busyTimeout is how long, in milliseconds, a reader waits for a writer that has locked the
+// file.
 const busyTimeout = "5000"
 
 func openSQLite(path string) (Source, error) {
@@ -41,8 +41,8 @@ func (s *sqlite) String() string { return s.path }
 
 func (s *sqlite) close() error { return s.db.Close() }
 
-// begin implements engine. BEGIN alone sees nothing yet: the state is that of the first
-// read of a table, which is the one of tables.
+// begin implements engine. BEGIN alone does not fix the state to be read; the first read of a
+// table does, here of sqlite_schema.
 func (s *sqlite) begin(ctx context.Context) (snapshot, error) {
 	conn, err := s.db.Conn(ctx)
 	if err != nil {
@@ -70,7 +70,7 @@ func (s *sqliteSnapshot) scan(ctx context.Context, q *query, row func(values [][
 	return s.conn.Raw(func(c any) error {
 		queryer, ok := c.(driver.QueryerContext)
 		if !ok {
-			return errors.New("this driver of SQLite has no queries")
+			return errors.New("the driver of SQLite does not run queries")
 		}
 		rows, err := queryer.QueryContext(ctx, q.text, nil)
 		if err != nil {
@@ -80,7 +80,7 @@ func (s *sqliteSnapshot) scan(ctx context.Context, q *query, row func(values [][
 	})
 }
 
-// eachRow gives rows as bytes.
+// eachRow calls row with the values of each row as bytes.
 func eachRow(rows driver.Rows, columns int, row func(values [][]byte) error) error {
 	in, out := make([]driver.Value, columns), make([][]byte, columns)
 	var buf []byte
@@ -103,8 +103,8 @@ func eachRow(rows driver.Rows, columns int, row func(values [][]byte) error) err
 	}
 }
 
-// appendValue returns a value as bytes (L3), which may be at the end of buf; nil for NULL.
-// If buf has to grow, values before stay where they are.
+// appendValue returns a value as bytes (L3), nil for NULL, and the grown buffer, at whose end
+// the bytes may be. If buf has to grow, earlier values stay where they are.
 func appendValue(buf []byte, v driver.Value) (grown, value []byte) {
 	start := len(buf)
 	switch v := v.(type) {
@@ -113,7 +113,7 @@ func appendValue(buf []byte, v driver.Value) (grown, value []byte) {
 	case string:
 		buf = append(buf, v...)
 	case []byte:
-		if v == nil { // a blob of no bytes
+		if v == nil { // an empty blob
 			v = []byte{}
 		}
 		return buf, v
@@ -123,12 +123,12 @@ func appendValue(buf []byte, v driver.Value) (grown, value []byte) {
 		return buf, nil
 	}
 	if buf == nil {
-		buf = []byte{} // an empty text is not NULL
+		buf = []byte{} // an empty text, unlike NULL, is not nil
 	}
 	return buf, buf[start:len(buf):len(buf)]
 }
 
-// appendReal writes a number as PostgreSQL does: so whole numbers look like integers.
+// appendReal formats a number as PostgreSQL does: whole numbers look like integers.
 func appendReal(b []byte, v float64) []byte {
 	form := byte('f')
 	if a := math.Abs(v); a != 0 && (a < 1e-4 || a >= 1e15) && !math.IsInf(v, 0) {

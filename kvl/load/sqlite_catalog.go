@@ -7,8 +7,7 @@ import (
 	"strings"
 )
 
-// catalog implements snapshot. Views, virtual tables and those that SQLite keeps for itself
-// are not in it.
+// catalog implements snapshot. It omits views, virtual tables and SQLite's internal tables.
 func (s *sqliteSnapshot) catalog(ctx context.Context) (*catalog, error) {
 	cat := &catalog{fold: true}
 	const tables = `SELECT name, wr FROM pragma_table_list
@@ -45,7 +44,7 @@ func (s *sqliteSnapshot) describe(ctx context.Context, t *tableInfo, withoutRowi
 	return s.foreignKeys(ctx, t)
 }
 
-// columns reads the columns and the primary key. Those of generated columns are values, too.
+// columns reads the columns, including generated ones, and the primary key.
 func (s *sqliteSnapshot) columns(ctx context.Context, t *tableInfo) error {
 	type part struct {
 		at   int
@@ -72,7 +71,7 @@ func (s *sqliteSnapshot) columns(ctx context.Context, t *tableInfo) error {
 	return err
 }
 
-// meansTime reports whether the driver would make times of texts in a column.
+// meansTime reports whether the driver would convert texts in a column to times.
 func meansTime(declared string) bool {
 	switch strings.ToUpper(declared) {
 	case "DATE", "DATETIME", "TIMESTAMP":
@@ -81,8 +80,8 @@ func meansTime(declared string) bool {
 	return false
 }
 
-// rowid adds the row number as a column that can be named, and as the key of a table that
-// has no other. It orders rows, which costs nothing, and tells about how many there are.
+// rowid adds the row number as a hidden column, and as the key of a table that has no other.
+// The row number orders the rows at no cost, and its range estimates how many there are.
 func (s *sqliteSnapshot) rowid(ctx context.Context, t *tableInfo) error {
 	taken := func(name string) bool {
 		return slices.ContainsFunc(t.columns, func(c columnInfo) bool { return strings.EqualFold(c.name, name) })
@@ -90,7 +89,7 @@ func (s *sqliteSnapshot) rowid(ctx context.Context, t *tableInfo) error {
 	names := []string{"rowid", "_rowid_", "oid"}
 	i := slices.IndexFunc(names, func(n string) bool { return !taken(n) })
 	if i < 0 {
-		return nil // the table has columns of all its names
+		return nil // columns of the table hide all names of the row number
 	}
 	name := names[i]
 	t.columns = append(t.columns, columnInfo{name: name, hidden: true})
@@ -102,7 +101,7 @@ func (s *sqliteSnapshot) rowid(ctx context.Context, t *tableInfo) error {
 	return s.each(ctx, estimate, nil, func(scan func(...any) error) error { return scan(&t.rows) })
 }
 
-// foreignKeys reads references. SQLite lists the last one first.
+// foreignKeys reads foreign keys. SQLite lists the last one first.
 func (s *sqliteSnapshot) foreignKeys(ctx context.Context, t *tableInfo) error {
 	const keys = `SELECT id, "table", "from", coalesce("to", '') FROM pragma_foreign_key_list(?) ORDER BY id DESC, seq`
 	last := -1

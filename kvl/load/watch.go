@@ -11,7 +11,7 @@ import (
 	"github.com/remora-kv/remora/internal/backoff"
 )
 
-// WatchConfig describes a Watch.
+// WatchConfig configures Watch.
 type WatchConfig struct {
 	// Source is the URL of a PostgreSQL database, and Channel the channel of its notifications.
 	Source, Channel string
@@ -31,8 +31,8 @@ const (
 	lastPause  = 10 * time.Second
 )
 
-// Watch listens for notifications until ctx ends, and returns the cause of that. It reconnects by
-// itself. It returns another error only if the configuration is wrong.
+// Watch listens for notifications until ctx ends, and returns its error. It reconnects after
+// failures. It returns another error only if the configuration is invalid.
 func Watch(ctx context.Context, cfg WatchConfig) error {
 	config, err := postgresConfig(cfg.Source)
 	if err != nil {
@@ -62,16 +62,16 @@ func Watch(ctx context.Context, cfg WatchConfig) error {
 	}
 }
 
-// watcher is one Watch.
+// watcher is the state of Watch.
 type watcher struct {
 	WatchConfig
 	config *pgx.ConnConfig
-	news   chan struct{} // full: Changed is to be called
-	done   chan struct{} // call has returned
+	news   chan struct{} // not empty: Changed has to be called
+	done   chan struct{} // closed when call has returned
 	again  bool          // there was a connection before
 }
 
-// call calls Changed in a goroutine of its own: a reload may take long, and the connection has to
+// call calls Changed, in a goroutine of its own: a reload may take long, and the connection has to
 // receive notifications meanwhile.
 func (w *watcher) call(ctx context.Context) {
 	defer close(w.done)
@@ -92,7 +92,7 @@ func (w *watcher) tell() {
 	}
 }
 
-// listen connects and listens until that fails. listened says whether it came to listen.
+// listen connects and listens until that fails. listened reports whether LISTEN succeeded.
 func (w *watcher) listen(ctx context.Context) (listened bool, err error) {
 	conn, err := pgx.ConnectConfig(ctx, w.config)
 	if err != nil {

@@ -7,9 +7,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// accept takes all connections that wait.
+// accept accepts all waiting connections.
 func (l *loop) accept() {
-	if l.quiet.Load() {
+	if l.closedToNew.Load() {
 		l.stopListening()
 		return
 	}
@@ -17,25 +17,25 @@ func (l *loop) accept() {
 		fd, from, err := unix.Accept4(l.socket, unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC)
 		switch {
 		case err == nil:
-			l.deaf = false
+			l.noFD = false
 			l.admit(fd, from)
 		case errors.Is(err, unix.EAGAIN):
 			return
 		case errors.Is(err, unix.EMFILE) || errors.Is(err, unix.ENFILE) || errors.Is(err, unix.ENOBUFS) || errors.Is(err, unix.ENOMEM):
-			// No event tells when there is a descriptor again.
-			if !l.deaf {
-				l.cfg.Log.Warn("no descriptor for another client: raise the limit of open files", "err", err)
+			// No event tells when descriptors are available again.
+			if !l.noFD {
+				l.cfg.Log.Warn("cannot accept a client: raise the limit of open files", "err", err)
 			}
-			l.deaf = true
+			l.noFD = true
 			return
 		}
 	}
 }
 
-// admit makes a connection one of the loop's.
+// admit adds a connection to the loop, or refuses it.
 func (l *loop) admit(fd int, from unix.Sockaddr) {
 	if l.open >= l.cfg.MaxClients {
-		_, _ = unix.Write(fd, appendError(nil, "the server has as many clients as it takes"))
+		_, _ = unix.Write(fd, appendError(nil, "the server has reached its limit of clients: try again later"))
 		_ = unix.Close(fd)
 		l.stats.refused.Add(1)
 		return
@@ -60,7 +60,7 @@ func (l *loop) admit(fd int, from unix.Sockaddr) {
 	l.queue(c)
 }
 
-// freeIndex returns a place in the table.
+// freeIndex returns a free index of conns.
 func (l *loop) freeIndex() int {
 	if l.open < len(l.conns) {
 		for i, c := range l.conns {
@@ -73,19 +73,19 @@ func (l *loop) freeIndex() int {
 	return len(l.conns) - 1
 }
 
-// stopListening closes the listener.
+// stopListening closes the listening socket.
 func (l *loop) stopListening() {
 	if l.socket >= 0 {
 		_ = unix.Close(l.socket)
-		l.socket, l.deaf = -1, false
+		l.socket, l.noFD = -1, false
 	}
 }
 
-// clearEventfd takes the wake-up that the descriptor holds.
+// clearEventfd consumes a wake-up, and stops listening if asked to.
 func (l *loop) clearEventfd() {
 	var b [8]byte
 	_, _ = unix.Read(l.eventfd, b[:])
-	if l.quiet.Load() {
+	if l.closedToNew.Load() {
 		l.stopListening()
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/remora-kv/remora/internal/command"
 )
 
-// Answers without anything that changes.
+// Constant answers.
 const (
 	stored   = "STORED\r\n"
 	deleted  = "DELETED\r\n"
@@ -14,7 +14,7 @@ const (
 	bye      = "BYE\r\n"
 )
 
-// appendAnswer appends the answer to a command whose result has come.
+// appendAnswer appends the answer to a command with this result.
 func appendAnswer(out []byte, v verb, r *result) []byte {
 	if r.err != nil {
 		return appendError(out, r.err.Error())

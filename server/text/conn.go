@@ -8,49 +8,49 @@ import (
 )
 
 const (
-	// window is how many commands of a connection are with cores at a time.
+	// window is how many commands of a connection cores may process at a time.
 	window = 64
-	// inSize is what a connection reads at a time. keepOut is how much memory for
-	// answers it keeps while there are none.
+	// inSize is the size of a read. keepOut is how much memory for answers a connection
+	// keeps when it has none.
 	inSize  = 16 << 10
 	keepOut = 256 << 10
-	// guess is how long a value is expected to be before one was seen.
+	// guess is the expected length of a value before the first one.
 	guess = 1 << 10
 )
 
 // conn is a connection.
 type conn struct {
 	fd     int
-	index  int    // in the loop's table
-	serial uint32 // tells it from others that had the index before
+	index  int    // in conns of the loop
+	serial uint32 // distinguishes it from earlier connections with this index
 
-	in         []byte // bytes from at to end were not parsed
+	in         []byte // bytes from at to end are not parsed
 	at, end    int
-	want       int  // bytes that the next command has at least
-	skip       int  // bytes of a refused value, to be skipped
-	skipEnd    bool // and the end of the line behind it
+	want       int  // least length of the next command
+	skip       int  // bytes of a refused value to be skipped
+	skipEnd    bool // and then the end of its line
 	readable   bool
 	writable   bool
-	parted     bool // the client sends no more: there is an end to be read
-	ended      bool // and it was read
-	closing    bool // no command is taken any more
-	lingering  bool // all is said; what the client still sends is thrown away
-	queued     bool // in the loop's list of those to be looked at
-	stuck      bool // a box was full: there are commands that were not taken
+	halfClosed bool // the client has closed its side; EOF is to be read
+	eof        bool // EOF was read
+	closing    bool // no more commands are taken
+	lingering  bool // all answers are sent; input is discarded
+	queued     bool // in the loop's list of connections to serve
+	stuck      bool // a mailbox was full: there are commands to be taken
 	out        []byte
-	sent       int   // of out
-	since      int64 // when the client took something last, or all was said; 0: it owes nothing
-	largest    int   // value that was got
-	gets       int   // among the pending
+	sent       int   // bytes of out that were sent
+	since      int64 // when the client last took bytes, or when lingering began; 0: neither
+	largest    int   // longest value read
+	gets       int   // number of pending GETs
 	pending    [window]pending
 	first, num int
 }
 
-// pending is a command that was not answered.
+// pending is a command that was not answered yet.
 type pending struct {
 	verb verb
 	done bool
-	text []byte // the answer, where another one is to come before it
+	text []byte // the answer, while an earlier command has none
 }
 
 func newConn(fd, index int, serial uint32) *conn {
@@ -59,26 +59,25 @@ func newConn(fd, index int, serial uint32) *conn {
 	}
 }
 
-// tag names a pending command to its core.
+// tag returns the tag that identifies a pending command.
 func (c *conn) tag(slot int) uint64 {
 	return uint64(c.serial)<<32 | uint64(c.index)<<8 | uint64(slot)
 }
 
-// backlog is the length of the answers that the client has not taken.
+// backlog returns the number of bytes of answers that the client has not taken.
 func (c *conn) backlog() int { return len(c.out) - c.sent }
 
-// paused reports whether no command is to be taken (D3).
+// paused reports whether no command may be taken now (D3).
 func (c *conn) paused(most int) bool {
 	return c.closing || c.num == window || c.num+c.backlog() != 0 && c.backlog()+c.gets*c.largest > most
 }
 
-// wants reports whether more is to be read: all commands that have come were taken, so
-// that what is left is a part of one.
+// wants reports whether to read more input: all whole commands in the buffer were taken.
 func (c *conn) wants(backlog int) bool {
 	return c.lingering || !c.stuck && !c.paused(backlog)
 }
 
-// take parses commands and posts them, until there are none, or there is no room.
+// take parses commands and posts them, until there is none or no room.
 func (l *loop) take(c *conn) {
 	c.stuck = false
 	for !c.paused(l.cfg.Backlog) && c.skipped() {
@@ -108,8 +107,8 @@ func (l *loop) take(c *conn) {
 	}
 }
 
-// skipped throws away what belongs to a value that is too long, and reports whether all
-// of it has come.
+// skipped discards the rest of a value that is too long, and reports whether all of it
+// has arrived.
 func (c *conn) skipped() bool {
 	n := min(c.skip, c.end-c.at)
 	c.at, c.skip = c.at+n, c.skip-n
@@ -126,7 +125,7 @@ func (c *conn) skipped() bool {
 	return n != 0
 }
 
-// complain answers a malformed command.
+// complain answers a malformed command with its fault.
 func (c *conn) complain(f *fault) {
 	p := c.push(0)
 	p.done, p.text = true, appendError(p.text[:0], f.text)
@@ -134,14 +133,13 @@ func (c *conn) complain(f *fault) {
 	c.closing = c.closing || f.last
 }
 
-// say answers a command at once.
+// say answers a command without a core.
 func (c *conn) say(text string) {
 	p := c.push(0)
 	p.done, p.text = true, append(p.text[:0], text...)
 }
 
-// push adds a command to those that wait for their answer. There must be room: one more
-// than the window is not needed, since paused comes first.
+// push adds a pending command. There is room, since paused is checked first.
 func (c *conn) push(v verb) *pending {
 	p := &c.pending[(c.first+c.num)%window]
 	p.verb, p.done = v, false
@@ -149,7 +147,7 @@ func (c *conn) push(v verb) *pending {
 	return p
 }
 
-// post sends a command to the core that owns its key; false when its mailbox is full.
+// post sends a command to the core that owns its key. It returns false if the mailbox is full.
 func (l *loop) post(c *conn, r *request) bool {
 	box := l.mailboxes[store.PartitionOf(l.cfg.Seed.Hash(r.key), len(l.mailboxes))]
 	msg, ok := box.message()
@@ -173,7 +171,7 @@ func (l *loop) post(c *conn, r *request) bool {
 	return true
 }
 
-// settle takes the result of a command. Its answer goes out at once if it is the next.
+// settle takes the result of a command, and appends the answer to the output if it is next.
 func (c *conn) settle(slot int, r *result) {
 	p := &c.pending[slot]
 	if p.verb == get {
@@ -190,7 +188,7 @@ func (c *conn) settle(slot int, r *result) {
 	p.text = appendAnswer(p.text[:0], p.verb, r)
 }
 
-// answer moves answers that are next into the output (D2).
+// answer moves the answers that are next to the output (D2).
 func (c *conn) answer() {
 	for c.num != 0 && c.pending[c.first].done {
 		c.out = append(c.out, c.pending[c.first].text...)
@@ -206,7 +204,7 @@ func (c *conn) pop() {
 	c.num--
 }
 
-// trim forgets what was written, once it is more than what was not.
+// trim discards sent bytes once they are many and more than the backlog.
 func (c *conn) trim() {
 	if c.sent > keepOut && c.sent > c.backlog() {
 		c.out = c.out[:copy(c.out, c.out[c.sent:])]
@@ -214,8 +212,8 @@ func (c *conn) trim() {
 	}
 }
 
-// room makes room for more input: for all of the next command, of which a part is there,
-// but no faster than it comes (D4).
+// room makes room for more input. The buffer grows up to the next command, but no faster than
+// input arrives (D4).
 func (c *conn) room() {
 	if c.at == c.end {
 		c.at, c.end = 0, 0

@@ -1,38 +1,34 @@
-// Package text serves clients that speak lines over plain TCP: GET, SET, DEL and
-// QUIT, by hand or by a program without any library of ours. docs/protocol.md has the
+// Package text serves clients that speak a line protocol over plain TCP: GET, SET, DEL and
+// QUIT, typed by hand or sent by a program without a client library. docs/protocol.md has the
 // grammar.
 //
 // # Terms
 //
-// A listener is one event loop (epoll) with any number of connections, and a mailbox
-// for every core. A command is parsed, sent to the core that owns its
-// key, and answered when its result has come back. A window is how many commands of a
-// connection are with cores at a time. What was answered and not yet taken by the client's
-// socket is its backlog.
+// A listener is one event loop (epoll) with any number of connections, and a mailbox for every
+// core. The loop parses a command, sends it to the core that owns its key, and answers it when
+// the result has arrived. The window is how many commands of a connection cores may process at a
+// time. The backlog is the answers that the client's socket has not taken.
 //
 // # Invariants
 //
-//	D1  One goroutine does everything: it owns all connections, and there is no lock, and
-//	    nothing is allocated for a command, once buffers have grown to what the clients
-//	    use.
+//	D1  One goroutine owns all connections. It takes no lock, and allocates nothing for a
+//	    command once buffers have grown to the sizes that the clients use.
 //	D2  Every command has one answer, and the answers of a connection come in the order
-//	    of its commands, whichever cores they go to.
-//	D3  A connection that does not read is not read either: no command is taken while its
-//	    backlog, and what is expected of commands in flight, is more than Backlog. If it
-//	    takes nothing for as long as Stall it is cut off, and the log says why.
-//	D4  Input is bounded: a line by MaxLine, a value by the server's limit, and memory
-//	    grows with what has come, not with what was announced.
-//	D5  What cannot be understood is answered with what would be. If it is not known where
-//	    the next command begins, that answer is the last, and arrives though the client
-//	    still sends.
-//	D6  The loop does not sleep while a result waits, nor a core while a command does
-//	    (M4).
+//	    of its commands, whichever cores serve them.
+//	D3  A client that does not read its answers is not read either: no command is taken while
+//	    the backlog, and the expected answers of commands in flight, exceed Backlog. A client
+//	    that takes nothing for the duration Stall is disconnected, and the log says why.
+//	D4  Input is bounded: a line by MaxLine, a value by the server's limit. Memory grows with
+//	    the bytes received, not with the length announced.
+//	D5  The answer to a malformed command says what is expected. If the beginning of the next
+//	    command is unknown, that answer is the last, and reaches the client even if it is
+//	    still sending.
 //
 // # Mailboxes
 //
-// A core owns a partition, and no other thread may touch that. It polls its mailbox (rpc.Poller)
-// beside its sessions. A message is a place in the mailbox: a request, and later its result.
-// Messages are a ring, with three counters, each of which one side writes:
+// A core owns a partition, and no other thread may access it. The core polls its mailbox
+// (rpc.Poller) beside its sessions. A message is a place in the mailbox for a request, and later
+// its result. Messages are a ring with three counters, each of which one side writes:
 //
 //	      taken            served            posted
 //	        |                |                 |
@@ -40,33 +36,33 @@
 //	  free  | results, for   | requests, for   |  free
 //	        | the loop       | the core        |
 //
-// Requests and results are those of internal/command, as clients of a fabric send and
-// get them: a core needs no other handler, and a listener no other codec.
+// Requests and results have the format of internal/command, as on a fabric: a core needs no
+// other handler, and a listener no other codec.
 //
 //	M1  A message belongs to the loop until it is posted, to the core until it is served,
-//	    and to the loop again until it is taken and the next one is asked for.
-//	M2  Results come in the order of the requests of the same mailbox. Between mailboxes
-//	    there is no order.
-//	M3  No call takes a lock, and none allocates for requests and results of up to
-//	    keepMessage bytes, once the ring has gone round. The memory of longer ones is freed.
-//	M4  A request that was posted is served though the core was about to sleep, and a
-//	    result is noticed though the loop was: each side says that it sleeps before it
-//	    looks once more, and looks whether the other sleeps after it has published.
-//	M5  Results that were not taken have at most maxUntaken bytes together, and that of one
-//	    request more: then the core serves others first.
+//	    and to the loop again until the loop has taken it and takes the next one.
+//	M2  The results of a mailbox come in the order of its requests. There is no order between
+//	    mailboxes.
+//	M3  No call takes a lock. Once the ring has gone round, none allocates for requests and
+//	    results of up to keepMessage bytes. The memory of longer ones is freed.
+//	M4  A request is served even if the core was about to sleep when it was posted, and a
+//	    result is noticed even if the loop was: each side announces its sleep before it
+//	    checks for work a last time, and checks whether the other sleeps after it has published.
+//	M5  Results that the loop has not taken have at most maxUntaken bytes together, plus those
+//	    of one more request. Beyond that the core serves others first.
 //
 // # Why an event loop
 //
-// This is the baseline of the RDMA Cache Prototype, which is a loop over poll(2) so that it
-// is comparable with a network server of quality. A goroutine for each connection would
-// also have to take turns at a mailbox, which is for one.
+// This is the counterpart of the RDMA Cache Prototype's baseline, a loop over poll(2), built to be
+// comparable with good network servers. With a goroutine for each connection, the goroutines
+// would have to take turns at a mailbox, which has one producer.
 //
-// The loop waits in the kernel for sockets, which no Waiter of a fabric knows; results end
-// its sleep by an eventfd. While commands are in flight it first looks for results for a
-// moment, for a core that is awake needs less than a system call takes.
+// The loop waits in the kernel for sockets, which no Waiter of a fabric knows; results end its
+// sleep by an eventfd. While commands are in flight it first polls for results for a moment,
+// since a core that is awake takes less time than a system call.
 //
 // # Threads
 //
-// The methods of Listener may be called from any goroutine. The exported methods of a mailbox
-// are the core's, the others the loop's.
+// The methods of Listener may be called from any goroutine. The core calls the exported methods
+// of a mailbox, the loop the others.
 package text

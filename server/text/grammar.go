@@ -17,7 +17,7 @@ const (
 	quit
 )
 
-// MaxLine is the length of the longest line: the longest key fits, with a verb.
+// MaxLine is the length of the longest line: a verb with the longest key fits.
 const MaxLine = command.MaxKey + 64
 
 // request is a command. Key and value lie in the input.
@@ -26,30 +26,29 @@ type request struct {
 	key, value []byte
 }
 
-// fault is an error in a command.
+// fault describes a malformed command.
 type fault struct {
 	text string
-	last bool // it is not known where the next command begins
-	skip int  // bytes behind the line that belong to it
+	last bool // the beginning of the next command is unknown
+	skip int  // bytes behind the line that belong to the command
 }
 
-// Faults that say what to do.
+// The faults say what to do.
 var (
-	faultEmpty   = &fault{text: "an empty line: use GET key, SET key value, DEL key or QUIT"}
+	faultEmpty   = &fault{text: "empty line: use GET key, SET key value, DEL key or QUIT"}
 	faultVerb    = &fault{text: "no such command: use GET key, SET key value, DEL key or QUIT"}
-	faultKey     = &fault{text: "a key has 1 to 65535 bytes, and neither spaces nor control characters"}
+	faultKey     = &fault{text: "invalid key: use 1 to 65535 bytes without spaces and control characters"}
 	faultGet     = &fault{text: "GET takes a key and nothing else"}
 	faultDel     = &fault{text: "DEL takes a key and nothing else"}
 	faultQuit    = &fault{text: "QUIT takes nothing else"}
-	faultSet     = &fault{text: "SET takes a key and a value; an empty one is {0} with an empty line behind it"}
+	faultSet     = &fault{text: "SET takes a key and a value; write an empty value as {0} followed by an empty line"}
 	faultLine    = &fault{text: fmt.Sprintf("a line has at most %d bytes: send a long value as {length} with the value in the next line", MaxLine), last: true}
-	faultLength  = &fault{text: "the length of a value is a number between 0 and 2147483647", last: true}
-	faultLineEnd = &fault{text: "a value is not as long as was said: behind it comes the end of a line", last: true}
+	faultLength  = &fault{text: "invalid length of a value: use a number from 0 to 2147483647", last: true}
+	faultLineEnd = &fault{text: "a value does not end after its announced length: an end of line must follow it", last: true}
 )
 
-// parse reads the first command in b. It returns how many bytes that is; 0 when it is not
-// whole yet, and then want is how many it will have at least. A fault takes the place of
-// a command.
+// parse parses the first command in b and returns its length. If the command is incomplete, n is 0
+// and want is its least length. If it is malformed, parse returns a fault.
 func parse(b []byte, maxValue int) (r request, n, want int, f *fault) {
 	end := bytes.IndexByte(b[:min(len(b), MaxLine+2)], '\n')
 	if end < 0 {
@@ -79,7 +78,7 @@ func parse(b []byte, maxValue int) (r request, n, want int, f *fault) {
 	return r, end + 1, 0, f
 }
 
-// verbOf knows a verb in either case.
+// verbOf returns the verb of a word in any case, or 0.
 func verbOf(word []byte) verb {
 	switch {
 	case is(word, "get"):
@@ -94,7 +93,7 @@ func verbOf(word []byte) verb {
 	return 0
 }
 
-// is compares a word with one in lower case.
+// is reports whether a word equals want, which is in lower case.
 func is(word []byte, want string) bool {
 	if len(word) != len(want) {
 		return false
@@ -107,7 +106,7 @@ func is(word []byte, want string) bool {
 	return true
 }
 
-// oneKey returns what is wrong with a line that should be a key and nothing else.
+// oneKey returns a fault unless rest is a key and nothing else.
 func oneKey(rest []byte, v verb) *fault {
 	if isKey(rest) {
 		return nil
@@ -130,8 +129,8 @@ func isKey(b []byte) bool {
 	return len(b) != 0 && len(b) <= command.MaxKey
 }
 
-// parseSet reads a key and a value: the rest of the line, or a length in braces and the
-// value behind the line.
+// parseSet parses a key and a value: the rest of the line, or a length in braces and the
+// value after the line.
 func parseSet(b, rest []byte, line, maxValue int) (r request, n, want int, f *fault) {
 	key, value, _ := bytes.Cut(rest, []byte(" "))
 	r = request{verb: set, key: key, value: value}
@@ -176,10 +175,10 @@ func isLiteral(value []byte) bool {
 	return true
 }
 
-// longest is the largest number that is taken for a length.
+// longest is the largest length that is accepted.
 const longest = 1<<31 - 1
 
-// length reads digits.
+// length parses digits.
 func length(digits []byte) (n int, ok bool) {
 	for _, c := range digits {
 		if n = 10*n + int(c-'0'); n > longest {
@@ -189,8 +188,8 @@ func length(digits []byte) (n int, ok bool) {
 	return n, true
 }
 
-// lineEnd returns how long the end of a line at b[at:] is, 0 when it is not there or
-// something else is.
+// lineEnd returns the length of the end of a line at b[at:]. If it has not arrived, n is 0 and
+// want is the least length of b; if there is something else, lineEnd returns a fault.
 func lineEnd(b []byte, at int) (n, want int, f *fault) {
 	switch {
 	case len(b) <= at:
@@ -207,7 +206,7 @@ func lineEnd(b []byte, at int) (n, want int, f *fault) {
 	return 2, 0, nil
 }
 
-// tooLong is a value that the server does not take. Its bytes are skipped.
+// tooLong returns the fault of a value that exceeds the server's limit. Its bytes are skipped.
 func tooLong(size, most, skip int) *fault {
 	return &fault{text: fmt.Sprintf("a value of %d bytes: this server takes up to %d", size, most), skip: skip}
 }

@@ -20,54 +20,54 @@ import (
 	"github.com/remora-kv/remora/store"
 )
 
-// Scheme is that of the addresses of text listeners: text://host:port.
+// Scheme is the scheme of the addresses of text listeners: text://host:port.
 const Scheme = "text"
 
-// Config describes a listener. Zero values of the last group mean the defaults.
+// Config configures a Listener. Zero values in the last group mean the defaults.
 type Config struct {
-	// Cores is how many there are, Serve their handler, Clock their clock, and Wake ends
-	// the sleep of one. Seed says which core owns a key.
+	// Cores is the number of cores, Serve their handler, Clock their clock. Wake ends the sleep of
+	// a core. Seed determines which core owns a key.
 	Cores int
 	Serve func(c *rpc.Call, msg, out []byte) ([]byte, error)
 	Clock fabric.Clock
 	Wake  func(core int)
 	Seed  store.Seed
-	// MaxValue is the longest value, MaxClients how many connections there can be.
+	// MaxValue is the length of the longest value, MaxClients the largest number of connections.
 	MaxValue, MaxClients int
-	// BusyPoll has an idle listener poll all the time; by default it sleeps.
+	// BusyPoll makes an idle listener poll all the time; by default it sleeps.
 	BusyPoll bool
 	Log      *slog.Logger
 
-	// Backlog is how many bytes of answers a client may leave before no command of it
-	// is taken; default 1 MiB. Stall is how long it may take none of them before it is
-	// cut off; default 30 s.
+	// Backlog is how many bytes of answers a client may leave unread before its commands
+	// are no longer taken; default 1 MiB. Stall is how long it may take none before it is
+	// disconnected; default 30 s.
 	Backlog int
 	Stall   time.Duration
 }
 
-// Stats is what a listener has counted.
+// Stats is the counters of a listener.
 type Stats struct {
 	Clients  int    `json:"clients"`
 	Accepted uint64 `json:"accepted"`
-	Refused  uint64 `json:"refused"` // because there were too many
-	Cut      uint64 `json:"cut"`     // clients that were cut off
+	Refused  uint64 `json:"refused"` // connections beyond MaxClients
+	Cut      uint64 `json:"cut"`     // clients disconnected after Stall
 	Commands uint64 `json:"commands"`
 }
 
 // Listener is an event loop with its connections.
 type Listener struct {
-	cfg       Config
-	mailboxes []*mailbox // by core
-	waker     waker      // of the loop
-	socket    int
-	eventfd   int
-	one       [8]byte // what is written to an eventfd
-	addr      string
-	quiet     atomic.Bool // no new clients
-	stopping  atomic.Bool
-	running   bool
-	done      chan struct{}
-	once      sync.Once
+	cfg         Config
+	mailboxes   []*mailbox // by core
+	waker       waker      // of the loop
+	socket      int
+	eventfd     int
+	one         [8]byte // the value written to eventfd
+	addr        string
+	closedToNew atomic.Bool // no new clients
+	stopping    atomic.Bool
+	running     bool
+	done        chan struct{}
+	once        sync.Once
 
 	stats struct {
 		clients                          atomic.Int64
@@ -78,17 +78,17 @@ type Listener struct {
 // IsAddr reports whether an address is that of a text listener.
 func IsAddr(url string) bool { return strings.HasPrefix(url, Scheme+":") }
 
-// ParseAddr returns host and port of the address of a text listener.
+// ParseAddr returns the host and port in the address of a text listener.
 func ParseAddr(address string) (string, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != Scheme || u.Port() == "" || u.RawQuery != "" || strings.Trim(u.Path, "/") != "" {
-		return "", fmt.Errorf("address %q: write text://host:port", address)
+		return "", fmt.Errorf("invalid address %q: write text://host:port", address)
 	}
 	return u.Host, nil
 }
 
-// New returns a listener that does not listen yet: its mailboxes (Poller) are to be given to
-// cores, and then Listen starts it. Close it before the cores are stopped.
+// New returns a listener that does not listen yet. Pass its mailboxes (Poller) to the cores, then
+// call Listen. Call Close before the cores are stopped.
 func New(cfg Config) (*Listener, error) {
 	cfg.Backlog = cmp.Or(cfg.Backlog, 1<<20)
 	cfg.Stall = cmp.Or(cfg.Stall, 30*time.Second)
@@ -108,7 +108,7 @@ func New(cfg Config) (*Listener, error) {
 	return t, nil
 }
 
-// Poller returns the mailbox that a core is to poll.
+// Poller returns the mailbox for a core to poll.
 func (t *Listener) Poller(core int) rpc.Poller { return t.mailboxes[core] }
 
 // wake ends the sleep of the loop.
@@ -140,7 +140,7 @@ func (t *Listener) Listen(host string) (string, error) {
 	return t.addr, nil
 }
 
-// descriptor returns a descriptor of the listener that the runtime does not watch.
+// descriptor returns a duplicate descriptor of the listener, which the Go runtime does not watch.
 func descriptor(l *net.TCPListener) (fd int, err error) {
 	raw, err := l.SyscallConn()
 	if err != nil {
@@ -152,7 +152,7 @@ func descriptor(l *net.TCPListener) (fd int, err error) {
 	return fd, err
 }
 
-// watch makes the epoll with what is no connection in it.
+// watch creates the epoll instance, and adds the listening socket and the eventfd.
 func (l *loop) watch() (err error) {
 	if l.epoll, err = unix.EpollCreate1(unix.EPOLL_CLOEXEC); err != nil {
 		return err
@@ -170,7 +170,7 @@ func (l *loop) watch() (err error) {
 // Addr returns the address that Listen returned.
 func (t *Listener) Addr() string { return t.addr }
 
-// Stats returns what was counted.
+// Stats returns the counters.
 func (t *Listener) Stats() Stats {
 	s := &t.stats
 	return Stats{
@@ -180,12 +180,12 @@ func (t *Listener) Stats() Stats {
 
 // StopListening stops accepting clients.
 func (t *Listener) StopListening() {
-	t.quiet.Store(true)
+	t.closedToNew.Store(true)
 	t.wake()
 }
 
-// Close ends all connections. Commands that were taken are answered, where the sockets
-// take the answers. The cores must run.
+// Close closes all connections. Commands that were taken are answered, as far as the sockets
+// take the answers. The cores must be running.
 func (t *Listener) Close() error {
 	t.once.Do(func() {
 		t.stopping.Store(true)

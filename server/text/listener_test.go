@@ -307,7 +307,7 @@ func TestTooManyClients(t *testing.T) {
 		c.expect("NOT_FOUND\r\n")
 	}
 	c := r.dial()
-	if got := c.line(); !strings.Contains(got, "as many clients as it takes") {
+	if got := c.line(); !strings.Contains(got, "reached its limit of clients") {
 		t.Errorf("%q", got)
 	}
 	_ = a.Close()

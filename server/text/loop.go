@@ -18,27 +18,27 @@ type loop struct {
 	conns   []*conn // by index; nil is free
 	serial  uint32
 	open    int
-	ready   []*conn // with something to be done, in this turn
-	next    []*conn // and in the next
+	ready   []*conn // to serve in this turn
+	next    []*conn // to serve in the next turn
 	blocked []*conn // that found a mailbox full
-	deaf    bool    // there was no descriptor for a connection: try again
+	noFD    bool    // accept found no free descriptor: try again later
 	events  [eventsMost]unix.EpollEvent
 	plain   command.Store
 	now     int64
-	checked int64 // when stalled connections were looked for
+	checked int64 // time of the last check for stalled connections
 }
 
 const (
-	// eventsMost is how many events are taken at a time.
+	// eventsMost is how many events one epoll_wait returns at most.
 	eventsMost = 128
-	// looks is how often results are looked for before the loop sleeps: some
+	// looks is how often the loop polls for results before it sleeps: some
 	// microseconds.
 	looks = 256
-	// checkEvery is how often stalled connections are looked for.
+	// checkEvery is the interval between checks for stalled connections.
 	checkEvery = 250 * time.Millisecond
 )
 
-// Events of the descriptors that are no connections.
+// Event keys of the descriptors that are not connections.
 const (
 	keyListener = -1
 	keyEventfd  = -2
@@ -63,13 +63,13 @@ func (l *loop) run() {
 	}
 }
 
-// swap returns the connections to look at, and begins with the next turn.
+// swap returns the connections to serve, and begins the next list.
 func (l *loop) swap() []*conn {
 	l.ready, l.next = l.next, l.ready[:0]
 	return l.ready
 }
 
-// queue has a connection looked at in the next turn.
+// queue adds a connection to those of the next turn.
 func (l *loop) queue(c *conn) {
 	if !c.queued {
 		c.queued = true
@@ -77,7 +77,7 @@ func (l *loop) queue(c *conn) {
 	}
 }
 
-// results takes what the cores have done.
+// results takes the results of all cores, and reports whether there were any.
 func (l *loop) results() bool {
 	worked := false
 	for _, box := range l.mailboxes {
@@ -86,7 +86,7 @@ func (l *loop) results() bool {
 			index, slot := int(uint32(r.tag)>>8), int(r.tag&0xff)
 			c := l.conns[index]
 			if c == nil || c.serial != uint32(r.tag>>32) {
-				continue // it is gone
+				continue // the connection is closed
 			}
 			c.settle(slot, r)
 			l.queue(c)
@@ -95,7 +95,7 @@ func (l *loop) results() bool {
 	return worked
 }
 
-// unblock has connections that found a mailbox full try again.
+// unblock queues the connections that found a mailbox full.
 func (l *loop) unblock() {
 	for _, c := range l.blocked {
 		if c.fd >= 0 {
@@ -114,7 +114,7 @@ func (l *loop) inFlight() bool {
 	return false
 }
 
-// serve does what can be done for a connection: it takes commands, reads more of them
+// serve does all that can be done for a connection now: it takes commands, reads input
 // once, and writes answers.
 func (l *loop) serve(c *conn) {
 	if c.fd < 0 {
@@ -129,19 +129,19 @@ func (l *loop) serve(c *conn) {
 			}
 			l.take(c)
 			if c.readable && c.wants(l.cfg.Backlog) {
-				l.queue(c) // the others come first
+				l.queue(c) // serve the others first
 			}
 		}
-		c.closing = c.closing || c.ended && c.whole()
+		c.closing = c.closing || c.eof && c.whole()
 	}
 	c.answer()
 	l.write(c)
 }
 
-// whole reports whether all commands that came were taken; what is left is a part of one.
+// whole reports whether all whole commands were taken; a part of one may be left.
 func (c *conn) whole() bool { return c.end-c.at < max(c.want, 1) || c.skip != 0 || c.skipEnd }
 
-// read reads once, and reports whether the connection is still there.
+// read reads once, and reports whether the connection is still open.
 func (l *loop) read(c *conn) bool {
 	if c.lingering {
 		c.at, c.end, c.want = 0, 0, 0
@@ -157,19 +157,19 @@ func (l *loop) read(c *conn) bool {
 		l.hangUp(c, "")
 		return false
 	case n == 0:
-		c.readable, c.ended = false, true
+		c.readable, c.eof = false, true
 		if c.lingering {
 			l.hangUp(c, "")
 			return false
 		}
 	default:
 		c.end += n
-		c.readable = n == len(space) || c.parted // the end is reported once, maybe before the last bytes were read
+		c.readable = n == len(space) || c.halfClosed // EPOLLRDHUP comes only once, maybe before the last bytes were read
 	}
 	return true
 }
 
-// write writes what the socket takes, and ends a connection of which all is said.
+// write writes as much as the socket takes. It ends a closing connection when all is sent.
 func (l *loop) write(c *conn) {
 	if c.backlog() != 0 && c.since == 0 {
 		c.since = l.now
@@ -203,15 +203,15 @@ func (l *loop) write(c *conn) {
 	case c.closing && c.num == 0 && !c.lingering:
 		l.linger(c)
 	case !c.paused(l.cfg.Backlog) && (c.readable || c.end-c.at >= max(c.want, 1)):
-		l.queue(c) // what was held up by the backlog
+		l.queue(c) // commands that the backlog held up
 	}
 }
 
-// linger says that nothing follows, and waits for the client to end: were the connection
-// closed while it sends, it might never read what was said last (D5).
+// linger shuts down the sending side, and waits for the client to close its own. If the connection
+// were closed while the client sends, the client might never read the last answer (D5).
 func (l *loop) linger(c *conn) {
 	c.lingering, c.since = true, l.now
-	if c.ended || unix.Shutdown(c.fd, unix.SHUT_WR) != nil {
+	if c.eof || unix.Shutdown(c.fd, unix.SHUT_WR) != nil {
 		l.hangUp(c, "")
 		return
 	}
@@ -220,23 +220,23 @@ func (l *loop) linger(c *conn) {
 	}
 }
 
-// hangUp ends a connection, and logs the reason if there is one.
+// hangUp closes a connection, and logs the reason if there is one.
 func (l *loop) hangUp(c *conn, why string) {
 	if why != "" {
 		l.stats.cut.Add(1)
 		l.cfg.Log.Warn("client disconnected", "path", "text", "reason", why, "backlog", c.backlog())
 	}
-	_ = unix.Close(c.fd) // which takes it out of the epoll, too
+	_ = unix.Close(c.fd) // also removes it from the epoll instance
 	l.conns[c.index] = nil
 	c.fd, c.in, c.out, c.sent = -1, nil, nil, 0
 	l.open--
 	l.stats.clients.Store(int64(l.open))
-	if l.deaf {
+	if l.noFD {
 		l.accept()
 	}
 }
 
-// wait takes events, and sleeps until there are some if there is nothing to do.
+// wait takes events. If there is nothing to do, it sleeps until there are some.
 func (l *loop) wait(worked bool) {
 	if worked || len(l.next) != 0 || len(l.blocked) != 0 || l.cfg.BusyPoll {
 		l.poll(0)
@@ -252,15 +252,15 @@ func (l *loop) wait(worked bool) {
 	l.waker.afterSleep()
 }
 
-// maxSleep is how long the loop may sleep, in milliseconds.
+// maxSleep returns how long the loop may sleep, in milliseconds.
 func (l *loop) maxSleep() int {
-	if l.open != 0 || l.deaf {
+	if l.open != 0 || l.noFD {
 		return int(checkEvery / time.Millisecond)
 	}
 	return -1
 }
 
-// anySoon looks for results for a moment.
+// anySoon polls for results for a moment.
 func (l *loop) anySoon() bool {
 	for range looks {
 		if l.anyReady() {
@@ -280,7 +280,7 @@ func (l *loop) anyReady() bool {
 	return false
 }
 
-// poll takes events, and waits for some for at most timeout milliseconds; -1 is forever.
+// poll takes events. It waits at most timeout milliseconds for some; -1 is forever.
 func (l *loop) poll(timeout int) {
 	n, err := unix.EpollWait(l.epoll, l.events[:], timeout)
 	if err != nil && !errors.Is(err, unix.EINTR) {
@@ -301,23 +301,23 @@ func (l *loop) poll(timeout int) {
 	}
 }
 
-// event takes note of what has happened to a connection.
+// event records an event of a connection.
 func (l *loop) event(e *unix.EpollEvent) {
 	c := l.conns[e.Fd]
 	if c == nil || c.serial != uint32(e.Pad) {
-		return // an event of one that was closed in this turn
+		return // the connection was closed in this turn
 	}
 	if e.Events&(unix.EPOLLIN|unix.EPOLLRDHUP|unix.EPOLLHUP|unix.EPOLLERR) != 0 {
 		c.readable = true
 	}
-	c.parted = c.parted || e.Events&(unix.EPOLLRDHUP|unix.EPOLLHUP|unix.EPOLLERR) != 0
+	c.halfClosed = c.halfClosed || e.Events&(unix.EPOLLRDHUP|unix.EPOLLHUP|unix.EPOLLERR) != 0
 	if e.Events&(unix.EPOLLOUT|unix.EPOLLHUP|unix.EPOLLERR) != 0 {
 		c.writable = true
 	}
 	l.queue(c)
 }
 
-// check cuts off clients that take nothing (D3), or do not end when all is said.
+// check disconnects clients that take nothing (D3), or that linger for too long.
 func (l *loop) check() {
 	l.checked = l.now
 	for _, c := range l.conns {
@@ -326,15 +326,15 @@ func (l *loop) check() {
 		case c.lingering:
 			l.hangUp(c, "")
 		case c.backlog() != 0:
-			l.hangUp(c, "it took no answer for "+l.cfg.Stall.String()+": a client has to read while it sends")
+			l.hangUp(c, "the client took no answer for "+l.cfg.Stall.String()+": a client has to read while it sends")
 		}
 	}
-	if l.deaf {
+	if l.noFD {
 		l.accept()
 	}
 }
 
-// closeAll ends everything. Answers that are ready are written if the sockets take them.
+// closeAll closes everything, after writing as many of the answers as the sockets take.
 func (l *loop) closeAll() {
 	for _, c := range l.conns {
 		if c != nil {
@@ -349,7 +349,7 @@ func (l *loop) closeAll() {
 	_ = unix.Close(l.epoll)
 }
 
-// peerOf is for the log.
+// peerOf returns the address of a client for the log.
 func peerOf(sa unix.Sockaddr) slog.Attr {
 	return slog.String("peer", addrOf(sa))
 }

@@ -7,13 +7,13 @@ import (
 )
 
 const (
-	// mailboxSize is how many requests a core can have.
+	// mailboxSize is how many requests a mailbox holds.
 	mailboxSize = 256
 	// keepMessage is the length up to which memory for requests and results is kept.
 	keepMessage = 16 << 10
 	// maxUntaken bounds the bytes of results that the loop has not taken (M5).
 	maxUntaken = 4 << 20
-	// batch is how many requests a core serves before it looks after others.
+	// batch is how many requests a core serves before it turns to others.
 	batch = 32
 )
 
@@ -23,9 +23,9 @@ type mailbox struct {
 	ring     [mailboxSize]message
 
 	_ line
-	// The loop's.
+	// Written by the loop.
 	sent, got uint64
-	open      bool // message got is being looked at
+	open      bool // the result of message got is in use
 
 	_      line
 	posted atomic.Uint64
@@ -36,27 +36,27 @@ type mailbox struct {
 	core   waker
 
 	_ line
-	// The core's.
+	// Written by the core.
 	done, freed uint64
 	held        int
 	call        rpc.Call
 }
 
-// line keeps what two threads write apart.
+// line separates fields that two threads write, against false sharing.
 type line [128]byte
 
 // message is a request, and later its result.
 type message struct {
 	request []byte
 	result  result
-	size    int // of the result
+	size    int // length of the result
 }
 
 // result is the answer of a core to a request.
 type result struct {
 	tag  uint64
 	data []byte
-	err  error // of the handler; nil for what the cache itself says
+	err  error // of the handler; nil if data has a status of the cache
 }
 
 // newMailbox makes the mailbox between a listener and one of its cores.
@@ -67,7 +67,7 @@ func newMailbox(d *Listener, core int) *mailbox {
 	return b
 }
 
-// message returns memory to append a request to, for post; false when the mailbox is full.
+// message returns memory to append a request to, for post. It returns false if the mailbox is full.
 func (b *mailbox) message() ([]byte, bool) {
 	if b.sent-b.got == mailboxSize {
 		return nil, false
@@ -75,8 +75,8 @@ func (b *mailbox) message() ([]byte, bool) {
 	return b.ring[b.sent%mailboxSize].request[:0], true
 }
 
-// post sends a request that was made from what message returned. The tag comes back with
-// its result.
+// post sends a request, which was appended to the memory that message returned. The result will
+// have its tag.
 func (b *mailbox) post(tag uint64, request []byte) {
 	m := &b.ring[b.sent%mailboxSize]
 	m.result.tag, m.request = tag, request
@@ -94,7 +94,7 @@ func (b *mailbox) ready() bool {
 	return b.served.Load() != next
 }
 
-// inFlight is how many requests have no result yet that was taken.
+// inFlight returns the number of requests whose results were not taken.
 func (b *mailbox) inFlight() int {
 	n := int(b.sent - b.got)
 	if b.open {
@@ -103,7 +103,7 @@ func (b *mailbox) inFlight() int {
 	return n
 }
 
-// take returns the next result, which is valid until the next call of take, or nil.
+// take returns the next result, or nil. It is valid until the next call of take.
 func (b *mailbox) take() *result {
 	b.release()
 	if b.served.Load() == b.got {
@@ -113,7 +113,7 @@ func (b *mailbox) take() *result {
 	return &b.ring[b.got%mailboxSize].result
 }
 
-// release gives the message back that was looked at.
+// release frees the message whose result was in use.
 func (b *mailbox) release() {
 	if !b.open {
 		return

@@ -2,7 +2,7 @@ package text
 
 import "github.com/remora-kv/remora/fabric"
 
-// Step serves requests, and reports whether there were any. It implements rpc.Poller, as
+// Step serves requests, and reports whether there were any. It implements rpc.Poller, like
 // the other methods of this file.
 func (b *mailbox) Step() bool {
 	posted := b.posted.Load()
@@ -22,11 +22,11 @@ func (b *mailbox) Step() bool {
 	return true
 }
 
-// serveOne serves a request. What the handler returns may lie anywhere until its next
-// call: it is copied.
+// serveOne serves a request. It copies the handler's result, which is valid only until the next
+// call.
 func (b *mailbox) serveOne(m *message) {
 	if b.freed+mailboxSize == b.done {
-		b.forget() // the message is used again, so its result was taken
+		b.forget() // this message is reused, so its old result was taken
 	}
 	b.call.After = nil
 	into := m.result.data[:0]
@@ -34,7 +34,7 @@ func (b *mailbox) serveOne(m *message) {
 	switch {
 	case err != nil:
 	case len(res) != 0 && cap(into) != 0 && &res[0] == &into[:1][0]:
-		into = into[:len(res)] // it is there
+		into = into[:len(res)] // the result is already in place
 	default:
 		into = append(into, res...)
 	}
@@ -48,13 +48,13 @@ func (b *mailbox) serveOne(m *message) {
 	}
 }
 
-// forget takes note that the oldest result was taken.
+// forget uncounts the oldest result, which was taken.
 func (b *mailbox) forget() {
 	b.held -= b.ring[b.freed%mailboxSize].size
 	b.freed++
 }
 
-// relieved takes note of results that were taken, and reports whether others can follow.
+// relieved uncounts the results that were taken, and reports whether there is room for more.
 func (b *mailbox) relieved() bool {
 	for taken := b.taken.Load(); b.freed != taken; {
 		b.forget()
@@ -62,22 +62,22 @@ func (b *mailbox) relieved() bool {
 	return b.held <= maxUntaken
 }
 
-// BeforeSleep says that the core is about to sleep (M4).
+// BeforeSleep announces that the core is about to sleep (M4).
 func (b *mailbox) BeforeSleep() { b.core.beforeSleep() }
 
 // Pending reports whether there is a request.
 func (b *mailbox) Pending() bool { return b.posted.Load() != b.done }
 
-// Empty reports whether there is none.
+// Empty reports whether there is no request.
 func (b *mailbox) Empty() bool { return !b.Pending() }
 
-// AfterSleep says that the core does not sleep any more.
+// AfterSleep announces that the core is awake.
 func (b *mailbox) AfterSleep() { b.core.afterSleep() }
 
-// Queue returns nil: a mailbox has no queue on any device.
+// Queue returns nil: a mailbox uses no completion queue.
 func (b *mailbox) Queue(fabric.Device) fabric.CQ { return nil }
 
-// Reap does nothing.
+// Reap does nothing, and returns false.
 func (b *mailbox) Reap(fabric.Device) bool { return false }
 
 // Close does nothing: the listener was closed before the core.

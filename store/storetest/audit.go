@@ -6,7 +6,7 @@ import (
 	"github.com/remora-kv/remora/store"
 )
 
-// effect is what a call may change in Stats.
+// effect is the change of Stats that a call may cause.
 type effect struct {
 	gets, hits, puts, deletes, refused uint64
 	created                            bool // a Put, maybe of a new item
@@ -20,7 +20,7 @@ func count(b bool) uint64 {
 	return 0
 }
 
-// audit compares Stats after a call with those before it.
+// audit compares Stats after a call with those before.
 func (tb *table) audit(e effect) {
 	tb.Helper()
 	old, st := tb.stats, tb.p.Stats()
@@ -40,7 +40,7 @@ func (tb *table) audit(e effect) {
 		}
 	}
 	if st.Evicted < old.Evicted || st.Expired < old.Expired || st.Rescued < old.Rescued {
-		tb.Fatalf("Stats: a counter shrank: from %+v to %+v", old, st)
+		tb.Fatalf("Stats: a counter decreased: from %+v to %+v", old, st)
 	}
 	if tb.cfg.Mode == store.Store && st.Evicted != 0 {
 		tb.Fatalf("Stats: a store evicted %d items", st.Evicted)
@@ -49,7 +49,7 @@ func (tb *table) audit(e effect) {
 	tb.auditLevels()
 }
 
-// auditItems checks that items come and go by calls, evictions and expiry only.
+// auditItems checks that only calls, evictions and expiry change the number of items.
 func (tb *table) auditItems(old, st store.Stats, e effect) {
 	tb.Helper()
 	gone := int64(st.Evicted-old.Evicted) + int64(st.Expired-old.Expired) + int64(e.deletes)
@@ -57,22 +57,22 @@ func (tb *table) auditItems(old, st store.Stats, e effect) {
 	if (e.replaced || !e.created) && st.Items == want || e.created && st.Items == want+1 {
 		return
 	}
-	tb.Fatalf("Stats: Items went from %d to %d; a call that made %v, replaced %v, deleted %d, with %d evicted and %d expired",
+	tb.Fatalf("Stats: Items went from %d to %d, which does not match the call: made %v, replaced %v, deleted %d, with %d evicted and %d expired",
 		old.Items, st.Items, e.created, e.replaced, e.deletes, st.Evicted-old.Evicted, st.Expired-old.Expired)
 }
 
-// auditLevels checks what must hold of Stats at any time (S4).
+// auditLevels checks the levels in Stats (S4).
 func (tb *table) auditLevels() {
 	tb.Helper()
 	if fault := faultOf(tb.stats, tb.cfg); fault != "" {
 		tb.Fatalf("Stats: %s: %+v", fault, tb.stats)
 	}
 	if most := int64(len(tb.model.items)); tb.stats.Items > most {
-		tb.Fatalf("Stats: %d items, there can be only %d", tb.stats.Items, most)
+		tb.Fatalf("Stats: %d items, but no more than %d can exist", tb.stats.Items, most)
 	}
 }
 
-// faultOf returns what is wrong with Stats by themselves.
+// faultOf returns the fault in Stats that is evident without knowing the items, or "".
 func faultOf(st store.Stats, cfg store.Config) string {
 	for _, n := range []int64{st.Items, st.KeyBytes, st.ValueBytes, st.IndexBytes, st.ItemBytes} {
 		if n < 0 {
@@ -81,7 +81,7 @@ func faultOf(st store.Stats, cfg store.Config) string {
 	}
 	switch {
 	case st.Memory != cfg.Memory:
-		return fmt.Sprintf("Memory is not the %d that was configured", cfg.Memory)
+		return fmt.Sprintf("Memory is not %d, as configured", cfg.Memory)
 	case st.IndexBytes+st.ItemBytes > st.Memory:
 		return "index and items exceed the memory"
 	case st.KeyBytes+st.ValueBytes > st.ItemBytes:
@@ -92,7 +92,7 @@ func faultOf(st store.Stats, cfg store.Config) string {
 	return ""
 }
 
-// sync compares the whole partition with the model: by Each, by Stats and by
+// sync compares the whole partition with the model, by Each, Stats and
 // Check.
 func (tb *table) sync() {
 	tb.Helper()
@@ -107,11 +107,11 @@ func (tb *table) sync() {
 		seen[string(k.Bytes)] = true
 		b := tb.model.belief(k.Bytes)
 		if !b.present {
-			tb.Fatalf("Each visits key %s, version %d, expires %d, which is not there at %d",
+			tb.Fatalf("Each visits key %s, version %d, expires %d, which should not exist at %d",
 				short(k.Bytes), item.Version, item.Expires, tb.now)
 		}
 		if k.Hash != b.record.hash {
-			tb.Fatalf("Each visits key %s with hash %#x, it was put with %#x", short(k.Bytes), k.Hash, b.record.hash)
+			tb.Fatalf("Each visits key %s with hash %#x, but it was put with %#x", short(k.Bytes), k.Hash, b.record.hash)
 		}
 		tb.compare("Each", b.record, item)
 		keyBytes += int64(len(k.Bytes))
@@ -138,7 +138,7 @@ func (tb *table) sync() {
 	}
 }
 
-// auditSums compares what Each visited with Stats: equal if nothing has expired.
+// auditSums compares the items that Each visited with Stats: they are equal if none has expired.
 func (tb *table) auditSums(items, keyBytes, valueBytes int64) {
 	tb.Helper()
 	st := tb.stats

@@ -7,10 +7,10 @@ import (
 	"github.com/remora-kv/remora/store"
 )
 
-// Bench measures the calls of an engine in Cache mode: Gets that hit and miss,
-// Puts that insert, overwrite and evict; and in Store mode Puts that are refused.
-// Items are of 16 + 32 bytes (the papers' size) and of 16 + 1024, in a table that
-// is far larger than the caches.
+// Bench measures the calls of an engine. In Cache mode: Gets that hit and miss,
+// Puts that insert, overwrite and evict; in Store mode: Puts that are refused.
+// Items have 16 + 32 bytes (the papers' size) or 16 + 1024, in a table that
+// is far larger than the CPU caches.
 func Bench(b *testing.B, engine Engine) {
 	for _, size := range []int{32, 1024} {
 		suffix := fmt.Sprintf("/%d", size)
@@ -50,7 +50,7 @@ func newBench(b *testing.B, engine Engine, mode store.Mode) *benchTable {
 	return t
 }
 
-// close is not measured.
+// close closes the partition, with the timer stopped.
 func (t *benchTable) close(b *testing.B) {
 	b.StopTimer()
 	if err := t.p.Close(); err != nil {
@@ -59,7 +59,7 @@ func (t *benchTable) close(b *testing.B) {
 	b.StartTimer()
 }
 
-// nth returns key number i; keys that follow each other are far apart.
+// nth returns key number i; consecutive keys are in distant places.
 func (t *benchTable) nth(i uint64) store.Key {
 	fillPattern(t.key, i)
 	return t.seed.Key(t.key)
@@ -92,8 +92,8 @@ func benchGet(b *testing.B, engine Engine, size int, skip uint64) {
 	b.ReportMetric(float64(hits)/float64(b.N), "hits/op")
 }
 
-// benchAhead is benchGet with hints: the index of the key after the next few, and
-// the item of one of them, as a server does that has several requests at hand.
+// benchAhead is benchGet with hints: for the index of a key some Gets ahead, and for
+// items of a batch, as a server gives them when several requests are waiting.
 func benchAhead(b *testing.B, engine Engine, size int) {
 	t := newBench(b, engine, store.Cache)
 	defer t.close(b)
@@ -132,8 +132,8 @@ func benchOverwrite(b *testing.B, engine Engine, size int) {
 	}
 }
 
-// benchInsert puts into a partition with room, and takes another one when it has
-// been filled.
+// benchInsert puts into a partition with room, and makes a new one when it
+// is full.
 func benchInsert(b *testing.B, engine Engine, size int) {
 	value := make([]byte, size)
 	t := newBench(b, engine, store.Cache)
@@ -151,7 +151,7 @@ func benchInsert(b *testing.B, engine Engine, size int) {
 	t.close(b)
 }
 
-// benchEvict puts new keys into a partition that is full.
+// benchEvict puts new keys into a full partition.
 func benchEvict(b *testing.B, engine Engine, size int) {
 	t := newBench(b, engine, store.Cache)
 	defer t.close(b)
@@ -167,7 +167,7 @@ func benchEvict(b *testing.B, engine Engine, size int) {
 	b.ReportMetric(float64(t.p.Stats().Evicted-before)/float64(b.N), "evicted/op")
 }
 
-// benchRefused puts new keys into a store that is full and fragmented: every
+// benchRefused puts new keys into a full and fragmented store: every
 // fourth item was deleted, and the new ones are twice as long.
 func benchRefused(b *testing.B, engine Engine, size int) {
 	t := newBench(b, engine, store.Store)

@@ -16,15 +16,15 @@ func allocCases() []*testCase {
 	)
 }
 
-// noAllocs counts allocations of the whole process.
+// noAllocs fails if f allocates, counting the whole process.
 func (t *trial) noAllocs(what string, f func()) {
 	t.Helper()
 	if n := testing.AllocsPerRun(100, f); n != 0 {
-		t.Fatalf("%s: %v allocations each time", what, n)
+		t.Fatalf("%s: %v allocations per call, want none", what, n)
 	}
 }
 
-// allocs makes every call in every way on a partition with room.
+// allocs makes all kinds of calls on a partition with room.
 func allocs(t *trial) {
 	if scale.Race {
 		t.skip("allocations are not counted in race builds")
@@ -75,8 +75,8 @@ func allocs(t *trial) {
 	tb.drop()
 }
 
-// allocsFull puts, gets and deletes in a partition without room: the Puts of a
-// cache evict, those of a store are refused.
+// allocsFull puts, gets and deletes in a full partition: the Puts evict in a
+// cache and are refused by a store.
 func allocsFull(t *trial) {
 	if scale.Race {
 		t.skip("allocations are not counted in race builds")

@@ -30,11 +30,11 @@ func callCases() []*testCase {
 	)
 }
 
-// sizes are lengths around what engines round to.
+// sizes are lengths around those to which engines round.
 var sizes = []int{0, 1, 2, 3, 7, 8, 9, 15, 16, 17, 31, 32, 33, 47, 48, 49, 63, 64, 65, 127, 128, 129, 255, 256, 257, 1000, 4095, 4096, 4097, 8191}
 
-// mustPut puts what must be taken, under no condition. What is longer than the engine
-// takes is cut off.
+// mustPut puts a key that must be accepted, without a condition. It cuts off what exceeds the
+// engine's limits.
 func (tb *table) mustPut(key, value []byte) uint64 {
 	tb.Helper()
 	return tb.mustPutEntry(key, store.Entry{Value: value})
@@ -50,13 +50,13 @@ func (tb *table) mustPutEntry(key []byte, e store.Entry) uint64 {
 	return version
 }
 
-// mustGet gets a key that must be there since mustPut.
+// mustGet gets a key that must exist since mustPut.
 func (tb *table) mustGet(key []byte) *record {
 	tb.Helper()
 	key = tb.cutKey(key)
 	r := tb.get(key)
 	if r == nil {
-		tb.Fatalf("key %s is not there", short(key))
+		tb.Fatalf("key %s does not exist", short(key))
 	}
 	return r
 }
@@ -80,17 +80,17 @@ func putGet(t *trial) {
 	}
 	for _, r := range tb.model.items {
 		if tb.get(r.key) == nil && t.mode == store.Store {
-			t.Fatalf("key %s is not there", short(r.key))
+			t.Fatalf("key %s does not exist", short(r.key))
 		}
 	}
 	for i := range 1000 {
 		if r := tb.get(numbered(1_000_000+i, 24)); r != nil {
-			t.Fatalf("key %d was never put", i)
+			t.Fatalf("key %d exists but was never put", i)
 		}
 	}
 }
 
-// anyBytes puts keys and values that an engine might take for something else.
+// anyBytes puts keys and values that an engine might mistake for its own metadata.
 func anyBytes(t *trial) {
 	tb := t.open()
 	var all [][]byte
@@ -113,7 +113,7 @@ func anyBytes(t *trial) {
 	}
 }
 
-// overwrite changes values to longer and shorter ones, beside neighbours.
+// overwrite replaces values by longer and shorter ones, beside neighbours.
 func overwrite(t *trial) {
 	tb := t.open(memory(2 << 20))
 	random := t.random(0)
@@ -128,7 +128,7 @@ func overwrite(t *trial) {
 	}
 }
 
-// similarKeys are prefixes of each other or differ in one bit.
+// similarKeys puts keys that are prefixes of each other or differ in one bit.
 func similarKeys(t *trial) {
 	for _, hash := range []func(tb *table) func([]byte) uint64{
 		func(tb *table) func([]byte) uint64 { return tb.hash },
@@ -143,7 +143,7 @@ func similarKeys(t *trial) {
 			other := pattern(7, 40)
 			other[bit/8] ^= 1 << (bit % 8)
 			if tb.get(other) != nil {
-				t.Fatalf("a key that differs in bit %d is there", bit)
+				t.Fatalf("a key that differs in bit %d exists but was never put", bit)
 			}
 			tb.tryPut(other, store.Entry{Value: other[:bit/8]}, store.Always())
 			tb.get(other)
@@ -161,7 +161,7 @@ func deleteAndAgain(t *trial) {
 	tb := t.open()
 	for _, c := range []store.Condition{store.Always(), store.IfPresent(), store.IfVersion(1)} {
 		if err := tb.del(numbered(1, 8), c); !errors.Is(err, store.ErrNotFound) {
-			t.Fatalf("Delete of nothing: %v", err)
+			t.Fatalf("Delete of a missing key: %v", err)
 		}
 	}
 	for i := range t.times(250) {
@@ -174,13 +174,13 @@ func deleteAndAgain(t *trial) {
 			t.Fatalf("second Delete: %v", err)
 		}
 		if tb.get(key) != nil {
-			t.Fatalf("the key is there after Delete")
+			t.Fatalf("the key exists after Delete")
 		}
 	}
 }
 
-// states calls try for a key that is not there, was deleted, has expired, and is
-// there; with the version it has, 0 for none.
+// states calls try for a key that was never put, was deleted, has expired, and exists,
+// with its version, 0 for none.
 func states(t *trial, try func(tb *table, key []byte, version uint64)) {
 	tb := t.open()
 	tb.now = 1000
@@ -197,7 +197,7 @@ func states(t *trial, try func(tb *table, key []byte, version uint64)) {
 	}
 }
 
-// putIf tries all conditions; the table compares with the model.
+// putIf tries all conditions; the table compares the results with the model.
 func putIf(t *trial) {
 	states(t, func(tb *table, key []byte, version uint64) {
 		wants := []struct {
@@ -245,22 +245,22 @@ func deleteIf(t *trial) {
 	})
 }
 
-// versionIf is a counter that two change by compare and set.
+// versionIf lets two clients change a counter by compare and swap.
 func versionIf(t *trial) {
 	tb := t.open()
 	key := []byte("counter")
 	first := tb.mustPut(key, []byte("0"))
 	second, err := tb.put(key, store.Entry{Value: []byte("1")}, store.IfVersion(first))
 	if err != nil {
-		t.Fatalf("Put at the version: %v", err)
+		t.Fatalf("Put under the current version: %v", err)
 	}
 	if _, err := tb.put(key, store.Entry{Value: []byte("lost")}, store.IfVersion(first)); !errors.Is(err, store.ErrVersion) {
-		t.Fatalf("Put at the version before: %v", err)
+		t.Fatalf("Put under the previous version: %v", err)
 	}
 	tb.tryDel(key, store.Always())
 	tb.mustPut(key, []byte("0"))
 	if _, err := tb.put(key, store.Entry{Value: []byte("2")}, store.IfVersion(second)); !errors.Is(err, store.ErrVersion) {
-		t.Fatalf("Put at the version of an item that was deleted and made again: %v", err)
+		t.Fatalf("Put under the version of an item that was deleted and put again: %v", err)
 	}
 }
 
@@ -281,7 +281,7 @@ func incr(t *trial) {
 		t.Fatalf("Delete: %v", err)
 	}
 	if _, _, err := store.Incr(tb.p, tb.key(key), 1, tb.now, scratch); !errors.Is(err, store.ErrNotFound) {
-		t.Fatalf("Incr of nothing: %v", err)
+		t.Fatalf("Incr of a missing key: %v", err)
 	}
 	tb.model.forget(key)
 	tb.stats = tb.p.Stats()

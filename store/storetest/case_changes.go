@@ -14,10 +14,10 @@ func changeCases() []*testCase {
 	)
 }
 
-// crowd is how many keys the cases of this file change.
+// crowd is the number of keys that the cases of this file change.
 const crowd = 12
 
-// mutation is a change that is made while a search for a key is under way.
+// mutation is a change during a search for a key.
 type mutation struct {
 	name string
 	do   func(x *exported, key []byte, random *rand.Rand)
@@ -43,7 +43,7 @@ func deleteOfOther(x *exported, _ []byte, random *rand.Rand) {
 	x.tryDel(exportKey(random.IntN(crowd)), store.Always())
 }
 
-// refill puts and deletes others, so that memory that is free is used.
+// refill puts and deletes other keys, so that free memory is reused.
 func refill(x *exported, _ []byte, random *rand.Rand) {
 	x.Helper()
 	first := 1000 + random.IntN(1000)
@@ -100,11 +100,11 @@ var mutations = []mutation{
 	}},
 }
 
-// mostSteps is up to which span of a search something is changed.
+// mostSteps is the last span of a search before which something is changed.
 const mostSteps = 6
 
-// betweenSteps makes each change before each span of a search, and each other change
-// before each later one. What is found must have been there since Start.
+// betweenSteps makes each change before each span of a search, and each second change
+// before each later span. An item that is Found must have existed since Start.
 func betweenSteps(t *trial) {
 	x := t.openExport()
 	random := t.random(0)
@@ -144,8 +144,8 @@ func (x *exported) during(random *rand.Rand, at int, first mutation, later int, 
 	}
 }
 
-// betweenStepsAtRandom makes any number of changes between steps, until the search
-// ends, which it must.
+// betweenStepsAtRandom makes changes at random between steps, until the search
+// ends.
 func betweenStepsAtRandom(t *trial) {
 	x := t.openExport()
 	random := t.random(0)
@@ -164,8 +164,8 @@ func betweenStepsAtRandom(t *trial) {
 	}
 }
 
-// missesBetweenSteps looks for a key that stays while everything else changes: it is
-// never Missing in a store, and it is Found when there is an end to that.
+// missesBetweenSteps looks for a key that stays while everything else changes. In a store it
+// is never Missing, and it is Found when the changes stop.
 func missesBetweenSteps(t *trial) {
 	x := t.openExport()
 	random := t.random(0)

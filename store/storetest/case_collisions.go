@@ -28,7 +28,7 @@ func collisionCases() []*testCase {
 	)
 }
 
-// floods are hashes that collide, by the number of a key.
+// floods are functions from the number of a key to hashes that collide.
 var floods = []struct {
 	name string
 	hash func(i uint64) uint64
@@ -44,12 +44,12 @@ var floods = []struct {
 	{"three-hashes", func(i uint64) uint64 { return i%3<<56 | 0x123456789abc }},
 }
 
-// byNumber makes a hash of numbered keys from one of numbers.
+// byNumber makes a hash function for numbered keys from one for numbers.
 func byNumber(hash func(i uint64) uint64) func(key []byte) uint64 {
 	return func(key []byte) uint64 { return hash(binary.BigEndian.Uint64(key)) }
 }
 
-// flood does everything with keys that collide, while some of them expire.
+// flood makes all calls with keys that collide, while some of them expire.
 func flood(t *trial, hash func(i uint64) uint64) {
 	tb := t.open()
 	tb.hash = byNumber(hash)
@@ -80,12 +80,12 @@ func flood(t *trial, hash func(i uint64) uint64) {
 		}
 	}
 	if taken < 2 {
-		t.Fatalf("only %d items were taken", taken)
+		t.Fatalf("only %d items were accepted", taken)
 	}
 }
 
-// besideFlood has keys that collide and others that do not: next to none of the
-// others is lost or refused.
+// besideFlood puts keys that collide and others that do not. Almost none of the
+// others may be lost or refused.
 func besideFlood(t *trial) {
 	tb := t.open(memory(int64(5500 * max(190, 2*t.engine.Cell))))
 	plain := tb.hash
@@ -99,7 +99,7 @@ func besideFlood(t *trial) {
 			tb.tryPut(numbered(i*10+j, 16), store.Entry{Value: pattern(uint64(j), 20)}, store.Always())
 		}
 		tb.hash = plain
-		// By chance some of them collide too, and pay for it.
+		// Some of the others collide by chance, and may be lost.
 		tb.tryPut(numbered(i, 24), store.Entry{Value: pattern(uint64(i), 20)}, store.Always())
 	}
 	for i := range n {
@@ -108,20 +108,19 @@ func besideFlood(t *trial) {
 		}
 	}
 	if found < n*98/100 {
-		t.Fatalf("%d of %d items are there, beside items that collide", found, n)
+		t.Fatalf("only %d of %d items exist, beside items that collide", found, n)
 	}
 }
 
-// boundedWork looks whether a call costs more the more keys collide. The clock
-// only tells two things apart that are far from each other: a search of all keys
-// that collide costs hundreds of times what a call without collisions does, and
-// twelve times as much when they are twelve times as many; a search that is bounded
-// costs about ten times as much, however many they are. Others that use the machine
-// can make a moment look like that, but not one in each of several tries, while a
-// search of all keys is one every time.
+// boundedWork checks that calls do not cost more the more keys collide. Times distinguish
+// only large factors: searching all colliding keys costs hundreds of times a call without
+// collisions, and twelve times as much with twelve times the keys. A bounded search costs
+// about ten times such a call, however many keys collide. Other processes can disturb one
+// measurement that much, but not each of several tries, whereas a search of all keys is slow
+// in every try.
 func boundedWork(t *trial) {
 	if scale.Race {
-		t.skip("times tell nothing in race builds, and were looked at without")
+		t.skip("times mean nothing in race builds")
 	}
 	n := t.times(workItems)
 	base := t.workAmong(n, func(i uint64) uint64 { return patternWord(i, 0) }, func(_, _ time.Duration) bool { return false })
@@ -134,8 +133,8 @@ func boundedWork(t *trial) {
 	}
 }
 
-// growsWith says whether calls among n keys that collide look as if they searched
-// all of them; base is what they take without collisions.
+// growsWith reports whether calls among n keys that collide take so long that they may have
+// searched all of them; base is the time without collisions.
 func (t *trial) growsWith(n int, kind string, hash func(i uint64) uint64, base time.Duration) bool {
 	const manyTimes, grown = 40, 4
 	var few, many time.Duration
@@ -149,17 +148,17 @@ func (t *trial) growsWith(n int, kind string, hash func(i uint64) uint64, base t
 	return unbounded
 }
 
-// workTries is in how many tries in a row calls must take too long to be a failure.
+// workTries is in how many consecutive tries calls must take too long for a failure.
 const workTries = 4
 
-// workItems is among how many items calls are timed at the end.
+// workItems is the number of items when calls are timed last.
 const workItems = 24_000
 
-// workCalls is how many Puts and Gets are timed at a time.
+// workCalls is the number of Puts and Gets that are timed together.
 const workCalls = 50
 
 // workAmong puts n items, times calls after each twelfth of them, and returns the
-// last of the times. It stops early when told to by the first and the latest.
+// last time. It stops early if stop, given the first and the latest time, says so.
 func (t *trial) workAmong(n int, hash func(i uint64) uint64, stop func(first, now time.Duration) bool) time.Duration {
 	cfg := t.config()
 	cfg.Memory = int64(n) * 256
@@ -197,7 +196,7 @@ func (t *trial) workAmong(n int, hash func(i uint64) uint64, stop func(first, no
 	return now
 }
 
-// leastOf returns the time of the least disturbed of n runs.
+// leastOf returns the shortest time of n runs.
 func leastOf(n int, run func()) time.Duration {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -211,7 +210,7 @@ func leastOf(n int, run func()) time.Duration {
 }
 
 // highestBits fills a partition whose keys all have the same highest bits, and
-// one whose keys do not: both must hold as much.
+// one with other keys: both must hold as many.
 func highestBits(t *trial) {
 	fill := func(mask uint64) int64 {
 		tb := t.open(memory(512 << 10))

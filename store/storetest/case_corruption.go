@@ -21,7 +21,7 @@ func corruptionCases() []*testCase {
 	)
 }
 
-// memoryOf is the memory of a partition.
+// memoryOf returns the memory of a partition.
 func (t *trial) memoryOf(tb *table) [][]byte {
 	if t.engine.Memory == nil {
 		t.skip("the engine does not show its memory")
@@ -29,7 +29,7 @@ func (t *trial) memoryOf(tb *table) [][]byte {
 	return t.engine.Memory(tb.p)
 }
 
-// reported says whether Check notices a flipped bit, and flips it back if so.
+// reported flips a bit and reports whether Check notices it, then flips it back if so.
 func (tb *table) reported(mem []byte, i, bit int) bool {
 	tb.Helper()
 	mem[i] ^= 1 << bit
@@ -44,7 +44,7 @@ func (tb *table) reported(mem []byte, i, bit int) bool {
 	return true
 }
 
-// marked is an item that can be found in memory by each of its parts.
+// marked is an item whose parts can each be found in memory.
 type marked struct {
 	key, value []byte
 	e          store.Entry
@@ -66,14 +66,14 @@ func mark(tb *table, n int) []marked {
 	return all
 }
 
-// corruptItem flips each bit of the parts of items where they are found.
+// corruptItem flips each bit of the parts of items.
 func corruptItem(t *trial) {
 	tb := t.open(memory(store.MinMemory), func(cfg *store.Config) { cfg.FirstVersion = 0x5a5b5c5d5e00 })
 	for _, m := range mark(tb, max(t.times(8), 2)) {
 		place := t.find(tb, "key", m.key)
 		t.flipAll(tb, place, m.key, "key")
 		t.flipAll(tb, t.find(tb, "value", m.value), m.value, "value")
-		// The rest is near the key, in one byte order or the other.
+		// The other parts are near the key, in one byte order or the other.
 		for _, part := range []struct {
 			name  string
 			bytes []byte
@@ -100,7 +100,7 @@ type spot struct {
 	at  int
 }
 
-// find returns where a part of an item is.
+// find returns the place of a part of an item.
 func (t *trial) find(tb *table, name string, part []byte) spot {
 	t.Helper()
 	for _, m := range t.memoryOf(tb) {
@@ -108,11 +108,11 @@ func (t *trial) find(tb *table, name string, part []byte) spot {
 			return spot{m, at}
 		}
 	}
-	t.Fatalf("the %s of an item is nowhere in the memory that the engine shows", name)
+	t.Fatalf("the %s of an item is not in the memory that Engine.Memory returns", name)
 	return spot{}
 }
 
-// flipAll expects that each bit is noticed.
+// flipAll checks that Check notices each flipped bit.
 func (t *trial) flipAll(tb *table, s spot, part []byte, name string) {
 	t.Helper()
 	for bit := range 8 * len(part) {
@@ -122,7 +122,7 @@ func (t *trial) flipAll(tb *table, s spot, part []byte, name string) {
 	}
 }
 
-// anywhere is a place in memory, near an item every other time.
+// anywhere returns a random place in memory; every other one is near an item.
 func (t *trial) anywhere(tb *table, random *rand.Rand) spot {
 	if tb.sync(); random.IntN(2) == 0 && len(tb.model.items) > 0 {
 		all := tb.sorted()
@@ -135,9 +135,9 @@ func (t *trial) anywhere(tb *table, random *rand.Rand) spot {
 	return spot{m, random.IntN(len(m))}
 }
 
-// corruptAnywhere flips bits in the whole memory of a partition in use. What
-// Check does not report must not matter: the bit stays flipped, and everything
-// must go on as if nothing had happened.
+// corruptAnywhere flips bits in the whole memory of a partition in use. If Check does
+// not report a bit, it must not matter: the bit stays flipped, and all results must
+// stay right.
 func corruptAnywhere(t *trial) {
 	tb := t.open(memory(store.MinMemory))
 	random := t.random(0)
@@ -154,7 +154,7 @@ func corruptAnywhere(t *trial) {
 		if tb.reported(s.mem, s.at, random.IntN(8)) {
 			noticed++
 			if err := tb.p.Check(); err != nil {
-				t.Fatalf("the bit was flipped back, and Check still says: %v", err)
+				t.Fatalf("Check still fails after the bit was flipped back: %v", err)
 			}
 		} else {
 			unused++

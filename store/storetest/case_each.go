@@ -73,7 +73,7 @@ func eachSkipsExpired(t *trial) {
 	}
 }
 
-// eachKeys uses what Each hands out as keys, after it has returned.
+// eachKeys uses the keys that Each has passed to visit, after Each has returned.
 func eachKeys(t *trial) {
 	tb := t.open()
 	for i := range 200 {
@@ -91,7 +91,7 @@ func eachKeys(t *trial) {
 		if item, err := tb.p.Get(k, tb.now); err != nil {
 			t.Fatalf("Get of a key that Each visited: %v", err)
 		} else if r := tb.model.items[string(k.Bytes)]; r == nil || !bytes.Equal(r.value, item.Value) {
-			t.Fatalf("Get of a key that Each visited gives another value")
+			t.Fatalf("Get of a key that Each visited returns another value")
 		}
 	}
 	tb.stats = tb.p.Stats()

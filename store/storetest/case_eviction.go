@@ -21,7 +21,7 @@ func evictionCases() []*testCase {
 	)
 }
 
-// readBack puts many times the memory in all sizes: each Put is taken and can be
+// readBack puts many times the memory in all sizes: each Put is accepted and can be
 // read at once.
 func readBack(t *trial) {
 	for _, size := range []int64{store.MinMemory, 300_000} {
@@ -39,7 +39,7 @@ func readBack(t *trial) {
 	}
 }
 
-// roomIsUsed puts a tenth of the memory: next to nothing is lost.
+// roomIsUsed puts a tenth of the memory: almost nothing may be lost.
 func roomIsUsed(t *trial) {
 	tb := t.open(memory(4 << 20))
 	n := 4 << 20 / 10 / t.engine.cost(116)
@@ -53,7 +53,7 @@ func roomIsUsed(t *trial) {
 		}
 	}
 	if found < n*99/100 {
-		t.Fatalf("%d of %d items are there, in a tenth of the memory", found, n)
+		t.Fatalf("only %d of %d items exist, in a tenth of the memory", found, n)
 	}
 }
 
@@ -76,8 +76,8 @@ func cacheFill(t *trial) {
 	}
 }
 
-// sizeMix changes the size of items again and again: memory that was used for
-// one size must serve for another (no calcification).
+// sizeMix changes the size of items again and again: memory used for
+// one size must serve for others (no calcification).
 func sizeMix(t *trial) {
 	tb := t.open(memory(512 << 10))
 	next := 0
@@ -88,14 +88,14 @@ func sizeMix(t *trial) {
 		tb.churn(next, n, size)
 		next += n
 		if tb.payload() < 0.75*fresh.payload() {
-			t.Fatalf("after other sizes, values of %d bytes take %.1f %% of the memory; in a new cache %.1f %%",
+			t.Fatalf("after other sizes, values of %d bytes take %.1f %% of the memory, but %.1f %% in a new cache",
 				size, 100*tb.payload(), 100*fresh.payload())
 		}
 		fresh.drop()
 	}
 }
 
-// recent looks which of the items are left that were put last, as many as take a
+// recent checks how many of the latest items remain, of as many as take a
 // quarter of the memory.
 func recent(t *trial) {
 	for _, size := range []int{100, 1000, 8000} {
@@ -109,9 +109,9 @@ func recent(t *trial) {
 				found++
 			}
 		}
-		t.Logf("values of %d bytes: %d of the last %d are there", size, found, last)
+		t.Logf("values of %d bytes: %d of the last %d exist", size, found, last)
 		if found < last*7/10 {
-			t.Fatalf("of the last %d items, a quarter of the memory, only %d are there", last, found)
+			t.Fatalf("of the last %d items, a quarter of the memory, only %d exist", last, found)
 		}
 	}
 }
@@ -123,7 +123,7 @@ func hotByTouch(tb *table, key []byte) bool { return tb.touch(key, 0) == nil }
 // pass through the cache.
 func hotAndScan(t *trial, e store.Eviction, use func(tb *table, key []byte) bool) {
 	if !t.engine.KeepsUsed && e == store.SecondChance || !t.engine.TakesOldest && e == store.FIFO {
-		t.skip("the engine makes no promise")
+		t.skip("the engine makes no promise about this eviction")
 	}
 	const hot = 100
 	tb := t.open(memory(int64(1000*t.engine.cost(262))), func(cfg *store.Config) { cfg.Eviction = e })
@@ -142,9 +142,9 @@ func hotAndScan(t *trial, e store.Eviction, use func(tb *table, key []byte) bool
 			left++
 		}
 	}
-	t.Logf("%d of %d used items survived %d that passed; %d rescued", left, hot, tb.stats.Puts, tb.stats.Rescued)
+	t.Logf("%d of %d used items survived %d Puts; %d rescued", left, hot, tb.stats.Puts, tb.stats.Rescued)
 	if e == store.SecondChance && left < hot*8/10 {
-		t.Fatalf("only %d of %d items that were used survived a scan", left, hot)
+		t.Fatalf("only %d of %d used items survived a scan", left, hot)
 	}
 	if e == store.FIFO && (left > hot/10 || tb.stats.Rescued > 0) {
 		t.Fatalf("%d of %d items survived although they are the oldest; %d rescued", left, hot, tb.stats.Rescued)

@@ -30,10 +30,10 @@ func clockCases() []*testCase {
 	)
 }
 
-// day0 is a time of today's size.
+// day0 is a time of the magnitude of today.
 const day0 = 1_800_000_000_000
 
-// expiry goes up to the moment, onto it and over it.
+// expiry moves the clock to just before, at and after the expiry.
 func expiry(t *trial) {
 	tb := t.open()
 	tb.now = day0
@@ -44,14 +44,14 @@ func expiry(t *trial) {
 		for i := range 100 {
 			there := tb.get(numbered(i, 16)) != nil
 			if want := day0+int64(i) > tb.now; there != want {
-				t.Fatalf("item that expires at %d is there: %v, at %d", i, there, tb.now-day0)
+				t.Fatalf("an item that expires at %d exists: %v, at %d", i, there, tb.now-day0)
 			}
 		}
 		tb.sync()
 	}
 }
 
-// expiryEveryCall makes each call on an item that has just expired.
+// expiryEveryCall makes each kind of call on an item that has just expired.
 func expiryEveryCall(t *trial) {
 	tb := t.open()
 	calls := []func(key []byte) error{
@@ -86,7 +86,7 @@ func expiryEveryCall(t *trial) {
 	}
 }
 
-// expiryExtremes uses the ends of the time axis.
+// expiryExtremes uses the smallest and largest times.
 func expiryExtremes(t *trial) {
 	tb := t.open()
 	times := []int64{math.MinInt64, math.MinInt64 + 1, -day0, -1, 0, 1, 1 << 31, 1 << 32, day0, 1 << 47, 1 << 48, 1 << 53, math.MaxInt64 - 1, math.MaxInt64}
@@ -96,14 +96,14 @@ func expiryExtremes(t *trial) {
 			key := numbered(i, 10)
 			tb.mustPutEntry(key, store.Entry{Value: key, Expires: expires})
 			if there := tb.get(key) != nil; there != (expires == 0 || expires > now) {
-				t.Fatalf("item that expires at %d is there: %v, at %d", expires, there, now)
+				t.Fatalf("an item that expires at %d exists: %v, at %d", expires, there, now)
 			}
 			tb.mustPut(key, key)
 			if err := tb.touch(key, expires); err != nil {
 				t.Fatalf("Touch: %v", err)
 			}
 			if there := tb.get(key) != nil; there != (expires == 0 || expires > now) {
-				t.Fatalf("item touched to expire at %d is there: %v, at %d", expires, there, now)
+				t.Fatalf("an item touched to expire at %d exists: %v, at %d", expires, there, now)
 			}
 		}
 		tb.sync()
@@ -133,14 +133,14 @@ func touch(t *trial) {
 		key[0] = 0xff
 		tb.mustPut(key, nil)
 		if err := tb.touch(key, day0); err != nil {
-			t.Fatalf("Touch with a time that has passed: %v", err)
+			t.Fatalf("Touch with a past expiry: %v", err)
 		}
 		if tb.get(key) != nil {
-			t.Fatalf("an item is there that was touched to expire now")
+			t.Fatalf("an item touched to expire now exists")
 		}
 	}
 	if err := tb.touch([]byte("never put"), 0); !errors.Is(err, store.ErrNotFound) {
-		t.Fatalf("Touch of nothing: %v", err)
+		t.Fatalf("Touch of a missing key: %v", err)
 	}
 }
 
@@ -159,8 +159,8 @@ func clockStandsStill(t *trial) {
 	tb.sync()
 }
 
-// clockStepsBack lets time jump about: an item that had expired may be there
-// again or not, but right.
+// clockStepsBack moves the clock at random: an expired item may reappear
+// or not, but must be right.
 func clockStepsBack(t *trial) {
 	tb := t.open(memory(128 << 10))
 	random := t.random(0)

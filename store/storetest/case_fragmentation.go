@@ -9,9 +9,9 @@ func fragmentationCases() []*testCase {
 	)
 }
 
-// fragmentation fills a store, deletes a random half and fills with another
-// size, round after round. What a size reaches must not sink over time, nor be
-// lower than the engine's share of what it reaches in an empty store.
+// fragmentation fills a store, deletes a random half and fills it with another
+// size, round after round. The fill that a size reaches must not sink over time, nor be
+// lower than Engine.Refill times its fill of an empty store.
 func fragmentation(t *trial) {
 	tb := t.open(memory(512 << 10))
 	tb.refusable = true
@@ -38,7 +38,7 @@ func fragmentation(t *trial) {
 	}
 	t.Logf("values of %v bytes: round 1 reached %.2f of an empty store, round %d %.2f", kinds, early, rounds-1, late)
 	for kind, size := range kinds {
-		// What is beyond an empty store are longer items that chance has left.
+		// Values above 1 come from longer items that happened to remain.
 		if late[kind] < 0.9*min(early[kind], 1) {
 			t.Fatalf("values of %d bytes: full at %.2f of an empty store in round 1, at %.2f in round %d",
 				size, early[kind], late[kind], rounds-1)
@@ -59,7 +59,7 @@ func freshFills(t *trial, kinds []int) []float64 {
 	return fills
 }
 
-// deleteHalf deletes each item with the probability 1/2.
+// deleteHalf deletes each item with probability 1/2.
 func (tb *table) deleteHalf(intN func(int) int) {
 	tb.Helper()
 	for _, r := range tb.sorted() {
@@ -71,8 +71,8 @@ func (tb *table) deleteHalf(intN func(int) int) {
 	}
 }
 
-// emptied fills and empties a store many times with different sizes: an empty
-// store is as good as new.
+// emptied fills and empties a store many times with different sizes: it must hold
+// as much as a new store.
 func emptied(t *trial) {
 	tb := t.open(memory(256 << 10))
 	tb.refusable = true
@@ -85,7 +85,7 @@ func emptied(t *trial) {
 			}
 		}
 		if st := tb.stats; st.Items != 0 || st.KeyBytes != 0 || st.ValueBytes != 0 {
-			t.Fatalf("everything was deleted: %+v", st)
+			t.Fatalf("all items were deleted, but Stats is %+v", st)
 		}
 		tb.fillUp(0, 16, fixed(1+random.IntN(2000)))
 	}
@@ -93,6 +93,6 @@ func emptied(t *trial) {
 		tb.tryDel(r.key, store.Always())
 	}
 	if _, last := tb.fillUp(0, 16, fixed(100)); last < first*95/100 {
-		t.Fatalf("a new store took %d items, one that was emptied %d", first, last)
+		t.Fatalf("a new store accepted %d items, but only %d after it was emptied", first, last)
 	}
 }

@@ -25,12 +25,12 @@ func fullCases() []*testCase {
 	)
 }
 
-// patience is how many Puts in a row must be refused before a store counts as
-// full: a single one may have met an unlucky place.
+// patience is how many consecutive Puts must be refused before a store counts as
+// full: a single one may have met an unlucky bucket.
 const patience = 20
 
-// fillUp puts items numbered from first on until the store is full, and returns
-// how many were taken before the first refusal, and in all.
+// fillUp puts items numbered from first on until the store is full. It returns
+// how many were accepted before the first refusal, and in all.
 func (tb *table) fillUp(first, keySize int, entry func(i int) store.Entry) (before, taken int) {
 	tb.Helper()
 	refused := 0
@@ -59,12 +59,12 @@ func fixed(size int) func(i int) store.Entry {
 	return func(i int) store.Entry { return store.Entry{Value: pattern(uint64(i), size), Flags: uint32(i)} }
 }
 
-// payload is the share of the memory that keys and values take.
+// payload returns the share of the memory that keys and values take.
 func (tb *table) payload() float64 {
 	return float64(tb.stats.KeyBytes+tb.stats.ValueBytes) / float64(tb.cfg.Memory)
 }
 
-// keeps fills a store with all sizes, goes on putting, and reads all again.
+// keeps fills a store with all sizes, continues to put, and reads all items.
 func keeps(t *trial) {
 	tb := t.open()
 	random := t.random(0)
@@ -80,7 +80,7 @@ func keeps(t *trial) {
 	}
 }
 
-// refusesAtFill finds out how full a store gets.
+// refusesAtFill measures the fill of a store at its first refusal.
 func refusesAtFill(t *trial) {
 	tb := t.open()
 	tb.refusable = true
@@ -91,17 +91,17 @@ func refusesAtFill(t *trial) {
 		t.Fatalf("refused at %.1f %% of the memory, want at least %.1f %%", 100*first, 100*t.engine.fill())
 	}
 	for i := range taken {
-		tb.get(numbered(i, 24)) // the table knows which must be there
+		tb.get(numbered(i, 24)) // the table compares the result with the model
 	}
 }
 
-// smallItems finds out how many small items fit: no more than 128 bytes each may
-// be needed for what is not key or value, unless all items are of one size.
+// smallItems measures how many small items fit: each may need at most 128 bytes beside
+// key and value, unless all items are of one size.
 func smallItems(t *trial) {
 	tb := t.open(memory(2 << 20))
 	tb.refusable = true
 	before, _ := tb.fillUp(0, 16, fixed(32))
-	t.Logf("items of 48 bytes: %d until the first refusal, %.1f bytes each", before, float64(tb.cfg.Memory)/float64(before))
+	t.Logf("items of 48 bytes: %d before the first refusal, %.1f bytes each", before, float64(tb.cfg.Memory)/float64(before))
 	most := int(tb.cfg.Memory) / (48 + 128)
 	if t.engine.Cell > 0 {
 		most = int(t.engine.fill() * float64(tb.cfg.Memory) / float64(t.engine.Cell))
@@ -111,7 +111,7 @@ func smallItems(t *trial) {
 	}
 }
 
-// roomAfterDelete deletes a tenth of a full store, and fills the room again.
+// roomAfterDelete deletes a tenth of a full store, and fills the memory again.
 func roomAfterDelete(t *trial) {
 	tb := t.open()
 	_, taken := tb.fillUp(0, 16, fixed(500))
@@ -129,10 +129,10 @@ func roomAfterDelete(t *trial) {
 	}
 	least := freed * 9 / 10
 	if t.engine.Cell > 0 {
-		least = freed / 2 // a cell that is free may be out of the reach of a key
+		least = freed / 2 // a free cell may be out of reach of a key
 	}
 	if again < least {
-		t.Fatalf("%d items were deleted, and only %d of the same size are taken", freed, again)
+		t.Fatalf("%d items were deleted, but only %d of the same size were accepted", freed, again)
 	}
 	for i := range taken {
 		tb.get(numbered(i, 16))
@@ -140,7 +140,7 @@ func roomAfterDelete(t *trial) {
 }
 
 // roomAfterExpiry lets half of a full store expire. The engine may need several
-// Puts to come across what has expired.
+// Puts to come across the expired items.
 func roomAfterExpiry(t *trial) {
 	tb := t.open()
 	_, taken := tb.fillUp(0, 16, func(i int) store.Entry {
@@ -154,7 +154,7 @@ func roomAfterExpiry(t *trial) {
 		}
 	}
 	if again < taken/2*8/10 {
-		t.Fatalf("%d items expired, and only %d of the same size are taken", taken/2, again)
+		t.Fatalf("%d items expired, but only %d of the same size were accepted", taken/2, again)
 	}
 	if tb.stats.Expired == 0 {
 		t.Fatalf("Stats: nothing expired: %+v", tb.stats)
@@ -164,8 +164,8 @@ func roomAfterExpiry(t *trial) {
 	}
 }
 
-// fullOverwrite changes items of a full store: each change is taken or refused,
-// and what was refused has changed nothing.
+// fullOverwrite replaces items of a full store: each Put is accepted, or refused
+// without changing anything.
 func fullOverwrite(t *trial) {
 	tb := t.open()
 	tb.fillUp(0, 16, fixed(500))
@@ -178,16 +178,16 @@ func fullOverwrite(t *trial) {
 		old := len(tb.mustGet(key).value)
 		_, err := tb.put(key, store.Entry{Value: pattern(uint64(i), 300+random.IntN(500))}, store.IfPresent())
 		if r := tb.mustGet(key); err != nil && len(r.value) != old {
-			t.Fatalf("a Put that was refused changed the value")
+			t.Fatalf("a refused Put changed the value")
 		}
 	}
 	tb.sync()
 }
 
-// fitting is about how many items of a size the memory has room for.
+// fitting returns about how many items of a size fit into the memory.
 func (tb *table) fitting(size int) int { return int(tb.cfg.Memory) / size }
 
-// failedPut has Puts fail in all ways on items that are there.
+// failedPut makes Puts of existing keys fail in all ways.
 func failedPut(t *trial) {
 	tb := t.open(maxValue(2 << 20))
 	for i := range 300 {
@@ -222,6 +222,6 @@ func failedPut(t *trial) {
 		}
 	}
 	if tb.stats.Items != items {
-		t.Fatalf("Puts that failed changed the number of items from %d to %d", items, tb.stats.Items)
+		t.Fatalf("failed Puts changed the number of items from %d to %d", items, tb.stats.Items)
 	}
 }

@@ -18,7 +18,7 @@ func garbageCases() []*testCase {
 	)
 }
 
-// fillers are the kinds of bytes that a Finder may be given.
+// fillers are the kinds of bytes that a Finder is given.
 var fillers = []func(x *exported, b []byte, random *rand.Rand){
 	func(_ *exported, b []byte, _ *rand.Rand) { clear(b) },
 	func(_ *exported, b []byte, _ *rand.Rand) { fillBytes(b, 0xff) },
@@ -35,7 +35,7 @@ func fillBytes(b []byte, v byte) {
 	}
 }
 
-// smallNumbers are bytes that may pass for lengths and places.
+// smallNumbers fills b with words that may pass for lengths and offsets.
 func smallNumbers(b []byte, random *rand.Rand) {
 	for i := range b {
 		if b[i] = 0; random.IntN(4) == 0 {
@@ -44,21 +44,21 @@ func smallNumbers(b []byte, random *rand.Rand) {
 	}
 }
 
-// elsewhere takes bytes of another place of the memory.
+// elsewhere fills b with bytes from another place of the memory.
 func elsewhere(x *exported, b []byte, random *rand.Rand) {
 	from := x.ex.Areas[random.IntN(len(x.ex.Areas))].Bytes()
 	copy(b, from[random.IntN(len(from))&^7:])
 }
 
-// someBytes leaves b as it is but for a few bytes.
+// someBytes changes a few bytes of b.
 func someBytes(b []byte, random *rand.Rand) {
 	for range 1 + random.IntN(8) {
 		b[random.IntN(len(b))] = byte(random.IntN(256))
 	}
 }
 
-// garbage gives any bytes: a search ends, asks for nothing outside of the areas, and
-// what is Found is what is there.
+// garbage gives a Finder any bytes: a search ends, asks for no span outside of the areas, and
+// an item that is Found exists.
 func garbage(t *trial) {
 	x := t.openExport()
 	random := t.random(0)
@@ -85,8 +85,8 @@ func garbage(t *trial) {
 	}
 }
 
-// neverProves breaks one span of a search each time that it is read: there is an end to
-// that.
+// neverProves corrupts one span of a search each time that it is read: the search
+// must end.
 func neverProves(t *trial) {
 	x := t.openExport()
 	random := t.random(0)
@@ -115,11 +115,11 @@ func neverProves(t *trial) {
 	}
 }
 
-// longestSpan is what the suite gives a Finder whose layout is a lie.
+// longestSpan is the longest span that the suite gives a Finder with a wrong layout.
 const longestSpan = 1 << 20
 
-// anyLayout makes Finders from layouts with flipped bits, cut off, longer and of any
-// bytes: it is an error, or the Finder behaves with any bytes.
+// anyLayout makes Finders from layouts with flipped bits, shortened, lengthened, and of random
+// bytes. NewFinder returns an error, or a Finder that handles any bytes.
 func anyLayout(t *trial) {
 	x := t.openExport()
 	random := t.random(0)
@@ -141,7 +141,7 @@ func anyLayout(t *trial) {
 	}
 }
 
-// lie returns a layout that is not that of the engine.
+// lie returns a layout that is not the engine's.
 func lie(layout []byte, random *rand.Rand) []byte {
 	l := append([]byte(nil), layout...)
 	switch random.IntN(5) {
@@ -189,7 +189,7 @@ func (x *exported) misled(f store.Finder, random *rand.Rand) {
 	x.Fatalf("a Finder with a wrong layout asked for more than %d spans", x.engine.spans())
 }
 
-// areas looks at what is exported, and that it stays.
+// areas checks the exported areas, and that they do not change.
 func areas(t *trial) {
 	for _, size := range []int64{store.MinMemory, 99_999, 1 << 20} {
 		x := t.openExport(memory(size))
@@ -203,24 +203,24 @@ func areas(t *trial) {
 			t.Fatalf("Export returned %+v, then %+v", x.ex, again)
 		}
 		if len(again.Layout) > store.MaxLayout || len(again.Areas) == 0 || len(again.Areas) > store.MaxAreas {
-			t.Fatalf("a layout of %d bytes and %d areas", len(again.Layout), len(again.Areas))
+			t.Fatalf("a layout of %d bytes and %d areas exceed the limits", len(again.Layout), len(again.Areas))
 		}
 		for i, a := range again.Areas {
 			if a != x.ex.Areas[i] {
-				t.Fatalf("area %d has become another block", i)
+				t.Fatalf("area %d was replaced by another block", i)
 			}
 			if _, ok := a.Owner().(right); !ok {
 				t.Fatalf("area %d, %s, does not come from Arena.Export", i, a.Purpose())
 			}
 		}
 		if held(x.cfg.Arena) > size {
-			t.Fatalf("a partition of %d bytes took %d", size, held(x.cfg.Arena))
+			t.Fatalf("a partition of %d bytes allocated %d", size, held(x.cfg.Arena))
 		}
 		x.close()
 	}
 }
 
-// finderAllocs counts what a search allocates.
+// finderAllocs checks that a search does not allocate.
 func finderAllocs(t *trial) {
 	if scale.Race {
 		t.skip("allocations are not counted in race builds")

@@ -20,13 +20,13 @@ func hammerCases() []*testCase {
 	)
 }
 
-// hammered is one key that a writer changes while readers look for it. The writer
-// moves began on before a change and done after it. A value says of which change it is.
+// hammered is a key that a writer changes while readers look for it. The writer
+// increments began before a change and done after it. A value contains the number of its change.
 type hammered struct {
 	key   store.Key
 	began atomic.Uint64
 	done  atomic.Uint64
-	// phase counts on: gone, coming, there, going, gone again.
+	// phase counts up: gone, coming, there, going, gone again.
 	phase atomic.Uint64
 }
 
@@ -38,7 +38,7 @@ const (
 	isGoing
 )
 
-const hammerSize = 24 // what a value begins with
+const hammerSize = 24 // length of the head of a value
 
 // hammerValue fills in the value of change n of key i.
 func hammerValue(b []byte, i int, n uint64) {
@@ -48,7 +48,7 @@ func hammerValue(b []byte, i int, n uint64) {
 	fillPattern(b[hammerSize:], n<<8|uint64(i))
 }
 
-// faultOfHammer returns what is wrong with an item of key i, and which change it is.
+// faultOfHammer returns the fault of an item of key i, or "", and the number of its change.
 func faultOfHammer(item store.Item, i int, want []byte) (n uint64, fault string) {
 	if len(item.Value) < hammerSize {
 		return 0, fmt.Sprintf("a value of %d bytes", len(item.Value))
@@ -65,8 +65,8 @@ func faultOfHammer(item store.Item, i int, want []byte) (n uint64, fault string)
 	return n, ""
 }
 
-// hammer has one writer change keys as fast as it can, and readers look for them. In a
-// store, keys of even numbers are never deleted, so they are never Missing.
+// hammer lets one writer change keys as fast as it can while readers look for them. In a
+// store, keys with even numbers are never deleted, so they are never Missing.
 func hammer(t *trial, keys, spread int) {
 	x := t.openExport()
 	all := make([]*hammered, keys)
@@ -90,7 +90,7 @@ func hammer(t *trial, keys, spread int) {
 			break
 		}
 		if n%16 == 0 {
-			runtime.Gosched() // where there is one processor, readers look now
+			runtime.Gosched() // lets readers run if there is one processor
 		}
 	}
 	stop.Store(true)
@@ -98,7 +98,7 @@ func hammer(t *trial, keys, spread int) {
 	for _, r := range counts {
 		t.Logf("%d searches: %d found, %d missing, %d ask; %d spans", r.searches, r.outcomes[store.Found], r.outcomes[store.Missing], r.outcomes[store.Ask], r.spans)
 		if r.outcomes[store.Found] == 0 && !t.Failed() {
-			t.Fatalf("nothing was Found in %d searches", r.searches)
+			t.Fatalf("no key was Found in %d searches", r.searches)
 		}
 	}
 	x.drop()
@@ -110,7 +110,7 @@ type hammerWriter struct {
 	x      *exported
 	keys   []*hammered
 	random *rand.Rand
-	spread int // of the lengths of values
+	spread int // range of the lengths of values
 	value  []byte
 }
 
@@ -136,7 +136,7 @@ func (w *hammerWriter) put(i int) {
 	}
 	_, err := w.x.p.Put(h.key, store.Entry{Value: value, Flags: uint32(n), Expires: int64(n)}, store.Always(), 0)
 	switch {
-	case err != nil && isNew: // there is no room for it
+	case err != nil && isNew: // no room
 		h.phase.Add(3)
 	case err == nil:
 		h.done.Store(n)
@@ -180,8 +180,8 @@ func (r *hammerReader) run(stop *atomic.Bool) {
 	}
 }
 
-// search looks for key i, and judges by what the writer had done before and had begun
-// after.
+// search looks for key i, and judges the outcome by the changes that were done before Start and
+// begun before the end.
 func (r *hammerReader) search(i int) {
 	h := r.keys[i]
 	done, phase := h.done.Load(), h.phase.Load()
@@ -204,20 +204,20 @@ func (r *hammerReader) search(i int) {
 		item := r.f.Item()
 		n, fault := faultOfHammer(item, i, r.want)
 		if began := h.began.Load(); fault == "" && (n < done || n > began) {
-			fault = fmt.Sprintf("the value of change %d; %d was done at the start, %d begun at the end", n, done, began)
+			fault = fmt.Sprintf("the value of change %d, but %d was done at Start and %d begun at the end", n, done, began)
 		}
 		if fault == "" && stayed && phase%4 == isGone {
-			fault = fmt.Sprintf("the value of change %d, which was deleted before", n)
+			fault = fmt.Sprintf("the value of change %d, which was deleted before Start", n)
 		}
 		if fault != "" {
 			r.t.Errorf("key %d: Found %s", i, fault)
 		}
 	case outcome == store.Missing && r.t.mode == store.Store && stayed && phase%4 == isThere:
-		r.t.Errorf("key %d is Missing, but it was there all the time", i)
+		r.t.Errorf("key %d is Missing, but it existed all the time", i)
 	}
 }
 
-// read copies a span as a fabric does, which may take its time in the middle.
+// read copies a span as a fabric does, sometimes with a pause in the middle.
 func (r *hammerReader) read(span store.Span) []byte {
 	if cap(r.buf) < span.Len {
 		r.buf = make([]byte, span.Len)

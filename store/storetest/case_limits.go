@@ -35,8 +35,8 @@ func (tb *table) wantTooLarge(key, value []byte) {
 	}
 }
 
-// overLimit is the error for what is larger than the memory, and therefore larger than
-// what an engine with limits takes.
+// overLimit returns the error for an item that is larger than the memory: ErrTooLarge if the
+// engine has limits.
 func (tb *table) overLimit(err error) error {
 	if tb.engine.limited() {
 		return store.ErrTooLarge
@@ -44,7 +44,7 @@ func (tb *table) overLimit(err error) error {
 	return err
 }
 
-// longestKey also looks for keys that are too long: nothing is there.
+// longestKey also looks for keys that are too long.
 func longestKey(t *trial) {
 	tb := t.open()
 	most := tb.maxKey()
@@ -59,7 +59,7 @@ func longestKey(t *trial) {
 		key := pattern(3, n)
 		tb.wantTooLarge(key, pattern(4, 100))
 		if tb.get(key) != nil || tb.touch(key, 0) == nil || tb.del(key, store.Always()) == nil {
-			t.Fatalf("a key of %d bytes is there", n)
+			t.Fatalf("a key of %d bytes exists", n)
 		}
 	}
 	tb.mustGet(pattern(3, most))
@@ -82,7 +82,7 @@ func longestValue(t *trial) {
 		tb.wantTooLarge(numbered(2, 9), pattern(9, limit+1))
 		tb.wantTooLarge(numbered(2, 9), pattern(9, 3*limit))
 		if tb.get(numbered(2, 9)) != nil {
-			t.Fatalf("a value that is too long is there")
+			t.Fatalf("an item whose value is too long exists")
 		}
 	}
 }
@@ -94,7 +94,7 @@ func largestValue(t *trial) {
 	}
 	limit := store.MaxValueLimit
 	if scale.Race {
-		limit = 2 << 20 // to write all of the arena's memory takes a minute there
+		limit = 2 << 20 // under the race detector, writing the whole memory takes a minute
 	}
 	tb := t.open(memory(int64(limit)*5), maxValue(limit))
 	tb.mustPut([]byte("small"), pattern(1, 10))
@@ -109,7 +109,7 @@ func largestValue(t *trial) {
 	tb.mustGet([]byte("small"))
 }
 
-// emptyItems has an empty key, nil and not, with empty values, nil and not.
+// emptyItems puts an empty key, nil and not, with empty values, nil and not.
 func emptyItems(t *trial) {
 	tb := t.open()
 	for _, value := range [][]byte{nil, {}, {0}, nil} {
@@ -119,19 +119,19 @@ func emptyItems(t *trial) {
 		}
 	}
 	if _, err := tb.putAsIs(store.Key{Hash: tb.hash(nil)}, store.Entry{}, store.IfPresent()); err != nil {
-		t.Fatalf("Put of nil under nil: %v", err)
+		t.Fatalf("Put of a nil value under a nil key: %v", err)
 	}
 	tb.mustGet(nil)
 	if err := tb.del(nil, store.Always()); err != nil {
 		t.Fatalf("Delete of the empty key: %v", err)
 	}
 	if tb.get([]byte{}) != nil {
-		t.Fatalf("the empty key is there after Delete")
+		t.Fatalf("the empty key exists after Delete")
 	}
 	tb.mustGet([]byte{0})
 }
 
-// largerThanMemory puts what can never fit: nothing may change.
+// largerThanMemory puts items that can never fit: nothing may change.
 func largerThanMemory(t *trial) {
 	tb := t.open(maxValue(2 << 20))
 	for i := range 100 {
@@ -146,15 +146,15 @@ func largerThanMemory(t *trial) {
 		}
 	}
 	if tb.stats.Items != before.Items || tb.stats.Evicted != before.Evicted {
-		t.Fatalf("Puts that failed cost items: %+v before, %+v after", before, tb.stats)
+		t.Fatalf("failed Puts changed Stats: %+v before, %+v after", before, tb.stats)
 	}
 	for i := range 100 {
 		tb.mustGet(numbered(i, 16))
 	}
 }
 
-// smallMemory runs in the smallest partition, with values that may be longer
-// than it, and in sizes that are no round numbers.
+// smallMemory uses the smallest partition and odd sizes, with values that may be longer
+// than the memory.
 func smallMemory(t *trial) {
 	for _, size := range []int64{store.MinMemory, store.MinMemory + 1, store.MinMemory + 4097, 99_999, 1<<18 - 1} {
 		tb := t.open(memory(size))
@@ -175,7 +175,7 @@ func smallMemory(t *trial) {
 	}
 }
 
-// badConfig tries what cannot be: an error, and no memory is left behind.
+// badConfig tries invalid configurations: New returns an error and leaves no memory behind.
 func badConfig(t *trial) {
 	for _, bad := range []func(cfg *store.Config){
 		memory(0), memory(-1), memory(store.MinMemory - 1), maxValue(-1), maxValue(store.MaxValueLimit + 1),
@@ -187,14 +187,14 @@ func badConfig(t *trial) {
 		bad(&cfg)
 		p, err := t.engine.New(cfg)
 		if err == nil {
-			t.Fatalf("New takes %+v: %v", cfg, p)
+			t.Fatalf("New accepts %+v: %v", cfg, p)
 		}
 		if left := cfg.Arena.Usage(); len(left) > 0 {
 			t.Fatalf("New failed and left memory behind: %+v", left)
 		}
 	}
 	cfg := t.config()
-	cfg.Arena = nil // the engine makes one
+	cfg.Arena = nil // the engine uses its own
 	p, err := t.engine.New(cfg)
 	if err != nil {
 		t.Fatalf("New without an arena: %v", err)
@@ -204,7 +204,7 @@ func badConfig(t *trial) {
 	}
 }
 
-// held returns what an arena has given out.
+// held returns how many bytes an arena has allocated.
 func held(a *store.Arena) int64 {
 	var sum int64
 	for u := range slices.Values(a.Usage()) {

@@ -17,8 +17,8 @@ func memoryCases() []*testCase {
 	)
 }
 
-// memoryMixed does everything in a small partition; the table looks at Stats
-// after each call.
+// memoryMixed makes all kinds of calls on a small partition; the table checks Stats
+// after each.
 func memoryMixed(t *trial) {
 	tb := t.open(memory(100_000))
 	random := t.random(0)
@@ -38,12 +38,12 @@ func memoryMixed(t *trial) {
 			tb.tryPut(key, store.Entry{Value: pattern(uint64(i), size), Expires: random.Int64N(2) * (tb.now + 50)}, store.Always())
 		}
 		if most := tb.cfg.Memory; held(tb.cfg.Arena) > most {
-			t.Fatalf("the arena gave out %d bytes, the memory is %d", held(tb.cfg.Arena), most)
+			t.Fatalf("the arena allocated %d bytes, but Config.Memory is %d", held(tb.cfg.Arena), most)
 		}
 	}
 }
 
-// memoryArena looks at what partitions of many sizes take from the arena.
+// memoryArena checks how much partitions of many sizes allocate from the arena.
 func memoryArena(t *trial) {
 	for _, size := range []int64{store.MinMemory, 65_537, 1 << 20, 12_345_678, 1 << 26, 100_000_001} {
 		if scale.Race && size > 1<<20 {
@@ -51,19 +51,19 @@ func memoryArena(t *trial) {
 		}
 		tb := t.open(memory(size))
 		if got := held(tb.cfg.Arena); got > size {
-			t.Fatalf("a partition of %d bytes took %d", size, got)
+			t.Fatalf("a partition of %d bytes allocated %d", size, got)
 		}
 		tb.mustPut([]byte("k"), pattern(1, 1000))
 		tb.mustGet([]byte("k"))
 		if got := held(tb.cfg.Arena); got > size {
-			t.Fatalf("a partition of %d bytes took %d", size, got)
+			t.Fatalf("a partition of %d bytes allocated %d", size, got)
 		}
 		tb.close()
 	}
 }
 
-// memoryHeap looks at what a large partition takes from the Go heap, which is
-// not in the arena's count: a struct, but no table.
+// memoryHeap checks how much a large partition takes from the Go heap, which the
+// arena does not count: a struct, but no table.
 func memoryHeap(t *trial) {
 	if scale.Race {
 		t.skip("in race builds the arena is on the heap")
@@ -82,8 +82,8 @@ func memoryHeap(t *trial) {
 		t.Fatalf("New: %v", err)
 	}
 	key, value := make([]byte, 16), make([]byte, 16)
-	// In three parts: what a case before has left on the heap may go at any time,
-	// and would hide what one part takes.
+	// Measure in three parts: garbage of earlier cases may be collected at any time,
+	// which would hide the growth of one part.
 	n := min(50_000, int(cfg.Memory)/2/3/t.engine.cost(1))
 	for part := range 3 {
 		for i := range n {

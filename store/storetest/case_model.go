@@ -7,8 +7,8 @@ func modelCases() []*testCase {
 	)
 }
 
-// randomPrograms plays programs of random bytes. One that fails is made shorter
-// before it is shown.
+// randomPrograms plays programs of random bytes. It shortens a program that fails
+// before it shows it.
 func randomPrograms(t *trial, programs, commands int) {
 	for i := range t.times(programs) {
 		id := t.seed + uint64(i)

@@ -50,8 +50,8 @@ func hintsBeforeChanges(t *trial) {
 	}
 }
 
-// hints gives hints for items, for nothing and for hashes of all kinds, in an
-// empty partition, a full one and one that was emptied: nothing changes.
+// hints gives hints for items, missing keys and hashes of all kinds, in an
+// empty partition, a full one and one that was emptied: nothing may change.
 func hints(t *trial) {
 	tb := t.open()
 	p, ok := tb.p.(store.Prefetcher)
@@ -71,7 +71,7 @@ func hints(t *trial) {
 		}
 		p.PrefetchItems(all)
 		p.PrefetchItems(nil)
-		tb.sync() // Stats have not changed
+		tb.sync() // also checks that Stats have not changed
 	}
 	hint()
 	tb.refusable = true

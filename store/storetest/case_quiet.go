@@ -19,14 +19,14 @@ func quietCases() []*testCase {
 // exportKey returns one of a few keys.
 func exportKey(i int) []byte { return numbered(i, 8+i%9) }
 
-// exportSize is the length of a value: mostly short, up to the limit of the engine
+// exportSize returns the length of a value: mostly short, up to the limit of the engine
 // or a kilobyte.
 func (x *exported) exportSize(random *rand.Rand) int {
 	n := random.IntN(1 << random.IntN(11))
 	return min(n, x.maxValue())
 }
 
-// change does something with one key.
+// change makes a random change of one key.
 func (x *exported) change(random *rand.Rand, key []byte) {
 	x.Helper()
 	switch random.IntN(8) {
@@ -39,15 +39,15 @@ func (x *exported) change(random *rand.Rand, key []byte) {
 	}
 }
 
-// entry makes a value that no other entry has.
+// entry returns an entry whose value is unique.
 func (x *exported) entry(random *rand.Rand) store.Entry {
 	return store.Entry{
 		Value: pattern(x.model.last+1, x.exportSize(random)), Flags: random.Uint32(), Expires: random.Int64N(2) * (1<<40 + random.Int64N(1000)),
 	}
 }
 
-// afterEachCall changes a few keys, and looks for the one that was changed and for
-// others at once.
+// afterEachCall changes a few keys, and after each change looks for the changed one and for
+// others.
 func afterEachCall(t *trial) {
 	x := t.openExport()
 	random := t.random(0)
@@ -60,8 +60,7 @@ func afterEachCall(t *trial) {
 	x.auditAsks()
 }
 
-// allItems fills a partition, and looks for every key that it has, and for as many
-// that it has not.
+// allItems fills a partition, and looks for all its keys, and for as many others.
 func allItems(t *trial) {
 	x := t.openExport(memory(512 << 10))
 	random := t.random(0)
@@ -82,8 +81,8 @@ func allItems(t *trial) {
 	x.auditAsks()
 }
 
-// expiredIsFound looks for items after their time: as they were, unless Get says
-// with a clock that steps back that the engine has come across them.
+// expiredIsFound looks for items after their expiry: they are Found as they were, unless Get,
+// with a clock that steps back, shows that the engine has reclaimed them.
 func expiredIsFound(t *trial) {
 	x := t.openExport()
 	for i := range 10 {
@@ -99,12 +98,12 @@ func expiredIsFound(t *trial) {
 		x.now = 0
 	}
 	if found == 0 {
-		t.Fatalf("no item is Found after its time")
+		t.Fatalf("no item is Found after its expiry")
 	}
 	x.auditAsks()
 }
 
-// similarExported has keys that are prefixes of each other, differ in one bit, or end
+// similarExported puts keys that are prefixes of each other, differ in one bit, or end
 // in NULs.
 func similarExported(t *trial) {
 	x := t.openExport()
@@ -127,7 +126,7 @@ func similarExported(t *trial) {
 	x.auditAsks()
 }
 
-// oneHash has keys of one hash: those that the engine takes are Found, unless it says
+// oneHash puts keys with one hash: those that the engine accepts are Found, unless the outcome is
 // Ask.
 func oneHash(t *trial) {
 	x := t.openExport()

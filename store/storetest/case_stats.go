@@ -13,13 +13,13 @@ func statsCases() []*testCase {
 func statsNew(t *trial) {
 	tb := t.open()
 	st := tb.stats
-	st.IndexBytes, st.ItemBytes = 0, 0 // what an engine needs when empty
+	st.IndexBytes, st.ItemBytes = 0, 0 // an empty engine may use some
 	if want := (store.Stats{Memory: tb.cfg.Memory}); st != want {
 		t.Fatalf("a new partition: %+v", st)
 	}
 }
 
-// statsLevels puts, replaces and deletes, and compares the sums each time.
+// statsLevels puts, replaces and deletes, and checks the sums each time.
 func statsLevels(t *trial) {
 	tb := t.open()
 	var keys, values int64
@@ -45,8 +45,8 @@ func (tb *table) wantSums(items, keys, values int64) {
 	}
 }
 
-// statsExpired replaces items that have expired: each was reclaimed, or is still
-// counted; none is counted twice.
+// statsExpired replaces expired items: each is either reclaimed or still counted, and
+// none is counted twice.
 func statsExpired(t *trial) {
 	tb := t.open()
 	for i := range 200 {

@@ -23,9 +23,9 @@ func (x *exported) snapshot() [][]byte {
 	return all
 }
 
-// torn has one span of a search read while a change is made: some of its words are as
-// before, the others as after. An adapter reads lines in any order, so every mixture
-// can come about. The spans before it are as before, those after it as after.
+// torn reads one span of a search during a change: some of its words are from before, the
+// others from after. An adapter reads lines in any order, so every mixture can occur. Earlier
+// spans are from before the change, later ones from after it.
 func torn(t *trial) {
 	x := t.openExport()
 	random := t.random(0)
@@ -59,7 +59,7 @@ func (x *exported) tornAt(random *rand.Rand, key []byte, was *record, before [][
 	}
 }
 
-// mix has some words of b be those of old: a beginning, an end, any words, any lines.
+// mix replaces some words of b by those of old: a beginning, an end, any words, any lines.
 func mix(random *rand.Rand, b, old []byte) {
 	words := (len(b) + 7) / 8
 	cut, kind := random.IntN(words+1), random.IntN(4)
@@ -80,8 +80,8 @@ func mix(random *rand.Rand, b, old []byte) {
 	}
 }
 
-// flips gives bytes with one bit flipped, or a few: what is Found then is what is
-// there.
+// flips flips one bit, or a few, in the bytes that a Finder gets: an item that is Found must
+// exist.
 func flips(t *trial) {
 	x := t.openExport()
 	random := t.random(0)
@@ -105,15 +105,15 @@ func flips(t *trial) {
 	}
 }
 
-// foreign gives the Finder of one key the bytes of another: the whole search, or from
+// foreign gives the Finder of one key the bytes of another: for the whole search, or from
 // some span on.
 func foreign(t *trial) {
 	x := t.openExport()
 	random := t.random(0)
-	x.hash = func(key []byte) uint64 { return x.cfg.Seed.Hash(key) % 3 } // an index may tell by the hash
+	x.hash = func(key []byte) uint64 { return x.cfg.Seed.Hash(key) % 3 } // so that indexes cannot tell keys apart by the hash
 	keys := make([][]byte, crowd)
 	for i := range keys {
-		keys[i] = numbered(i, 12) // of one length, as the values are
+		keys[i] = numbered(i, 12) // keys of one length, like the values
 		x.tryPut(keys[i], store.Entry{Value: pattern(uint64(i), min(100, x.maxValue()))}, store.Always())
 	}
 	others := x.newFinder()

@@ -18,7 +18,7 @@ func versionCases() []*testCase {
 	)
 }
 
-// versionsGrow puts, deletes and puts again, with Puts that fail between; the
+// versionsGrow puts, deletes and puts again, with failing Puts between; the
 // table compares each version with the largest before.
 func versionsGrow(t *trial) {
 	tb := t.open()
@@ -62,14 +62,14 @@ func versionsFirst(t *trial) {
 		tb := t.open(func(cfg *store.Config) { cfg.FirstVersion = first })
 		for i := range 20 {
 			if v := tb.mustPut(numbered(i, 8), nil); v <= first {
-				t.Fatalf("version %d, the configuration says above %d", v, first)
+				t.Fatalf("version %d is not above FirstVersion, %d", v, first)
 			}
 			tb.mustGet(numbered(i, 8))
 		}
 	}
 }
 
-// versionsFit begins near the largest first version: 32 bits are too few.
+// versionsFit starts with versions that do not fit into 32 bits.
 func versionsFit(t *trial) {
 	tb := t.open(func(cfg *store.Config) { cfg.FirstVersion = store.MaxVersion/2 - 100 })
 	for i := range 1000 {

@@ -24,14 +24,14 @@ func viewCases() []*testCase {
 	)
 }
 
-// viewStays keeps views over all calls that may not change them.
+// viewStays keeps views during all calls that may not change them.
 func viewStays(t *trial) {
 	tb := t.open()
 	for i := range 100 {
 		tb.mustPut(numbered(i, 16), pattern(uint64(i), i*7))
 	}
 	for i := range 100 {
-		tb.mustGet(numbered(i, 16)) // watched from now on
+		tb.mustGet(numbered(i, 16)) // the table watches the view from now on
 		if i%maxViews != maxViews-1 {
 			continue
 		}
@@ -44,8 +44,8 @@ func viewStays(t *trial) {
 	}
 }
 
-// viewOutlivesExpiry comes across an item that has expired while a view of it is
-// in use: Get may forget the item, but not use its memory.
+// viewOutlivesExpiry lets an item expire while a view of it is
+// in use: Get may remove the item, but not reuse its memory.
 func viewOutlivesExpiry(t *trial) {
 	tb := t.open()
 	tb.now = 10
@@ -67,7 +67,7 @@ func viewOutlivesExpiry(t *trial) {
 	tb.verifyViews()
 }
 
-// scribbled has the table overwrite its inputs, on a crowded partition.
+// scribbled uses a crowded partition, while the table overwrites its inputs after each call.
 func scribbled(t *trial) {
 	tb := t.open(memory(128 << 10))
 	for i := range t.times(750) {
@@ -78,7 +78,7 @@ func scribbled(t *trial) {
 	}
 }
 
-// viewOf returns the key, and the item as a view.
+// viewOf returns a key and its item, as a view.
 func (tb *table) viewOf(key []byte) (store.Key, store.Item) {
 	tb.Helper()
 	tb.endShortViews()
@@ -109,7 +109,7 @@ func aliasSameKey(t *trial) {
 	}
 }
 
-// aliasOtherKey copies values from item to item, in whole and in part.
+// aliasOtherKey copies values between items, in whole and in part.
 func aliasOtherKey(t *trial) {
 	tb := t.open(memory(4 << 20))
 	random := t.random(0)
@@ -131,11 +131,11 @@ func aliasOtherKey(t *trial) {
 	}
 }
 
-// aliasAsKey uses views of values and of keys as keys, of all calls.
+// aliasAsKey uses views of values and of keys as keys of all calls.
 func aliasAsKey(t *trial) {
 	tb := t.open()
 	for i := range 200 {
-		// The value is the name of the next key.
+		// Each value is the next key.
 		tb.mustPut(numbered(i, 16), numbered(i+1, 16))
 	}
 	for i := range 199 {
@@ -152,7 +152,7 @@ func aliasAsKey(t *trial) {
 				t.Fatalf("Touch of a view: %v", err)
 			}
 		case 2:
-			// A key that is a view of the very item that the call replaces.
+			// The key is a view of the item that the call replaces.
 			own := tb.keyView(numbered(i, 16))
 			if _, err := tb.putAsIs(own, store.Entry{Value: own.Bytes}, store.Always()); err != nil {
 				t.Fatalf("Put under a view of its key: %v", err)
@@ -168,7 +168,7 @@ func aliasAsKey(t *trial) {
 	}
 }
 
-// keyView returns a key as a view, from Each.
+// keyView returns a key as a view from Each.
 func (tb *table) keyView(key []byte) store.Key {
 	tb.Helper()
 	var found store.Key
@@ -216,8 +216,8 @@ func aliasWhenFull(t *trial) {
 	}
 }
 
-// aliasLarge puts a view of an item that takes a large part of the memory, so
-// that there is room for one of them only.
+// aliasLarge puts a view of an item that takes so much of the memory that
+// there is room for only one such item.
 func aliasLarge(t *trial) {
 	for _, share := range []int{3, 4, 5, 6, 8} {
 		tb := t.open(memory(200_000))

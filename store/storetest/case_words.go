@@ -14,8 +14,8 @@ func wordCases() []*testCase {
 	)
 }
 
-// touchWord adds to the words of items: any numbers, until they wrap around. The items
-// stay as they are, for Finders, for the engine and for Check.
+// touchWord adds any numbers to the use counters of items, until they wrap around. The items
+// must not change, for Finders, for the engine and for Check.
 func touchWord(t *trial) {
 	x := t.openExport()
 	random := t.random(0)
@@ -28,14 +28,14 @@ func touchWord(t *trial) {
 		}
 		span, ok := s.f.Touch()
 		if !ok {
-			t.skip("the engine has no words to be touched")
+			t.skip("the engine has no use counters")
 		}
 		if s.span = span; span.Len != 8 {
-			t.Fatalf("Touch returns a word of %d bytes", span.Len)
+			t.Fatalf("Touch returns a span of %d bytes, want 1 or 8", span.Len)
 		}
 		mem := s.memory()
 		if !writable(x.ex.Areas[span.Area]) {
-			t.Fatalf("Touch returns a word in an area that clients can only read")
+			t.Fatalf("Touch returns a span in a read-only area")
 		}
 		fence.Word(mem, 0).Add(random.Uint64() >> random.IntN(64))
 		x.find(key)
@@ -43,8 +43,8 @@ func touchWord(t *trial) {
 	x.sync()
 }
 
-// scribbledAreas has clients write anything into the areas that they may write. The
-// engine goes on: what it returns is right, or the item is lost.
+// scribbledAreas lets clients write anything into the areas that they may write. What the
+// engine returns afterwards must be right, or the item is lost.
 func scribbledAreas(t *trial) {
 	x := t.openExport()
 	random := t.random(0)
@@ -73,7 +73,7 @@ func scribbledAreas(t *trial) {
 				item, err := x.p.Get(k, 0)
 				want, ok := put[string(key)]
 				if err == nil && (!ok || string(item.Value) != string(want)) {
-					t.Fatalf("after a client wrote into an area, Get of key %s returns %s, not %s", short(key), short(item.Value), short(want))
+					t.Fatalf("after a client wrote into an area, Get of key %s returns %s, want %s", short(key), short(item.Value), short(want))
 				}
 			}
 			if err := x.p.Check(); err != nil && !errors.Is(err, store.ErrCorrupt) {

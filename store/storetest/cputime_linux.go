@@ -6,12 +6,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// cpuTime is how long the calling thread has had a processor: what others do
-// meanwhile does not count. The caller stays on its thread.
+// cpuTime returns the CPU time of the calling thread, so that other processes do not
+// count. The caller must be locked to its thread.
 func cpuTime() time.Duration {
 	var ts unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &ts); err != nil {
-		panic("storetest: the clock of a thread: " + err.Error())
+		panic("storetest: cannot read the CPU time of the thread: " + err.Error())
 	}
 	return time.Duration(ts.Nano())
 }

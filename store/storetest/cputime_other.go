@@ -6,5 +6,5 @@ import "time"
 
 var began = time.Now()
 
-// cpuTime is the wall clock where that of a thread cannot be asked.
+// cpuTime returns the wall time, where there is no clock for a thread.
 func cpuTime() time.Duration { return time.Since(began) }

@@ -13,8 +13,7 @@ func RunExport(t *testing.T, engine Engine) {
 	RunExportWith(t, engine, Options{})
 }
 
-// RunExportWith is RunExport with options. What they leave open comes from the
-// environment.
+// RunExportWith is RunExport with options. The environment completes them.
 func RunExportWith(t *testing.T, engine Engine, opt Options) {
 	t.Helper()
 	opt = opt.complete(t)
@@ -53,8 +52,8 @@ func FuzzFinder(f *testing.F, engine Engine) {
 	})
 }
 
-// faultOfFinder searches with a Finder of a layout, which is given the data again and
-// again, and returns what it does wrong.
+// faultOfFinder searches with a Finder of a layout, which gets data again and
+// again, and returns what it does wrong, or "".
 func faultOfFinder(engine Engine, layout, key, data []byte) string {
 	finder, err := engine.NewFinder(layout)
 	if err != nil {
@@ -113,7 +112,7 @@ type exported struct {
 	searches, spans, asks int
 }
 
-// openExport makes a partition of 64 KiB, or with changes, in which any Put may be
+// openExport makes a partition of 64 KiB, or as changed, in which any Put may be
 // refused.
 func (t *trial) openExport(changes ...func(cfg *store.Config)) *exported {
 	t.Helper()
@@ -141,10 +140,10 @@ func (x *exported) newFinder() store.Finder {
 	return f
 }
 
-// right is the owner of an exported block: what clients may do with it.
+// right is the owner of an exported block. It says what clients may do with it.
 type right struct{ writable bool }
 
-// exportingArena has an arena whose blocks clients can read, and remembers which they may
+// exportingArena sets an arena whose blocks clients can read, and remembers which they may
 // write.
 func exportingArena(cfg *store.Config) {
 	under := store.NewArena(nil)

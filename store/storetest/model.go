@@ -2,7 +2,7 @@ package storetest
 
 import "github.com/remora-kv/remora/store"
 
-// record is what the model knows of one item.
+// record is an item in the model.
 type record struct {
 	key     []byte
 	hash    uint64
@@ -11,37 +11,36 @@ type record struct {
 	expires int64
 	version uint64
 
-	// reclaimable says that a call was made at a time at which the item had
-	// expired. The engine may have taken its memory, or not: should the clock
-	// step back, both answers are right.
+	// reclaimable says that a call was made when the item had expired. The engine may
+	// have reclaimed it or not: if the clock steps back, both answers are right.
 	reclaimable bool
 }
 
 func (r *record) expired(now int64) bool { return r.expires != 0 && r.expires <= now }
 
-// model is a map of what a partition should hold. In Cache mode it may hold
-// more than the partition does: items whose loss was not seen yet.
+// model is a map of the items that a partition should hold. In Cache mode it may hold
+// more than the partition: items whose loss was not noticed yet.
 type model struct {
 	mode  store.Mode
 	items map[string]*record
-	now   int64  // of the last call
-	last  uint64 // the largest version that was given
-	lost  uint64 // items whose loss was seen
-	due   int    // items that will expire
+	now   int64  // time of the last call
+	last  uint64 // the largest version so far
+	lost  uint64 // items whose loss was noticed
+	due   int    // items that have an expiry
 }
 
 func newModel(cfg store.Config) *model {
 	return &model{mode: cfg.Mode, items: map[string]*record{}, last: cfg.FirstVersion}
 }
 
-// belief is what the partition may believe about a key, by what it did so far.
+// belief is what the model knows about a key in the partition.
 type belief struct {
-	record  *record // nil if there was never one
-	present bool    // it may have the item
-	absent  bool    // it may not have it
+	record  *record // nil if the key was never put
+	present bool    // the partition may have the item
+	absent  bool    // the partition may not have it
 }
 
-// belief returns what the partition may believe about a key.
+// belief returns what the model knows about a key.
 func (m *model) belief(key []byte) belief {
 	r := m.items[string(key)]
 	switch {
@@ -55,7 +54,7 @@ func (m *model) belief(key []byte) belief {
 	return belief{record: r, present: true}
 }
 
-// at has the model know the time of a call.
+// at tells the model the time of a call.
 func (m *model) at(now int64) {
 	if m.now == now {
 		return
@@ -68,7 +67,7 @@ func (m *model) at(now int64) {
 	}
 }
 
-// keep has the model hold a record.
+// keep adds a record.
 func (m *model) keep(r *record) {
 	m.forget(r.key)
 	m.items[string(r.key)] = r
@@ -76,10 +75,10 @@ func (m *model) keep(r *record) {
 	m.last = r.version
 }
 
-// expiring changes when a record expires.
+// expiring sets the expiry of a record.
 func (m *model) expiring(r *record, expires int64) {
 	if r.expires = expires; expires != 0 {
-		m.due++ // too many at most
+		m.due++ // an upper bound
 	}
 	r.reclaimable = r.expired(m.now)
 }

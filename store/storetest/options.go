@@ -13,31 +13,31 @@ import (
 
 // Options change how the suite runs. The zero value is what Run uses.
 type Options struct {
-	// Iterations multiplies the repetitions of the cases that try at random, in
+	// Iterations multiplies the repetitions of the random cases, in
 	// addition to IterationsVar. 0 means 1.
 	Iterations int
-	// Seed is mixed into the random choices of all cases. 0 means what SeedVar
-	// says, and without it the choices that are the same in every run.
+	// Seed is mixed into the random choices of all cases. 0 means SeedVar,
+	// or, without it, the same choices in every run.
 	Seed uint64
 	// Watchdog ends a case that hangs. 0 means DefaultWatchdog for each
 	// iteration.
 	Watchdog time.Duration
-	// exact makes the cases try as often as they say, whatever IterationsVar: the
-	// tests of the suite need that for flaws that show seldom.
+	// exact ignores IterationsVar: tests of the suite need fixed counts for flaws
+	// that show rarely.
 	exact bool
 }
 
-// DefaultWatchdog is how long a case may take. Others may use the machine.
+// DefaultWatchdog bounds the time of a case. The machine may be busy.
 const DefaultWatchdog = 10 * time.Minute
 
-// Variables of the environment that fill in Options, so that any test that runs
+// Environment variables that complete Options, so that any test that runs
 // the suite can be run with other choices.
 const (
 	SeedVar       = scale.SeedVariable
 	IterationsVar = scale.Variable
 )
 
-// complete fills in what the options leave open.
+// complete fills in zero options.
 func (o Options) complete(tb testing.TB) Options {
 	tb.Helper()
 	if o.Seed == 0 {
@@ -66,8 +66,8 @@ func seedFromEnv(tb testing.TB) uint64 {
 	return n
 }
 
-// repeat is the command that runs a test again, in the directory of its package.
-// The variables are a part of it: counts decide which choices follow others.
+// repeat returns the command that runs a test again, in the directory of its package.
+// It includes the variables, because the counts affect the random choices.
 func (o Options) repeat(test string) string {
 	race := ""
 	if scale.Race {

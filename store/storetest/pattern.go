@@ -6,15 +6,15 @@ import (
 	"fmt"
 )
 
-// pattern returns n bytes that say which pattern they are from: no 8 of them
-// occur in another pattern, nor at another place of this one.
+// pattern returns n bytes that identify their pattern and offset: no 8 of them
+// occur in another pattern, or at another place of this one.
 func pattern(id uint64, n int) []byte {
 	b := make([]byte, n)
 	fillPattern(b, id)
 	return b
 }
 
-// fillPattern makes b the pattern.
+// fillPattern fills b with a pattern.
 func fillPattern(b []byte, id uint64) {
 	i := 0
 	for ; len(b)-i >= 8; i += 8 {
@@ -34,7 +34,7 @@ func patternWord(id uint64, off int) uint64 {
 	return x ^ x>>31
 }
 
-// numbered returns a key of n bytes, at least 8, that no other number has.
+// numbered returns a key of n bytes, at least 8, unique for each number.
 func numbered(i, n int) []byte {
 	b := make([]byte, n)
 	for off := 0; off < n; off += 8 {
@@ -45,7 +45,7 @@ func numbered(i, n int) []byte {
 	return b
 }
 
-// difference says how got is not want, and "" if it is.
+// difference describes how got differs from want. It returns "" if they are equal.
 func difference(got, want []byte) string {
 	if bytes.Equal(got, want) {
 		return ""
@@ -64,7 +64,7 @@ func difference(got, want []byte) string {
 	return fmt.Sprintf("byte %d of %d is %#02x, not %#02x; %d bytes differ", first, len(got), got[first], want[first], n)
 }
 
-// short shows the beginning of some bytes.
+// short formats the beginning of some bytes.
 func short(b []byte) string {
 	if len(b) > 16 {
 		return fmt.Sprintf("%x... of %d bytes", b[:16], len(b))

@@ -8,18 +8,18 @@ import (
 	"github.com/remora-kv/remora/store"
 )
 
-// failure is what ends a program that is played.
+// failure is the panic that ends a program.
 type failure string
 
-// thrower fails by a panic, so that a program can be played again and again.
+// thrower fails by a panic, so that a program can be played repeatedly.
 type thrower struct{}
 
 func (thrower) Helper() {}
 
 func (thrower) Fatalf(format string, args ...any) { panic(failure(fmt.Sprintf(format, args...))) }
 
-// play runs a program on a new partition, beside the model, and returns what
-// went wrong.
+// play runs a program on a new partition, beside the model, and returns the first
+// failure.
 func play(engine Engine, program []byte, mode store.Mode) (err error) {
 	at := -1
 	defer func() {
@@ -50,7 +50,7 @@ func play(engine Engine, program []byte, mode store.Mode) (err error) {
 	return nil
 }
 
-// step does one command.
+// step executes one command.
 func (tb *table) step(c command) {
 	key := c.keyBytes()
 	if c.time%4 == 0 {
@@ -92,11 +92,11 @@ func (tb *table) step(c command) {
 	}
 }
 
-// hinted is how many keys a hint is about.
+// hinted is the number of keys in a hint.
 const hinted = 8
 
-// hint has an engine that takes hints look for the items of some keys, from which
-// nothing may follow for those that are changed before they are got.
+// hint prefetches the items of some keys, if the engine takes hints. That must not
+// affect later results, even if the keys are changed meanwhile.
 func (tb *table) hint(first byte) {
 	p, ok := tb.p.(store.Prefetcher)
 	if !ok {
@@ -110,8 +110,8 @@ func (tb *table) hint(first byte) {
 	p.PrefetchItems(hashes[:])
 }
 
-// shrink leaves out commands of a program that fails, as long as it fails, at
-// most some thousand times.
+// shrink removes commands of a failing program while it still fails, in at
+// most some thousand attempts.
 func shrink(program []byte, fails func(program []byte) bool) []byte {
 	tries := 3000
 	for chunk := len(program) / commandSize / 2; chunk >= 1; chunk /= 2 {
@@ -130,10 +130,10 @@ func shrink(program []byte, fails func(program []byte) bool) []byte {
 	return program
 }
 
-// maxFuzz is how many commands of a program the fuzzer gets played.
+// maxFuzz is how many commands of a program the fuzzer plays.
 const maxFuzz = 300
 
-// Fuzz plays what the fuzzer makes up, in each mode of the engine.
+// Fuzz plays programs from the fuzzer, in each mode of the engine.
 //
 //	func FuzzModel(f *testing.F) { storetest.Fuzz(f, engine) }
 func Fuzz(f *testing.F, engine Engine) {

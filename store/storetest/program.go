@@ -7,9 +7,9 @@ import (
 	"github.com/remora-kv/remora/store"
 )
 
-// A program is bytes that mean commands, any bytes: a header that chooses the
-// configuration, then commands of a fixed size, so that a command can be left
-// out without changing the others. What remains at the end means nothing.
+// A program is any bytes: a header that chooses the configuration, then commands of a
+// fixed size, so that a command can be removed without changing the others. A remainder
+// at the end is ignored.
 const (
 	headerSize  = 4
 	commandSize = 6
@@ -24,7 +24,7 @@ type command struct {
 	time  byte
 }
 
-// Operations, by their share of all values of op.
+// Operations.
 const (
 	opGet = iota
 	opPut
@@ -38,7 +38,7 @@ const (
 
 var opNames = [...]string{"get", "put", "put-if", "put-view", "delete", "touch", "clock", "sync"}
 
-// opOf gives each operation its share of 16.
+// opOf maps the 16 values of op to operations, by their share.
 var opOf = [16]int{opGet, opGet, opGet, opGet, opPut, opPut, opPut, opPut, opPut, opPutIf, opPutIf, opPutView, opDelete, opTouch, opClock, opSync}
 
 // commandsOf decodes the commands of a program.
@@ -65,7 +65,7 @@ func configOf(program []byte, mode store.Mode) store.Config {
 	}
 }
 
-// hashOf decodes which hashes the keys have: good ones in most programs.
+// hashOf decodes how keys are hashed: well in most programs.
 func hashOf(program []byte, seed store.Seed) func(key []byte) uint64 {
 	if len(program) < headerSize {
 		return seed.Hash
@@ -83,7 +83,7 @@ func hashOf(program []byte, seed store.Seed) func(key []byte) uint64 {
 	return seed.Hash
 }
 
-// keyBytes has keys of all kinds of length: empty, short, long.
+// keyBytes returns keys of all kinds of length: empty, short, long.
 func (c command) keyBytes() []byte {
 	switch {
 	case c.key < 4:
@@ -94,7 +94,7 @@ func (c command) keyBytes() []byte {
 	return numbered(int(c.key), 8+int(c.key)%24)
 }
 
-// valueSize is mostly small, sometimes large, and sometimes around the limit.
+// valueSize returns lengths that are mostly small, sometimes large, sometimes around the limit.
 func (c command) valueSize(limit int) int {
 	n := int(c.size) & 0x1fff
 	switch c.size >> 13 {
@@ -106,7 +106,7 @@ func (c command) valueSize(limit int) int {
 	return min(n&0xff, limit)
 }
 
-// expires is never, soon, or now.
+// expires returns never, soon, or now.
 func (c command) expires(now int64) int64 {
 	if c.time < 128 {
 		return 0
@@ -114,7 +114,7 @@ func (c command) expires(now int64) int64 {
 	return now + int64(c.time) - 132
 }
 
-// condition decodes a condition; one on a version is mostly on the right one.
+// condition decodes a condition. A condition on a version mostly has the right one.
 func (c command) condition(b belief, last uint64) store.Condition {
 	switch c.extra % 4 {
 	case 0:
@@ -132,7 +132,7 @@ func (c command) String() string {
 	return fmt.Sprintf("%-8s key %3d size %#04x extra %3d time %3d", opNames[opOf[c.op%16]], c.key, c.size, c.extra, c.time)
 }
 
-// listing is a program to read.
+// listing formats a program for people.
 func listing(program []byte, mode store.Mode) string {
 	var s strings.Builder
 	cfg := configOf(program, mode)

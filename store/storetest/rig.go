@@ -17,14 +17,14 @@ func Key(i int) store.Key {
 	return Seed.Key(append(b, "12345678"...))
 }
 
-// Colliding returns key number i of one hash.
+// Colliding returns key number i of those with one common hash.
 func Colliding(i int) store.Key {
 	k := Key(i)
 	k.Hash = 0x1234567800000000
 	return k
 }
 
-// Value returns a value of n bytes that differs for most keys.
+// Value returns a value of n bytes, different for most keys.
 func Value(k store.Key, n int) []byte {
 	v := make([]byte, n)
 	for i := range v {
@@ -33,14 +33,14 @@ func Value(k store.Key, n int) []byte {
 	return v
 }
 
-// Rig is a partition in a test of what only its engine does. It is checked and closed at the
-// end of the test.
+// Rig is a partition in a test of one engine. At the end of the test it is checked and
+// closed.
 type Rig struct {
 	testing.TB
 	Partition store.Partition
 }
 
-// NewRig returns a Rig for a partition that was just made, or ends the test by the error.
+// NewRig returns a Rig for a new partition. If err is not nil it fails the test.
 func NewRig(tb testing.TB, p store.Partition, err error) Rig {
 	tb.Helper()
 	if err != nil {
@@ -56,7 +56,7 @@ func NewRig(tb testing.TB, p store.Partition, err error) Rig {
 	return r
 }
 
-// MustCheck fails the test if Check finds something.
+// MustCheck fails the test if Check returns an error.
 func (r Rig) MustCheck() {
 	r.Helper()
 	if err := r.Partition.Check(); err != nil {
@@ -74,7 +74,7 @@ func (r Rig) MustPut(k store.Key, n int) uint64 {
 	return version
 }
 
-// Has reports whether a key is there; if so, its value must be right.
+// Has reports whether a key exists. It fails the test if the value is wrong.
 func (r Rig) Has(k store.Key) bool {
 	r.Helper()
 	item, err := r.Partition.Get(k, 0)
@@ -88,7 +88,7 @@ func (r Rig) Has(k store.Key) bool {
 }
 
 // FillUp puts items from number first on until one is refused, and returns how many were
-// taken.
+// accepted.
 func (r Rig) FillUp(first, size int) int {
 	r.Helper()
 	for n := 0; ; n++ {
@@ -99,13 +99,13 @@ func (r Rig) FillUp(first, size int) int {
 	}
 }
 
-// Reader is a client that finds items by reading what an engine exports.
+// Reader is a client that finds items by reading the exported memory of an engine.
 type Reader struct {
 	tb     testing.TB
 	finder store.Finder
 	areas  []store.Block
 	buf    []byte
-	Spans  int // of the last search
+	Spans  int // number of spans of the last search
 }
 
 // NewReader returns a Reader that searches by a Finder.
@@ -127,7 +127,7 @@ func (r *Reader) ReadSpan(s store.Span) []byte {
 	return b
 }
 
-// Search looks for a key, and calls between, unless it is nil, before each span but the first.
+// Search looks for a key. It calls between, if not nil, before each span but the first.
 func (r *Reader) Search(k store.Key, between func(n int)) store.Outcome {
 	r.tb.Helper()
 	span := r.finder.Start(k)

@@ -7,7 +7,7 @@ import (
 	"github.com/remora-kv/remora/test/scale"
 )
 
-// Engine is what an engine brings: how to make a partition, and answers to what
+// Engine describes an engine to the suite: how to make a partition, and its properties that
 // the contract leaves open.
 type Engine struct {
 	// Name is the engine's name in messages.
@@ -19,11 +19,11 @@ type Engine struct {
 	// Modes are the modes that the engine has; none means both.
 	Modes []store.Mode
 
-	// KeepsUsed says that items which are used again and again survive a scan
-	// in a cache of the eviction SecondChance.
+	// KeepsUsed says that items that are used again and again survive a scan
+	// in a cache with SecondChance.
 	KeepsUsed bool
 
-	// TakesOldest says that in a cache of the eviction FIFO they do not.
+	// TakesOldest says that they do not survive it in a cache with FIFO.
 	TakesOldest bool
 
 	// Memory returns all memory that the partition keeps items and index in.
@@ -31,38 +31,38 @@ type Engine struct {
 	Memory func(p store.Partition) [][]byte
 
 	// ShortViews says that the partition is a handle of a shared table: its views
-	// last until its next call of any kind.
+	// are valid until its next call of any kind.
 	ShortViews bool
 
-	// OnePiece is how many bytes of key and value lie in one piece of Memory, at
-	// least, where they may be scattered. 0 means all.
+	// OnePiece is how many bytes of key and value are contiguous in Memory, at
+	// least, if they may be scattered. 0 means all.
 	OnePiece int
 
 	// Fill is the share of Config.Memory that keys and values of 1 KiB must
-	// reach in a partition of 1 MiB: in Store mode when the first Put is
-	// refused, in Cache mode when many times the memory was put. 0 means 0.5.
+	// take in a partition of 1 MiB: in Store mode at the first refused Put,
+	// in Cache mode after many times the memory was put. 0 means 0.5.
 	Fill float64
 
-	// Refill is the share of the first fill that is reached again after many
-	// rounds of fill, delete half, fill with other sizes. 0 means 0.5.
+	// Refill is the share of the first fill that must be reached again after many
+	// rounds of filling, deleting half, and filling with other sizes. 0 means 0.5.
 	Refill float64
 
-	// MaxKey and MaxValue are limits of the engine below those of the contract: what
-	// is longer is ErrTooLarge. 0 means that it has none.
+	// MaxKey and MaxValue are limits of the engine below those of the contract; longer
+	// keys and values are ErrTooLarge. 0 means the contract's.
 	MaxKey, MaxValue int
 
-	// Cell is how many bytes of memory an item takes at least, for an engine whose
-	// items are all of one size. 0 means that they are not.
+	// Cell is the least memory of an item, for an engine whose items are all of one
+	// size. 0 means that they are not.
 	Cell int
 
 	// NewFinder makes the client's half of an engine whose partitions are
 	// store.Exporters. RunExport needs it.
 	NewFinder func(layout []byte) (store.Finder, error)
 
-	// Spans is how many spans a search may ask for at most. 0 means 64.
+	// Spans is the largest number of spans of a search. 0 means 64.
 	Spans int
 
-	// Asks is the share of searches that may end in Ask though nothing changes.
+	// Asks is the share of searches that may end in Ask while nothing changes.
 	Asks float64
 }
 
@@ -72,14 +72,14 @@ func Run(t *testing.T, engine Engine) {
 	RunWith(t, engine, Options{})
 }
 
-// RunWith is Run with options. What they leave open comes from the environment.
+// RunWith is Run with options. The environment completes them.
 //
 // In race builds it runs in soak tests only: a partition is used by one goroutine, so the
 // race detector has nothing to see.
 func RunWith(t *testing.T, engine Engine, opt Options) {
 	t.Helper()
 	if scale.Race && !scale.Soak() {
-		t.Skip("one goroutine has no races; the suite runs without the detector")
+		t.Skip("one goroutine has no races; the suite runs without the race detector")
 	}
 	opt = opt.complete(t)
 	for _, c := range allCases() {
@@ -89,7 +89,7 @@ func RunWith(t *testing.T, engine Engine, opt Options) {
 	}
 }
 
-// has says whether the engine has a mode.
+// has reports whether the engine has a mode.
 func (e *Engine) has(mode store.Mode) bool {
 	if len(e.Modes) == 0 {
 		return true
@@ -109,11 +109,11 @@ func (e *Engine) fill() float64 {
 	return e.Fill
 }
 
-// limited says that the engine's limits are below those of the contract.
+// limited reports whether the engine's limits are below those of the contract.
 func (e *Engine) limited() bool { return e.MaxKey > 0 || e.MaxValue > 0 }
 
-// cost is about how many bytes of memory an item takes whose key, value and metadata
-// have that many.
+// cost returns about how much memory an item takes whose key, value and metadata have
+// so many bytes.
 func (e *Engine) cost(bytes int) int { return max(bytes, e.Cell) }
 
 func (e *Engine) spans() int {
@@ -140,7 +140,7 @@ type testCase struct {
 	run  func(t *trial)
 }
 
-// allCases is the suite, in the order of the contract.
+// allCases returns all cases in the order of the contract.
 func allCases() []*testCase {
 	return join(
 		callCases(), limitCases(), expiryCases(), eachCases(), modelCases(), evictionCases(),
@@ -164,7 +164,7 @@ func inStore(name, rule string, run func(t *trial)) []*testCase {
 	return []*testCase{{name: name + "/store", rule: rule, mode: store.Store, run: run}}
 }
 
-// join concatenates what both, inCache and inStore made.
+// join concatenates lists of cases.
 func join(groups ...[]*testCase) []*testCase {
 	var all []*testCase
 	for _, g := range groups {

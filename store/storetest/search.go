@@ -8,17 +8,17 @@ import (
 	"github.com/remora-kv/remora/store"
 )
 
-// search is one search by a Finder. It knows what the key was since Start, and
-// judges the outcome by that.
+// search is one search by a Finder. It records the states of the key since Start, and
+// judges the outcome by them.
 type search struct {
 	x      *exported
 	f      store.Finder
 	key    store.Key
 	span   store.Span
 	taken  int       // spans so far
-	states []*record // nil where the key was not there
-	buf    []byte    // what was given to the Finder last
-	loose  bool      // the bytes were not the memory's: only what is Found is judged
+	states []*record // states of the key; nil: it did not exist
+	buf    []byte    // the bytes that the Finder got last
+	loose  bool      // the bytes were not those of the memory: judge only Found
 }
 
 // start begins to look for a key.
@@ -37,7 +37,7 @@ func (x *exported) startBy(f store.Finder, key []byte) *search {
 	return s
 }
 
-// note takes down what the key is now.
+// note records the present state of the key.
 func (s *search) note() {
 	s.x.Helper()
 	r := s.x.get(s.key.Bytes)
@@ -48,7 +48,7 @@ func (s *search) note() {
 	s.states = append(s.states, r)
 }
 
-// memory returns the bytes of the span, where they are.
+// memory returns the bytes of the span, in place.
 func (s *search) memory() []byte {
 	s.x.Helper()
 	if fault := faultOfSpan(s.span); fault != "" {
@@ -60,13 +60,13 @@ func (s *search) memory() []byte {
 	return s.x.ex.Areas[s.span.Area].Bytes()[s.span.Off:][:s.span.Len]
 }
 
-// faultOfSpan returns what is wrong with a span whatever the areas are.
+// faultOfSpan returns the fault of a span that is evident without the areas, or "".
 func faultOfSpan(span store.Span) string {
 	switch {
 	case span.Area < 0 || span.Area >= store.MaxAreas:
-		return "there can be no such area"
+		return "no engine has such an area"
 	case span.Off < 0 || span.Len <= 0 || span.Off+int64(span.Len) < 0:
-		return "it is no piece of an area"
+		return "the offset or length is invalid"
 	case span.Off%8 != 0:
 		return "it does not begin at a multiple of 8"
 	}
@@ -82,7 +82,7 @@ func (s *search) read() []byte {
 	return b
 }
 
-// buffer returns n bytes and not one more.
+// buffer returns n bytes without spare capacity.
 func (s *search) buffer(n int) []byte {
 	if cap(s.buf) < n {
 		s.buf = make([]byte, n)
@@ -90,7 +90,7 @@ func (s *search) buffer(n int) []byte {
 	return s.buf[:n:n]
 }
 
-// look gives bytes to the Finder.
+// look passes bytes to the Finder.
 func (s *search) look(b []byte) store.Outcome {
 	s.x.Helper()
 	s.taken++
@@ -100,7 +100,7 @@ func (s *search) look(b []byte) store.Outcome {
 	}
 	next, outcome := s.f.Look(b)
 	if outcome > store.Ask {
-		s.x.Fatalf("Look returns %d, which is no outcome", outcome)
+		s.x.Fatalf("Look returns the invalid outcome %d", outcome)
 	}
 	if outcome == store.More {
 		s.span = next
@@ -110,7 +110,7 @@ func (s *search) look(b []byte) store.Outcome {
 	return outcome
 }
 
-// finish reads what the Finder asks for until it knows.
+// finish reads spans until the Finder returns an outcome.
 func (s *search) finish() store.Outcome {
 	s.x.Helper()
 	for {
@@ -120,7 +120,7 @@ func (s *search) finish() store.Outcome {
 	}
 }
 
-// judge fails if the outcome fits none of the states of the key.
+// judge fails if the outcome matches none of the states of the key.
 func (s *search) judge(outcome store.Outcome, last []byte) {
 	s.x.Helper()
 	switch outcome {
@@ -128,7 +128,7 @@ func (s *search) judge(outcome store.Outcome, last []byte) {
 		s.judgeItem(last)
 	case store.Missing:
 		if !s.loose && !slices.Contains(s.states, nil) {
-			s.x.Fatalf("key %s is Missing, but it was there all the time: %s", short(s.key.Bytes), s.history())
+			s.x.Fatalf("key %s is Missing, but it existed all the time: %s", short(s.key.Bytes), s.history())
 		}
 	case store.Ask:
 		s.x.asks++
@@ -136,7 +136,7 @@ func (s *search) judge(outcome store.Outcome, last []byte) {
 	}
 }
 
-// judgeItem fails if what was Found was not there since Start.
+// judgeItem fails if the item that was Found did not exist since Start.
 func (s *search) judgeItem(last []byte) {
 	s.x.Helper()
 	item := s.f.Item()
@@ -152,7 +152,7 @@ func (s *search) judgeItem(last []byte) {
 	}
 	for _, b := range item.Value {
 		if b != scribble {
-			s.x.Fatalf("the value of key %s is not a view of the bytes that were given last", short(s.key.Bytes))
+			s.x.Fatalf("the value of key %s is not a view of the bytes that were passed last", short(s.key.Bytes))
 		}
 	}
 }
@@ -170,13 +170,13 @@ func (s *search) history() string {
 	return text
 }
 
-// find looks for a key while nothing changes: it must be told what it is.
+// find looks for a key while nothing changes: the outcome must match the model.
 func (x *exported) find(key []byte) store.Outcome {
 	x.Helper()
 	s := x.start(key)
 	outcome := s.finish()
 	if outcome == store.Missing && s.states[0] != nil {
-		x.Fatalf("key %s is Missing, but it is there", short(key))
+		x.Fatalf("key %s is Missing, but it exists", short(key))
 	}
 	return outcome
 }

@@ -9,10 +9,10 @@ import (
 	"github.com/remora-kv/remora/store"
 )
 
-// table is a partition beside a model of it. Each call goes to both; what the
-// partition answers must be what the model allows, and its Stats must fit (see
-// audit.go). Keys and values reach the partition in buffers that are scribbled
-// over after the call (S5).
+// table is a partition beside a model of it. Each call goes to both; the answer of the
+// partition must be one that the model allows, and its Stats must match (see
+// audit.go). Keys and values are passed in buffers that are overwritten
+// after the call (S5).
 type table struct {
 	failer
 	engine Engine
@@ -23,13 +23,13 @@ type table struct {
 	model  *model
 	stats  store.Stats // after the last call
 	views  []view
-	// refusable says that ErrFull needs no explanation.
+	// refusable says that Put may return ErrFull for no reason.
 	refusable bool
 
 	keyBuf, valueBuf []byte
 }
 
-// view is a slice that the partition handed out and what it must hold until a
+// view is a slice that the partition returned, and its expected contents until a
 // call may change it.
 type view struct {
 	of   string
@@ -40,7 +40,7 @@ type view struct {
 // maxViews is how many views are watched at a time.
 const maxViews = 16
 
-// scribble is written over inputs after a call.
+// scribble is the byte that overwrites inputs after a call.
 const scribble = 0xA5
 
 func newTable(f failer, engine Engine, cfg store.Config) (*table, error) {
@@ -74,7 +74,7 @@ func (tb *table) scribbleInputs() {
 	}
 }
 
-// get gets a key, and returns its record, nil if the partition has none.
+// get gets a key, and returns its record, or nil if the partition does not have it.
 func (tb *table) get(key []byte) *record {
 	tb.Helper()
 	tb.model.at(tb.now)
@@ -86,7 +86,7 @@ func (tb *table) get(key []byte) *record {
 		tb.Fatalf("Get of key %s: %v", short(key), err)
 	}
 	if err != nil && (item.Version != scribble || item.Value != nil) {
-		tb.Fatalf("Read of key %s wrote %+v, though: %v", short(key), item, err)
+		tb.Fatalf("Read of key %s wrote %+v although it failed: %v", short(key), item, err)
 	}
 	r := tb.observe("Get", key, err, nil, store.ErrNotFound)
 	if r != nil {
@@ -97,7 +97,7 @@ func (tb *table) get(key []byte) *record {
 	return r
 }
 
-// compare fails unless the item is what the record says.
+// compare fails unless the item matches the record.
 func (tb *table) compare(what string, r *record, item store.Item) {
 	tb.Helper()
 	if d := difference(item.Value, r.value); d != "" {
@@ -109,7 +109,7 @@ func (tb *table) compare(what string, r *record, item store.Item) {
 	}
 }
 
-// put puts copies of key and e.Value, which are scribbled over afterwards.
+// put puts copies of key and e.Value, which are overwritten afterwards.
 func (tb *table) put(key []byte, e store.Entry, c store.Condition) (uint64, error) {
 	tb.Helper()
 	k := tb.key(key)
@@ -120,7 +120,7 @@ func (tb *table) put(key []byte, e store.Entry, c store.Condition) (uint64, erro
 	return version, err
 }
 
-// putAsIs puts what may alias a view.
+// putAsIs puts a key and a value that may alias a view.
 func (tb *table) putAsIs(k store.Key, e store.Entry, c store.Condition) (uint64, error) {
 	tb.Helper()
 	tb.model.at(tb.now)
@@ -169,10 +169,10 @@ func (tb *table) maxValue() int {
 	return tb.cfg.MaxValue
 }
 
-// cutKey cuts off what the engine does not take.
+// cutKey cuts a key to the engine's limit.
 func (tb *table) cutKey(key []byte) []byte { return key[:min(len(key), tb.maxKey())] }
 
-// cutValue cuts off what the engine does not take. What is above Config.MaxValue stays.
+// cutValue cuts a value to the engine's limit, unless it exceeds Config.MaxValue.
 func (tb *table) cutValue(value []byte) []byte {
 	if most := tb.engine.MaxValue; most > 0 && len(value) > most {
 		return value[:most]
@@ -180,35 +180,35 @@ func (tb *table) cutValue(value []byte) []byte {
 	return value
 }
 
-// stored takes a successful Put into the model.
+// stored adds a successful Put to the model.
 func (tb *table) stored(r *record, expires int64) {
 	tb.Helper()
 	if tb.tooLarge(r) {
-		tb.Fatalf("Put took a key of %d and a value of %d bytes; the limits are %d and %d",
+		tb.Fatalf("Put accepted a key of %d and a value of %d bytes; the limits are %d and %d",
 			len(r.key), len(r.value), tb.maxKey(), tb.maxValue())
 	}
 	if r.version <= tb.model.last || r.version > store.MaxVersion {
-		tb.Fatalf("Put of key %s gave version %d after %d; the first is above %d, the last is %d",
+		tb.Fatalf("Put of key %s returned version %d after %d; versions must be above %d and at most %d",
 			short(r.key), r.version, tb.model.last, tb.cfg.FirstVersion, uint64(store.MaxVersion))
 	}
 	r.expires = expires
 	tb.model.keep(r)
 }
 
-// mayRefuse fails if the partition has no reason to be full.
+// mayRefuse fails if the partition had no reason to return ErrFull.
 func (tb *table) mayRefuse(r *record, c store.Condition, b belief) {
 	tb.Helper()
 	met := b.present && c.Met(b.record.version) == nil || b.absent && c.Met(0) == nil
 	if !met {
-		tb.Fatalf("Put of key %s is refused as full although its condition is not met", short(r.key))
+		tb.Fatalf("Put of key %s is refused as full, but its condition is not met", short(r.key))
 	}
 	need := int64(len(r.key) + len(r.value))
 	st := tb.stats
 	switch {
 	case tb.refusable, need > tb.cfg.Memory/4:
 	case tb.cfg.Mode == store.Cache:
-		tb.Fatalf("Put of %d bytes is refused by a cache of %d", need, tb.cfg.Memory)
-	case need > tb.cfg.Memory/8: // has to be in one piece
+		tb.Fatalf("Put of %d bytes is refused by a cache of %d bytes", need, tb.cfg.Memory)
+	case need > tb.cfg.Memory/8: // needs one piece
 	case float64(st.IndexBytes+st.ItemBytes+need) < tb.engine.fill()*float64(tb.cfg.Memory):
 		tb.Fatalf("Put of %d bytes is refused at %d of %d bytes", need, st.IndexBytes+st.ItemBytes, st.Memory)
 	}
@@ -250,8 +250,8 @@ func (tb *table) touch(key []byte, expires int64) error {
 	return err
 }
 
-// tryPut, tryDel and tryTouch are for cases that leave it to the table to judge
-// the answer.
+// tryPut, tryDel and tryTouch are for cases that leave the judgement of the
+// answer to the table.
 func (tb *table) tryPut(key []byte, e store.Entry, c store.Condition) {
 	tb.Helper()
 	_, _ = tb.put(key, e, c)
@@ -267,7 +267,7 @@ func (tb *table) tryTouch(key []byte, expires int64) {
 	_ = tb.touch(key, expires)
 }
 
-// metIf is the answer of a condition if the partition has the item.
+// metIf returns the error of a condition if the partition has the item.
 func metIf(c store.Condition, b belief) error {
 	if b.record == nil {
 		return nil
@@ -275,9 +275,9 @@ func metIf(c store.Condition, b belief) error {
 	return c.Met(b.record.version)
 }
 
-// observe draws from an answer whether the partition has the item: it answers
-// ifPresent if it does and ifAbsent if not. It fails if neither is allowed, and
-// returns the record of an item that it may have.
+// observe concludes from an answer whether the partition has the item: the answer is
+// ifPresent if it does and ifAbsent if not. It fails if the answer is neither or is not
+// allowed, and returns the record of an item that exists.
 func (tb *table) observe(what string, key []byte, got, ifPresent, ifAbsent error) *record {
 	tb.Helper()
 	b := tb.model.belief(key)
@@ -294,7 +294,7 @@ func (tb *table) observe(what string, key []byte, got, ifPresent, ifAbsent error
 	case !hasNot && b.present:
 		tb.Fatalf("%s of key %s: got %v, want %v", what, short(key), got, ifPresent)
 	case !hasNot:
-		tb.Fatalf("%s of key %s, which is not there: got %v, want %v", what, short(key), got, ifAbsent)
+		tb.Fatalf("%s of key %s, which should not exist: got %v, want %v", what, short(key), got, ifAbsent)
 	case b.present && !b.record.reclaimable:
 		tb.lose(b.record)
 	case b.present:
@@ -303,19 +303,19 @@ func (tb *table) observe(what string, key []byte, got, ifPresent, ifAbsent error
 	return nil
 }
 
-// lose takes note of an item that a cache has lost. There must have been an
+// lose records that a cache has lost an item. There must have been an
 // eviction for it.
 func (tb *table) lose(r *record) {
 	tb.Helper()
 	tb.model.forget(r.key)
 	tb.model.lost++
 	if evicted := tb.p.Stats().Evicted; tb.model.lost > evicted {
-		tb.Fatalf("key %s, version %d, is not there: %d items were lost by now, %d evicted",
+		tb.Fatalf("key %s, version %d, was lost: %d items were lost by now, but only %d evicted",
 			short(r.key), r.version, tb.model.lost, evicted)
 	}
 }
 
-// same says whether an error is the wanted one, nil for none.
+// same reports whether an error is the wanted one, nil for none.
 func same(got, want error) bool {
 	if want == nil {
 		return got == nil
@@ -323,15 +323,15 @@ func same(got, want error) bool {
 	return errors.Is(got, want)
 }
 
-// watch has a view checked until a call may change it.
+// watch adds a view to be checked until a call may change it.
 func (tb *table) watch(of string, got, want []byte) {
 	if len(tb.views) < maxViews {
 		tb.views = append(tb.views, view{of, got, want})
 	}
 }
 
-// endShortViews forgets views that the next call may overwrite, though it changes
-// nothing.
+// endShortViews forgets views that the next call may overwrite, although it changes
+// no item.
 func (tb *table) endShortViews() {
 	tb.Helper()
 	if tb.engine.ShortViews {
@@ -345,12 +345,12 @@ func (tb *table) verifyViews() {
 	tb.Helper()
 	for _, v := range tb.views {
 		if d := difference(v.got, v.want); d != "" {
-			tb.Fatalf("the view of %s changed before a call that may: %s", v.of, d)
+			tb.Fatalf("the view of %s changed before a call that may change it: %s", v.of, d)
 		}
 	}
 }
 
-// close compares everything once more, and closes the partition if it is open.
+// close compares everything, and closes the partition if it is open.
 func (tb *table) close() {
 	tb.Helper()
 	if tb.p == nil {
@@ -361,7 +361,7 @@ func (tb *table) close() {
 	tb.drop()
 }
 
-// drop closes the partition without a look at it.
+// drop closes the partition without comparing it.
 func (tb *table) drop() {
 	tb.Helper()
 	if tb.p == nil {
@@ -384,7 +384,7 @@ func (tb *table) noBlocks(a *store.Arena) {
 	}
 }
 
-// sorted returns the records in an order that does not change from run to run.
+// sorted returns the records in the same order in every run.
 func (tb *table) sorted() []*record {
 	all := make([]*record, 0, len(tb.model.items))
 	for _, r := range tb.model.items {

@@ -11,7 +11,7 @@ import (
 	"github.com/remora-kv/remora/test/scale"
 )
 
-// failer is how a table reports. Fatalf does not return.
+// failer reports failures of a table. Fatalf does not return.
 type failer interface {
 	Helper()
 	Fatalf(format string, args ...any)
@@ -28,7 +28,7 @@ type trial struct {
 	tables  []*table
 }
 
-// runCase runs one case under a watchdog, and at its end closes what it opened.
+// runCase runs one case under a watchdog, and then closes what it opened.
 func runCase(tb testing.TB, c *testCase, engine Engine, opt Options) {
 	tb.Helper()
 	t := &trial{TB: tb, engine: engine, mode: c.mode, opt: opt, seed: seedOf(c.name) ^ opt.Seed}
@@ -70,13 +70,13 @@ func (t *trial) Fatal(args ...any) {
 	runtime.Goexit()
 }
 
-// skip ends the case because the engine cannot be asked.
+// skip ends the case because it does not apply to the engine.
 func (t *trial) skip(why string) {
 	t.skipped = why
 	runtime.Goexit()
 }
 
-// rescue makes a panic of the engine a failure of the case.
+// rescue turns a panic of the engine into a failure of the case.
 func (t *trial) rescue() {
 	if p := recover(); p != nil {
 		buf := make([]byte, 64<<10)
@@ -84,7 +84,7 @@ func (t *trial) rescue() {
 	}
 }
 
-// times scales the repetitions of a case that tries at random.
+// times scales the repetitions of a random case.
 func (t *trial) times(n int) int {
 	if !t.opt.exact {
 		n = scale.Times(n)
@@ -92,23 +92,23 @@ func (t *trial) times(n int) int {
 	return n * t.opt.Iterations
 }
 
-// random returns the generator number n of this case.
+// random returns generator number n of this case.
 func (t *trial) random(n int) *rand.Rand { return rand.New(rand.NewPCG(t.seed, uint64(n))) }
 
-// seedOf makes the random choices of a case differ from those of the others
-// and stay the same from run to run.
+// seedOf returns a seed that is different for each case and the same in every
+// run.
 func seedOf(name string) uint64 {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(name))
 	return h.Sum64()
 }
 
-// config is what most cases use: 1 MiB.
+// config returns the configuration of most cases: 1 MiB.
 func (t *trial) config() store.Config {
 	return store.Config{Arena: store.NewArena(nil), Memory: 1 << 20, Mode: t.mode, Seed: store.Seed(t.seed)}
 }
 
-// open makes a table of the default configuration with changes.
+// open makes a table with the default configuration and changes.
 func (t *trial) open(changes ...func(cfg *store.Config)) *table {
 	t.Helper()
 	cfg := t.config()
@@ -123,8 +123,8 @@ func (t *trial) open(changes ...func(cfg *store.Config)) *table {
 	return tb
 }
 
-// memory is a change of the configuration.
+// memory returns a change of Config.Memory.
 func memory(n int64) func(*store.Config) { return func(cfg *store.Config) { cfg.Memory = n } }
 
-// maxValue is a change of the configuration.
+// maxValue returns a change of Config.MaxValue.
 func maxValue(n int) func(*store.Config) { return func(cfg *store.Config) { cfg.MaxValue = n } }
