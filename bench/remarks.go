@@ -6,6 +6,8 @@ import (
 	"io"
 	"slices"
 	"strings"
+
+	"github.com/remora-kv/remora/bench/host"
 )
 
 // Remarks are what is to be said about the rows of a report.
@@ -17,7 +19,10 @@ type Remarks struct {
 	// Reasons are why the report as a whole is not to be trusted, beside other processes.
 	Reasons []string
 
-	spent Spent // in the trials of all rows
+	// Of the trials of all rows.
+	spent  Spent
+	rates  []*rates
+	speeds host.SpeedRange // of the CPU
 }
 
 // Note adds a note.
@@ -34,8 +39,10 @@ func (r *Remarks) Distrust(reason string) { addOnce(&r.Reasons, reason) }
 // NoteMachine notes on what machine, and by which program, it was measured.
 func (r *Remarks) NoteMachine() { r.Note("machine: %s", machineText()) }
 
-// Take takes what another report, of a part of the rows, says of itself, but for its notes.
-func (r *Remarks) Take(part *Remarks) {
+// Take takes what another report, of a part of the rows, says of itself, but for its notes. Of
+// names what was measured: the trials of a case are those of one title with one name, in all
+// parts, and Judge judges them together.
+func (r *Remarks) Take(part *Remarks, of string) {
 	for _, s := range part.Warnings {
 		r.Warn(s)
 	}
@@ -43,6 +50,11 @@ func (r *Remarks) Take(part *Remarks) {
 		r.Distrust(s)
 	}
 	r.spent.add(part.spent)
+	r.speeds.Join(part.speeds)
+	for _, c := range part.rates {
+		title := strings.TrimPrefix(of+": "+c.title, ": ")
+		r.rate(title, title, c.shared, c.rates...)
+	}
 }
 
 // Verdict is the sentence at the top of a report that is not to be trusted; empty: it is.

@@ -1,9 +1,7 @@
 package bench
 
 import (
-	"cmp"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/remora-kv/remora/bench/host"
@@ -18,10 +16,7 @@ type Watch struct {
 	scale     cycles.Scale
 	cpus      []int
 	clock     host.ClockWatch
-	speeds    host.SpeedRange
 	throttled *int64 // before the run; nil: nobody knows
-
-	cases map[any]*rates
 
 	// Rows whose mean does not fit their rate, that stood still, and that did because they share
 	// their CPUs on purpose.
@@ -30,7 +25,7 @@ type Watch struct {
 
 // NewWatch begins to watch a run on CPUs (D4).
 func NewWatch(r *Remarks, scale cycles.Scale, cpus []int) *Watch {
-	w := &Watch{remarks: r, scale: scale, cpus: cpus, clock: host.WatchClock(scale), cases: map[any]*rates{}}
+	w := &Watch{remarks: r, scale: scale, cpus: cpus, clock: host.WatchClock(scale)}
 	r.Warn(host.LookAtClock(scale).Doubt())
 	if n, err := host.Throttled(cpus); err == nil {
 		w.throttled = &n
@@ -57,13 +52,8 @@ func (w *Watch) Trial(m *Measure, t *Trial) {
 		w.little(m, t)
 	}
 	w.stalls(m, t)
-	w.speeds.Add(w.speedOf(t.Place.Client))
-	c := w.cases[t.Case]
-	if c == nil {
-		c = &rates{title: t.Title, shared: !t.Place.Sharing.Own()}
-		w.cases[t.Case] = c
-	}
-	c.rates = append(c.rates, m.OpsPerSec)
+	w.remarks.speeds.Add(w.speedOf(t.Place.Client))
+	w.remarks.rate(t.Case, t.Title, !t.Place.Sharing.Own(), m.OpsPerSec)
 }
 
 // speedOf measures how fast the first CPU of the client is; 0: it may not be used.
@@ -78,34 +68,11 @@ func (w *Watch) speedOf(client []int) float64 {
 	return <-measured
 }
 
-// rates are those of the trials of a case, of which shared says that it shares its CPUs on
-// purpose.
-type rates struct {
-	title  string
-	shared bool
-	rates  []float64
-	spread float64 // largest less smallest, by the median
-}
-
-// spreads returns the cases with several trials, those first that lie apart least.
-func (w *Watch) spreads() (all []*rates) {
-	for _, c := range w.cases {
-		if slices.Sort(c.rates); len(c.rates) < 2 || c.rates[len(c.rates)/2] == 0 {
-			continue
-		}
-		c.spread = (c.rates[len(c.rates)-1] - c.rates[0]) / c.rates[len(c.rates)/2]
-		all = append(all, c)
-	}
-	slices.SortFunc(all, func(a, b *rates) int { return cmp.Or(cmp.Compare(a.spread, b.spread), cmp.Compare(a.title, b.title)) })
-	return all
-}
-
 // End judges all trials together (D4, D8, D9, D10), and says on what machine they were.
 func (w *Watch) End() {
 	r := w.remarks
 	r.Warn(w.clock.Doubt())
 	r.Distrust(w.clock.Doubt())
-	r.Warn(w.speeds.Doubt())
 	if n, err := host.Throttled(w.cpus); err == nil {
 		r.Warn(heat(w.throttled, n))
 		r.Distrust(heat(w.throttled, n))
@@ -113,8 +80,7 @@ func (w *Watch) End() {
 	r.Warn(w.apart.text)
 	r.Warn(w.stalled.text)
 	r.Warn(w.kept.text)
-	r.Warn(unlike(w.spreads()))
-	r.Distrust(mostDiffer(w.spreads()))
+	r.Judge()
 	r.NoteMachine()
 }
 
@@ -124,9 +90,6 @@ const (
 	tailSamples = 10_000
 	// rising is by how much the first third of a trial may be slower than the rest.
 	rising = 0.1
-	// differing is by how much the trials of a case may differ, and differingMost by how
-	// much those of most cases may if the report is to be trusted.
-	differing, differingMost = 0.1, 0.25
 	// disturbed is the share of a CPU that others may use in the time of a trial.
 	disturbed = 0.1
 	// minLook is the shortest time that can be judged by clocks of 10 ms.
@@ -170,26 +133,4 @@ func heat(before *int64, after int64) string {
 		return ""
 	}
 	return fmt.Sprintf("the CPUs were slowed down %d times because of heat: let them cool, or limit their frequency, and measure again", after-*before)
-}
-
-// unlike names the case whose trials differ most, if they differ too much.
-func unlike(cases []*rates) string {
-	if len(cases) == 0 || cases[len(cases)-1].spread <= differing {
-		return ""
-	}
-	worst, cure := cases[len(cases)-1], "use more --trials, longer ones, or a quieter machine"
-	if worst.shared {
-		cure = "sharing CPUs does that: use more --trials, or longer ones"
-	}
-	return fmt.Sprintf("trials differ by up to %.0f %% (%s): smaller differences between rows say nothing; %s", 100*worst.spread, worst.title, cure)
-}
-
-// mostDiffer says that the trials of most cases differ so much that no comparison holds, where
-// that is not for what they share their CPUs with.
-func mostDiffer(cases []*rates) string {
-	cases = slices.DeleteFunc(cases, func(c *rates) bool { return c.shared })
-	if len(cases) == 0 || cases[len(cases)/2].spread <= differingMost {
-		return ""
-	}
-	return fmt.Sprintf("in half of the cases or more, trials differ by %.0f %% or more", 100*cases[len(cases)/2].spread)
 }

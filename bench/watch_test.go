@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -63,7 +64,7 @@ func TestTrialDoubts(t *testing.T) {
 		{"the server is on another machine, and others are here", "other processes", busy, nil},
 	} {
 		var r Remarks
-		w := &Watch{remarks: &r, scale: scale, cases: map[any]*rates{}}
+		w := &Watch{remarks: &r, scale: scale}
 		m := fine()
 		if tc.change != nil {
 			tc.change(&m)
@@ -118,19 +119,44 @@ func TestVerdict(t *testing.T) {
 
 // D10: the case that differs most is named.
 func TestTrialsThatDiffer(t *testing.T) {
-	of := func(redis ...float64) *Watch {
-		return &Watch{cases: map[any]*rates{"rfp": {rates: []float64{100, 105, 100}}, "redis": {title: "redis", rates: redis}, "herd": {rates: []float64{9}}}}
+	of := func(redis ...float64) *Remarks {
+		var r Remarks
+		r.rate("rfp", "", false, 100, 105, 100)
+		r.rate("redis", "redis", false, redis...)
+		r.rate("herd", "", false, 9)
+		return &r
 	}
 	if got := unlike(of(130, 100, 100).spreads()); !strings.Contains(got, "30 % (redis)") || !strings.Contains(got, "quieter machine") {
 		t.Errorf("of trials that differ: %q", got)
 	}
-	w := of(130, 100, 100)
-	w.cases["redis"].shared = true
-	if got := unlike(w.spreads()); !strings.Contains(got, "(redis)") || strings.Contains(got, "quieter machine") {
+	r := of(130, 100, 100)
+	r.rates[1].shared = true
+	if got := unlike(r.spreads()); !strings.Contains(got, "(redis)") || strings.Contains(got, "quieter machine") {
 		t.Errorf("of trials that share a CPU on purpose: %q", got)
 	}
 	if got := unlike(of(100, 102).spreads()); got != "" {
 		t.Errorf("of trials that do not: %q", got)
+	}
+}
+
+// D9, D10, V2: trials that were runs of their own are judged together, those of each point.
+func TestTrialsOfSeveralRuns(t *testing.T) {
+	var all Remarks
+	for _, rate := range []float64{100, 150, 100} {
+		var part Remarks
+		part.rate(1, "calls", false, rate)
+		part.speeds.Add(rate)
+		part.Judge()
+		if len(part.Warnings)+len(part.Reasons) != 0 {
+			t.Errorf("one trial says %q, %q", part.Warnings, part.Reasons)
+		}
+		all.Take(&part, "A 1")
+		all.Take(&part, fmt.Sprint("B ", rate))
+	}
+	all.Judge()
+	text := strings.Join(all.Warnings, "|")
+	if !strings.Contains(text, "50 % (A 1: calls)") || !strings.Contains(text, "33 % slower") || !strings.Contains(all.Verdict(), "differ by 50 %") {
+		t.Errorf("%q, %q", text, all.Verdict())
 	}
 }
 

@@ -49,6 +49,12 @@ func (r *SpeedRange) Add(x float64) {
 	r.most = max(r.most, x)
 }
 
+// Join takes those of another range.
+func (r *SpeedRange) Join(o SpeedRange) {
+	r.Add(o.least)
+	r.Add(o.most)
+}
+
 // steady is by how much the speed may change.
 const steadySpeed = 0.1
 

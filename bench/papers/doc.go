@@ -16,4 +16,6 @@
 //	P4  A point that cannot be measured here is listed with the reason, and the run goes on. It
 //	    goes on after a failed trial too, and the point keeps its other trials; Run then returns
 //	    an error beside the report. A wrong value ends the run.
+//	P5  The trials of a point are judged together, as those of a case are (D9, D10 and V2 of
+//	    bench).
 package papers

@@ -83,12 +83,12 @@ func Run(ctx context.Context, f Figure, s Size, env Env) (*Report, error) {
 				env.Progress(bench.Progress{Case: n + 1, Cases: len(points), Trial: trial, Trials: s.Trials, Name: pt.Series + " " + pt.X})
 			}
 			if err := r.measure(ctx, &env, pt, trial); err != nil {
-				r.count()
+				r.finish()
 				return r, err
 			}
 		}
 	}
-	r.count()
+	r.finish()
 	return r, r.failure(len(points) * s.Trials)
 }
 
@@ -154,13 +154,15 @@ func firstDigit(s string) string {
 	return "\x00"
 }
 
-// count says how many warnings there were of each kind.
-func (r *Report) count() {
+// finish says how many warnings there were of each kind, and judges the trials of each point
+// together (P5): those of one are runs of their own, which cannot.
+func (r *Report) finish() {
 	for i, n := range r.alike {
 		if n > 1 {
 			r.Warnings[i] += fmt.Sprintf(" (the first of %d such warnings; rows have all)", n)
 		}
 	}
+	r.Judge()
 }
 
 // failure is an error that tells how many trials failed.

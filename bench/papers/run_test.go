@@ -12,6 +12,7 @@ import (
 	"github.com/remora-kv/remora/bench/target/verbs"
 	"github.com/remora-kv/remora/fabric"
 	"github.com/remora-kv/remora/fabric/provider"
+	"github.com/remora-kv/remora/internal/cycles"
 	"github.com/remora-kv/remora/test/benchtest"
 )
 
@@ -136,9 +137,24 @@ func TestWarningsAreCounted(t *testing.T) {
 	for _, s := range []string{"trials differ by 12 %", "crowded", "trials differ by 40 %", "trials differ by 12 %", "crowded"} {
 		r.warn(s)
 	}
-	r.count()
+	r.finish()
 	want := []string{"trials differ by 12 % (the first of 3 such warnings; rows have all)", "crowded (the first of 2 such warnings; rows have all)"}
 	if !slices.Equal(r.Warnings, want) {
 		t.Errorf("%q", r.Warnings)
+	}
+}
+
+// P5: the trials of a point, of which each is a run, are judged together.
+func TestTrialsOfAPointAreJudged(t *testing.T) {
+	var r Report
+	for _, rate := range []float64{100, 300, 100} {
+		var said bench.Remarks
+		m := bench.Measure{OpsPerSec: rate}
+		bench.NewWatch(&said, cycles.Calibrate(), nil).Trial(&m, &bench.Trial{Title: "gets"})
+		rowsOf(&r, &Point{Series: "HERD", X: "8"}, &said, []bench.Measure{m}, func(m *bench.Measure) Row { return Row{Measure: *m} })
+	}
+	r.finish()
+	if w := strings.Join(r.Warnings, "|"); !strings.Contains(w, "200 % (HERD 8: gets)") || !strings.Contains(r.Verdict(), "differ by 200 %") {
+		t.Errorf("%q, %q", w, r.Verdict())
 	}
 }

@@ -58,7 +58,7 @@ func (w cacheWork) run(ctx context.Context, env *Env, r *Report, p *Point) ([]Ro
 	cfg.Memory = max(s.Memory, s.Memory*int64(cfg.Cores))
 	cfg.Duration, cfg.Warmup, cfg.Ops, cfg.Trials, cfg.Seed = s.Duration, s.Warmup, s.TrialOps, 1, s.Seed
 	got, err := cache.Run(ctx, cfg, env.Cache)
-	return rowsOf(r, &got.Remarks, got.Rows, func(m *cache.Row) Row {
+	return rowsOf(r, p, &got.Remarks, got.Rows, func(m *cache.Row) Row {
 		return Row{Series: p.Series, Fabric: m.Fabric, Measure: m.Measure}
 	}), err
 }
@@ -70,7 +70,7 @@ func (w callWork) run(ctx context.Context, env *Env, r *Report, p *Point) ([]Row
 	cfg, s := calls.Config(w), &r.Size
 	cfg.Fabric, cfg.Duration, cfg.Warmup, cfg.Ops, cfg.Trials = s.Fabric, s.Duration, s.Warmup, s.TrialOps, 1
 	got, err := calls.Run(ctx, cfg, env.Calls)
-	return rowsOf(r, &got.Remarks, got.Rows, func(m *calls.Row) Row {
+	return rowsOf(r, p, &got.Remarks, got.Rows, func(m *calls.Row) Row {
 		return Row{Series: p.Series, Fabric: m.Fabric, Measure: m.Measure}
 	}), err
 }
@@ -86,7 +86,7 @@ func (w verbsWork) run(ctx context.Context, env *Env, r *Report, p *Point) ([]Ro
 		cfg.Table = cmp.Or(s.Table, verbs.DefaultTable)
 	}
 	got, err := verbs.Run(ctx, cfg, env.Verbs)
-	return rowsOf(r, &got.Remarks, got.Rows, func(m *verbs.Row) Row {
+	return rowsOf(r, p, &got.Remarks, got.Rows, func(m *verbs.Row) Row {
 		return Row{Series: p.Series, Fabric: m.Fabric, Measure: m.Measure}
 	}), err
 }
@@ -98,21 +98,21 @@ type kvlWork struct {
 	paths []string
 }
 
-func (w kvlWork) run(ctx context.Context, env *Env, r *Report, _ *Point) ([]Row, error) {
+func (w kvlWork) run(ctx context.Context, env *Env, r *Report, p *Point) ([]Row, error) {
 	s := &r.Size
 	cfg := kvl.Config{Apps: []string{w.app}, Paths: w.paths, Fabric: s.Fabric, Scale: s.Scale, Ops: s.Ops, MemcachedUsers: s.Ops, Trials: 1, Seed: s.Seed}
 	got, err := kvl.Run(ctx, cfg, env.KVL)
-	return rowsOf(r, &got.Remarks, got.Rows, func(m *kvl.Row) Row {
+	return rowsOf(r, p, &got.Remarks, got.Rows, func(m *kvl.Row) Row {
 		return Row{Series: m.Path, Fabric: m.Fabric, Measure: m.Measure}
 	}), err
 }
 
 // rowsOf keeps what a benchmark says of itself, and of its notes the first of each kind, and makes
 // rows of its rows.
-func rowsOf[R any](r *Report, said *bench.Remarks, rows []R, row func(*R) Row) (out []Row) {
+func rowsOf[R any](r *Report, p *Point, said *bench.Remarks, rows []R, row func(*R) Row) (out []Row) {
 	part := *said
 	part.Warnings = nil
-	r.Take(&part)
+	r.Take(&part, strings.TrimSpace(p.Series+" "+p.X))
 	for _, s := range said.Warnings {
 		r.warn(s)
 	}

@@ -213,7 +213,7 @@ func (m measuredFigures) together() (rows []papers.Row, said *bench.Remarks) {
 				part.Warn(r.Figure.Name + ": " + w)
 			}
 		}
-		said.Take(&part)
+		said.Take(&part, r.Figure.Name)
 		said.Notes = append(said.Notes, r.Figure.Name+": "+r.Size.String())
 		said.Notes = append(said.Notes, r.Notes...)
 	}
