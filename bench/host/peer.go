@@ -17,21 +17,16 @@ type Peer[C Command, A any] struct {
 }
 
 // StartPeer starts a server process by a command line, with env added to its
-// environment; files become its descriptors from 3 on. It ends by itself when its
-// input does; the end of ctx ends its input.
-func StartPeer[C Command, A any](ctx context.Context, argv, env []string, files ...*os.File) (*Peer[C, A], error) {
-	return StartPeerOn[C, A](ctx, nil, argv, env, files...)
-}
-
-// StartPeerOn is StartPeer for a process that runs on no other CPUs than these; none means
-// those of this process.
-func StartPeerOn[C Command, A any](ctx context.Context, cpus []int, argv, env []string, files ...*os.File) (*Peer[C, A], error) {
+// environment; files become its descriptors from 3 on. It runs on no other CPUs than cpus; nil
+// means those of this process. It ends by itself when its input does; the end of ctx ends its
+// input.
+func StartPeer[C Command, A any](ctx context.Context, cpus []int, argv, env []string, files ...*os.File) (*Peer[C, A], error) {
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	cmd.ExtraFiles = files
 	return startPeer[C, A](cmd, cpus, env)
 }
 
-// startPeer is StartPeerOn for a command that has no environment and pipes yet.
+// startPeer is StartPeer for a command that has no environment and pipes yet.
 func startPeer[C Command, A any](cmd *exec.Cmd, cpus []int, env []string) (*Peer[C, A], error) {
 	cmd.Env = append(os.Environ(), env...)
 	in, err := cmd.StdinPipe()

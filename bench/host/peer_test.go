@@ -38,7 +38,7 @@ func obeyWords(ctx context.Context, in io.Reader, out io.Writer) error {
 func servers(t *testing.T, ctx context.Context) map[string]*Peer[word, echo] {
 	t.Helper()
 	argv, env := benchtest.Self(benchtest.Server)
-	p, err := StartPeer[word, echo](ctx, argv, env)
+	p, err := StartPeer[word, echo](ctx, nil, argv, env)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,7 +90,7 @@ func TestTheEndIsNoticedAtWork(t *testing.T) {
 
 func TestADeadServerSaysWhatItWrote(t *testing.T) {
 	argv, env := benchtest.Self(benchtest.Broken)
-	s, err := StartPeer[word, echo](t.Context(), argv, env)
+	s, err := StartPeer[word, echo](t.Context(), nil, argv, env)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -26,7 +26,7 @@ func Press(ctx context.Context, p *Placement, server int, argv, env []string) (_
 		}
 	}()
 	for _, cpus := range p.neighbours() {
-		n, err := StartPeerOn[helperTask, helped](ctx, cpus, argv, env)
+		n, err := StartPeer[helperTask, helped](ctx, cpus, argv, env)
 		if err != nil {
 			return x, err
 		}

@@ -96,7 +96,7 @@ func groupOf(t *testing.T, pid int) string {
 func TestQuota(t *testing.T) {
 	g := needsQuotas(t)
 	argv, env := benchtest.Self(roleHelper)
-	spinner, err := StartPeer[helperTask, helped](t.Context(), argv, env)
+	spinner, err := StartPeer[helperTask, helped](t.Context(), nil, argv, env)
 	if err != nil {
 		t.Fatal(err)
 	}

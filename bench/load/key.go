@@ -30,9 +30,6 @@ func MaxKeys(size int) uint64 {
 	return 1 << (4 * uint(max(size, 0)))
 }
 
-// NewKeys makes keys of so many bytes, at least 1.
-func NewKeys(size int) Keys { return KeysOf(FixedSizes(size)) }
-
 // KeysOf makes keys of all those sizes, each at least 1.
 func KeysOf(sizes Sizes) Keys {
 	if sizes.Least() < 1 {

@@ -43,9 +43,6 @@ const (
 // ErrValue is wrapped by what is wrong with a value.
 var ErrValue = errors.New("a wrong value")
 
-// NewValues makes values of so many bytes, at least 1.
-func NewValues(size int) Values { return ValuesOf(FixedSizes(size)) }
-
 // ValuesOf makes values of all those sizes, each at least 1.
 func ValuesOf(sizes Sizes) Values {
 	if sizes.Least() < 1 {

@@ -49,7 +49,7 @@ func TestStreamsStayTheSame(t *testing.T) {
 		"2e94be1752b56e06 true, 04ad4a89ce52e501 true, 5220c645b152ca06 true, 961a8e9e50a3716e true, ": {Keys: 1e6, GetPct: 50, Theta: 0.99, Seed: 1},
 		"d0c8ba78fd75b04d true, 04ad4a89ce52e501 true, a1fcdfbcadc32676 true, 41b18014a1ef5abf true, ": {Keys: 1e6, GetPct: 50, Theta: 0.99, ScanPct: 50, Seed: 1},
 	} {
-		s, k := m.Stream(3), NewKeys(16)
+		s, k := m.Stream(3), KeysOf(FixedSizes(16))
 		got, key := "", k.Buffer()
 		for range 4 {
 			index, op, _ := s.Next()
@@ -243,7 +243,7 @@ func TestScatteringIsAPermutation(t *testing.T) {
 
 func TestKeysAreDifferentAndPrintable(t *testing.T) {
 	for _, size := range []int{1, 2, 5, 15, 16, 17, 40, 250} {
-		k := NewKeys(size)
+		k := KeysOf(FixedSizes(size))
 		buffer, seen := k.Buffer(), make(map[string]bool)
 		n := min(MaxKeys(size), 3000)
 		for i := range n {
@@ -258,7 +258,7 @@ func TestKeysAreDifferentAndPrintable(t *testing.T) {
 
 func TestValuesAreChecked(t *testing.T) {
 	for _, size := range []int{1, 7, 8, 9, 15, 16, 17, 24, 32, 100, 128, 129, 135, 136, 1000, 1023, 1024, 1025, 1031, 1032, 1040, 2048, 2055, 4096, 70_001} {
-		v := NewValues(size)
+		v := ValuesOf(FixedSizes(size))
 		b := v.Buffer()
 		v.Fill(b, 5, 99)
 		if err := v.Check(b, 5); err != nil || len(b) != size {
@@ -286,7 +286,7 @@ func TestValuesAreChecked(t *testing.T) {
 // Up to 128 B no byte can change unseen; above, none of those that are looked at.
 func TestEveryByteOfAValueCounts(t *testing.T) {
 	for _, size := range []int{3, 16, 32, 37, 128, 129, 1024, 5000} {
-		v := NewValues(size)
+		v := ValuesOf(FixedSizes(size))
 		b := v.Buffer()
 		v.Fill(b, 1, 2)
 		unseen := 0
@@ -342,7 +342,7 @@ func benchStream(b *testing.B, m Mix) {
 }
 
 func BenchmarkKey(b *testing.B) {
-	k := NewKeys(16)
+	k := KeysOf(FixedSizes(16))
 	buffer := k.Buffer()
 	for i := uint64(0); b.Loop(); i++ {
 		k.Fill(buffer, i)
@@ -357,7 +357,7 @@ func BenchmarkFill1K(b *testing.B)  { benchFill(b, 1<<10) }
 func BenchmarkFill1M(b *testing.B)  { benchFill(b, 1<<20) }
 
 func benchCheck(b *testing.B, size int) {
-	v := NewValues(size)
+	v := ValuesOf(FixedSizes(size))
 	value := v.Buffer()
 	v.Fill(value, 1, 2)
 	for b.Loop() {
@@ -368,7 +368,7 @@ func benchCheck(b *testing.B, size int) {
 }
 
 func benchFill(b *testing.B, size int) {
-	v := NewValues(size)
+	v := ValuesOf(FixedSizes(size))
 	value := v.Buffer()
 	for i := uint64(0); b.Loop(); i++ {
 		v.Fill(value, i, 2)
@@ -397,7 +397,7 @@ func benchOperation(b *testing.B, m Mix, size string) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	s, k, v := m.Stream(0), NewKeys(16), ValuesOf(sizes)
+	s, k, v := m.Stream(0), KeysOf(FixedSizes(16)), ValuesOf(sizes)
 	key, value, got := k.Buffer(), v.Buffer(), v.Buffer()
 	for b.Loop() {
 		index, op, stamp := s.Next()

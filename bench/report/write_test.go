@@ -78,13 +78,13 @@ func TestOnlyReportsAreOverwritten(t *testing.T) {
 		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		if err := r.Write(other); !errors.Is(err, cache.ErrUsage) || !strings.Contains(err.Error(), "choose another") {
+		if err := r.Write(other); !errors.Is(err, bench.ErrUsage) || !strings.Contains(err.Error(), "choose another") {
 			t.Errorf("%s: %v", name, err)
 		}
 		if got, _ := os.ReadFile(file); string(got) != text {
 			t.Errorf("%s has become %q", name, got)
 		}
-		if err := Prepare(file); !errors.Is(err, cache.ErrUsage) {
+		if err := Prepare(file); !errors.Is(err, bench.ErrUsage) {
 			t.Errorf("a file as a directory: %v", err)
 		}
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"io"
 
 	"github.com/spf13/cobra"
@@ -108,7 +109,7 @@ func (f *benchFlags) finish(ctx context.Context, sink *rowSink[cache.Row], err e
 			return werr
 		}
 		for _, sum := range r.Summaries() {
-			if werr := sum.WriteJSON(sink.app.out); werr != nil {
+			if werr := json.NewEncoder(sink.app.out).Encode(sum); werr != nil {
 				return werr
 			}
 		}

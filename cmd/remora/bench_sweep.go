@@ -176,6 +176,7 @@ func (f *sweepFlags) run(ctx context.Context, cmd *cobra.Command, a *app) error 
 	if err != nil {
 		return err
 	}
-	report, err := cache.RunSweep(ctx, sweep, env, func(r cache.Row, _ []string) error { return sink.row(r) })
+	env.Row = sink.row
+	report, err := cache.RunSweep(ctx, sweep, env)
 	return f.finish(ctx, sink, err, report.Report, report.WriteTable)
 }

@@ -7,7 +7,6 @@ import (
 	"io"
 
 	"github.com/remora-kv/remora/bench"
-	"github.com/remora-kv/remora/bench/target/verbs"
 )
 
 // outcome is the result of a benchmark of any kind.
@@ -42,7 +41,7 @@ func (a *app) finish(ctx context.Context, err error, o outcome) error {
 	if ctx.Err() != nil {
 		return context.Canceled
 	}
-	if errors.Is(err, verbs.ErrUsage) { // of all benchmarks
+	if errors.Is(err, bench.ErrUsage) { // of all benchmarks
 		return usageError{err}
 	}
 	return err

@@ -5,9 +5,8 @@ import (
 	"io"
 	"os"
 
+	"github.com/remora-kv/remora/bench"
 	"golang.org/x/term"
-
-	"github.com/remora-kv/remora/bench/target/verbs"
 )
 
 // progress is a line on a terminal that says what is being measured. Anywhere
@@ -30,7 +29,7 @@ func isTerminal(w io.Writer) bool {
 // eraseLine goes to the beginning of the line and clears it.
 const eraseLine = "\r\x1b[K"
 
-func (p *progress) show(now verbs.Progress) {
+func (p *progress) show(now bench.Progress) {
 	if p.w == nil {
 		return
 	}

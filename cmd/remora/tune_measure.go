@@ -10,6 +10,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/remora-kv/remora/bench"
 	"github.com/remora-kv/remora/bench/target/verbs"
 	"github.com/remora-kv/remora/rpc/rfp/tune"
 )
@@ -96,7 +97,7 @@ func (m *measurement) run(ctx context.Context, cfg verbs.Config, take func(*tune
 	cfg.Fabric, cfg.Trials, cfg.Duration, cfg.Warmup = f.fabric, tuneTrials, f.duration, f.duration/2
 	cfg.Listen, cfg.Remote = f.listen, f.server != ""
 	last := 0
-	m.env.Progress = func(p verbs.Progress) {
+	m.env.Progress = func(p bench.Progress) {
 		last = p.Cases
 		p.Case, p.Cases = p.Case+m.done, m.cases
 		m.bar.show(p)
@@ -106,7 +107,7 @@ func (m *measurement) run(ctx context.Context, cfg verbs.Config, take func(*tune
 	switch {
 	case ctx.Err() != nil:
 		return context.Canceled
-	case errors.Is(err, verbs.ErrUsage):
+	case errors.Is(err, bench.ErrUsage):
 		return usageError{err}
 	case err != nil:
 		return err

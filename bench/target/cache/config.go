@@ -16,10 +16,6 @@ import (
 	"github.com/remora-kv/remora/store"
 )
 
-// ErrUsage is wrapped by every error that the user mends by asking for
-// something else.
-var ErrUsage = bench.ErrUsage
-
 // The paths.
 const (
 	PathRFP      = "rfp"      // results are fetched, and pushed while the server is slow

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/remora-kv/remora/bench"
 	"github.com/remora-kv/remora/bench/host"
 	"github.com/remora-kv/remora/store"
 )
@@ -29,7 +30,7 @@ func (r *runner) fit(ctx context.Context, c *Case, place host.Placement) (int64,
 	}
 	if off := best.miss(want); off > want/10 {
 		return 0, fmt.Errorf("%w: --cache %g%% of --keys %d are %d items, but with %d bytes %s keeps %d, and no memory comes nearer: use more keys, or a larger share",
-			ErrUsage, c.Cache, c.Keys, want, best.memory, c.Engine, best.items)
+			bench.ErrUsage, c.Cache, c.Keys, want, best.memory, c.Engine, best.items)
 	}
 	r.fitted[room] = best.memory
 	return best.memory, nil

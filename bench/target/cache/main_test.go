@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/remora-kv/remora/bench"
 	"github.com/remora-kv/remora/bench/host"
 	"github.com/remora-kv/remora/bench/target/cache"
 	"github.com/remora-kv/remora/fabric/provider"
@@ -62,7 +63,7 @@ func envOf(role string) cache.Env {
 // endlessClient says on its standard output when its measurement has begun.
 func endlessClient(placement string) error {
 	env := envOf(benchtest.Server)
-	env.Progress = func(p cache.Progress) {
+	env.Progress = func(p bench.Progress) {
 		if p.Trial == 1 {
 			fmt.Fprintln(os.Stdout, "measuring", p.Name)
 		}

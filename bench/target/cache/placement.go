@@ -15,10 +15,7 @@ func (c *Config) checkPlacements(errs *bench.Faults) {
 }
 
 // sharing is what the CPUs of a case are shared with.
-func (k *Case) sharing() host.Sharing {
-	s, _ := host.ParseSharing(k.Placement) // one of normalize, or "" where nothing is known
-	return s
-}
+func (k *Case) sharing() host.Sharing { return bench.Sharing(k.Placement) }
 
 // place decides about CPUs.
 func (r *runner) place(c *Case) host.Placement {

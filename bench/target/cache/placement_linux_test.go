@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/remora-kv/remora/bench"
 	"github.com/remora-kv/remora/bench/host"
 	"github.com/remora-kv/remora/bench/target/cache"
 	"github.com/remora-kv/remora/test/benchtest"
@@ -38,7 +39,7 @@ func TestPlacements(t *testing.T) {
 				cfg.Placements, cfg.Ops, cfg.Keys, cfg.Memory = []string{placement}, 40, 50, testMemory
 				env := envOf(benchtest.Server)
 				neighbours := -1
-				env.Progress = func(p cache.Progress) {
+				env.Progress = func(p bench.Progress) {
 					if p.Trial != 0 {
 						neighbours = len(benchtest.Children(os.Getpid(), roleHelper))
 						checkQuotas(t, placement)
@@ -125,7 +126,7 @@ func TestServersKeepToTheirCPUs(t *testing.T) {
 		for _, placement := range []string{"one", "busy-server"} {
 			env := envOf(benchtest.Server)
 			seen := false
-			env.Progress = func(p cache.Progress) {
+			env.Progress = func(p bench.Progress) {
 				if p.Trial == 0 {
 					return
 				}
@@ -151,7 +152,7 @@ func TestServersKeepToTheirCPUs(t *testing.T) {
 // A trial that fails takes its neighbours with it.
 func TestNeighboursOfATrialThatFails(t *testing.T) {
 	env := envOf(benchtest.Server)
-	env.Progress = func(p cache.Progress) {
+	env.Progress = func(p bench.Progress) {
 		if p.Trial == 1 {
 			for _, pid := range benchtest.Children(os.Getpid(), benchtest.Server) {
 				_ = unix.Kill(pid, unix.SIGKILL)
@@ -190,7 +191,7 @@ func TestPlacementsThatCannotBe(t *testing.T) {
 		"leave out --server":                        {Placements: []string{"own", "one"}, Server: "tcp://x:1"},
 		"on loop client and server are one process": {Placements: []string{"quota=50%"}, Fabrics: []string{"loop"}},
 	} {
-		if _, err := cache.Run(t.Context(), cfg, envOf(benchtest.Server)); !errors.Is(err, cache.ErrUsage) || !strings.Contains(err.Error(), want) {
+		if _, err := cache.Run(t.Context(), cfg, envOf(benchtest.Server)); !errors.Is(err, bench.ErrUsage) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/remora-kv/remora/bench"
 	"github.com/remora-kv/remora/bench/target/cache"
 	"github.com/remora-kv/remora/test/benchtest"
 )
@@ -91,7 +92,7 @@ func TestAClientProcessThatDies(t *testing.T) {
 // So does one that dies before anybody asks it to measure.
 func TestAClientProcessThatDiesEarly(t *testing.T) {
 	env := envOf(benchtest.Server)
-	env.Progress = func(p cache.Progress) {
+	env.Progress = func(p bench.Progress) {
 		if p.Trial == 1 {
 			killMember()
 			for len(benchtest.Children(os.Getpid(), roleMember)) == 3 {
@@ -137,7 +138,7 @@ func TestClientProcessesThatCannotBe(t *testing.T) {
 
 // whenMeasuring does something as soon as a run measures.
 func whenMeasuring(env *cache.Env, do func()) {
-	env.Progress = func(p cache.Progress) {
+	env.Progress = func(p bench.Progress) {
 		if p.Trial == 1 {
 			go do()
 		}

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/remora-kv/remora/bench"
 	"github.com/remora-kv/remora/bench/target/cache"
 	"github.com/remora-kv/remora/test/benchtest"
 )
@@ -129,7 +130,7 @@ func TestTracesThatCannotBe(t *testing.T) {
 		}
 	}
 	_, err := cache.Run(t.Context(), cache.Config{Trace: good + ".none"}, envOf(benchtest.Server))
-	if !errors.Is(err, cache.ErrUsage) {
+	if !errors.Is(err, bench.ErrUsage) {
 		t.Error(err)
 	}
 }

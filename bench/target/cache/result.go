@@ -1,9 +1,6 @@
 package cache
 
 import (
-	"encoding/json"
-	"io"
-
 	"github.com/remora-kv/remora/bench"
 	"github.com/remora-kv/remora/bench/load"
 )
@@ -132,6 +129,3 @@ func hitRatio(t *load.Tally) *float64 {
 	r := load.Round(1-float64(t.Misses)/float64(t.Gets), 6)
 	return &r
 }
-
-// WriteJSON writes the row as one line.
-func (r Row) WriteJSON(w io.Writer) error { return json.NewEncoder(w).Encode(r) }

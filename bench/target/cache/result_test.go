@@ -2,6 +2,7 @@ package cache
 
 import (
 	"bytes"
+	"encoding/json"
 	"slices"
 	"testing"
 
@@ -52,7 +53,7 @@ func sampleRows() []Row {
 func TestJSON(t *testing.T) {
 	var b bytes.Buffer
 	for _, r := range sampleRows() {
-		if err := r.WriteJSON(&b); err != nil {
+		if err := json.NewEncoder(&b).Encode(r); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -47,13 +47,32 @@ func TestComparisonIsFair(t *testing.T) {
 		{Baseline: PathRedis, Base: Config{Paths: []string{PathRFP}}},
 		{Base: Config{Server: "tcp://somewhere:1"}},
 	} {
-		if _, _, err := wrong.plan(providers); !errors.Is(err, ErrUsage) {
+		if _, _, err := wrong.plan(providers); !errors.Is(err, bench.ErrUsage) {
 			t.Errorf("%+v gives %v", wrong, err)
 		}
 	}
 	one := Comparison{Base: Config{Windows: []int{2}, Paths: []string{PathHerd, PathRFP}}}
 	if cfgs, _, err := one.plan(providers); err != nil || len(cfgs) != 2 || !slices.Equal(cfgs[1].Windows, []int{2}) {
 		t.Errorf("%v, %+v", err, cfgs)
+	}
+}
+
+// Each case is of the configuration that asks for it, and of the first of several.
+func TestCasesOfConfigurations(t *testing.T) {
+	var cfgs []Config
+	for _, cores := range []int{1, 2} {
+		for _, batch := range []int{1, 4} {
+			cfgs = append(cfgs, Config{Paths: []string{PathHerd, PathRFP}, Cores: cores, Batches: []int{batch}})
+		}
+	}
+	cases, config, err := planRounds(cfgs, provider.New())
+	if err != nil || len(cases) != 6 || len(config) != 6 { // herd has no batches
+		t.Fatalf("%v: %d cases of %d", err, len(cases), len(config))
+	}
+	for i, k := range cases {
+		if c := &cfgs[config[i]]; k.Cores != c.Cores || k.Batch != c.Batches[0] {
+			t.Errorf("%+v is of %d", k, config[i])
+		}
 	}
 }
 

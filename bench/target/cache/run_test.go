@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/remora-kv/remora/bench"
 	"github.com/remora-kv/remora/bench/target/cache"
 	"github.com/remora-kv/remora/fabric"
 	"github.com/remora-kv/remora/fabric/provider"
@@ -54,7 +55,7 @@ func measure(t *testing.T, cfg cache.Config) *cache.Report {
 	cfg.Memory = testMemory
 	env := envOf(benchtest.Server)
 	var lines bytes.Buffer
-	env.Row = func(r cache.Row) error { return r.WriteJSON(&lines) }
+	env.Row = func(r cache.Row) error { return json.NewEncoder(&lines).Encode(r) }
 	report, err := cache.Run(t.Context(), cfg, env)
 	if err != nil {
 		t.Fatal(err)
@@ -434,7 +435,7 @@ func TestMistakesOfTheUser(t *testing.T) {
 		"--server: ":                             {Server: "gopher://x"},
 	} {
 		report, err := cache.Run(t.Context(), cfg, envOf(benchtest.Server))
-		if !errors.Is(err, cache.ErrUsage) || !strings.Contains(fmt.Sprint(err), want) || len(report.Rows) != 0 {
+		if !errors.Is(err, bench.ErrUsage) || !strings.Contains(fmt.Sprint(err), want) || len(report.Rows) != 0 {
 			t.Errorf("%+v gave %v, want %q", cfg, err, want)
 		}
 	}
@@ -459,7 +460,7 @@ func TestCancel(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			env := envOf(benchtest.Server)
-			env.Progress = func(p cache.Progress) {
+			env.Progress = func(p bench.Progress) {
 				if p.Trial == 1 {
 					cancel()
 				}

@@ -2,8 +2,6 @@ package cache
 
 import (
 	"cmp"
-	"encoding/json"
-	"io"
 	"slices"
 
 	"github.com/remora-kv/remora/bench"
@@ -72,9 +70,6 @@ func summaryOf(rows []Row) Summary {
 
 // summaryDigits are those behind the point of an estimate: nanoseconds.
 const summaryDigits = 3
-
-// WriteJSON writes the summary as one line.
-func (s Summary) WriteJSON(w io.Writer) error { return json.NewEncoder(w).Encode(s) }
 
 // estimateText writes an estimate for people, nothing where there was one trial.
 func estimateText(e bench.Estimate, unit func(float64) string) string {

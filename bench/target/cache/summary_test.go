@@ -45,7 +45,7 @@ func TestSummaryJSON(t *testing.T) {
 	r := Report{Report: bench.Report[Row]{Rows: sampleRows()}}
 	var b bytes.Buffer
 	for _, s := range r.Summaries() {
-		if err := s.WriteJSON(&b); err != nil {
+		if err := json.NewEncoder(&b).Encode(s); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -34,9 +34,8 @@ type sweptPoint struct {
 	knee   bool
 }
 
-// RunSweep measures all points in rounds (RunRounds). row, when not nil, is called with every
-// row and its values on the axes.
-func RunSweep(ctx context.Context, s Sweep, env Env, row func(Row, []string) error) (*Swept, error) {
+// RunSweep measures all points in rounds (RunRounds).
+func RunSweep(ctx context.Context, s Sweep, env Env) (*Swept, error) {
 	out := &Swept{Report: &Report{}, axes: s.Axes}
 	var cfgs []Config
 	for i := range s.Points {
@@ -49,9 +48,6 @@ func RunSweep(ctx context.Context, s Sweep, env Env, row func(Row, []string) err
 	_, of, err := planRounds(cfgs, env.Providers)
 	if err != nil {
 		return out, err
-	}
-	if row != nil {
-		env.Row = func(r Row) error { return row(r, s.Points[of[r.index]].Values) }
 	}
 	out.Report, err = RunRounds(ctx, cfgs, env)
 	for _, sum := range out.Summaries() {

@@ -157,7 +157,7 @@ func (t *trial) Counters(ctx context.Context) (k bench.Counters, err error) {
 // Row implements bench.Target.
 func (t *trial) Row(now *bench.Trial) (Row, error) {
 	if now.Tally.Ops == 0 {
-		return Row{}, fmt.Errorf("%w: the trace has no operations, or none was left by the warm-up", ErrUsage)
+		return Row{}, fmt.Errorf("%w: the trace has no operations, or none was left by the warm-up", bench.ErrUsage)
 	}
 	row := rowOf(t.c, &now.Tally)
 	row.index, row.Seed, row.Generator = t.index, t.cfg.Seed, t.alone

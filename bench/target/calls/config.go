@@ -11,10 +11,6 @@ import (
 	"github.com/remora-kv/remora/rpc/rfp"
 )
 
-// ErrUsage is wrapped by every error that the user mends by asking for
-// something else.
-var ErrUsage = bench.ErrUsage
-
 // The paths.
 const (
 	PathRFP   = "rfp"   // hybrid

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/remora-kv/remora/bench"
 	"github.com/remora-kv/remora/bench/host"
 	"github.com/remora-kv/remora/bench/target/calls"
 	"github.com/remora-kv/remora/fabric/provider"
@@ -38,7 +39,7 @@ func envOf(role string) calls.Env {
 // endlessClient says on its standard output when its measurement has begun.
 func endlessClient() error {
 	env := envOf(benchtest.Server)
-	env.Progress = func(p calls.Progress) {
+	env.Progress = func(p bench.Progress) {
 		if p.Trial == 1 {
 			fmt.Fprintln(os.Stdout, "measuring", p.Name)
 		}

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/remora-kv/remora/bench"
 	"github.com/remora-kv/remora/bench/host"
 	"github.com/remora-kv/remora/bench/target/calls"
 	"github.com/remora-kv/remora/test/benchtest"
@@ -20,7 +21,7 @@ func TestPlacements(t *testing.T) {
 		}
 		env, neighbours := envOf(benchtest.Server), 0
 		env.Helper, env.HelperEnv = benchtest.Self(roleHelper)
-		env.Progress = func(p calls.Progress) {
+		env.Progress = func(p bench.Progress) {
 			if p.Trial == 1 {
 				neighbours = len(benchtest.Children(os.Getpid(), roleHelper))
 			}

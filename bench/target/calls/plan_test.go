@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/remora-kv/remora/bench"
 	"github.com/remora-kv/remora/fabric"
 	"github.com/remora-kv/remora/rpc/rfp"
 )
@@ -26,7 +27,7 @@ func TestPlanCombinesLists(t *testing.T) {
 	if first.Path != PathRFP || first.Size != 8 || first.ResultSize != 8 || first.Threads != 1 || first.Cores != 1 {
 		t.Errorf("the first case is %+v", first)
 	}
-	if _, err := c.plan(fabric.Limits{MaxDepth: 20}); !errors.Is(err, ErrUsage) || !strings.Contains(err.Error(), "--window 2") {
+	if _, err := c.plan(fabric.Limits{MaxDepth: 20}); !errors.Is(err, bench.ErrUsage) || !strings.Contains(err.Error(), "--window 2") {
 		t.Errorf("a window beyond the queue gave %v", err)
 	}
 }

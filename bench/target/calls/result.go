@@ -1,15 +1,9 @@
 package calls
 
 import (
-	"encoding/json"
-	"io"
-
 	"github.com/remora-kv/remora/bench"
 	"github.com/remora-kv/remora/bench/load"
 )
-
-// VerbsPerOp are verbs that one call takes.
-type VerbsPerOp = load.VerbsPerOp
 
 // Row is one measurement: one trial of one case. Its JSON form is one line of
 // `remora bench rpc --json`.
@@ -26,7 +20,7 @@ type Row struct {
 	Batch      int     `json:"batch"`
 	ProcessUs  float64 `json:"process_us"`
 	bench.Measure
-	Verbs VerbsPerOp `json:"verbs_per_op"`
+	Verbs load.VerbsPerOp `json:"verbs_per_op"`
 	// Misses counts READs that found no answer, for each call, Switches changes
 	// of mode during the trial, and Mode is the one at its end.
 	Misses   float64 `json:"misses_per_op"`
@@ -63,6 +57,3 @@ func rowOf(c *Case, t *bench.Trial) Row {
 	}
 	return row
 }
-
-// WriteJSON writes the row as one line.
-func (r Row) WriteJSON(w io.Writer) error { return json.NewEncoder(w).Encode(r) }

@@ -12,9 +12,6 @@ import (
 // Env is what a run needs from the program around it.
 type Env = bench.Env[Row]
 
-// Progress says what is being measured.
-type Progress = bench.Progress
-
 // Report is the outcome of a run: rows, notes and warnings.
 type Report struct{ bench.Report[Row] }
 

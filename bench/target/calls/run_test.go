@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/remora-kv/remora/bench"
 	"github.com/remora-kv/remora/bench/target/calls"
 	"github.com/remora-kv/remora/fabric"
 	"github.com/remora-kv/remora/test/benchtest"
@@ -28,7 +29,7 @@ func check(t *testing.T, cfg calls.Config) []calls.Row {
 	}
 	env := envOf(benchtest.Server)
 	var lines bytes.Buffer
-	env.Row = func(r calls.Row) error { return r.WriteJSON(&lines) }
+	env.Row = func(r calls.Row) error { return json.NewEncoder(&lines).Encode(r) }
 	report, err := calls.Run(t.Context(), cfg, env)
 	if err != nil {
 		t.Fatal(err)
@@ -208,7 +209,7 @@ func TestMistakesOfTheUser(t *testing.T) {
 		"use own, one":                 {Placements: []string{"two"}},
 	} {
 		report, err := calls.Run(t.Context(), cfg, envOf(benchtest.Server))
-		if !errors.Is(err, calls.ErrUsage) || !strings.Contains(fmt.Sprint(err), want) || len(report.Rows) != 0 {
+		if !errors.Is(err, bench.ErrUsage) || !strings.Contains(fmt.Sprint(err), want) || len(report.Rows) != 0 {
 			t.Errorf("%+v gave %v, want %q", cfg, err, want)
 		}
 	}
@@ -228,7 +229,7 @@ func TestCancel(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			env := envOf(benchtest.Server)
-			env.Progress = func(p calls.Progress) {
+			env.Progress = func(p bench.Progress) {
 				if p.Trial == 1 {
 					cancel()
 				}

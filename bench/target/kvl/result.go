@@ -2,7 +2,6 @@ package kvl
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
@@ -34,9 +33,6 @@ type Row struct {
 // what names the application of a row and its placement: paths are compared where both are the
 // same.
 func (r *Row) what() string { return strings.TrimSpace(r.App + " " + r.Placement) }
-
-// WriteJSON writes the row as one line.
-func (r Row) WriteJSON(w io.Writer) error { return json.NewEncoder(w).Encode(r) }
 
 // Report is the outcome of a run: rows, notes and warnings.
 type Report struct{ bench.Report[Row] }

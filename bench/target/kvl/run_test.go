@@ -42,7 +42,7 @@ func TestRun(t *testing.T) {
 			}
 			env := envOf()
 			var lines bytes.Buffer
-			env.Row = func(r Row) error { return r.WriteJSON(&lines) }
+			env.Row = func(r Row) error { return json.NewEncoder(&lines).Encode(r) }
 			r, err := Run(t.Context(), cfg, env)
 			if err != nil {
 				t.Fatal(err)

@@ -12,11 +12,6 @@ import (
 	"github.com/remora-kv/remora/fabric/provider"
 )
 
-// ErrUsage is wrapped by every error that the user mends by asking for
-// something else: an unknown test, a transport that cannot carry it, a size
-// beyond a limit.
-var ErrUsage = bench.ErrUsage
-
 // Toggle is a switch for which every test has its own default.
 type Toggle uint8
 

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/remora-kv/remora/bench"
 	"github.com/remora-kv/remora/fabric"
 )
 
@@ -41,7 +42,7 @@ func TestAllFaultsComeInOneError(t *testing.T) {
 		ReplyTransport: "rc", Accesses: []int{-1, 65}, Table: 63,
 	}
 	err := c.normalize()
-	if !errors.Is(err, ErrUsage) {
+	if !errors.Is(err, bench.ErrUsage) {
 		t.Fatalf("%v does not wrap ErrUsage", err)
 	}
 	for _, words := range []string{
@@ -56,7 +57,7 @@ func TestAllFaultsComeInOneError(t *testing.T) {
 	c = Config{Prefetch: []bool{true}, Table: line}
 	err = c.normalize()
 	for _, words := range []string{"--prefetch is about", "--table is where"} {
-		if !errors.Is(err, ErrUsage) || !strings.Contains(err.Error(), words) {
+		if !errors.Is(err, bench.ErrUsage) || !strings.Contains(err.Error(), words) {
 			t.Errorf("without --accesses: %v does not say %q", err, words)
 		}
 	}
@@ -105,7 +106,7 @@ func TestWhatCannotBeMeasuredSaysWhatCan(t *testing.T) {
 				t.Fatal(err)
 			}
 			_, err := c.plan(tc.lim)
-			if !errors.Is(err, ErrUsage) {
+			if !errors.Is(err, bench.ErrUsage) {
 				t.Fatalf("plan gave %v, want an error that wraps ErrUsage", err)
 			}
 			if !strings.Contains(err.Error(), tc.want) {

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/remora-kv/remora/bench"
 	"github.com/remora-kv/remora/bench/host"
 	"github.com/remora-kv/remora/bench/target/verbs"
 	"github.com/remora-kv/remora/fabric/provider"
@@ -41,7 +42,7 @@ func envOf(role string) verbs.Env {
 // endlessClient says on its standard output when its measurement has begun.
 func endlessClient() error {
 	env := envOf(benchtest.Server)
-	env.Progress = func(p verbs.Progress) {
+	env.Progress = func(p bench.Progress) {
 		if p.Trial == 1 {
 			fmt.Fprintln(os.Stdout, "measuring", p.Name)
 		}

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/remora-kv/remora/bench"
 	"github.com/remora-kv/remora/bench/host"
 	"github.com/remora-kv/remora/bench/target/verbs"
 	"github.com/remora-kv/remora/test/benchtest"
@@ -19,7 +20,7 @@ func TestPlacements(t *testing.T) {
 			continue
 		}
 		env, neighbours := envOf(benchtest.Server), 0
-		env.Progress = func(p verbs.Progress) {
+		env.Progress = func(p bench.Progress) {
 			if p.Trial == 1 {
 				neighbours = len(benchtest.Children(os.Getpid(), roleHelper))
 			}

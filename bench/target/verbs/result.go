@@ -1,9 +1,6 @@
 package verbs
 
 import (
-	"encoding/json"
-	"io"
-
 	"github.com/remora-kv/remora/bench"
 )
 
@@ -79,6 +76,3 @@ func onOff(on bool) string {
 	}
 	return "off"
 }
-
-// WriteJSON writes the row as one line.
-func (r Row) WriteJSON(w io.Writer) error { return json.NewEncoder(w).Encode(r) }

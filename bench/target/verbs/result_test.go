@@ -55,7 +55,7 @@ func sampleRows() []Row {
 func TestJSON(t *testing.T) {
 	var b bytes.Buffer
 	for _, r := range sampleRows() {
-		if err := r.WriteJSON(&b); err != nil {
+		if err := json.NewEncoder(&b).Encode(r); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/remora-kv/remora/bench"
 	"github.com/remora-kv/remora/bench/target/verbs"
 	"github.com/remora-kv/remora/fabric"
 	"github.com/remora-kv/remora/test/benchtest"
@@ -53,7 +54,7 @@ func checkTest(t *testing.T, cfg verbs.Config) []verbs.Row {
 	t.Helper()
 	env := envOf(benchtest.Server)
 	var lines bytes.Buffer
-	env.Row = func(r verbs.Row) error { return r.WriteJSON(&lines) }
+	env.Row = func(r verbs.Row) error { return json.NewEncoder(&lines).Encode(r) }
 	report, err := verbs.Run(t.Context(), cfg, env)
 	if err != nil {
 		t.Fatal(err)
@@ -222,7 +223,7 @@ func TestUnknownFabricIsAMistakeOfTheUser(t *testing.T) {
 		if name == "rdma" && err == nil {
 			continue // a binary with verbs
 		}
-		if !errors.Is(err, verbs.ErrUsage) {
+		if !errors.Is(err, bench.ErrUsage) {
 			t.Errorf("fabric %q gave %v", name, err)
 		}
 	}
@@ -236,7 +237,7 @@ func TestCancel(t *testing.T) {
 		t.Run(test, func(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			env := envOf(benchtest.Server)
-			env.Progress = func(p verbs.Progress) {
+			env.Progress = func(p bench.Progress) {
 				if p.Trial == 1 {
 					cancel()
 				}
