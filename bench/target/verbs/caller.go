@@ -216,15 +216,11 @@ func (k *caller) send(n int) error {
 // stream keeps the window full until the run is over, then drains it.
 func (k *caller) stream() error {
 	m := k.m
-	base, check := k.got, uint64(clockEvery)
-	var timed, start uint64 // the call whose latency is being taken
-	next := uint64(0)
+	base, t := k.got, timing{check: clockEvery}
 	for {
 		room := uint64(k.window) - (k.sent - k.got)
 		if n := min(room, m.Limit-min(m.Limit, k.sent-base-m.Lost)); n > 0 {
-			if timed == 0 && m.Ops >= next {
-				timed, start = k.sent+1, cycles.Now()
-			}
+			t.begin(m, k.sent+1)
 			if err := k.send(int(n)); err != nil {
 				return err
 			}
@@ -237,15 +233,8 @@ func (k *caller) stream() error {
 			return err
 		}
 		m.Ops = k.got - base - m.Lost
-		if timed != 0 && k.got >= timed {
-			m.Took(start, flight)
-			timed, next = 0, m.Ops+m.Gap()
-		}
-		if m.Ops >= check {
-			check = m.Ops + clockEvery
-			if m.OverAt(cycles.Now()) {
-				m.Limit = 0
-			}
+		if t.due(m, k.got) {
+			t.take(m, k.got, flight)
 		}
 	}
 }

@@ -8,7 +8,6 @@ import (
 
 	"github.com/remora-kv/remora/bench/load"
 	"github.com/remora-kv/remora/internal/arena"
-	"github.com/remora-kv/remora/internal/cycles"
 	"github.com/remora-kv/remora/internal/fence"
 )
 
@@ -222,13 +221,10 @@ func (k *limitClient) silence() error {
 // stream keeps the window full until the run is over, then drains it.
 func (k *limitClient) stream() error {
 	m := k.m
-	base, check := k.got, uint64(clockEvery)
-	var timed, start, next uint64
+	base, t := k.got, timing{check: clockEvery}
 	for {
 		for k.sent-k.got < uint64(k.window) && k.sent-base < m.Limit {
-			if timed == 0 && m.Ops >= next {
-				timed, start = k.sent+1, cycles.Now()
-			}
+			t.begin(m, k.sent+1)
 			k.send()
 		}
 		if k.sent == k.got {
@@ -239,15 +235,8 @@ func (k *limitClient) stream() error {
 			return k.silence()
 		}
 		m.Ops = k.got - base
-		if timed != 0 && k.got >= timed {
-			m.Took(start, flight)
-			timed, next = 0, m.Ops+m.Gap()
-		}
-		if m.Ops >= check {
-			check = m.Ops + clockEvery
-			if m.OverAt(cycles.Now()) {
-				m.Limit = 0
-			}
+		if t.due(m, k.got) {
+			t.take(m, k.got, flight)
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/remora-kv/remora/bench/load"
 	"github.com/remora-kv/remora/fabric"
+	"github.com/remora-kv/remora/internal/cycles"
 )
 
 // program is what one thread does in a test. It is made and closed by the
@@ -100,6 +101,39 @@ func serve(e *end, m *load.Meter, step func() bool, err *error) error {
 		}
 		if err := e.broken(); err != nil {
 			return err
+		}
+	}
+}
+
+// timing is how a loop that keeps a window full takes the latency of one message in flight at a
+// time, and looks at the clock now and then.
+type timing struct {
+	seq, start uint64 // of the message whose latency is being taken; 0: none
+	next       uint64 // operations at which to take another
+	check      uint64 // operations at which to look at the clock
+}
+
+// begin begins to time message seq, which is about to be sent, if it is time for one.
+func (t *timing) begin(m *load.Meter, seq uint64) {
+	if t.seq == 0 && m.Ops >= t.next {
+		t.seq, t.start = seq, cycles.Now()
+	}
+}
+
+// due reports whether take has something to do, now that messages up to got are answered.
+func (t *timing) due(m *load.Meter, got uint64) bool { return got > t.seq-1 || m.Ops >= t.check }
+
+// take takes the latency of the message if it is answered, of as many as were in flight, and
+// ends the run when its time is over.
+func (t *timing) take(m *load.Meter, got, flight uint64) {
+	if got > t.seq-1 {
+		m.Took(t.start, flight)
+		t.seq, t.next = 0, m.Ops+m.Gap()
+	}
+	if m.Ops >= t.check {
+		t.check = m.Ops + clockEvery
+		if m.OverAt(cycles.Now()) {
+			m.Limit = 0
 		}
 	}
 }
