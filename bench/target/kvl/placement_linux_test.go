@@ -69,3 +69,23 @@ func TestTheCPUOfTwoWorkersIsThatOfBoth(t *testing.T) {
 		t.Error("links-two is not measured as a process, or links is")
 	}
 }
+
+// The second worker of links-two is on the CPU of the server; where both sides have one CPU, on
+// that.
+func TestPlaceOfTwoWorkers(t *testing.T) {
+	r := &runner{Runner: &bench.Runner[Case, Row]{CPUs: []int{0, 1, 2}}}
+	for _, tc := range []struct {
+		path, placement string
+		want            string
+	}{
+		{PathLinks, "busy-client", "client 0, server 2, beside a busy loop on 0"},
+		{PathLinksTwo, "own", "client 0+2, server 2"},
+		{PathLinksTwo, "busy-client", "client 0+2, server 2, beside a busy loop on 0+2"},
+		{PathLinksTwo, "one", "client 2, server 2"},
+		{PathLinksTwo, "roaming", "threads were not pinned, beside a busy process that is not pinned"},
+	} {
+		if got := r.pinning(&Case{Path: tc.path, Placement: tc.placement}); got != tc.want {
+			t.Errorf("%s in %s: %q, want %q", tc.path, tc.placement, got, tc.want)
+		}
+	}
+}

@@ -66,7 +66,7 @@ func (r *runner) target(c *Case) bench.Target[Row] { return &run{runner: r, c: c
 func (r *runner) place(c *Case) host.Placement {
 	p := bench.Sharing(c.Placement).Place(r.CPUs, 1, 1)
 	p.Client = p.Client[:min(len(p.Client), 1)] // the others are not used, and need no neighbour
-	if c.Path == PathLinksTwo {
+	if c.Path == PathLinksTwo && !slices.Equal(p.Client, p.Server) {
 		p.Client = slices.Concat(p.Client, p.Server)
 	}
 	return p
@@ -95,13 +95,22 @@ func (r *runner) pinning(c *Case) string {
 	return s
 }
 
+// measured reports whether there are rows of a path.
+func (r *runner) measured(path string) bool {
+	return slices.ContainsFunc(r.Report.Rows, func(row Row) bool { return row.Path == path })
+}
+
 func (r *runner) notes() {
 	for _, placement := range r.cfg.Placements {
-		r.Report.Note("%s: %s", bench.PlacementLabel(placement), r.pinning(&Case{Placement: placement}))
+		label, usual := bench.PlacementLabel(placement), r.pinning(&Case{Placement: placement})
+		r.Report.Note("%s: %s", label, usual)
+		if s := r.pinning(&Case{Path: PathLinksTwo, Placement: placement}); s != usual && r.measured(PathLinksTwo) {
+			r.Report.Note("%s, links-two: %s", label, s)
+		}
 	}
 	r.Report.Note("data: %g of the sizes of the paper, seed %d; results of all paths were compared", r.cfg.Scale, r.cfg.Seed)
 	r.Report.Note("reads that do not depend on each other: up to %d in flight; on paths that end with -one, 1", r.cfg.Window)
-	r.Report.Note("links-two: two workers with that many reads each, on the CPUs of client and server")
+	r.Report.Note("links-two: two workers with that many reads each")
 	r.Report.Note("search: an operation is a visited user; memcached visits %d of them", r.cfg.MemcachedUsers)
 	r.NoteClock()
 	r.NoteProgram("adaptive")
