@@ -155,8 +155,12 @@ func firstDigit(s string) string {
 }
 
 // finish says how many warnings there were of each kind, and judges the trials of each point
-// together (P5): those of one are runs of their own, which cannot.
+// together (P5): those of one are runs of their own, which cannot. Rows, whose rounds were
+// shuffled, are then in the order of the plan.
 func (r *Report) finish() {
+	slices.SortStableFunc(r.Rows, func(a, b Row) int {
+		return cmp.Or(cmp.Compare(slices.Index(r.names, a.Series), slices.Index(r.names, b.Series)), cmp.Compare(slices.Index(r.xs, a.X), slices.Index(r.xs, b.X)))
+	})
 	for i, n := range r.alike {
 		if n > 1 {
 			r.Warnings[i] += fmt.Sprintf(" (the first of %d such warnings; rows have all)", n)

@@ -68,6 +68,9 @@ func TestTrialsAreInterleaved(t *testing.T) {
 	if len(r.Rows) != 24 || r.Rows[0].Preset != "herd-fig5" || r.Rows[0].Figure != "Figure 5" || r.Rows[0].OpsPerSec <= 0 || len(r.Notes) == 0 {
 		t.Errorf("%d rows, %d notes, the first row is %+v", len(r.Rows), len(r.Notes), r.Rows[0])
 	}
+	if first, last := r.Rows[0], r.Rows[len(r.Rows)-1]; first.Series != r.names[0] || first.X != r.xs[0] || last.Series != r.names[len(r.names)-1] || last.X != r.xs[len(r.xs)-1] {
+		t.Errorf("rows begin with %s at %s and end with %s at %s", first.Series, first.X, last.Series, last.X)
+	}
 }
 
 // reliable opens devices that know RC and nothing else.

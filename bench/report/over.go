@@ -49,8 +49,8 @@ func (s *results) numeric(f *facet) bool {
 func (s *results) long(axis int) bool {
 	places := map[string]int{}
 	for _, m := range s.cases {
-		others := slices.Clone(m.values)
-		others[s.facets[axis].index] = ""
+		others := slices.Clone(m.parts)
+		others[axis] = ""
 		places[strings.Join(others, "\x00")]++
 	}
 	return slices.Max(slices.Collect(maps.Values(places))) >= minPlaces

@@ -194,6 +194,20 @@ func TestOver(t *testing.T) {
 	}
 }
 
+// What follows from the parameter is no other line: larger values take more memory.
+func TestOverWhatOthersFollow(t *testing.T) {
+	var rows []cache.Row
+	for _, n := range []int{32, 512, 2048} {
+		r := sampleRow("rfp", 1, 1, 1e6, 1)
+		r.ValueSize, r.FetchSize, r.Memory = n, n+16, int64(n)<<20
+		rows = append(rows, r)
+	}
+	all := study(trialsOf(rows)).over()
+	if len(all) != 2 || all[0].Title != "Throughput over value" || len(all[0].Figure.Series) != 1 {
+		t.Errorf("%+v", all)
+	}
+}
+
 // No curve is drawn through windows of paths with batches and of paths without.
 func TestNoCurveOverTwoLoads(t *testing.T) {
 	var rows []cache.Row

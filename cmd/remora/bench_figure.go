@@ -240,7 +240,7 @@ func (m measuredFigures) pictures() (all []picture) {
 		for i, f := range r.Pictures() {
 			all = append(all, picture{
 				ID: fmt.Sprintf("%s-%d", p.Name, i+1), Title: fmt.Sprintf("%s, %s: %s", shortPaper(p.Paper), p.Number, p.Shows[i].Name), Figure: f,
-				About: p.Title + ". Found there: " + p.Found + " Here: " + p.Ours,
+				About: strings.ToUpper(p.Title[:1]) + p.Title[1:] + ". Found there: " + p.Found + " Here: " + p.Ours,
 			})
 		}
 	}

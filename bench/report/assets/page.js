@@ -58,7 +58,7 @@
     const names = narrow ? 1 : Math.min(Math.max(120, Math.max(...shown.map(c => c.label.length)) * 7.6 + 24), box.clientWidth * 0.42);
     const top = Math.max(...shown.map(c => c.ops.hi), 1);
     const opts = {
-      height: n * line + 56, padding: [4, 64, 0, 0],
+      height: n * line + 56, padding: [4, 64, 0, narrow ? 8 : 0],
       cursor: { show: true, x: false, y: false, points: { show: false }, drag: { x: false, y: false } },
       scales: { x: { time: false, ori: 1, dir: -1, range: [-0.5, n - 0.5] }, y: { ori: 0, range: [0, top] } },
       axes: [
