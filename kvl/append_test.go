@@ -8,7 +8,7 @@ import (
 	"github.com/remora-kv/remora/kvl"
 )
 
-// Append appends what At returns, one after the other.
+// Append returns the links that At returns, in order.
 func TestAppend(t *testing.T) {
 	b, err := kvl.NewBuilder(kvl.Config{Generation: 3})
 	if err != nil {
@@ -63,6 +63,6 @@ func TestAppend(t *testing.T) {
 		}
 	}
 	if got := (kvl.Chunk{}).Append((kvl.List{}).Append(before)); !slices.Equal(got, before) {
-		t.Errorf("of nothing: %v", got)
+		t.Errorf("Append of a zero list or chunk: %v", got)
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/remora-kv/remora/kvl"
 )
 
-// A link that dangles is told once, though there is a list of links back.
+// A dangling link is reported once, even if it has a link back.
 func TestBackLinksDangleOnce(t *testing.T) {
 	b, err := kvl.NewBuilder(kvl.Config{Dangling: kvl.Null})
 	if err != nil {
@@ -41,7 +41,7 @@ func TestBackLinksDangleOnce(t *testing.T) {
 	}
 	for i, w := range want {
 		if s.Dangled[i] != w {
-			t.Errorf("told %v, want %v", s.Dangled[i], w)
+			t.Errorf("reported %v, want %v", s.Dangled[i], w)
 		}
 	}
 }

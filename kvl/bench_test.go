@@ -39,7 +39,7 @@ func seal(tb testing.TB, b *kvl.Builder) *kvl.Image {
 	return m
 }
 
-// buildPairs builds n items that have 48 bytes and two links each, to any others.
+// buildPairs builds n items of 48 bytes, each with two links to random items.
 func buildPairs(tb testing.TB, n int) *kvl.Image {
 	b := newBuilder(tb, kvl.Config{Generation: 1})
 	num := names(b, "node", "value", "left", "right")
@@ -77,7 +77,7 @@ func BenchmarkBuildItems(b *testing.B) {
 	b.ReportMetric(float64(n*b.N)/b.Elapsed().Seconds()/1e6, "Mitems/s")
 }
 
-// The graph of followers: 1 M nodes, 22 M edges that come in no order.
+// The graph of followers: 1 M nodes, 22 M edges in random order.
 func BenchmarkBuildEdges(b *testing.B) {
 	const nodes, edges = 1_000_000, 22_000_000
 	for b.Loop() {
@@ -108,7 +108,7 @@ func BenchmarkBuildEdges(b *testing.B) {
 	b.ReportMetric(edges*float64(b.N)/b.Elapsed().Seconds()/1e6, "Medges/s")
 }
 
-// Of 1 M items, any.
+// Random lookups of 1 M items.
 func BenchmarkLookup(b *testing.B) {
 	const n = 1 << 20
 	m := buildPairs(b, n)
@@ -121,7 +121,7 @@ func BenchmarkLookup(b *testing.B) {
 	i := 0
 	for b.Loop() {
 		if _, ok := m.Lookup(keys[i&(len(keys)-1)]); !ok {
-			b.Fatalf("%s is not there", keys[i&(len(keys)-1)])
+			b.Fatalf("%s does not exist", keys[i&(len(keys)-1)])
 		}
 		i++
 	}

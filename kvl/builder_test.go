@@ -41,7 +41,7 @@ func TestAnImageWithoutItems(t *testing.T) {
 	newModel().check(t, image)
 }
 
-// Links lead to items that come before and after, to themselves, and round in circles (K3).
+// Links lead to items added before and after, to themselves, and in cycles (K3).
 func TestCyclesAndSelfLinks(t *testing.T) {
 	m := newModel()
 	m.item("n", "a", map[string]any{"next": "b", "self": "a", "list": []string{"a", "b", "c", "a"}})
@@ -60,14 +60,14 @@ func TestCyclesAndSelfLinks(t *testing.T) {
 		l, _ = it.Link(next)
 	}
 	if l != start {
-		t.Errorf("three links on from %v is %v", start, l)
+		t.Errorf("following three links from %v leads to %v", start, l)
 	}
 }
 
 var listLengths = []int{0, 1, 15, 16, 17, 100, 101, 116, 117, 216, 217, 10000}
 
-// Lists of all lengths come back in order, whether they are given with their item, one by
-// one before it or one by one after it (K3).
+// Lists of all lengths keep their order, whether they are added with their item, or one by one
+// before or after it (K3).
 func TestLists(t *testing.T) {
 	targets := keysFrom(10000)
 	for _, inline := range []int{-1, 1, 16, 100} {
@@ -119,7 +119,7 @@ func wantChunks(n, inline int) int64 {
 	return int64(max(0, n-max(inline, 0))+kvl.ChunkLinks-1) / kvl.ChunkLinks
 }
 
-// Links by Edge of several names, interleaved, with lists that the items have themselves,
+// Edge adds links under several names, interleaved, to lists that the items have themselves,
 // between, before and behind their attributes.
 func TestEdgesOfManyNames(t *testing.T) {
 	b := newBuilder(t, kvl.Config{Generation: 1})
@@ -171,7 +171,7 @@ func TestEdgesFromAndToNowhere(t *testing.T) {
 	m.check(t, seal(t, b))
 }
 
-// The error of a key that comes twice names it, also if it came long before.
+// The error for a duplicate key names it, even if it was added long before.
 func TestDuplicateKeys(t *testing.T) {
 	for _, between := range []int{0, 1, 1000} {
 		b := newBuilder(t, kvl.Config{Generation: 1})
@@ -195,7 +195,7 @@ func TestDuplicateKeys(t *testing.T) {
 	}
 }
 
-// After a duplicate nothing goes on, however much is added.
+// After a duplicate the Builder fails, however much is added.
 func TestAfterADuplicate(t *testing.T) {
 	b := newBuilder(t, kvl.Config{Generation: 1})
 	typ := number(t, b, "t")
@@ -203,7 +203,7 @@ func TestAfterADuplicate(t *testing.T) {
 		key := fmt.Sprint("k", i/2)
 		b.Begin(typ, []byte(key))
 		b.Link(typ, []byte(key))
-		_ = b.End() // Seal says it again
+		_ = b.End() // Seal returns the error again
 		b.Edge([]byte(key), typ, []byte(key))
 	}
 	if err := sealError(t, b); !errors.Is(err, kvl.ErrDuplicate) || !strings.Contains(err.Error(), `"k0"`) {
@@ -211,7 +211,7 @@ func TestAfterADuplicate(t *testing.T) {
 	}
 }
 
-// An item that cannot be is left out, and the Builder goes on.
+// An invalid item is left out, and the Builder remains usable.
 func TestRefusedItems(t *testing.T) {
 	b := newBuilder(t, kvl.Config{Generation: 1})
 	typ := number(t, b, "t")
@@ -273,12 +273,12 @@ func TestConfigMistakes(t *testing.T) {
 	}
 	for _, word := range []string{"AreaSize", "Inline", "Dangling"} {
 		if !strings.Contains(err.Error(), word) {
-			t.Errorf("%v does not say that %s is wrong", err, word)
+			t.Errorf("the error %v does not mention %s", err, word)
 		}
 	}
 }
 
-// Seal ends when its context does, and gives everything back.
+// Seal ends when its context does, and frees all memory.
 func TestSealEndsWithItsContext(t *testing.T) {
 	memory := kvl.NewMemory(nil)
 	b := newBuilder(t, kvl.Config{Generation: 1, Memory: memory})
@@ -295,7 +295,7 @@ func TestSealEndsWithItsContext(t *testing.T) {
 	}
 }
 
-// What is not there any more is nobody's: Close of a Builder and of an Image give all back.
+// Close of a Builder and of an Image free all memory.
 func TestNothingIsLeft(t *testing.T) {
 	memory := kvl.NewMemory(nil)
 	t.Cleanup(func() {

@@ -10,8 +10,8 @@ import (
 	"github.com/remora-kv/remora/kvl"
 )
 
-// dangling gives a builder items with links to keys that are not there: in a link, in a
-// list of an item, by Edge, and from an item that is not there.
+// dangling adds items with links to missing keys: in a link, in a list of an item, by Edge,
+// and from an item that does not exist.
 func dangling(t *testing.T, policy kvl.Dangling) *kvl.Builder {
 	t.Helper()
 	b := newBuilder(t, kvl.Config{Generation: 1, Dangling: policy, Inline: 2})
@@ -48,7 +48,7 @@ func checkDangled(t *testing.T, s kvl.Stats) {
 	}
 }
 
-// K3: nothing dangles in an image, and what did is told, with type and key.
+// K3: an image has no dangling links; Stats lists them with type and key.
 func TestDanglingFails(t *testing.T) {
 	b := dangling(t, kvl.Fail)
 	err := sealError(t, b)
@@ -81,7 +81,7 @@ func TestDanglingIsDropped(t *testing.T) {
 	m.check(t, image)
 }
 
-// All are counted, the first of them told.
+// All dangling links are counted, and the first ones listed.
 func TestManyDangle(t *testing.T) {
 	b := newBuilder(t, kvl.Config{Generation: 1, Dangling: kvl.Drop})
 	list := number(t, b, "list")
@@ -93,7 +93,7 @@ func TestManyDangle(t *testing.T) {
 	}
 	s := seal(t, b).Stats()
 	if s.Dangling != 1000 || len(s.Dangled) != kvl.MaxDangled || s.Dangled[kvl.MaxDangled-1].To != "gone99" || s.Links != 0 {
-		t.Errorf("%d dangle, %d are told, the last is %v", s.Dangling, len(s.Dangled), s.Dangled[len(s.Dangled)-1])
+		t.Errorf("%d dangle, %d are listed, the last is %v", s.Dangling, len(s.Dangled), s.Dangled[len(s.Dangled)-1])
 	}
 }
 
@@ -104,6 +104,6 @@ func TestDanglingNames(t *testing.T) {
 		}
 	}
 	if _, err := kvl.ParseDangling("ignore"); err == nil || !strings.Contains(err.Error(), "drop") {
-		t.Errorf("%v, want an error that says what is possible", err)
+		t.Errorf("%v, want an error that lists the possible values", err)
 	}
 }

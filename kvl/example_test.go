@@ -7,7 +7,7 @@ import (
 	"github.com/remora-kv/remora/kvl"
 )
 
-// names gives numbers to names that are not too long.
+// names returns the numbers of names, which are not too long.
 func names(b *kvl.Builder, all ...string) []uint16 {
 	numbers := make([]uint16, len(all))
 	for i, name := range all {
@@ -33,7 +33,7 @@ func Example() {
 	for _, s := range []string{"Ada", "Ben"} {
 		b.Begin(student, []byte("student/"+s))
 		b.Bytes(name, []byte(s))
-		b.Link(supervisor, []byte("professor/Kim")) // who comes later
+		b.Link(supervisor, []byte("professor/Kim")) // is added later
 		if err := b.End(); err != nil {
 			panic(err)
 		}

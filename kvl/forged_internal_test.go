@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// forge returns a record with a right header and checksum, whatever its body is.
+// forge returns a record with a right header and checksum and any body.
 func forge(kind recordKind, count, keyLen int, body []byte) ([]byte, Link) {
 	b := make([]byte, headerSize+pad8(len(body)))
 	copy(b[headerSize:], body)
@@ -17,7 +17,7 @@ func forge(kind recordKind, count, keyLen int, body []byte) ([]byte, Link) {
 	return b, NewLink(0, 0, len(b), 3)
 }
 
-// body is the body of an item with a key "k", entries and payloads.
+// body returns the body of an item with the key "k", entries and payloads.
 func body(entries []entry, payloads ...[]byte) []byte {
 	b := []byte{'k', 0, 0, 0, 0, 0, 0, 0}
 	for _, e := range entries {
@@ -30,7 +30,7 @@ func body(entries []entry, payloads ...[]byte) []byte {
 	return b
 }
 
-// listOf is the payload of a list.
+// listOf returns the payload of a list.
 func listOf(total uint64, next Link, inline int) []byte {
 	b := binary.LittleEndian.AppendUint64(nil, total)
 	b = append(b, make([]byte, LinkSize*(1+inline))...)
@@ -38,7 +38,7 @@ func listOf(total uint64, next Link, inline int) []byte {
 	return b
 }
 
-// K2: what does not fit together is noticed by Parse even if the checksum is right.
+// K2: Parse notices inconsistent records even if the checksum is right.
 func TestForgedItems(t *testing.T) {
 	next := NewLink(0, 8, 40, 3)
 	good := map[string]forged{
@@ -78,7 +78,7 @@ func TestForgedItems(t *testing.T) {
 	}
 }
 
-// forged is an item to be: how many entries its body has, and the body.
+// forged is the body of an item, and how many entries it has.
 type forged struct {
 	count int
 	body  []byte
@@ -164,7 +164,7 @@ func readAll(it Item) int {
 	return seen
 }
 
-// mustRise checks what a parsed item promises.
+// mustRise checks that the attributes of a parsed item are in order.
 func mustRise(t *testing.T, it Item) {
 	t.Helper()
 	last := -1
@@ -176,8 +176,8 @@ func mustRise(t *testing.T, it Item) {
 	}
 }
 
-// K2: bytes that change after they were checked, because they lie in memory of a server, make
-// views say something else, and no more: links and lists stay as long as they are said to be.
+// K2: if bytes change after they were parsed, because they lie in memory of a server, views
+// return other values, but links and lists keep their lengths.
 func TestViewsOfBytesThatChange(t *testing.T) {
 	forged := forgedItem([]entry{newEntry(1, KindBytes, 3), newEntry(2, KindLink, 16), newEntry(3, KindList, 56), newEntry(7, KindList, 24)},
 		[]byte("abc"), make([]byte, 16), listOf(2, Link{}, 2), listOf(0, Link{}, 0))

@@ -7,14 +7,14 @@ import (
 	"github.com/remora-kv/remora/kvl"
 )
 
-// script makes a model and a builder's calls of bytes: each says what is done next, with
-// keys of a small set, so that much of it meets.
+// script decodes bytes to a model and the calls of a builder, with keys from a small set, so that
+// they often coincide.
 type script struct {
 	b     []byte
 	edges map[string]map[string][]string // from, name, to
 }
 
-// next returns a number in [0, n), 0 when the script is over.
+// next returns a number in [0, n), or 0 at the end of the script.
 func (s *script) next(n int) int {
 	if len(s.b) == 0 {
 		return 0
@@ -26,7 +26,7 @@ func (s *script) next(n int) int {
 
 func (s *script) key() string { return fmt.Sprint("key", s.next(12)) }
 
-// attrs draws the attributes of an item: names a to d, each at most once.
+// attrs decodes the attributes of an item: names a to d, each at most once.
 func (s *script) attrs() map[string]any {
 	attrs := make(map[string]any)
 	for _, name := range []string{"d", "a", "c", "b"} {
@@ -46,7 +46,7 @@ func (s *script) attrs() map[string]any {
 	return attrs
 }
 
-// edge adds an edge of a name that only edges have, or that items have lists of, too.
+// edge adds an edge under a name that only edges have, or that items have lists of, too.
 func (s *script) edge(t *testing.T, b *kvl.Builder) {
 	from, to, name := s.key(), s.key(), []string{"e", "f"}[s.next(2)]
 	for range 1 + s.next(60) {
@@ -58,7 +58,7 @@ func (s *script) edge(t *testing.T, b *kvl.Builder) {
 	}
 }
 
-// settle makes of a model what a builder does that drops what dangles, with the edges.
+// settle applies edges to a model and drops dangling links, as a builder does.
 func (s *script) settle(m *model) {
 	for _, it := range m.items {
 		for name, list := range s.edges[it.key] {

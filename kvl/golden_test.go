@@ -13,7 +13,7 @@ import (
 
 var rewrite = flag.Bool("rewrite", false, "write the golden file anew: a change of it is a change of the format")
 
-// The bytes are what the package doc says, and stay so.
+// The bytes of an image match the format in the package doc.
 func TestBytesOfAnImage(t *testing.T) {
 	m := newModel()
 	m.item("student", "student/Ada", map[string]any{"name": []byte("Ada"), "supervisor": "professor/Kim"})

@@ -9,7 +9,7 @@ import (
 	"github.com/remora-kv/remora/kvl"
 )
 
-// mixed returns a model of n items of many lengths, with links to any others.
+// mixed returns a model of n items of many lengths, with random links.
 func mixed(seed uint64, n, longest int) *model {
 	rng := rand.New(rand.NewPCG(seed, 1))
 	keys := keysFrom(n)
@@ -48,7 +48,7 @@ func TestMoreThanOneArea(t *testing.T) {
 	m.check(t, image)
 }
 
-// An item that is longer than an area has one of its own; those around it do not mind.
+// An item that is longer than an area gets one of its own, without effect on others.
 func TestItemsLongerThanAnArea(t *testing.T) {
 	m := mixed(2, 100, 20<<10)
 	m.item("t", "huge", map[string]any{"value": bytes.Repeat([]byte("huge"), 1<<20), "link": "k1"})
@@ -91,7 +91,7 @@ func TestSameInputSameBytes(t *testing.T) {
 	}
 }
 
-// Links from elsewhere never reach out of the areas.
+// Foreign links never reach out of the areas.
 func TestRecordsOutside(t *testing.T) {
 	m := mixed(4, 50, 100)
 	image := m.build(t, kvl.Config{Generation: 5})
@@ -133,7 +133,7 @@ func TestLookupOfOthers(t *testing.T) {
 	}
 }
 
-// K2 and the data path: what servers and clients do with each item allocates nothing.
+// K2 and the data path: what servers and clients do with each item does not allocate.
 func TestNoAllocations(t *testing.T) {
 	m := mixed(7, 100, 100)
 	image := m.build(t, kvl.Config{Generation: 5})
@@ -162,7 +162,7 @@ func TestNoAllocations(t *testing.T) {
 	}
 }
 
-// K5: what a Builder needs for items, keys and edges.
+// K5: the memory that a Builder needs for items, keys and edges.
 func TestMemoryOfABuilder(t *testing.T) {
 	const items, edges = 20000, 400000
 	memory := kvl.NewMemory(nil)
@@ -185,7 +185,7 @@ func TestMemoryOfABuilder(t *testing.T) {
 	for _, u := range memory.Usage() {
 		used[u.Purpose] = u.Bytes
 	}
-	const slack = 4 << 20 // memory is got in pieces of at most so many bytes
+	const slack = 4 << 20 // memory is allocated in pieces of at most this size
 	for purpose, most := range map[string]int64{
 		"kvl builder items": items * (8 + 8 + 8),
 		"kvl builder keys":  items * (18 + 10 + 7),

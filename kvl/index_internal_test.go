@@ -8,7 +8,7 @@ import (
 	"github.com/remora-kv/remora/internal/arena"
 )
 
-// The other bucket of the other bucket is the first one, whatever their number.
+// The other bucket of the other bucket is the first one, for any number of buckets.
 func TestOtherBucketIsMutual(t *testing.T) {
 	for _, buckets := range []uint64{1, 2, 3, 7, 1000, 1<<20 + 7} {
 		x := index{buckets: buckets}
@@ -22,7 +22,7 @@ func TestOtherBucketIsMutual(t *testing.T) {
 	}
 }
 
-// Keys whose hashes collide, in part or entirely, are found, and only they.
+// Keys whose hashes collide, in part or entirely, are found, and no others.
 func TestHashCollisions(t *testing.T) {
 	for name, keep := range map[string]uint64{
 		"no bit": 0, "no tag": ^uint64(0xffff), "no home": 0xffff, "few bits": 7<<61 | 3, "all": ^uint64(0),
@@ -59,7 +59,7 @@ func testCollisions(t *testing.T, keep uint64) {
 		key := fmt.Sprint("k", i)
 		l, ok := m.Lookup([]byte(key))
 		if !ok {
-			t.Fatalf("%s is not there", key)
+			t.Fatalf("%s does not exist", key)
 		}
 		it, err := m.Item(l)
 		if err != nil || string(it.Key()) != key {
@@ -75,7 +75,7 @@ func testCollisions(t *testing.T, keep uint64) {
 	}
 }
 
-// With hashes as they should be, all entries have their place in the table.
+// With good hashes no entry is in overflow.
 func TestIndexHasRoom(t *testing.T) {
 	for _, items := range []int64{1, 7, 100, 50000, 300000} {
 		x, err := newIndex(arena.New(), hasher{seed: 1, keep: ^uint64(0)}, items, DefaultAreaSize)
@@ -86,7 +86,7 @@ func TestIndexHasRoom(t *testing.T) {
 			x.insert(x.hasher.hash(fmt.Append(nil, i)), NewLink(0, i*8, 8, 1))
 		}
 		if len(x.overflow) != 0 {
-			t.Errorf("%d of %d items did not find a place", len(x.overflow), items)
+			t.Errorf("%d of %d items are in overflow", len(x.overflow), items)
 		}
 		if err := x.free(); err != nil {
 			t.Error(err)

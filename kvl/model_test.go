@@ -9,7 +9,7 @@ import (
 	"github.com/remora-kv/remora/kvl"
 )
 
-// model is what an image should be: items in the order in which they were added, with
+// model is the expected contents of an image: items in the order of their addition, with
 // keys in place of links.
 type model struct {
 	items []*modelItem
@@ -29,7 +29,7 @@ func (m *model) item(typ, key string, attrs map[string]any) {
 	m.byKey[key] = it
 }
 
-// number gives a number to a name.
+// number returns the number of a name.
 func number(tb testing.TB, b *kvl.Builder, name string) uint16 {
 	tb.Helper()
 	n, err := b.Name(name)
@@ -39,7 +39,7 @@ func number(tb testing.TB, b *kvl.Builder, name string) uint16 {
 	return n
 }
 
-// addItem gives an item to a builder.
+// addItem adds an item to a builder.
 func addItem(tb testing.TB, b *kvl.Builder, it *modelItem) error {
 	tb.Helper()
 	b.Begin(number(tb, b, it.typ), []byte(it.key))
@@ -80,7 +80,7 @@ func (m *model) check(tb testing.TB, image *kvl.Image) {
 	for _, want := range m.items {
 		l, ok := image.Lookup([]byte(want.key))
 		if !ok {
-			tb.Fatalf("%q is not there", want.key)
+			tb.Fatalf("%q does not exist", want.key)
 		}
 		got, err := image.Item(l)
 		if err != nil {
@@ -95,7 +95,7 @@ func (m *model) check(tb testing.TB, image *kvl.Image) {
 			tb.Fatal(err)
 		}
 		if m.byKey[string(it.Key())] == nil {
-			tb.Fatalf("%q is there, nobody added it", it.Key())
+			tb.Fatalf("%q exists but was not added", it.Key())
 		}
 		n++
 	}
@@ -180,7 +180,7 @@ func checkList(image *kvl.Image, it kvl.Item, name uint16, want []string) error 
 	return nil
 }
 
-// sealError returns why a builder cannot be sealed.
+// sealError returns the error of Seal.
 func sealError(tb testing.TB, b *kvl.Builder) error {
 	tb.Helper()
 	m, err := b.Seal(context.Background())

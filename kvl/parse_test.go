@@ -32,8 +32,8 @@ func specimen(t *testing.T) (item, chunk []byte, toItem, toChunk kvl.Link) {
 	return bytes.Clone(it.Record()), bytes.Clone(chunk), toItem, toChunk
 }
 
-// K1: a change of any bit of any byte is noticed, and so is another length, another
-// generation and another kind of record.
+// K1: Parse notices a change of any bit, another length, another generation and another kind of
+// record.
 func TestCorruptBytesAreNoticed(t *testing.T) {
 	item, chunk, toItem, toChunk := specimen(t)
 	parseItem := func(b []byte, l kvl.Link, g uint64) error { _, err := kvl.ParseItem(b, l, g); return err }
@@ -81,8 +81,8 @@ func testCorrupt(t *testing.T, b []byte, l kvl.Link, parse func([]byte, kvl.Link
 	want("half of another record", slices.Concat(b[:len(b)/2], make([]byte, len(b)-len(b)/2)), l, 3)
 }
 
-// K6: names that a reader does not ask for do not disturb it, and those that the item does
-// not have are false.
+// K6: an item may have names that a reader does not ask for, and returns false for names that it
+// does not have.
 func TestUnknownAttributes(t *testing.T) {
 	item, _, l, _ := specimen(t)
 	it, err := kvl.ParseItem(item, l, 3)

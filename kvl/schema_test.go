@@ -10,7 +10,7 @@ import (
 	"github.com/remora-kv/remora/kvl"
 )
 
-// schemaOf returns the schema of an image that knows names.
+// schemaOf returns the schema of an image with names.
 func schemaOf(tb testing.TB, all ...string) *kvl.Schema {
 	tb.Helper()
 	b := newBuilder(tb, kvl.Config{Generation: 1})
@@ -39,11 +39,11 @@ func TestSchema(t *testing.T) {
 			}
 		}
 		if _, ok := s.Number("unknown"); ok {
-			t.Error("a name that nobody gave has a number")
+			t.Error("an unknown name has a number")
 		}
 	}
 	if !bytes.Equal(parsed.Bytes(), s.Bytes()) {
-		t.Error("the schema that was parsed has other bytes")
+		t.Error("the parsed schema has other bytes")
 	}
 }
 
@@ -53,7 +53,7 @@ func TestNamesThatCannotBe(t *testing.T) {
 		t.Errorf("no name has number %d, %v", n, err)
 	}
 	if _, err := b.Name(strings.Repeat("x", kvl.MaxName+1)); err == nil {
-		t.Error("a name is too long, and there is no error")
+		t.Error("a name that is too long is accepted")
 	}
 	for i := range kvl.MaxNames {
 		number(t, b, fmt.Sprint(i))

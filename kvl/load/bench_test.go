@@ -11,8 +11,8 @@ import (
 	"github.com/remora-kv/remora/kvl/load"
 )
 
-// benchRows is how many items are loaded; REMORA_LOAD_ROWS in the environment is another
-// number.
+// benchRows is the number of items that are loaded; REMORA_LOAD_ROWS in the environment
+// overrides it.
 func benchRows(b *testing.B) int {
 	b.Helper()
 	if text := os.Getenv("REMORA_LOAD_ROWS"); text != "" {
@@ -25,12 +25,12 @@ func benchRows(b *testing.B) int {
 	return 100_000
 }
 
-// streets are like those of a map: nodes, and segments that join two of them.
+// streets is the schema of a map: nodes, and segments that join two of them.
 const streets = `
 CREATE TABLE node (id INTEGER PRIMARY KEY, lat REAL, lon REAL, name TEXT);
 CREATE TABLE segment (id INTEGER PRIMARY KEY, a INTEGER REFERENCES node, b INTEGER REFERENCES node, length REAL, street TEXT);`
 
-// makeStreets makes a file with n rows, half of each.
+// makeStreets makes a file with n rows, half of them nodes.
 func makeStreets(b *testing.B, n int) string {
 	b.Helper()
 	path := filepath.Join(b.TempDir(), "streets.db")
@@ -42,7 +42,7 @@ INSERT INTO segment SELECT id, id, 1 + (id * 7919) % `+half+`, id * 0.5, 'street
 	return path
 }
 
-// BenchmarkSQLite is a load, with the making of the image, beside a plain scan of the same
+// BenchmarkSQLite measures loading and sealing, beside a plain scan of the same
 // rows by database/sql.
 func BenchmarkSQLite(b *testing.B) {
 	n := benchRows(b)

@@ -62,7 +62,7 @@ func TestEdgeLists(t *testing.T) {
 	}
 }
 
-// sortedLists has both lists of an item in one order.
+// sortedLists sorts both lists of an item.
 func sortedLists(s string) string {
 	return strings.NewReplacer("to=[2 3] from=[3]", "from=[3] to=[2 3]", "to=[1] from=[1]", "from=[1] to=[1]").Replace(s)
 }

@@ -21,7 +21,7 @@ func TestFigure1(t *testing.T) {
 	})
 }
 
-// The mapping that is shown loads the same.
+// The completed mapping loads the same items.
 func TestShownMappingIsTheSame(t *testing.T) {
 	both(t, figure1, func(t *testing.T, name string) {
 		src, err := load.Open(name)
@@ -37,7 +37,7 @@ func TestShownMappingIsTheSame(t *testing.T) {
 	})
 }
 
-// A mapping may leave out what the database knows.
+// A mapping may omit what the catalog knows.
 func TestShortMapping(t *testing.T) {
 	both(t, figure1, func(t *testing.T, name string) {
 		got := must(t, name, `{"tables": [
@@ -75,7 +75,7 @@ room/A\\,3 (room) building=A\ number=3 seats=30 lecture.b,n=[lecture/3]
 	})
 }
 
-// A foreign key in another order than the primary key, and to a column that is not one.
+// Foreign keys may be in another order than the primary key, or refer to other columns.
 func TestReferencesToOtherColumns(t *testing.T) {
 	both(t, `
 CREATE TABLE place (x INTEGER, y INTEGER, code TEXT UNIQUE, PRIMARY KEY (x, y), UNIQUE (y, x));
@@ -214,7 +214,7 @@ func TestCancelled(t *testing.T) {
 			if report.Rows == 0 || report.Rows == 50000 {
 				t.Errorf("%d rows were read before the end", report.Rows)
 			}
-			// The source is as good as before.
+			// The source remains usable.
 			if report, err := load.Load(t.Context(), src, nil, newBuilder(t), nil); err != nil || report.Rows != 50000 {
 				t.Errorf("loading again: %d rows, %v", report.Rows, err)
 			}
@@ -231,7 +231,7 @@ func newBuilder(t testing.TB) *kvl.Builder {
 	return b
 }
 
-// Progress goes up to what was said to be all.
+// Progress ends at the announced total.
 func TestProgress(t *testing.T) {
 	name := makeSQLite(t, `CREATE TABLE a (id INTEGER PRIMARY KEY); CREATE TABLE b (id INTEGER PRIMARY KEY);
 		INSERT INTO a WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 10000) SELECT i FROM n;

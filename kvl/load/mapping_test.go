@@ -10,7 +10,7 @@ import (
 	"github.com/remora-kv/remora/kvl/load"
 )
 
-// Mistakes are told with file, line and field.
+// Errors in a mapping name file, line and field.
 func TestMappingMistakes(t *testing.T) {
 	for _, tc := range []struct{ mapping, want string }{
 		{"", "m.json:1: the mapping is truncated"},
@@ -41,7 +41,7 @@ func TestMappingMistakes(t *testing.T) {
 	}
 }
 
-// So are mistakes that only the database shows.
+// So do errors that only the database reveals.
 func TestMappingThatDoesNotFit(t *testing.T) {
 	name := makeSQLite(t, figure1)
 	for _, tc := range []struct{ tables, want string }{
@@ -76,7 +76,7 @@ func TestReadMapping(t *testing.T) {
 	says(t, err, "none.json", "no such file")
 }
 
-// What is written is read as the same, also of mappings that leave much out.
+// A written mapping is read as the same, even if it omits much.
 func TestMappingIsReadAsItIsWritten(t *testing.T) {
 	for _, text := range []string{
 		`{}`, `{"tables": []}`,
@@ -91,7 +91,7 @@ func TestMappingIsReadAsItIsWritten(t *testing.T) {
 		}
 		again, err := load.ParseMapping("", m.JSON())
 		if err != nil {
-			t.Fatalf("what was written cannot be read: %v\n%s", err, m.JSON())
+			t.Fatalf("a written mapping cannot be read: %v\n%s", err, m.JSON())
 		}
 		if string(again.JSON()) != string(m.JSON()) {
 			t.Errorf("written\n%s\nread and written again\n%s", m.JSON(), again.JSON())

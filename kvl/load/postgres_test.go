@@ -21,7 +21,7 @@ CREATE TABLE v (id bigint PRIMARY KEY, t text, b bytea, r double precision, n nu
 INSERT INTO v VALUES (1, 'text', '\x00ff', 0.1, 1.50, true, '2026-11-15', '2026-11-15 21:00:00.5', '2026-11-15 22:00:00+01',
 	'{"x": [1]}', '{1,2}', '00000000-0000-0000-0000-000000000001', 'happy', '1 day 2 hours'),
 	(2, '', '', 3, 3, false, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);`)
-	// Settings of the database must not change what values look like.
+	// Settings of the database must not change the format of values.
 	if err := pgtest.Exec(t.Context(), name, `ALTER ROLE postgres SET datestyle = 'German'; ALTER ROLE postgres SET bytea_output = 'escape'`); err != nil {
 		t.Fatal(err)
 	}
@@ -53,7 +53,7 @@ public.app.city/4 (public.app.city)
 	says(t, try(t, name, `{"tables": [{"table": "x y"}]}`, kvl.Fail).err, "m.json:1", `did you mean "odd.one.x y"?`)
 }
 
-// Partitions are one table; tables that inherit are their own.
+// Partitions are read as one table; tables that inherit are read on their own.
 func TestPostgresPartitionsAndInheritance(t *testing.T) {
 	name := makePostgres(t, `
 CREATE TABLE event (id int PRIMARY KEY, parent int) PARTITION BY RANGE (id);
@@ -97,10 +97,10 @@ func TestPostgresSnapshot(t *testing.T) {
 	wants(t, must(t, name, ""), "\na/1 (a) v=new\nb/1 (b) v=new\nb/2 (b) v=new\n")
 }
 
-// killOthers ends the connections of Remora to a database.
+// killOthers is the statement that ends the connections of Remora to a database.
 const killOthers = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'remora' AND datname = current_database()`
 
-// A connection that is lost in the middle of a table is an error that says so.
+// A connection that is lost in the middle of a table causes an error that says so.
 func TestPostgresFailsMidway(t *testing.T) {
 	name := makePostgres(t, `CREATE TABLE a (id int PRIMARY KEY, v text); INSERT INTO a SELECT i, repeat('x', 100) FROM generate_series(1, 200000) i;`)
 	got := interruptedAfter(t, name, 4096, func() {
@@ -114,7 +114,7 @@ func TestPostgresFailsMidway(t *testing.T) {
 	}
 }
 
-// interruptedAfter loads a source and does something after a number of rows.
+// interruptedAfter loads a source and calls a function after a number of rows.
 func interruptedAfter(t *testing.T, name string, rows int64, do func()) (out loaded) {
 	t.Helper()
 	src, err := load.Open(name)
@@ -141,7 +141,7 @@ func TestPostgresNotThere(t *testing.T) {
 	}
 }
 
-// Watch hears what is said, also after it lost its connection.
+// Watch reports notifications, also after it lost its connection.
 func TestWatch(t *testing.T) {
 	name := makePostgres(t, "SELECT 1")
 	ctx, cancel := context.WithCancel(t.Context())
@@ -168,12 +168,12 @@ func TestWatch(t *testing.T) {
 	if err := <-lost; !strings.Contains(err.Error(), `odd "channel"`) {
 		t.Errorf("lost: %v", err)
 	}
-	<-changed // what was said in between may be lost
+	<-changed // notifications in between may be lost
 	say(`NOTIFY "odd ""channel"""`)
 	<-changed
 	select {
 	case <-changed:
-		t.Error("it was told of a change that was none")
+		t.Error("Changed was called without a change")
 	default:
 	}
 	cancel()
@@ -182,8 +182,8 @@ func TestWatch(t *testing.T) {
 	}
 }
 
-// What is said while Changed runs is heard: it is called again. (TestWatchGathers has how
-// often.)
+// A notification while Changed runs causes another call. (TestWatchGathers checks how
+// many.)
 func TestWatchHearsWhileChangedRuns(t *testing.T) {
 	name := makePostgres(t, "SELECT 1")
 	ctx, cancel := context.WithCancel(t.Context())
@@ -215,7 +215,7 @@ func TestWatchHearsWhileChangedRuns(t *testing.T) {
 		t.Errorf("Watch returned %v", err)
 	}
 	if n < 2 || n > 11 {
-		t.Errorf("11 were said, Changed was called %d times", n)
+		t.Errorf("after 11 notifications, Changed was called %d times", n)
 	}
 }
 

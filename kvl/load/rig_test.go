@@ -15,7 +15,7 @@ import (
 	"github.com/remora-kv/remora/test/pgtest"
 )
 
-// server is PostgreSQL, for all tests that need it.
+// server is the PostgreSQL server of all tests that need one.
 var server pgtest.Server
 
 func TestMain(m *testing.M) {
@@ -26,8 +26,8 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// figure1 is the university of Figure 1 of the paper, in statements that both databases
-// take.
+// figure1 is the university of Figure 1 of the paper, in SQL that both databases
+// accept.
 const figure1 = `
 CREATE TABLE department (id TEXT PRIMARY KEY, name TEXT, tel TEXT, website TEXT);
 CREATE TABLE professor (id TEXT PRIMARY KEY, name TEXT, department TEXT REFERENCES department(id));
@@ -37,7 +37,7 @@ INSERT INTO department VALUES ('depcs', 'XYZ', '123456789', 'www.cs.ac.co');
 INSERT INTO professor VALUES ('prof001', 'UVT', 'depcs'), ('prof002', 'IJK', 'depcs');
 INSERT INTO student VALUES ('stu001', 'ABY', 'prof001', NULL), ('stu002', 'DEF', 'prof001', 'prof002');`
 
-// wantFigure1 is what it becomes.
+// wantFigure1 is the expected result of loading it.
 const wantFigure1 = `
 department/depcs (department) name=XYZ tel=123456789 website=www.cs.ac.co professor.department=[professor/prof001 professor/prof002]
 professor/prof001 (professor) department->department/depcs name=UVT student.supervisor=[student/stu001 student/stu002]
@@ -46,7 +46,7 @@ student/stu001 (student) name=ABY supervisor->professor/prof001
 student/stu002 (student) mentor->professor/prof002 name=DEF supervisor->professor/prof001
 `
 
-// makeSQLite makes a file of SQLite and returns its path.
+// makeSQLite makes a SQLite file and returns its path.
 func makeSQLite(t testing.TB, statements string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "test.db")
@@ -88,7 +88,7 @@ func makeFile(t testing.TB, name, text string) string {
 	return path
 }
 
-// loaded is what became of a load.
+// loaded is the result of a load.
 type loaded struct {
 	image  *kvl.Image
 	report load.Report
@@ -96,7 +96,7 @@ type loaded struct {
 	err    error
 }
 
-// try loads a source, and seals it.
+// try loads a source and seals the Builder.
 func try(t testing.TB, name, mapping string, dangling kvl.Dangling) (out loaded) {
 	t.Helper()
 	src, err := load.Open(name)
@@ -126,7 +126,7 @@ func try(t testing.TB, name, mapping string, dangling kvl.Dangling) (out loaded)
 	return out
 }
 
-// must is try that must not fail.
+// must is try, but fails the test if the load does.
 func must(t testing.TB, name, mapping string) loaded {
 	t.Helper()
 	out := try(t, name, mapping, kvl.Fail)
@@ -136,7 +136,7 @@ func must(t testing.TB, name, mapping string) loaded {
 	return out
 }
 
-// dump writes an image for people: a line for each item, by key, attributes by name.
+// dump formats an image: a line for each item, by key, attributes by name.
 func dump(t testing.TB, m *kvl.Image) string {
 	t.Helper()
 	var items []string
@@ -156,7 +156,7 @@ func dump(t testing.TB, m *kvl.Image) string {
 	return "\n" + strings.Join(items, "\n") + "\n"
 }
 
-// byKindAndName has lists last.
+// byKindAndName orders attributes by name, lists last.
 func byKindAndName(a, b string) int {
 	list := func(s string) int {
 		if strings.HasSuffix(s, "]") {
@@ -196,7 +196,7 @@ func keyOf(t testing.TB, m *kvl.Image, l kvl.Link) string {
 	return string(it.Key())
 }
 
-// wants compares what was loaded.
+// wants compares the dump of an image with the expected one.
 func wants(t testing.TB, got loaded, want string) {
 	t.Helper()
 	if d := dump(t, got.image); d != want {
@@ -204,7 +204,7 @@ func wants(t testing.TB, got loaded, want string) {
 	}
 }
 
-// says checks an error.
+// says checks that an error contains all words.
 func says(t testing.TB, err error, words ...string) {
 	t.Helper()
 	if err == nil {

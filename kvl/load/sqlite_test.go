@@ -30,7 +30,7 @@ func TestSQLiteValues(t *testing.T) {
 	}, "\n")+"\n")
 }
 
-// Tables without a primary key have row numbers as keys, whatever they can be called.
+// Tables without a primary key have row numbers as keys, whatever names are free for them.
 func TestSQLiteRowNumbers(t *testing.T) {
 	name := makeSQLite(t, `CREATE TABLE a (x); CREATE TABLE b (rowid TEXT, x);
 		INSERT INTO a VALUES ('one'), ('two'); DELETE FROM a WHERE x = 'one'; INSERT INTO b VALUES ('r', 'y');`)
@@ -53,7 +53,7 @@ w/b,1 (w) k=b n=1 v=x
 `)
 }
 
-// Names of SQLite are the same in any case, and a foreign key may name no column.
+// Names in SQLite ignore case, and a foreign key may omit its target columns.
 func TestSQLiteCase(t *testing.T) {
 	name := makeSQLite(t, `CREATE TABLE Parent (ID TEXT PRIMARY KEY); CREATE TABLE child (id TEXT PRIMARY KEY, p TEXT REFERENCES PARENT);
 		CREATE TABLE other (id TEXT PRIMARY KEY, p TEXT REFERENCES parent (id));
@@ -69,8 +69,8 @@ x (Parent) child.p=[child/c]
 `)
 }
 
-// dangling is a file with references to rows and tables that are not there: SQLite does not
-// look unless it is told to.
+// dangling is a file with references to missing rows and tables, which SQLite does not check
+// by default.
 const dangling = `
 CREATE TABLE professor (id TEXT PRIMARY KEY, code TEXT UNIQUE);
 CREATE TABLE student (id INTEGER PRIMARY KEY, supervisor TEXT REFERENCES professor, mentor TEXT REFERENCES professor (code));
@@ -107,17 +107,17 @@ student/3 (student) mentor->nowhere supervisor->professor/p1
 			wants(t, got, d)
 		}
 		if got.stats.Dangling != 2 || len(got.stats.Dangled) != 2 {
-			t.Fatalf("%v: %d dangling, told: %v", policy, got.stats.Dangling, got.stats.Dangled)
+			t.Fatalf("%v: %d dangling, listed: %v", policy, got.stats.Dangling, got.stats.Dangled)
 		}
 		for i, w := range want {
 			if s := got.stats.Dangled[i].String(); s != w {
-				t.Errorf("%v: told %q, want %q", policy, s, w)
+				t.Errorf("%v: listed %q, want %q", policy, s, w)
 			}
 		}
 	}
 }
 
-// An edge with an end that is not there is told once, whichever end it is.
+// An edge with a missing end is reported once, whichever end it is.
 func TestDanglingEdges(t *testing.T) {
 	name := makeSQLite(t, `CREATE TABLE p (id INTEGER PRIMARY KEY); CREATE TABLE e (a INTEGER, b INTEGER);
 		INSERT INTO p VALUES (1), (2); INSERT INTO e VALUES (1, 2), (1, 8), (9, 2);`)
@@ -146,7 +146,7 @@ func TestNullInAKey(t *testing.T) {
 	says(t, try(t, name, "", kvl.Fail).err, "table a", "row 2", "NULL", "id")
 }
 
-// What is written while a load runs is not seen by it, in any table (L1).
+// A load does not see, in any table, what is written while it runs (L1).
 func TestSQLiteSnapshot(t *testing.T) {
 	name := makeSQLite(t, `PRAGMA journal_mode = WAL; CREATE TABLE a (id INTEGER PRIMARY KEY, v); CREATE TABLE b (id INTEGER PRIMARY KEY, v);
 		INSERT INTO a VALUES (1, 'old'); INSERT INTO b VALUES (1, 'old');`)
@@ -163,7 +163,7 @@ func TestSQLiteSnapshot(t *testing.T) {
 	wants(t, must(t, name, ""), "\na/1 (a) v=new\nb/1 (b) v=new\nb/2 (b) v=new\n")
 }
 
-// interrupted loads a source and does something before a table is read.
+// interrupted loads a source and calls a function before a table is read.
 func interrupted(t *testing.T, name, table string, do func()) (out loaded) {
 	t.Helper()
 	src, err := load.Open(name)
@@ -192,7 +192,7 @@ func interrupted(t *testing.T, name, table string, do func()) (out loaded) {
 	return out
 }
 
-// A file that is damaged in the middle fails there.
+// A load of a file that is damaged in the middle fails there.
 func TestSQLiteFailsMidway(t *testing.T) {
 	name := makeSQLite(t, `CREATE TABLE a (id INTEGER PRIMARY KEY, v TEXT);
 		INSERT INTO a WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 20000) SELECT i, hex(randomblob(40)) FROM n`)

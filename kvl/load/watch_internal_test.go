@@ -6,7 +6,7 @@ import (
 	"testing/synctest"
 )
 
-// Changed is called once for all that was said while it ran, and not at all if nothing was.
+// Changed is called once for all notifications that arrive while it runs, and not without one.
 func TestWatchGathers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// D1: nothing is allocated for a command.
+// D1: a command does not allocate.
 func TestNothingIsAllocated(t *testing.T) {
 	r := open(t, 2, nil)
 	c := r.dial()
@@ -24,7 +24,7 @@ func TestNothingIsAllocated(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	for range 10 { // until all messages and buffers were used
+	for range 10 { // uses all messages and buffers
 		round()
 	}
 	if n := testing.AllocsPerRun(50, round); n > 3 {

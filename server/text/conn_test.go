@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// Connections that find a mailbox full keep what they have, however much that is, and go on
-// when there is room.
+// Connections that find a mailbox full keep their commands, however many, and continue when
+// there is room.
 func TestFullBox(t *testing.T) {
 	r := open(t, 1, nil)
 	r.slow.Lock()
@@ -37,8 +37,8 @@ func TestFullBox(t *testing.T) {
 	wg.Wait()
 }
 
-// Input has room for the rest of a command, whatever it is, and no more than twice that
-// of what has come (D4).
+// The input buffer has room for the rest of any command, but no more than twice the bytes
+// received (D4).
 func TestRoom(t *testing.T) {
 	for _, in := range []string{
 		"GET " + strings.Repeat("k", MaxLine-4) + "\n",
@@ -68,7 +68,7 @@ func TestRoom(t *testing.T) {
 	}
 }
 
-// What was written is forgotten though the client never takes all.
+// Sent bytes are discarded even if the client never takes all.
 func TestTrim(t *testing.T) {
 	c := newConn(-1, 0, 1)
 	part := bytes.Repeat([]byte("0123456789"), 1000)

@@ -71,7 +71,7 @@ func TestParse(t *testing.T) {
 		if c.fault != nil {
 			continue
 		}
-		// No part of it is a command, and what is wanted is never too much.
+		// No prefix of it is a command, and want is never too large.
 		for i := range min(n, 200) {
 			if _, got, want, f := parse([]byte(c.in[:i]), testMax); got != 0 || f != nil || want <= i || want > n {
 				t.Errorf("%.40q: the first %d bytes are %d bytes of a command that wants %d, %v", c.in, i, got, want, f)
@@ -80,7 +80,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// A value that is too long is refused before it comes, and its bytes are known.
+// A value that is too long is refused before it arrives, with the number of bytes to skip.
 func TestParseTooLong(t *testing.T) {
 	for in, skip := range map[string]int{
 		"SET k {101}\r\n":                                101,
@@ -94,8 +94,8 @@ func TestParseTooLong(t *testing.T) {
 	}
 }
 
-// Whatever comes: a command lies in the input, has a key that is one, and is the same
-// when more follows; and it is known how to go on.
+// For any input: a command lies inside it, has a valid key, and is the same when more follows;
+// and the next command can be found.
 func FuzzParse(f *testing.F) {
 	for _, s := range []string{"GET k\r\n", "SET k v\n", "SET k {3}\r\nabc\r\nGET k\r\n", "DEL k\r\n", "QUIT\r\n", "SET k {9999}\r\n", "\xff\n", "SET k {3}\r\nab"} {
 		f.Add([]byte(s), 2)
@@ -108,7 +108,7 @@ func FuzzParse(f *testing.F) {
 		case n == 0 && fault == nil && want <= len(b):
 			t.Fatalf("not whole with %d bytes, but it wants %d", len(b), want)
 		case n == 0 && fault != nil && !fault.last:
-			t.Fatalf("nobody knows how to go on: %q", fault.text)
+			t.Fatalf("a fault that neither ends the connection nor consumes input: %q", fault.text)
 		case n != 0 && fault == nil && r.verb != quit && !isKey(r.key):
 			t.Fatalf("a key %q", r.key)
 		case fault != nil && strings.ContainsAny(fault.text, "\r\n"):
@@ -118,7 +118,7 @@ func FuzzParse(f *testing.F) {
 		}
 		again, m, _, fault := parse(append(bytes.Clone(b[:n]), "rest"...), testMax)
 		if m != n || fault != nil || again.verb != r.verb || !bytes.Equal(again.key, r.key) || !bytes.Equal(again.value, r.value) {
-			t.Fatalf("%q is another command with something behind it", b[:n])
+			t.Fatalf("%q parses differently when more input follows", b[:n])
 		}
 		if cut > 0 && cut < n {
 			if _, m, _, fault := parse(b[:cut], testMax); m != 0 || fault != nil {

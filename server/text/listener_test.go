@@ -16,7 +16,7 @@ import (
 	"github.com/remora-kv/remora/test/cachetest"
 )
 
-// conversation is everything once, with its answers.
+// conversation is all commands, with their answers.
 var conversation = []struct{ say, hear string }{
 	{"GET k\r\n", "NOT_FOUND\r\n"},
 	{"SET k hello world\r\n", "STORED\r\n"},
@@ -28,7 +28,7 @@ var conversation = []struct{ say, hear string }{
 	{"DEL k\r\n", "DELETED\r\n"},
 	{"DEL k\r\n", "NOT_FOUND\r\n"},
 	{"FLUSH\r\n", "ERROR no such command: use GET key, SET key value, DEL key or QUIT\r\n"},
-	{"SET fails x\r\n", "ERROR the handler does not like it\r\n"},
+	{"SET fails x\r\n", "ERROR rejected by the handler\r\n"},
 	{"SET full x\r\n", "ERROR the server has no memory for this item\r\n"},
 	{"SET k {1048577}\r\n" + strings.Repeat("x", 1048577) + "\r\n", "ERROR a value of 1048577 bytes: this server takes up to 1048576\r\n"},
 	{"GET k\r\n", "NOT_FOUND\r\n"},
@@ -50,7 +50,7 @@ func TestConversation(t *testing.T) {
 	}
 }
 
-// All of it at once, and byte by byte: the answers are the same.
+// The answers are the same whether the commands arrive at once or byte by byte.
 func TestPartsAndWholes(t *testing.T) {
 	var all, answers strings.Builder
 	for _, x := range conversation {
@@ -72,7 +72,7 @@ func TestPartsAndWholes(t *testing.T) {
 	}
 }
 
-// D2: thousands of commands on their way, to all cores, are answered in order; more than
+// D2: thousands of commands in flight, to all cores, are answered in order; more than
 // a window, a mailbox or a socket holds.
 func TestPipeline(t *testing.T) {
 	r := open(t, 4, nil)
@@ -134,8 +134,8 @@ func TestLargeValues(t *testing.T) {
 	}
 }
 
-// D3: a client that sends and does not read is not read either, so that what it makes us
-// keep is bounded; others are served meanwhile, and it gets all answers when it reads.
+// D3: a client that sends but does not read is not read either, so that the memory for its
+// answers is bounded. Others are served meanwhile, and it gets all answers when it reads.
 func TestSlowReader(t *testing.T) {
 	r := open(t, 1, func(cfg *Config) { cfg.Backlog = 64 << 10 })
 	other := r.dial()
@@ -167,7 +167,7 @@ func TestSlowReader(t *testing.T) {
 	}
 }
 
-// settled waits until no command is taken any more.
+// settled waits until no more commands are taken.
 func settled(r *rig) {
 	r.t.Helper()
 	last := uint64(0)
@@ -180,7 +180,7 @@ func settled(r *rig) {
 	})
 }
 
-// D3: a client that takes nothing at all is cut off, and the log says why.
+// D3: a client that takes nothing is disconnected, and the log says why.
 func TestStalledReader(t *testing.T) {
 	r := open(t, 1, func(cfg *Config) { cfg.Backlog, cfg.Stall = 64<<10, 300*time.Millisecond })
 	c := r.dial()
@@ -191,7 +191,7 @@ func TestStalledReader(t *testing.T) {
 	cachetest.Await(t, "the log says why", func() bool { return strings.Contains(r.log.String(), "a client has to read while it sends") })
 }
 
-// A client that owes nothing may be silent for as long as it likes.
+// A client without unread answers may be silent for any time.
 func TestIdleClient(t *testing.T) {
 	r := open(t, 1, func(cfg *Config) { cfg.Stall = time.Millisecond })
 	c := r.dial()
@@ -202,7 +202,7 @@ func TestIdleClient(t *testing.T) {
 	}
 }
 
-// D5: the reason of the end arrives though the client goes on sending.
+// D5: the last answer reaches the client even if it continues to send.
 func TestLastWords(t *testing.T) {
 	for in, want := range map[string]string{
 		strings.Repeat("x", 1<<20):                                 faultLine.text,
@@ -221,7 +221,7 @@ func TestLastWords(t *testing.T) {
 	}
 }
 
-// A client that ends its side gets the answers to what it sent.
+// A client that closes its sending side gets the answers to its commands.
 func TestHalfClosed(t *testing.T) {
 	r := open(t, 2, nil)
 	c := r.dial()
@@ -237,7 +237,7 @@ func TestHalfClosed(t *testing.T) {
 	c.end()
 }
 
-// A client that ends within a value which is too long is not waited for.
+// The server does not wait for a client that ends inside a value that is too long.
 func TestHalfClosedInATooLongValue(t *testing.T) {
 	r := open(t, 1, func(cfg *Config) { cfg.MaxValue = 100 })
 	for _, rest := range []string{"", strings.Repeat("x", 50), strings.Repeat("x", 101), strings.Repeat("x", 101) + "\r"} {
@@ -257,7 +257,7 @@ func TestHalfClosedInATooLongValue(t *testing.T) {
 	}
 }
 
-// Nor does the end go unseen that came with the last bytes.
+// An EOF that arrives with the last bytes is noticed.
 func TestHalfClosedAtOnce(t *testing.T) {
 	r := open(t, 2, nil)
 	for range 200 {
@@ -277,8 +277,8 @@ func TestHalfClosedAtOnce(t *testing.T) {
 	}
 }
 
-// Clients that vanish in the middle of things leave nothing behind, and their results
-// reach nobody else.
+// Clients that vanish while commands are in flight leave nothing behind, and no other client
+// gets their results.
 func TestVanishingClients(t *testing.T) {
 	r := open(t, 2, nil)
 	seed := r.dial()
@@ -286,7 +286,7 @@ func TestVanishingClients(t *testing.T) {
 	seed.expect("STORED\r\n")
 	for i := range 200 {
 		c := r.dial()
-		r.slow.Lock() // what it asks for is not answered before it is gone
+		r.slow.Lock() // delays its answers until it is gone
 		c.send(strings.Repeat("GET k\r\n", 1+i%100))
 		if tcp, ok := c.Conn.(*net.TCPConn); ok && i%2 == 0 {
 			_ = tcp.SetLinger(0)
@@ -317,7 +317,7 @@ func TestTooManyClients(t *testing.T) {
 	d.expect("NOT_FOUND\r\n")
 }
 
-// Whatever clients send, the listener answers others.
+// Whatever a client sends, the listener serves others.
 func TestHostileInput(t *testing.T) {
 	r := open(t, 2, nil)
 	good := r.dial()
@@ -363,7 +363,7 @@ func TestEnds(t *testing.T) {
 	}
 }
 
-// Commands that are with cores when the listener is closed are answered.
+// Commands in flight when the listener is closed are answered.
 func TestCloseAnswers(t *testing.T) {
 	r := open(t, 2, nil)
 	c := r.dial()

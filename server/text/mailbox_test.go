@@ -11,7 +11,7 @@ import (
 	"github.com/remora-kv/remora/rpc"
 )
 
-// echo answers with the request, from memory that it uses again at the next call.
+// echo answers with the request, in memory that it reuses in the next call.
 type echo struct{ last []byte }
 
 var errNo = errors.New("no")
@@ -43,7 +43,7 @@ func post(t testing.TB, b *mailbox, tag uint64, text string) {
 	b.post(tag, append(msg, text...))
 }
 
-// Results come in order, each with its tag (M2), and a full mailbox takes nothing until a
+// Results come in order, each with its tag (M2), and a full mailbox accepts nothing until a
 // result was taken and the next one asked for (M1).
 func TestMailboxOrder(t *testing.T) {
 	b := newBox()
@@ -62,7 +62,7 @@ func TestMailboxOrder(t *testing.T) {
 			want-- // the last one that was taken is looked at still
 		}
 		if b.inFlight() != want || sent-got != uint64(want) {
-			t.Fatalf("round %d: %d are on their way, %d were taken of %d", round, b.inFlight(), got, sent)
+			t.Fatalf("round %d: %d in flight, %d results taken of %d", round, b.inFlight(), got, sent)
 		}
 		for b.Step() {
 		}
@@ -72,7 +72,7 @@ func TestMailboxOrder(t *testing.T) {
 				t.Fatalf("result %d: %+v", got, r)
 			}
 			if got++; b.inFlight() != int(sent-got) {
-				t.Fatalf("%d are on their way, want %d", b.inFlight(), sent-got)
+				t.Fatalf("%d in flight, want %d", b.inFlight(), sent-got)
 			}
 		}
 		if b.take() == nil {
@@ -82,7 +82,7 @@ func TestMailboxOrder(t *testing.T) {
 	}
 }
 
-// What a handler returns from elsewhere, what follows it, and failures arrive as copies.
+// Results in the handler's memory, bytes to follow them, and errors arrive as copies.
 func TestMailboxResults(t *testing.T) {
 	b := newBox()
 	for range 3 * mailboxSize {
@@ -91,7 +91,7 @@ func TestMailboxResults(t *testing.T) {
 		post(t, b, 3, "after two")
 		post(t, b, 4, "")
 		if b.ready() || !b.Pending() || !b.Step() || b.Step() || b.Pending() || !b.ready() {
-			t.Fatal("the mailbox does not know what it holds")
+			t.Fatal("Pending or Empty is wrong")
 		}
 		for tag, want := range []string{1: "after one!", 2: "", 3: "after two!", 4: ""} {
 			if tag == 0 {
@@ -103,12 +103,12 @@ func TestMailboxResults(t *testing.T) {
 			}
 		}
 		if b.ready() || b.take() != nil {
-			t.Fatal("a result of nothing")
+			t.Fatal("a result without a request")
 		}
 	}
 }
 
-// M3: memory of long messages is given back, and short ones need none.
+// M3: memory of long messages is freed, and short ones do not allocate.
 func TestMailboxMemory(t *testing.T) {
 	b := newBox()
 	long := string(make([]byte, keepMessage+1))
@@ -141,7 +141,7 @@ func TestMailboxMemory(t *testing.T) {
 	}
 }
 
-// M5: a core stops when there is much that was not taken, and goes on after that.
+// M5: a core pauses when many results were not taken, and then continues.
 func TestMailboxMaxUntaken(t *testing.T) {
 	b := newBox()
 	part := string(make([]byte, maxUntaken/8))
@@ -166,12 +166,12 @@ func TestMailboxMaxUntaken(t *testing.T) {
 		}
 	}
 	if b.relieved(); b.held != 0 {
-		t.Errorf("%d bytes are held when all is taken", b.held)
+		t.Errorf("%d bytes are held after all results were taken", b.held)
 	}
 }
 
-// M4: both sides sleep between messages, and each wakes the other: no wake-up is lost, or
-// this hangs. The race detector sees that messages are handed over.
+// M4: both sides sleep between messages and wake each other. If a wake-up were lost, the test
+// would hang. The race detector checks that messages are handed over.
 func TestMailboxWakeUps(t *testing.T) {
 	coreWake, loopWake := make(chan struct{}, 1), make(chan struct{}, 1)
 	wake := func(c chan struct{}) func() {

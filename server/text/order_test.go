@@ -9,7 +9,7 @@ import (
 	"github.com/remora-kv/remora/test/pages"
 )
 
-// Both sides publish before they look whether the other one sleeps (M4).
+// Both sides publish before they check whether the other one sleeps (M4).
 func TestMailboxPublishesBeforeItLooks(t *testing.T) {
 	d, listenerMem, listenerCut := pages.Split(t, func(l *Listener) *waker { return &l.waker })
 	cfg := Config{Serve: (&echo{}).serve, Clock: wall{}}
@@ -19,11 +19,11 @@ func TestMailboxPublishesBeforeItLooks(t *testing.T) {
 	request := []byte("request")
 	pages.StopsAtAccess(t, mem, cut, func() { b.post(1, request) })
 	if !b.Pending() {
-		t.Error("the core is looked at before the request is there")
+		t.Error("the loop checks whether the core sleeps before it has posted the request")
 	}
 	pages.StopsAtAccess(t, listenerMem, listenerCut, func() { b.Step() })
 	if !b.ready() {
-		t.Error("the loop is looked at before the result is there")
+		t.Error("the core checks whether the loop sleeps before it has published the result")
 	}
 	runtime.KeepAlive(cfg)
 	runtime.KeepAlive(request)

@@ -30,10 +30,10 @@ type rig struct {
 	addr     string
 	log      *cachetest.Log
 	cores    []*fakeCore
-	slow     sync.Mutex // holds up all cores
+	slow     sync.Mutex // stops all cores while it is locked
 }
 
-// fakeCore serves one mailbox and sleeps between.
+// fakeCore serves one mailbox, and sleeps when there is no work.
 type fakeCore struct {
 	rig    *rig
 	index  int
@@ -83,7 +83,7 @@ func (r *rig) serve(call *rpc.Call, msg, out []byte) ([]byte, error) {
 		case err != nil:
 			return out, err
 		case string(p.Key) == "fails":
-			return out, fmt.Errorf("the handler does not like it")
+			return out, fmt.Errorf("rejected by the handler")
 		case string(p.Key) == "full":
 			return command.AppendStatus(out, command.Full), nil
 		}
@@ -169,7 +169,7 @@ func (c *client) send(text string) {
 	}
 }
 
-// expect reads as many bytes as want has.
+// expect reads as many bytes as want has, and compares them.
 func (c *client) expect(want string) {
 	c.t.Helper()
 	got := make([]byte, len(want))
@@ -189,7 +189,7 @@ func (c *client) line() string {
 	return line
 }
 
-// end expects that nothing follows.
+// end checks that the connection ends without further bytes.
 func (c *client) end() {
 	c.t.Helper()
 	if rest, err := io.ReadAll(c.buf); err != nil || len(rest) != 0 {

@@ -9,8 +9,8 @@ import (
 	"github.com/remora-kv/remora/store/storetest"
 )
 
-// TestCheckReasons breaks a store in one place each, and expects Check to say where. That
-// any flipped bit is noticed or unused is a case of the suite.
+// TestCheckReasons breaks a store in one place at a time, and expects Check to name it. The
+// suite has a case for flipped bits.
 func TestCheckReasons(t *testing.T) {
 	newStore := func() *rig {
 		table, err := New(store.Config{Memory: store.MinMemory, Mode: store.Store, Seed: seed})
@@ -73,7 +73,7 @@ func TestCheckReasons(t *testing.T) {
 	}
 }
 
-// emptyBucket returns the first.
+// emptyBucket returns the first empty bucket.
 func (r *rig) emptyBucket() uint64 {
 	for b := range r.buckets {
 		if r.isEmpty(b) {
@@ -84,7 +84,7 @@ func (r *rig) emptyBucket() uint64 {
 	return 0
 }
 
-// tagAt returns a tag whose home is a bucket.
+// tagAt returns a tag whose home is the bucket.
 func (r *rig) tagAt(bucket uint64) uint64 {
 	return r.tagOf(r.keysOf(0, bucket, 1, 1_000_000)[0].Hash)
 }

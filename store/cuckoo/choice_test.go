@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestChoices sees that the choices of a key differ, are buckets, and are spread evenly.
+// TestChoices checks that the choices of a key are different buckets, spread evenly.
 func TestChoices(t *testing.T) {
 	for _, buckets := range []uint64{choices, 4, 1000, maxBuckets} {
 		h := newHashing(buckets, seed)
@@ -32,7 +32,7 @@ func TestChoices(t *testing.T) {
 	}
 }
 
-// TestSalt sees that another seed gives other choices.
+// TestSalt checks that another seed gives other choices.
 func TestSalt(t *testing.T) {
 	a, b := newHashing(1<<20, 1), newHashing(1<<20, 2)
 	same := 0

@@ -26,17 +26,17 @@ func TestEntry(t *testing.T) {
 	}
 }
 
-// TestZeros sees that memory of zeros is an empty bucket that proves itself.
+// TestZeros checks that zeroed memory is a valid empty bucket.
 func TestZeros(t *testing.T) {
 	if e, ok := parseBucket(make([]byte, bucketSize)); !ok || !e.empty() || e.spill() != 0 {
 		t.Errorf("%+v, %v", e, ok)
 	}
 	if _, ok := parseBucket(make([]byte, bucketSize-1)); ok {
-		t.Error("a short image proves itself")
+		t.Error("a short image of a bucket is accepted")
 	}
 }
 
-// TestWrite changes what was asked for, and the stamp by one, also where that begins anew.
+// TestWrite checks that write changes only what it should, and increments the stamp, also where that wraps around.
 func TestWrite(t *testing.T) {
 	r := open(t, store.Store, store.MinMemory)
 	for _, stamp := range []uint64{0, 41, 1<<stampBits - 2, 1<<stampBits - 1} {
@@ -54,13 +54,13 @@ func TestWrite(t *testing.T) {
 	}
 }
 
-// TestSpillOverflow sees that a count that has overflowed stays: home would say that a
-// key is missing which has spilled.
+// TestSpillOverflow checks that a count that has overflowed does not change: otherwise home could
+// say that a spilled key is missing.
 func TestSpillOverflow(t *testing.T) {
 	if spilled(0, 1) != 1 || spilled(1, -1) != 0 || spilled(5, 0) != 5 {
-		t.Error("counts do not count")
+		t.Error("the count of spilled keys does not change by one")
 	}
 	if spilled(maxSpill-1, 1) != maxSpill || spilled(maxSpill, -1) != maxSpill || spilled(maxSpill, 1) != maxSpill {
-		t.Error("a count that has overflowed changes")
+		t.Error("an overflowed count of spilled keys changes")
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/remora-kv/remora/store/cuckoo"
 )
 
-// A client that READs proves that a key is missing, by one bucket.
+// A client proves by one READ of a bucket that a key is missing.
 func Example() {
 	table, err := cuckoo.New(store.Config{Memory: 1 << 20})
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/remora-kv/remora/store/internal/extent"
 )
 
-// TestSpans states how many READs a search takes at Pilaf's fill of 75 %: 1.6 buckets and
-// the item for keys that are there.
+// TestSpans measures how many READs a search takes at Pilaf's load of 75 %: 1.6 buckets and
+// the item for existing keys.
 func TestSpans(t *testing.T) {
 	r := open(t, store.Store, 8<<20)
 	n := int(r.buckets) * itemsPer / bucketsPer
@@ -32,14 +32,14 @@ func TestSpans(t *testing.T) {
 	found, missing := count(0, store.Found), count(n, store.Missing)
 	t.Logf("%d keys in %d buckets: %.3f READs find a key, %.3f prove that one is missing", n, r.buckets, found, missing)
 	if found < 2.4 || found > 2.8 {
-		t.Errorf("%.3f READs find a key, should be 2.4 to 2.8", found)
+		t.Errorf("%.3f READs find a key, want 2.4 to 2.8", found)
 	}
 	if missing > 2.6 {
-		t.Errorf("%.3f READs prove that a key is missing, should be at most 2.6", missing)
+		t.Errorf("%.3f READs prove that a key is missing, want at most 2.6", missing)
 	}
 }
 
-// TestFill puts items that take less memory than expected until the index refuses one.
+// TestFill puts items shorter than expected until the index refuses one.
 func TestFill(t *testing.T) {
 	for _, memory := range []int64{store.MinMemory, 1 << 20, 16 << 20} {
 		r := open(t, store.Store, memory)
@@ -57,8 +57,8 @@ func TestFill(t *testing.T) {
 	}
 }
 
-// TestFinderSeesChanges compares a Finder with Get after every call (E2): without a
-// change on the way it always knows.
+// TestFinderSeesChanges compares a Finder with Get after every call (E2): without
+// concurrent changes it never returns Ask.
 func TestFinderSeesChanges(t *testing.T) {
 	for _, mode := range []store.Mode{store.Store, store.Cache} {
 		r := open(t, mode, store.MinMemory)
@@ -90,8 +90,8 @@ func TestFinderSeesChanges(t *testing.T) {
 	}
 }
 
-// TestMovesHideNothing moves a key between its choices, in every way there is, between
-// the READs of a search: it is always there, so it is never said to be missing (C9).
+// TestMovesHideNothing moves a key between its choices in all ways, between
+// the READs of a search: the key always exists, so it is never Missing (C9).
 func TestMovesHideNothing(t *testing.T) {
 	r := open(t, store.Store, store.MinMemory)
 	rd := r.reader()
@@ -132,8 +132,8 @@ func TestMovesHideNothing(t *testing.T) {
 	r.MustCheck()
 }
 
-// TestThereAndBack has an entry go and come back between two looks at its bucket: the
-// stamp tells.
+// TestThereAndBack moves an entry away and back between two READs of its bucket: the
+// stamp reveals it.
 func TestThereAndBack(t *testing.T) {
 	r := open(t, store.Store, store.MinMemory)
 	rd := r.reader()
@@ -154,8 +154,8 @@ func TestThereAndBack(t *testing.T) {
 	}
 }
 
-// TestTornBucket has an image of a bucket in which any words are of the state before and
-// the others of the state after: only whole states prove themselves (C4).
+// TestTornBucket mixes words of a bucket from before and after a change: only the images of
+// whole states are valid (C4).
 func TestTornBucket(t *testing.T) {
 	r := open(t, store.Store, store.MinMemory)
 	k := key(1)
@@ -180,14 +180,14 @@ func TestTornBucket(t *testing.T) {
 			}
 			_, ok := parseBucket(mixed)
 			if whole := bytes.Equal(mixed, before) || bytes.Equal(mixed, after); ok != whole {
-				t.Errorf("%s: an image with the new words %04b proves itself: %v", name, mask, ok)
+				t.Errorf("%s: an image with the new words %04b is valid: %v", name, mask, ok)
 			}
 		}
 	}
 }
 
-// TestReusedMemory reads an entry, has its block reused in all ways, and then reads the
-// item: it is not found there (C12).
+// TestReusedMemory reads an entry, reuses its block in all ways, and then reads the
+// item: the old item is not found there (C12).
 func TestReusedMemory(t *testing.T) {
 	r := open(t, store.Store, store.MinMemory)
 	rd := r.reader()
@@ -259,8 +259,8 @@ func TestItemBits(t *testing.T) {
 	}
 }
 
-// TestTagOfAnother has two keys of one hash: the one that is not there is proven missing,
-// though an entry has its tag.
+// TestTagOfAnother has two keys with one hash: the one that does not exist is proven missing,
+// although an entry has its tag.
 func TestTagOfAnother(t *testing.T) {
 	r := open(t, store.Store, store.MinMemory)
 	rd := r.reader()
@@ -279,11 +279,11 @@ func TestTagOfAnother(t *testing.T) {
 		}
 	}
 	if _, err := r.Put(colliding(choices), store.Entry{}, store.Always(), 0); err == nil {
-		t.Error("a fourth key of one hash was taken")
+		t.Error("a fourth key of one hash was accepted")
 	}
 }
 
-// forge has bytes prove themselves as what is looked for, whatever else they say.
+// forge makes bytes valid as the bucket or item that a Finder expects, whatever else they contain.
 func forge(f *Finder, b []byte) {
 	put := binary.NativeEndian.PutUint64
 	if !f.reading {
@@ -300,8 +300,8 @@ func forge(f *Finder, b []byte) {
 	put(field(atHeadSum), headSum(field(atBodySum)))
 }
 
-// FuzzFinder gives a Finder any layout and any bytes: no panic, no span that is
-// outside, and an end.
+// FuzzFinder gives a Finder any layout and any bytes: it must not panic, ask for a span outside
+// of the areas, or search forever.
 func FuzzFinder(f *testing.F) {
 	table := layout{hashing{100, 7}, 1 << 16}
 	words := func(words ...uint64) (b []byte) {
@@ -351,12 +351,12 @@ func TestLayout(t *testing.T) {
 	}
 	for _, bad := range []layout{{hashing{2, 1}, 100}, {hashing{maxBuckets + 1, 1}, 100}, {hashing{3, 1}, maxMemory + 1}} {
 		if _, err := parseLayout(bad.encode()); err == nil {
-			t.Errorf("%+v is taken", bad)
+			t.Errorf("the layout %+v is accepted", bad)
 		}
 	}
 	for n := range layoutSize {
 		if _, err := parseLayout(want.encode()[:n]); err == nil {
-			t.Errorf("%d bytes are taken", n)
+			t.Errorf("a layout of %d bytes is accepted", n)
 		}
 	}
 	if got := len(want.encode()); got > store.MaxLayout {

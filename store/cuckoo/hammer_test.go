@@ -10,14 +10,14 @@ import (
 	"github.com/remora-kv/remora/store"
 )
 
-// witness is what a writer did to a key: its values are numbers that grow, and tell the
-// key. A reader may find none that is older than what was done when it began.
+// witness records what a writer did to a key. The values of the key are increasing numbers with
+// the key. A reader must not find a number older than those done when it began.
 type witness struct {
 	done  atomic.Uint64 // the number of the last Put that returned
 	begun atomic.Uint64 // the number of the last Put that began
 }
 
-// stamped is a value that carries its key and number, and then bytes that follow from it.
+// stamped returns a value that has its key and number, and bytes derived from them.
 func stamped(buf []byte, key int, number uint64, size int) []byte {
 	buf = binary.LittleEndian.AppendUint64(buf[:0], uint64(key))
 	buf = binary.LittleEndian.AppendUint64(buf, number)
@@ -29,8 +29,8 @@ func stamped(buf []byte, key int, number uint64, size int) []byte {
 
 const hammered = 6
 
-// TestHammer has readers look for keys that are always there, while a writer replaces
-// them, moves their entries, and has other items reuse every block at once.
+// TestHammer lets readers look for keys that always exist, while a writer replaces
+// them, moves their entries, and reuses every freed block at once.
 func TestHammer(t *testing.T) {
 	r := open(t, store.Store, store.MinMemory)
 	rounds := 60_000
@@ -70,7 +70,7 @@ func TestHammer(t *testing.T) {
 			if to := r.choicesOf(r.tagOf(key(i).Hash))[random.IntN(choices)]; r.isEmpty(to) {
 				r.moveEntry(p.bucket, to)
 			}
-		default: // an item that takes the block which a Put has freed
+		default: // an item that takes the block that a Put has freed
 			k := key(100 + random.IntN(4))
 			r.MustPut(k, 16+random.IntN(60))
 			if err := r.Delete(k, store.Always(), 0); err != nil {
@@ -83,18 +83,18 @@ func TestHammer(t *testing.T) {
 	t.Logf("found %d, ask %d", outcomes[store.Found].Load(), outcomes[store.Ask].Load())
 }
 
-// witness looks for a key that is there, and compares.
+// witness looks for an existing key, and checks its number.
 func (r *reader) witness(t *testing.T, i int, w *witness) store.Outcome {
 	notBefore := w.done.Load()
 	outcome := r.Search(key(i), nil)
 	switch outcome {
 	case store.Missing:
-		t.Errorf("key %d is missing, it is always there", i)
+		t.Errorf("key %d is missing, but it always exists", i)
 	case store.Found:
 		item := r.Item()
 		number := uint64(item.Flags)
 		if number < notBefore || number > w.begun.Load() || string(item.Value) != string(stamped(nil, i, number, len(item.Value)-16)) {
-			t.Errorf("key %d: found number %d, which was not there since %d: %x", i, number, notBefore, item.Value)
+			t.Errorf("key %d: found number %d, which is older than %d: %x", i, number, notBefore, item.Value)
 		}
 	case store.More, store.Ask:
 	}

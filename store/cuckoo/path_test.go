@@ -6,7 +6,7 @@ import (
 	"github.com/remora-kv/remora/store"
 )
 
-// keysOf returns n keys, numbered from first on, whose choice number which is a bucket.
+// keysOf returns n keys, numbered from first on, whose choice number which is the bucket.
 func (r *rig) keysOf(which int, bucket uint64, n, first int) (keys []store.Key) {
 	for i := first; len(keys) < n; i++ {
 		if k := key(i); r.choicesOf(r.tagOf(k.Hash))[which] == bucket {
@@ -16,7 +16,7 @@ func (r *rig) keysOf(which int, bucket uint64, n, first int) (keys []store.Key) 
 	return keys
 }
 
-// TestSpill counts the keys that had to leave home, and forgets them with them.
+// TestSpill checks the count of keys that had to leave home, up and down.
 func TestSpill(t *testing.T) {
 	r := open(t, store.Store, store.MinMemory)
 	rd := r.reader()
@@ -50,8 +50,8 @@ func TestSpill(t *testing.T) {
 	}
 }
 
-// TestShortestWay has the choices of a key taken, one of them by a key that can go
-// elsewhere: one entry moves, and no other.
+// TestShortestWay puts a key whose choices are taken, one of them by a key that can move
+// elsewhere: only that entry moves.
 func TestShortestWay(t *testing.T) {
 	r := open(t, store.Store, 1<<20)
 	k := key(0)
@@ -77,8 +77,8 @@ func TestShortestWay(t *testing.T) {
 	}
 }
 
-// TestEvictOnWay fills the index of a cache far beyond its fill: every Put is taken, and
-// what was used outlives what was not.
+// TestEvictOnWay puts far more items into a cache than its index can hold: every Put is accepted, and
+// used items outlive unused ones.
 func TestEvictOnWay(t *testing.T) {
 	r := open(t, store.Cache, 1<<20)
 	n := int(r.buckets)
@@ -104,8 +104,8 @@ func TestEvictOnWay(t *testing.T) {
 	}
 }
 
-// TestExpiredOnWay has a store that is full of items that expire: new ones take their
-// places in the index, until few are left on the ways that are looked at.
+// TestExpiredOnWay fills a store with items that expire: new ones take their
+// places in the index, until few are left on the paths that are searched.
 func TestExpiredOnWay(t *testing.T) {
 	r := open(t, store.Store, store.MinMemory)
 	n := 0
@@ -120,11 +120,11 @@ func TestExpiredOnWay(t *testing.T) {
 		again += one(err == nil)
 	}
 	if again < n*8/10 {
-		t.Errorf("%d of %d are taken in place of what has expired", again, n)
+		t.Errorf("only %d of %d items were accepted in place of expired ones", again, n)
 	}
 }
 
-// TestNoWay changes nothing but the count of refusals.
+// TestNoWay checks that a refused Put changes only the count of refusals.
 func TestNoWay(t *testing.T) {
 	r := open(t, store.Store, store.MinMemory)
 	n := r.FillUp(0, 0)
@@ -134,6 +134,6 @@ func TestNoWay(t *testing.T) {
 	}
 	items.Refused++
 	if string(r.index) != index || r.Stats() != items {
-		t.Error("a Put that was refused has changed something")
+		t.Error("a refused Put has changed something")
 	}
 }

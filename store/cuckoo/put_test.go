@@ -6,8 +6,8 @@ import (
 	"github.com/remora-kv/remora/store"
 )
 
-// TestReplaceIsElsewhere has a new value in another block while there is one, and a reader
-// between whose READs that happens: it goes back to the bucket and finds the new one (C7).
+// TestReplaceIsElsewhere replaces an item in another block between the READs of a search: the
+// reader goes back to the bucket and finds the new item (C7).
 func TestReplaceIsElsewhere(t *testing.T) {
 	r := open(t, store.Store, store.MinMemory)
 	rd := r.reader()
@@ -27,7 +27,7 @@ func TestReplaceIsElsewhere(t *testing.T) {
 	}
 }
 
-// TestReplaceWhenFull overwrites items of a full store where they are.
+// TestReplaceWhenFull overwrites items of a full store in place.
 func TestReplaceWhenFull(t *testing.T) {
 	r := open(t, store.Store, store.MinMemory)
 	n := r.FillUp(0, 500)

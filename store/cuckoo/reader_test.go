@@ -2,7 +2,7 @@ package cuckoo
 
 import "github.com/remora-kv/remora/store/storetest"
 
-// reader is a client that reads a table by its export alone.
+// reader is a client that reads a table only by its export.
 type reader struct {
 	*Finder
 	*storetest.Reader

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestSum compares with the library.
+// TestSum compares the checksum with that of hash/crc64.
 func TestSum(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	table := crc64.MakeTable(crc64.ECMA)

@@ -9,12 +9,12 @@ import (
 	"github.com/remora-kv/remora/store/storetest"
 )
 
-// TestArena exports two blocks, read-only, and gives them back.
+// TestArena checks that a table exports two read-only blocks, and frees them.
 func TestArena(t *testing.T) {
 	freed := 0
 	a := store.NewArena(func(_ string, size int, writable bool) ([]byte, any, func() error, error) {
 		if writable {
-			t.Error("others can write")
+			t.Error("an exported block is writable by others")
 		}
 		return make([]byte, size), "region", func() error { freed++; return nil }, nil
 	})
@@ -41,7 +41,7 @@ func TestArena(t *testing.T) {
 	}
 }
 
-// TestOverhead keeps what is set aside for the Table honest (C1).
+// TestOverhead checks that the memory reserved for the Table suffices (C1).
 func TestOverhead(t *testing.T) {
 	if size := reflect.TypeFor[Table]().Size() + layoutSize; size > overhead {
 		t.Errorf("a Table has %d bytes, %d are set aside", size, overhead)
@@ -72,7 +72,7 @@ func TestNewFor(t *testing.T) {
 		r := storetest.Rig{TB: t, Partition: table}
 		r.MustPut(key(1), 1000)
 		if !r.Has(key(1)) {
-			t.Errorf("for items of %d bytes: the item is not there", item)
+			t.Errorf("for items of %d bytes: the item does not exist", item)
 		}
 		if err := table.Close(); err != nil {
 			t.Error(err)

@@ -7,7 +7,7 @@ import (
 	"github.com/remora-kv/remora/store"
 )
 
-// crowded is a store with a full neighbourhood at home 40 and a full chain behind it.
+// crowded returns a store with a full neighbourhood at home 40 and a full chain behind it.
 func crowded(t *testing.T, shape shape) (r *rig, keys []store.Key) {
 	t.Helper()
 	r = openRig(t, shape, store.Store, store.MinMemory)
@@ -18,8 +18,8 @@ func crowded(t *testing.T, shape shape) (r *rig, keys []store.Key) {
 	return r, keys
 }
 
-// TestChain takes items out of a chain, replaces and moves others; those that are there are
-// found by reading, the others are missing.
+// TestChain deletes, replaces and moves items of a chain; afterwards a Finder finds those that
+// exist, and the others are Missing.
 func TestChain(t *testing.T) {
 	for name, shape := range shapes {
 		r, keys := crowded(t, shape)
@@ -54,7 +54,7 @@ func TestChain(t *testing.T) {
 	}
 }
 
-// TestChainExpires has a full chain lose what has expired for a new item.
+// TestChainExpires puts an item into a full chain, which drops an expired one.
 func TestChainExpires(t *testing.T) {
 	r, keys := crowded(t, NewVar)
 	var in store.Key // in the middle of the chain
@@ -76,8 +76,8 @@ func TestChainExpires(t *testing.T) {
 	}
 }
 
-// TestStaysInChain replaces an item of a chain after slots have become free: it stays, as
-// readers rely on (H7).
+// TestStaysInChain replaces an item of a chain after slots have become free: it stays in the
+// chain, on which readers rely (H7).
 func TestStaysInChain(t *testing.T) {
 	r, keys := crowded(t, New)
 	var chained []store.Key
@@ -91,7 +91,7 @@ func TestStaysInChain(t *testing.T) {
 	for _, k := range chained {
 		r.MustPut(k, 3)
 		if !r.find(k.Hash, k.Bytes).inChain() {
-			t.Fatal("an item went from a chain into a slot")
+			t.Fatal("an item moved from a chain into a slot")
 		}
 	}
 }

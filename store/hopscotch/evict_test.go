@@ -7,7 +7,7 @@ import (
 )
 
 // TestVictim fills a neighbourhood of a cache with items of one home, uses some, and puts
-// another: the oldest of those that were not used goes.
+// another: the oldest unused item is evicted.
 func TestVictim(t *testing.T) {
 	r := openRig(t, New, store.Cache, store.MinMemory)
 	for i := range reach {
@@ -22,7 +22,7 @@ func TestVictim(t *testing.T) {
 	for i := range reach {
 		k := r.homed(i, 40)
 		if there := r.find(k.Hash, k.Bytes).isFound(); there != (i != 2) {
-			t.Errorf("item %d is there: %v", i, there)
+			t.Errorf("item %d exists: %v", i, there)
 		}
 	}
 	if st := r.Stats(); st.Evicted != 1 || st.Rescued != 3 {
@@ -30,7 +30,7 @@ func TestVictim(t *testing.T) {
 	}
 }
 
-// TestCreditEnds puts items until those that were used once are gone.
+// TestCreditEnds puts items until those that were used once are evicted.
 func TestCreditEnds(t *testing.T) {
 	r := openRig(t, New, store.Cache, store.MinMemory)
 	for i := range reach {
@@ -44,12 +44,12 @@ func TestCreditEnds(t *testing.T) {
 	}
 	for i := range reach {
 		if k := r.homed(i, 40); r.find(k.Hash, k.Bytes).isFound() {
-			t.Errorf("item %d is still there", i)
+			t.Errorf("item %d still exists", i)
 		}
 	}
 }
 
-// TestStride sees that all slots have their turn before the first has it again.
+// TestStride checks that all slots have a turn before the first has another.
 func TestStride(t *testing.T) {
 	for _, n := range []uint64{reach, 7, 100, 806, 1000, 4096, 65_537} {
 		step, seen, at := strideFor(n), make([]bool, n), uint64(0)

@@ -9,7 +9,7 @@ import (
 	"github.com/remora-kv/remora/store"
 )
 
-// fillTo puts items into a store until a share of its slots is as many items.
+// fillTo puts items until their number is a share of the slots.
 func (r *rig) fillTo(from, percent, size int) (items int) {
 	r.Helper()
 	items = int(r.homes) * percent / 100
@@ -19,9 +19,9 @@ func (r *rig) fillTo(from, percent, size int) (items int) {
 	return items
 }
 
-// TestSpans counts the spans of searches for keys that are there. They are the READs of a
-// GET: 1.0 for FaRM with inlined values and 2.0 without, as paper 002 has it, and a little
-// more when the table is fuller than it should be.
+// TestSpans counts the spans of searches for existing keys. They are the READs of a GET: 1.0 for
+// FaRM with inlined values and 2.0 without, as in paper 002, and a little
+// more when the table is fuller than intended.
 func TestSpans(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -54,7 +54,7 @@ func TestSpans(t *testing.T) {
 	}
 }
 
-// TestFill tells how many items are in chains, the fuller the table is.
+// TestFill measures how many items are in chains at several loads.
 func TestFill(t *testing.T) {
 	r := openRig(t, NewVar, store.Store, 8<<20)
 	from := 0
@@ -77,9 +77,9 @@ func TestFill(t *testing.T) {
 	}
 }
 
-// TestMixedMoments has each word of a neighbourhood read at another moment, while items
-// come, go and hop. What is there all the time is never Missing, and what is Found is
-// there.
+// TestMixedMoments reads each word of a neighbourhood at another moment, while items come, go
+// and hop. An item that exists all the time is never Missing, and an item that is Found
+// exists.
 func TestMixedMoments(t *testing.T) {
 	for name, shape := range shapes {
 		t.Run(name, func(t *testing.T) {
@@ -108,7 +108,7 @@ func TestMixedMoments(t *testing.T) {
 					span, outcome = r.finder.Look(r.ReadSpan(span))
 				}
 				if outcome == store.Missing || outcome == store.Found && r.finder.Item().Version != version {
-					t.Fatalf("outcome %d, item %+v; the item of version %d was there all the time", outcome, r.finder.Item(), version)
+					t.Fatalf("outcome %d, item %+v, but the item of version %d existed all the time", outcome, r.finder.Item(), version)
 				}
 				if outcome == store.Found {
 					founds++
@@ -136,8 +136,8 @@ func (r *rig) moments(random *rand.Rand, keys []store.Key, span store.Span) (all
 	return all
 }
 
-// TestLines has a slot whose lines are of two items of the same key: the versions tell them
-// apart without a look at the sum.
+// TestLines reads a slot with lines of two items of the same key: the versions tell them
+// apart without the checksum.
 func TestLines(t *testing.T) {
 	r := openRig(t, New, store.Store, store.MinMemory)
 	k := r.homed(1, 40)
@@ -148,7 +148,7 @@ func TestLines(t *testing.T) {
 	copy(after[64:128], before[64:128])
 	slot := after[:inlineSlot]
 	if r.finder.proveInline(slot, label(binary.LittleEndian.Uint64(slot[atLabel:])).version()) {
-		t.Error("a slot with the second line of another version proves itself")
+		t.Error("a slot with the second line of another version is valid")
 	}
 	if r.finder.found.Version() != 1 {
 		t.Errorf("the second line has version %d", r.finder.found.Version())
@@ -158,8 +158,8 @@ func TestLines(t *testing.T) {
 	}
 }
 
-// TestBounds gives words that lead out of the memory: the Finder reads the neighbourhood
-// again, until it gives up.
+// TestBounds gives a Finder words that point out of the memory: it reads the neighbourhood
+// again, and finally returns Ask.
 func TestBounds(t *testing.T) {
 	r := openRig(t, NewVar, store.Store, store.MinMemory)
 	k := key(1)
@@ -185,7 +185,7 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// TestIdle asks a Finder that looks for nothing, and one that is given too little.
+// TestIdle calls Look without a search, and with too few bytes.
 func TestIdle(t *testing.T) {
 	r := openRig(t, New, store.Store, store.MinMemory)
 	if _, o := r.finder.Look(make([]byte, 100)); o != store.Ask {
@@ -199,11 +199,11 @@ func TestIdle(t *testing.T) {
 		t.Errorf("outcome %d", o)
 	}
 	if _, ok := r.finder.Touch(); ok {
-		t.Error("there is a word that counts uses")
+		t.Error("Touch returns a span, but uses are not counted")
 	}
 }
 
-// FuzzFinder gives any layout and any bytes.
+// FuzzFinder gives a Finder any layout and any bytes.
 func FuzzFinder(f *testing.F) {
 	table, err := New(store.Config{Memory: store.MinMemory, Seed: seed})
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"github.com/remora-kv/remora/store"
 )
 
-// slotsOf returns in which slot each key is.
+// slotsOf returns the slot of each key.
 func (r *rig) slotsOf(keys []store.Key) []uint64 {
 	var all []uint64
 	for _, k := range keys {
@@ -15,7 +15,7 @@ func (r *rig) slotsOf(keys []store.Key) []uint64 {
 	return all
 }
 
-// TestHop fills slots 40 to 46, so that an item of home 40 needs one of them to hop.
+// TestHop fills slots 40 to 46, so that an item must hop before one of home 40 has room.
 func TestHop(t *testing.T) {
 	r := openRig(t, New, store.Store, store.MinMemory)
 	var keys []store.Key
@@ -39,7 +39,7 @@ func TestHop(t *testing.T) {
 	}
 }
 
-// TestNoHop has seven items of one home: the last goes into the chain.
+// TestNoHop puts seven items of one home: the last goes into the chain.
 func TestNoHop(t *testing.T) {
 	r := openRig(t, New, store.Store, store.MinMemory)
 	for i := range 7 {
@@ -54,7 +54,7 @@ func TestNoHop(t *testing.T) {
 	}
 }
 
-// TestDraw has items driven away from their homes by a crowd, which then goes.
+// TestDraw checks that items that a crowd has displaced return to their homes when it is deleted.
 func TestDraw(t *testing.T) {
 	r := openRig(t, New, store.Store, store.MinMemory)
 	var crowd, others []store.Key
@@ -79,7 +79,7 @@ func TestDraw(t *testing.T) {
 	}
 }
 
-// TestLastHomes has items at the end of the slots, where no other homes are.
+// TestLastHomes puts items at the end of the slots, which are not homes.
 func TestLastHomes(t *testing.T) {
 	for name, shape := range shapes {
 		r := openRig(t, shape, store.Store, store.MinMemory)
@@ -93,7 +93,7 @@ func TestLastHomes(t *testing.T) {
 	}
 }
 
-// TestSlotOfExpired takes the slot of an item that has expired.
+// TestSlotOfExpired checks that a new item takes the slot of an expired one.
 func TestSlotOfExpired(t *testing.T) {
 	r := openRig(t, New, store.Store, store.MinMemory)
 	for i := range 6 {

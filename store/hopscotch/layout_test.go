@@ -46,7 +46,7 @@ func TestLayoutOfPeers(t *testing.T) {
 		"format":    append([]byte{1}, good.bytes()[1:]...),
 	} {
 		if _, err := NewFinder(bad); err == nil {
-			t.Errorf("%s: taken", what)
+			t.Errorf("%s: accepted", what)
 		}
 	}
 }

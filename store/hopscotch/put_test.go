@@ -7,8 +7,8 @@ import (
 	"github.com/remora-kv/remora/store"
 )
 
-// TestInlineAndBack replaces an item by longer and shorter ones: it goes into a block and
-// back into its slot, which it keeps.
+// TestInlineAndBack replaces an item by longer and shorter ones: it moves to a block and back
+// inline, in the same slot.
 func TestInlineAndBack(t *testing.T) {
 	r := openRig(t, New, store.Store, store.MinMemory)
 	k := key(1) // of 16 bytes
@@ -35,7 +35,7 @@ func TestInlineAndBack(t *testing.T) {
 	}
 }
 
-// TestAllFields finds by reading what was put and touched, expired or not.
+// TestAllFields puts and touches items and finds all their fields by reading, expired or not.
 func TestAllFields(t *testing.T) {
 	for name, shape := range shapes {
 		r := openRig(t, shape, store.Cache, store.MinMemory)

@@ -14,10 +14,10 @@ var (
 	value = storetest.Value
 )
 
-// shape makes a table: New or NewVar.
+// shape is a constructor: New or NewVar.
 type shape func(cfg store.Config) (*Table, error)
 
-// shapes are both, by name.
+// shapes are both constructors, by name.
 var shapes = map[string]shape{"inline": New, "var": NewVar}
 
 // rig is a table of a test, and a Finder that reads it.
@@ -41,7 +41,7 @@ func openRig(t testing.TB, open shape, mode store.Mode, memory int64) *rig {
 	return r
 }
 
-// homed is key number i, with a hash that makes h its home.
+// homed returns key number i, with a hash that makes h its home.
 func (r *rig) homed(i int, h uint64) store.Key {
 	k := key(i)
 	k.Hash = k.Hash&^(1<<32-1) | ((h<<32)/r.homes + 1)
@@ -51,7 +51,7 @@ func (r *rig) homed(i int, h uint64) store.Key {
 	return k
 }
 
-// search looks for a key by reading, and returns how many spans that took.
+// search looks for a key by reading, and returns the number of spans.
 func (r *rig) search(k store.Key) (store.Outcome, int) {
 	r.Helper()
 	outcome := r.Search(k, nil)

@@ -46,8 +46,8 @@ func TestWords(t *testing.T) {
 	}
 }
 
-// TestMove hops an item forth and back: it is found by reading after each hop, and the
-// place it came from is empty.
+// TestMove hops an item forth and back: it is found after each hop, and the
+// old place is empty.
 func TestMove(t *testing.T) {
 	for name, shape := range shapes {
 		r := openRig(t, shape, store.Store, store.MinMemory)
@@ -67,13 +67,13 @@ func TestMove(t *testing.T) {
 	}
 }
 
-// TestStampsOfReplace sees that a slot that is written anew has another stamp (H3).
+// TestStampsOfReplace checks that a rewritten slot has another stamp (H3).
 func TestStampsOfReplace(t *testing.T) {
 	r := openRig(t, New, store.Store, store.MinMemory)
 	k := r.homed(1, 40)
 	last := home(0)
 	for n := range 20 {
-		r.MustPut(k, n*5) // in line, then in a block
+		r.MustPut(k, n*5) // inline, then in a block
 		w := r.home(40)
 		if w.stamp(0) == last.stamp(0) || !w.holds(0) {
 			t.Fatalf("word %#x after %#x", uint64(w), uint64(last))

@@ -70,7 +70,7 @@ func TestBucketOrder(t *testing.T) {
 	}
 }
 
-// TestBucketOf sees that all buckets are used, evenly.
+// TestBucketOf checks that all buckets are used, evenly.
 func TestBucketOf(t *testing.T) {
 	table := &Table{buckets: 1000}
 	counts := make([]int, 1000)
@@ -85,8 +85,8 @@ func TestBucketOf(t *testing.T) {
 	}
 }
 
-// TestStrictLRU has the paper's policy: of nine keys in a bucket, the one goes
-// that was not used for longest, by any of the three calls.
+// TestStrictLRU checks the paper's policy: of nine keys in a bucket, the least recently
+// used one is evicted, by any of the three calls.
 func TestStrictLRU(t *testing.T) {
 	r := open(t, store.Cache, 1<<20)
 	for i := range slots {
@@ -104,7 +104,7 @@ func TestStrictLRU(t *testing.T) {
 		switch step % 4 {
 		case 0:
 			if !r.Has(colliding(i)) {
-				t.Fatalf("step %d: key %d is not there", step, i)
+				t.Fatalf("step %d: key %d does not exist", step, i)
 			}
 		case 1:
 			if err := r.Touch(colliding(i), 0, 0); err != nil {
@@ -118,7 +118,7 @@ func TestStrictLRU(t *testing.T) {
 			victim := recent[0]
 			recent = recent[1:]
 			if p := r.find(colliding(victim).Hash, colliding(victim).Bytes); p.off != 0 {
-				t.Fatalf("step %d: the least recent key %d is still there", step, victim)
+				t.Fatalf("step %d: the least recent key %d still exists", step, victim)
 			}
 		}
 		use(i)

@@ -12,7 +12,7 @@ import (
 // slot of all but the last is a link.
 const chainLimit = (slots-1)*maxChain + slots
 
-// TestChain fills one bucket until it is refused, and empties it in random order.
+// TestChain fills one bucket until a Put is refused, and empties it in random order.
 func TestChain(t *testing.T) {
 	r := open(t, store.Store, 1<<20)
 	random := rand.New(rand.NewPCG(1, 2))
@@ -26,10 +26,10 @@ func TestChain(t *testing.T) {
 		if _, err := r.Put(k, store.Entry{}, store.Always(), 0); !errors.Is(err, store.ErrFull) {
 			t.Fatalf("Put of item %d of one hash: %v", chainLimit, err)
 		}
-		r.MustPut(colliding(5), 1000) // one that is there is another matter
+		r.MustPut(colliding(5), 1000) // an existing key can still be replaced
 		for _, i := range random.Perm(chainLimit) {
 			if !r.Has(colliding(i)) {
-				t.Fatalf("round %d: key %d is not there", round, i)
+				t.Fatalf("round %d: key %d does not exist", round, i)
 			}
 			if err := r.Delete(colliding(i), store.Always(), 0); err != nil {
 				t.Fatalf("round %d: Delete of key %d: %v", round, i, err)
@@ -42,8 +42,8 @@ func TestChain(t *testing.T) {
 	}
 }
 
-// TestChainWithoutMemory has a full bucket and no block for an overflow bucket:
-// the Put is refused, and nothing has changed.
+// TestChainWithoutMemory puts into a full bucket when there is no block for an overflow bucket:
+// the Put is refused and changes nothing.
 func TestChainWithoutMemory(t *testing.T) {
 	r := open(t, store.Store, store.MinMemory)
 	for i := range slots {
@@ -63,7 +63,7 @@ func TestChainWithoutMemory(t *testing.T) {
 	r.MustCheck()
 }
 
-// TestStoreFill states how full a store gets before the first item is refused.
+// TestStoreFill measures how full a store gets before the first item is refused.
 func TestStoreFill(t *testing.T) {
 	for _, c := range []struct {
 		size int
@@ -82,8 +82,8 @@ func TestStoreFill(t *testing.T) {
 	}
 }
 
-// TestExpireChain has a full chain of which some items have expired: a new item
-// takes the place of one, without an overflow bucket more.
+// TestExpireChain puts into a full chain with expired items: the new item replaces
+// one of them, without another overflow bucket.
 func TestExpireChain(t *testing.T) {
 	for _, every := range []int{1, 2, 3, 7, 30} {
 		r := open(t, store.Store, 1<<20)

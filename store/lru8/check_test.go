@@ -10,8 +10,8 @@ import (
 	"github.com/remora-kv/remora/store/storetest"
 )
 
-// TestCheckReasons breaks a store in one place each, and expects Check to say
-// where. That any flipped bit is noticed or unused is a case of the suite.
+// TestCheckReasons breaks a store in one place at a time, and expects Check to name
+// it. The suite has a case for flipped bits.
 func TestCheckReasons(t *testing.T) {
 	newStore := func() *rig {
 		table, err := New(store.Config{Memory: store.MinMemory, Mode: store.Store, Seed: seed})

@@ -6,7 +6,7 @@ import (
 	"github.com/remora-kv/remora/store"
 )
 
-// TestEvictOne has items of one length in a full cache: each Put costs one item.
+// TestEvictOne puts into a full cache of items of one length: each Put evicts one item.
 func TestEvictOne(t *testing.T) {
 	r := open(t, store.Cache, 1<<20)
 	n := 0
@@ -23,7 +23,7 @@ func TestEvictOne(t *testing.T) {
 	}
 }
 
-// TestSpare has one used item among others: the turn passes it once.
+// TestSpare uses one item among others: eviction passes it once.
 func TestSpare(t *testing.T) {
 	r := open(t, store.Cache, 1<<20)
 	n := 0
@@ -33,9 +33,9 @@ func TestSpare(t *testing.T) {
 	survivor := key(n - 1)
 	for turn := range 3 {
 		if !r.Has(survivor) {
-			t.Fatalf("turn %d: the used item is not there", turn)
+			t.Fatalf("turn %d: the used item does not exist", turn)
 		}
-		for range r.Stats().Items { // about one turn of all buckets
+		for range r.Stats().Items { // about one round through all buckets
 			r.MustPut(key(n), 200)
 			n++
 		}
@@ -43,16 +43,16 @@ func TestSpare(t *testing.T) {
 	if r.Stats().Rescued == 0 {
 		t.Error("nothing was rescued")
 	}
-	for range 3 * r.Stats().Items { // not used any more
+	for range 3 * r.Stats().Items { // without using it
 		r.MustPut(key(n), 200)
 		n++
 	}
 	if r.Has(survivor) {
-		t.Error("the item is still there though it was not used")
+		t.Error("the item still exists though it was not used")
 	}
 }
 
-// TestAllUsed has nothing but used items: some go nevertheless.
+// TestAllUsed checks that a cache with only used items evicts some of them.
 func TestAllUsed(t *testing.T) {
 	r := open(t, store.Cache, 256<<10)
 	for n := range 5000 {
@@ -66,7 +66,7 @@ func TestAllUsed(t *testing.T) {
 	}
 }
 
-// TestEvictExpired counts an item that has expired as such.
+// TestEvictExpired checks that an expired victim counts as expired.
 func TestEvictExpired(t *testing.T) {
 	r := open(t, store.Cache, store.MinMemory)
 	for i := range 2000 {

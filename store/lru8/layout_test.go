@@ -8,7 +8,7 @@ import (
 	"github.com/remora-kv/remora/store"
 )
 
-// TestOverhead keeps what is set aside for the Table honest (L1).
+// TestOverhead checks that the memory reserved for the Table suffices (L1).
 func TestOverhead(t *testing.T) {
 	if size := reflect.TypeFor[Table]().Size(); size > overhead {
 		t.Errorf("a Table has %d bytes, %d are set aside", size, overhead)
@@ -55,8 +55,8 @@ func TestNewFor(t *testing.T) {
 	}
 }
 
-// TestBucketLoad states how many items a full bucket costs while there is room
-// elsewhere, at the load that split aims for.
+// TestBucketLoad measures how many items full buckets cost while there is memory,
+// at the load that split aims for.
 func TestBucketLoad(t *testing.T) {
 	r := open(t, store.Cache, 8<<20)
 	n := 0

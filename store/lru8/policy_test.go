@@ -9,14 +9,14 @@ import (
 	"github.com/remora-kv/remora/store"
 )
 
-// exactLRU is one list over all items, with the same memory for blocks.
+// exactLRU is a cache with one LRU list over all items, and as much memory for blocks.
 type exactLRU struct {
 	free  int64
 	items map[int]*list.Element
 	order *list.List // of [2]int64, key and bytes, the most recent first
 }
 
-// use says whether the key was there, and puts it if not.
+// use reports whether the key exists, and puts it if not.
 func (x *exactLRU) use(key int, size int64) bool {
 	if e := x.items[key]; e != nil {
 		x.order.MoveToFront(e)
@@ -31,8 +31,8 @@ func (x *exactLRU) use(key int, size int64) bool {
 	return false
 }
 
-// TestHitRatio compares the table with exact LRU: a cache in front of something,
-// under Zipf's law.
+// TestHitRatio compares the table with exact LRU: a look-aside cache
+// under a Zipf distribution.
 func TestHitRatio(t *testing.T) {
 	steps := 120_000
 	mixed := func(key int) int { return (key * 2654435761 >> 8) % (16 << (key % 9)) }

@@ -8,11 +8,11 @@ import (
 	"github.com/remora-kv/remora/store"
 )
 
-// blockOf returns where the item of a key is.
+// blockOf returns the block of the item of a key.
 func (r *rig) blockOf(k store.Key) uint64 { return r.find(k.Hash, k.Bytes).off }
 
-// TestRewrite sees that a value which fits stays where it is, and that what it
-// leaves is free.
+// TestRewrite checks that a value that fits stays in its block, and that the rest of the
+// block is freed.
 func TestRewrite(t *testing.T) {
 	for _, mode := range []store.Mode{store.Cache, store.Store} {
 		r := open(t, mode, 1<<20)
@@ -32,8 +32,8 @@ func TestRewrite(t *testing.T) {
 	}
 }
 
-// TestReplaceInPlace grows an item of a store that has no other room into its
-// neighbours.
+// TestReplaceInPlace grows an item into its free neighbours, in a store without other
+// room.
 func TestReplaceInPlace(t *testing.T) {
 	r := open(t, store.Store, store.MinMemory)
 	n := r.FillUp(0, 400)
@@ -44,21 +44,21 @@ func TestReplaceInPlace(t *testing.T) {
 	}
 	r.MustPut(key(21), 1200) // about three blocks
 	if !r.Has(key(21)) {
-		t.Fatal("the item is not there")
+		t.Fatal("the item does not exist")
 	}
 	r.MustCheck()
 	k := key(23)
 	if _, err := r.Put(k, store.Entry{Value: value(k, 9000)}, store.Always(), 0); !errors.Is(err, store.ErrFull) {
-		t.Fatalf("Put of what does not fit: %v", err)
+		t.Fatalf("Put of an item that does not fit: %v", err)
 	}
 	for i := range n {
 		if i != 20 && i != 22 && !r.Has(key(i)) {
-			t.Errorf("key %d is not there", i)
+			t.Errorf("key %d does not exist", i)
 		}
 	}
 }
 
-// TestFullOverwrite sees that a full store takes values of the same length and
+// TestFullOverwrite checks that a full store accepts values of the same length and
 // shorter ones.
 func TestFullOverwrite(t *testing.T) {
 	r := open(t, store.Store, 256<<10)
@@ -68,7 +68,7 @@ func TestFullOverwrite(t *testing.T) {
 	}
 }
 
-// TestRefused sees that a refused Put changes nothing but its count.
+// TestRefused checks that a refused Put changes only the count of refusals.
 func TestRefused(t *testing.T) {
 	for _, mode := range []store.Mode{store.Cache, store.Store} {
 		r := open(t, mode, 1<<20)
@@ -89,7 +89,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestViewsOfVictims puts key and value that are views of items which the call
+// TestViewsOfVictims puts a key and value that are views of items which the call
 // evicts, and that overlap their new place in all ways.
 func TestViewsOfVictims(t *testing.T) {
 	for _, keySize := range []int{10, 128, 129, 2000} {
@@ -118,7 +118,7 @@ func TestViewsOfVictims(t *testing.T) {
 	}
 }
 
-// TestViewOfExpired puts a value that is a view of an item which has expired, and
+// TestViewOfExpired puts a value that is a view of an expired item,
 // whose memory the call itself reclaims.
 func TestViewOfExpired(t *testing.T) {
 	for _, mode := range []store.Mode{store.Cache, store.Store} {
@@ -146,9 +146,9 @@ func TestViewOfExpired(t *testing.T) {
 	}
 }
 
-// TestViewIsNotMovedOver puts a view of an item that the call evicts, at a moment
-// when used items are moved out of the way: they must not be moved to where the
-// view is.
+// TestViewIsNotMovedOver puts a view of an item that the call evicts, while
+// used items are moved out of the way: they must not be moved over the
+// view.
 func TestViewIsNotMovedOver(t *testing.T) {
 	r := open(t, store.Cache, 256<<10)
 	n := 0

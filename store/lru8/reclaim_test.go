@@ -6,7 +6,7 @@ import (
 	"github.com/remora-kv/remora/store"
 )
 
-// TestExpire fills a store with items that expire; when they have, the next Put
+// TestExpire fills a store with items that expire; afterwards the next Put
 // finds room at once.
 func TestExpire(t *testing.T) {
 	r := open(t, store.Store, 256<<10)
@@ -32,7 +32,7 @@ func TestExpire(t *testing.T) {
 	}
 }
 
-// TestTouchCountsMortals has items begin and cease to expire.
+// TestTouchCountsMortals sets and clears the expiry of items.
 func TestTouchCountsMortals(t *testing.T) {
 	r := open(t, store.Store, 1<<20)
 	r.MustPut(key(1), 10)

@@ -6,7 +6,7 @@ import (
 	"github.com/remora-kv/remora/store"
 )
 
-// TestSweepCost sees that a long item costs about the bytes that it needs.
+// TestSweepCost checks that a long item evicts about as many bytes as it needs.
 func TestSweepCost(t *testing.T) {
 	r := open(t, store.Cache, 4<<20)
 	for i := range 100_000 {
@@ -19,19 +19,19 @@ func TestSweepCost(t *testing.T) {
 		t.Errorf("an item of 1 MiB cost %d bytes of items of 96", lost)
 	}
 	if !r.Has(key(1_000_000)) {
-		t.Error("the item is not there")
+		t.Error("the item does not exist")
 	}
 	r.MustCheck()
 }
 
-// TestSweepWraps puts long items again and again, over the end of the memory.
+// TestSweepWraps puts long items repeatedly, past the end of the memory.
 func TestSweepWraps(t *testing.T) {
 	r := open(t, store.Cache, 256<<10)
 	for i := range 300 {
 		size := 10_000 + i*337%60_000
 		r.MustPut(key(i), size)
 		if !r.Has(key(i)) {
-			t.Fatalf("item %d is not there", i)
+			t.Fatalf("item %d does not exist", i)
 		}
 		for j := range 20 {
 			r.MustPut(key(1000+i*20+j), j*20)
@@ -66,8 +66,8 @@ func TestSweepMovesUsed(t *testing.T) {
 	}
 }
 
-// TestStoreMoves joins the memory of a store of which every other item was
-// deleted: all of it serves for longer items.
+// TestStoreMoves joins the memory of a store after every other item was
+// deleted: all of it can hold longer items.
 func TestStoreMoves(t *testing.T) {
 	r := open(t, store.Store, 1<<20)
 	n := r.FillUp(0, 60)
@@ -94,7 +94,7 @@ func TestStoreMoves(t *testing.T) {
 	}
 }
 
-// TestStoreMovesChains has overflow buckets in the way.
+// TestStoreMovesChains moves overflow buckets out of the way.
 func TestStoreMovesChains(t *testing.T) {
 	r := open(t, store.Store, 256<<10)
 	for h := range 40 { // 40 buckets with chains, between other items

@@ -6,7 +6,7 @@ import (
 	"github.com/remora-kv/remora/store"
 )
 
-// TestArena takes two blocks and gives them back.
+// TestArena checks that a table allocates two blocks and frees them.
 func TestArena(t *testing.T) {
 	a := store.NewArena(nil)
 	table, err := New(store.Config{Arena: a, Memory: 1 << 20})
@@ -28,7 +28,7 @@ func TestArena(t *testing.T) {
 	}
 }
 
-// TestItemBytes counts whole blocks.
+// TestItemBytes checks that whole blocks are counted.
 func TestItemBytes(t *testing.T) {
 	r := open(t, store.Store, 1<<20)
 	want := int64(0)

@@ -8,8 +8,8 @@ import (
 	"github.com/remora-kv/remora/test/scale"
 )
 
-// checkRig has a few items of all kinds, a bucket that overflows, dead items,
-// and a log that is wrapped.
+// checkRig has a few items of all kinds, a bucket with overflow lines, dead items,
+// and a wrapped log.
 func checkRig(t *testing.T, with func(*store.Config)) *rig {
 	r := newRig(t, with, memory(store.MinMemory))
 	r.collide(func(plain uint64) uint64 { return plain &^ 0xf })
@@ -33,8 +33,8 @@ func checkRig(t *testing.T, with func(*store.Config)) *rig {
 	return r
 }
 
-// Check notices any bit that is flipped in what the table uses, but for the bit
-// that says whether an item was used.
+// Check notices any flipped bit in what the table uses, except the bit that marks
+// an item as used.
 func TestCheckNoticesFlips(t *testing.T) {
 	eachMode(t, func(t *testing.T, with func(*store.Config)) {
 		r := checkRig(t, with)
@@ -71,7 +71,7 @@ func TestCheckNoticesFlips(t *testing.T) {
 	})
 }
 
-// eachByteOf visits the bytes of all items of a span, and tells their place in
+// eachByteOf visits the bytes of all items of a span, with their offsets in
 // the item.
 func (r *rig) eachByteOf(span [2]int, visit func(at, inItem int)) {
 	for at := span[0]; at < span[1]; {
@@ -83,7 +83,7 @@ func (r *rig) eachByteOf(span [2]int, visit func(at, inItem int)) {
 	}
 }
 
-// Check notices an entry too many, too few, and two of one key.
+// Check notices an entry too many, too few, and two of the same key.
 func TestCheckNoticesEntries(t *testing.T) {
 	changes := map[string]func(r *rig, s slot){
 		"lost":       func(r *rig, s slot) { r.Table.remove(s) },
@@ -139,7 +139,7 @@ func FuzzCheck(f *testing.F) {
 		for i := range 200 {
 			r.put(numbered(i, 16), pattern(uint64(i), i))
 		}
-		// Near the end there is the index.
+		// The index is near the end.
 		copy(r.mem[int(at)%len(r.mem):], garbage)
 		copy(r.mem[len(r.mem)-min(len(garbage), int(r.lines())*lineSize):], garbage)
 		_ = r.Check()

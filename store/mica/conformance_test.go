@@ -23,9 +23,9 @@ func FuzzModel(f *testing.F) { storetest.Fuzz(f, engine) }
 
 func BenchmarkEngine(b *testing.B) { storetest.Bench(b, engine) }
 
-// forged is a table that believes in the hashes which come with keys. The suite
-// has hashes that collide, and no keys with such hashes are known, while a table
-// hashes keys again.
+// forged is a table that trusts the hashes that come with keys. The suite needs colliding
+// hashes, for which no keys are known, while a Table hashes keys
+// again.
 type forged struct {
 	*Table
 	seed   store.Seed

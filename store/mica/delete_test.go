@@ -7,7 +7,7 @@ import (
 	"github.com/remora-kv/remora/store"
 )
 
-// A table whose last item is deleted begins anew.
+// A table whose last item is deleted is as good as new.
 func TestDeleteLast(t *testing.T) {
 	eachMode(t, func(t *testing.T, with func(*store.Config)) {
 		r := newRig(t, with)
@@ -16,13 +16,13 @@ func TestDeleteLast(t *testing.T) {
 				r.put(numbered(i, 16), pattern(uint64(i), 60))
 			}
 			if !r.has(2999, 16, 60) {
-				t.Fatal("the last item is not there")
+				t.Fatal("the last item does not exist")
 			}
 			for i := range 3000 {
 				r.remove(i, 16)
 			}
 			if !r.ring.empty() || r.ring.head != logStart || r.lines() != 1 || r.plain != 0 {
-				t.Fatalf("everything was deleted: %v, %d lines", &r.ring, r.lines())
+				t.Fatalf("not empty after all items were deleted: %v, %d lines", &r.ring, r.lines())
 			}
 			r.check()
 		}
@@ -44,11 +44,11 @@ func TestDeleteMarks(t *testing.T) {
 	}
 	r.put(numbered(4, 16), nil)
 	if !r.has(4, 16, 0) || r.stats.Items != 10 {
-		t.Errorf("what was deleted is not there again: %+v", r.Stats())
+		t.Errorf("a deleted item still exists: %+v", r.Stats())
 	}
 }
 
-// A call that comes across an item that has expired reclaims it, but for Get,
+// A call that comes across an expired item reclaims it, except Get,
 // which must not change the table, and Put, if its condition is not met.
 func TestReclaims(t *testing.T) {
 	for name, c := range map[string]struct {

@@ -7,8 +7,8 @@ import (
 	"github.com/remora-kv/remora/test/scale"
 )
 
-// A FIFO cache always has exactly the items that were put last, whether they
-// were used, touched or overwritten in between or not.
+// A FIFO cache always has exactly the items that were put last, whether or not they
+// were used, touched or overwritten in between.
 func TestEvictsInOrder(t *testing.T) {
 	r := newRig(t, fifo, memory(store.MinMemory))
 	random := seeded(t, 4)
@@ -32,7 +32,7 @@ func TestEvictsInOrder(t *testing.T) {
 		gone := len(written) - int(r.stats.Items)
 		for at, j := range written {
 			if there := r.has(j, 16, sizes[j]); there != (at >= gone) {
-				t.Fatalf("step %d: item %d of %d is there: %v, although %d are gone", step, at, len(written), there, gone)
+				t.Fatalf("step %d: item %d of %d exists: %v, although %d are gone", step, at, len(written), there, gone)
 			}
 		}
 	}
@@ -41,7 +41,7 @@ func TestEvictsInOrder(t *testing.T) {
 	}
 }
 
-// Items that are used stay while others pass; each use is good for once.
+// Used items stay while others pass; each use counts once.
 func TestSecondChance(t *testing.T) {
 	uses := map[string]func(r *rig, k store.Key){
 		"get":   func(r *rig, k store.Key) { _, _ = r.Get(k, 1) },
@@ -75,15 +75,15 @@ func TestSecondChance(t *testing.T) {
 			}
 			for i := range hot {
 				if r.has(1_000_000+i, 16, 32) {
-					t.Errorf("item %d is there although it was not used for long", i)
+					t.Errorf("item %d exists although it was not used for long", i)
 				}
 			}
 		})
 	}
 }
 
-// What expired and what was deleted makes room before anything is evicted, when
-// its turn comes.
+// Expired and deleted items make room before any item is evicted, when the tail
+// reaches them.
 func TestExpiredAreNotEvicted(t *testing.T) {
 	for _, with := range []func(*store.Config){fifo, func(*store.Config) {}} {
 		r := newRig(t, with, memory(store.MinMemory))
@@ -111,7 +111,7 @@ func TestExpiredAreNotEvicted(t *testing.T) {
 	}
 }
 
-// An item that lost its place in a bucket is the oldest one there.
+// An item displaced from a bucket is the oldest one there.
 func TestDisplacesOldest(t *testing.T) {
 	r := newRig(t, fifo)
 	r.collide(floods["one-bucket"])
@@ -119,7 +119,7 @@ func TestDisplacesOldest(t *testing.T) {
 		r.put(numbered(i, 16), pattern(uint64(i), 5))
 		for j := range i + 1 {
 			if there := r.has(j, 16, 5); there != (j > i-maxEntries) {
-				t.Fatalf("after item %d, item %d is there: %v", i, j, there)
+				t.Fatalf("after item %d, item %d exists: %v", i, j, there)
 			}
 		}
 	}

@@ -15,7 +15,7 @@ const (
 	otherTags = flooding | 0x80<<40 // all others, about
 )
 
-// newFlooded makes a table whose keys have these hashes.
+// newFlooded makes a table whose keys are hashed like this.
 func newFlooded(t *testing.T, with ...func(*store.Config)) *rig {
 	r := newRig(t, with...)
 	r.hash = func(key []byte) uint64 {
@@ -39,8 +39,8 @@ func (r *rig) putUntil(i int, expires int64) error {
 	return err
 }
 
-// A flood takes the places of its own items that have expired, and not those of
-// others in its bucket: then it would have more than it may (M6).
+// A flood reuses the places of its own expired items, and not those of other items in its
+// bucket: otherwise it would have more than it may (M6).
 func TestFloodReclaimsItsOwn(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -71,7 +71,7 @@ func TestFloodReclaimsItsOwn(t *testing.T) {
 			}
 			r.now = 20
 			if err := r.putUntil(100, 0); err != nil {
-				t.Fatalf("one of the flood has expired: %v", err)
+				t.Fatalf("an item of the flood has expired, but Put fails: %v", err)
 			}
 		})
 	}

@@ -7,8 +7,8 @@ import (
 	"github.com/remora-kv/remora/store"
 )
 
-// Get changes nothing but the bit that says that the item was used, and that
-// only where it means something.
+// Get changes only the bit that marks the item as used, and only if the table
+// uses it.
 func TestGetLeavesMemoryAlone(t *testing.T) {
 	eachMode(t, func(t *testing.T, with func(*store.Config)) {
 		r := newRig(t, with, memory(store.MinMemory))
@@ -40,7 +40,7 @@ func TestGetLeavesMemoryAlone(t *testing.T) {
 	})
 }
 
-// An append to a view does not write into the table.
+// Appending to a view does not write into the table.
 func TestViewsHaveNoCapacity(t *testing.T) {
 	r := newRig(t)
 	for i := range 3 {

@@ -101,8 +101,8 @@ func fillTo(r *rig, n int, most float64) {
 	}
 }
 
-// A cache that is full and where everything is replaced all the time costs no
-// more.
+// A full cache whose items are constantly replaced has no higher
+// overhead.
 func TestOverheadOfFullCache(t *testing.T) {
 	size := 8 << 20
 	if scale.Race {

@@ -6,7 +6,7 @@ import (
 	"github.com/remora-kv/remora/store"
 )
 
-// collide lets all keys have hashes of a kind.
+// collide makes all keys have hashes of a kind.
 func (r *rig) collide(hash func(i uint64) uint64) {
 	plain := r.hash
 	r.hash = func(key []byte) uint64 { return hash(plain(key)) }
@@ -19,7 +19,7 @@ var floods = map[string]func(plain uint64) uint64{
 	"one-bucket": func(plain uint64) uint64 { return plain<<32 | 0xabcdef },
 }
 
-// A bucket takes what it may and answers right (M6, S8).
+// A full bucket still gives right answers (M6, S8).
 func TestFloodStaysBounded(t *testing.T) {
 	for name, hash := range floods {
 		eachMode(t, func(t *testing.T, with func(*store.Config)) {
@@ -57,7 +57,7 @@ func flood(t *testing.T, hash func(uint64) uint64, with func(*store.Config)) {
 		t.Errorf("%d of 1000 were taken, %d refused", taken, r.stats.Refused)
 	}
 	if !r.keeping && !r.has(999, 16, 50) {
-		t.Error("the last one is not there")
+		t.Error("the last one does not exist")
 	}
 	r.check()
 	for i := range 1000 {
@@ -117,7 +117,7 @@ func TestFloodOfExpired(t *testing.T) {
 	}
 }
 
-// Entries come and go at random, in a bucket that overflows; its lines are dense
+// Entries come and go at random in a bucket that overflows; its lines are dense
 // at any time (M5).
 func TestBucketIsDense(t *testing.T) {
 	r := newRig(t, keeping)
@@ -149,7 +149,7 @@ func TestBucketIsDense(t *testing.T) {
 	}
 }
 
-// Put does not believe in hashes: an entry that cannot be found when its item is
+// Put does not trust hashes: an entry that cannot be found when its item is
 // evicted would be read forever (M2).
 func TestWrongHash(t *testing.T) {
 	eachMode(t, func(t *testing.T, with func(*store.Config)) {

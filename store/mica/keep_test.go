@@ -9,8 +9,8 @@ import (
 	"github.com/remora-kv/remora/test/scale"
 )
 
-// A store is full at the same number of items whatever happened to it before:
-// what was deleted is free again to the last byte (M8).
+// A store is full at the same number of items whatever happened before:
+// deleted memory is free again to the last byte (M8).
 func TestFullAtTheSameNumber(t *testing.T) {
 	for _, size := range []int{0, 32, 100, 1000, 10_000} {
 		fresh := newRig(t, keeping, memory(int64(scale.Times(1<<20)))).fill(0, 16, size)
@@ -52,7 +52,7 @@ func TestFullAtTheSameNumber(t *testing.T) {
 	}
 }
 
-// What one size took is free for any other.
+// Memory that held items of one size is free for any other.
 func TestFullAfterOtherSizes(t *testing.T) {
 	sizes := []int{0, 3000, 20, 100_000, 50, 700}
 	r := newRig(t, keeping)
@@ -109,7 +109,7 @@ func TestKeepsAtRandom(t *testing.T) {
 				}
 			case 1:
 				if size, ok := model[i]; ok != r.has(i, 16, size) {
-					t.Fatalf("step %d: item %d of %d bytes is not there", step, i, size)
+					t.Fatalf("step %d: item %d of %d bytes does not exist", step, i, size)
 				}
 			default:
 				err := r.try(numbered(i, 16), pattern(uint64(i), size))
@@ -125,7 +125,7 @@ func TestKeepsAtRandom(t *testing.T) {
 		}
 		for i, size := range model {
 			if !r.has(i, 16, size) {
-				t.Fatalf("item %d of %d bytes is not there", i, size)
+				t.Fatalf("item %d of %d bytes does not exist", i, size)
 			}
 		}
 		if r.stats.Refused == 0 || r.stats.Evicted > 0 || len(model) != int(r.stats.Items) {
@@ -152,7 +152,7 @@ func TestTouchWhenFull(t *testing.T) {
 			}
 		}
 		if r.try(numbered(n, 16), make([]byte, size)) == nil {
-			t.Errorf("values of %d bytes: the store was full and takes another item", size)
+			t.Errorf("values of %d bytes: the full store accepts another item", size)
 		}
 	}
 }

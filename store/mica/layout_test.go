@@ -73,7 +73,7 @@ func TestMatches(t *testing.T) {
 	}
 }
 
-// A tag is never that of an empty slot, and does not depend on the bits that
+// A tag is never 0, which marks an empty slot, and does not depend on the bits that
 // choose a bucket or a partition.
 func TestTagOf(t *testing.T) {
 	if tagOf(0) == 0 || tagOf(1<<40) != 1 || tagOf(0xff<<40) != 0xff {
@@ -96,7 +96,7 @@ func TestSizes(t *testing.T) {
 	}
 }
 
-// A table with larger granules, as one of more than 32 GiB has, works the same.
+// A table with larger granules, as with more than 32 GiB, works the same.
 func TestCoarseGranules(t *testing.T) {
 	eachMode(t, func(t *testing.T, with func(*store.Config)) {
 		r := newRig(t, with, memory(200_000), largest(60_000))

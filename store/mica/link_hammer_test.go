@@ -15,18 +15,18 @@ import (
 	"github.com/remora-kv/remora/test/scale"
 )
 
-// told is a link, and what it was made for: change n of a key.
+// told is a link, and the change of a key that it was made for.
 type told struct {
 	store.Link
 	n    uint64
 	size int
 }
 
-// hammeredKeys is how many keys are changed; the table has no room for all of them at their longest.
+// hammeredKeys is the number of keys that change; the table cannot hold all of them at their longest.
 const hammeredKeys = 12
 
-// sharing has a table in memory that other processes could map: there the race detector sees nothing,
-// and readers prove what they read.
+// sharing makes a table in memory that other processes could map: the race detector does not watch it,
+// and readers rely on checksums.
 func sharing(cfg *store.Config) {
 	under := arena.New()
 	cfg.Arena = store.NewArena(func(purpose string, size int, writable bool) ([]byte, any, func() error, error) {
@@ -42,7 +42,7 @@ func sharing(cfg *store.Config) {
 	})
 }
 
-// hammerFill writes the value of change n of key i: every word of it says of which.
+// hammerFill writes the value of change n of key i; every word of it identifies the change.
 func hammerFill(b []byte, i int, n uint64) {
 	for at := 0; at < len(b); at += 8 {
 		var word [8]byte
@@ -51,7 +51,7 @@ func hammerFill(b []byte, i int, n uint64) {
 	}
 }
 
-// hammerFault says what is wrong with the value of change n of key i; nothing if it is empty.
+// hammerFault returns the fault in the value of change n of key i, or "".
 func hammerFault(b []byte, i int, n uint64) string {
 	for at := 0; at+8 <= len(b); at += 8 {
 		if v := binary.LittleEndian.Uint64(b[at:]); v != n<<32|uint64(i)<<24|uint64(at/8) {
@@ -61,7 +61,7 @@ func hammerFault(b []byte, i int, n uint64) string {
 	return ""
 }
 
-// While values of all lengths are written, those past the caches too, a reader that follows a link
+// While values of all lengths are written, also past the caches, a reader that follows a link
 // finds the change that it was made for, whole, or nothing (M4, M10).
 func TestLinksUnderFire(t *testing.T) {
 	r := newRig(t, memory(4<<20), largest(1<<20), sharing)
@@ -122,7 +122,7 @@ func (c *follower) run(stop *atomic.Bool) {
 	}
 }
 
-// follow copies what a link names as a fabric does, which may take its time in the middle.
+// follow copies the span of a link as a fabric does, sometimes with a pause in the middle.
 func (c *follower) follow(i int, l *told) {
 	f := &Finder{}
 	span := f.Follow(hammerKey(c.table, i), l.Link)

@@ -26,8 +26,8 @@ func follow(t testing.TB, p *mica.Table, f store.Follower, k store.Key, l store.
 	return f.Item(), o
 }
 
-// Whatever happens to items, a link leads to the item that it was made for, as it is
-// now, or nowhere (M10). Tables are small, so that memory is used again all the time.
+// Whatever happens to items, a link leads to its item in its present state, or to
+// nothing (M10). Tables are small, so that memory is reused all the time.
 func TestLinksNeverLie(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -105,7 +105,7 @@ func testLinks(t *testing.T, cfg store.Config, seed uint64) {
 		}
 		is, err := p.Get(key(i), now)
 		if err != nil || is.Version != item.Version || is.Flags != item.Flags || is.Expires != item.Expires || !bytes.Equal(is.Value, item.Value) {
-			t.Fatalf("seed %d: a link leads to %+v, the item is %+v, %v", seed, item, is, err)
+			t.Fatalf("seed %d: a link leads to %+v, but the item is %+v, %v", seed, item, is, err)
 		}
 	}
 	if hits < 200 {
@@ -116,7 +116,7 @@ func testLinks(t *testing.T, cfg store.Config, seed uint64) {
 	}
 }
 
-// A link is of the item that was got or put last, and of no other.
+// LinkOf returns the link of the item that was read or put last, and of no other.
 func TestLinkOf(t *testing.T) {
 	p, err := mica.New(store.Config{Memory: 1 << 20})
 	if err != nil {
@@ -146,8 +146,8 @@ func TestLinkOf(t *testing.T) {
 	}
 }
 
-// FuzzLook: whatever bytes there are, nothing is found in them that does not prove
-// itself, and nothing outside of them is read.
+// FuzzLook checks that Look finds only items that match their checksum, in any bytes,
+// and reads nothing outside of them.
 func FuzzLook(f *testing.F) {
 	p, err := mica.New(store.Config{Memory: 1 << 20})
 	if err != nil {

@@ -32,7 +32,7 @@ func TestRing(t *testing.T) {
 	}
 }
 
-// What is reset while nothing is in it stays that way when it turns.
+// An empty ring that was reset stays empty when it turns.
 func TestRingTurnsEmpty(t *testing.T) {
 	var r ring
 	r.reset()

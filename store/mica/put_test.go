@@ -8,8 +8,8 @@ import (
 	"github.com/remora-kv/remora/store"
 )
 
-// In Store mode and with SecondChance, an item of the same size takes the place
-// of the one before; with FIFO it must not.
+// In Store mode and with SecondChance, an item of the same size overwrites the old one in
+// place; with FIFO it must not.
 func TestOverwritesInPlace(t *testing.T) {
 	eachMode(t, func(t *testing.T, with func(*store.Config)) {
 		r := newRig(t, with)
@@ -50,8 +50,8 @@ func TestOverwritesInPlace(t *testing.T) {
 	})
 }
 
-// A key or a value that lies in the table is stored as it was when the call
-// began, also if the item that it belongs to has to make room for it.
+// A key or a value that is a view is stored as it was when the call
+// began, even if its own item has to make room for it.
 func TestInputsInTheLog(t *testing.T) {
 	eachMode(t, func(t *testing.T, with func(*store.Config)) {
 		for _, share := range []int{2, 3, 5, 20, 200} {
@@ -105,7 +105,7 @@ func putAlias(r *rig, key, value []byte) {
 	}
 }
 
-// Versions do not come back when there are no more.
+// When no versions are left, Put fails; versions do not wrap around.
 func TestLastVersion(t *testing.T) {
 	r := newRig(t)
 	r.version = store.MaxVersion - 1
@@ -120,6 +120,6 @@ func TestLastVersion(t *testing.T) {
 
 func TestNewRefusesTooMuch(t *testing.T) {
 	if _, err := New(store.Config{Memory: MaxMemory + 1}); err == nil {
-		t.Error("New takes more than MaxMemory")
+		t.Error("New accepts more than MaxMemory")
 	}
 }

@@ -41,7 +41,7 @@ func newRig(tb testing.TB, with ...func(*store.Config)) *rig {
 	return newRigOf(tb, cfg)
 }
 
-// newRigOf makes a rig in an arena that may have others.
+// newRigOf makes a rig in an arena that others may share.
 func newRigOf(tb testing.TB, cfg store.Config) *rig {
 	tb.Helper()
 	t, err := New(cfg)
@@ -68,17 +68,17 @@ func (r *rig) check() {
 	}
 }
 
-// key returns a key with the hash that the table would compute.
+// key returns a key with the hash that the table computes.
 func (r *rig) key(name []byte) store.Key { return store.Key{Hash: r.hash(name), Bytes: name} }
 
-// numbered is key number i of a size from 8 bytes on.
+// numbered returns key number i with a size of at least 8 bytes.
 func numbered(i, size int) []byte {
 	key := make([]byte, size)
 	binary.BigEndian.PutUint64(key, uint64(i))
 	return key
 }
 
-// pattern is a value that differs from others of its size.
+// pattern returns a value that differs from others of its size.
 func pattern(seed uint64, size int) []byte {
 	value := make([]byte, size)
 	state := rand.NewPCG(seed, 0)
@@ -104,7 +104,7 @@ func (r *rig) put(key, value []byte) {
 }
 
 // fill puts items numbered from first on until one is refused, and returns how
-// many were taken.
+// many were accepted.
 func (r *rig) fill(first, keySize, valueSize int) int {
 	r.Helper()
 	for i := 0; ; i++ {
@@ -118,7 +118,7 @@ func (r *rig) fill(first, keySize, valueSize int) int {
 	}
 }
 
-// has says whether there is an item, and fails if it is not the pattern of this
+// has reports whether an item exists, and fails if its value is not the pattern of its
 // number.
 func (r *rig) has(i, keySize, valueSize int) bool {
 	r.Helper()
@@ -139,7 +139,7 @@ func (r *rig) remove(i, keySize int) {
 	}
 }
 
-// overhead is what an item costs beside its key and value.
+// overhead returns what an item costs beside its key and value.
 func (r *rig) overhead() float64 {
 	st := r.Stats()
 	return float64(st.IndexBytes+st.ItemBytes-st.KeyBytes-st.ValueBytes) / float64(st.Items)
@@ -155,7 +155,7 @@ func seeded(tb testing.TB, n uint64) *rand.Rand {
 	return rand.New(rand.NewPCG(n, 0))
 }
 
-// eachMode runs a test in the three ways that a table can be.
+// eachMode runs a test in the three modes of a table.
 func eachMode(t *testing.T, f func(t *testing.T, with func(*store.Config))) {
 	for name, with := range map[string]func(*store.Config){
 		"cache": func(*store.Config) {}, "fifo": fifo, "store": keeping,

@@ -10,8 +10,8 @@ import (
 	"github.com/remora-kv/remora/test/scale"
 )
 
-// Items of all sizes pass through a small cache many times; it stays whole and
-// within its memory, and has the latest one.
+// Items of all sizes pass through a small cache many times; it stays consistent and
+// within its memory, and has the latest item.
 func TestWrapsWithAllSizes(t *testing.T) {
 	for name, with := range map[string]func(*store.Config){"fifo": fifo, "cache": func(*store.Config) {}} {
 		t.Run(name, func(t *testing.T) {
@@ -35,7 +35,7 @@ func wrapWithAllSizes(r *rig, random *rand.Rand) {
 		key := numbered(random.IntN(5000), 8+i%50)
 		r.put(key, pattern(uint64(i), size))
 		if item, err := r.Get(r.key(key), 1); err != nil || !bytes.Equal(item.Value, pattern(uint64(i), size)) {
-			r.Fatalf("step %d: what was put is not there: %v", i, err)
+			r.Fatalf("step %d: the item that was put does not exist: %v", i, err)
 		}
 		if r.wrapped && !wrapped {
 			turns++
@@ -49,8 +49,8 @@ func wrapWithAllSizes(r *rig, random *rand.Rand) {
 	}
 }
 
-// What was foreseen does not hold any more when the log has turned: the tail
-// then comes to places that were written since, maybe by the same call, which
+// The victim that was prefetched is forgotten when the log turns: the tail
+// then reaches places that were rewritten since, maybe by the same call, which
 // spared items.
 func TestTurnForgetsVictim(t *testing.T) {
 	r := newRig(t, memory(store.MinMemory))
@@ -59,11 +59,11 @@ func TestTurnForgetsVictim(t *testing.T) {
 		r.put(numbered(i, 16), make([]byte, 100))
 	}
 	if first := r.hash(numbered(1, 16)); r.victim.hash != first || r.victim.at != r.tail {
-		t.Errorf("the second item is the oldest now, and foreseen is %+v", r.victim)
+		t.Errorf("the second item is the oldest now, but the victim is %+v", r.victim)
 	}
 }
 
-// The largest item that can be is taken, alone; what is larger changes nothing.
+// The largest possible item is accepted, alone; a larger one changes nothing.
 func TestLargestItem(t *testing.T) {
 	r := newRig(t, memory(store.MinMemory), largest(store.MinMemory))
 	for i := range 500 {
@@ -76,12 +76,12 @@ func TestLargestItem(t *testing.T) {
 	}
 	before.Refused++
 	if after := r.Stats(); after != before {
-		t.Fatalf("a Put that failed made %+v of %+v", after, before)
+		t.Fatalf("a failed Put changed Stats from %+v to %+v", before, after)
 	}
 	for range 3 {
 		r.put(numbered(1000, 16), pattern(1000, most))
 		if !r.has(1000, 16, most) || r.stats.Items != 1 {
-			t.Fatalf("the largest item is not there alone: %+v", r.Stats())
+			t.Fatalf("the largest item is missing, or not alone: %+v", r.Stats())
 		}
 		r.check()
 		r.put(numbered(1001, 16), pattern(1001, most))
@@ -122,7 +122,7 @@ func TestSparingIsBounded(t *testing.T) {
 	}
 }
 
-// A large item is spared too, if it is the first.
+// A large item is spared too, if it comes first.
 func TestSparesLargeItem(t *testing.T) {
 	r := newRig(t, largest(200<<10))
 	r.put([]byte("hot"), pattern(1, 200<<10))

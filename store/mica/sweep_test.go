@@ -8,8 +8,8 @@ import (
 	"github.com/remora-kv/remora/test/scale"
 )
 
-// In a store that is full, Puts of another size than what they replace make
-// garbage all the time. The work that this costs is bounded for each of them,
+// In a full store, Puts that change the size of items constantly make
+// garbage. The work of each Put is bounded,
 // wherever the garbage is.
 func TestWorkIsBounded(t *testing.T) {
 	for _, order := range []string{"random", "ascending", "one"} {
@@ -44,7 +44,7 @@ func TestWorkIsBounded(t *testing.T) {
 	}
 }
 
-// A store that is half empty has little to do.
+// Puts into a half-empty store cause little work.
 func TestWorkIsLessWithRoom(t *testing.T) {
 	r := newRig(t, keeping, memory(int64(scale.Times(4<<20))))
 	n := r.fill(0, 16, 100) / 2
@@ -61,8 +61,8 @@ func TestWorkIsLessWithRoom(t *testing.T) {
 	}
 }
 
-// Items that have expired make room, the earlier the better: a store that fills
-// up has reclaimed them before it is full, and one that is full finds them.
+// Expired items make room: a store that fills up reclaims them before it is full, and
+// a full store finds them.
 func TestExpiredMakeRoom(t *testing.T) {
 	r := newRig(t, keeping)
 	n := r.fill(0, 16, 100)
@@ -88,12 +88,12 @@ func TestExpiredMakeRoom(t *testing.T) {
 	}
 	for i := range n {
 		if r.has(i, 16, 100) == (i%2 == 0) {
-			t.Fatalf("item %d is there: %v", i, i%2 == 0)
+			t.Fatalf("item %d exists: %v", i, i%2 == 0)
 		}
 	}
 }
 
-// A store that is full of what has not expired does not look for what has.
+// A store that is full of items that have not expired does not search for expired ones.
 func TestRefusesWithoutSearch(t *testing.T) {
 	r := newRig(t, keeping)
 	for i := 0; ; i++ {
@@ -109,7 +109,7 @@ func TestRefusesWithoutSearch(t *testing.T) {
 	if r.stats.Refused != 1001 || r.swept != before {
 		t.Errorf("%d Puts were refused, and %d bytes looked at", r.stats.Refused, r.swept-before)
 	}
-	// Something was deleted that would have expired first: found out once.
+	// The item that would have expired first was deleted: only one search finds nothing.
 	r.remove(0, 16)
 	r.now = 999
 	for i := range 1000 {
@@ -120,7 +120,7 @@ func TestRefusesWithoutSearch(t *testing.T) {
 	}
 }
 
-// A clock that steps back makes no difference to what is kept.
+// A clock that steps back does not affect which items are kept.
 func TestClockStepsBack(t *testing.T) {
 	eachMode(t, func(t *testing.T, with func(*store.Config)) {
 		r := newRig(t, with, memory(store.MinMemory))
@@ -131,7 +131,7 @@ func TestClockStepsBack(t *testing.T) {
 			_, _ = r.Put(r.key(numbered(i%300, 16)), e, store.Always(), now)
 			_ = r.Touch(r.key(numbered(random.IntN(300), 16)), random.Int64N(2000), random.Int64N(1000))
 			if item, err := r.Get(r.key(numbered(random.IntN(300), 16)), now); err == nil && item.Expires != 0 && item.Expires <= now {
-				t.Fatalf("at %d an item is there that expired at %d", now, item.Expires)
+				t.Fatalf("at %d an item exists that expired at %d", now, item.Expires)
 			}
 			if i%100 == 0 {
 				r.check()

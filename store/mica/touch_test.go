@@ -7,8 +7,8 @@ import (
 	"github.com/remora-kv/remora/store"
 )
 
-// Touch changes the expiry where the item is if there is room for one, and writes
-// the item again if there is not; all else stays.
+// Touch changes the expiry in place if there is room for one, and rewrites
+// the item if not; nothing else changes.
 func TestTouch(t *testing.T) {
 	eachMode(t, func(t *testing.T, with func(*store.Config)) {
 		r := newRig(t, with)
@@ -58,7 +58,7 @@ func TestTouch(t *testing.T) {
 	})
 }
 
-// The oldest item of a cache that is full can be touched: it makes room for
+// Touch works on the oldest item of a full cache, which makes room for
 // itself.
 func TestTouchOldest(t *testing.T) {
 	r := newRig(t, memory(store.MinMemory))

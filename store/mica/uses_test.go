@@ -6,7 +6,7 @@ import (
 	"github.com/remora-kv/remora/store"
 )
 
-// exported is memory for readers, in this process.
+// exported returns an Arena whose blocks clients, in this process, can read.
 func exported(c *store.Config) {
 	c.Arena = store.NewArena(func(_ string, size int, _ bool) ([]byte, any, func() error, error) {
 		block, err := store.NewArena(nil).Alloc("source", size+pageSize)
@@ -19,7 +19,7 @@ func exported(c *store.Config) {
 }
 
 // Items that readers use are spared like those that calls use, whether the table learns
-// of it by hashes or by counts; without, they go, although each was got once before.
+// of the uses by hashes or by counts. Without either they are evicted.
 func TestUsesByReaders(t *testing.T) {
 	const hot, size = 100, 100
 	for name, use := range map[string]func(r *rig, k store.Key){
@@ -74,7 +74,7 @@ func TestUsesByReaders(t *testing.T) {
 	}
 }
 
-// Counts are within the memory of the table (S4), and only where they are of use.
+// Counts of uses are within the memory of the table (S4), and exist only if they have an effect.
 func TestUsesTakeMemory(t *testing.T) {
 	for _, c := range []struct {
 		with  []func(*store.Config)

@@ -8,8 +8,8 @@ import (
 	"github.com/remora-kv/remora/store"
 )
 
-// TestCheckReasons breaks a table in one place each, and expects Check to say where.
-// That any flipped bit is noticed or unused is a case of the suite.
+// TestCheckReasons breaks a table in one place at a time, and expects Check to name it.
+// The suite has a case for flipped bits.
 func TestCheckReasons(t *testing.T) {
 	for _, c := range []struct {
 		what  string

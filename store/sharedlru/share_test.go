@@ -44,10 +44,10 @@ func open(t testing.TB, mode store.Mode, memory int64, handles int) *Table {
 	return table
 }
 
-// key is key number i.
+// key returns key number i.
 func key(i int) store.Key { return seed.Key(binary.BigEndian.AppendUint64(nil, uint64(i))) }
 
-// A change by one handle is seen by all, and what was handed out before stays as it was.
+// All handles see the changes of each, and views that they returned before do not change.
 func TestHandlesShareItems(t *testing.T) {
 	table := open(t, store.Cache, 1<<20, 3)
 	a, b, c := table.Handle(0), table.Handle(1), table.Handle(2)
@@ -66,7 +66,7 @@ func TestHandlesShareItems(t *testing.T) {
 	if err := a.Delete(key(1), store.Always(), 0); err != nil {
 		t.Fatal(err)
 	}
-	for i := range 3000 { // whatever was freed is used again
+	for i := range 3000 { // reuses all freed chunks
 		if _, err := a.Put(key(100+i), store.Entry{Value: long}, store.Always(), 0); err != nil {
 			t.Fatal(err)
 		}
@@ -75,7 +75,7 @@ func TestHandlesShareItems(t *testing.T) {
 		t.Error("a view of one handle was changed by others")
 	}
 	if _, err := b.Get(key(1), 0); !errors.Is(err, store.ErrNotFound) {
-		t.Errorf("Get of what another handle has deleted: %v", err)
+		t.Errorf("Get of an item that another handle has deleted: %v", err)
 	}
 }
 
@@ -123,7 +123,7 @@ func TestSharesAddUp(t *testing.T) {
 	}
 }
 
-// What a cache loses is what was used least recently, whichever handle used it: compared
+// A cache evicts the least recently used item, whichever handle used it: compared
 // with a list, for items of all lengths.
 func TestOrderIsStrict(t *testing.T) {
 	const handles = 2
@@ -202,7 +202,7 @@ func (h handleCache) Do(_ context.Context, c *cachetest.Call) (o cachetest.Outco
 	return o
 }
 
-// incr adds under the condition that nobody was faster.
+// incr adds by compare and swap, until it succeeds.
 func (h handleCache) incr(k store.Key, delta int64) (int64, error) {
 	for {
 		item, err := h.Get(k, 0)
@@ -223,7 +223,7 @@ func (h handleCache) incr(k store.Key, delta int64) (int64, error) {
 	}
 }
 
-// What handles do at the same time on the same keys is linearizable.
+// Concurrent calls of handles on the same keys are linearizable.
 func TestHistory(t *testing.T) {
 	const handles = 4
 	table := open(t, store.Store, 1<<20, handles)
@@ -244,8 +244,8 @@ func TestHistory(t *testing.T) {
 	}
 }
 
-// Handles on all sides of a cache that is full: every value is one that was put under
-// its key, whole.
+// Concurrent handles of a full cache read only whole values that were put under
+// their key.
 func TestHammer(t *testing.T) {
 	const handles, keys = 4, 300
 	for _, mode := range []store.Mode{store.Cache, store.Store} {
@@ -289,7 +289,7 @@ func hammer(t *testing.T, h *Handle, who uint64, keys int) {
 	}
 }
 
-// checkValue sees that a value is that of a key, and of one Put.
+// checkValue checks that a value is one of a single Put of the key.
 func checkValue(t *testing.T, n int, value []byte) {
 	if len(value) < 2 || value[0] != byte(n) || !bytes.Equal(value[2:], value[:len(value)-2]) {
 		t.Errorf("key %d: a value of %d bytes that nobody put", n, len(value))
@@ -313,7 +313,7 @@ func TestNewFaults(t *testing.T) {
 	}
 }
 
-// Closing a handle twice is a mistake, and the others go on.
+// Closing a handle twice panics, and does not affect the others.
 func TestCloseTwice(t *testing.T) {
 	table, err := New(store.Config{Memory: 1 << 20}, 2)
 	if err != nil {
@@ -336,7 +336,7 @@ func TestCloseTwice(t *testing.T) {
 	_ = table.Handle(0).Close()
 }
 
-// A part of the memory is that of the longest item, and no more.
+// The longest item has the documented share of the memory.
 func TestLongestItem(t *testing.T) {
 	for _, handles := range []int{1, 4} {
 		const memory = 1 << 20

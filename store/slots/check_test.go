@@ -8,7 +8,7 @@ import (
 	"github.com/remora-kv/remora/store"
 )
 
-// TestCheck breaks one thing after another.
+// TestCheck breaks a table in one place at a time.
 func TestCheck(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -40,7 +40,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// TestArena takes two blocks and gives them back.
+// TestArena checks that a table allocates two blocks and frees them.
 func TestArena(t *testing.T) {
 	r := open(t, store.Store, 4096)
 	usage := r.cfg.Arena.Usage()

@@ -7,7 +7,7 @@ import (
 	"github.com/remora-kv/remora/store"
 )
 
-// TestEvictsOldest has a full window of items that were never used.
+// TestEvictsOldest puts into a full window of unused items.
 func TestEvictsOldest(t *testing.T) {
 	r := open(t, store.Cache, 100)
 	keys := r.colliding(95, 3*cacheWindow)
@@ -29,7 +29,7 @@ func TestEvictsOldest(t *testing.T) {
 	}
 }
 
-// TestEvictsByAccessCount has clients use items: they stay, for as many evictions as
+// TestEvictsByAccessCount lets clients use items: they survive as many evictions as
 // their uses are worth.
 func TestEvictsByAccessCount(t *testing.T) {
 	for _, eviction := range []store.Eviction{store.SecondChance, store.FIFO} {
@@ -40,7 +40,7 @@ func TestEvictsByAccessCount(t *testing.T) {
 			r.put(k)
 		}
 		if got, _ := r.search(keys[0]); got != store.Found {
-			t.Fatal("the first key is not there")
+			t.Fatal("the first key does not exist")
 		}
 		span, ok := r.f.Touch()
 		if !ok || span.Off != int64(r.find(keys[0])*slotSize+8) {
@@ -67,8 +67,8 @@ func TestEvictsByAccessCount(t *testing.T) {
 	}
 }
 
-// TestCountsAreHints sets access_count to anything: points stay bounded, and every Put is
-// taken.
+// TestCountsAreHints sets access_count to any number: points stay bounded, and every Put is
+// accepted.
 func TestCountsAreHints(t *testing.T) {
 	r := open(t, store.Cache, 100)
 	keys := r.colliding(0, 500)
@@ -88,7 +88,7 @@ func TestCountsAreHints(t *testing.T) {
 	}
 }
 
-// TestExpiredFirst takes the slot of what has expired, in both modes.
+// TestExpiredFirst checks that a new item takes the slot of an expired one, in both modes.
 func TestExpiredFirst(t *testing.T) {
 	for _, mode := range []store.Mode{store.Cache, store.Store} {
 		r := open(t, mode, 100)

@@ -10,14 +10,14 @@ import (
 	"github.com/remora-kv/remora/store"
 )
 
-// scattered is key number i. Numbers that follow each other have homes that are spread more
-// evenly than by chance, which the theory does not know of.
+// scattered returns key number i. The homes of consecutive numbers are spread more evenly than at
+// random, which the theory assumes.
 func scattered(i int) store.Key {
 	return seed.Key(binary.LittleEndian.AppendUint64(nil, xxh3.HashSeed(nil, uint64(i))))
 }
 
-// TestProbes compares the slots that a search reads with the theory of linear probing,
-// at the paper's fill (1024 keys in 4096 slots) and above.
+// TestProbes compares the number of slots that a search reads with the theory of linear probing,
+// at the paper's load (1024 keys in 4096 slots) and above.
 func TestProbes(t *testing.T) {
 	for _, fill := range []float64{0.25, 0.5, 0.75} {
 		const n = 4096
@@ -27,7 +27,7 @@ func TestProbes(t *testing.T) {
 			r := open(t, store.Store, n)
 			for i := range keys {
 				k := scattered(round<<32 + i)
-				_, _ = r.Put(k, store.Entry{Value: k.Bytes}, store.Always(), 0) // an unlucky one is refused
+				_, _ = r.Put(k, store.Entry{Value: k.Bytes}, store.Always(), 0) // a Put into a full window is refused
 			}
 			found += int(r.Stats().Items)
 			for i := range keys {
@@ -44,19 +44,19 @@ func TestProbes(t *testing.T) {
 			r.MustCheck()
 		}
 		if found < 4*keys*99/100 {
-			t.Errorf("only %d of %d keys were taken", found, 4*keys)
+			t.Errorf("only %d of %d keys were accepted", found, 4*keys)
 		}
 		mean := float64(hits) / float64(found)
 		theory := (1 + 1/(1-fill)) / 2
-		t.Logf("fill %.2f: %.2f slots for a key that is there, in theory %.2f; %.2f for one that is not, in theory %.2f",
+		t.Logf("load %.2f: %.2f slots for an existing key, in theory %.2f; %.2f for a missing one, in theory %.2f",
 			fill, mean, theory, float64(misses)/float64(4*keys), (1+1/(1-fill)/(1-fill))/2)
 		if math.Abs(mean-theory) > theory/10 {
-			t.Errorf("fill %.2f: %.2f slots for a key that is there, in theory %.2f", fill, mean, theory)
+			t.Errorf("load %.2f: %.2f slots for an existing key, in theory %.2f", fill, mean, theory)
 		}
 	}
 }
 
-// TestFirstRefusal finds out how full a store gets before it refuses a key.
+// TestFirstRefusal measures how full a store gets before it refuses a key.
 func TestFirstRefusal(t *testing.T) {
 	for _, n := range []int{100, 1000, 4096, 30_000} {
 		least := 1.0
@@ -74,8 +74,8 @@ func TestFirstRefusal(t *testing.T) {
 	}
 }
 
-// TestWindow has as many keys of one home as there is room for, over the end of the
-// table: the next is refused, and none is missed.
+// TestWindow puts as many keys of one home as its window holds, past the end of the
+// table: the next Put is refused, and all keys are found.
 func TestWindow(t *testing.T) {
 	r := open(t, store.Store, 100)
 	keys := r.colliding(70, storeWindow+1)
@@ -98,7 +98,7 @@ func TestWindow(t *testing.T) {
 	r.MustCheck()
 }
 
-// TestTombstones deletes at the end of a run and in its middle: what is behind is found,
+// TestTombstones deletes at the end of a run and in its middle: items behind are found,
 // and a run without items is empty again.
 func TestTombstones(t *testing.T) {
 	r := open(t, store.Store, 100)
@@ -132,7 +132,7 @@ func TestTombstones(t *testing.T) {
 	}
 }
 
-// TestAgain gives a slot that never proves itself.
+// TestAgain reads a slot whose checksum never matches.
 func TestAgain(t *testing.T) {
 	r := open(t, store.Store, 100)
 	k := key(1)
@@ -144,7 +144,7 @@ func TestAgain(t *testing.T) {
 	r.want(k, store.Found, 1)
 }
 
-// TestStrangeBytes has lengths and states that no slot has, under a checksum that fits.
+// TestStrangeBytes reads slots with impossible lengths and states and a matching checksum.
 func TestStrangeBytes(t *testing.T) {
 	r := open(t, store.Store, 100)
 	for _, change := range []func(slot []byte){
@@ -177,17 +177,17 @@ func TestBadLayouts(t *testing.T) {
 		bad := good
 		bad[i] ^= 0x80
 		if _, err := NewFinder(bad[:]); err == nil && (i < 8 || i > 11) { // those are another number of slots
-			t.Errorf("byte %d: taken", i)
+			t.Errorf("a layout with a changed byte %d is accepted", i)
 		}
 	}
 	for _, bad := range [][2]uint64{{0, 1}, {100, 0}, {10, 11}, {100, 65}, {maxSlots + 1, 64}} {
 		layout := layoutOf(bad[0], bad[1])
 		if _, err := NewFinder(layout[:]); err == nil {
-			t.Errorf("%d slots, window %d: taken", bad[0], bad[1])
+			t.Errorf("a layout of %d slots and a window of %d is accepted", bad[0], bad[1])
 		}
 	}
 	if _, err := NewFinder(good[:15]); err == nil {
-		t.Error("a short layout is taken")
+		t.Error("a short layout is accepted")
 	}
 }
 

@@ -2,7 +2,7 @@ package slots
 
 import "github.com/remora-kv/remora/store"
 
-// Memory is what the suite flips bits of.
+// Memory returns the memory in which the suite flips bits.
 func Memory(p store.Partition) [][]byte {
 	t, ok := p.(*Table)
 	if !ok {

@@ -43,7 +43,7 @@ func open(t testing.TB, mode store.Mode, n int) *rig {
 	return r
 }
 
-// key is key number i.
+// key returns key number i.
 func key(i int) store.Key {
 	return seed.Key(binary.BigEndian.AppendUint64(nil, uint64(i)))
 }

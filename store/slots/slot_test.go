@@ -19,7 +19,7 @@ func TestHead(t *testing.T) {
 	}
 }
 
-// TestFNV compares with the standard library's.
+// TestFNV compares fnv1a with the standard library.
 func TestFNV(t *testing.T) {
 	for _, key := range []string{"", "a", "foobar", string(make([]byte, 111))} {
 		want := fnv.New64a()
@@ -30,7 +30,7 @@ func TestFNV(t *testing.T) {
 	}
 }
 
-// TestBytes has the slot where the paper has it.
+// TestBytes checks that the fields of a slot are where the paper has them.
 func TestBytes(t *testing.T) {
 	r := open(t, store.Store, 100)
 	value := make([]byte, MaxValue)
@@ -55,7 +55,7 @@ func TestBytes(t *testing.T) {
 	if word(1000) != 0x01020304|MaxValue<<32 || word(1008) != 0x05060708 || word(1016) != sumOf(slot, headOf(slot), MaxValue) {
 		t.Errorf("trailer % x", slot[1000:])
 	}
-	// A second item leaves nothing of a longer key behind it.
+	// A shorter key overwrites a longer one entirely.
 	other := r.colliding(r.home(k.Bytes), 1)[0]
 	if err := r.Delete(k, store.Always(), 0); err != nil {
 		t.Fatal(err)
@@ -66,7 +66,7 @@ func TestBytes(t *testing.T) {
 	}
 }
 
-// TestSumCovers flips every bit of a slot: all that is used is covered but access_count.
+// TestSumCovers flips every bit of a slot: the checksum covers all used bytes but access_count.
 func TestSumCovers(t *testing.T) {
 	r := open(t, store.Store, 100)
 	k := key(1)
@@ -79,7 +79,7 @@ func TestSumCovers(t *testing.T) {
 		proves := h.state() == occupied && r.f.proves(slot, h)
 		unused := at >= atCount && at < atKey || at > atValue+len(k.Bytes) && at < atTrailer
 		if proves != unused {
-			t.Fatalf("bit %d of byte %d is flipped: proves itself %v", bit%8, at, proves)
+			t.Fatalf("bit %d of byte %d is flipped: valid %v", bit%8, at, proves)
 		}
 		slot[at] ^= 1 << (bit % 8)
 	}

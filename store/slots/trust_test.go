@@ -7,8 +7,8 @@ import (
 	"github.com/remora-kv/remora/store"
 )
 
-// TestScribble has a client write into a slot, everywhere: the item is right or lost, a
-// Put brings it back, and other items stay as they are.
+// TestScribble lets a client write into every byte of a slot: the item is right or lost, a
+// Put restores it, and other items do not change.
 func TestScribble(t *testing.T) {
 	r := open(t, store.Store, 100)
 	const n = 20
@@ -32,7 +32,7 @@ func TestScribble(t *testing.T) {
 			t.Fatalf("byte %d: Get: %v", at, err)
 		}
 		if covered && before == nil {
-			t.Fatalf("byte %d: Check says nothing", at)
+			t.Fatalf("byte %d: Check notices nothing", at)
 		}
 		r.put(k)
 		if got, _ := r.search(k); got != store.Found {
@@ -50,7 +50,7 @@ func TestScribble(t *testing.T) {
 	}
 }
 
-// TestScribbledKey has another key's bytes in a slot: neither is found there, and each
+// TestScribbledKey writes another key's bytes into a slot: neither key is found there, and both
 // can be put.
 func TestScribbledKey(t *testing.T) {
 	r := open(t, store.Store, 100)
@@ -71,7 +71,7 @@ func TestScribbledKey(t *testing.T) {
 	}
 }
 
-// TestTouchOfDamage does not seal what a client wrote with a checksum that fits.
+// TestTouchOfDamage checks that Touch does not seal with a checksum what a client wrote.
 func TestTouchOfDamage(t *testing.T) {
 	r := open(t, store.Store, 100)
 	k := key(1)

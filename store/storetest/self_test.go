@@ -280,7 +280,7 @@ func TestShrink(t *testing.T) {
 	}
 }
 
-// TestPlayPanics sees that a panic of an engine is reported as an error.
+// TestPlayPanics checks that a panic of an engine is reported as an error.
 func TestPlayPanics(t *testing.T) {
 	bad := Engine{Name: "bad", New: func(store.Config) (store.Partition, error) { return nil, errors.New("no") }}
 	if err := play(bad, nil, store.Cache); err == nil {

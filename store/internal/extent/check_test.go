@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestCheck breaks a space in one place each, and expects Check to say where.
+// TestCheck breaks a space in one place at a time, and expects Check to name it.
 func TestCheck(t *testing.T) {
 	newSpace := func() (s *Space, blocks []uint64) {
 		s = spaceOf(t, 1<<12)
@@ -31,7 +31,7 @@ func TestCheck(t *testing.T) {
 		{"head", func(s *Space, b []uint64) { s.heads[6] = b[0] }},
 		{"head", func(s *Space, b []uint64) { s.setLink(b[1], prevLink, b[3]^16) }},
 		{"bit that marks", func(s *Space, _ []uint64) { s.full[0] ^= 1 << 33 }},
-		{"more free blocks", func(s *Space, b []uint64) { // one that lies inside another
+		{"more free blocks", func(s *Space, b []uint64) { // a free block inside another block
 			inside := s.end - 512
 			s.setHead(inside, newHead(Free, 96, 0))
 			s.setLink(b[1], nextLink, inside)
@@ -49,7 +49,7 @@ func TestCheck(t *testing.T) {
 		c.spoil(s, blocks)
 		err := s.Check(func(uint64, Kind) error { return nil })
 		if err == nil || !strings.Contains(err.Error(), c.what) {
-			t.Errorf("%s: Check says %v", c.what, err)
+			t.Errorf("%s: Check returned %v", c.what, err)
 		}
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/remora-kv/remora/store"
 )
 
-// TestShift copies between places that overlap in all ways.
+// TestShift copies between slices that overlap in all ways.
 func TestShift(t *testing.T) {
 	const n = 3000
 	for _, size := range []int{0, 1, 8, shiftPiece - 1, shiftPiece, shiftPiece + 1, 1200} {
@@ -46,8 +46,8 @@ func TestWithin(t *testing.T) {
 	}
 }
 
-// TestFill writes items whose key and value are views of the block that they go to, and
-// of others, or none.
+// TestFill writes items whose key and value are views of their own block, of other
+// blocks, or of none.
 func TestFill(t *testing.T) {
 	const body, size = 32, 4096
 	const data = body + BodyData

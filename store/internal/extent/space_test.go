@@ -18,22 +18,22 @@ func TestBins(t *testing.T) {
 	if top := binOf(maxUnits * Unit); top != bins-1 {
 		t.Errorf("the longest block is in bin %d of %d", top, bins)
 	}
-	// Every block of binFor(size) and above is long enough; one below is not
-	// for certain.
+	// Every block of binFor(size) and above is long enough; blocks of lower bins may not
+	// be.
 	for _, size := range []uint64{32, 48, 240, 256, 272, 288, 304, 1 << 10, 1<<10 + 16, 100_000, 64 << 20, 64<<20 + 16} {
 		bin := binFor(size)
 		if bin != binOf(size) && bin != binOf(size)+1 {
-			t.Errorf("%d bytes are in bin %d, and looked for from %d on", size, binOf(size), bin)
+			t.Errorf("%d bytes are in bin %d, but searched from bin %d on", size, binOf(size), bin)
 		}
 		for other := uint64(MinBlock); other < size; other += max(Unit, RoundUp(size/100)) {
 			if binOf(other) >= bin {
-				t.Fatalf("a block of %d bytes is found for %d", other, size)
+				t.Fatalf("a block of %d bytes is found in a search for %d", other, size)
 			}
 		}
 	}
 }
 
-// spaceOf makes a space of that many bytes.
+// spaceOf makes a space of size bytes.
 func spaceOf(t *testing.T, size int) *Space {
 	t.Helper()
 	s := &Space{}
@@ -41,7 +41,7 @@ func spaceOf(t *testing.T, size int) *Space {
 	return s
 }
 
-// checkSpace must find nothing, and returns how many blocks are in use.
+// checkSpace fails if Check does, and returns how many blocks are in use.
 func checkSpace(t *testing.T, s *Space) int {
 	t.Helper()
 	used := 0
@@ -78,7 +78,7 @@ func TestSpace(t *testing.T) {
 			j := random.IntN(len(all))
 			around := s.Around(all[j].off)
 			if off := s.Give(all[j].off); s.Size(off) != around {
-				t.Fatalf("a freed block became %d bytes, around said %d", s.Size(off), around)
+				t.Fatalf("a freed block became %d bytes, but Around returned %d", s.Size(off), around)
 			}
 			all = slices.Delete(all, j, j+1)
 		}
@@ -90,11 +90,11 @@ func TestSpace(t *testing.T) {
 		s.Give(b.off)
 	}
 	if used := checkSpace(t, s); used != 0 || s.Size(s.first) != s.Free() || s.Free() != s.end-s.first {
-		t.Errorf("everything is free, in a block of %d bytes; %d in use, %d free", s.Size(s.first), used, s.Free())
+		t.Errorf("after all blocks were freed, the first has %d bytes; %d in use, %d free", s.Size(s.first), used, s.Free())
 	}
 }
 
-// TestOneOf has a block of the right length in a bin whose blocks differ.
+// TestOneOf takes a block of sufficient length from a bin whose blocks differ in length.
 func TestOneOf(t *testing.T) {
 	s := spaceOf(t, 1<<16)
 	size := uint64(Unit * 40) // shares its bin with lengths up to 43 units
@@ -104,7 +104,7 @@ func TestOneOf(t *testing.T) {
 		return off
 	}
 	short := cut(size)
-	cut(MinBlock) // stays in use, so that the others do not become one
+	cut(MinBlock) // stays in use, so that the others are not joined
 	long := cut(size + 2*Unit)
 	cut(MinBlock)
 	rest := s.Take(s.Size(s.heads[binOf(s.free)])) // all that is left
@@ -120,7 +120,7 @@ func TestOneOf(t *testing.T) {
 	checkSpace(t, s)
 }
 
-// TestGiveKeeps sees that what was freed can be read but for its first 24 bytes
+// TestGiveKeeps checks that a freed block keeps its bytes, except for the first 24
 // (X2).
 func TestGiveKeeps(t *testing.T) {
 	s := spaceOf(t, 1<<14)
@@ -140,7 +140,7 @@ func TestGiveKeeps(t *testing.T) {
 	}
 	piece := s.Take(160 * 50)
 	if piece == 0 {
-		t.Fatal("the blocks did not become one")
+		t.Fatal("the free blocks were not joined")
 	}
 	for _, off := range offs {
 		for i := off + 24; i < off+160; i++ {

@@ -7,7 +7,7 @@ import (
 	"github.com/remora-kv/remora/store"
 )
 
-// owner is a table: which of its items stay, which were used, which have expired.
+// owner is a fake table that records calls. Its fields say which items stay, were used, or have expired.
 type owner struct {
 	h                   *Heap
 	stay, used, expired []uint64
@@ -56,7 +56,7 @@ func (y *owner) wantCounts(t *testing.T, expired, evicted, rescued uint64) {
 	}
 }
 
-// TestEvict passes what was used and clears what follows, over the end of the memory.
+// TestEvict passes used items and clears the blocks that follow, past the end of the memory.
 func TestEvict(t *testing.T) {
 	y, b := ownerOf(t, store.Cache, 10)
 	y.used, y.expired, y.h.Mortal = b[:2], b[3:4], 1
@@ -76,7 +76,7 @@ func TestEvict(t *testing.T) {
 	checkSpace(t, &y.h.Space)
 }
 
-// TestEvictMoves has a cache move what was used, if there is a block for it and if it may.
+// TestEvictMoves checks that a cache moves used items, if there is a block for them and it may.
 func TestEvictMoves(t *testing.T) {
 	y, b := ownerOf(t, store.Cache, 10)
 	y.h.Give(b[8])
@@ -97,8 +97,8 @@ func TestEvictMoves(t *testing.T) {
 	checkSpace(t, &y.h.Space)
 }
 
-// TestReclaim joins what has expired with free blocks, then moves what is in the way, and
-// gives up where something has to stay.
+// TestReclaim joins expired items with free blocks, then moves items out of the way, and
+// gives up at an item that has to stay.
 func TestReclaim(t *testing.T) {
 	y, b := ownerOf(t, store.Store, 10)
 	view := y.h.Mem()[b[9]+Links:]
@@ -118,12 +118,12 @@ func TestReclaim(t *testing.T) {
 	y.stay = []uint64{b[1]}
 	y.h.hand = b[0]
 	if got := y.makeRoom(128); got != b[2] || len(y.moved) != 3 || y.moved[1][0] != b[2] || y.moved[2][0] != b[3] {
-		t.Errorf("took the block at %d, moved %v; want that at %d, behind the one that has to stay", got, y.moved, b[2])
+		t.Errorf("took the block at %d, moved %v; want the block at %d, behind the one that has to stay", got, y.moved, b[2])
 	}
 	y.h.Give(b[2])
 	y.stay = b
 	if got := y.makeRoom(64 * 3); got != 0 || len(y.unlinked) != 0 {
-		t.Errorf("took the block at %d, though all has to stay; unlinked %v", got, y.unlinked)
+		t.Errorf("took the block at %d, although all items have to stay; unlinked %v", got, y.unlinked)
 	}
 	y.wantCounts(t, 1, 0, 0)
 	checkSpace(t, &y.h.Space)
