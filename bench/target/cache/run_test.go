@@ -242,7 +242,7 @@ func TestTrialsAreInterleaved(t *testing.T) {
 	if err := report.WriteTable(&table); err != nil {
 		t.Fatal(err)
 	}
-	if n := strings.Count(table.String(), "of 2"); n != 4 {
+	if n := strings.Count(table.String(), " % of 2"); n != 4 {
 		t.Errorf("%d lines of two trials, want 4:\n%s", n, table.String())
 	}
 }
