@@ -2,10 +2,10 @@ package bench
 
 import (
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"slices"
 
+	"github.com/remora-kv/remora/bench/load"
 	"gonum.org/v1/gonum/stat"
 	"gonum.org/v1/gonum/stat/distuv"
 )
@@ -135,8 +135,7 @@ func pick(xs []float64, picked []int) []float64 {
 
 // Rounded has digits behind the point, as rows have.
 func (e Estimate) Rounded(digits int) Estimate {
-	p := math.Pow10(digits)
-	round := func(x float64) float64 { return math.Round(x*p) / p }
+	round := func(x float64) float64 { return load.Round(x, digits) }
 	return Estimate{
 		N: e.N, Mean: round(e.Mean), SD: round(e.SD), CI95: round(e.CI95),
 		Interval: Interval{round(e.Median), round(e.Low), round(e.High)},

@@ -25,9 +25,9 @@ func TimeOf(pid int) (time.Duration, error) {
 // parseStat adds the user and system time of a line of /proc/PID/stat. The
 // second field is a name in parentheses that may contain anything.
 func parseStat(stat string) (time.Duration, error) {
-	_, rest, ok := cutLast(stat, ") ")
-	fields := strings.Fields(rest)
-	if !ok || len(fields) < 13 {
+	name := strings.LastIndex(stat, ") ")
+	fields := strings.Fields(stat[name+1:])
+	if name < 0 || len(fields) < 13 {
 		return 0, fmt.Errorf("CPU time: %q is not a line of /proc/PID/stat", stat)
 	}
 	user, err1 := strconv.ParseInt(fields[11], 10, 64)
@@ -36,12 +36,4 @@ func parseStat(stat string) (time.Duration, error) {
 		return 0, fmt.Errorf("CPU time: %w", err)
 	}
 	return time.Duration(user+system) * clockTick, nil
-}
-
-// cutLast is strings.Cut at the last occurrence of sep.
-func cutLast(s, sep string) (before, after string, found bool) {
-	if i := strings.LastIndex(s, sep); i >= 0 {
-		return s[:i], s[i+len(sep):], true
-	}
-	return s, "", false
 }

@@ -5,10 +5,7 @@ import "math"
 // logarithm is math.Log to ten digits, several times as fast: of a positive
 // number that is not subnormal.
 func logarithm(x float64) float64 {
-	const (
-		mantissa = 1<<52 - 1
-		sqrtHalf = 0x3FE6A09E00000000 // of a float64, the bits that count
-	)
+	const sqrtHalf = 0x3FE6A09E00000000 // of a float64, the bits that count
 	bits := math.Float64bits(x)
 	// x is m * 2^e, with m between the roots of 1/2 and 2.
 	e := int64(bits-sqrtHalf) >> 52

@@ -13,7 +13,6 @@ import (
 // so has the probability F(s) - F(s-1), in proportion: what lies outside of the range is
 // left out.
 type Sizes struct {
-	name        string
 	law         law
 	least, most int
 	low, mass   float64 // F at the lower end of the range, and how much of it lies within
@@ -39,7 +38,7 @@ const SizeNames = "a number, uniform:1-899, etc, or of values weibo"
 // ParseKeySizes reads sizes of keys: a number, uniform:FROM-TO, or etc.
 func ParseKeySizes(text string) (Sizes, error) {
 	if text == "etc" {
-		return newSizes(text, etcKeys, etcLeastKey, etcMostKey, keySalt), nil
+		return newSizes(etcKeys, etcLeastKey, etcMostKey, keySalt), nil
 	}
 	return parseSizes(text, keySalt)
 }
@@ -48,9 +47,9 @@ func ParseKeySizes(text string) (Sizes, error) {
 func ParseValueSizes(text string) (Sizes, error) {
 	switch text {
 	case "etc":
-		return newSizes(text, etcValues, 1, etcMostValue, valueSalt), nil
+		return newSizes(etcValues, 1, etcMostValue, valueSalt), nil
 	case "weibo":
-		return newSizes(text, weiboValues, 1, weiboMost, valueSalt), nil
+		return newSizes(weiboValues, 1, weiboMost, valueSalt), nil
 	}
 	return parseSizes(text, valueSalt)
 }
@@ -65,7 +64,7 @@ func parseSizes(text string, salt uint64) (Sizes, error) {
 		least, errLeast := strconv.ParseUint(from, 10, 31)
 		most, errMost := strconv.ParseUint(to, 10, 31)
 		if errLeast == nil && errMost == nil && least >= 1 && most >= least {
-			return newSizes(text, flat{float64(least) - 1, float64(most)}, int(least), int(most), salt), nil
+			return newSizes(flat{float64(least) - 1, float64(most)}, int(least), int(most), salt), nil
 		}
 	}
 	return Sizes{}, fmt.Errorf("%q is not a distribution of sizes: use %s", text, SizeNames)
@@ -74,13 +73,10 @@ func parseSizes(text string, salt uint64) (Sizes, error) {
 // FixedSizes are all the same.
 func FixedSizes(size int) Sizes { return Sizes{least: size, most: size} }
 
-func newSizes(name string, l law, least, most int, salt uint64) Sizes {
+func newSizes(l law, least, most int, salt uint64) Sizes {
 	low := l.below(float64(least - 1))
-	return Sizes{name: name, law: l, least: least, most: most, low: low, mass: l.below(float64(most)) - low, salt: salt}
+	return Sizes{law: l, least: least, most: most, low: low, mass: l.below(float64(most)) - low, salt: salt}
 }
-
-// Name is how a distribution is asked for; empty where all sizes are the same.
-func (s *Sizes) Name() string { return s.name }
 
 // Least and Most are the ends of the range.
 func (s *Sizes) Least() int { return s.least }

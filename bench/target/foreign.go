@@ -42,9 +42,8 @@ type Foreign struct {
 	*host.Process
 	// Network and Address are what net.Dial takes.
 	Network, Address string
-	// Version is what the server says, Command how it was started.
+	// Version is what the server says.
 	Version string
-	Command []string
 	program Program
 	dir     string // of the socket
 }
@@ -100,7 +99,6 @@ func freePort(ctx context.Context) (string, error) {
 func (s *Foreign) start(ctx context.Context, path string, cfg ForeignConfig) (err error) {
 	cfg.Network = s.Network
 	args := append(s.program.args(&cfg, s.Address), cfg.Args...)
-	s.Command = append([]string{s.program.name}, args...)
 	cmd := exec.CommandContext(ctx, path, args...)
 	cmd.Dir = os.TempDir()
 	if s.Process, err = host.StartProcess(cmd, nil, cfg.CPUs); err != nil {
@@ -153,16 +151,25 @@ func (s *Foreign) mustBe(pid int) error {
 
 // ask asks once who listens.
 func (s *Foreign) ask(ctx context.Context) (pid int, version string, err error) {
-	d := net.Dialer{Timeout: answerTimeout}
+	err = s.talk(ctx, answerTimeout, func(conn net.Conn) (err error) {
+		pid, version, err = s.program.identify(conn)
+		return err
+	})
+	return pid, version, err
+}
+
+// talk connects with the server and talks with it, each no longer than a timeout.
+func (s *Foreign) talk(ctx context.Context, timeout time.Duration, talk func(net.Conn) error) error {
+	d := net.Dialer{Timeout: timeout}
 	conn, err := d.DialContext(ctx, s.Network, s.Address)
 	if err != nil {
-		return 0, "", err
+		return err
 	}
 	defer func() { _ = conn.Close() }()
-	if err := conn.SetDeadline(time.Now().Add(answerTimeout)); err != nil {
-		return 0, "", err
+	if err := conn.SetDeadline(time.Now().Add(timeout)); err != nil {
+		return err
 	}
-	return s.program.identify(conn)
+	return talk(conn)
 }
 
 // Running is a server that was started by another process: it is not asked who it is, and

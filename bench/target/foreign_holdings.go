@@ -49,15 +49,11 @@ func redisInventory() inventory {
 
 // Holdings asks the server what it keeps.
 func (s *Foreign) Holdings(ctx context.Context) (h Holdings, err error) {
-	d := net.Dialer{Timeout: holdingsTimeout}
-	conn, err := d.DialContext(ctx, s.Network, s.Address)
-	if err == nil {
-		defer func() { _ = conn.Close() }()
-		if err = conn.SetDeadline(time.Now().Add(holdingsTimeout)); err == nil {
-			inv := s.program.inventory()
-			h, err = inv.ask(conn)
-		}
-	}
+	err = s.talk(ctx, holdingsTimeout, func(conn net.Conn) (err error) {
+		inv := s.program.inventory()
+		h, err = inv.ask(conn)
+		return err
+	})
 	if err != nil {
 		return h, fmt.Errorf("asking %s what it keeps: %w", s.program.name, err)
 	}
@@ -77,9 +73,9 @@ func (inv *inventory) ask(rw io.ReadWriter) (h Holdings, err error) {
 			return h, errors.Join(io.ErrUnexpectedEOF, lines.Err())
 		}
 		text := lines.Text()
-		if name, digits, ok := cutLast(text, inv.sep); ok {
-			if n, err := strconv.ParseInt(digits, 10, 64); err == nil {
-				numbers[name] = n
+		if i := strings.LastIndex(text, inv.sep); i >= 0 {
+			if n, err := strconv.ParseInt(text[i+len(inv.sep):], 10, 64); err == nil {
+				numbers[text[:i]] = n
 			}
 		}
 		if strings.HasPrefix(text, inv.end) {
@@ -92,12 +88,4 @@ func (inv *inventory) ask(rw io.ReadWriter) (h Holdings, err error) {
 		}
 	}
 	return inv.count(numbers), nil
-}
-
-// cutLast is strings.Cut at the last occurrence of sep.
-func cutLast(s, sep string) (before, after string, found bool) {
-	if i := strings.LastIndex(s, sep); i >= 0 {
-		return s[:i], s[i+len(sep):], true
-	}
-	return s, "", false
 }

@@ -81,7 +81,7 @@ func TestStartAndClose(t *testing.T) {
 		all := host.CPUs()
 		cfg.CPUs, cfg.Threads, cfg.Memory = all[len(all)-1:], 2, 64<<20
 		s := startForeign(t, cfg)
-		if s.Network != cfg.Network || !strings.Contains(s.Version, ".") || s.Command[0] != cfg.Program.Name() {
+		if s.Network != cfg.Network || !strings.Contains(s.Version, ".") {
 			t.Errorf("%+v", s)
 		}
 		checkPinned(t, s.Pid(), cfg.CPUs)

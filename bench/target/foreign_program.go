@@ -22,9 +22,6 @@ type Program struct {
 	inventory              func() inventory
 }
 
-// Name is the name of the program.
-func (p *Program) Name() string { return p.name }
-
 // MemcachedProgram is memcached.
 func MemcachedProgram() Program {
 	return Program{

@@ -2,7 +2,6 @@ package target
 
 import (
 	"bytes"
-	"fmt"
 	"strconv"
 )
 
@@ -40,7 +39,8 @@ func (Meta) Answer(b []byte) (a Answer, size, want int, err error) {
 	digits, found := bytes.CutPrefix(text, []byte("VA "))
 	switch {
 	case found:
-		return metaValue(b, digits, next)
+		digits, _, _ = bytes.Cut(digits, []byte(" "))
+		return value(b, digits, next, "\r\n")
 	case isMeta(text, "EN"), isMeta(text, "NF"):
 		return Answer{Kind: Miss}, next, 0, nil
 	case isMeta(text, "HD"):
@@ -52,22 +52,4 @@ func (Meta) Answer(b []byte) (a Answer, size, want int, err error) {
 // isMeta reports whether a line has a code, with or without flags behind it.
 func isMeta(text []byte, code string) bool {
 	return len(text) >= len(code) && string(text[:len(code)]) == code && (len(text) == len(code) || text[len(code)] == ' ')
-}
-
-func metaValue(b, digits []byte, next int) (a Answer, size, want int, err error) {
-	if i := bytes.IndexByte(digits, ' '); i >= 0 {
-		digits = digits[:i]
-	}
-	n, err := length(digits)
-	if err != nil {
-		return a, 0, 0, err
-	}
-	whole := next + n + len(crlf)
-	if len(b) < whole {
-		return a, 0, whole, nil
-	}
-	if !bytes.Equal(b[next+n:whole], crlf) {
-		return a, 0, 0, fmt.Errorf("%w: %q behind a value", ErrProtocol, b[next+n:whole])
-	}
-	return Answer{Found, b[next : next+n]}, whole, 0, nil
 }

@@ -95,6 +95,23 @@ func length(b []byte) (int, error) {
 	return n, nil
 }
 
+// value reads the answer with a value of as many bytes as digits say, which begins at next and has
+// end behind it.
+func value(b, digits []byte, next int, end string) (a Answer, size, want int, err error) {
+	n, err := length(digits)
+	if err != nil {
+		return a, 0, 0, err
+	}
+	whole := next + n + len(end)
+	if len(b) < whole {
+		return a, 0, whole, nil
+	}
+	if string(b[next+n:whole]) != end {
+		return a, 0, 0, fmt.Errorf("%w: %q behind a value", ErrProtocol, b[next+n:whole])
+	}
+	return Answer{Found, b[next : next+n]}, whole, 0, nil
+}
+
 // Memcached is the text protocol of memcached.
 type Memcached struct{}
 
@@ -126,7 +143,7 @@ func (Memcached) Answer(b []byte) (a Answer, size, want int, err error) {
 	}
 	switch {
 	case bytes.HasPrefix(text, []byte("VALUE ")):
-		return memcachedValue(b, text, next)
+		return value(b, text[bytes.LastIndexByte(text, ' ')+1:], next, "\r\nEND\r\n")
 	case string(text) == "END":
 		return Answer{Kind: Miss}, next, 0, nil
 	case string(text) == "STORED", string(text) == "DELETED":
@@ -135,22 +152,6 @@ func (Memcached) Answer(b []byte) (a Answer, size, want int, err error) {
 		return Answer{Kind: Miss}, next, 0, nil
 	}
 	return Answer{Kind: Failed, Value: text}, next, 0, nil
-}
-
-func memcachedValue(b, text []byte, next int) (a Answer, size, want int, err error) {
-	n, err := length(text[bytes.LastIndexByte(text, ' ')+1:])
-	if err != nil {
-		return a, 0, 0, err
-	}
-	const end = "\r\nEND\r\n"
-	whole := next + n + len(end)
-	if len(b) < whole {
-		return a, 0, whole, nil
-	}
-	if string(b[next+n:whole]) != end {
-		return a, 0, 0, fmt.Errorf("%w: %q behind a value", ErrProtocol, b[next+n:whole])
-	}
-	return Answer{Kind: Found, Value: b[next : next+n]}, whole, 0, nil
 }
 
 // RESP is the protocol of Redis.
@@ -197,16 +198,5 @@ func (RESP) Answer(b []byte) (a Answer, size, want int, err error) {
 	case string(text) == "$-1":
 		return Answer{Kind: Miss}, next, 0, nil
 	}
-	n, err := length(text[1:])
-	if err != nil {
-		return a, 0, 0, err
-	}
-	whole := next + n + len(crlf)
-	if len(b) < whole {
-		return a, 0, whole, nil
-	}
-	if string(b[next+n:whole]) != "\r\n" {
-		return a, 0, 0, fmt.Errorf("%w: %q behind a value", ErrProtocol, b[next+n:whole])
-	}
-	return Answer{Kind: Found, Value: b[next : next+n]}, whole, 0, nil
+	return value(b, text[1:], next, "\r\n")
 }

@@ -2,7 +2,6 @@ package target
 
 import (
 	"bytes"
-	"fmt"
 	"strconv"
 )
 
@@ -37,26 +36,11 @@ func (Text) Answer(b []byte) (a Answer, size, want int, err error) {
 	digits, found := bytes.CutPrefix(text, []byte("VALUE "))
 	switch {
 	case found:
-		return textValue(b, digits, next)
+		return value(b, digits, next, "\r\n")
 	case string(text) == "NOT_FOUND":
 		return Answer{Kind: Miss}, next, 0, nil
 	case string(text) == "STORED", string(text) == "DELETED":
 		return Answer{Kind: Stored}, next, 0, nil
 	}
 	return Answer{Kind: Failed, Value: text}, next, 0, nil
-}
-
-func textValue(b, digits []byte, next int) (a Answer, size, want int, err error) {
-	n, err := length(digits)
-	if err != nil {
-		return a, 0, 0, err
-	}
-	whole := next + n + len(crlf)
-	if len(b) < whole {
-		return a, 0, whole, nil
-	}
-	if !bytes.Equal(b[next+n:whole], crlf) {
-		return a, 0, 0, fmt.Errorf("%w: %q behind a value", ErrProtocol, b[next+n:whole])
-	}
-	return Answer{Found, b[next : next+n]}, whole, 0, nil
 }

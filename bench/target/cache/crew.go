@@ -128,7 +128,7 @@ func (c *crew) tell(ctx context.Context, order func(i int) bench.Order[part]) ([
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	case first != nil:
-		return nil, c.explain(ctx, first)
+		return nil, c.Blame(first)
 	}
 	return answers, nil
 }

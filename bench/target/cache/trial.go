@@ -87,7 +87,10 @@ func (t *trial) load(ctx context.Context) error {
 	sum, err := load.Run(ctx, []load.Worker{w}, budget, t.Scale, load.PinInTurn(t.loaderCPUs()))
 	if err != nil {
 		_ = done()
-		return t.explain(ctx, err)
+		if ctx.Err() == nil {
+			err = t.Blame(err)
+		}
+		return err
 	}
 	if sum.Errors != 0 {
 		_ = done()
@@ -95,14 +98,6 @@ func (t *trial) load(ctx context.Context) error {
 	}
 	t.loaded[set] = true
 	return done()
-}
-
-// explain says what an error of a worker came from.
-func (t *trial) explain(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
-		return err
-	}
-	return t.Blame(err)
 }
 
 // Blame implements bench.Target.
