@@ -16,6 +16,8 @@ const (
 	CodeNoProcedure
 	// CodeTooLarge: request or result is longer than the server allows.
 	CodeTooLarge
+	// CodePanic: the handler panicked.
+	CodePanic
 
 	CodeUser uint16 = 1024
 )

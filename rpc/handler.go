@@ -34,7 +34,8 @@ type Call struct {
 // Handler serves a request: it appends the result to out and returns the
 // extended slice, as append does. The core copies the result before the next
 // call. An error fails this call alone: the client receives an *Error with its
-// code, and any other error as CodeFailed. out belongs to the core and has room
+// code, and any other error as CodeFailed. A panic likewise fails this call alone, as
+// CodePanic (Protect). out belongs to the core and has room
 // for small results, so that appending these does not allocate.
 type Handler func(c *Call, out []byte) ([]byte, error)
 

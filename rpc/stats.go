@@ -4,6 +4,7 @@ package rpc
 type ServerStats struct {
 	Calls       uint64 `json:"calls"`    // requests served
 	Failures    uint64 `json:"failures"` // of them that failed
+	Panics      uint64 `json:"panics"`   // of those that failed, because the handler panicked
 	Connects    uint64 `json:"connects"`
 	Disconnects uint64 `json:"disconnects"`
 	Cut         uint64 `json:"cut"`  // clients that broke the protocol

@@ -13,6 +13,7 @@ import (
 	"github.com/remora-kv/remora/rpc"
 	"github.com/remora-kv/remora/rpc/herd"
 	"github.com/remora-kv/remora/test/cachetest"
+	"github.com/remora-kv/remora/test/rpctest"
 	"github.com/remora-kv/remora/test/scale"
 )
 
@@ -154,6 +155,22 @@ func TestCloseTwice(t *testing.T) {
 		}
 		if err := s.Close(); !errors.Is(err, rpc.ErrClosed) {
 			t.Errorf("second Close: %v", err)
+		}
+	})
+}
+
+// A handler that panics fails its call and no other, and the server goes on.
+func TestPanics(t *testing.T) {
+	eachFabric(t, func(t *testing.T, r *rig) {
+		const calls = 30
+		r.HandlePanic()
+		s := r.serve(herd.ServerConfig{})
+		c := r.dial(herd.ConnConfig{Window: 8})
+		if err := rpctest.CheckPanics(c, sendersOf(c)[0], calls); err != nil {
+			t.Fatal(err)
+		}
+		if st := s.Stats(); st.Calls != calls || st.Failures != calls/3 || st.Panics != calls/3 {
+			t.Errorf("%+v", st)
 		}
 	})
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/remora-kv/remora/rpc"
 	"github.com/remora-kv/remora/rpc/rfp"
 	"github.com/remora-kv/remora/test/cachetest"
+	"github.com/remora-kv/remora/test/rpctest"
 	"github.com/remora-kv/remora/test/scale"
 )
 
@@ -369,5 +370,35 @@ func TestRepliesFromSleepingServer(t *testing.T) {
 			return c.Stats().Wakeups >= 50
 		})
 		t.Logf("%+v", c.Stats())
+	})
+}
+
+// A handler that panics fails its call and no other, and the server goes on.
+func TestPanics(t *testing.T) {
+	eachFabric(t, func(t *testing.T, r *rig) {
+		r.HandlePanic()
+		s := r.serve(rfp.ServerConfig{})
+		c := r.client(rfp.ConnConfig{Batch: 8, Window: 4})
+		const goroutines, calls = 8, 12
+		var wg sync.WaitGroup
+		for g := range goroutines {
+			wg.Go(func() {
+				ctx, cancel := rpctest.Patient()
+				defer cancel()
+				for i := range calls {
+					arg, want := fmt.Sprint("call ", g, i), error(nil)
+					if i%3 == 0 {
+						arg, want = fmt.Sprint("panic ", g, i), &rpc.Error{Code: rpc.CodePanic}
+					}
+					if got, err := c.Call(ctx, rpctest.Panic, []byte(arg), nil); !errors.Is(err, want) || err == nil && string(got) != arg {
+						t.Errorf("%s: %q, %v", arg, got, err)
+					}
+				}
+			})
+		}
+		wg.Wait()
+		if st := s.Stats(); st.Calls != goroutines*calls || st.Failures != st.Calls/3 || st.Panics != st.Failures {
+			t.Errorf("%+v", st)
+		}
 	})
 }

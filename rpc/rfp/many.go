@@ -9,6 +9,7 @@ import (
 type Results struct {
 	frame []byte
 	fill  int
+	added int
 }
 
 // Room returns memory for the next result, at least 64 bytes; nil when there is less
@@ -25,6 +26,7 @@ func (r *Results) Room() []byte {
 func (r *Results) Add(n int) {
 	wire.PutEntry(r.frame[r.fill:], n, 0)
 	r.fill += wire.EntryHeader + n
+	r.added++
 }
 
 // serveMany has messages of a batch served in one go, the first of which is message at,
@@ -35,8 +37,8 @@ func (c *core) serveMany(s *session, class uint8, at, most int) int {
 		return 0
 	}
 	c.Call.Announced = at
-	c.results.frame, c.results.fill = c.payloadOf(s), c.fill
-	n, long := c.server.cfg.ServeMany(&c.Call, batch, &c.results)
+	c.results = Results{frame: c.payloadOf(s), fill: c.fill}
+	n, long := c.callMany(batch)
 	c.fill = c.results.fill
 	if long != nil {
 		n++
@@ -45,6 +47,18 @@ func (c *core) serveMany(s *session, class uint8, at, most int) int {
 	fence.Count(&c.Calls, uint64(n))
 	s.calls += uint64(n)
 	return n
+}
+
+// callMany calls ServeMany. Where that panics, the messages whose results were added are
+// served, and the next one is left to Serve, whose panics fail a call (rpc.Protect).
+func (c *core) callMany(batch [][]byte) (n int, long []byte) {
+	defer func() {
+		if recover() != nil {
+			c.Call.After = nil
+			n, long = c.results.added, nil
+		}
+	}()
+	return c.server.cfg.ServeMany(&c.Call, batch, &c.results)
 }
 
 // lengthOf is how many bytes of a frame messages take, from message at on.

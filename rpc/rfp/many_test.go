@@ -135,6 +135,54 @@ func TestServeMany(t *testing.T) {
 	})
 }
 
+// Where ServeMany panics, what it has served stays served, and Serve has the message that it
+// panicked at.
+func TestServeManyPanics(t *testing.T) {
+	eachFabric(t, func(t *testing.T, r *rig) {
+		many := func(c *rpc.Call, batch [][]byte, out *rfp.Results) (served int, long []byte) {
+			for _, msg := range batch {
+				if msg[rpc.ProcSize] == 'p' {
+					c.After = []byte("behind the result")
+					panic("asked to")
+				}
+				out.Add(copy(out.Room(), "many"))
+				served++
+			}
+			return served, nil
+		}
+		one := func(_ *rpc.Call, msg, out []byte) ([]byte, error) {
+			if bytes.HasSuffix(msg, []byte("panic")) {
+				panic("asked to")
+			}
+			return append(out, "one"...), nil
+		}
+		s := r.serve(rfp.ServerConfig{Expect: func(int, [][]byte) {}, Serve: one, ServeMany: many})
+		c := r.dial(rfp.ConnConfig{Batch: 6})
+		args := []string{"many", "many", "panic", "pass", "many", "panic"}
+		for _, arg := range args {
+			if err := c.SendArg(0, 0, arg); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, arg := range args {
+			data, err, ok := c.Next()
+			for !ok {
+				if !c.Wait(patience) {
+					t.Fatalf("no result of %q: %v", arg, c.Err())
+				}
+				data, err, ok = c.Next()
+			}
+			want := map[string]string{"many": "many", "pass": "one"}[arg]
+			if string(data) != want || (err == nil) != (want != "") || err != nil && !errors.Is(err, &rpc.Error{Code: rpc.CodePanic}) {
+				t.Errorf("%q: %q, %v", arg, data, err)
+			}
+		}
+		if st := s.Stats(); st.Calls != 6 || st.Panics != 2 {
+			t.Errorf("%+v", st)
+		}
+	})
+}
+
 // echoMany serves echoes in one go.
 func echoMany(_ *rpc.Call, batch [][]byte, out *rfp.Results) (served int, long []byte) {
 	for _, msg := range batch {

@@ -11,6 +11,7 @@ import (
 	"github.com/remora-kv/remora/rpc"
 	"github.com/remora-kv/remora/rpc/sendrecv"
 	"github.com/remora-kv/remora/test/cachetest"
+	"github.com/remora-kv/remora/test/rpctest"
 	"github.com/remora-kv/remora/test/scale"
 )
 
@@ -187,5 +188,21 @@ func TestDisconnect(t *testing.T) {
 			t.Errorf("%v", c.Err())
 		}
 		close(hold)
+	})
+}
+
+// A handler that panics fails its call and no other, and the server goes on.
+func TestPanics(t *testing.T) {
+	eachFabric(t, func(t *testing.T, r *rig) {
+		const calls = 30
+		r.HandlePanic()
+		s := r.serve(sendrecv.ServerConfig{})
+		c := r.dial(sendrecv.ConnConfig{Window: 8})
+		if err := rpctest.CheckPanics(c, c, calls); err != nil {
+			t.Fatal(err)
+		}
+		if st := s.Stats(); st.Calls != calls || st.Failures != calls/3 || st.Panics != calls/3 {
+			t.Errorf("%+v", st)
+		}
 	})
 }

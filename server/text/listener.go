@@ -95,6 +95,7 @@ func New(cfg Config) (*Listener, error) {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
+	cfg.Serve = rpc.Protect(cfg.Serve, cfg.Log)
 	t := &Listener{cfg: cfg, socket: -1, done: make(chan struct{})}
 	binary.NativeEndian.PutUint64(t.one[:], 1)
 	var err error

@@ -37,6 +37,8 @@ const (
 	// argument must be a value of a length and seed, too.
 	Make    uint16 = 61
 	Counted uint16 = 62
+	// Panic returns its argument, or panics if that begins with a p.
+	Panic uint16 = 63
 )
 
 // HandleCount handles Count and Counted.
@@ -171,6 +173,55 @@ func Hammer(c Conn, senders []Sender, calls int, seed uint64) error {
 					return fmt.Errorf("%d bytes came for %d, or others than were sent: %w", len(got), w.n, err)
 				}
 			}
+		}
+	}
+	return nil
+}
+
+// HandlePanic handles Panic.
+func (r *Rig) HandlePanic() {
+	r.Mux.Handle(Panic, func(c *rpc.Call, out []byte) ([]byte, error) {
+		out = append(out, c.Request...)
+		if c.Request[0] == 'p' {
+			c.After = []byte("behind the result")
+			panic(fmt.Sprintf("asked to by %q", c.Request))
+		}
+		return out, nil
+	})
+}
+
+// CheckPanics makes calls of which every third panics, with full windows: each fails or not by
+// itself.
+func CheckPanics(c Conn, s Sender, calls int) error {
+	arg := func(i int) string {
+		if i%3 == 0 {
+			return fmt.Sprint("panic ", i)
+		}
+		return fmt.Sprint("call ", i)
+	}
+	for sent, taken := 0, 0; taken < calls; {
+		for ; sent < calls; sent++ {
+			if err := s.Send(Request(Panic, []byte(arg(sent)))); errors.Is(err, rpc.ErrWindowFull) {
+				break
+			} else if err != nil {
+				return err
+			}
+		}
+		if !c.Wait(Patience) {
+			return fmt.Errorf("no result of call %d", taken)
+		}
+		for c.Poll(); s.Ready(); taken++ {
+			got, err, _ := s.Next()
+			want := error(nil)
+			if taken%3 == 0 {
+				want = &rpc.Error{Code: rpc.CodePanic}
+			}
+			if !errors.Is(err, want) || err == nil && string(got) != arg(taken) {
+				return fmt.Errorf("call %d: %q, %v; want the error %v", taken, got, err, want)
+			}
+		}
+		if c.Err() != nil {
+			return c.Err()
 		}
 	}
 	return nil

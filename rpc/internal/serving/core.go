@@ -33,8 +33,8 @@ type Core struct {
 	Call rpc.Call
 	// Sweep counts looks at all requests.
 	Sweep uint64
-	// Calls counts requests, and Failures those that failed.
-	Calls, Failures atomic.Uint64
+	// Calls counts requests, Failures those that failed, and Panics those whose handler panicked.
+	Calls, Failures, Panics atomic.Uint64
 
 	acceptor *Acceptor
 	reserved atomic.Int64
@@ -90,6 +90,7 @@ func (c *Core) Tick() { c.Call.Now = c.Clock.Now() }
 func (c *Core) AddUp(t *rpc.ServerStats) {
 	t.Calls += c.Calls.Load()
 	t.Failures += c.Failures.Load()
+	t.Panics += c.Panics.Load()
 	c.Clients.AddUp(t)
 }
 

@@ -18,6 +18,9 @@ func InPlace(res, out []byte) bool {
 func (c *Core) Failure(out []byte, err error, room int) []byte {
 	fence.Count(&c.Failures, 1)
 	code, text := rpc.Failure(err)
+	if code == rpc.CodePanic {
+		fence.Count(&c.Panics, 1)
+	}
 	return wire.AppendFailure(out, code, text[:min(len(text), room-2)])
 }
 
