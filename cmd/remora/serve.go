@@ -65,6 +65,11 @@ func (o *hostOptions) fill(flags *pflag.FlagSet) error {
 	if err := from.fill(flags); err != nil {
 		return usageError{err}
 	}
+	for _, name := range []string{"cores", "max-clients", "memory", "max-value"} {
+		if f := flags.Lookup(name); f != nil && f.Changed && strings.HasPrefix(f.Value.String(), "0") {
+			return misuse("--%s must be above 0; the default is %s", name, f.DefValue)
+		}
+	}
 	return nil
 }
 
@@ -182,6 +187,11 @@ func (o *serveOptions) serverConfig(flags *pflag.FlagSet, log *slog.Logger) (ser
 	providers := provider.New()
 	providers.Log = log
 	cfg.Providers = providers
+	checked := cfg
+	checked.Log = nil // the server logs its warnings
+	if _, err := checked.Complete(); err != nil {
+		return cfg, usageError{err}
+	}
 	return cfg, nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -15,8 +16,8 @@ import (
 // comes before the environment, that before the file, and that before the default.
 //
 // The flag --max-value is REMORA_MAX_VALUE in the environment and max-value in the file,
-// which has one setting in a line: a name, an equals sign and a value. Empty lines and
-// lines that begin with # are comments. A flag that is a list may stand in the file
+// which has one setting in a line: a name, an equals sign and a value. A # at the
+// beginning of a line or behind a space begins a comment. A flag that is a list may stand in the file
 // several times, or once with commas. A name that is no flag is an error, as on the
 // command line.
 //
@@ -88,8 +89,8 @@ func (s *settings) read(flags *pflag.FlagSet) (map[string][]setting, error) {
 	var faults []error
 	scan := bufio.NewScanner(s.file)
 	for n := 1; scan.Scan(); n++ {
-		text := strings.TrimSpace(scan.Text())
-		if text == "" || text[0] == '#' {
+		text := strings.TrimSpace(comment.ReplaceAllString(scan.Text(), ""))
+		if text == "" {
 			continue
 		}
 		name, value, ok := strings.Cut(text, "=")
@@ -110,6 +111,9 @@ func (s *settings) read(flags *pflag.FlagSet) (map[string][]setting, error) {
 	}
 	return lines, errors.Join(faults...)
 }
+
+// comment matches a comment at the end of a line.
+var comment = regexp.MustCompile(`(^|\s)#.*$`)
 
 // isList reports whether a flag may be given several times.
 func isList(f *pflag.Flag) bool {

@@ -40,7 +40,7 @@ func source(env map[string]string, file string) *settings {
 // The command line comes before the environment, that before the file, and that
 // before the default.
 func TestSettingsPrecedence(t *testing.T) {
-	file := "# a comment\n\nmode = store\nmax-value=3\n listen = a \nlisten=b,c\n"
+	file := "# a comment\n\nmode = store # or cache\nmax-value=3\t#\n listen = a \nlisten=b,c#1 # three\n"
 	env := map[string]string{"REMORA_MAX_VALUE": "4", "REMORA_CONFIG": "ignored"}
 	for _, c := range []struct {
 		name   string
@@ -52,8 +52,8 @@ func TestSettingsPrecedence(t *testing.T) {
 		listen string
 	}{
 		{"defaults", nil, nil, "", 1, "cache", "default"},
-		{"file", nil, nil, file, 3, "store", "a b c"},
-		{"environment", nil, env, file, 4, "store", "a b c"},
+		{"file", nil, nil, file, 3, "store", "a b c#1"},
+		{"environment", nil, env, file, 4, "store", "a b c#1"},
 		{"line", []string{"--max-value=5", "--listen=z"}, env, file, 5, "store", "z"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
