@@ -35,7 +35,7 @@ func (s *Server) makeHerd() error {
 		Devices: devices, Serve: s.serve, Expect: s.hashHints(), Cores: s.cfg.Cores,
 		Wake:       func(core int) { s.rfp.Wake(core) },
 		Window:     HerdWindow,
-		MaxClients: s.herdClients(s.cfg.MaxClients), Log: s.cfg.Log,
+		MaxClients: s.allClients(s.cfg.MaxClients), Log: s.cfg.Log,
 	})
 	if err == nil {
 		s.welcome.Paths = append(s.welcome.Paths, pathHerd)
@@ -43,9 +43,9 @@ func (s *Server) makeHerd() error {
 	return err
 }
 
-// herdClients is how many clients of herd there are when each core takes n: a client has a
-// connection for each core, or one for all.
-func (s *Server) herdClients(n int) int { return min(n*s.cfg.Cores, maxClients) }
+// allClients is how many clients there are of paths and listeners on which a client has one
+// connection for all cores, when each core takes n.
+func (s *Server) allClients(n int) int { return min(n*s.cfg.Cores, maxClients) }
 
 // addHerdPollers makes the cores of rfp poll those of herd.
 func (s *Server) addHerdPollers(cfg *rfp.ServerConfig) {

@@ -166,9 +166,15 @@ func (s *Server) Config() Config { return s.cfg }
 func (s *Server) SetMaxClients(n int) error {
 	err := errors.Join(s.rfp.SetMaxClients(n), s.sendrecv.SetMaxClients(n))
 	if err == nil && s.herd != nil {
-		err = s.herd.SetMaxClients(s.herdClients(n))
+		err = s.herd.SetMaxClients(s.allClients(n))
 	}
-	return err
+	if err != nil {
+		return err
+	}
+	for _, l := range s.text.listeners {
+		l.SetMaxClients(s.allClients(n))
+	}
+	return nil
 }
 
 // place is an address to listen on, and the device that it is an address of.

@@ -44,7 +44,7 @@ func (s *Server) makeText() error {
 		l, err := text.New(text.Config{
 			Cores: s.cfg.Cores, Serve: s.serve, Clock: s.devices[0].Clock(), Seed: s.shards[0].seed,
 			Wake:     func(core int) { s.rfp.Wake(core) },
-			MaxValue: s.cfg.MaxValue, MaxClients: s.herdClients(s.cfg.MaxClients), BusyPoll: s.cfg.BusyPoll, Log: s.cfg.Log,
+			MaxValue: s.cfg.MaxValue, MaxClients: s.allClients(s.cfg.MaxClients), BusyPoll: s.cfg.BusyPoll, Log: s.cfg.Log,
 		})
 		if err != nil {
 			return err

@@ -215,3 +215,21 @@ func TestTextCannotListen(t *testing.T) {
 		t.Errorf("no port: %v", err)
 	}
 }
+
+// The limit of clients holds for text, and can be changed.
+func TestTextLimit(t *testing.T) {
+	s, err := server.Start(server.Config{Listen: []string{textURL}, Memory: 1 << 20, MaxClients: 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = s.Close() }()
+	if err := s.SetMaxClients(1); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := dialText(t, s).say("GET k\r\n"); err != nil || got != "NOT_FOUND" {
+		t.Errorf("the only client: %q, %v", got, err)
+	}
+	if got, _ := dialText(t, s).in.ReadString('\n'); !strings.Contains(got, "limit of clients") {
+		t.Errorf("a client too many: %q", got)
+	}
+}

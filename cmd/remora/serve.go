@@ -90,9 +90,9 @@ func (o *hostOptions) newLog(w io.Writer, level *slog.LevelVar) *slog.Logger {
 	setLevel(level, o.logLevel)
 	opts := &slog.HandlerOptions{Level: level}
 	if o.logFormat == "json" {
-		return slog.New(slog.NewJSONHandler(w, opts))
+		return slog.New(limitRepeats(slog.NewJSONHandler(w, opts)))
 	}
-	return slog.New(slog.NewTextHandler(w, opts))
+	return slog.New(limitRepeats(slog.NewTextHandler(w, opts)))
 }
 
 // setLevel sets a level by a name that was checked.

@@ -34,7 +34,7 @@ func (l *loop) accept() {
 
 // admit adds a connection to the loop, or refuses it.
 func (l *loop) admit(fd int, from unix.Sockaddr) {
-	if l.open >= l.cfg.MaxClients {
+	if int64(l.open) >= l.maxClients.Load() {
 		_, _ = unix.Write(fd, appendError(nil, "the server has reached its limit of clients: try again later"))
 		_ = unix.Close(fd)
 		l.stats.refused.Add(1)

@@ -63,6 +63,7 @@ type Listener struct {
 	eventfd     int
 	one         [8]byte // the value written to eventfd
 	addr        string
+	maxClients  atomic.Int64
 	closedToNew atomic.Bool // no new clients
 	stopping    atomic.Bool
 	running     bool
@@ -98,6 +99,7 @@ func New(cfg Config) (*Listener, error) {
 	cfg.Serve = rpc.Protect(cfg.Serve, cfg.Log)
 	t := &Listener{cfg: cfg, socket: -1, done: make(chan struct{})}
 	binary.NativeEndian.PutUint64(t.one[:], 1)
+	t.SetMaxClients(cfg.MaxClients)
 	var err error
 	if t.eventfd, err = unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK); err != nil {
 		return nil, fmt.Errorf("text: eventfd: %w", err)
@@ -178,6 +180,9 @@ func (t *Listener) Stats() Stats {
 		Clients: int(s.clients.Load()), Accepted: s.accepted.Load(), Refused: s.refused.Load(), Cut: s.cut.Load(), Commands: s.commands.Load(),
 	}
 }
+
+// SetMaxClients changes how many connections there can be. Those that there are stay.
+func (t *Listener) SetMaxClients(n int) { t.maxClients.Store(int64(n)) }
 
 // StopListening stops accepting clients.
 func (t *Listener) StopListening() {

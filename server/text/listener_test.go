@@ -315,6 +315,19 @@ func TestTooManyClients(t *testing.T) {
 	d := r.dial()
 	d.send("GET k\r\n")
 	d.expect("NOT_FOUND\r\n")
+
+	r.listener.SetMaxClients(1)
+	if got := r.dial().line(); !strings.Contains(got, "limit of clients") {
+		t.Errorf("with a limit of 1: %q", got)
+	}
+	for _, c := range []*client{b, d} { // they stay
+		c.send("GET k\r\n")
+		c.expect("NOT_FOUND\r\n")
+	}
+	r.listener.SetMaxClients(3)
+	e := r.dial()
+	e.send("GET k\r\n")
+	e.expect("NOT_FOUND\r\n")
 }
 
 // Whatever a client sends, the listener serves others.
