@@ -20,6 +20,7 @@ import (
 	"github.com/remora-kv/remora"
 	"github.com/remora-kv/remora/fabric"
 	"github.com/remora-kv/remora/fabric/provider"
+	"github.com/remora-kv/remora/internal/doctor"
 	"github.com/remora-kv/remora/server"
 	"github.com/remora-kv/remora/store"
 )
@@ -222,6 +223,10 @@ func (a *app) serve(cmd *cobra.Command, o *serveOptions) error {
 	cfg, err := o.serverConfig(cmd.Flags(), log)
 	if err != nil {
 		return err
+	}
+	if bytes, limit := doctor.ThisHost().Memory(); bytes != 0 && uint64(cfg.Memory) > bytes {
+		log.Warn("--memory is more than this server can have: the kernel may end it when it is full",
+			"memory", bytesText(cfg.Memory), "limit", bytesText(int64(bytes)), "limit-of", limit)
 	}
 	hup := make(chan os.Signal, 1)
 	signal.Notify(hup, syscall.SIGHUP)

@@ -95,6 +95,7 @@ func TestServeMistakes(t *testing.T) {
 		{exitUsage, []string{"--memory must be above 0", "1 GiB"}, nil, []string{"--memory", "0"}},
 		{exitUsage, []string{"--max-value must be above 0"}, []string{"REMORA_MAX_VALUE=0B"}, nil},
 		{exitUsage, []string{"--cores must be above 0"}, nil, []string{"--cores", "0"}},
+		{exitFailure, []string{"--memory is more than this server can have", "limit-of="}, nil, []string{"--memory", "100TiB"}},
 		{exitUsage, []string{"-5 clients per core"}, nil, []string{"--max-clients", "-5"}},
 		{exitUsage, []string{"between 1 and 67108864"}, nil, []string{"--max-value", "1GiB"}},
 		{exitUsage, []string{"each needs at least"}, nil, []string{"--memory", "1000"}},

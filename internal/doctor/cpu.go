@@ -60,7 +60,7 @@ func count(n int, thing string) string {
 // probeQuota looks for a limit of CPU time, which stops a thread that spins in
 // the middle of its work.
 func probeQuota(p *patient) {
-	quota, where := p.quota()
+	quota, where := cpuLimits.smallest(p.Host)
 	if quota == 0 {
 		p.ok("cpu quota", "none", nil)
 		return
@@ -74,61 +74,6 @@ func probeQuota(p *patient) {
 	}
 	p.warn("cpu quota", found, "threads that spin use it up and are then stopped for up to 100 ms; raise it to 2 or more "+
 		"(docker --cpus, Kubernetes limits.cpu) or keep the adaptive polling policy", v)
-}
-
-// quota returns the smallest limit of the cgroups that the process is in, in
-// CPUs, and 0 when there is none.
-func (p *patient) quota() (cpus float64, where string) {
-	text, _ := p.read("proc/self/cgroup")
-	for line := range strings.SplitSeq(text, "\n") {
-		parts := strings.SplitN(line, ":", 3)
-		if len(parts) != 3 {
-			continue
-		}
-		read, roots := quotaV2, []string{"sys/fs/cgroup", "sys/fs/cgroup/unified"}
-		if parts[0] != "0" {
-			if !slices.Contains(strings.Split(parts[1], ","), "cpu") {
-				continue
-			}
-			read, roots = quotaV1, []string{"sys/fs/cgroup/" + parts[1], "sys/fs/cgroup/cpu"}
-		}
-		for _, root := range roots {
-			for dir := path.Clean("/" + parts[2]); ; dir = path.Dir(dir) {
-				if q, ok := read(p, path.Join(root, dir)); ok && (cpus == 0 || q < cpus) {
-					cpus, where = q, "/"+path.Join(root, dir)
-				}
-				if dir == "/" {
-					break
-				}
-			}
-		}
-	}
-	return cpus, where
-}
-
-func quotaV2(p *patient, dir string) (float64, bool) {
-	text, _ := p.read(dir + "/cpu.max")
-	limit, period, ok := strings.Cut(text, " ")
-	if !ok {
-		return 0, false
-	}
-	return ratio(limit, period)
-}
-
-func quotaV1(p *patient, dir string) (float64, bool) {
-	limit, _ := p.read(dir + "/cpu.cfs_quota_us")
-	period, _ := p.read(dir + "/cpu.cfs_period_us")
-	return ratio(limit, period)
-}
-
-// ratio divides two numbers; "max" and -1 are no limit.
-func ratio(limit, period string) (float64, bool) {
-	l, err1 := strconv.ParseFloat(limit, 64)
-	per, err2 := strconv.ParseFloat(period, 64)
-	if err1 != nil || err2 != nil || l <= 0 || per <= 0 {
-		return 0, false
-	}
-	return l / per, true
 }
 
 // probeGovernor looks at frequency scaling.

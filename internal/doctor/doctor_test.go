@@ -64,7 +64,7 @@ func both(trees ...map[string]string) map[string]string {
 var linux6 = map[string]string{
 	"proc/sys/kernel/osrelease":                                         "6.1.0-18-amd64\n",
 	"proc/self/status":                                                  "Name:\tremora\nCapEff:\t0000000000000000\n",
-	"proc/meminfo":                                                      "MemTotal: 1 kB\nHugePages_Total:     512\nHugePages_Free:      500\nHugepagesize:       2048 kB\n",
+	"proc/meminfo":                                                      "MemTotal: 16384000 kB\nHugePages_Total:     512\nHugePages_Free:      500\nHugepagesize:       2048 kB\n",
 	"sys/kernel/mm/transparent_hugepage/enabled":                        "always [madvise] never\n",
 	"sys/kernel/mm/transparent_hugepage/shmem_enabled":                  "always within_size advise [never] deny force\n",
 	"sys/devices/system/clocksource/clocksource0/current_clocksource":   "tsc\n",
@@ -154,6 +154,7 @@ func hosts() map[string]*doctor.Host {
 	pod := healthy(both(linux6, map[string]string{
 		"proc/self/cgroup":                           "0::/\n",
 		"sys/fs/cgroup/cpu.max":                      "150000 100000\n",
+		"sys/fs/cgroup/memory.max":                   "2147483648\n",
 		"proc/1/cgroup":                              "0::/kubepods/pod1\n",
 		"sys/kernel/mm/transparent_hugepage/enabled": "always madvise [never]\n",
 		"proc/meminfo":                               "HugePages_Total: 0\nHugePages_Free: 0\nHugepagesize: 2048 kB\n",
@@ -176,7 +177,10 @@ func hosts() map[string]*doctor.Host {
 	}
 
 	v1 := healthy(both(linux6, map[string]string{
-		"proc/self/cgroup": "4:memory:/x\n3:cpu,cpuacct:/docker/abc\n0::/\n",
+		"proc/meminfo": "MemTotal:       24539028 kB\nMemFree: 1 kB\n",
+		"sys/fs/cgroup/memory/memory.limit_in_bytes":             "9223372036854771712\n",
+		"sys/fs/cgroup/memory/x/memory.limit_in_bytes":           "3221225472\n",
+		"proc/self/cgroup":                                       "4:memory:/x\n3:cpu,cpuacct:/docker/abc\n0::/\n",
 		"sys/fs/cgroup/cpu,cpuacct/docker/abc/cpu.cfs_quota_us":  "400000\n",
 		"sys/fs/cgroup/cpu,cpuacct/docker/abc/cpu.cfs_period_us": "100000\n",
 		".dockerenv": "",

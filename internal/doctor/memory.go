@@ -12,6 +12,16 @@ const enoughLocked = 1 << 30
 // capIPCLock is the capability that lifts the limit.
 const capIPCLock = 14
 
+// probeMemory looks at how much memory a server can have.
+func probeMemory(p *patient) {
+	bytes, limit := p.Memory()
+	if bytes == 0 {
+		p.ok("memory", "unknown", nil)
+		return
+	}
+	p.ok("memory", fmt.Sprintf("%.1f GiB (%s)", float64(bytes)/(1<<30), limit), map[string]any{"bytes": bytes, "limit": limit})
+}
+
 // probeMemlock looks at how much memory can be registered with a NIC.
 func probeMemlock(p *patient) {
 	caps, err := strconv.ParseUint(p.field("proc/self/status", "CapEff"), 16, 64)

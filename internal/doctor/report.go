@@ -64,7 +64,7 @@ func Examine(h *Host) *Report {
 	p := &patient{Host: h}
 	for _, probe := range []func(*patient){
 		probeKernel, probeContainer, probeCores, probeQuota, probeGovernor, probeClock,
-		probeMemlock, probeHugepages, probeMemfd, probeUnix, probeTCP, probeUDP,
+		probeMemory, probeMemlock, probeHugepages, probeMemfd, probeUnix, probeTCP, probeUDP,
 		probeBinary, probeLibraries, probeModules, probeNodes, probePorts,
 	} {
 		probe(p)
