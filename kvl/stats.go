@@ -13,12 +13,12 @@ type Stats struct {
 	Chunks   int64
 	Bytes    int64 // of items and chunks
 	Areas    int
-	Dangling int64     // links to keys without an item, and links that Edge added to such keys
+	Dangling int64     // links to keys without an item, and links that Edge added from such keys
 	Dangled  []Dangled // the first MaxDangled of them
 }
 
-// Dangled is a link to a key without an item, or a link that Edge added to a key without an item.
-// Then FromType is "".
+// Dangled is a link to a key without an item, or a link that Edge added from a key without an
+// item. In the second case FromType is "".
 type Dangled struct {
 	FromType, FromKey string
 	Attr              string

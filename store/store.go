@@ -22,7 +22,7 @@ type Entry struct {
 	Expires int64 // milliseconds since the epoch; 0 is never
 }
 
-// Item is what is stored under a key. Value is a view (S5).
+// Item is the item of a key. Value is a view (S5).
 type Item struct {
 	Value   []byte
 	Version uint64

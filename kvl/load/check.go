@@ -99,7 +99,7 @@ func (c *completion) checkReference(at, table string, r *Reference) error {
 		return err
 	}
 	if len(to) != len(r.Columns) {
-		return c.given.wrong(at+".columns", "%d columns refer to %d columns of %q: %v", len(r.Columns), len(to), target.Table, to)
+		return c.given.wrong(at+".columns", "%d columns refer to %d of %q: %v", len(r.Columns), len(to), target.Table, to)
 	}
 	r.Table, r.Columns = target.Table, c.cat.trueNames(c.cat.table(table), r.Columns)
 	if r.To = c.cat.trueNames(c.cat.table(target.Table), r.To); len(r.To) == 0 {

@@ -54,7 +54,7 @@ func TestMappingThatDoesNotFit(t *testing.T) {
 		{`{"table": "student", "links": [{"table": "student"}]}`, "tables[0].links[0].columns: names no columns"},
 		{`{"table": "student", "links": [{"columns": ["mentor"], "table": "professor"}]}`, "tables[0].links[0].table: table \"professor\" is not in the mapping"},
 		{`{"table": "student", "links": [{"columns": ["mentor"], "table": "professors"}]}`, "tables[0].links[0].table: there is no table"},
-		{`{"table": "student", "links": [{"columns": ["mentor", "name"], "table": "student"}]}`, "tables[0].links[0].columns: 2 columns refer to 1 columns of \"student\""},
+		{`{"table": "student", "links": [{"columns": ["mentor", "name"], "table": "student"}]}`, "tables[0].links[0].columns: 2 columns refer to 1 of \"student\""},
 		{`{"table": "student", "links": [{"columns": ["mentor"], "table": "student", "to": ["x"]}]}`, "tables[0].links[0].to: table \"student\" has no column"},
 		{`{"table": "student", "links": [{"columns": ["mentor"], "table": "student", "reverse": "name"}]}`, "tables[0].links[0].reverse: items of \"student\" have an attribute \"name\" already"},
 		{`{"table": "professor", "edge": {"list": "l", "from": {"columns": ["id"], "table": "professor"}}}`, "tables[0].edge.from.table: \"professor\" is an edge table"},

@@ -29,7 +29,7 @@ type TableReport struct {
 
 // Progress is the progress of a load.
 type Progress struct {
-	Table string // what is being read
+	Table string // the table or file that is being read
 	Rows  int64  // rows read so far
 	// Done and Total are in rows or bytes. Total is an estimate, which Done can exceed; 0 means
 	// unknown.

@@ -39,7 +39,7 @@ type conn struct {
 	stuck      bool // a mailbox was full: there are commands to be taken
 	out        []byte
 	sent       int   // bytes of out that were sent
-	since      int64 // when the client last took bytes, or when lingering began; 0: neither
+	since      int64 // when the backlog began, the client last took bytes, or lingering began; 0: no backlog
 	largest    int   // longest value read
 	gets       int   // number of pending GETs
 	pending    [window]pending

@@ -49,7 +49,7 @@
 //	+--------+--------+--------+--------+------------+------+---------+-------+--------+-----+-------+
 //	         |<----------------------- what a Finder reads: length - 8 bytes ----------------------->|
 //
-// The CRC64 of the header covers bytes 16 to 55, that of key and value included; so Touch
+// The CRC64 of the header covers bytes 16 to 55, including the CRC64 of key and value, so Touch
 // does not read the value. The polynomial is ECMA's.
 //
 // # Invariants of the memory

@@ -68,7 +68,7 @@ func (f *Finder) Look(b []byte) (store.Span, store.Outcome) {
 	return f.lookAtBucket(b)
 }
 
-// Item returns what was found.
+// Item returns the item that was found.
 func (f *Finder) Item() store.Item { return f.item }
 
 // Touch returns false: the areas are read-only, so clients cannot count uses.

@@ -76,7 +76,7 @@ func (f *Finder) Look(b []byte) (store.Span, store.Outcome) {
 	return f.end(store.Ask)
 }
 
-// Item returns what was found.
+// Item returns the item that was found.
 func (f *Finder) Item() (item store.Item) {
 	if f.found.IsWhole() {
 		f.found.Show(&item)

@@ -47,8 +47,8 @@
 //	|, kind| the block|                                           |     |
 //	+------+----------+-------------------------------------------+-----+
 //
-// The CRC (Castagnoli) of the header covers bytes 12 to 47, that of the body
-// included; so Touch does not read the value. Numbers are little-endian.
+// The CRC (Castagnoli) of the header covers bytes 12 to 47, including the CRC of the
+// body, so Touch does not read the value. Numbers are little-endian.
 //
 // # Invariants
 //

@@ -494,8 +494,8 @@ func (w *frozen) Each(_ int64, visit func(store.Key, store.Item) bool) {
 	w.Partition.Each(before, visit)
 }
 
-// sulking goes wrong when the clock steps back: it takes the latest time it has
-// seen for now.
+// sulking fails when the clock steps back: it uses the latest time that it has
+// seen as now.
 type sulking struct {
 	wrapper
 	latest int64

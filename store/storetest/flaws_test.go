@@ -13,9 +13,9 @@ import (
 // flaw is one way in which an engine can break the contract.
 type flaw struct {
 	name  string
-	cases []string // those that must notice
+	cases []string // the cases that must fail
 	wrap  func(p store.Partition, cfg store.Config) store.Partition
-	// config changes what the engine is made from.
+	// config changes the configuration of the engine.
 	config func(cfg *store.Config)
 }
 
@@ -36,7 +36,7 @@ func (f *flaw) engine() Engine {
 	return e
 }
 
-// wrapper passes all calls on. Flaws change one of them.
+// wrapper passes all calls on. Flaws override some of them.
 type wrapper struct{ store.Partition }
 
 func (w wrapper) inner() store.Partition { return w.Partition }
@@ -66,7 +66,7 @@ func (w *stale) Get(k store.Key, now int64) (store.Item, error) {
 	return item, err
 }
 
-// leader takes hints, and believes what it saw then.
+// leader takes hints, and later returns what it saw then.
 type leader struct {
 	wrapper
 	seen map[uint64]store.Item
@@ -98,7 +98,7 @@ func (w *leader) Read(k store.Key, now int64, item *store.Item) error {
 	return err
 }
 
-// eager writes an item before it knows that there is one.
+// eager writes an item before it knows whether one exists.
 type eager struct{ wrapper }
 
 func (w *eager) Read(k store.Key, now int64, item *store.Item) (err error) {
@@ -153,7 +153,7 @@ func (w *toucher) Delete(k store.Key, c store.Condition, now int64) error {
 	return w.delete(w.Partition, k, c, now)
 }
 
-// teller changes what Stats, Check and Each say.
+// teller changes the results of Stats, Check and Each.
 type teller struct {
 	wrapper
 	stats func(st *store.Stats)
@@ -184,7 +184,7 @@ func (w *teller) Each(now int64, visit func(store.Key, store.Item) bool) {
 	w.each(w.Partition, now, visit)
 }
 
-// sameHash takes the first key of a hash for all of them.
+// sameHash treats all keys with one hash as the first of them.
 type sameHash struct {
 	wrapper
 	first map[uint64][]byte
@@ -206,7 +206,7 @@ func (w *sameHash) Put(k store.Key, e store.Entry, c store.Condition, now int64)
 	return w.Partition.Put(w.key(k), e, c, now)
 }
 
-// aliasing keeps what was passed in instead of a copy.
+// aliasing keeps its arguments instead of copies.
 type aliasing struct {
 	wrapper
 	values map[string][]byte
@@ -228,7 +228,7 @@ func (w *aliasing) Get(k store.Key, now int64) (store.Item, error) {
 	return item, err
 }
 
-// reusing hands out one buffer for all views.
+// reusing returns one buffer for all views.
 type reusing struct {
 	wrapper
 	buf [1 << 20]byte
@@ -241,7 +241,7 @@ func (w *reusing) Get(k store.Key, now int64) (store.Item, error) {
 	return item, err
 }
 
-// searching looks at all keys that it ever saw of a hash.
+// searching examines all keys that it ever saw with a hash.
 type searching struct {
 	wrapper
 	seen map[uint64][][]byte
@@ -258,8 +258,8 @@ func (w *searching) Get(k store.Key, now int64) (store.Item, error) {
 	return w.Partition.Get(k, now)
 }
 
-// disturbed is an engine that is slow while it works with some keys, as where others
-// use the same caches.
+// disturbed is an engine that is slow while it works with some keys, as if other processes
+// used the same caches.
 type disturbed struct {
 	wrapper
 	from, to uint64
@@ -268,7 +268,7 @@ type disturbed struct {
 func (w *disturbed) Get(k store.Key, now int64) (store.Item, error) {
 	if i := binary.BigEndian.Uint64(k.Bytes); i >= w.from && i < w.to {
 		for start := cpuTime(); cpuTime()-start < 200*time.Microsecond; {
-			continue // the work of others
+			continue // simulated work of others
 		}
 	}
 	return w.Partition.Get(k, now)
@@ -300,7 +300,7 @@ func hoard(p store.Partition, cfg store.Config) store.Partition {
 	return &hoarding{wrapper{p}, b}
 }
 
-// hoarding takes more from the arena than it may.
+// hoarding allocates more from the arena than it may.
 type hoarding struct {
 	wrapper
 	block store.Block

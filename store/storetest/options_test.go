@@ -40,7 +40,7 @@ func TestOptionsRejectWhatIsNoNumber(t *testing.T) {
 	}
 }
 
-// A case that fails tells the command that repeats it, and another seed makes
+// A case that fails prints the command that repeats it, and another seed makes
 // other choices.
 func TestRepeat(t *testing.T) {
 	choices := func(opt Options) (chosen uint64, log string) {
@@ -57,7 +57,7 @@ func TestRepeat(t *testing.T) {
 	first, log := choices(opt)
 	want := "REMORA_SEED=0xabc REMORA_ITERATIONS=4 go test "
 	if !strings.Contains(log, want) || !strings.Contains(log, "-run '^TestRepeat$'") {
-		t.Errorf("the failure does not tell %q of this test: %s", want, log)
+		t.Errorf("the failure does not print %q of this test: %s", want, log)
 	}
 	if again, _ := choices(opt); again != first {
 		t.Error("the same seed made another choice")

@@ -10,21 +10,21 @@ import (
 	"github.com/remora-kv/remora/store"
 )
 
-// plain is an engine as simple as can be: a map of blobs on the heap and a list
-// of them by age. It keeps the contract but for allocations and heap memory.
+// plain is a simple engine: a map of blobs on the heap and a list
+// of them by age. It keeps the contract, except for allocations and heap memory.
 type plain struct {
 	cfg   store.Config
 	items map[string]*blob
 	order *list.List // of *blob, the oldest first
 	last  uint64
 	due   int // Puts and Touches with an expiry so far
-	cost  int // of an item at least, key and value included
+	cost  int // least cost of an item, key and value included
 	stats store.Stats
 }
 
 // blob is one item: a checksum over the rest, a header, the key and the value.
 type blob struct {
-	name  string // its place in the map
+	name  string // its key in the map
 	bytes []byte
 	used  bool
 	place *list.Element
@@ -43,7 +43,7 @@ var plainEngine = Engine{
 	TakesOldest: true,
 }
 
-// plainOf returns the engine under wrappers.
+// plainOf returns the plain engine inside wrappers.
 func plainOf(p store.Partition) *plain {
 	for {
 		switch q := p.(type) {
@@ -175,7 +175,7 @@ func (p *plain) makeRoom(b, old *blob, now int64) bool {
 	return p.stats.ItemBytes+need <= p.cfg.Memory
 }
 
-// costOf is what an item takes of the memory.
+// costOf returns the memory that an item takes.
 func (p *plain) costOf(b *blob) int64 { return int64(max(len(b.bytes)-blobHeader+blobCost, p.cost)) }
 
 func (b *blob) expired(now int64) bool {

@@ -113,7 +113,7 @@ func (e *Engine) fill() float64 {
 func (e *Engine) limited() bool { return e.MaxKey > 0 || e.MaxValue > 0 }
 
 // cost returns about how much memory an item takes whose key, value and metadata have
-// so many bytes.
+// this many bytes together.
 func (e *Engine) cost(bytes int) int { return max(bytes, e.Cell) }
 
 func (e *Engine) spans() int {

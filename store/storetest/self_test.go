@@ -28,7 +28,7 @@ func TestPlain(t *testing.T) {
 	}
 }
 
-// TestLimited runs the suite on the plain engine with limits of its own, and items of
+// TestLimited runs the suite on the plain engine with limits, and items of
 // one size.
 func TestLimited(t *testing.T) {
 	engine := plainEngine
@@ -141,12 +141,12 @@ func (r *recorder) Fatalf(format string, args ...any) {
 
 func (r *recorder) Errorf(format string, args ...any) { r.Error(fmt.Sprintf(format, args...)) }
 
-// plainOptions do not depend on the environment: what a case notices was chosen
+// plainOptions do not depend on the environment: the flaws that cases notice were chosen
 // for these.
 var plainOptions = Options{Iterations: 1, Watchdog: DefaultWatchdog, exact: true}
 
 // TestFlaws runs cases on engines that break one rule each, and expects them to
-// notice. TestPlain has shown that they pass on the same engine without a flaw.
+// fail. TestPlain shows that they pass on the same engine without a flaw.
 func TestFlaws(t *testing.T) {
 	cases := map[string]*testCase{}
 	for _, c := range allCases() {
@@ -155,7 +155,7 @@ func TestFlaws(t *testing.T) {
 	for _, f := range flaws {
 		t.Run(f.name, func(t *testing.T) {
 			if scale.Race {
-				t.Skip("cases are shorter in race builds; what they notice was shown without")
+				t.Skip("cases are shorter in race builds and may miss flaws")
 			}
 			for _, name := range f.cases {
 				c := cases[name]
@@ -175,12 +175,12 @@ func TestFlaws(t *testing.T) {
 	}
 }
 
-// TestDisturbed disturbs an engine when the case that looks at times has put two
-// twelfths of its keys into its third partition: a moment at which calls are slow is no
-// search of all keys.
+// TestDisturbed disturbs an engine after the case that measures times has put two
+// twelfths of its keys into its third partition: the case must not take a slow moment for
+// a search of all keys.
 func TestDisturbed(t *testing.T) {
 	if scale.Race {
-		t.Skip("times are not looked at in race builds")
+		t.Skip("times mean nothing in race builds")
 	}
 	for _, c := range collisionCases() {
 		if c.name != "S8/bounded-work/cache" && c.name != "S8/bounded-work/store" {
@@ -207,8 +207,8 @@ func TestDisturbed(t *testing.T) {
 // sink keeps allocations from being optimised away.
 var sink []byte
 
-// TestAllocFlaws is TestFlaws for what the plain engine cannot pass itself: lru8
-// does, and does not with these flaws.
+// TestAllocFlaws is TestFlaws for cases that the plain engine does not pass: lru8
+// passes them, but not with these flaws.
 func TestAllocFlaws(t *testing.T) {
 	if scale.Race {
 		t.Skip("allocations are not counted in race builds")
@@ -260,7 +260,7 @@ func TestAllocFlaws(t *testing.T) {
 	}
 }
 
-// TestShrink has a program of many commands that fails because of two.
+// TestShrink shrinks a program of many commands that fails because of two.
 func TestShrink(t *testing.T) {
 	program := pattern(1, headerSize+1000*commandSize)
 	bad := Engine{Name: "bad", New: func(cfg store.Config) (store.Partition, error) {
@@ -273,7 +273,7 @@ func TestShrink(t *testing.T) {
 	}
 	small := shrink(program, fails)
 	if n := len(commandsOf(small)); n > 4 {
-		t.Errorf("made shorter to %d commands:\n%s", n, listing(small, store.Store))
+		t.Errorf("shortened to %d commands:\n%s", n, listing(small, store.Store))
 	}
 	if err := play(plainEngine, program, store.Store); err != nil {
 		t.Errorf("on an engine without a flaw: %v", err)

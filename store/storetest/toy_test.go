@@ -11,8 +11,8 @@ import (
 )
 
 // toy is the plain engine with a copy of its items in memory that clients read: buckets
-// of entries, which lead to cells of one size. A value is never changed in its cell but
-// written to a free one, and the cell that was given up is the next to be used.
+// of entries, which point to cells of one size. A new value is written to a free cell, never over
+// the old one, and a freed cell is the next to be used.
 //
 //	bucket  overflow 8 | 0 8 | 15 entries
 //	entry   version 6, tag 2 | cell 4, 0 4
@@ -28,13 +28,13 @@ type toy struct {
 	exports                int
 }
 
-// toyPlace is where an item is: its entry, -1 if its bucket was full, and its cell.
+// toyPlace is the place of an item: its entry, -1 if its bucket was full, and its cell.
 type toyPlace struct {
 	entry int
 	cell  uint32
 }
 
-// toyFlaw is what is wrong with a toy, nothing in the zero one.
+// toyFlaw describes the flaws of a toy; the zero toyFlaw has none.
 type toyFlaw struct {
 	// moves is none: another item is moved to another cell by each Put (see move)
 	moves bool
@@ -128,7 +128,7 @@ func (y *toy) Put(k store.Key, e store.Entry, c store.Condition, now int64) (uin
 	return version, nil
 }
 
-// move has a few of the oldest items change their cells, but one.
+// move moves a few of the oldest items, except one, to other cells.
 func (y *toy) move(but []byte) {
 	e := y.order.Front()
 	for n := 0; e != nil && n < 8; e, n = e.Next(), n+1 {
@@ -138,7 +138,7 @@ func (y *toy) move(but []byte) {
 	}
 }
 
-// catchUp does what was put off.
+// catchUp does the delayed work.
 func (y *toy) catchUp() {
 	for _, do := range y.late {
 		do()
@@ -171,7 +171,7 @@ func (y *toy) Touch(k store.Key, expires, now int64) error {
 	return nil
 }
 
-// drop forgets places of items that the plain engine has not any more.
+// drop forgets the places of items that the plain engine no longer has.
 func (y *toy) drop() {
 	for name, place := range y.places {
 		if y.items[name] == nil && !y.flaw.keepsEvicted {
@@ -193,7 +193,7 @@ func (y *toy) show(k store.Key, e store.Entry, version uint64) {
 	name := string(k.Bytes)
 	old, replaces := y.places[name]
 	if len(y.free) == 0 {
-		return // with the flaws that give up no cells
+		return // flaws that free no cells have used up all
 	}
 	place := toyPlace{entry: old.entry, cell: y.free[len(y.free)-1]}
 	if !replaces || old.entry < 0 || y.flaw.staleEntry {

@@ -22,7 +22,7 @@ type toyFinder struct {
 	cell   uint32
 }
 
-// toyTries is how often a search begins again.
+// toyTries is how often a search starts over.
 const toyTries = 5
 
 func newToyFinder(layout []byte, flaw toyFlaw) (*toyFinder, error) {
@@ -41,7 +41,7 @@ func (f *toyFinder) Start(k store.Key) store.Span {
 	return f.again()
 }
 
-// again begins to search.
+// again starts the search over.
 func (f *toyFinder) again() store.Span {
 	f.inCell, f.at = false, 0
 	return store.Span{Area: 0, Off: int64(f.key.Hash%uint64(f.buckets)) * toyBucket, Len: toyBucket}
@@ -71,7 +71,7 @@ func (f *toyFinder) Look(b []byte) (store.Span, store.Outcome) {
 	return f.again(), store.More
 }
 
-// next goes on to the next entry with the tag of the key.
+// next continues with the next entry that has the tag of the key.
 func (f *toyFinder) next() (store.Span, store.Outcome) {
 	for f.at += 16; f.at < toyBucket; f.at += 16 {
 		word := binary.LittleEndian.Uint64(f.bucket[f.at:])
@@ -91,7 +91,7 @@ func (f *toyFinder) next() (store.Span, store.Outcome) {
 	return store.Span{}, store.Missing
 }
 
-// proves says whether a cell holds what its entry says, and whether that is the key.
+// proves reports whether a cell matches its entry, and whether it has the key.
 func (f *toyFinder) proves(b []byte) (proven, same bool) {
 	keyLen, valueLen := uint64(binary.LittleEndian.Uint32(b[24:])), uint64(binary.LittleEndian.Uint32(b[28:]))
 	if toyHeader+keyLen+valueLen > toyCell && !f.flaw.trusting {

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// toyFlaws are toys that break one rule each, and the cases that must notice.
+// toyFlaws are toys that break one rule each, and the cases that must fail.
 var toyFlaws = []struct {
 	name  string
 	flaw  toyFlaw
@@ -49,8 +49,8 @@ var toyFlaws = []struct {
 	{"not-from-the-source", toyFlaw{heap: true}, []string{"E1/areas/store"}},
 }
 
-// provoke runs a case until it fails, up to some times: what a hammer meets is up to the
-// scheduler.
+// provoke runs a case until it fails, for a limited number of times: whether a hammer meets the
+// flaw depends on the scheduler.
 func provoke(t *testing.T, c *testCase, engine Engine) *recorder {
 	t.Helper()
 	tries := 1
@@ -67,7 +67,7 @@ func provoke(t *testing.T, c *testCase, engine Engine) *recorder {
 	return r
 }
 
-// TestToyFlaws runs cases on toys with a flaw, and expects them to notice.
+// TestToyFlaws runs cases on toys with a flaw, and expects them to fail.
 func TestToyFlaws(t *testing.T) {
 	all := exportCases()
 	noticed := map[string]bool{}
