@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"os"
 	"strings"
 	"testing"
 )
@@ -85,6 +86,22 @@ func TestBenchVerbsExplainsMistakes(t *testing.T) {
 		code, out, errOut := runCmd(t, append([]string{"bench", "verbs"}, strings.Fields(args)...)...)
 		if code != exitUsage || out != "" || !strings.Contains(errOut, want) {
 			t.Errorf("%s: exit code %d, %q, want %q", args, code, errOut, want)
+		}
+	}
+}
+
+// The server of a fabric, and of the figures that measure one, can be started by another command.
+func TestBenchVerbsWithItsOwnServerCommand(t *testing.T) {
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range []string{"verbs read", "figure herd-fig4 --trials 1"} {
+		words := append([]string{"bench"}, strings.Fields(args)...)
+		code, out, errOut := runCmd(t, append(words, "--fabric", "tcp", "--ops", "50", "--json",
+			"--listen", "tcp://127.0.0.1:0", "--server-command", exe+" bench worker verbs")...)
+		if code != exitOK || !strings.Contains(out, `"fabric":"tcp"`) || !strings.Contains(out, `"ops":`) {
+			t.Errorf("%s: exit code %d, %q, standard error %q", args, code, out, errOut)
 		}
 	}
 }
