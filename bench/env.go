@@ -13,13 +13,13 @@ type Env[R any] struct {
 	// Providers opens the devices of this process; usually a provider.Set.
 	Providers Opener
 	// Server is the command line of a process that calls the Serve of the target on its
-	// standard input and output, and ServerEnv what is added to its environment.
-	Server, ServerEnv []string
+	// standard input and output.
+	Server []string
 	// Client is likewise that of a process with clients, for targets that can have them in
 	// processes of their own.
-	Client, ClientEnv []string
+	Client []string
 	// Helper is likewise that of one which calls host.Help, for placements with neighbours.
-	Helper, HelperEnv []string
+	Helper []string
 	// Version is that of the program.
 	Version string
 	// Row, when not nil, is called with every row as soon as it is measured.

@@ -264,7 +264,7 @@ func (r *Runner[C, R]) press(ctx context.Context, s *session[R]) error {
 	if s.press != nil {
 		return nil
 	}
-	p, err := host.Press(ctx, &s.how.Place, s.how.Server, r.Env.Helper, r.Env.HelperEnv)
+	p, err := host.Press(ctx, &s.how.Place, s.how.Server, r.Env.Helper)
 	if err == nil {
 		s.press = p
 	}

@@ -144,7 +144,7 @@ func StartPeer[C, R any](ctx context.Context, env *Env[R], place *host.Placement
 		p.Peer = host.GoPeer[Order[C], Answer](ctx, func(ctx context.Context, in io.Reader, out io.Writer) error {
 			return Serve(ctx, in, out, here)
 		})
-	} else if p.Peer, err = host.StartPeer[Order[C], Answer](ctx, place.Process(), env.Server, env.ServerEnv, files...); err != nil {
+	} else if p.Peer, err = host.StartPeer[Order[C], Answer](ctx, place.Process(), env.Server, files...); err != nil {
 		return nil, a, err
 	}
 	o.Do, o.CPUs, o.Version = DoSetup, place.Server, env.Version

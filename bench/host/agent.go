@@ -19,9 +19,8 @@ type AgentConfig struct {
 	// Token must be known to controllers. It may be empty where only this machine can call.
 	Token   string
 	Version string
-	// Command is the command line of a client process, and Env what is added to its
-	// environment.
-	Command, Env []string
+	// Command is the command line of a client process.
+	Command []string
 	// Grace is how long a client process may take to end when its controller is gone; default 30 s.
 	Grace time.Duration
 	// Log, when not nil, is told what happens.

@@ -35,7 +35,6 @@ func (a *agent) carry(ctx context.Context, conn net.Conn, in io.Reader) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, a.Command[0], a.Command[1:]...)
-	cmd.Env = append(os.Environ(), a.Env...)
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
 		return err

@@ -50,8 +50,8 @@ func start(t *testing.T, role string, change func(*AgentConfig)) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	argv, env := benchtest.Self(role)
-	cfg := AgentConfig{Version: "v1", Command: argv, Env: env, Log: func(s string) { t.Log(s) }}
+	argv := benchtest.Self(role)
+	cfg := AgentConfig{Version: "v1", Command: argv, Log: func(s string) { t.Log(s) }}
 	if change != nil {
 		change(&cfg)
 	}

@@ -16,19 +16,17 @@ type Peer[C Command, A any] struct {
 	wire *wire[C, A]
 }
 
-// StartPeer starts a server process by a command line, with env added to its
-// environment; files become its descriptors from 3 on. It runs on no other CPUs than cpus; nil
-// means those of this process. It ends by itself when its input does; the end of ctx ends its
+// StartPeer starts a server process by a command line; files become its descriptors from 3 on.
+// It runs on no other CPUs than cpus; nil means those of this process. It ends by itself when its input does; the end of ctx ends its
 // input.
-func StartPeer[C Command, A any](ctx context.Context, cpus []int, argv, env []string, files ...*os.File) (*Peer[C, A], error) {
+func StartPeer[C Command, A any](ctx context.Context, cpus []int, argv []string, files ...*os.File) (*Peer[C, A], error) {
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	cmd.ExtraFiles = files
-	return startPeer[C, A](cmd, cpus, env)
+	return startPeer[C, A](cmd, cpus)
 }
 
-// startPeer is StartPeer for a command that has no environment and pipes yet.
-func startPeer[C Command, A any](cmd *exec.Cmd, cpus []int, env []string) (*Peer[C, A], error) {
-	cmd.Env = append(os.Environ(), env...)
+// startPeer is StartPeer for a command that has no pipes yet.
+func startPeer[C Command, A any](cmd *exec.Cmd, cpus []int) (*Peer[C, A], error) {
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		return nil, err

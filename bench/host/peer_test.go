@@ -37,8 +37,8 @@ func obeyWords(ctx context.Context, in io.Reader, out io.Writer) error {
 // A server answers the same whether it is a process or a goroutine.
 func servers(t *testing.T, ctx context.Context) map[string]*Peer[word, echo] {
 	t.Helper()
-	argv, env := benchtest.Self(benchtest.Server)
-	p, err := StartPeer[word, echo](ctx, nil, argv, env)
+	argv := benchtest.Self(benchtest.Server)
+	p, err := StartPeer[word, echo](ctx, nil, argv)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,8 +89,8 @@ func TestTheEndIsNoticedAtWork(t *testing.T) {
 }
 
 func TestADeadServerSaysWhatItWrote(t *testing.T) {
-	argv, env := benchtest.Self(benchtest.Broken)
-	s, err := StartPeer[word, echo](t.Context(), nil, argv, env)
+	argv := benchtest.Self(benchtest.Broken)
+	s, err := StartPeer[word, echo](t.Context(), nil, argv)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,8 +17,8 @@ type Pressure struct {
 }
 
 // Press begins what a placement asks for, of a server by its process id. argv is the command
-// line of a process that calls Help, and env what is added to its environment; it ends with ctx.
-func Press(ctx context.Context, p *Placement, server int, argv, env []string) (_ *Pressure, err error) {
+// line of a process that calls Help; it ends with ctx.
+func Press(ctx context.Context, p *Placement, server int, argv []string) (_ *Pressure, err error) {
 	x := &Pressure{}
 	defer func() {
 		if err != nil {
@@ -26,7 +26,7 @@ func Press(ctx context.Context, p *Placement, server int, argv, env []string) (_
 		}
 	}()
 	for _, cpus := range p.neighbours() {
-		n, err := StartPeer[helperTask, helped](ctx, cpus, argv, env)
+		n, err := StartPeer[helperTask, helped](ctx, cpus, argv)
 		if err != nil {
 			return x, err
 		}
@@ -41,7 +41,7 @@ func Press(ctx context.Context, p *Placement, server int, argv, env []string) (_
 		}
 	}
 	if client, most := p.Sharing.Quotas(); client != 0 || most != 0 {
-		x.groups, err = limit(ctx, map[int]int{os.Getpid(): client, server: most}, argv, env)
+		x.groups, err = limit(ctx, map[int]int{os.Getpid(): client, server: most}, argv)
 	}
 	return x, err
 }

@@ -28,8 +28,8 @@ func press(ctx context.Context, text string) (*Pressure, Placement, error) {
 		return nil, Placement{}, err
 	}
 	p := s.Place(CPUs(), 1, 1)
-	argv, env := benchtest.Self(roleHelper)
-	x, err := Press(ctx, &p, os.Getpid(), argv, env)
+	argv := benchtest.Self(roleHelper)
+	x, err := Press(ctx, &p, os.Getpid(), argv)
 	return x, p, err
 }
 
@@ -147,11 +147,11 @@ func TestNeighboursDoNotOutliveAKilledClient(t *testing.T) {
 func TestPressThatFails(t *testing.T) {
 	s := sharing(t, ShareBusyBoth)
 	p := s.Place(CPUs(), 1, 1)
-	argv, env := benchtest.Self(benchtest.Broken)
-	if _, err := Press(t.Context(), &p, os.Getpid(), argv, env); err == nil || !errors.Is(err, ErrGone) {
+	argv := benchtest.Self(benchtest.Broken)
+	if _, err := Press(t.Context(), &p, os.Getpid(), argv); err == nil || !errors.Is(err, ErrGone) {
 		t.Errorf("a broken helper: %v", err)
 	}
-	if _, err := Press(t.Context(), &p, os.Getpid(), []string{"/nowhere"}, nil); !errors.Is(err, os.ErrNotExist) {
+	if _, err := Press(t.Context(), &p, os.Getpid(), []string{"/nowhere"}); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("a helper that is not there: %v", err)
 	}
 	if left := benchtest.Children(os.Getpid(), ""); len(left) != 0 {

@@ -29,10 +29,9 @@ var endTimeout = 30 * time.Second
 // ErrGone is wrapped by errors that come from the end of a process.
 var ErrGone = errors.New("the server process ended")
 
-// StartProcess starts cmd, which comes from exec.CommandContext with its environment and
-// pipes set. tell is how it is told to end, by Close and by the end of its context;
-// nil means SIGTERM, after which any exit status is right. Where cpus are given it
-// runs on no others. What it writes to its standard error is kept for Said, and
+// StartProcess starts cmd, which comes from exec.CommandContext with its pipes set. tell is
+// how it is told to end, by Close and by the end of its context; nil means SIGTERM, after
+// which any exit status is right. Where cpus are given it runs on no others. What it writes to its standard error is kept for Said, and
 // what it writes to its standard output unless cmd has a place for that.
 func StartProcess(cmd *exec.Cmd, tell func() error, cpus []int) (*Process, error) {
 	p := &Process{tell: tell, done: make(chan struct{})}

@@ -17,18 +17,18 @@ type groups struct {
 	pids  []int // that have been moved
 }
 
-// limit gives each process a quota, in percent of one CPU; 0: none. argv and env are those of a
+// limit gives each process a quota, in percent of one CPU; 0: none. argv is that of a
 // helper, which removes the cgroups when this process is gone or says so, whichever is first.
-func limit(ctx context.Context, quotas map[int]int, argv, env []string) (*groups, error) {
+func limit(ctx context.Context, quotas map[int]int, argv []string) (*groups, error) {
 	g := &groups{}
-	err := g.begin(ctx, quotas, argv, env)
+	err := g.begin(ctx, quotas, argv)
 	if err != nil {
 		return nil, errors.Join(err, g.close())
 	}
 	return g, nil
 }
 
-func (g *groups) begin(ctx context.Context, quotas map[int]int, argv, env []string) (err error) {
+func (g *groups) begin(ctx context.Context, quotas map[int]int, argv []string) (err error) {
 	if g.cgroup, err = ownCgroup(); err != nil {
 		return needsCgroups(err)
 	}
@@ -41,7 +41,7 @@ func (g *groups) begin(ctx context.Context, quotas map[int]int, argv, env []stri
 			plan.Dirs = append(plan.Dirs, dirs[pid])
 		}
 	}
-	if err := g.watch(ctx, &plan, argv, env); err != nil {
+	if err := g.watch(ctx, &plan, argv); err != nil {
 		return err
 	}
 	if closed != "" {
@@ -81,10 +81,10 @@ func (g *groups) add(pid int, dir string, percent int) error {
 }
 
 // watch starts the guard, which knows of the cgroups before there are any.
-func (g *groups) watch(ctx context.Context, plan *groupPlan, argv, env []string) (err error) {
+func (g *groups) watch(ctx context.Context, plan *groupPlan, argv []string) (err error) {
 	cmd := exec.CommandContext(context.WithoutCancel(ctx), argv[0], argv[1:]...) // its processes end after ctx
 	cmd.SysProcAttr = guardAttr()
-	if g.guard, err = startPeer[helperTask, helped](cmd, nil, env); err != nil {
+	if g.guard, err = startPeer[helperTask, helped](cmd, nil); err != nil {
 		return err
 	}
 	_, err = g.guard.Ask(helperTask{Do: doGuard, Groups: plan})

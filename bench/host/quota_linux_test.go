@@ -24,8 +24,8 @@ func limitedForever() error {
 	if err := sleeper.Start(); err != nil {
 		return err
 	}
-	argv, env := benchtest.Self(roleHelper)
-	if _, err := limit(context.Background(), map[int]int{os.Getpid(): 50, sleeper.Process.Pid: 20}, argv, env); err != nil {
+	argv := benchtest.Self(roleHelper)
+	if _, err := limit(context.Background(), map[int]int{os.Getpid(): 50, sleeper.Process.Pid: 20}, argv); err != nil {
 		return err
 	}
 	if _, err := os.Stdout.WriteString("measuring\n"); err != nil {
@@ -95,8 +95,8 @@ func groupOf(t *testing.T, pid int) string {
 // is left.
 func TestQuota(t *testing.T) {
 	g := needsQuotas(t)
-	argv, env := benchtest.Self(roleHelper)
-	spinner, err := StartPeer[helperTask, helped](t.Context(), nil, argv, env)
+	argv := benchtest.Self(roleHelper)
+	spinner, err := StartPeer[helperTask, helped](t.Context(), nil, argv)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -104,7 +104,7 @@ func TestQuota(t *testing.T) {
 		t.Fatal(err)
 	}
 	before := groupOf(t, os.Getpid())
-	x, err := limit(t.Context(), map[int]int{os.Getpid(): 90, spinner.Pid(): 5}, argv, env)
+	x, err := limit(t.Context(), map[int]int{os.Getpid(): 90, spinner.Pid(): 5}, argv)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -141,8 +141,8 @@ func heldBack(t *testing.T, dir string) bool {
 func TestQuotasOfProcessesThatEnd(t *testing.T) {
 	g := needsQuotas(t)
 	p := shell(t, "exec sleep 600")
-	argv, env := benchtest.Self(roleHelper)
-	x, err := limit(t.Context(), map[int]int{p.Pid(): 10}, argv, env)
+	argv := benchtest.Self(roleHelper)
+	x, err := limit(t.Context(), map[int]int{p.Pid(): 10}, argv)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -158,17 +158,17 @@ func TestQuotasOfProcessesThatEnd(t *testing.T) {
 // Where cgroups cannot be had the user learns what to do, and nothing is left.
 func TestQuotaThatCannotBe(t *testing.T) {
 	g := needsQuotas(t)
-	argv, env := benchtest.Self(roleHelper)
+	argv := benchtest.Self(roleHelper)
 	const nobody = 1 << 22 // no process has this number
-	_, err := limit(t.Context(), map[int]int{nobody: 50}, argv, env)
+	_, err := limit(t.Context(), map[int]int{nobody: 50}, argv)
 	if err == nil || !strings.Contains(err.Error(), "as root") {
 		t.Errorf("of a process that is not there: %v", err)
 	}
-	if _, err := limit(t.Context(), map[int]int{os.Getpid(): 50}, []string{"/nowhere"}, nil); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := limit(t.Context(), map[int]int{os.Getpid(): 50}, []string{"/nowhere"}); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("without a guard: %v", err)
 	}
-	argv, env = benchtest.Self(benchtest.Broken)
-	if _, err := limit(t.Context(), map[int]int{os.Getpid(): 50}, argv, env); !errors.Is(err, ErrGone) {
+	argv = benchtest.Self(benchtest.Broken)
+	if _, err := limit(t.Context(), map[int]int{os.Getpid(): 50}, argv); !errors.Is(err, ErrGone) {
 		t.Errorf("with a broken guard: %v", err)
 	}
 	if left := groupsOf(t, g, ours()); len(left) != 0 {

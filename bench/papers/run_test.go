@@ -34,8 +34,8 @@ func tiny(fabric string) Size {
 }
 
 func envOf(role string) Env {
-	argv, vars := benchtest.Self(role)
-	return Env{Verbs: verbs.Env{Providers: provider.New(), Server: argv, ServerEnv: vars}}
+	argv := benchtest.Self(role)
+	return Env{Verbs: verbs.Env{Providers: provider.New(), Server: argv}}
 }
 
 // P2: every point is measured once before any is measured again.

@@ -28,10 +28,10 @@ func KillClient(t *testing.T, role string) {
 // the process that was killed.
 func KillParent(t *testing.T, role string, processes int) (pid int) {
 	t.Helper()
-	argv, env := Self(role)
+	argv := Self(role)
 	tmp := t.TempDir()
-	parent := exec.CommandContext(t.Context(), argv[0])
-	parent.Env = append(append(os.Environ(), env...), "TMPDIR="+tmp)
+	parent := exec.CommandContext(t.Context(), argv[0], argv[1:]...)
+	parent.Env = append(os.Environ(), "TMPDIR="+tmp)
 	parent.Stderr = os.Stderr
 	out, err := parent.StdoutPipe()
 	if err != nil {

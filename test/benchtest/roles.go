@@ -38,13 +38,12 @@ func Main(m *testing.M, roles Roles) {
 	os.Exit(0)
 }
 
-// Self returns the command line of this binary and what is added to its
-// environment to give it a role.
-func Self(role string) (argv, env []string) {
+// Self returns the command line of this binary in a role.
+func Self(role string) []string {
 	exe, err := os.Executable()
 	if err != nil {
 		panic(err)
 	}
 	// A race build would wait a second before it exits.
-	return []string{exe}, []string{roleVar + "=" + role, "GORACE=atexit_sleep_ms=0 " + os.Getenv("GORACE")}
+	return []string{"/usr/bin/env", roleVar + "=" + role, "GORACE=atexit_sleep_ms=0 " + os.Getenv("GORACE"), exe}
 }

@@ -20,11 +20,11 @@ func startAgent(t *testing.T, version, token string) (address string, kill conte
 	if err != nil {
 		t.Fatal(err)
 	}
-	argv, env := benchtest.Self(roleMember)
+	argv := benchtest.Self(roleMember)
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() {
-		done <- host.ServeAgent(ctx, l, host.AgentConfig{Token: token, Version: version, Command: argv, Env: env})
+		done <- host.ServeAgent(ctx, l, host.AgentConfig{Token: token, Version: version, Command: argv})
 	}()
 	t.Cleanup(func() {
 		cancel()

@@ -48,7 +48,7 @@ func (t *trial) muster(ctx context.Context) (*crew, error) {
 // recruit starts client process i, here or by an agent.
 func (t *trial) recruit(ctx context.Context, i int) (*member, error) {
 	if len(t.cfg.Agents) == 0 {
-		p, err := host.StartPeer[bench.Order[part], bench.Answer](ctx, nil, t.Env.Client, t.Env.ClientEnv)
+		p, err := host.StartPeer[bench.Order[part], bench.Answer](ctx, nil, t.Env.Client)
 		return &member{Peer: p, name: fmt.Sprintf("client process %d of %d", i+1, t.c.Processes)}, err
 	}
 	if t.runID == "" {

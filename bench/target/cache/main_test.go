@@ -52,11 +52,11 @@ func drive(version string) error {
 
 // envOf is an environment whose server is this binary.
 func envOf(role string) cache.Env {
-	argv, vars := benchtest.Self(role)
-	member, more := benchtest.Self(roleMember)
-	helper, most := benchtest.Self(roleHelper)
+	argv := benchtest.Self(role)
+	member := benchtest.Self(roleMember)
+	helper := benchtest.Self(roleHelper)
 	return cache.Env{
-		Providers: provider.New(), Server: argv, ServerEnv: vars, Client: member, ClientEnv: more, Helper: helper, HelperEnv: most, Version: "test",
+		Providers: provider.New(), Server: argv, Client: member, Helper: helper, Version: "test",
 	}
 }
 

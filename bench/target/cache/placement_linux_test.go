@@ -169,7 +169,7 @@ func TestNeighboursOfATrialThatFails(t *testing.T) {
 		}
 		nobodyIsLeft(t)
 		broken := env
-		broken.Helper, broken.HelperEnv = benchtest.Self(benchtest.Broken)
+		broken.Helper = benchtest.Self(benchtest.Broken)
 		if _, err := cache.Run(t.Context(), cfg, broken); err == nil || !strings.Contains(err.Error(), "no such luck") || !strings.Contains(err.Error(), "placement "+placement) {
 			t.Errorf("%s, a broken helper: %v", placement, err)
 		}

@@ -120,7 +120,7 @@ func TestClientProcessesThatCannotBe(t *testing.T) {
 	cfg := cache.Config{Processes: []int{2}, Keys: 100, Memory: testMemory, Ops: 10}
 	for want, role := range map[string]string{"no such luck": benchtest.Broken, `of version "other"`: roleOther} {
 		env := envOf(benchtest.Server)
-		env.Client, env.ClientEnv = benchtest.Self(role)
+		env.Client = benchtest.Self(role)
 		if _, err := cache.Run(t.Context(), cfg, env); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", role, err)
 		}

@@ -32,8 +32,8 @@ func help() error { return host.Help(context.Background(), os.Stdin, os.Stdout) 
 
 // envOf is an environment whose server is this binary.
 func envOf(role string) calls.Env {
-	argv, vars := benchtest.Self(role)
-	return calls.Env{Providers: provider.New(), Server: argv, ServerEnv: vars}
+	argv := benchtest.Self(role)
+	return calls.Env{Providers: provider.New(), Server: argv}
 }
 
 // endlessClient says on its standard output when its measurement has begun.

@@ -20,7 +20,7 @@ func TestPlacements(t *testing.T) {
 			continue
 		}
 		env, neighbours := envOf(benchtest.Server), 0
-		env.Helper, env.HelperEnv = benchtest.Self(roleHelper)
+		env.Helper = benchtest.Self(roleHelper)
 		env.Progress = func(p bench.Progress) {
 			if p.Trial == 1 {
 				neighbours = len(benchtest.Children(os.Getpid(), roleHelper))

@@ -27,9 +27,9 @@ func TestMain(m *testing.M) {
 const roleHelper = "helper"
 
 func envOf() Env {
-	argv, vars := benchtest.Self(benchtest.Server)
-	helper, more := benchtest.Self(roleHelper)
-	return Env{Providers: provider.New(), Server: argv, ServerEnv: vars, Helper: helper, HelperEnv: more}
+	argv := benchtest.Self(benchtest.Server)
+	helper := benchtest.Self(roleHelper)
+	return Env{Providers: provider.New(), Server: argv, Helper: helper}
 }
 
 // All applications have the same results by all paths, which a run compares itself.

@@ -34,9 +34,9 @@ const roleHelper = "helper"
 
 // envOf is an environment whose server is this binary.
 func envOf(role string) verbs.Env {
-	argv, vars := benchtest.Self(role)
-	helper, more := benchtest.Self(roleHelper)
-	return verbs.Env{Providers: provider.New(), Server: argv, ServerEnv: vars, Helper: helper, HelperEnv: more}
+	argv := benchtest.Self(role)
+	helper := benchtest.Self(roleHelper)
+	return verbs.Env{Providers: provider.New(), Server: argv, Helper: helper}
 }
 
 // endlessClient says on its standard output when its measurement has begun.
