@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 
 	"github.com/remora-kv/remora/internal/command"
+	"github.com/remora-kv/remora/rpc"
 	"github.com/remora-kv/remora/store"
 )
 
@@ -14,8 +15,8 @@ const (
 	// keeps when it has none.
 	inSize  = 16 << 10
 	keepOut = 256 << 10
-	// guess is the expected length of a value before the first one.
-	guess = 1 << 10
+	// leastGrant is the least that a result may have.
+	leastGrant = 1 << 10
 )
 
 // conn is a connection.
@@ -40,22 +41,24 @@ type conn struct {
 	out        []byte
 	sent       int   // bytes of out that were sent
 	since      int64 // when the backlog began, the client last took bytes, or lingering began; 0: no backlog
-	largest    int   // longest value read
-	gets       int   // number of pending GETs
+	usual      int   // what a result is expected to have
+	granted    int   // what results of commands in flight may have
 	pending    [window]pending
 	first, num int
 }
 
 // pending is a command that was not answered yet.
 type pending struct {
-	verb verb
-	done bool
-	text []byte // the answer, while an earlier command has none
+	verb    verb
+	done    bool
+	tooLong bool   // its result was longer than granted: text is the request, to be posted again
+	granted int    // of the connection, while it is in flight
+	text    []byte // the answer, while an earlier command has none
 }
 
 func newConn(fd, index int, serial uint32) *conn {
 	return &conn{
-		fd: fd, index: index, serial: serial, in: make([]byte, inSize), largest: guess, readable: true, writable: true,
+		fd: fd, index: index, serial: serial, in: make([]byte, inSize), usual: leastGrant, readable: true, writable: true,
 	}
 }
 
@@ -69,7 +72,7 @@ func (c *conn) backlog() int { return len(c.out) - c.sent }
 
 // paused reports whether no command may be taken now (D3).
 func (c *conn) paused(most int) bool {
-	return c.closing || c.num == window || c.num+c.backlog() != 0 && c.backlog()+c.gets*c.largest > most
+	return c.closing || c.num == window || c.num+c.backlog() != 0 && c.backlog()+c.granted+c.usual > most
 }
 
 // wants reports whether to read more input: all whole commands in the buffer were taken.
@@ -142,7 +145,7 @@ func (c *conn) say(text string) {
 // push adds a pending command. There is room, since paused is checked first.
 func (c *conn) push(v verb) *pending {
 	p := &c.pending[(c.first+c.num)%window]
-	p.verb, p.done = v, false
+	p.verb, p.done, p.granted = v, false, 0
 	c.num++
 	return p
 }
@@ -154,10 +157,13 @@ func (l *loop) post(c *conn, r *request) bool {
 	if !ok {
 		return false
 	}
+	room, granted := anyLength, c.usual
 	switch r.verb {
 	case get:
 		msg = append(binary.LittleEndian.AppendUint16(msg, uint16(command.Get)), r.key...)
-		c.gets++
+		if c.num+c.backlog() != 0 {
+			room = granted
+		}
 	case set:
 		msg = binary.LittleEndian.AppendUint16(msg, uint16(command.Put))
 		msg = command.AppendPut(msg, r.key, r.value, &l.plain)
@@ -166,17 +172,39 @@ func (l *loop) post(c *conn, r *request) bool {
 		msg = command.AppendDelete(msg, r.key, 0)
 	}
 	slot := (c.first + c.num) % window
-	c.push(r.verb)
-	box.post(c.tag(slot), msg)
+	c.push(r.verb).granted = granted
+	c.granted += granted
+	box.post(c.tag(slot), msg, room)
 	return true
+}
+
+// postAgain posts the first pending command again if its result was too long, now for a result of
+// any length, once the client has taken all answers before it (D3). It waits while the mailbox is
+// full.
+func (l *loop) postAgain(c *conn) {
+	p := &c.pending[c.first]
+	if c.num == 0 || !p.tooLong || c.backlog() != 0 {
+		return
+	}
+	box := l.mailboxes[store.PartitionOf(l.cfg.Seed.Hash(p.text[rpc.ProcSize:]), len(l.mailboxes))]
+	msg, ok := box.message()
+	if !ok {
+		l.blocked = append(l.blocked, c)
+		return
+	}
+	p.tooLong, p.granted = false, c.usual
+	c.granted += p.granted
+	box.post(c.tag(c.first), append(msg, p.text...), anyLength)
 }
 
 // settle takes the result of a command, and appends the answer to the output if it is next.
 func (c *conn) settle(slot int, r *result) {
 	p := &c.pending[slot]
-	if p.verb == get {
-		c.gets--
-		c.largest = max(c.largest, len(r.data))
+	c.granted -= p.granted
+	c.usual = max(len(r.data), r.tooLong, c.usual-c.usual/8, leastGrant)
+	if r.tooLong != 0 {
+		p.tooLong, p.text = true, append(p.text[:0], r.request...)
+		return
 	}
 	p.done = true
 	if slot == c.first {

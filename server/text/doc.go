@@ -15,9 +15,11 @@
 //	    command once buffers have grown to the sizes that the clients use.
 //	D2  Every command has one answer, and the answers of a connection come in the order
 //	    of its commands, whichever cores serve them.
-//	D3  A client that does not read its answers is not read either: no command is taken while
-//	    the backlog, and the expected answers of commands in flight, exceed Backlog. A client
-//	    that takes nothing for the duration Stall is disconnected, and the log says why.
+//	D3  A connection that does not read is not read either: no command is taken while its
+//	    backlog, and what results of commands in flight may have, is more than Backlog. A
+//	    result that is longer stays with the core, and is asked for again when it is the next
+//	    and the backlog is empty: a connection owes Backlog and one result at most. If it
+//	    takes nothing for as long as Stall it is cut off, and the log says why.
 //	D4  Input is bounded: a line by MaxLine, a value by the server's limit. Memory grows with
 //	    the bytes received, not with the length announced.
 //	D5  The answer to a malformed command says what is expected. If the beginning of the next

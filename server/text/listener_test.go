@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"os"
+	"runtime"
 	"strings"
 	"sync"
 	"syscall"
@@ -165,6 +166,45 @@ func TestSlowReader(t *testing.T) {
 	if err := <-sent; err != nil {
 		t.Error(err)
 	}
+}
+
+// D3: what is kept for a client that asks for long values and does not read is bounded in bytes,
+// although nobody knows how long they are before they are read, and it gets all of them.
+func TestLongValuesOfASlowReader(t *testing.T) {
+	const n, long = 100, 1 << 20
+	r := open(t, 2, func(cfg *Config) { cfg.Backlog = 64 << 10 })
+	other := r.dial()
+	for key, size := range map[string]int{"long": long, "longer": long / 2, "short": 100} {
+		other.send(fmt.Sprintf("SET %s {%d}\r\n%s\r\n", key, size, strings.Repeat(key[:1], size)))
+		other.expect("STORED\r\n")
+	}
+	ask := strings.Repeat("GET long\r\n", window) + strings.Repeat("GET long\r\nGET short\r\nDEL nothing\r\nGET longer\r\n", n/4)
+	before := heap()
+	slow := r.dial()
+	slow.send(ask)
+	settled(r)
+	if kept := heap() - before; kept > 8*long {
+		t.Errorf("%d bytes are kept for a client with a backlog of 64 KiB and values of 1 MiB", kept)
+	}
+	answer := func(key string, size int) string {
+		return fmt.Sprintf("VALUE %d\r\n%s\r\n", size, strings.Repeat(key[:1], size))
+	}
+	for range window {
+		slow.expect(answer("long", long))
+	}
+	for range n / 4 {
+		slow.expect(answer("long", long) + answer("short", 100) + "NOT_FOUND\r\n" + answer("longer", long/2))
+	}
+	other.send("GET short\r\n")
+	other.expect(answer("short", 100))
+}
+
+// heap returns how many bytes of the heap are in use.
+func heap() int64 {
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
 }
 
 // settled waits until no more commands are taken.

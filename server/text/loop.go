@@ -121,6 +121,7 @@ func (l *loop) serve(c *conn) {
 		return
 	}
 	c.answer()
+	l.postAgain(c)
 	if !l.stopping.Load() {
 		l.take(c)
 		if c.readable && c.wants(l.cfg.Backlog) {
@@ -200,6 +201,8 @@ func (l *loop) write(c *conn) {
 		c.out = nil
 	}
 	switch {
+	case c.num != 0 && c.pending[c.first].tooLong:
+		l.queue(c)
 	case c.closing && c.num == 0 && !c.lingering:
 		l.linger(c)
 	case !c.paused(l.cfg.Backlog) && (c.readable || c.end-c.at >= max(c.want, 1)):

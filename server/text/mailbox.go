@@ -1,6 +1,7 @@
 package text
 
 import (
+	"math"
 	"sync/atomic"
 
 	"github.com/remora-kv/remora/rpc"
@@ -48,15 +49,23 @@ type line [128]byte
 // message is a request, and later its result.
 type message struct {
 	request []byte
+	room    int // longest result that is wanted
 	result  result
 	size    int // length of the result
 }
+
+// anyLength is the room for a result of any length.
+const anyLength = math.MaxInt
 
 // result is the answer of a core to a request.
 type result struct {
 	tag  uint64
 	data []byte
 	err  error // of the handler; nil if data has a status of the cache
+	// A result that is longer than the room for it is left out: this is its length, and the
+	// request, to be posted again.
+	tooLong int
+	request []byte
 }
 
 // newMailbox makes the mailbox between a listener and one of its cores.
@@ -76,10 +85,10 @@ func (b *mailbox) message() ([]byte, bool) {
 }
 
 // post sends a request, which was appended to the memory that message returned. The result will
-// have its tag.
-func (b *mailbox) post(tag uint64, request []byte) {
+// have its tag, and is left out if it is longer than room.
+func (b *mailbox) post(tag uint64, request []byte, room int) {
 	m := &b.ring[b.sent%mailboxSize]
-	m.result.tag, m.request = tag, request
+	m.result.tag, m.request, m.room = tag, request, room
 	b.sent++
 	b.posted.Store(b.sent)
 	b.core.notify()
@@ -119,9 +128,14 @@ func (b *mailbox) release() {
 		return
 	}
 	b.open = false
-	if r := &b.ring[b.got%mailboxSize].result; cap(r.data) > keepMessage {
-		r.data = nil
+	m := &b.ring[b.got%mailboxSize]
+	if cap(m.result.data) > keepMessage {
+		m.result.data = nil
 	}
+	if cap(m.request) > keepMessage {
+		m.request = nil
+	}
+	m.result.request = nil
 	b.got++
 	b.taken.Store(b.got)
 }

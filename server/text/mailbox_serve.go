@@ -31,8 +31,12 @@ func (b *mailbox) serveOne(m *message) {
 	b.call.After = nil
 	into := m.result.data[:0]
 	res, err := b.listener.cfg.Serve(&b.call, m.request, into)
-	switch {
+	m.result.tooLong = 0
+	switch n := len(res) + len(b.call.After); {
 	case err != nil:
+	case n > m.room:
+		m.result.tooLong, m.result.request = n, m.request
+		b.call.After = nil
 	case len(res) != 0 && cap(into) != 0 && &res[0] == &into[:1][0]:
 		into = into[:len(res)] // the result is already in place
 	default:
@@ -43,9 +47,6 @@ func (b *mailbox) serveOne(m *message) {
 	}
 	m.result.data, m.result.err, m.size = into, err, len(into)
 	b.held += m.size
-	if cap(m.request) > keepMessage {
-		m.request = nil
-	}
 }
 
 // forget uncounts the oldest result, which was taken.

@@ -40,7 +40,7 @@ func post(t testing.TB, b *mailbox, tag uint64, text string) {
 	if !ok {
 		t.Fatal("the mailbox is full")
 	}
-	b.post(tag, append(msg, text...))
+	b.post(tag, append(msg, text...), anyLength)
 }
 
 // Results come in order, each with its tag (M2), and a full mailbox accepts nothing until a
@@ -54,7 +54,7 @@ func TestMailboxOrder(t *testing.T) {
 			if !ok {
 				break
 			}
-			b.post(sent, binary.AppendUvarint(msg, sent*7))
+			b.post(sent, binary.AppendUvarint(msg, sent*7), anyLength)
 			sent++
 		}
 		want := mailboxSize
@@ -129,7 +129,7 @@ func TestMailboxMemory(t *testing.T) {
 	round := func() {
 		for range mailboxSize {
 			msg, _ := b.message()
-			b.post(1, append(msg, short...))
+			b.post(1, append(msg, short...), anyLength)
 		}
 		for b.Step() {
 		}
@@ -138,6 +138,27 @@ func TestMailboxMemory(t *testing.T) {
 	}
 	if n := testing.AllocsPerRun(10, round); n != 0 {
 		t.Errorf("%v allocations for %d messages", n, mailboxSize)
+	}
+}
+
+// A result that is longer than the room for it is left out, and the request can be posted again.
+func TestMailboxRoom(t *testing.T) {
+	b := newBox()
+	for range 2 * mailboxSize {
+		msg, _ := b.message()
+		b.post(7, append(msg, "request"...), 6)
+		b.Step()
+		r := b.take()
+		if r == nil || r.tag != 7 || r.err != nil || r.tooLong != 7 || len(r.data) != 0 || string(r.request) != "request" {
+			t.Fatalf("without room: %+v", r)
+		}
+		again := bytes.Clone(r.request)
+		msg, _ = b.message()
+		b.post(8, append(msg, again...), 7)
+		b.Step()
+		if r := b.take(); r == nil || r.tag != 8 || r.tooLong != 0 || string(r.data) != "request" || r.request != nil {
+			t.Fatalf("with room: %+v", r)
+		}
 	}
 }
 
@@ -207,7 +228,7 @@ func TestMailboxWakeUps(t *testing.T) {
 			if !ok {
 				break
 			}
-			b.post(uint64(sent), binary.AppendUvarint(msg, uint64(sent)))
+			b.post(uint64(sent), binary.AppendUvarint(msg, uint64(sent)), anyLength)
 			sent++
 		}
 		b.listener.waker.beforeSleep()

@@ -17,7 +17,7 @@ func TestMailboxPublishesBeforeItLooks(t *testing.T) {
 	b, mem, cut := pages.Split(t, func(b *mailbox) *waker { return &b.core })
 	b.listener = d
 	request := []byte("request")
-	pages.StopsAtAccess(t, mem, cut, func() { b.post(1, request) })
+	pages.StopsAtAccess(t, mem, cut, func() { b.post(1, request, anyLength) })
 	if !b.Pending() {
 		t.Error("the loop checks whether the core sleeps before it has posted the request")
 	}
