@@ -183,9 +183,10 @@ func TestLongValuesOfASlowReader(t *testing.T) {
 	slow := r.dial()
 	slow.send(ask)
 	settled(r)
-	if kept := heap() - before; kept > 8*long {
-		t.Errorf("%d bytes are kept for a client with a backlog of 64 KiB and values of 1 MiB", kept)
-	}
+	// A machine that stands still seems settled, too, and what it then goes on with allocates.
+	cachetest.Await(t, "less than 8 MiB are kept for a client with a backlog of 64 KiB and values of 1 MiB", func() bool {
+		return heap()-before <= 8*long
+	})
 	answer := func(key string, size int) string {
 		return fmt.Sprintf("VALUE %d\r\n%s\r\n", size, strings.Repeat(key[:1], size))
 	}
