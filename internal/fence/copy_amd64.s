@@ -24,9 +24,10 @@
 	MOVQ  R11, 48(DI); \
 	MOVQ  R12, 56(DI)
 
-// WIDE copies 128 bytes with four loads and four stores of 32. An aligned word of
-// the shared side never lies across the parts in which a CPU may execute such an
-// access: lines, and halves of 16 bytes.
+// WIDE copies 128 bytes with four loads and four stores of 32, which on the shared side are
+// aligned to 32. The manuals let a CPU execute such an access in parts and in any order. The
+// CPUs that have AVX keep aligned words whole and parts in order; for what must not depend on
+// that, BODY copies the first word and the last by themselves.
 #define WIDE \
 	VMOVDQU 0(SI), Y0; \
 	VMOVDQU 32(SI), Y1; \
@@ -48,12 +49,21 @@
 	BYTE $0x0F; BYTE $0x0D; BYTE $0x8F; LONG $576  /* PREFETCHW 576(DI) */
 
 // BODY copies CX bytes, CX >= 0, from SI to DI, the shared side being aligned to
-// 8 bytes or CX being less than its alignment.
-#define BODY \
+// 8 bytes or CX being less than its alignment. It copies the first word, and more until the
+// shared side is aligned to 32, before wide accesses, and at least the last word after them.
+#define BODY(shared) \
 	CMPQ  CX, $256; \
 	JLT   narrow; \
 	CMPB  ·hasAVX(SB), $0; \
 	JEQ   narrow; \
+first: \
+	MOVQ  0(SI), AX; \
+	MOVQ  AX, 0(DI); \
+	ADDQ  $8, SI; \
+	ADDQ  $8, DI; \
+	SUBQ  $8, CX; \
+	TESTQ $31, shared; \
+	JNE   first; \
 	CMPQ  CX, $4096; \
 	JLT   wide; \
 	PCALIGN $32; \
@@ -71,9 +81,20 @@ wide: \
 	ADDQ  $128, SI; \
 	ADDQ  $128, DI; \
 	SUBQ  $128, CX; \
-	CMPQ  CX, $128; \
+	CMPQ  CX, $136; \
 	JGE   wide; \
+wide32: \
+	CMPQ  CX, $40; \
+	JLT   last; \
+	VMOVDQU 0(SI), Y0; \
+	VMOVDQU Y0, 0(DI); \
+	ADDQ  $32, SI; \
+	ADDQ  $32, DI; \
+	SUBQ  $32, CX; \
+	JMP   wide32; \
+last: /* 8 to 39 bytes */ \
 	VZEROUPPER; \
+	JMP   rest; \
 narrow: \
 	SUBQ  $64, CX; \
 	JLT   rest; \
@@ -179,7 +200,7 @@ TEXT ·copyOut(SB), NOSPLIT, $0-24
 	JEQ   body
 	HEAD(DI)
 body:
-	BODY
+	BODY(DI)
 
 // func copyIn(dst, src *byte, n int)
 TEXT ·copyIn(SB), NOSPLIT, $0-24
@@ -190,4 +211,4 @@ TEXT ·copyIn(SB), NOSPLIT, $0-24
 	JEQ   body
 	HEAD(SI)
 body:
-	BODY
+	BODY(SI)

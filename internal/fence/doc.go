@@ -61,10 +61,15 @@
 //	    value (Dekker). Publish does not give this.
 //	F3  CopyOut makes bytes visible in ascending address order, whole 8-byte
 //	    aligned words of the destination at once, the last byte last. A reader
-//	    that observes a byte sees all bytes before it.
+//	    that observes a byte sees all bytes before it. On amd64, copies of 256
+//	    bytes and more make stores of 32 bytes; that bytes inside of one are
+//	    in order is how CPUs are made, and in no manual. The last word, or
+//	    what of it is copied, is therefore stored by itself after all others:
+//	    who sees it sees all of the copy, by the manual.
 //	F4  CopyIn loads in ascending address order, whole 8-byte aligned words of
 //	    the source at once. What it read of byte i is not newer than what it read
-//	    of byte i+1; accesses after CopyIn happen after its loads.
+//	    of byte i+1; accesses after CopyIn happen after its loads. As in F3, the
+//	    first word is loaded by itself before all others.
 //	F5  A word that a copy covers only in part, at its ragged ends, is accessed in
 //	    pieces of 4, 2 or 1 bytes, in ascending order and never outside the
 //	    slice. Race builds are the exception: there the containing aligned
