@@ -2,15 +2,15 @@
 
 package fence
 
-// ObserveByte loads one byte with acquire ordering (F1).
-func ObserveByte(p *byte) byte {
+// observeByte loads one byte with acquire ordering towards CPUs.
+func observeByte(p *byte) byte {
 	v := *p
 	compilerBarrier()
 	return v
 }
 
-// PublishByte stores one byte with release ordering (F1).
-func PublishByte(p *byte, v byte) {
+// publishByte stores one byte with release ordering towards CPUs.
+func publishByte(p *byte, v byte) {
 	compilerBarrier()
 	*p = v
 	compilerBarrier()

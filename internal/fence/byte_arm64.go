@@ -2,12 +2,12 @@
 
 package fence
 
-// ObserveByte loads one byte with acquire ordering (F1).
+// observeByte loads one byte with acquire ordering towards CPUs.
 //
 //go:noescape
-func ObserveByte(p *byte) byte
+func observeByte(p *byte) byte
 
-// PublishByte stores one byte with release ordering (F1).
+// publishByte stores one byte with release ordering towards CPUs.
 //
 //go:noescape
-func PublishByte(p *byte, v byte)
+func publishByte(p *byte, v byte)

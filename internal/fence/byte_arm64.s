@@ -2,15 +2,15 @@
 
 #include "textflag.h"
 
-// func ObserveByte(p *byte) byte
-TEXT ·ObserveByte(SB), NOSPLIT, $0-9
+// func observeByte(p *byte) byte
+TEXT ·observeByte(SB), NOSPLIT, $0-9
 	MOVD  p+0(FP), R0
 	LDARB (R0), R1
 	MOVB  R1, ret+8(FP)
 	RET
 
-// func PublishByte(p *byte, v byte)
-TEXT ·PublishByte(SB), NOSPLIT, $0-9
+// func publishByte(p *byte, v byte)
+TEXT ·publishByte(SB), NOSPLIT, $0-9
 	MOVD  p+0(FP), R0
 	MOVBU v+8(FP), R1
 	STLRB R1, (R0)

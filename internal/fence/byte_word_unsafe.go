@@ -7,14 +7,14 @@ import (
 	"unsafe"
 )
 
-// ObserveByte loads one byte with acquire ordering (F1).
-func ObserveByte(p *byte) byte {
+// observeByte loads one byte with acquire ordering towards CPUs.
+func observeByte(p *byte) byte {
 	word, i := containingWord(p)
 	return byteOf(word.Load(), i)
 }
 
-// PublishByte stores one byte with release ordering (F1).
-func PublishByte(p *byte, v byte) {
+// publishByte stores one byte with release ordering towards CPUs.
+func publishByte(p *byte, v byte) {
 	word, i := containingWord(p)
 	for {
 		old := word.Load()

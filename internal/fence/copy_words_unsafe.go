@@ -8,19 +8,39 @@ import (
 	"unsafe"
 )
 
-// copyOut copies n > 0 bytes with the orderings of CopyOut.
+// copyOut copies n > 0 bytes with the orderings of CopyOut. Each store is a release towards
+// CPUs. Towards an adapter only the first is, and the last: a barrier for each would cost more.
 func copyOut(dst, src *byte, n int) {
-	shared, private := unsafe.Slice(dst, n), unsafe.Slice(src, n)
-	head := raggedHead(dst, n)
-	for i := range head {
-		PublishByte(&shared[i], private[i])
+	shared, private, most := unsafe.Slice(dst, n), unsafe.Slice(src, n), n-lastStore(dst, n)
+	orderStores()
+	releaseBytes(shared[:most], private)
+	if most > 0 {
+		orderStores()
 	}
-	i := head
+	releaseBytes(shared[most:], private[most:])
+}
+
+// lastStore returns how many of n > 0 bytes at p are stored last: a word, if one ends there,
+// or a byte.
+func lastStore(p *byte, n int) int {
+	if n >= 8 && (uintptr(unsafe.Pointer(p))+uintptr(n))&7 == 0 {
+		return 8
+	}
+	return 1
+}
+
+// releaseBytes stores the bytes of shared in ascending order, aligned words whole.
+func releaseBytes(shared, private []byte) {
+	n := len(shared)
+	i := raggedHead(unsafe.SliceData(shared), n)
+	for j := range i {
+		publishByte(&shared[j], private[j])
+	}
 	for ; i+8 <= n; i += 8 {
-		Publish64(wordAt(&shared[i]), binary.NativeEndian.Uint64(private[i:]))
+		publish64(wordAt(&shared[i]), binary.NativeEndian.Uint64(private[i:]))
 	}
 	for ; i < n; i++ {
-		PublishByte(&shared[i], private[i])
+		publishByte(&shared[i], private[i])
 	}
 }
 
@@ -29,15 +49,16 @@ func copyIn(dst, src *byte, n int) {
 	private, shared := unsafe.Slice(dst, n), unsafe.Slice(src, n)
 	head := raggedHead(src, n)
 	for i := range head {
-		private[i] = ObserveByte(&shared[i])
+		private[i] = observeByte(&shared[i])
 	}
 	i := head
 	for ; i+8 <= n; i += 8 {
-		binary.NativeEndian.PutUint64(private[i:], Observe64(wordAt(&shared[i])))
+		binary.NativeEndian.PutUint64(private[i:], observe64(wordAt(&shared[i])))
 	}
 	for ; i < n; i++ {
-		private[i] = ObserveByte(&shared[i])
+		private[i] = observeByte(&shared[i])
 	}
+	orderLoads()
 }
 
 // raggedHead returns how many of n bytes at p lie before an 8-byte boundary.

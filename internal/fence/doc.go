@@ -5,24 +5,39 @@
 //
 // Three parties touch shared memory: goroutines of this process, threads of
 // another process that maps the same pages, and, on real hardware, a network
-// adapter. The first two are CPUs in one coherence domain and are what this
-// package orders. An adapter is reached through its doorbell, whose barrier is
-// the business of the provider that rings it; what an adapter has written is
-// read here like what another CPU has written.
+// adapter. The first two are CPUs. An adapter reads and writes memory when a peer
+// asks for it, without a CPU, so the functions that are used on registered memory
+// also order against it (F8). What a work request names is ordered by the provider
+// that rings the doorbell, and what a completion reports by the library that polls
+// it (libibverbs).
 //
 //   - x86 is TSO: a CPU's stores become visible in program order (but for those of
-//     CopyPast), its loads
-//     happen in program order, and a load is never ordered before an earlier
-//     load. The one thing the hardware reorders is a store with a *later load*
-//     of another address: the store may still sit in the store buffer. So a
-//     plain MOV is already a release store and a plain MOV load already an
-//     acquire load; only "publish, then look" needs a locked instruction.
+//     CopyPast), and its loads happen in program order. The one thing the hardware
+//     reorders is a store with a *later load* of another address: the store may
+//     still sit in the store buffer. So a plain MOV is already a release store and a
+//     plain MOV load already an acquire load; only "publish, then look" needs a
+//     locked instruction.
 //     Go's atomic Store is an XCHG and pays for that case every time, about
 //     twenty cycles. Publish does not, Announce does.
 //   - arm64 orders nothing by itself. STLR orders all earlier accesses before
 //     the store, LDAR orders the load before all later accesses, and Go's
 //     atomic Store and Load are exactly these. STLR followed by LDAR is kept in
-//     order too, so there Publish and Announce are the same instruction.
+//     order too, so between CPUs Publish and Announce are the same instruction.
+//   - An adapter on amd64 reads and writes through the caches of the CPUs: it sees
+//     stores in the order in which they become visible to CPUs, and its own become
+//     visible to them in the order in which it makes them. So it is one more
+//     observer of TSO, and a barrier for the compiler is enough; Linux has no more
+//     (dma_wmb and dma_rmb). The LFENCE of rdma-core after a completion orders
+//     loads from write-combining memory, of which there is none here; the only stores
+//     that are not TSO are those of CopyPast.
+//   - An adapter on arm64 is in the outer shareable domain. Linux maps memory as inner
+//     shareable, so STLR and LDAR order for the CPUs that run it. For adapters, Linux
+//     and rdma-core use DMB OSHST (dma_wmb, udma_to_device_barrier) and DMB OSHLD
+//     (dma_rmb, udma_from_device_barrier). So does this package, beside STLR and
+//     LDAR: DMB OSHST before a store that publishes, DMB OSHLD after a load that
+//     observes, and DMB OSH after an announcement.
+//   - Other CPUs get sync/atomic, which orders CPUs. Towards an adapter nothing
+//     is ordered there.
 //   - The Go compiler keeps memory operations on one chain, but it may remove a
 //     store that a later store in the same block covers, merge neighbouring
 //     stores or loads into a wide one, and reuse a value it has loaded before.
@@ -39,12 +54,13 @@
 //
 // # Which function
 //
-//	the data is complete, let the other side see it      Publish64/32, PublishByte
-//	has the other side published?                        Observe64/32, ObserveByte
-//	publish, then look whether the other side sleeps     Announce64/32, then Observe
+//	the data is complete, let the other side see it      Publish64, PublishByte
+//	has the other side published?                        Observe64, ObserveByte
+//	publish, then look whether the other side sleeps     Announce64, then Observe
 //	a statistic with one writer                          Count, read with Load
 //	bytes into memory that a peer reads meanwhile        CopyOut
 //	bytes out of memory that a peer writes meanwhile     CopyIn
+//	the same in memory that no adapter accesses          Publish32, Announce32
 //	many bytes that are not read yet                     CopyAcross, then Publish
 //	bytes into memory that is not read soon              CopyPast, then Drain
 //	nothing to do, be kind to the sibling thread         Pause, PauseN
@@ -81,6 +97,11 @@
 //	    after it.
 //	F7  CopyAcross makes bytes visible in any order. All of them are visible to a
 //	    thread that has seen what was published afterwards (F1).
+//	F8  F1, F2 and F6 also hold between a thread and an adapter, but for Publish32,
+//	    Announce32 and Count. F3 holds in part: what was stored before
+//	    CopyOut is visible before its first byte, and the rest of the copy
+//	    before its last word, or its last byte if it ends inside of a word.
+//	    F4 holds in part: accesses after CopyIn happen after its loads.
 //
 // F4 looks weaker than F3 and is not meant to be used alone: a record that can
 // change while it is read carries a version or a checksum.

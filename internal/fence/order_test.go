@@ -21,9 +21,9 @@ const maxLead = 100
 // detector looks at the edges and a few are enough.
 func rounds() uint64 {
 	if scale.Race {
-		return 2_000
+		return uint64(scale.Times(2_000))
 	}
-	return 100_000
+	return uint64(scale.Times(100_000))
 }
 
 // hammer runs write for every generation in one goroutine, and read in this one

@@ -12,6 +12,6 @@ func CopyPast(dst, src []byte) {
 	copy(dst, src)
 }
 
-// Drain waits until what CopyPast has copied is visible to others. Publish is enough for that
-// here.
-func Drain() {}
+// Drain makes what CopyPast has copied, and all else that was stored, visible to others before
+// what is stored after it.
+func Drain() { orderStores() }

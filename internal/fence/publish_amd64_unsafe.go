@@ -15,15 +15,13 @@ var (
 	_ [unsafe.Sizeof(atomic.Uint32{}) - 4]struct{}
 )
 
-// Publish64 stores v so that all earlier loads and stores of this thread are
-// ordered before it (F1). It is not ordered against later loads: see Announce64.
-func Publish64(p *atomic.Uint64, v uint64) {
+func publish64(p *atomic.Uint64, v uint64) {
 	compilerBarrier()
 	*(*uint64)(unsafe.Pointer(p)) = v
 	compilerBarrier()
 }
 
-// Publish32 is Publish64 for 32 bits.
+// Publish32 is Publish64 for 32 bits that no adapter accesses.
 func Publish32(p *atomic.Uint32, v uint32) {
 	compilerBarrier()
 	*(*uint32)(unsafe.Pointer(p)) = v

@@ -7,11 +7,9 @@ import (
 	"unsafe"
 )
 
-// Publish64 stores v so that all earlier loads and stores of this thread are
-// ordered before it (F1). It is not ordered against later loads: see Announce64.
-func Publish64(p *atomic.Uint64, v uint64) { announce64(p, v) }
+func publish64(p *atomic.Uint64, v uint64) { announce64(p, v) }
 
-// Publish32 is Publish64 for 32 bits.
+// Publish32 is Publish64 for 32 bits that no adapter accesses.
 func Publish32(p *atomic.Uint32, v uint32) { p.Store(v) }
 
 // Count adds n to a counter that only this thread writes; others read it with
