@@ -45,6 +45,15 @@ RACE = . ./fabric/faults ./fabric/internal/... ./fabric/loop ./fabric/shm ./fabr
 race: ## Run concurrent packages under the race detector (needs a C compiler)
 	CGO_ENABLED=1 script/test -race -slowest 30 $(RACE)
 
+# Where code depends on the CPU, and what runs closest to it.
+ARM64 = ./fabric/internal/... ./fabric/loop ./fabric/shm ./internal/arena ./internal/crc32c ./internal/cycles \
+	./internal/fence ./rpc/wire
+
+.PHONY: test-arm64
+test-arm64: ## Run the tests of what depends on the CPU for arm64, under qemu-user
+	GOOS=linux GOARCH=arm64 CGO_ENABLED=0 REMORA_EMULATOR=qemu-aarch64 REMORA_ITERATIONS=1/16 \
+		$(GO) test -count=1 -vet=off -exec qemu-aarch64 $(ARM64)
+
 .PHONY: stress
 stress: ## Run all tests 20 times under each pressure (script/stress PKG for one package)
 	script/stress

@@ -5,11 +5,12 @@ import (
 	"context"
 	"io"
 	"os"
-	"os/exec"
 	"regexp"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/remora-kv/remora/test/scale"
 )
 
 // processEnv tells a test binary that it was started as the server.
@@ -53,7 +54,7 @@ func startServer(t *testing.T) (control io.ReadWriter, end func()) {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	cmd := exec.CommandContext(ctx, exe, "-test.run="+exactly(t.Name()), "-test.count=1", "-test.v")
+	cmd := scale.Again(ctx, exe, "-test.run="+exactly(t.Name()), "-test.count=1", "-test.v")
 	cmd.Env = append(os.Environ(), processEnv+"=1")
 	var output bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &output, &output

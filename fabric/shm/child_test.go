@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/remora-kv/remora/fabric"
+	"github.com/remora-kv/remora/test/scale"
 )
 
 // Tests that need a real second process start the test binary again with
@@ -77,7 +78,7 @@ type child struct {
 func startChild(t *testing.T, name string, attr *syscall.SysProcAttr) *child {
 	t.Helper()
 	exe := testBinary(t)
-	cmd := exec.Command(exe)
+	cmd := scale.Again(context.Background(), exe)
 	cmd.Env = append(os.Environ(), childEnv+"="+name)
 	cmd.Stderr = os.Stderr
 	cmd.SysProcAttr = attr

@@ -6,11 +6,12 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"strings"
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/remora-kv/remora/test/scale"
 )
 
 func mustShare(t *testing.T, a *Arena, size int, seal Seal) *Block {
@@ -225,7 +226,7 @@ func TestOtherProcess(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.CommandContext(t.Context(), self)
+	cmd := scale.Again(t.Context(), self)
 	cmd.Env = append(os.Environ(), childEnv+"=1")
 	cmd.ExtraFiles = []*os.File{file}
 	cmd.Stderr = os.Stderr

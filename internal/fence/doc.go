@@ -57,10 +57,10 @@
 //	the data is complete, let the other side see it      Publish64, PublishByte
 //	has the other side published?                        Observe64, ObserveByte
 //	publish, then look whether the other side sleeps     Announce64, then Observe
+//	32 bits, in memory that no adapter accesses          Publish32, Announce32
 //	a statistic with one writer                          Count, read with Load
 //	bytes into memory that a peer reads meanwhile        CopyOut
 //	bytes out of memory that a peer writes meanwhile     CopyIn
-//	the same in memory that no adapter accesses          Publish32, Announce32
 //	many bytes that are not read yet                     CopyAcross, then Publish
 //	bytes into memory that is not read soon              CopyPast, then Drain
 //	nothing to do, be kind to the sibling thread         Pause, PauseN
@@ -81,7 +81,7 @@
 //	    bytes and more make stores of 32 bytes; that bytes inside of one are
 //	    in order is how CPUs are made, and in no manual. The last word, or
 //	    what of it is copied, is therefore stored by itself after all others:
-//	    who sees it sees all of the copy, by the manual.
+//	    a reader that sees it sees all of the copy, by the manual.
 //	F4  CopyIn loads in ascending address order, whole 8-byte aligned words of
 //	    the source at once. What it read of byte i is not newer than what it read
 //	    of byte i+1; accesses after CopyIn happen after its loads. As in F3, the
@@ -108,4 +108,13 @@
 //
 // A function that panics here was called wrongly by this program; what a peer
 // does to the memory can never make one panic.
+//
+// # What tests show
+//
+// The hammers of this package run two goroutines over the same bytes, on the CPU at
+// hand. Other tests stop a copy at a page fault, and see in which order it accesses
+// memory. Under an emulator of arm64 on amd64 (make test-arm64) they show that the
+// code is right for arm64 and has the barriers it should, not what a CPU makes of it:
+// the emulated accesses are those of the host, which are TSO. No test here has an
+// adapter beside an arm64 CPU.
 package fence

@@ -21,7 +21,7 @@ const maxLead = 100
 // detector looks at the edges and a few are enough.
 func rounds() uint64 {
 	if scale.Race {
-		return uint64(scale.Times(2_000))
+		return uint64(scale.Times(32_000)) // a sixteenth of it
 	}
 	return uint64(scale.Times(100_000))
 }

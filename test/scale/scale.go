@@ -1,5 +1,5 @@
-// Package scale sets how many iterations tests run, seeds their random choices, and saves what
-// they print when they crash.
+// Package scale sets how many iterations tests run, seeds their random choices, executes test
+// binaries again, and saves what they print when they crash.
 //
 // A test that repeats something, with other choices or under other timing, has a count
 // that is right for CI: large enough to notice the defects that it was written for.
@@ -7,7 +7,8 @@
 // slow, and multiplies it by REMORA_ITERATIONS: make soak sets that to a number to look
 // for unknown defects, script/stress to a fraction to repeat tests more often.
 //
-// A test binary that executes itself again imports this package, if only for its side effect: where
+// A test binary that executes itself again does so with Again where it is tested under an emulator, too. It
+// imports this package in any case, if only for its side effect: where
 // REMORA_TEST_LOGS names a directory, as it does under test/run, a process that panics or receives
 // SIGQUIT writes its goroutines to a file there as well as to standard error.
 package scale

@@ -1,6 +1,21 @@
 package scale
 
-import "testing"
+import (
+	"slices"
+	"testing"
+)
+
+func TestAgain(t *testing.T) {
+	for emulator, want := range map[string][]string{
+		"":             {"/bin/x", "-test.v"},
+		"qemu-aarch64": {"qemu-aarch64", "/bin/x", "-test.v"},
+	} {
+		t.Setenv(Emulator, emulator)
+		if got := Again(t.Context(), "/bin/x", "-test.v").Args; !slices.Equal(got, want) {
+			t.Errorf("with the emulator %q the command is %q, want %q", emulator, got, want)
+		}
+	}
+}
 
 func TestTimes(t *testing.T) {
 	defer func(f, d int) { factor, divisor = f, d }(factor, divisor)
