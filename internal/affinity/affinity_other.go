@@ -19,6 +19,12 @@ func Apart(n int) ([]int, error) { return nil, unsupported("Apart") }
 // Core names the physical core of a CPU: here each has its own, for all we know.
 func Core(cpu int) int { return cpu }
 
+// Here returns no place.
+func Here() Place { return 0 }
+
+// Yield does nothing.
+func Yield() {}
+
 func unsupported(name string) error {
 	return fmt.Errorf("affinity: %s on %s: %w", name, runtime.GOOS, ErrUnsupported)
 }
