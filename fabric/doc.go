@@ -162,6 +162,12 @@
 // wants its server to sleep wakes it by WRITE_IMM or SEND when the server has
 // published that it sleeps (WaitConfig.BeforeSleep), and pays nothing for it when busy.
 //
+// A waiter that polls keeps a peer on the same CPU from answering, and one that yields, or sleeps,
+// waits ten or a thousand times as long as need be for a peer that runs elsewhere. So software
+// providers tell each other where they run, and only a peer on the same CPU is yielded to
+// (Waiter.Crowded). To guess it from how long a wait takes is not possible: a yield to some
+// other thread looks the same, and takes a time slice.
+//
 // Local mistakes (a segment outside its region, a region of another domain,
 // too much inline data) are errors of Post and not completions: they are
 // known at once, and only to the program that made them.

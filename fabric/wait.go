@@ -10,7 +10,7 @@ type Policy uint8
 
 // The policies.
 const (
-	// Adaptive spins, then yields, then sleeps.
+	// Adaptive spins, then yields, then sleeps. While a peer is Crowded it yields at once.
 	Adaptive Policy = iota
 	// Busy spins and never sleeps.
 	Busy
@@ -76,6 +76,10 @@ type Waiter interface {
 	// Wake ends the current Wait, or the next one if there is none. It may be
 	// called from any goroutine.
 	Wake()
+	// Crowded reports whether, when the waiter last looked, a peer of its queue pairs ran on
+	// the CPU of its owner: such a peer can answer only when it is given that CPU, so
+	// that the owner does better to Wait at once than to poll before.
+	Crowded() bool
 	// Sleeps returns how often the waiter has slept.
 	Sleeps() uint64
 	// Close releases the waiter.

@@ -2,6 +2,7 @@ package loop
 
 import (
 	"maps"
+	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -87,3 +88,6 @@ func (d *Device) withdraw() {
 	}
 	d.net.mu.Unlock()
 }
+
+// Yield implements direct.Provider: peers are goroutines of this process.
+func (d *hooks) Yield() { runtime.Gosched() }

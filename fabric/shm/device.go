@@ -10,6 +10,7 @@ import (
 	"github.com/remora-kv/remora/fabric"
 	"github.com/remora-kv/remora/fabric/internal/base"
 	"github.com/remora-kv/remora/fabric/internal/direct"
+	"github.com/remora-kv/remora/internal/affinity"
 	"github.com/remora-kv/remora/internal/arena"
 )
 
@@ -140,3 +141,6 @@ func checkAddr(a fabric.Addr) error {
 	}
 	return a.CheckOptions()
 }
+
+// Yield implements direct.Provider: peers are threads of other processes.
+func (d *hooks) Yield() { affinity.Yield() }

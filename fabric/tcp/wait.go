@@ -65,6 +65,9 @@ func (w *waiter) Wake() {
 	w.signal()
 }
 
+// Crowded implements fabric.Waiter.
+func (w *waiter) Crowded() bool { return w.spinner.Crowded() }
+
 // Sleeps implements fabric.Waiter.
 func (w *waiter) Sleeps() uint64 { return w.sleeps.Load() }
 

@@ -9,6 +9,7 @@
 //   - Gather and Scatter copy between contiguous bytes and the segments of a work request.
 //   - Spinner is the busy half of a fabric.Waiter, for all providers. Sleeper is the other half
 //     for those that sleep in poll(2), with a WakePipe to end the sleep.
+//   - Peers is what a Spinner asks who is on its CPU: polling keeps such a peer from answering.
 //   - Listener is a TCP socket whose connections say hello and then wait in a backlog.
 //     HalfOpen is such a connection, or that of a dialer, before its queue pair is ready.
 //   - OpenSet is what a device closes when it is closed: its listeners and half-open connections.

@@ -134,6 +134,12 @@ func (s *Sleeper) Wake() {
 	}
 }
 
+// Crowded implements fabric.Waiter.
+func (s *Sleeper) Crowded() bool { return s.spinner.Crowded() }
+
+// SetPeers has the waiter make room for peers that share its CPU.
+func (s *Sleeper) SetPeers(p Peers) { s.spinner.Peers = p }
+
 // Sleeps implements fabric.Waiter.
 func (s *Sleeper) Sleeps() uint64 { return s.sleeps.Load() }
 

@@ -23,8 +23,22 @@ type Spinner struct {
 	// Burst is how often spinning polls between looks at the clock, Yields how
 	// often it yields before each sleep.
 	Burst, Yields int
+	// Peers are those of the waiter's queue pairs, nil where nobody knows on which CPUs they run.
+	Peers Peers
 
-	woken atomic.Bool
+	alone   int64 // until when the waiter does not yield
+	crowded atomic.Bool
+	woken   atomic.Bool
+}
+
+// Peers are the other ends of the queue pairs of a waiter. One that shares the CPU of the waiter's
+// owner cannot answer while the owner polls.
+type Peers interface {
+	// Beside tells the peers where the owner runs, and reports whether one of them was on the
+	// same CPU when it last looked.
+	Beside() bool
+	// Yield lets other threads run on the CPU.
+	Yield()
 }
 
 // Init sets the spinner of a waiter up and fills in the defaults of cfg.
@@ -57,7 +71,7 @@ func (s *Spinner) Wait(poll func() bool, sleep func(deadline int64) bool, timeou
 		case over:
 			return poll()
 		}
-		for range s.Yields {
+		for i := 0; i < s.Yields && !s.Crowded(); i++ {
 			runtime.Gosched()
 			if poll() {
 				return true
@@ -77,10 +91,15 @@ const (
 	quiet
 )
 
-// spin polls without a pause for the configured time, or forever when busy.
+// spin polls without a pause for the configured time, or forever when busy. Between polls it
+// makes room for peers.
 func (s *Spinner) spin(poll func() bool, start, deadline int64) int {
 	for {
-		for range s.Burst {
+		burst := s.Burst
+		if s.Crowded() {
+			burst = 1
+		}
+		for range burst {
 			if poll() {
 				return found
 			}
@@ -93,14 +112,50 @@ func (s *Spinner) spin(poll func() bool, start, deadline int64) int {
 		if now >= deadline {
 			return over
 		}
+		if s.makeRoom(start, now) && poll() {
+			return found
+		}
 		if s.Policy == fabric.Adaptive && now-start >= int64(s.Time) {
 			return quiet
 		}
-		// No Gosched here: on a goroutine that is locked to its thread it costs
-		// two thread switches, and the runtime preempts us when it must.
-		fence.Pause()
+		if !s.Crowded() {
+			// No Gosched here: on a goroutine that is locked to its thread it costs
+			// two thread switches, and the runtime preempts us when it must.
+			fence.Pause()
+		}
 	}
 }
+
+const (
+	// lookAfter is the time of polling in vain before the first look for peers on the same CPU: one
+	// on another CPU has mostly answered by then, so that waiting for it costs what it did.
+	lookAfter = 3 * time.Microsecond
+	// longYield is how long a yield to peers takes at most. When it took longer, a thread ran that
+	// does not yield, and would run as long every time: for aloneFor the waiter does not yield.
+	longYield = time.Millisecond
+	aloneFor  = 100 * time.Millisecond
+)
+
+// makeRoom yields the CPU if a peer was on it when it last looked, and reports whether it did.
+func (s *Spinner) makeRoom(start, now int64) bool {
+	if s.Peers == nil {
+		return false
+	}
+	beside := now >= s.alone && (s.Crowded() || now-start > int64(lookAfter)) && s.Peers.Beside()
+	if beside {
+		s.Peers.Yield()
+		if after := s.Clock.Now(); after-now > int64(longYield) {
+			s.alone = After(after, aloneFor)
+		}
+	}
+	if beside != s.Crowded() {
+		s.crowded.Store(beside)
+	}
+	return beside
+}
+
+// Crowded implements fabric.Waiter.
+func (s *Spinner) Crowded() bool { return s.crowded.Load() }
 
 // Wake ends the current Wait, or the next one. It does not end a sleep.
 func (s *Spinner) Wake() { s.woken.Store(true) }

@@ -113,6 +113,90 @@ func TestLongest(t *testing.T) {
 	}
 }
 
+// room is peers of a spinner: how often they were looked for, and had the CPU.
+type room struct {
+	clock         *hands
+	beside        bool
+	looks, yields int
+	takes         int64 // of a yield
+}
+
+func (r *room) Beside() bool { r.looks++; return r.beside }
+func (r *room) Yield()       { r.yields++; r.clock.now += r.takes }
+
+// crowd is a spinner with peers.
+func crowd() (*base.Spinner, *room) {
+	h := &hands{now: 1000, step: 100}
+	r := &room{clock: h, takes: 1000}
+	s := spinner(h)
+	s.Time, s.Peers = 50*time.Microsecond, r
+	return s, r
+}
+
+// A peer on another CPU is looked for after some time, and the CPU is not yielded.
+func TestPeerElsewhere(t *testing.T) {
+	s, r := crowd()
+	polls := 0
+	if !s.Wait(func() bool { polls++; return polls == 4*20 }, noSleep(t), 0) || r.looks != 0 {
+		t.Errorf("after 2 us: %d looks", r.looks)
+	}
+	polls = 0
+	if !s.Wait(func() bool { polls++; return polls == 4*200 }, noSleep(t), 0) || r.looks < 100 || r.yields != 0 || s.Crowded() {
+		t.Errorf("after 20 us: %d looks, %d yields", r.looks, r.yields)
+	}
+}
+
+// A peer on the same CPU has it after every poll, from the first on once it is known to be there; and
+// no more when it has gone.
+func TestPeerBeside(t *testing.T) {
+	s, r := crowd()
+	r.beside = true
+	answered := func(after int) func() bool { return func() bool { return r.yields >= after } }
+	if !s.Wait(answered(1), noSleep(t), 0) || !s.Crowded() {
+		t.Error("no answer, or not crowded")
+	}
+	polls := 0
+	if !s.Wait(func() bool { polls++; return r.yields == 2 }, noSleep(t), 0) || polls > 2 {
+		t.Errorf("%d polls before the second answer, want 2", polls)
+	}
+	r.beside = false
+	if s.Wait(never, func(int64) bool { return false }, 10*time.Microsecond) || r.yields != 2 || s.Crowded() {
+		t.Errorf("%d yields to a peer that is gone", r.yields-2)
+	}
+}
+
+// A peer that does not answer is slept for in the end, and a busy waiter yields to it, too.
+func TestPeerSilent(t *testing.T) {
+	s, r := crowd()
+	r.beside = true
+	if !s.Wait(never, func(int64) bool { return true }, 0) || r.yields < 10 || r.yields > 100 {
+		t.Errorf("%d yields in 50 us", r.yields)
+	}
+	s.Policy = fabric.Busy
+	if r.yields = 0; s.Wait(never, noSleep(t), time.Millisecond) || r.yields < 100 {
+		t.Errorf("%d yields of a busy waiter in 1 ms", r.yields)
+	}
+}
+
+// Where a yield takes long, another thread uses the CPU: there are no more of them for some time.
+func TestPeerBesideOthers(t *testing.T) {
+	s, r := crowd()
+	r.beside, r.takes = true, int64(3*time.Millisecond)
+	sleeps := 0
+	for range 10 {
+		if !s.Wait(never, func(int64) bool { sleeps++; return true }, 0) || s.Crowded() {
+			t.Error("no sleep, or crowded")
+		}
+	}
+	if r.yields != 1 || sleeps != 10 {
+		t.Errorf("%d yields and %d sleeps, want 1 and 10", r.yields, sleeps)
+	}
+	r.clock.now += int64(time.Second)
+	if s.Wait(never, func(int64) bool { return true }, 0); r.yields != 2 {
+		t.Errorf("%d yields a second later, want 1", r.yields-1)
+	}
+}
+
 func TestAllocates(t *testing.T) {
 	h := &hands{step: 10}
 	s := spinner(h)

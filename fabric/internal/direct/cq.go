@@ -46,6 +46,7 @@ type CQ struct {
 	// grown counts sources and backlogs that came; see Waiter.sleep.
 	grown uint64
 
+	places
 	base.Notes
 	base.Places // behind what every poll reads
 }

@@ -18,6 +18,8 @@ type Provider interface {
 	// RegionClosed is called after a region was revoked, before its memory is
 	// freed, so that peers can be notified.
 	RegionClosed(key uint32)
+	// Yield lets peers run that share the CPU of the caller.
+	Yield()
 	// GramAddress makes a datagram queue pair reachable and returns the
 	// address that peers give to GramOpen.
 	GramAddress(q *QP) ([]byte, error)

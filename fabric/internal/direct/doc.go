@@ -26,8 +26,9 @@
 //	  64    consumer   head: bytes ever consumed
 //	 128    consumer   posted: receives ever posted; armed: 0 awake,
 //	                   1 asleep, 2 asleep for solicited messages only,
-//	                   3 takes nothing any more
-//	 192    producer   starved: 1 when asleep for space or credits
+//	                   3 takes nothing any more; taker: where it runs
+//	 192    producer   starved: 1 when asleep for space or credits; giver: where it
+//	                   runs (affinity.Place)
 //	 256    producer   counters of executed operations, by kind
 //	 384    consumer   lens: length of posted receive i at i mod depth, u32
 //	  ...   producer   the ring, a power of two

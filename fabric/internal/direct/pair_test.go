@@ -17,6 +17,7 @@ func (heapProvider) AllocRegion(_ string, size int, _ fabric.Access) (*Backing, 
 }
 func (heapProvider) RegionClosed(uint32)             {}
 func (heapProvider) GramAddress(*QP) ([]byte, error) { return []byte("test"), nil }
+func (heapProvider) Yield()                          {}
 func (heapProvider) GramClosed(*QP)                  {}
 func (heapProvider) GramOpen(context.Context, []byte) (*GramPath, error) {
 	return nil, fabric.ErrUnsupported

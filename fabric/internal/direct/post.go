@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/remora-kv/remora/fabric"
+	"github.com/remora-kv/remora/internal/affinity"
 	"github.com/remora-kv/remora/internal/fence"
 )
 
@@ -113,8 +114,11 @@ func (q *QP) publish() {
 	if q.out.tail == q.out.published {
 		return
 	}
-	if q.out.publish() == armedClosed {
+	switch q.out.publish() {
+	case armedClosed:
 		q.takeBack()
+	case armedAll, armedSolicited:
+		q.in.tell(affinity.Here()) // a peer that wakes will soon want to know
 	}
 	q.shown = q.sendPosted
 }

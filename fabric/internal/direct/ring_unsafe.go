@@ -15,9 +15,11 @@ type ringHeader struct {
 	_       [56]byte
 	posted  atomic.Uint64
 	armed   atomic.Uint32
-	_       [52]byte
+	taker   atomic.Uint32
+	_       [48]byte
 	starved atomic.Uint32
-	_       [60]byte
+	giver   atomic.Uint32
+	_       [56]byte
 	ops     [fabric.NumOps]atomic.Uint64
 	bytes   atomic.Uint64
 	_       [64]byte

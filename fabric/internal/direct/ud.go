@@ -86,6 +86,7 @@ func (q *QP) sendGram(w *fabric.WR, inline []byte) outcome {
 	gather(first, w, inline, 0)
 	gather(second, w, inline, len(first))
 	_ = h.out.publish()
+	q.send.meet(h.out.h)
 	return done_
 }
 

@@ -7,15 +7,17 @@ import (
 
 	"github.com/remora-kv/remora/fabric"
 	"github.com/remora-kv/remora/fabric/internal/base"
+	"github.com/remora-kv/remora/internal/affinity"
 	"github.com/remora-kv/remora/internal/fence"
 )
 
 // Waiter implements fabric.Waiter on wake pipes.
 type Waiter struct {
 	base.Sleeper
-	cqs     []*CQ
-	armed   uint32 // what sleeping writes into the rings
-	armedAt uint64 // grown, when that was written
+	cqs      []*CQ
+	provider Provider
+	armed    uint32 // what sleeping writes into the rings
+	armedAt  uint64 // grown, when that was written
 }
 
 // Spinning calls poll this often between looks at the clock, and yields this
@@ -30,7 +32,7 @@ func (d *Core) NewWaiter(cfg fabric.WaitConfig) (fabric.Waiter, error) {
 	if err := d.Open(); err != nil {
 		return nil, err
 	}
-	w := &Waiter{armed: armedAll}
+	w := &Waiter{provider: d.provider, armed: armedAll}
 	if cfg.SolicitedOnly {
 		w.armed = armedSolicited
 	}
@@ -45,6 +47,7 @@ func (d *Core) NewWaiter(cfg fabric.WaitConfig) (fabric.Waiter, error) {
 	if err := w.Init(d.clock, &cfg, spinBurst, yields, 0, w, fds...); err != nil {
 		return nil, err
 	}
+	w.SetPeers(w)
 	return w, nil
 }
 
@@ -112,11 +115,14 @@ func (w *Waiter) Arm() (until int64) {
 
 // Disarm implements base.Source.
 func (w *Waiter) Disarm() {
+	here := affinity.Here()
 	for _, c := range w.cqs {
+		c.here = here
 		c.Asleep.Store(0)
 		for _, s := range c.listening {
 			if !s.qp.settled {
 				fence.Publish32(&s.h.armed, armedNot)
+				s.tell(here)
 			}
 		}
 		for _, q := range c.backlogged {
