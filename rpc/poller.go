@@ -8,6 +8,9 @@ import "github.com/remora-kv/remora/fabric"
 type Poller interface {
 	// Step looks at everything once, and reports whether there was work.
 	Step() bool
+	// Flush serves what the poller holds back in the hope of more, and reports whether there
+	// was any. The host calls it before it lets others have its CPU.
+	Flush() bool
 	// Empty reports whether there are neither clients nor work: then the host polls
 	// seldom.
 	Empty() bool

@@ -44,7 +44,7 @@ func (s *Server) newCore(index int) (*core, error) {
 
 // Moves returns what a core without a host does.
 func (c *core) Moves() serving.Moves {
-	return serving.Moves{Work: c.work, Poll: func() bool { return c.Step() || c.Stopping() }, Close: c.Close}
+	return serving.Moves{Work: c.work, Poll: func() bool { return c.Step() || c.Waiter.Crowded() && c.Flush() || c.Stopping() }, Close: c.Close}
 }
 
 func (c *core) work() {

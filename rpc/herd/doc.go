@@ -106,8 +106,8 @@
 //	H9  Parking: the core sends word, then looks at the slot once more. A client that
 //	    gets it while it has a request of that number or later without a reply sends a
 //	    wake-up; so does the next request otherwise. When the word is lost, H4 does.
-//	H10 The pipeline is empty before a core sleeps, and after FlushPolls looks in
-//	    vain: no request waits for another one to push it on.
+//	H10 The pipeline is empty before a core sleeps or yields its CPU, and after FlushPolls
+//	    looks in vain: no request waits for another one to push it on.
 //	H11 Memory of a session is bounded: its slots, as much for replies, one pending
 //	    wake-up on each core.
 //	H12 A reply QP that breaks is replaced before the core answers the next wake-up: what

@@ -42,7 +42,7 @@ func (c *core) parkIdle() {
 
 // BeforeSleep is called before the core sleeps; Pending, the last look, follows.
 func (c *core) BeforeSleep() {
-	c.flush()
+	c.Flush()
 	for _, q := range c.replyQPs {
 		q.reap()
 	}

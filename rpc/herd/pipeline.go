@@ -77,17 +77,17 @@ func (c *core) push() {
 // (H10). It reports whether it did.
 func (c *core) idle() bool {
 	p := &c.pipe
-	if p.empty += max(len(c.hot.All), 1); p.empty < p.flushPolls {
-		return false
-	}
-	c.flush()
-	return true
+	p.empty += max(len(c.hot.All), 1)
+	return p.empty >= p.flushPolls && c.Flush()
 }
 
-// flush moves the pipeline by no-ops until it is empty.
-func (c *core) flush() {
+// Flush moves the pipeline by no-ops until it is empty, and reports whether it was not.
+func (c *core) Flush() bool {
 	p := &c.pipe
 	p.empty = 0
+	if !p.busy() {
+		return false
+	}
 	for p.count != 0 {
 		c.stats.noops.Add(1)
 		if p.count > 1 {
@@ -97,4 +97,5 @@ func (c *core) flush() {
 		c.serve(p.at(0))
 		p.pop()
 	}
+	return true
 }

@@ -21,7 +21,7 @@
 //     in each of several consecutive calls, and back when the server reports times
 //     that are short enough.
 //   - The fetch policy (fetchPolicy) decides that, and when a client looks for an
-//     answer. Its doc has the rules, P1 to P10.
+//     answer. Its doc has the rules, P1 to P11.
 //   - A parked session is one whose request slots the server does not look at.
 //     Its next answer slot says so. The client, which looks there for its
 //     answer, wakes the core: a SEND of no bytes.

@@ -62,6 +62,8 @@ import "math/bits"
 //	P10 READs of several answers are posted together: one more after every eight that
 //	    brought something, half as many after one that did not, since a READ that comes
 //	    too early takes lines away that the server is about to write.
+//	P11 While the server shares the CPU of the client (fabric.Waiter.Crowded), READs are due
+//	    after every yield: pauses pass while the server runs, and it has mostly answered.
 //
 // # Time
 //

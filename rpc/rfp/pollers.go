@@ -18,6 +18,14 @@ func (p pollers) step() bool {
 	return worked
 }
 
+func (p pollers) flush() bool {
+	worked := false
+	for _, g := range p {
+		worked = g.Flush() || worked
+	}
+	return worked
+}
+
 // empty reports whether all are.
 func (p pollers) empty() bool {
 	return !slices.ContainsFunc(p, func(g rpc.Poller) bool { return !g.Empty() })

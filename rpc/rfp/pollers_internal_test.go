@@ -3,6 +3,7 @@ package rfp
 import (
 	"testing"
 
+	"github.com/remora-kv/remora/fabric"
 	"github.com/remora-kv/remora/fabric/loop"
 	"github.com/remora-kv/remora/rpc"
 	"github.com/remora-kv/remora/rpc/internal/serving"
@@ -24,6 +25,7 @@ type idlePoller struct {
 }
 
 func (g *idlePoller) Step() bool   { g.looks++; return false }
+func (g *idlePoller) Flush() bool  { return false }
 func (g *idlePoller) Empty() bool  { return !g.clients }
 func (g *idlePoller) BeforeSleep() {}
 
@@ -42,6 +44,12 @@ func hostCore(t *testing.T, g rpc.Poller) *core {
 	t.Cleanup(func() { _ = cq.Close() })
 	c := &core{pollers: pollers{g}, ports: []*port{{Port: serving.Port{Dev: dev, CQ: cq}}}, server: &Server{}}
 	c.Clock = dev.Clock()
+	w, err := dev.NewWaiter(fabric.WaitConfig{CQs: []fabric.CQ{cq}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = w.Close() })
+	c.Waiter = w
 	return c
 }
 

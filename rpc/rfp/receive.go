@@ -372,6 +372,9 @@ func (c *Conn) Wait(timeout time.Duration) bool {
 // pollNews is Poll that also reports whether a piece has come.
 func (c *Conn) pollNews() bool {
 	had := c.bulk.arrived
+	if c.crowded() {
+		c.policy.readNow()
+	}
 	return c.Poll() || c.bulk.arrived != had
 }
 
@@ -379,6 +382,9 @@ func (c *Conn) pollNews() bool {
 // is news with every piece: were its time counted from the first one, most would be
 // slept for in vain. After some pieces the caller looks at the time.
 func (c *Conn) spin(poll func() bool) bool {
+	if c.crowded() {
+		return poll()
+	}
 	var vain stopwatch
 	for had, pieces := c.bulk.arrived, 0; !poll(); {
 		switch {
@@ -422,6 +428,14 @@ func (w *stopwatch) beyond(d time.Duration, clock fabric.Clock) bool {
 	return now-w.since > int64(d)
 }
 
+// crowded reports whether polling keeps the server from answering.
+func (c *Conn) crowded() bool {
+	if c.policy.pushes {
+		return c.sleeper.Crowded()
+	}
+	return c.spinner.Crowded()
+}
+
 // sleepsAtOnce reports whether the next result is a push that takes long.
 func (c *Conn) sleepsAtOnce() bool { return c.awaits() && c.policy.sleepsAtOnce() }
 
@@ -435,7 +449,9 @@ func (c *Conn) waitFor(poll func() bool, limit time.Duration) bool {
 		if c.spinner.Wait(poll, min(limit, yieldAfter)) {
 			return true
 		}
-		runtime.Gosched()
+		if !c.spinner.Crowded() {
+			runtime.Gosched()
+		}
 		return false
 	}
 	w := c.sleeper

@@ -5,6 +5,9 @@ import "github.com/remora-kv/remora/fabric"
 // BeforeSleep is called before the core sleeps. It announces nothing: what comes wakes it (S9).
 func (c *core) BeforeSleep() { c.asleep = true }
 
+// Flush does nothing: requests are served when they are found.
+func (c *core) Flush() bool { return false }
+
 // Pending reports whether there is something to do, beside what Reap finds. It does
 // nothing itself.
 func (c *core) Pending() bool { return c.HasMail() }

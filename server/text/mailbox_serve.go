@@ -22,6 +22,9 @@ func (b *mailbox) Step() bool {
 	return true
 }
 
+// Flush does nothing: requests are served when they are found.
+func (b *mailbox) Flush() bool { return false }
+
 // serveOne serves a request. It copies the handler's result, which is valid only until the next
 // call.
 func (b *mailbox) serveOne(m *message) {

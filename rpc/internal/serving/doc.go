@@ -14,7 +14,8 @@
 // # The loop
 //
 // A path embeds Core and starts it with its Moves. Work polls until IdleSteps looks in a
-// row found nothing; then the waiter of the core decides whether to spin or to sleep. A
+// row found nothing, or one when the core shares its CPU with a client; then the waiter of the core
+// decides whether to spin, to yield or to sleep. A
 // core that a host drives (rpc.Poller) has no loop and no waiter: the host polls it, and is
 // woken for it. Work is called once for many looks, so that the innermost loop of a path
 // calls its own functions directly.

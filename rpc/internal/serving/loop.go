@@ -68,6 +68,8 @@ func (l *Loop) Run(m Moves) {
 func (l *Loop) More(worked bool) bool {
 	if l.idle++; worked {
 		l.idle = 0
+	} else if l.idle == 1 && l.Waiter.Crowded() {
+		return false
 	}
 	return l.idle < IdleSteps && !l.stop.Load()
 }
