@@ -53,6 +53,7 @@ func (h *halfOpen) take(q *conn, m *hello) error {
 	}
 	h.dev.tune(fd)
 	h.dev.learnHost(h.LocalAddr())
+	q.local = sameHost(h.LocalAddr(), h.RemoteAddr())
 	q.peer = fabric.Peer{Addr: h.RemoteAddr().String()}
 	q.private, q.peerWindow = m.private, min(m.window, maxPeerWindow)
 	q.edge = connEdge(h.LocalAddr().String(), h.RemoteAddr().String())

@@ -21,6 +21,8 @@ type member interface {
 	// whether there was anything to do. With try it gives up at once when
 	// another thread drives it.
 	drive(try bool) bool
+	// on reports whether the peer, as far as is known, sent last from a CPU of this host.
+	on(cpu int) bool
 	// Disconnect is that of fabric.QP.
 	Disconnect() error
 	// kill ends the queue pair without telling the peer.

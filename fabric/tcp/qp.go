@@ -26,6 +26,7 @@ type conn struct {
 	edge    edge
 	peer    fabric.Peer
 	private []byte
+	local   bool // the peer is on this host
 
 	in  inBuffer
 	out outBuffer

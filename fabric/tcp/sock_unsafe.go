@@ -32,6 +32,17 @@ func sysSend(fd int, b []byte) (n int, errno syscall.Errno) {
 	return int(r), 0
 }
 
+// lastCPU returns the CPU on which the kernel received last for a socket, -1 if it does not know.
+func lastCPU(fd int) int {
+	cpu, size := int32(-1), uint32(4)
+	_, _, errno := unix.RawSyscall6(unix.SYS_GETSOCKOPT, uintptr(fd), unix.SOL_SOCKET, unix.SO_INCOMING_CPU,
+		uintptr(unsafe.Pointer(&cpu)), uintptr(unsafe.Pointer(&size)), 0)
+	if errno != 0 {
+		return -1
+	}
+	return int(cpu)
+}
+
 // epollNow returns how many events are there and fills them in.
 func epollNow(ep int, events []unix.EpollEvent) int {
 	r, _, errno := unix.RawSyscall6(unix.SYS_EPOLL_PWAIT, uintptr(ep),

@@ -28,7 +28,8 @@ type waiter struct {
 
 	woken  chan struct{}
 	timer  *time.Timer
-	marked []*port // marked asleep; reused
+	marked []*port  // marked asleep; reused
+	places []places // by completion queue
 	sleeps atomic.Uint64
 	closed atomic.Bool
 }
@@ -48,6 +49,7 @@ func (d *Device) NewWaiter(cfg fabric.WaitConfig) (fabric.Waiter, error) {
 	if err != nil {
 		return nil, err
 	}
+	w.places, w.spinner.Peers = make([]places, len(w.cqs)), w
 	return w, nil
 }
 

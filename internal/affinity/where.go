@@ -18,6 +18,9 @@ func At(cpu uint32, tick uint64) Place {
 	return Place(someplace | uint32(tick&tickMask)<<cpuBits | cpu&(1<<cpuBits-1))
 }
 
+// CPU returns the CPU of a place.
+func (p Place) CPU() int { return int(p & (1<<cpuBits - 1)) }
+
 // With reports whether a thread was at other on the same CPU, and not long before p.
 func (p Place) With(other Place) bool {
 	return p&other&someplace != 0 && (p^other)&(1<<cpuBits-1) == 0 && uint32(p-other)>>cpuBits&tickMask <= recent

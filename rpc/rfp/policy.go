@@ -63,7 +63,8 @@ import "math/bits"
 //	    brought something, half as many after one that did not, since a READ that comes
 //	    too early takes lines away that the server is about to write.
 //	P11 While the server shares the CPU of the client (fabric.Waiter.Crowded), READs are due
-//	    after every yield: pauses pass while the server runs, and it has mostly answered.
+//	    after every yield, if they cost less than one: pauses pass while the server runs, and it
+//	    has mostly answered.
 //
 // # Time
 //
@@ -119,6 +120,7 @@ const (
 	minMaxPause = 13_000 // the longest pause where a READ takes less than half of it
 	minReadTime = 130    // the time of a READ that completes when posted, and of the poll around it
 	minProbe    = 6_500
+	cheapRead   = 1_000 // a READ that takes less costs less than a yield
 	maxProbe    = 13_000_000
 	maxUsual    = 100_000 // bounds what one slow push does to the mean
 	probeFactor = 4
@@ -176,6 +178,13 @@ func (p *fetchPolicy) reading() {
 
 // readNow ends the wait (P7).
 func (p *fetchPolicy) readNow() { p.timer.set(0) }
+
+// yielded is called after a yield to the server (P11).
+func (p *fetchPolicy) yielded() {
+	if p.readTime < cheapRead {
+		p.readNow()
+	}
+}
 
 // beforeSleep has a probe made before the first sleep for an answer. One is enough: its
 // request had been written, and a server that parks the session later looks at the

@@ -373,7 +373,7 @@ func (c *Conn) Wait(timeout time.Duration) bool {
 func (c *Conn) pollNews() bool {
 	had := c.bulk.arrived
 	if c.crowded() {
-		c.policy.readNow()
+		c.policy.yielded()
 	}
 	return c.Poll() || c.bulk.arrived != had
 }
