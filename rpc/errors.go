@@ -60,9 +60,9 @@ var (
 	ErrTooLarge = errors.New("rpc: message too large")
 	// ErrClosed: the connection was closed by this side.
 	ErrClosed = errors.New("rpc: connection closed")
-	// ErrNotSent: the connection was lost before the message was sent; the error
-	// wraps the reason. A call that fails with another error may have been
-	// served.
+	// ErrNotSent: the message was not sent, because the connection or the context ended
+	// before, or the message cannot be sent; the error wraps the reason. A call that fails
+	// with another error may have been served.
 	ErrNotSent = errors.New("rpc: not sent")
 	// ErrProtocol: the peer broke the protocol.
 	ErrProtocol = errors.New("rpc: protocol violation by peer")

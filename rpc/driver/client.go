@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -83,9 +84,13 @@ var pendings = sync.Pool{New: func() any { return &Pending{signal: make(chan str
 // Call makes a call and returns its result appended to out. Even with an error it may
 // overwrite the capacity of out behind its length. The message may be used again when Call
 // returns. The error is an *rpc.Error if the handler failed, that of ctx if ctx ended,
-// otherwise the reason why the connection is over. Unless it is rpc.ErrNotSent too, the
-// server may have served the call.
+// otherwise the reason why the call could not be sent or the connection is over. Unless it is
+// rpc.ErrNotSent too, the server may have served the call. A call whose context has ended is
+// not sent.
 func (c *Client) Call(ctx context.Context, m *Message, out []byte) ([]byte, error) {
+	if ctx.Err() != nil {
+		return out, notSent(givenUp(ctx, m))
+	}
 	p, _ := pendings.Get().(*Pending)
 	p.client, p.out, p.err = c, out, nil
 	p.watched, p.end = true, ctx.Done()
@@ -131,7 +136,7 @@ func (c *Client) submit(p *Pending) {
 	if c.closed {
 		c.mu.Unlock()
 		if p.claim(stateQueued) {
-			p.finish(nil, notSent(rpc.ErrClosed))
+			p.refuse(rpc.ErrClosed)
 		}
 		return
 	}
@@ -151,6 +156,12 @@ func (p *Pending) finish(data []byte, err error) {
 	p.out, p.err = append(p.out, data...), err
 	p.state.Store(stateDone)
 	p.wake()
+}
+
+// refuse ends a busy call that was not sent.
+func (p *Pending) refuse(err error) {
+	p.message.release()
+	p.finish(nil, notSent(err))
 }
 
 func (p *Pending) wake() {
@@ -178,7 +189,7 @@ func (p *Pending) wait(ctx context.Context) error {
 			if c.token.CompareAndSwap(false, true) {
 				c.release()
 			}
-			err := fmt.Errorf("call of procedure %d: %w", p.message.Proc, context.Cause(ctx))
+			err := givenUp(ctx, &p.message)
 			if queued {
 				err = notSent(err)
 			}
@@ -186,6 +197,11 @@ func (p *Pending) wait(ctx context.Context) error {
 		}
 	}
 	return p.err
+}
+
+// givenUp is the error of a call whose context has ended.
+func givenUp(ctx context.Context, m *Message) error {
+	return fmt.Errorf("call of procedure %d: %w", m.Proc, context.Cause(ctx))
 }
 
 // park waits until the call is done, or it is this caller's turn to drive.
@@ -274,7 +290,7 @@ func (c *Client) advance() {
 		c.mu.Unlock()
 	}
 	c.sendWaiting()
-	c.takeResults()
+	c.takeResults(turn)
 	if c.conn.Err() != nil {
 		c.failAll(c.conn.Err())
 	}
@@ -298,17 +314,15 @@ func (c *Client) sendWaiting() {
 			break
 		}
 		n++
-		p.message.Head, p.message.Body = nil, nil // they are the caller's again
 		if err != nil {
-			p.finish(nil, err)
+			p.refuse(err)
 			continue
 		}
+		p.message.release()
 		p.state.Store(stateSent)
 		c.push(p)
 	}
-	rest := copy(c.waiting, c.waiting[n:])
-	clear(c.waiting[rest:])
-	c.waiting = c.waiting[:rest]
+	c.waiting = slices.Delete(c.waiting, 0, n)
 	c.conn.Flush()
 }
 
@@ -336,8 +350,9 @@ func (c *Client) pop() *Pending {
 // would go to sleep.
 const turn = 32
 
-func (c *Client) takeResults() {
-	for n := 0; n < turn && c.count != 0; n++ {
+// takeResults takes results that are there, at most so many.
+func (c *Client) takeResults(most int) {
+	for n := 0; n < most && c.count != 0; n++ {
 		data, err, ok := c.conn.Next()
 		if !ok {
 			return
@@ -357,17 +372,23 @@ func (c *Client) end(p *Pending, data []byte, err error) {
 	}
 }
 
-// notSent marks err as that of a call that was never sent.
-func notSent(err error) error { return fmt.Errorf("%w: %w", rpc.ErrNotSent, err) }
+// notSent marks err as that of a call that was never sent, unless the connection has.
+func notSent(err error) error {
+	if errors.Is(err, rpc.ErrNotSent) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", rpc.ErrNotSent, err)
+}
 
-// failAll ends exactly the calls that have no result.
+// failAll takes all results that are there, and ends exactly the calls that have none.
 func (c *Client) failAll(err error) {
+	c.takeResults(c.count)
 	for c.count != 0 {
 		c.end(c.pop(), nil, err)
 	}
 	for _, p := range c.waiting {
 		if p.claim(stateQueued) {
-			p.finish(nil, notSent(err))
+			p.refuse(err)
 		}
 	}
 	c.waiting = nil

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"testing"
 	"time"
+
+	"github.com/remora-kv/remora/rpc"
 )
 
 // echoAll answers every call with its argument.
@@ -106,5 +108,61 @@ func TestAbandonedCallIsNotUsedAgain(t *testing.T) {
 		if got, err := c.Call(t.Context(), &Message{Head: []byte("second")}, nil); err != nil || string(got) != "second" {
 			t.Fatalf("the next call: %q, %v", got, err)
 		}
+	}
+}
+
+// ending is an echoAll that is over after some calls, whose results have come.
+type ending struct {
+	echoAll
+	after int
+	err   error
+}
+
+func (e *ending) Send(m *Message) error {
+	if e.after--; e.after == 0 {
+		e.err = errors.New("over")
+	}
+	return e.echoAll.Send(m)
+}
+
+func (e *ending) Err() error { return e.err }
+
+// When the connection ends or is closed, a call whose result has come has it, however many
+// there are (D5).
+func TestResultsBeforeTheEnd(t *testing.T) {
+	const calls = 3*turn + 1
+	for _, closes := range []bool{false, true} {
+		conn := &ending{echoAll: echoAll{onSend: func() {}}, after: calls}
+		if closes {
+			conn.after = calls + 1
+		}
+		c := New(conn)
+		c.token.Store(true) // so that all calls are sent together
+		var pending []*Pending
+		for range calls {
+			pending = append(pending, c.Go(&Message{Head: []byte("result")}, nil))
+		}
+		c.token.Store(false)
+		if closes {
+			if err := c.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+		for i, p := range pending {
+			if got, err := p.Wait(t.Context()); string(got) != "result" || err != nil {
+				t.Fatalf("closed: %t; call %d of %d: %q, %v", closes, i, calls, got, err)
+			}
+		}
+	}
+}
+
+// A call whose context has ended is not sent.
+func TestNotSentAfterTheEndOfItsContext(t *testing.T) {
+	c := New(&echoAll{onSend: func() { t.Error("it was sent") }})
+	why := errors.New("why")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(why)
+	if _, err := c.Call(ctx, &Message{Proc: 7, Head: []byte("late")}, nil); !errors.Is(err, rpc.ErrNotSent) || !errors.Is(err, why) {
+		t.Errorf("a call whose context has ended: %v", err)
 	}
 }

@@ -131,7 +131,7 @@ func TestCallers(t *testing.T) {
 func TestEnds(t *testing.T) {
 	conn := &echo{window: 1, polls: 1 << 60}
 	c := driver.New(conn)
-	if _, err := c.Call(context.Background(), &driver.Message{}, nil); !errors.Is(err, rpc.ErrTooLarge) {
+	if _, err := c.Call(context.Background(), &driver.Message{}, nil); !errors.Is(err, rpc.ErrTooLarge) || !errors.Is(err, rpc.ErrNotSent) {
 		t.Errorf("a call that is too large: %v", err)
 	}
 	sent := c.Go(&driver.Message{Head: []byte("sent")}, nil)

@@ -19,16 +19,20 @@ func (m *Message) set(from *Message) {
 	m.Head, m.Body = from.Head, from.Body
 }
 
+// release forgets the argument: its memory is the caller's again.
+func (m *Message) release() { m.Head, m.Body = nil, nil }
+
 // Conn is a connection as a Client drives it: from one goroutine at a time (D1), except for
 // Wake and Disconnect, which any goroutine may call.
 type Conn interface {
-	// Send copies a call and sends it, at once or with Flush. rpc.ErrWindowFull means that
-	// results must be taken first; other errors concern this call alone, unless Err returns
-	// one too.
+	// Send copies a call and sends it, at once or with Flush. An error means that the server
+	// never serves the call. rpc.ErrWindowFull means that results must be taken first; other
+	// errors concern this call alone, unless Err returns one too.
 	Send(m *Message) error
 	Flush()
 	// Next returns the next result, in the order of the calls; ok is false if it has not
-	// come. The result is valid until the next method call.
+	// come. The result is valid until the next method call. What has come before the end of the
+	// connection can be taken after it.
 	Next() (result []byte, err error, ok bool)
 	// Poll makes progress without waiting, and reports whether Next has a result or the
 	// connection is over.

@@ -24,8 +24,9 @@
 //	D4  An abandoned call keeps its place among those that were sent; its result is dropped.
 //	    Its memory is neither read nor written after its caller returns: the states busy
 //	    and abandoned exclude each other.
-//	D5  A call ends once: with its result, with the error of the connection, or abandoned.
-//	    Its error is rpc.ErrNotSent exactly if it never was put into the connection.
+//	D5  A call ends once: with its result if that comes before the end of the connection,
+//	    with the error of the connection, or abandoned. Its error is rpc.ErrNotSent exactly if
+//	    it never was put into the connection.
 //	D6  A caller of Call that is parked waits for its signal alone; the driver checks the
 //	    contexts of such callers, in turn.
 //	D7  A long result is written to the memory of its caller as it comes, if the connection

@@ -45,8 +45,9 @@ func (c *Client) Conn() *Conn { return c.conn }
 // Call calls a procedure and returns its result appended to out. Even with an error it may
 // overwrite the capacity of out behind its length. arg may be used again when Call
 // returns. The error is an *rpc.Error if the handler failed, that of ctx if ctx ended,
-// otherwise the reason why the connection is over. Unless it is rpc.ErrNotSent too, the
-// server may have served the call.
+// otherwise the reason why the call could not be sent or the connection is over. Unless it is
+// rpc.ErrNotSent too, the server may have served the call. A call whose context has ended is
+// not sent.
 func (c *Client) Call(ctx context.Context, proc uint16, arg, out []byte) ([]byte, error) {
 	return c.client.Call(ctx, &driver.Message{Proc: proc, Class: uint8(proc), Head: arg}, out)
 }
