@@ -27,6 +27,7 @@ type Client struct {
 
 	// Of the driver.
 	waiting []*Pending // not sent for want of room, in order
+	sweepAt int        // how many may wait before abandoned ones are looked for
 	sent    []*Pending // ring: without a result, in order
 	first   int
 	count   int
@@ -70,7 +71,7 @@ const (
 
 // New makes a client of a connection, which it owns from now on.
 func New(conn Conn) *Client {
-	c := &Client{conn: conn, sent: make([]*Pending, 64)}
+	c := &Client{conn: conn, sent: make([]*Pending, 64), sweepAt: minSweep}
 	c.more = func() bool { return c.conn.Poll() || c.news.Load() }
 	if l, ok := conn.(Lander); ok {
 		c.lander = l
@@ -238,6 +239,7 @@ func (p *Pending) abandon(queued *bool) bool {
 		default:
 			if p.state.CompareAndSwap(s, stateAbandoned) {
 				p.out, *queued = nil, s == stateQueued
+				p.message.release() // the driver keeps the call for a time, but reads nothing of it (D4)
 				return true
 			}
 		}
@@ -323,7 +325,20 @@ func (c *Client) sendWaiting() {
 		c.push(p)
 	}
 	c.waiting = slices.Delete(c.waiting, 0, n)
+	c.sweep()
 	c.conn.Flush()
+}
+
+// minSweep is how many calls may wait at least before abandoned ones are looked for.
+const minSweep = 64
+
+// sweep drops abandoned calls whenever so many wait that half of them may be abandoned.
+func (c *Client) sweep() {
+	if len(c.waiting) <= c.sweepAt {
+		return
+	}
+	c.waiting = slices.DeleteFunc(c.waiting, func(p *Pending) bool { return p.state.Load() == stateAbandoned })
+	c.sweepAt = max(minSweep, 2*len(c.waiting))
 }
 
 func (c *Client) push(p *Pending) {

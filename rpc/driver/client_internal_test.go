@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"runtime"
 	"testing"
 	"time"
+	"weak"
 
 	"github.com/remora-kv/remora/rpc"
 )
@@ -152,6 +154,80 @@ func TestResultsBeforeTheEnd(t *testing.T) {
 			if got, err := p.Wait(t.Context()); string(got) != "result" || err != nil {
 				t.Fatalf("closed: %t; call %d of %d: %q, %v", closes, i, calls, got, err)
 			}
+		}
+	}
+}
+
+// full is an echoAll whose window is full until a test says otherwise.
+type full struct {
+	echoAll
+	open bool
+}
+
+func (f *full) Send(m *Message) error {
+	if f.open {
+		return f.echoAll.Send(m)
+	}
+	f.onSend()
+	return rpc.ErrWindowFull
+}
+
+// Calls that were given up while the window was full keep no memory of their callers, and are
+// not kept themselves.
+func TestAbandonedCallsAreDropped(t *testing.T) {
+	conn := &full{echoAll: echoAll{onSend: func() {}}}
+	c := New(conn)
+	first := c.Go(&Message{Head: []byte("first")}, nil) // it waits for room, with the others behind it
+	var bodies []weak.Pointer[byte]
+	for range 10 * minSweep {
+		ctx, cancel := context.WithCancel(t.Context())
+		conn.onSend = cancel
+		body := make([]byte, 4096)
+		bodies = append(bodies, weak.Make(&body[0]))
+		if _, err := c.Call(ctx, &Message{Head: body[:1], Body: body}, nil); !errors.Is(err, rpc.ErrNotSent) {
+			t.Fatalf("a call that is given up: %v", err)
+		}
+	}
+	if n := len(c.waiting) + len(c.intake); n > minSweep+1 {
+		t.Errorf("%d calls are kept, of which one waits", n)
+	}
+	runtime.GC()
+	for i, b := range bodies {
+		if b.Value() != nil {
+			t.Fatalf("the body of call %d is kept", i)
+		}
+	}
+	conn.open, conn.onSend = true, func() {}
+	if got, err := c.Call(t.Context(), &Message{Head: []byte("next")}, nil); string(got) != "next" || err != nil {
+		t.Errorf("the next call: %q, %v", got, err)
+	}
+	if got, err := first.Wait(t.Context()); string(got) != "first" || err != nil || len(c.waiting) != 0 {
+		t.Errorf("the first call: %q, %v; %d calls wait", got, err, len(c.waiting))
+	}
+}
+
+// Callers that go on waiting keep their order when others in between give up (D3).
+func TestOrderOfThoseThatStay(t *testing.T) {
+	conn := &full{echoAll: echoAll{onSend: func() {}}}
+	c := New(conn)
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	var stay []*Pending
+	for i := range 4 * minSweep {
+		p := c.Go(&Message{Head: []byte{byte(i)}}, nil)
+		if i%8 == 0 {
+			stay = append(stay, p)
+		} else if _, err := p.Wait(over); !errors.Is(err, rpc.ErrNotSent) {
+			t.Fatalf("a call that is given up: %v", err)
+		}
+	}
+	if n := len(c.waiting); n > 2*len(stay)+minSweep {
+		t.Errorf("%d calls are kept, of which %d wait", n, len(stay))
+	}
+	conn.open = true
+	for i, p := range stay {
+		if got, err := p.Wait(t.Context()); err != nil || len(got) != 1 || got[0] != byte(8*i) {
+			t.Fatalf("call %d: %v, %v", 8*i, got, err)
 		}
 	}
 }

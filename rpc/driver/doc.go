@@ -23,7 +23,8 @@
 //	    which calls were sent: a Conn answers in order.
 //	D4  An abandoned call keeps its place among those that were sent; its result is dropped.
 //	    Its memory is neither read nor written after its caller returns: the states busy
-//	    and abandoned exclude each other.
+//	    and abandoned exclude each other. An abandoned call that waits for room is
+//	    forgotten when more than 64 wait, and more than twice as many as were left last time.
 //	D5  A call ends once: with its result if that comes before the end of the connection,
 //	    with the error of the connection, or abandoned. Its error is rpc.ErrNotSent exactly if
 //	    it never was put into the connection.
