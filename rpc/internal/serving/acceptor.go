@@ -77,8 +77,19 @@ func (a *Acceptor) Listen(dev fabric.Device, addr fabric.Addr, cfg fabric.Listen
 		return fabric.Addr{}, fmt.Errorf("%s: server: %w", a.cfg.Path, rpc.ErrClosed)
 	}
 	a.listeners[l] = struct{}{}
-	a.wg.Go(func() { a.accept(dev, l) })
+	a.wg.Go(func() { a.accept(dev, l); a.forget(l) })
 	return l.Addr(), nil
+}
+
+// forget closes a listener that accepts no more, unless it is closed: clients are to be refused
+// at its address, and not to wait.
+func (a *Acceptor) forget(l fabric.Listener) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if _, ok := a.listeners[l]; ok {
+		delete(a.listeners, l)
+		_ = l.Close()
+	}
 }
 
 func (a *Acceptor) accept(dev fabric.Device, l fabric.Listener) {
@@ -110,8 +121,7 @@ func (a *Acceptor) Admit(dev fabric.Device, req fabric.ConnRequest) {
 // Refuse rejects a connection request with a reason, as far as the device carries it.
 func Refuse(log *slog.Logger, dev fabric.Device, req fabric.ConnRequest, why error) {
 	log.Warn("client refused", "peer", req.Peer().Addr, "err", why)
-	text := []byte(why.Error())
-	_ = req.Reject(text[:min(len(text), dev.Limits().MaxPrivate)])
+	_ = req.Reject([]byte(cut(why.Error(), dev.Limits().MaxPrivate)))
 }
 
 // StopListening accepts no more clients at the addresses that there are.

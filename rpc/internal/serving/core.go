@@ -94,13 +94,18 @@ func (c *Core) AddUp(t *rpc.ServerStats) {
 	c.Clients.AddUp(t)
 }
 
-// Reserve makes sure of room for one more client.
+// Reserve makes sure of room for one more client. A client that is refused takes no room
+// meanwhile, which another one might find missing.
 func (c *Core) Reserve() error {
-	if n := c.reserved.Add(1); n > c.acceptor.MaxClients() {
-		c.reserved.Add(-1)
-		return fmt.Errorf("core %d has its %d clients already", c.Index, n-1)
+	for {
+		n := c.reserved.Load()
+		if n >= c.acceptor.MaxClients() {
+			return fmt.Errorf("core %d has its %d clients already", c.Index, n)
+		}
+		if c.reserved.CompareAndSwap(n, n+1) {
+			return nil
+		}
 	}
-	return nil
 }
 
 // Unreserve gives back the room of a client.

@@ -3,13 +3,18 @@ package serving_test
 import (
 	"log/slog"
 	"slices"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/remora-kv/remora/fabric"
 	"github.com/remora-kv/remora/fabric/loop"
+	"github.com/remora-kv/remora/rpc"
 	"github.com/remora-kv/remora/rpc/internal/serving"
 	"github.com/remora-kv/remora/rpc/wire"
+	"github.com/remora-kv/remora/test/scale"
 )
 
 // An ID names its session until that is removed, also when another one has its place.
@@ -169,5 +174,49 @@ func TestChoose(t *testing.T) {
 	}
 	if _, err := serving.Choose(a, cores, 0); err == nil {
 		t.Error("more clients than the limit")
+	}
+}
+
+// A client that is refused takes no place meanwhile, so that it cannot have another one refused.
+func TestRefusedClientsTakeNoPlace(t *testing.T) {
+	_, cores := newCores(t, 1, 1)
+	c := cores[0]
+	if err := c.Reserve(); err != nil {
+		t.Fatal(err)
+	}
+	var refused atomic.Int64
+	var wg sync.WaitGroup
+	clients, times := 2, scale.Times(200_000)
+	for range clients {
+		wg.Go(func() {
+			for range times {
+				if c.Reserve() == nil {
+					t.Error("a full core takes a client")
+				}
+				refused.Add(1)
+			}
+		})
+	}
+	defer wg.Wait()
+	for refused.Load() < int64(clients*times) {
+		if n := c.Reserved(); n != 1 {
+			t.Fatalf("%d places are taken of one", n)
+		}
+	}
+}
+
+// The text of a failure that does not fit is cut between two characters.
+func TestFailureIsCutBetweenCharacters(t *testing.T) {
+	_, cores := newCores(t, 1, 1)
+	const text = "zu groß: 10 €, 𝄞"
+	for room := 2; room <= 2+len(text); room++ {
+		code, got := wire.ParseFailure(cores[0].Failure(nil, &rpc.Error{Code: 7, Text: text}, room))
+		if code != 7 || !utf8.ValidString(got) || !strings.HasPrefix(text, got) || len(got) > room-2 || len(got) <= room-2-utf8.UTFMax {
+			t.Errorf("in %d bytes: code %d, %q", room, code, got)
+		}
+	}
+	invalid := strings.Repeat("\x80", 100)
+	if _, got := wire.ParseFailure(cores[0].Failure(nil, &rpc.Error{Text: invalid}, 50)); len(got) < 48-utf8.UTFMax {
+		t.Errorf("%d bytes are left of a text that is not UTF-8", len(got))
 	}
 }

@@ -2,6 +2,7 @@ package serving
 
 import (
 	"fmt"
+	"unicode/utf8"
 
 	"github.com/remora-kv/remora/internal/fence"
 	"github.com/remora-kv/remora/rpc"
@@ -21,7 +22,19 @@ func (c *Core) Failure(out []byte, err error, room int) []byte {
 	if code == rpc.CodePanic {
 		fence.Count(&c.Panics, 1)
 	}
-	return wire.AppendFailure(out, code, text[:min(len(text), room-2)])
+	return wire.AppendFailure(out, code, cut(text, room-2))
+}
+
+// cut returns as much of a text as n bytes hold, without a part of a character at its end.
+func cut(text string, n int) string {
+	if len(text) <= n {
+		return text
+	}
+	end := n
+	for end > max(0, n-utf8.UTFMax) && !utf8.RuneStart(text[end]) {
+		end--
+	}
+	return text[:end]
 }
 
 // Result has what a handler returned, with Call.After behind it, where out is. A result
