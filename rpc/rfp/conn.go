@@ -161,7 +161,7 @@ func (c *Conn) dial(ctx context.Context, addr fabric.Addr) (err error) {
 		return err
 	}
 	depth := 4*want.window + 2*want.results + 16
-	if c.cq, err = c.end.NewCQ(depth + want.results); err != nil {
+	if c.cq, err = c.end.NewCQ(depth + receivesFor(want.results)); err != nil {
 		return err
 	}
 	hello := wire.Hello{
@@ -170,7 +170,7 @@ func (c *Conn) dial(ctx context.Context, addr fabric.Addr) (err error) {
 	}
 	err = c.end.Dial(ctx, addr, fabric.QPConfig{
 		Transport: fabric.RC, SendCQ: c.cq, RecvCQ: c.cq,
-		SendDepth: depth, RecvDepth: want.results,
+		SendDepth: depth, RecvDepth: receivesFor(want.results),
 		RNRTimeout: fabric.RNRForever, // a core that is busy is no reason to part
 	}, hello.Append(nil))
 	if err != nil {
@@ -221,7 +221,7 @@ func (c *Conn) prepare(want *rings) (err error) {
 			return err
 		}
 	}
-	for range r.results {
+	for range receivesFor(r.results) {
 		if err = c.postReceive(); err != nil {
 			return err
 		}

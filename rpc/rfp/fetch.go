@@ -112,8 +112,15 @@ func (c *Conn) wake() {
 	_ = c.postOne(fabric.WR{ID: kindWake, Op: fabric.OpSend, Flags: fabric.FlagSolicited | fabric.FlagSignaled})
 }
 
-// reap takes completions.
+// reap takes all completions that there are.
 func (c *Conn) reap() {
+	for c.reapSome() == len(c.comps) {
+	}
+}
+
+// reapSome takes as many completions as comps holds, and returns how many there were; 0 at the
+// end of the connection.
+func (c *Conn) reapSome() int {
 	n := c.cq.Poll(c.comps[:])
 	for i := range c.comps[:n] {
 		comp := &c.comps[i]
@@ -123,7 +130,7 @@ func (c *Conn) reap() {
 				err = comp.Err()
 			}
 			c.end.Fail(err)
-			return
+			return 0
 		}
 		switch m := comp.ID &^ kindMask; comp.ID & kindMask {
 		case kindFetch:
@@ -138,7 +145,16 @@ func (c *Conn) reap() {
 			}
 		}
 	}
+	return n
 }
+
+// receivesFor is how many receives are posted where the ring for results is so long: one for every
+// push that can be in flight, and for those whose receives were not posted again yet.
+func receivesFor(results int) int { return results + reapAfter(results) }
+
+// reapAfter is after how many pushes a client takes completions at the latest. One that finds
+// all pushes at the first look would never post other receives.
+func reapAfter(results int) int { return max(results/4, 1) }
 
 // postReceive posts a receive for a push that wakes.
 func (c *Conn) postReceive() error {

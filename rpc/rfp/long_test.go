@@ -293,3 +293,26 @@ func TestLongResultsInARowArePushed(t *testing.T) {
 		t.Errorf("%d frames pushed, %d for which there was no place", st.Pushes, st.Unpushed)
 	}
 }
+
+// A result is long enough to be pushed whatever part of it the handler appended.
+func TestLongResultsArePushedWhole(t *testing.T) {
+	long := longPattern(20_000, 3)
+	for _, bulk := range []int{0, -1} {
+		eachFabric(t, func(t *testing.T, r *rig) {
+			r.Mux.Handle(procSpin, func(c *rpc.Call, out []byte) ([]byte, error) {
+				c.After = long[100:]
+				return append(out, long[:100]...), nil
+			})
+			s := r.serve(rfp.ServerConfig{Bulk: bulk})
+			c := r.dial(rfp.ConnConfig{Params: rfp.Params{Pinned: true, Mode: rfp.Fetch}})
+			for n := range 3 {
+				if got, err := call(t, c, procSpin, nil); err != nil || !bytes.Equal(got, long) {
+					t.Fatalf("%d bytes came, %v", len(got), err)
+				}
+				if st := s.Stats(); st.Pushes+st.Unpushed < uint64(n+1) {
+					t.Errorf("call %d: %d frames were pushed", n, st.Pushes)
+				}
+			}
+		})
+	}
+}

@@ -232,9 +232,9 @@ func (c *core) stream(s *session, class uint8, res, after []byte) {
 	if c.fill != 0 {
 		c.flush(s, class, false)
 	}
-	c.pushAll = c.pushAll || len(res) > c.server.cfg.PushAbove
-	c.start = 0 // how long copies take says nothing about the procedure
 	total := len(res) + len(after)
+	c.pushAll = c.pushAll || total > c.server.cfg.PushAbove
+	c.start = 0 // how long copies take says nothing about the procedure
 	for part := s.rings.resultPart(total); !s.gone; {
 		n := s.rings.nextPiece(len(res) + len(after))
 		at, ok := c.awaitArea(s, n, part)

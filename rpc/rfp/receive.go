@@ -146,9 +146,7 @@ func (c *Conn) takePush(w wire.Word0) bool {
 		return false
 	}
 	fence.Count(&c.stats.replies, 1)
-	if c.unreaped++; c.unreaped >= c.rings.results/4 {
-		// Pushes that wake use up receives, and a client that finds all of them at the
-		// first look would never post others.
+	if c.unreaped++; c.unreaped >= reapAfter(c.rings.results) {
 		c.unreaped = 0
 		c.reap()
 	}

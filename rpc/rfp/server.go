@@ -65,8 +65,8 @@ type ServerConfig struct {
 	Bulk int
 	// MaxClients is how many sessions there can be on a core; default 1024.
 	MaxClients int
-	// PushAbove is the length of an answer from which on it is pushed, because
-	// fetching many frames costs more; default 8192.
+	// PushAbove is the length of a result above which its frames are pushed in any mode,
+	// because fetching many frames costs more; default 8192.
 	PushAbove int
 	// Pollers, when not empty, names for each core what it serves beside this path. Admit,
 	// when not nil, is given every connection request first, and reports whether it was
