@@ -143,7 +143,9 @@ func TestLongResultsLand(t *testing.T) {
 	r := newRig(t, provider.Shm)
 	r.serve(rfp.ServerConfig{})
 	dev := r.NewDevice()
-	d := r.dial(rfp.ConnConfig{Device: dev}).Driven()
+	c := r.dial(rfp.ConnConfig{Device: dev})
+	warm(t, c)
+	d := c.Driven()
 	long, buf := longPattern(1<<20-16, 6), make([]byte, 1<<20)
 	asked := 0
 	d.Land(func(n int) []byte {

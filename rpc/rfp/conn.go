@@ -115,7 +115,8 @@ type Conn struct {
 
 	receiver
 	parts
-	bulk bulk
+	bulk  bulk
+	areas clientAreas
 	adaptive
 	policy fetchPolicy
 
@@ -202,7 +203,7 @@ func (c *Conn) prepare(want *rings) (err error) {
 	if c.local, err = c.end.Alloc("rfp client", words+wordsBytes, 0); err != nil {
 		return err
 	}
-	c.sent, c.out.size = make([]sentFrame, r.window), r.bulk
+	c.sent = make([]sentFrame, r.window)
 	c.makeWrites()
 	if !c.cfg.NoInline {
 		c.inline = c.end.Dev.Limits().MaxInline

@@ -26,14 +26,16 @@
 //     Its next answer slot says so. The client, which looks there for its
 //     answer, wakes the core: a SEND of no bytes.
 //   - A piece is part of a message longer than a frame. It lies in the bulk area
-//     of its direction, behind the slots, and an entry of a frame says where. Both
-//     ends copy pieces at the same time.
+//     of its direction, and an entry of a frame says where. Both ends copy pieces at
+//     the same time. An area is made when it is first needed.
 //
 // # Memory
 //
 //	of the server, for each session
-//	  requests   | modes, a byte per class (256) | taken | choice | slot 0 | ... | bulk    WRITE
-//	  answers    | slot 0 | slot 1 | ... | bulk                                     READ
+//	  requests   | modes, a byte per class (256) | taken | choice | slot 0 | ...    WRITE
+//	  answers    | slot 0 | slot 1 | ...                                            READ
+//	  pieces     | of requests                             when first needed        WRITE
+//	  pieces     | of results                              likewise                 READ
 //	of the client
 //	  replies    | slot 0 | slot 1 | ...                                            WRITE
 //	  local      | request slots | landing slots, one for each answer slot | words
@@ -82,6 +84,11 @@
 //	I10 A core waits for a client to take pieces for some ten microseconds at most; the
 //	    rest is kept. A client that lets it wait in vain again and again is waited for
 //	    with one result in two, in four, and so on up to thirty-two.
+//	I11 The bulk area of a direction is made when the first long message of that direction
+//	    comes, on a goroutine that is not the core's. An answer begins with the place of
+//	    an area, once. The server names a piece only when the client is known to have taken
+//	    that frame (I2). Whether a message travels in pieces or in parts of a frame's length
+//	    is decided when it begins.
 //
 // # Long messages
 //

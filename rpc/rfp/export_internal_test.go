@@ -2,6 +2,11 @@ package rfp
 
 import "github.com/remora-kv/remora/fabric"
 
+// HasAreas reports whether the connection knows its bulk areas, if it is to have them.
+func (c *Conn) HasAreas() bool {
+	return c.rings.bulk == 0 || c.out.size != 0 && c.areas.known[ofResults]
+}
+
 // LookOnly has the connection look at the server's memory so many times, and no more.
 func (c *Conn) LookOnly(times int) {
 	under, ok := c.end.QP.(fabric.Viewer)

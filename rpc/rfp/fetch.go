@@ -139,6 +139,8 @@ func (c *Conn) reapSome() int {
 			c.restFlying, c.whole = 0, m == c.next
 		case kindPiece:
 			c.pieceCame()
+		case kindMet:
+			c.out.size = c.rings.bulk
 		case kindRecv:
 			if err := c.postReceive(); err != nil {
 				c.end.Fail(err)

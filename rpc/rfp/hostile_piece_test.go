@@ -18,6 +18,13 @@ func pieceEntry(p wire.Piece) []byte {
 	return entry(b[:], wire.Bulk)
 }
 
+// areaEntry is an entry that says where an area is.
+func areaEntry(a wire.Area) []byte {
+	var b [wire.PieceSize]byte
+	a.Put(b[:])
+	return entry(b[:], wire.Bulk)
+}
+
 const rawArea = 4096
 
 func withArea(_ *rawClient, h *wire.Hello) { h.Bulk = rawArea }
@@ -29,38 +36,54 @@ var pieceAttacks = []attack{
 	{name: "piece without an area", ends: isCut, log: noPiece, do: func(c *rawClient) {
 		c.send(pieceEntry(wire.Piece{Size: 10, Total: 10}), one)
 	}},
+	{name: "piece before there is an area", hello: withArea, ends: isCut, log: noPiece, do: func(c *rawClient) {
+		c.send(pieceEntry(wire.Piece{Size: 10, Total: 10}), one)
+	}},
+	{name: "area of a client", hello: withArea, ends: isCut, log: noPiece, do: func(c *rawClient) {
+		c.send(areaEntry(wire.Area{Place: wire.Place{Addr: 1, Key: 2}}), one)
+	}},
 	{name: "piece beyond the area", hello: withArea, ends: isCut, log: noPiece, do: func(c *rawClient) {
+		c.warm()
 		c.send(pieceEntry(wire.Piece{At: rawArea - 9, Size: 10, Total: 10}), one)
 	}},
 	{name: "piece that wraps", hello: withArea, ends: isCut, log: noPiece, do: func(c *rawClient) {
+		c.warm()
 		c.send(pieceEntry(wire.Piece{At: 1<<32 - 1, Size: 10, Total: 10}), one)
 	}},
 	{name: "empty piece", hello: withArea, ends: isCut, log: noPiece, do: func(c *rawClient) {
+		c.warm()
 		c.send(pieceEntry(wire.Piece{}), one)
 	}},
 	{name: "half a piece", hello: withArea, ends: isCut, log: noPiece, do: func(c *rawClient) {
+		c.warm()
 		c.send(entry(make([]byte, wire.PieceSize/2), wire.Bulk), one)
 	}},
 	{name: "total of four gigabytes", hello: withArea, ends: isCut, log: noPiece, do: func(c *rawClient) {
+		c.warm()
 		c.send(pieceEntry(wire.Piece{Size: 10, Total: 1<<32 - 1, More: true}), one)
 	}},
 	{name: "total less than the piece", hello: withArea, ends: isCut, log: noPiece, do: func(c *rawClient) {
+		c.warm()
 		c.send(pieceEntry(wire.Piece{Size: 100, Total: 10, More: true}), one)
 	}},
 	{name: "last piece of more", hello: withArea, ends: isCut, log: noPiece, do: func(c *rawClient) {
+		c.warm()
 		c.send(pieceEntry(wire.Piece{Size: 10, Total: 100}), one)
 	}},
 	{name: "more pieces than the total", hello: withArea, ends: isCut, log: noPiece, do: func(c *rawClient) {
+		c.warm()
 		first := pieceEntry(wire.Piece{Size: 10, Total: 20, More: true})
 		c.send(append(append(first, first...), first...), one)
 	}},
 	{name: "pieces of a request that never ends", hello: withArea, do: func(c *rawClient) {
+		c.warm()
 		c.send(pieceEntry(wire.Piece{Size: 10, Total: 1 << 20, More: true}), one)
-		c.awaitAnswer(1)
+		c.awaitAnswer(c.number - 1)
 	}},
 	{name: "a request of zeros in a piece", hello: withArea, do: func(c *rawClient) {
+		c.warm()
 		c.send(pieceEntry(wire.Piece{Size: 100, Total: 100}), one)
-		c.awaitAnswer(1)
+		c.awaitAnswer(c.number - 1)
 	}},
 }
 
@@ -82,7 +105,12 @@ var pieceLies = map[string][][]byte{
 	"and a failure":        {firstPiece, entry([]byte("\x05failed"), wire.Failure)},
 	"and a part":           {firstPiece, entry([]byte("part"), wire.More), entries([]byte("end"))},
 	"without an end":       {firstPiece},
+	"and its area again":   {areaEntry(wire.Area{Results: true})},
+	noArea:                 {firstPiece},
 }
+
+// noArea is the lie of a server that does not say where its area is.
+const noArea = "without an area"
 
 // firstPiece is a piece of 64 bytes of 128.
 var firstPiece = pieceEntry(wire.Piece{Size: 64, Total: 128, More: true})
@@ -103,6 +131,9 @@ func TestHostilePiecesOfAServer(t *testing.T) {
 				t.Fatal(err)
 			}
 			p := c.Go(procEcho, []byte("x"), make([]byte, 0, 256))
+			if name != noArea {
+				frames = append([][]byte{s.resultArea()}, frames...)
+			}
 			for i, payload := range frames {
 				s.frame(uint64(i+1), payload, i == len(frames)-1)
 			}

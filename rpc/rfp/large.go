@@ -14,8 +14,9 @@ type parts struct {
 	large      message // the rest of the message
 	largeClass uint8
 	largeTotal int
+	inPieces   bool   // it travels in pieces
 	largeBuf   []byte // where that lies
-	out        area   // for pieces of requests
+	out        area   // for pieces of requests; without a size until there is one
 
 	// Pieces that were written and that no frame has named yet, for want of a slot.
 	named [2 * piecesInArea]wire.Piece // the last ones are short
@@ -58,7 +59,7 @@ func (c *Conn) sendLarge(class uint8, msg message) error {
 		return err
 	}
 	c.counted()
-	c.largeClass, c.largeTotal = class, msg.len()
+	c.largeClass, c.largeTotal, c.inPieces = class, msg.len(), c.out.size != 0
 	msg, err := c.sendMost(msg)
 	if left := msg.len(); left != 0 && err == nil {
 		c.largeBuf = grow(c.largeBuf, left)[:left]
@@ -101,7 +102,7 @@ func (c *Conn) goOn() {
 // sendParts sends as much of a message as there is room for, and returns the
 // rest.
 func (c *Conn) sendParts(msg message) (rest message, err error) {
-	if c.rings.bulk != 0 {
+	if c.inPieces {
 		return c.sendPieces(msg)
 	}
 	for msg.len() != 0 && !c.noSlot() {

@@ -32,14 +32,7 @@ func (r *rings) requestStride() int { return roundUp(wire.RequestBytes(r.payload
 
 func (r *rings) resultStride() int { return roundUp(wire.PushedBytes(r.payload), lineSize) }
 
-func (r *rings) requestBytes() int { return r.requestBulkAt() + r.bulk }
-
-// requestBulkAt is where the area for pieces lies behind the request slots.
-func (r *rings) requestBulkAt() int { return slotsAt + r.window*r.requestStride() }
-
-// answerBytes is the memory for answers: the slots, and behind them the area for
-// pieces.
-func (r *rings) answerBytes() int { return r.resultBytes() + r.resultBulk }
+func (r *rings) requestBytes() int { return slotsAt + r.window*r.requestStride() }
 
 // pieceSize is the longest piece: several fit the area, so that one is copied out
 // while the next is copied in.
@@ -81,8 +74,7 @@ func resultBulkOf(bulk int, lim fabric.Limits) int {
 	return bulk
 }
 
-// resultAreas keeps slots and areas together shorter than a huge page, all of which would be
-// allocated.
+// resultAreas keeps the area shorter than a huge page, all of which would be allocated.
 const resultAreas = 7
 
 func (r *rings) resultBytes() int { return r.results * r.resultStride() }

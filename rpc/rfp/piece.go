@@ -30,7 +30,7 @@ type bulk struct {
 
 // needStage makes sure of memory from which pieces are written, where they always are.
 func (c *Conn) needStage() error {
-	if c.rings.bulk == 0 || c.bulk.placer != nil {
+	if c.out.size == 0 || c.bulk.placer != nil {
 		return nil
 	}
 	return c.makeStage()
@@ -95,7 +95,7 @@ func (c *Conn) writePiece(msg message) (n int, err error) {
 }
 
 // pieceTo is the place in the area for requests.
-func (c *Conn) pieceTo(at int) fabric.Remote { return c.reqs.At(c.rings.requestBulkAt() + at) }
+func (c *Conn) pieceTo(at int) fabric.Remote { return c.areas.requests.At(at) }
 
 // placePiece writes a piece from where its message is, and reports whether it could.
 func (c *Conn) placePiece(msg message, n, at int) bool {
@@ -139,7 +139,7 @@ func (c *Conn) fetchPiece(entry []byte) bool {
 		return false
 	}
 	p, ok := wire.ParsePiece(entry, c.rings.resultBulk)
-	if !ok || !fits(&p, b.arrived, c.MaxMessage()) || len(c.partial) != 0 || b.arrived != 0 && p.Total != b.piece.Total {
+	if !ok || !c.areas.known[ofResults] || !fits(&p, b.arrived, c.MaxMessage()) || len(c.partial) != 0 || b.arrived != 0 && p.Total != b.piece.Total {
 		c.malformed()
 		return false
 	}
@@ -165,8 +165,18 @@ func (c *Conn) fetchPiece(entry []byte) bool {
 }
 
 // pieceFrom is the place of a piece in the area for results.
-func (c *Conn) pieceFrom(p *wire.Piece) fabric.Remote {
-	return c.answers.At(c.rings.resultBytes() + int(p.At))
+func (c *Conn) pieceFrom(p *wire.Piece) fabric.Remote { return c.areas.results.At(int(p.At)) }
+
+// absorbBulk takes an entry that is an area or a piece, and reports whether to go on behind it.
+func (c *Conn) absorbBulk(entry []byte) bool {
+	a, ok := wire.ParseArea(entry)
+	if !ok {
+		return c.absorbPiece(entry)
+	}
+	if ok = c.learnArea(a); !ok {
+		c.malformed()
+	}
+	return ok
 }
 
 // absorbPiece takes a piece after which the result goes on. It reports whether it
@@ -211,7 +221,7 @@ func fits(p *wire.Piece, had, most int) bool {
 // collect adds the piece that an entry of a request names to the message being
 // assembled (I6: it is copied once, and then private).
 func (c *core) collect(s *session, entry []byte) (more, ok bool) {
-	p, ok := wire.ParsePiece(entry, s.rings.bulk)
+	p, ok := wire.ParsePiece(entry, len(s.bulkIn))
 	switch {
 	case !ok || !fits(&p, len(s.partial), c.server.cfg.MaxMessage):
 		return false, false

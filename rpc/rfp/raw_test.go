@@ -243,6 +243,22 @@ func (c *rawClient) send(payload []byte, w wire.Word1) fabric.Status {
 	return c.write(c.slotOf(n), sealed(n, payload, w))
 }
 
+// warm sends long messages until the server has made the area for requests.
+func (c *rawClient) warm() {
+	c.t.Helper()
+	msg := append(entry(request(procEcho, []byte("long")), wire.More), entry([]byte("er"), 0)...)
+	for {
+		c.send(msg, wire.Word1{Entries: 1, Taken: uint32(c.number - 1)})
+		e, _, marks, err := wire.NextEntry(c.awaitAnswer(c.number - 1))
+		if err != nil {
+			c.t.Fatal(err)
+		}
+		if a, ok := wire.ParseArea(e); marks == wire.Bulk && ok && !a.Results {
+			return
+		}
+	}
+}
+
 // sendWord is send with word 0 replaced.
 func (c *rawClient) sendWord(w0 wire.Word0, payload []byte) fabric.Status {
 	c.t.Helper()
@@ -290,7 +306,13 @@ type witness struct {
 	round int
 }
 
-func (r *rig) witness() *witness { return &witness{r: r, c: r.dial(rfp.ConnConfig{})} }
+// witness connects one whose bulk areas are there already.
+func (r *rig) witness() *witness {
+	r.Helper()
+	w := &witness{r: r, c: r.dial(rfp.ConnConfig{})}
+	warm(r, w.c)
+	return w
+}
 
 // check makes calls of several sizes on a connection that exists already.
 func (w *witness) check(t testing.TB) {

@@ -99,6 +99,12 @@ func (s *rawServer) putWord(at int, w wire.Word0) {
 	s.put(at, binary.LittleEndian.AppendUint64(nil, uint64(w)))
 }
 
+// resultArea is the entry that says where the area for results is.
+func (s *rawServer) resultArea() []byte {
+	at := s.answers.Remote().At(rawResults * rawStride)
+	return areaEntry(wire.Area{Place: wire.Place{Addr: at.Addr, Key: at.Key}, Results: true})
+}
+
 // frame puts a result frame into its slot.
 func (s *rawServer) frame(n uint64, payload []byte, last bool) {
 	at := int((n-1)%rawResults) * rawStride

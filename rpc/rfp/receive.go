@@ -22,6 +22,7 @@ const (
 	kindWake
 	kindRecv
 	kindPiece
+	kindMet
 	kindMask = 0xFF << 56
 )
 
@@ -30,7 +31,9 @@ const (
 	modeWord   = 0
 	takenWords = 8 // how many words for takenAt are used in turn
 	choiceWord = numClasses + 8*takenWords
-	wordsBytes = choiceWord + 8
+	meetWord   = choiceWord + wordSize
+	wordsBytes = meetWord + wordSize
+	wordSize   = 8
 )
 
 // receiver is the part of a Conn that takes results.
@@ -218,7 +221,7 @@ func (c *Conn) absorb() {
 		}
 		entry, rest, marks, err := wire.NextEntry(c.cur)
 		if err == nil && marks == wire.Bulk {
-			if !c.absorbPiece(entry) {
+			if !c.absorbBulk(entry) {
 				return
 			}
 			c.cur = rest

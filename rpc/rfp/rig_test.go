@@ -38,7 +38,9 @@ func newRig(t testing.TB, name string) *rig { return &rig{Rig: rpctest.New(t, na
 // serve starts the server.
 func (r *rig) serve(cfg rfp.ServerConfig) *rfp.Server {
 	r.Helper()
-	cfg.Device = r.NewDevice()
+	if cfg.Device == nil {
+		cfg.Device = r.NewDevice()
+	}
 	if cfg.Serve == nil {
 		cfg.Serve = r.Mux.Serve
 	}
@@ -60,6 +62,23 @@ func (r *rig) dial(cfg rfp.ConnConfig) *rfp.Conn {
 	defer cancel()
 	c, err := rfp.Dial(ctx, r.Addr, cfg)
 	return rpctest.Opened(r.Rig, c, err)
+}
+
+// warm makes long calls until the connection has its bulk areas.
+func warm(t testing.TB, c *rfp.Conn) {
+	t.Helper()
+	msg := request(procEcho, make([]byte, 3000))
+	for !c.HasAreas() {
+		if err := c.Send(uint8(procEcho), msg); err != nil {
+			t.Fatal(err)
+		}
+		if !c.Wait(patience) {
+			t.Fatalf("no result: %v", c.Err())
+		}
+		if _, err, ok := c.Next(); !ok || err != nil {
+			t.Fatalf("%v, %v", err, c.Err())
+		}
+	}
 }
 
 // call makes one call and returns a copy of its result.

@@ -105,7 +105,9 @@ func (c *core) proceed(s *session) {
 
 // serveMessages handles messages; w.Entries are those that may end in payload.
 func (c *core) serveMessages(s *session, w wire.Word1, payload []byte) {
-	c.fill = 0
+	if c.fill = 0; s.areas.news {
+		c.tellAreas(s)
+	}
 	c.Call.Peer = s.peer
 	many := c.server.cfg.ServeMany != nil
 	for at := 1; len(payload) != 0; at++ {
@@ -149,6 +151,7 @@ func (c *core) serveMessages(s *session, w wire.Word1, payload []byte) {
 				return
 			}
 			if s.partial == nil {
+				c.needArea(s, ofRequests)
 				s.partial = c.spares.borrow(len(entry))
 			}
 			s.partial = append(s.partial, entry...)
@@ -234,9 +237,12 @@ func (c *core) settle(s *session, class uint8, res []byte, err error) {
 		c.fill += wire.EntryHeader + len(res)
 		return
 	}
-	if marks == 0 && s.rings.bulk != 0 && len(res)+len(after) > len(frame)-wire.EntryHeader {
-		c.stream(s, class, res, after)
-		return
+	if marks == 0 && len(res)+len(after) > len(frame)-wire.EntryHeader {
+		if s.inPieces() {
+			c.stream(s, class, res, after)
+			return
+		}
+		c.needArea(s, ofResults)
 	}
 	if err == nil {
 		res = c.longOf(res, after)

@@ -58,10 +58,11 @@ type ServerConfig struct {
 	Window, Results, Payload int
 	// MaxMessage is the longest request or result; default 1 MiB.
 	MaxMessage int
-	// Bulk is how many bytes a session has for pieces of long requests; default 256 KiB, and
-	// negative is none: then long messages travel in parts of a frame's length. A client may
-	// ask for less. For pieces of long results there are as many, on shared memory seven times:
-	// results no longer than Bulk use only the first Bulk bytes of it.
+	// Bulk is how many bytes a session has for pieces of long requests, from its first long
+	// request on; default 256 KiB, and negative is none: then long messages travel in parts of a
+	// frame's length, as those do that come before the memory is there. A client may ask for
+	// less. For pieces of long results there are as many, on shared memory seven times: results
+	// no longer than Bulk use only the first Bulk bytes of it.
 	Bulk int
 	// MaxClients is how many sessions there can be on a core; default 1024.
 	MaxClients int

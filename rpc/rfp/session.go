@@ -52,9 +52,10 @@ type session struct {
 	partial  []byte // of a request that is not complete
 	inline   int
 
-	// The bulk areas: pieces of requests, and those of results with where the
-	// head was when the frame of each answer slot was made.
+	// The bulk areas, once the client was told where they are: pieces of requests, and those of
+	// results with where the head was when the frame of each answer slot was made.
 	bulkIn, bulkOut []byte
+	areas           serverAreas
 	out             area
 	ends            []uint64
 	skips           int // results for which the core does not wait for the client
@@ -119,7 +120,7 @@ func (s *session) allocate(dev fabric.Device, h *wire.Hello) (err error) {
 	if s.reqs, err = s.domain.Alloc("rfp requests", s.rings.requestBytes(), fabric.RemoteWrite); err != nil {
 		return err
 	}
-	if s.answers, err = s.domain.Alloc("rfp answers", s.rings.answerBytes(), fabric.RemoteRead); err != nil {
+	if s.answers, err = s.domain.Alloc("rfp answers", s.rings.resultBytes(), fabric.RemoteRead); err != nil {
 		return err
 	}
 	mem := s.reqs.Bytes()
@@ -127,9 +128,8 @@ func (s *session) allocate(dev fabric.Device, h *wire.Hello) (err error) {
 		at := s.rings.requestAt(uint64(n + 1))
 		s.slots = append(s.slots, requestSlot{word: fence.Word(mem, at), mem: mem[at : at+s.rings.requestStride()]})
 	}
-	slots := s.rings.resultBytes()
-	s.answerMem, s.bulkOut, s.answerStride = s.answers.Bytes()[:slots], s.answers.Bytes()[slots:], s.rings.resultStride()
-	s.bulkIn, s.out.size, s.ends = mem[s.rings.requestBulkAt():], s.rings.resultBulk, make([]uint64, s.rings.results)
+	s.answerMem, s.answerStride = s.answers.Bytes(), s.rings.resultStride()
+	s.ends = make([]uint64, s.rings.results)
 	s.inline = dev.Limits().MaxInline
 	return nil
 }
@@ -160,11 +160,15 @@ func (s *session) accept(ctx context.Context, req fabric.ConnRequest) error {
 }
 
 // free gives back memory; the queue pair is closed.
-func (s *session) free() { _ = endpoint.Free(s.domain, s.reqs, s.answers) }
+func (s *session) free() {
+	s.areas.making.Wait()
+	_ = endpoint.Free(s.domain, append(s.areas.made[:], s.reqs, s.answers)...)
+}
 
 // memory is the number of bytes that the session takes beside its queue pair.
 func (s *session) memory() int {
-	return s.rings.requestBytes() + s.rings.resultBytes() + max(s.rings.bulk, s.out.touched) + s.waiting + cap(s.partial) + cap(s.unserved)
+	areas := len(s.bulkIn) + min(len(s.bulkOut), max(s.rings.bulk, s.out.touched))
+	return s.rings.requestBytes() + s.rings.resultBytes() + areas + s.waiting + cap(s.partial) + cap(s.unserved)
 }
 
 // mode says in which mode the client wants answers of a class.

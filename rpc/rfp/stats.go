@@ -25,7 +25,7 @@ type ServerStats struct {
 	Parks    uint64 `json:"parks"`    // sessions that are not polled until their client wakes the core
 	Clients  int    `json:"clients"`
 	Hot      int    `json:"hot"`    // of them whose memory is being polled
-	Memory   int    `json:"memory"` // bytes of rings, of the used part of the result area, and of queued messages and results
+	Memory   int    `json:"memory"` // bytes of rings, of areas for long messages as far as they are used, and of queued messages and results
 }
 
 // SessionStats describes one client of a core.

@@ -61,6 +61,14 @@
 //	| at   | size | total | flags |    bit 0 of flags: more pieces follow
 //	+------+------+-------+-------+
 //
+// In a result frame it can also be an Area: where the bulk area of a direction lies,
+// which the server has made because it was needed for the first time.
+//
+//	0             8       12
+//	+-------------+-------+-------+
+//	| address     | key   | flags |    bit 1 of flags: for requests, bit 2: for results
+//	+-------------+-------+-------+
+//
 // # Invariants
 //
 //	W1  Numbers of frames count from 1, so that zeroed memory is no frame.

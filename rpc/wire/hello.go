@@ -4,7 +4,7 @@ import "encoding/binary"
 
 // Version is the version of frames and handshake. Ends of different versions
 // refuse each other.
-const Version = 3
+const Version = 4
 
 var protocol = Protocol{Name: "wire", Magic: 0x5246 /* "FR" */, Version: Version}
 
@@ -43,8 +43,8 @@ type Welcome struct {
 	MaxMessage  uint32 // longest message
 	Requests    Place
 	Answers     Place
-	Bulk        uint32 // bytes for pieces of requests, behind the slots of Requests
-	ResultBulk  uint32 // bytes for pieces of results, behind the slots of Answers
+	Bulk        uint32 // bytes for pieces of requests, in an Area that is named when it is made
+	ResultBulk  uint32 // bytes for pieces of results, likewise
 }
 
 // Append appends the encoded hello.

@@ -24,6 +24,9 @@ func TestGoldenBytes(t *testing.T) {
 	}
 	var piece [PieceSize]byte
 	Piece{At: 0x01020304, Size: 0x05060708, Total: 0x090A0B0C, More: true}.Put(piece[:])
+	var area, resultArea [PieceSize]byte
+	Area{Place: Place{Addr: 0x1112131415161718, Key: 0x191A1B1C}}.Put(area[:])
+	Area{Place: Place{Addr: 0x1112131415161718, Key: 0x191A1B1C}, Results: true}.Put(resultArea[:])
 	for _, c := range []struct {
 		what      string
 		got, want []byte
@@ -38,15 +41,17 @@ func TestGoldenBytes(t *testing.T) {
 		{"parked", word(uint64(ParkedWord0(3))), []byte{0x02, 0, 0, 0, 0, 0, 3, 0}},
 		{"failure", AppendFailure(nil, 0x0102, "no"), []byte{2, 1, 'n', 'o'}},
 		{"hello", hello.Append(nil), []byte{
-			0x46, 0x52, 3, 0, 2, 1, 4, 3, 6, 5, 0x0A, 9, 8, 7,
+			0x46, 0x52, 4, 0, 2, 1, 4, 3, 6, 5, 0x0A, 9, 8, 7,
 			0x18, 0x17, 0x16, 0x15, 0x14, 0x13, 0x12, 0x11, 0x1C, 0x1B, 0x1A, 0x19, 0x34, 0x33, 0x32, 0x31,
 		}},
 		{"welcome", welcome.Append(nil), []byte{
-			0x46, 0x52, 3, 0, 2, 1, 4, 3, 6, 5, 8, 7, 0x0C, 0x0B, 0x0A, 9, 0x10, 0x0F, 0x0E, 0x0D,
+			0x46, 0x52, 4, 0, 2, 1, 4, 3, 6, 5, 8, 7, 0x0C, 0x0B, 0x0A, 9, 0x10, 0x0F, 0x0E, 0x0D,
 			0x18, 0x17, 0x16, 0x15, 0x14, 0x13, 0x12, 0x11, 0x1C, 0x1B, 0x1A, 0x19,
 			0x28, 0x27, 0x26, 0x25, 0x24, 0x23, 0x22, 0x21, 0x2C, 0x2B, 0x2A, 0x29, 0x34, 0x33, 0x32, 0x31, 0x38, 0x37, 0x36, 0x35,
 		}},
 		{"piece", piece[:], []byte{4, 3, 2, 1, 8, 7, 6, 5, 0x0C, 0x0B, 0x0A, 9, 1, 0, 0, 0}},
+		{"area", area[:], []byte{0x18, 0x17, 0x16, 0x15, 0x14, 0x13, 0x12, 0x11, 0x1C, 0x1B, 0x1A, 0x19, 2, 0, 0, 0}},
+		{"area for results", resultArea[:], []byte{0x18, 0x17, 0x16, 0x15, 0x14, 0x13, 0x12, 0x11, 0x1C, 0x1B, 0x1A, 0x19, 4, 0, 0, 0}},
 	} {
 		if !bytes.Equal(c.got, c.want) {
 			t.Errorf("%s:\n got %#v\nwant %#v", c.what, c.got, c.want)
@@ -83,8 +88,8 @@ func TestGreetingsOfStrangersAreRefused(t *testing.T) {
 		{nil, "does not speak this protocol"},
 		{[]byte("GET / HTTP/1.1 and some more bytes"), "does not speak this protocol"},
 		{hello[:2], "does not speak this protocol"},
-		{newer, "speaks version 4 of the protocol, this one 3"},
-		{newer[:3], "speaks version 4"},
+		{newer, "speaks version 5 of the protocol, this one 4"},
+		{newer[:3], "speaks version 5"},
 		{hello[:HelloSize-1], "greeting of 29 bytes instead of"},
 	} {
 		for name, parse := range map[string]func([]byte) error{
@@ -238,6 +243,22 @@ func TestFailures(t *testing.T) {
 	for _, b := range [][]byte{nil, {1}} {
 		if code, text := ParseFailure(b); code != 0 || text != "" {
 			t.Errorf("%x became %d %q", b, code, text)
+		}
+	}
+}
+
+// An entry is an area exactly when its flags name one direction, and then it is no piece.
+func TestAreas(t *testing.T) {
+	for flags := range uint32(16) {
+		b := binary.LittleEndian.AppendUint32(make([]byte, PieceSize-4), flags)
+		b[4] = 1 // bytes, if it were a piece
+		a, ok := ParseArea(b)
+		_, piece := ParsePiece(b, 64)
+		if want := flags == 2 || flags == 4; ok != want || ok && a.Results != (flags == 4) || piece != (flags < 2) {
+			t.Errorf("flags %d: %+v, %v, a piece: %v", flags, a, ok, piece)
+		}
+		if _, ok := ParseArea(b[:PieceSize-1]); ok {
+			t.Errorf("flags %d: an area of %d bytes", flags, PieceSize-1)
 		}
 	}
 }
