@@ -42,15 +42,21 @@ type Handler func(c *Call, out []byte) ([]byte, error)
 // ProcSize is the length of the procedure's number in front of a request.
 const ProcSize = 2
 
+// MaxProc is the highest number of a procedure: rfp keeps the mode of each.
+const MaxProc = 255
+
 // Mux finds the handler of a request by its procedure. Register all handlers
 // before the server starts.
 type Mux struct {
 	handlers []Handler
 }
 
-// Handle registers the handler of a procedure. It panics if the handler is nil
-// or the procedure has one already.
+// Handle registers the handler of a procedure. It panics if the handler is nil,
+// the procedure has one already, or its number is above MaxProc.
 func (m *Mux) Handle(proc uint16, h Handler) {
+	if proc > MaxProc {
+		panic(fmt.Sprintf("rpc: procedure %d: the highest is %d", proc, MaxProc))
+	}
 	if h == nil {
 		panic(fmt.Sprintf("rpc: nil handler for procedure %d", proc))
 	}

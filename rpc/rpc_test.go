@@ -12,7 +12,7 @@ import (
 
 func TestMuxCallsTheHandlerOfTheProcedure(t *testing.T) {
 	var m rpc.Mux
-	for _, proc := range []uint16{0, 1, 300, 65_535} {
+	for _, proc := range []uint16{0, 1, 200, rpc.MaxProc} {
 		m.Handle(proc, func(c *rpc.Call, out []byte) ([]byte, error) {
 			return fmt.Appendf(out, "%d %d %q", proc, c.Proc, c.Request), nil
 		})
@@ -20,8 +20,8 @@ func TestMuxCallsTheHandlerOfTheProcedure(t *testing.T) {
 	for _, c := range []struct{ msg, want string }{
 		{"\x00\x00", `> 0 0 ""`},
 		{"\x01\x00one", `> 1 1 "one"`},
-		{"\x2C\x01x", `> 300 300 "x"`},
-		{"\xFF\xFF\x00", `> 65535 65535 "\x00"`},
+		{"\xC8\x00x", `> 200 200 "x"`},
+		{"\xFF\x00\x00", `> 255 255 "\x00"`},
 	} {
 		var call rpc.Call
 		if out, err := m.Serve(&call, []byte(c.msg), []byte("> ")); err != nil || string(out) != c.want {
@@ -59,6 +59,8 @@ func TestMuxPanicsOnMisuse(t *testing.T) {
 	for want, f := range map[string]func(){
 		"rpc: two handlers for procedure 7": func() { m.Handle(7, handler) },
 		"rpc: nil handler for procedure 8":  func() { m.Handle(8, nil) },
+
+		"rpc: procedure 256: the highest is 255": func() { m.Handle(256, handler) },
 	} {
 		func() {
 			defer func() {

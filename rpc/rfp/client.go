@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/binary"
+	"fmt"
 	"time"
 
 	"github.com/remora-kv/remora/fabric"
@@ -34,6 +35,9 @@ func DialClient(ctx context.Context, addr fabric.Addr, cfg ConnConfig) (*Client,
 	return NewClient(conn), nil
 }
 
+// errProc is the error of a call of a procedure that can have no mode of its own.
+var errProc = fmt.Errorf("rfp: the highest number of a procedure is %d: %w: %w", rpc.MaxProc, fabric.ErrInvalid, rpc.ErrNotSent)
+
 // NewClient makes a client of a connection, which it owns from now on.
 func NewClient(conn *Conn) *Client {
 	return &Client{conn: conn, client: driver.New(conn.Driven())}
@@ -42,7 +46,7 @@ func NewClient(conn *Conn) *Client {
 // Conn returns the connection, for its getters and counters.
 func (c *Client) Conn() *Conn { return c.conn }
 
-// Call calls a procedure and returns its result appended to out. Even with an error it may
+// Call calls a procedure, whose number is at most rpc.MaxProc, and returns its result appended to out. Even with an error it may
 // overwrite the capacity of out behind its length. arg may be used again when Call
 // returns. The error is an *rpc.Error if the handler failed, that of ctx if ctx ended,
 // otherwise the reason why the call could not be sent or the connection is over. Unless it is
@@ -77,6 +81,9 @@ func (c *Conn) Driven() *Driven { return &Driven{Conn: c} }
 
 // Send implements driver.Conn.
 func (d *Driven) Send(m *driver.Message) error {
+	if m.Proc > rpc.MaxProc {
+		return errProc
+	}
 	class := m.Class
 	arg := message{m.Head, m.Body}
 	if n := rpc.ProcSize + arg.len(); n <= d.frameRoom() {

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/remora-kv/remora/fabric"
 	"github.com/remora-kv/remora/fabric/provider"
 	"github.com/remora-kv/remora/rpc"
 	"github.com/remora-kv/remora/rpc/driver"
@@ -72,7 +73,7 @@ func TestClientTellsFailuresApart(t *testing.T) {
 		if !errors.As(err, &e) || e.Code != rpc.CodeUser+7 || e.Text != "because" {
 			t.Errorf("a failure became %v", err)
 		}
-		if _, err = c.Call(ctx, 999, nil, nil); !errors.Is(err, &rpc.Error{Code: rpc.CodeNoProcedure}) {
+		if _, err = c.Call(ctx, 99, nil, nil); !errors.Is(err, &rpc.Error{Code: rpc.CodeNoProcedure}) {
 			t.Errorf("no such procedure: %v", err)
 		}
 		if _, err = c.Call(ctx, procDouble, make([]byte, 9000), nil); !errors.Is(err, &rpc.Error{Code: rpc.CodeTooLarge}) {
@@ -251,6 +252,25 @@ func TestGivingUpLongResults(t *testing.T) {
 		wg.Wait()
 		if t.Logf("%d calls were given up", gaveUp.Load()); gaveUp.Load() == 0 {
 			t.Error("no call was given up")
+		}
+	})
+}
+
+// A procedure that would share the mode of another one is refused, and nothing is sent.
+func TestProceduresHaveModesOfTheirOwn(t *testing.T) {
+	eachFabric(t, func(t *testing.T, r *rig) {
+		r.serve(rfp.ServerConfig{Serve: func(_ *rpc.Call, _, out []byte) ([]byte, error) { return append(out, "served"...), nil }})
+		c := r.client(rfp.ConnConfig{})
+		for _, proc := range []uint16{rpc.MaxProc + 1, 1 << 15} {
+			if out, err := c.Call(context.Background(), proc, nil, nil); !errors.Is(err, rpc.ErrNotSent) || !errors.Is(err, fabric.ErrInvalid) {
+				t.Errorf("procedure %d: %q, %v", proc, out, err)
+			}
+		}
+		if out, err := c.Call(context.Background(), rpc.MaxProc, nil, nil); err != nil || string(out) != "served" {
+			t.Errorf("procedure %d: %q, %v", rpc.MaxProc, out, err)
+		}
+		if n := c.Conn().Stats().Calls; n != 1 {
+			t.Errorf("%d calls were sent", n)
 		}
 	})
 }

@@ -22,11 +22,12 @@ const AnyCore = -1
 type ConnConfig struct {
 	// Device is where the connection is made. It stays the caller's to close.
 	Device fabric.Device
-	// Core is the core of the server to connect to, or AnyCore.
+	// Core is the core of the server to connect to, or AnyCore. The zero value is core 0: clients
+	// that are to share the cores of a server say AnyCore.
 	Core int
-	// Window is how many request frames can be in flight; default 8. The
-	// server may allow less.
-	Window int
+	// Window is how many request frames can be in flight, and Payload how many bytes a
+	// frame can hold; defaults 8 and 2048. The server may allow less.
+	Window, Payload int
 	// Batch is how many messages make a frame; default 1, which sends every
 	// message at once. A frame is also sent when FlushBytes are in it (default:
 	// what a frame can hold), or FlushAfter its first message (default 5 ms) when
@@ -52,6 +53,7 @@ type ConnConfig struct {
 
 func (c *ConnConfig) setDefaults() {
 	c.Window = cmp.Or(c.Window, 8)
+	c.Payload = cmp.Or(c.Payload, defaultPayload)
 	c.Batch = cmp.Or(c.Batch, 1)
 	c.FlushBytes = cmp.Or(c.FlushBytes, maxPayload)
 	c.Bulk = cmp.Or(c.Bulk, defaultBulk)
@@ -66,6 +68,7 @@ func (c *ConnConfig) validate() error {
 		c.Params.validate(),
 		serving.Between("Core", c.Core, AnyCore, maxCores),
 		serving.Between("Window", c.Window, 1, maxRing),
+		serving.Between("Payload", c.Payload, minPayload, maxPayload),
 		serving.Between("Batch", c.Batch, 1, wire.MaxEntries),
 		serving.Between("Bulk", c.Bulk, -1, maxBulk),
 		serving.Between("FlushBytes", c.FlushBytes, 1, maxPayload),
@@ -157,7 +160,7 @@ func (c *Conn) dial(ctx context.Context, addr fabric.Addr) (err error) {
 	if err = c.end.Open("rfp", c.cfg.Device); err != nil {
 		return err
 	}
-	want := rings{window: c.cfg.Window, results: max(2*c.cfg.Window, minResults), payload: defaultPayload}
+	want := rings{window: c.cfg.Window, results: max(2*c.cfg.Window, minResults), payload: c.cfg.Payload}
 	if c.replies, err = c.end.Alloc("rfp replies", want.resultBytes(), fabric.RemoteWrite); err != nil {
 		return err
 	}

@@ -53,8 +53,9 @@ type ServerConfig struct {
 	// Policy says whether idle cores sleep; the default does.
 	Policy fabric.Policy
 	// Window and Results are the most slots of a session for requests and for
-	// results (at least twice as many), Payload the most bytes in a frame; a
-	// client may ask for less. Defaults 16, 32 and 2048.
+	// results (at least twice as many), Payload the most bytes in a frame.
+	// Defaults 16, 32 and 2048. A session has what its client asks for
+	// (ConnConfig.Window, ConnConfig.Payload) up to that.
 	Window, Results, Payload int
 	// MaxMessage is the longest request or result; default 1 MiB.
 	MaxMessage int
