@@ -18,11 +18,15 @@ func Protect(serve func(c *Call, msg, out []byte) ([]byte, error), log *slog.Log
 
 // recovered makes a panic the error of a call.
 func recovered(c *Call, log *slog.Logger, res *[]byte, err *error) {
-	v := recover()
-	if v == nil {
-		return
+	if v := recover(); v != nil {
+		*res, *err = nil, Panicked(c, log, v)
 	}
-	c.After, *res = nil, nil
-	*err = &Error{Code: CodePanic, Text: fmt.Sprintf("the handler of procedure %d panicked; the server's log says where", c.Proc)}
+}
+
+// Panicked logs that a handler panicked with v, and returns the error of its call. The
+// deferred function that has recovered v calls it.
+func Panicked(c *Call, log *slog.Logger, v any) error {
+	c.After = nil
 	log.Error("a handler panicked", "procedure", c.Proc, "core", c.Core, "peer", c.Peer.Addr, "panic", v, "stack", string(debug.Stack()))
+	return &Error{Code: CodePanic, Text: fmt.Sprintf("the handler of procedure %d panicked; the server's log says where", c.Proc)}
 }

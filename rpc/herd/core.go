@@ -63,9 +63,19 @@ func (c *core) replyQPOn(dev fabric.Device) *replyQP {
 	return serving.On(c.server.base.Acceptor, c.replyQPs, dev)
 }
 
-// Step looks at everything once, and reports whether there was work.
+// Step looks at everything once, and reports whether there was work. A handler that panics ends
+// the look: the next one goes on.
 func (c *core) Step() bool {
-	worked := false
+	worked := c.step()
+	if c.Panic != nil {
+		c.goOn()
+		return true
+	}
+	return worked
+}
+
+func (c *core) step() (worked bool) {
+	defer c.Catch()
 	for _, ch := range c.hot.All {
 		if fence.Observe64(ch.slots[ch.slot].stamp) == ch.stamp {
 			c.take(ch)

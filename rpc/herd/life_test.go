@@ -161,10 +161,19 @@ func TestCloseTwice(t *testing.T) {
 
 // A handler that panics fails its call and no other, and the server goes on.
 func TestPanics(t *testing.T) {
+	expect := func(int, int, uint64) {}
+	for name, cfg := range map[string]herd.ServerConfig{
+		"at once": {}, "pipeline": {Expect: expect}, "before the core sleeps": {Expect: expect, FlushPolls: 1 << 20},
+	} {
+		t.Run(name, func(t *testing.T) { checkPanics(t, cfg) })
+	}
+}
+
+func checkPanics(t *testing.T, cfg herd.ServerConfig) {
 	eachFabric(t, func(t *testing.T, r *rig) {
 		const calls = 30
 		r.HandlePanic()
-		s := r.serve(herd.ServerConfig{})
+		s := r.serve(cfg)
 		c := r.dial(herd.ConnConfig{Window: 8})
 		if err := rpctest.CheckPanics(c, sendersOf(c)[0], calls); err != nil {
 			t.Fatal(err)

@@ -83,11 +83,20 @@ func (c *core) idle() bool {
 
 // Flush moves the pipeline by no-ops until it is empty, and reports whether it was not.
 func (c *core) Flush() bool {
-	p := &c.pipe
-	p.empty = 0
-	if !p.busy() {
-		return false
+	c.pipe.empty = 0
+	worked := c.pipe.busy()
+	for c.pipe.busy() {
+		if c.flush(); c.Panic != nil {
+			c.goOn()
+		}
 	}
+	return worked
+}
+
+// flush does so until a handler panics.
+func (c *core) flush() {
+	defer c.Catch()
+	p := &c.pipe
 	for p.count != 0 {
 		c.stats.noops.Add(1)
 		if p.count > 1 {
@@ -97,5 +106,4 @@ func (c *core) Flush() bool {
 		c.serve(p.at(0))
 		p.pop()
 	}
-	return true
 }

@@ -33,20 +33,35 @@ func (c *core) take(ch *chunk) {
 	c.push()
 }
 
-// serve calls the handler, keeps the reply and sends it.
+// serve calls the handler for the oldest request of the pipeline.
 func (c *core) serve(t *taken) {
 	ch := t.chunk
 	if ch == nil {
 		return // its session is gone
 	}
-	r := &ch.replies[t.slot]
-	out := r.mem[headerSize:headerSize]
 	c.Call.Peer, c.Call.After = ch.session.peer, nil
 	fence.Count(&c.Calls, 1)
 	ch.calls++
-	res, err := c.server.cfg.Serve(&c.Call, t.msg, out)
+	c.Handling = true
+	res, err := c.server.cfg.Serve(&c.Call, t.msg, ch.replies[t.slot].mem[headerSize:headerSize])
+	c.Handling = false
+	c.answer(t, res, err)
+}
+
+// goOn fails the call whose handler has panicked, and forgets its request.
+func (c *core) goOn() {
+	err := c.Panic
+	c.Panic = nil
+	c.answer(c.pipe.at(0), nil, err)
+	c.pipe.pop()
+}
+
+// answer keeps what the handler returned and sends it.
+func (c *core) answer(t *taken, res []byte, err error) {
+	ch := t.chunk
+	r := &ch.replies[t.slot]
 	k := kindResult
-	res, failed := c.Result(out, res, err)
+	res, failed := c.Result(r.mem[headerSize:headerSize], res, err)
 	if failed {
 		k = kindFailure
 	}

@@ -114,7 +114,6 @@ func NewServer(cfg ServerConfig) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	cfg.Serve = rpc.Protect(cfg.Serve, common.Log)
 	s := &Server{cfg: cfg}
 	common.Admit = s.admit
 	s.base.Init(common, (*session).free)

@@ -32,6 +32,7 @@ type core struct {
 	roomPart   int
 
 	in      []byte // the request frame being served: a copy
+	now     current
 	batch   [ExpectMost][]byte
 	told    int // messages of it that Expect was called with
 	whole   int // of them, how many come before the first that is only a part
@@ -87,7 +88,7 @@ func (c *core) Moves() serving.Moves {
 }
 
 func (c *core) work() {
-	for c.More(c.step()) {
+	for c.steps(); c.goOn(); c.steps() {
 	}
 	if c.MaxSleep = 0; len(c.slow.All) != 0 {
 		c.MaxSleep = stalledSleep
@@ -115,6 +116,19 @@ func (c *core) free() {
 	for _, p := range c.ports {
 		p.close()
 	}
+}
+
+// steps looks at everything until there is nothing to do, or a handler has panicked.
+func (c *core) steps() {
+	defer c.Catch()
+	for c.More(c.step()) {
+	}
+}
+
+// stepOnce is a step of a core that waits.
+func (c *core) stepOnce() (worked bool) {
+	defer c.Catch()
+	return c.step()
 }
 
 // step looks at everything once, and reports whether there was work.

@@ -390,6 +390,9 @@ func TestPanics(t *testing.T) {
 					if i%3 == 0 {
 						arg, want = fmt.Sprint("panic ", g, i), &rpc.Error{Code: rpc.CodePanic}
 					}
+					if i%4 == 0 {
+						arg += string(longPattern(5000, i)) // no frame holds it
+					}
 					if got, err := c.Call(ctx, rpctest.Panic, []byte(arg), nil); !errors.Is(err, want) || err == nil && string(got) != arg {
 						t.Errorf("%s: %q, %v", arg, got, err)
 					}

@@ -50,7 +50,7 @@ func (c *core) serveMany(s *session, class uint8, at, most int) int {
 }
 
 // callMany calls ServeMany. Where that panics, the messages whose results were added are
-// served, and the next one is left to Serve, whose panics fail a call (rpc.Protect).
+// served, and the next one is left to Serve, whose panics fail a call (Catch).
 func (c *core) callMany(batch [][]byte) (n int, long []byte) {
 	defer func() {
 		if recover() != nil {

@@ -111,7 +111,8 @@ func (c *core) afterSleep() {
 // it only looks whether there is something to do.
 func (c *core) poll() bool {
 	if !c.asleep {
-		return c.step() || c.look() || c.Waiter.Crowded() && c.pollers.flush()
+		worked := c.stepOnce()
+		return c.goOn() || worked || c.look() || c.Waiter.Crowded() && c.pollers.flush()
 	}
 	for _, s := range c.hot.All {
 		if c.requested(s) {

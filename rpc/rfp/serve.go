@@ -109,8 +109,14 @@ func (c *core) serveMessages(s *session, w wire.Word1, payload []byte) {
 		c.tellAreas(s)
 	}
 	c.Call.Peer = s.peer
+	c.now.session, c.now.payload, c.now.class = s, payload, w.Class
+	c.serveRest(s, w, payload, 1)
+}
+
+// serveRest handles the messages of a frame from message at on.
+func (c *core) serveRest(s *session, w wire.Word1, payload []byte, at int) {
 	many := c.server.cfg.ServeMany != nil
-	for at := 1; len(payload) != 0; at++ {
+	for ; len(payload) != 0; at++ {
 		if len(s.backlog) != 0 {
 			c.halt(s, w, payload)
 			return
@@ -165,16 +171,22 @@ func (c *core) serveMessages(s *session, w wire.Word1, payload []byte) {
 			return
 		}
 		w.Entries--
+		c.now.entries, c.now.at, c.now.rest = w.Entries, at, len(payload)
 		if c.result(s, w.Class, entry); s.gone {
 			return
 		}
 		if s.partial != nil {
-			c.spares.giveBack(s.partial)
-			s.partial = nil
+			c.giveBack(s)
 		}
 	}
 	c.flush(s, w.Class, true)
 	fence.Count(&c.stats.frames, 1)
+}
+
+// giveBack gives back the buffer in which a long request was assembled.
+func (c *core) giveBack(s *session) {
+	c.spares.giveBack(s.partial)
+	s.partial = nil
 }
 
 // keepSmall empties a buffer, and gives up one that has become large.
@@ -210,7 +222,9 @@ func (c *core) result(s *session, class uint8, msg []byte) {
 	}
 	fence.Count(&c.Calls, 1)
 	s.calls++
+	c.Handling = true
 	res, err := c.server.cfg.Serve(&c.Call, msg, c.room(s))
+	c.Handling = false
 	c.settle(s, class, res, err)
 }
 

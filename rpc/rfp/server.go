@@ -147,7 +147,6 @@ func newServer(cfg ServerConfig) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	cfg.Serve = rpc.Protect(cfg.Serve, common.Log)
 	s := &Server{cfg: cfg}
 	common.Admit = s.admit
 	s.base.Init(common, (*session).free)

@@ -31,6 +31,10 @@ type Core struct {
 	Clock fabric.Clock
 	// Call is what handlers are given; Tick keeps its time.
 	Call rpc.Call
+	// Handling says that a handler is being called, and Panic is the error of a call whose handler
+	// panicked (Catch).
+	Handling bool
+	Panic    error
 	// Sweep counts looks at all requests.
 	Sweep uint64
 	// Calls counts requests, Failures those that failed, and Panics those whose handler panicked.

@@ -20,6 +20,10 @@
 // woken for it. Work is called once for many looks, so that the innermost loop of a path
 // calls its own functions directly.
 //
+// A handler that panics fails its call and no other. Where calls are short, the functions that
+// look at everything defer Catch, since a deferred function for each call (rpc.Protect) would be
+// a good part of its time.
+//
 // A core looks for requests in every sweep. Every LookEvery sweeps it looks for what is
 // rarer, every TickEvery at the clock, every ParkEvery for sessions to park: those that
 // had no request for ParkAfter sweeps. That is counted in sweeps and not in time, because
