@@ -31,7 +31,8 @@
 // Handlers take the time from the core (rpc.Call.Now): the fabric's clock, a few
 // microseconds old. The wall clock is read once, at the start, to make it
 // milliseconds since the epoch; so an adjustment of the machine's clock neither
-// expires nor revives anything.
+// expires nor revives anything. Clients that read items by themselves are told the clock's time at the moment
+// of the answer (hello, link): later than what any handler has gone by.
 //
 // # Threads
 //

@@ -29,19 +29,19 @@ func (sh *shard) link(c *rpc.Call, arg, out []byte) ([]byte, error) {
 	return sh.linked(c, k, now, out)
 }
 
-// linked returns the item that was read last, with its place. What does not fit a frame
-// is not read by a link, and has none.
+// linked returns the item that was read last, with its place and the time. What does not fit a frame
+// is not read by a link, and has neither.
 func (sh *shard) linked(c *rpc.Call, k store.Key, now int64, out []byte) ([]byte, error) {
 	item := &sh.item
 	if len(item.Value)+command.PlacedSize > cap(out)-len(out) {
 		return sh.apart(c, now), nil
 	}
+	place := command.Place{Clock: uint32(sh.clientTime())}
 	if sh.linker != nil {
-		if l, ok := sh.linker.LinkOf(k); ok && l.Span.Off <= command.MaxPlaceOff {
-			place := command.Place{Off: uint64(l.Span.Off), Len: uint32(l.Span.Len), Area: uint8(l.Span.Area)}
-			out = command.AppendPlace(append(out, item.Value...), &place)
-			return command.AppendPlaced(out, item.Version, sh.left(now), item.Flags), nil
+		if l, ok := sh.linker.LinkOf(k); ok && l.Span.Off <= command.MaxPlaceOff && l.Span.Len <= command.MaxPlaceLen {
+			place.Off, place.Len, place.Area = uint64(l.Span.Off), uint16(l.Span.Len), uint8(l.Span.Area)
 		}
 	}
-	return sh.appendItem(out, now), nil
+	out = command.AppendPlace(append(out, item.Value...), &place)
+	return command.AppendPlaced(out, item.Version, sh.left(now), item.Flags), nil
 }

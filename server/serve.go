@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/remora-kv/remora/fabric"
 	"github.com/remora-kv/remora/internal/command"
 	"github.com/remora-kv/remora/rpc"
 	"github.com/remora-kv/remora/rpc/rfp"
@@ -25,7 +26,8 @@ type shard struct {
 	uses   [command.MaxUses]uint64
 	item   store.Item // the one that was read last
 	seed   store.Seed
-	epoch  int64 // milliseconds of the wall clock when the fabric's clock was 0
+	clock  fabric.Clock
+	epoch  int64 // milliseconds of the wall clock when clock was 0
 
 	ops     [opCount]uint64
 	trailer [command.FoundSize]byte // of a result that does not fit a frame
@@ -75,7 +77,7 @@ func (s *Server) serve(c *rpc.Call, msg, out []byte) ([]byte, error) {
 		return sh.stats(c, out)
 	case command.Hello, command.Get, command.Link, command.Follow:
 	}
-	return sh.hello(c, arg, out)
+	return sh.hello(arg, out)
 }
 
 // expect has the index entries of a batch loaded, and then the items: so a batch
@@ -140,8 +142,11 @@ func (sh *shard) owns(hash uint64) bool {
 	return len(sh.server.shards) == 1 || store.PartitionOf(hash, len(sh.server.shards)) == sh.index
 }
 
-// now is the time in milliseconds since the epoch.
+// now is the time in milliseconds since the epoch, as the core saw it last.
 func (sh *shard) now(c *rpc.Call) int64 { return sh.epoch + c.Now/1e6 }
+
+// clientTime is a time that now has not passed, for clients that decide by themselves what has expired.
+func (sh *shard) clientTime() int64 { return sh.epoch + sh.clock.Now()/1e6 }
 
 // expiry is when something ends that lives for ttl from now on.
 func expiry(now int64, ttl uint64) int64 {
@@ -258,7 +263,7 @@ func (sh *shard) incr(c *rpc.Call, arg, out []byte) ([]byte, error) {
 }
 
 // hello tells a client about the server.
-func (sh *shard) hello(c *rpc.Call, arg, out []byte) ([]byte, error) {
+func (sh *shard) hello(arg, out []byte) ([]byte, error) {
 	protocol, err := command.ParseHello(arg)
 	if err != nil {
 		return out, malformed(command.Hello)
@@ -268,7 +273,7 @@ func (sh *shard) hello(c *rpc.Call, arg, out []byte) ([]byte, error) {
 			"the client speaks protocol %d, the server %d: use programs of the same version", protocol, command.Protocol)}
 	}
 	w := sh.server.welcome
-	w.Core, w.Now = sh.index, sh.now(c)
+	w.Core, w.Now = sh.index, sh.clientTime()
 	text, err := json.Marshal(w)
 	if err != nil {
 		return out, err

@@ -115,7 +115,8 @@ func (s *Server) introduce() {
 
 // makeShards makes the partitions.
 func (s *Server) makeShards() error {
-	epoch := s.started.UnixMilli() - s.devices[0].Clock().Now()/int64(time.Millisecond)
+	clock := s.devices[0].Clock()
+	epoch := s.started.UnixMilli() - clock.Now()/int64(time.Millisecond)
 	parts, err := engines[s.cfg.Engine](store.Config{
 		Arena: s.arena, Memory: s.cfg.Memory, MaxValue: s.cfg.MaxValue,
 		Seed: store.Seed(s.welcome.Seed), FirstVersion: s.firstVersion(),
@@ -125,7 +126,7 @@ func (s *Server) makeShards() error {
 		return err
 	}
 	for i, part := range parts {
-		sh := &shard{server: s, index: i, part: part, seed: store.Seed(s.welcome.Seed), epoch: epoch}
+		sh := &shard{server: s, index: i, part: part, seed: store.Seed(s.welcome.Seed), clock: clock, epoch: epoch}
 		sh.reader = store.ReaderOf(part)
 		if !s.cfg.NoPrefetch {
 			sh.prefetch, _ = part.(store.Prefetcher)

@@ -140,7 +140,7 @@ func TestFound(t *testing.T) {
 		for _, version := range append([]uint64{0}, versions...) {
 			for _, flags := range []uint32{0, 1, 1<<32 - 1} {
 				for _, ttl := range []uint64{0, 1, 1<<64 - 1} {
-					for _, place := range []command.Place{{}, {Off: 64, Len: 80}, {Off: command.MaxPlaceOff, Len: 1<<32 - 1, Area: 255}} {
+					for _, place := range []command.Place{{}, {Off: 64, Len: 80}, {Clock: 1}, {Off: command.MaxPlaceOff, Len: command.MaxPlaceLen, Area: 255, Clock: 1<<32 - 1}} {
 						testFound(t, &command.Item{Value: value, Version: version, Flags: flags, TTL: ttl, Place: place})
 					}
 				}

@@ -2,8 +2,8 @@
 // the bytes of their requests and results. It neither sends nor stores anything, so the
 // client, the server and every path between them share it.
 //
-// All numbers are little-endian. Times are durations in milliseconds, so that clocks
-// need not agree.
+// All numbers are little-endian. Times to live are durations in milliseconds, so that clocks need not
+// agree; a client that reads items by itself learns the server's time from hello and link.
 //
 // # Requests
 //
@@ -35,9 +35,10 @@
 //	refused  | status 1 |
 //
 // The status has its code in the four lowest bits, then a bit for flags, one for ttl and
-// one for a place: where the item is in the memory that the server exports, as the
-// offset in 7 bytes, the area in one, and the length in 4. A malformed request fails the
-// call (rpc.CodeMalformed), since no client of ours sends one.
+// one for a place, which every link that found its item in a frame has: where the item is in the
+// memory that the server exports, as the offset in 5 bytes, the area in one, and the length in 2, which
+// is 0 if clients cannot read it; then the lowest 32 bits of the server's time in milliseconds. A
+// malformed request fails the call (rpc.CodeMalformed), since no client of ours sends one.
 //
 // # Invariants
 //

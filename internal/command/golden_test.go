@@ -45,7 +45,7 @@ var golden = []struct {
 		})
 	}},
 	{"found with a place", func() []byte {
-		return command.AppendFound(nil, &command.Item{Value: []byte("value"), Version: 1, Place: command.Place{Off: 64, Len: 80, Area: 1}})
+		return command.AppendFound(nil, &command.Item{Value: []byte("value"), Version: 1, Place: command.Place{Off: 64, Len: 80, Area: 1, Clock: 0x01020304}})
 	}},
 	{"stored", func() []byte { return command.AppendStored(nil, 0x010203040506) }},
 	{"counted", func() []byte { return command.AppendCounted(nil, -2, 0x010203040506) }},

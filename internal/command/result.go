@@ -31,22 +31,27 @@ type Item struct {
 	Place   Place  // zero unless the request was link
 }
 
-// Place is where an item is in the memory that a server exports.
+// Place is where an item is in the memory that a server exports, and the time of the answer.
 type Place struct {
-	Off  uint64 // at most MaxPlaceOff
-	Len  uint32
-	Area uint8
+	Off   uint64 // at most MaxPlaceOff
+	Len   uint16 // 0 if the item has no place that clients can read
+	Area  uint8
+	Clock uint32 // the lowest bits of the server's time in milliseconds
 }
 
-// MaxPlaceOff is the largest offset of a place.
-const MaxPlaceOff = 1<<areaShift - 1
+const (
+	// MaxPlaceOff is the largest offset of a place, and MaxPlaceLen the greatest length.
+	MaxPlaceOff = 1<<areaShift - 1
+	MaxPlaceLen = 1<<16 - 1
 
-const areaShift = 56
+	areaShift = 40
+	lenShift  = 48
+)
 
 // AppendPlace appends a place to a value; AppendPlaced follows.
 func AppendPlace(b []byte, l *Place) []byte {
-	b = binary.LittleEndian.AppendUint64(b, l.Off|uint64(l.Area)<<areaShift)
-	return binary.LittleEndian.AppendUint32(b, l.Len)
+	b = binary.LittleEndian.AppendUint64(b, l.Off|uint64(l.Area)<<areaShift|uint64(l.Len)<<lenShift)
+	return binary.LittleEndian.AppendUint32(b, l.Clock)
 }
 
 // AppendFound appends the result of a get that found an item.
@@ -131,9 +136,9 @@ func (item *Item) Read(msg []byte) (Status, error) {
 	}
 	item.Place = Place{}
 	if bits&statusPlace != 0 {
-		item.Place.Len = t.uint32()
-		off := t.uint64()
-		item.Place.Off, item.Place.Area = off&MaxPlaceOff, uint8(off>>areaShift)
+		item.Place.Clock = t.uint32()
+		at := t.uint64()
+		item.Place.Off, item.Place.Area, item.Place.Len = at&MaxPlaceOff, uint8(at>>areaShift), uint16(at>>lenShift)
 	}
 	if t.short {
 		return 0, ErrMalformed

@@ -185,10 +185,15 @@ func (c *Conn) nextReader() (result []byte, err error, ok bool) {
 		}
 	}
 	result, err, ok = c.nextAsked()
-	if ok && c.reader.links != nil {
+	switch {
+	case !ok:
+	case c.reader.links != nil:
 		if q := c.asked.pop(); err == nil {
 			c.reader.learn(q, result)
 		}
+	case err == nil && c.reader.time.wanted():
+		_, at, _ := linkIn(result)
+		c.reader.time.learn(at)
 	}
 	return result, err, ok
 }

@@ -35,7 +35,8 @@
 //	conn.go order.go       Conn: messages by rfp and by small connections
 //	shared.go counters.go  Conn for many goroutines; open connections and what they have done
 //	small.go               herd and sendrecv
-//	conn_read.go reader.go Conn: gets by the reader, and the reader itself
+//	conn_read.go reader.go server_time.go
+//	                       Conn: gets by the reader, the reader itself, and its estimate of the server's time
 //	link_cache.go link_policy.go uses.go follow.go
 //	                       links: remembered, judged, reported to the server, followed
 //
@@ -49,7 +50,8 @@
 //	    keeps its place among the results. Until it has its result nothing is sent by
 //	    another connection than rfp, and no change of its key was sent before it (Config.InOrder).
 //	P3  What the reader returns was proven by key, version and checksum. Whatever it cannot
-//	    prove the server is asked for.
+//	    prove the server is asked for, and also for items that may have expired by the latest time that
+//	    the server's clock can show (serverTime).
 //	P4  A Conn whose link policy found that its reader is lost goes on without one. Without
 //	    a link policy a lost reader is a lost connection.
 //	P5  A connection set belongs to one start of a server: its seed, its number of cores, a

@@ -30,11 +30,21 @@ func parseFollow(b []byte) (at store.Link, key []byte) {
 
 // LinkIn returns the link in the result of a get, if there is one that can be followed.
 func LinkIn(result []byte) (store.Link, bool) {
+	l, _, ok := linkIn(result)
+	return l, ok
+}
+
+// linkIn is LinkIn, and returns the place as well, which has the server's time also where it has no
+// link. It is zero if the result has none.
+func linkIn(result []byte) (l store.Link, at command.Place, ok bool) {
 	var item command.Item
-	status, err := item.Read(result)
-	if err != nil || status != command.OK || item.Place.Len == 0 || item.Place.Len > readBuffer {
-		return store.Link{}, false
+	if status, err := item.Read(result); err != nil || status != command.OK {
+		return l, at, false
 	}
-	span := store.Span{Area: int(item.Place.Area), Off: int64(item.Place.Off), Len: int(item.Place.Len)}
-	return store.Link{Span: span, Version: item.Version}, true
+	at = item.Place
+	if at.Len == 0 || at.Len > readBuffer {
+		return l, at, false
+	}
+	span := store.Span{Area: int(at.Area), Off: int64(at.Off), Len: int(at.Len)}
+	return store.Link{Span: span, Version: item.Version}, at, true
 }

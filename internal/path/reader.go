@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"sync/atomic"
-	"time"
 
 	"github.com/remora-kv/remora/fabric"
 	"github.com/remora-kv/remora/internal/command"
@@ -28,8 +27,7 @@ type reader struct {
 	policy *linkPolicy // nil where links are always followed
 	lost   bool        // the connection goes on without the reader (P4)
 	clock  fabric.Clock
-	// The server's clock showed now (in milliseconds) when ours showed since, or later.
-	now, since int64
+	time   serverTime
 
 	message []byte // of the get that was reserved
 	length  int    // of the message of the read that was started last
@@ -89,7 +87,7 @@ func (d *Dialer) newReader(ctx context.Context, cfg *Config, window int, w *comm
 		return nil, errRestarted
 	}
 	r := &reader{
-		conn: conn, clock: d.Clock, now: w.Now, since: asked,
+		conn: conn, clock: d.Clock, time: serverTime{now: w.Now, since: asked},
 		message: make([]byte, rpc.ProcSize+maxReadKey, rpc.ProcSize+maxReadKey+maxUsesSize),
 		result:  make([]byte, 0, readBuffer+command.FoundSize),
 	}
@@ -172,8 +170,8 @@ func (r *reader) next() (result []byte, ask, ok bool) {
 	}
 	ttl := int64(0)
 	if o == store.Found && item.Expires != 0 {
-		if ttl = item.Expires - r.latest() + 1; ttl <= 1 {
-			o = store.Ask // it has expired, or will in a moment
+		if ttl = r.time.left(item.Expires, r.clock.Now()); ttl <= 0 {
+			o = store.Ask // it may have expired
 		}
 	}
 	q := r.started.pop()
@@ -192,13 +190,6 @@ func (r *reader) next() (result []byte, ask, ok bool) {
 	return nil, true, true
 }
 
-// latest is a time that the server's clock has not passed, if the clocks drift apart by less
-// than one part in 4096.
-func (r *reader) latest() int64 {
-	passed := r.clock.Now() - r.since
-	return r.now + (passed+passed>>12)/int64(time.Millisecond) + 1
-}
-
 // request is the message that asks the server for the item of the read that was taken last.
 func (r *reader) request() []byte {
 	p := r.proc()
@@ -209,9 +200,10 @@ func (r *reader) request() []byte {
 	return b
 }
 
-// proc is the procedure that gets an item from the server.
+// proc is the procedure that gets an item from the server, with its link or the time where they are
+// wanted.
 func (r *reader) proc() command.Proc {
-	if r.links != nil {
+	if r.links != nil || r.time.wanted() {
 		return command.Link
 	}
 	return command.Get
@@ -232,9 +224,11 @@ func (r *reader) learn(q query, result []byte) {
 }
 
 func (r *reader) learnLink(hash uint64, result []byte) {
-	if at, ok := LinkIn(result); ok {
-		r.links.add(hash, at, r.uses.now())
-		r.uses.setCapacity(r.conn.Exported() / int64(max(at.Span.Len, 1)))
+	l, at, ok := linkIn(result)
+	r.time.learn(at)
+	if ok {
+		r.links.add(hash, l, r.uses.now())
+		r.uses.setCapacity(r.conn.Exported() / int64(max(l.Span.Len, 1)))
 	} else {
 		r.links.drop(hash)
 	}
