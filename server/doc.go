@@ -22,7 +22,9 @@
 //	    is refused (WrongCore), so no client can make a key exist twice.
 //	V3  What was answered with OK has happened, and what was answered with anything
 //	    else has not. While the server drains it answers Draining and changes
-//	    nothing, so that clients know what became of their last requests.
+//	    nothing, so that clients know what became of their last requests. Before it refuses the
+//	    first, no client can read its memory any more: writes that a successor takes are
+//	    never hidden by old items.
 //	V4  A handler allocates nothing for requests and results that fit a frame.
 //	V5  Keys and values appear in no log.
 //

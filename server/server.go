@@ -233,10 +233,13 @@ func (s *Server) listen() error {
 	return nil
 }
 
-// Drain ends the service in order: no new clients, requests from now on are
-// answered with Draining, and when all clients have been quiet for a moment, or
-// ctx is over, the server is closed.
+// Drain ends the service in order: clients cannot read items directly any more, no new
+// clients, requests from now on are answered with Draining, and when all clients have been
+// quiet for a moment, or ctx is over, the server is closed.
 func (s *Server) Drain(ctx context.Context) error {
+	if s.exports != nil { // first: after it writes go to a successor (V3)
+		_ = s.exports.Close()
+	}
 	s.draining.Store(true)
 	s.rfp.StopListening()
 	s.text.stopListening()
