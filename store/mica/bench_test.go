@@ -178,3 +178,28 @@ func benchBatches(b *testing.B, t *benchTable, batch int) {
 		}
 	}
 }
+
+// BenchmarkPutAmongFlood puts keys of one hash, of which there are as many as there may be.
+func BenchmarkPutAmongFlood(b *testing.B) {
+	for _, length := range []int{16, 1 << 10, store.MaxKey} {
+		for _, how := range []string{"flood", "none"} {
+			b.Run(fmt.Sprintf("key=%d/%s", length, how), func(b *testing.B) {
+				t := newBenchTable(b, 64<<20, store.Cache, store.SecondChance)
+				plain := t.hash
+				t.hash = func(key []byte) uint64 {
+					h := plain(key) // costs what it costs
+					if how == "flood" {
+						h = 7
+					}
+					return h
+				}
+				t.key = make([]byte, length)
+				i := uint64(0)
+				for b.Loop() {
+					t.put(b, i)
+					i++
+				}
+			})
+		}
+	}
+}

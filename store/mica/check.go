@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/remora-kv/remora/internal/crc32c"
 	"github.com/remora-kv/remora/store"
@@ -172,15 +171,11 @@ func (c *checker) checkSums() {
 func (c *checker) checkIndex() {
 	entries, spill := 0, uint64(0)
 	for bucket := range c.buckets() {
-		lines := c.checkBucket(bucket)
-		spill += uint64(lines - 1)
+		spill += uint64(c.checkBucket(bucket) - 1)
 		c.eachEntry(bucket, func(number uint64, tag byte, position uint32) {
 			entries++
 			c.checkEntry(bucket, number, tag, position)
 		})
-		if lines*spillSlots > maxAlike {
-			c.checkFlood(bucket)
-		}
 		if len(c.faults) >= maxFaults {
 			return
 		}
@@ -264,24 +259,5 @@ func (c *checker) checkEntry(bucket, number uint64, tag byte, position uint32) {
 	}
 	if !ok {
 		c.fault("line %d of bucket %d refers to %d, where there is no item of this bucket and tag", number, bucket, at)
-	}
-}
-
-// checkFlood verifies that no hash has too many entries in a bucket (M6).
-func (c *checker) checkFlood(bucket uint64) {
-	var hashes [maxEntries]uint64
-	n := 0
-	c.eachEntry(bucket, func(_ uint64, _ byte, position uint32) {
-		if at, m, ok := c.itemAt(position); ok && n < maxEntries {
-			hashes[n] = c.hash(c.keyOf(at, m))
-			n++
-		}
-	})
-	slices.Sort(hashes[:n])
-	for i := maxAlike; i < n; i++ {
-		if hashes[i] == hashes[i-maxAlike] {
-			c.fault("bucket %d has more than %d items of one hash", bucket, maxAlike)
-			return
-		}
 	}
 }

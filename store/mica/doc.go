@@ -83,9 +83,10 @@
 //	M5  Lines 0 to n-1 are the first lines of n buckets, and every line behind
 //	    them belongs to exactly one bucket. Only the last line of a bucket has
 //	    room, and its entries come first.
-//	M6  A bucket has at most 8 lines (89 entries), and at most 32 entries of one hash.
-//	    A Store refuses an item beyond that. In a Cache the item replaces the oldest one
-//	    of the bucket, or of its hash if that has too many (S8).
+//	M6  A bucket has at most 8 lines (89 entries), and a Put adds none where 32 entries
+//	    have its tag. A Store refuses an item beyond that. In a Cache the item replaces the
+//	    oldest one of the bucket, or of its tag if that has too many (S8). To find that out
+//	    takes the lines of the bucket, and no hash of any other key.
 //	M7  A Cache with FIFO evicts items in the order in which they were written, except
 //	    for M6 and for items displaced while the index waits for memory. A Put spares 8
 //	    items on average and 128 at most.
@@ -133,4 +134,8 @@
 // An item that overwrites another in place keeps the place, and so the age, of the old
 // one. With FIFO that would be wrong, so the item is appended; with SecondChance it
 // counts as used.
+//
+// M6 counts tags and not hashes, though some keys with one tag may have come together by
+// chance: a bucket has 18 entries on average at most, of 256 tags. To compare hashes, all
+// keys of a tag have to be hashed, which cost six times the Put of a key of 64 KiB.
 package mica

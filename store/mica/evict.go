@@ -125,9 +125,8 @@ func (t *Table) displace(p peers, position uint32, now int64) {
 		at := t.lineOffset(number)
 		l := t.lineAt(at)
 		for i := range l.entries() {
-			item := t.offset(l.position(i))
-			if r := t.rank(item); r < rank && p.has(t, l[i], item) {
-				oldest, rank = slot{at, i, item}, r
+			if item := t.offset(l.position(i)); p.has(l[i]) && t.rank(item) < rank {
+				oldest, rank = slot{at, i, item}, t.rank(item)
 			}
 		}
 		next := l.next()

@@ -11,7 +11,7 @@ import (
 // Hashes of the keys of a flood, by their numbers: all are of one bucket.
 const (
 	flooding  = 0x7000005           // keys below 1000
-	sameTag   = flooding | 1<<50    // keys below 2000
+	sameTag   = flooding | 1<<50    // keys below 2000: another hash
 	otherTags = flooding | 0x80<<40 // all others, about
 )
 
@@ -47,7 +47,7 @@ func TestFloodReclaimsItsOwn(t *testing.T) {
 		before int // entries of another tag
 		other  int // the item that expires beside the flood
 	}{
-		{"of the same tag", 0, 1000},
+		{"alone", 0, 5000},
 		{"in a crowded bucket", maxEntries - maxAlike - 1, 5000},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -77,56 +77,51 @@ func TestFloodReclaimsItsOwn(t *testing.T) {
 	}
 }
 
-// In a Cache a flood displaces its own items only.
+// In a Cache a flood displaces its own items only, those of its tag.
 func TestFloodDisplacesItsOwn(t *testing.T) {
 	r := newFlooded(t)
 	const others = 10
 	for i := range others {
-		r.put(numbered(1000+i, 16), nil)
+		r.put(numbered(2000+i, 16), nil)
 	}
 	for i := range 500 {
-		r.put(numbered(i, 16), nil)
+		r.put(numbered(i+1000*(i%2), 16), nil) // of two hashes
 		same := 0
 		r.Each(r.now, func(k store.Key, _ store.Item) bool {
-			if k.Hash == flooding {
+			if tagOf(k.Hash) == tagOf(flooding) {
 				same++
 			}
 			return true
 		})
 		if same > maxAlike {
-			t.Fatalf("%d items of one hash", same)
+			t.Fatalf("%d items of one tag", same)
 		}
 	}
 	for i := range others {
-		if _, err := r.Get(r.key(numbered(1000+i, 16)), r.now); err != nil {
-			t.Errorf("item %d of another hash: %v", i, err)
+		if _, err := r.Get(r.key(numbered(2000+i, 16)), r.now); err != nil {
+			t.Errorf("item %d of another tag: %v", i, err)
 		}
 	}
 	r.check()
 }
 
-// Check notices more items of one hash than there may be.
-func TestCheckNoticesFlood(t *testing.T) {
-	table, err := New(store.Config{Memory: store.MinMemory, Mode: store.Store})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = table.Close() }()
-	r := &rig{TB: t, Table: table, now: 1}
-	other := uint64(sameTag)
-	r.hash = func(key []byte) uint64 {
-		if binary.BigEndian.Uint64(key) == 1000 {
-			return other
+// A Put looks at no key of a flood: it hashes its own once, and no other.
+func TestFloodIsNotHashed(t *testing.T) {
+	eachMode(t, func(t *testing.T, with func(*store.Config)) {
+		r := newFlooded(t, with)
+		for i := range maxAlike {
+			r.put(numbered(i, 16), nil)
 		}
-		return flooding
-	}
-	for i := range maxAlike {
-		r.put(numbered(i, 16), nil)
-	}
-	r.put(numbered(1000, 16), nil)
-	r.check()
-	other = flooding // of the same bucket and tag, so that nothing else is wrong
-	if err := r.Check(); !errors.Is(err, store.ErrCorrupt) {
-		t.Errorf("Check does not notice %d items of one hash: %v", maxAlike+1, err)
-	}
+		r.put(numbered(2000, 16), nil) // so that the oldest item is none that is displaced
+		hashed, hash := 0, r.hash
+		r.hash = func(key []byte) uint64 { hashed++; return hash(key) }
+		k := store.Key{Hash: flooding, Bytes: numbered(500, 16)}
+		if _, err := r.Put(k, store.Entry{}, store.Always(), r.now); (err != nil) != r.keeping {
+			t.Errorf("Put: %v", err)
+		}
+		r.hash = hash
+		if hashed != 1 {
+			t.Errorf("a Put beside a flood hashes %d keys", hashed)
+		}
+	})
 }

@@ -124,25 +124,9 @@ func (c *chain) full() bool {
 // crowded reports whether a bucket has as many entries as it may have (M6).
 func (c *chain) crowded() bool { return c.lines == maxLines && c.used == spillSlots }
 
-// flooded reports whether a bucket has as many entries of one hash as it may have, so
-// that keys with that hash leave room to others (M6).
-func (t *Table) flooded(c *chain, hash uint64) bool {
-	if c.alike < maxAlike {
-		return false
-	}
-	same, tag := 0, tagOf(hash)
-	for number := t.bucketOf(hash); ; {
-		l := t.line(number)
-		for set := l.matches(tag); set != 0; set &= set - 1 {
-			if t.hashAt(t.offset(l.position(slotOf(set)))) == hash {
-				same++
-			}
-		}
-		if number = uint64(l.next()); number == 0 {
-			return same >= maxAlike
-		}
-	}
-}
+// flooded reports whether a bucket has as many entries of the tag as a Put may make, so that
+// keys with one hash, or with hashes made for the purpose, leave room to others (M6).
+func (c *chain) flooded() bool { return c.alike >= maxAlike }
 
 // entries returns the number of entries of the bucket (M5).
 func (c *chain) entries() int {

@@ -69,8 +69,8 @@ func (t *Table) admits(d *draft, s slot) bool {
 func (t *Table) hasSlot(hash uint64, now int64) bool {
 	c := t.chainOf(t.bucketOf(hash), tagOf(hash))
 	switch {
-	case t.flooded(&c, hash):
-		return t.reclaimIn(equalPeers(hash), now)
+	case c.flooded():
+		return t.reclaimIn(taggedPeers(hash), now)
 	case c.crowded():
 		return t.reclaimIn(allPeers(hash), now)
 	case c.full() && !t.lineIsFree():
@@ -90,7 +90,7 @@ func (t *Table) reclaimIn(p peers, now int64) bool {
 		l := t.line(number)
 		for i := range l.entries() {
 			at := t.offset(l.position(i))
-			if m := t.metaOf(at); t.expired(at, m, now) && p.has(t, l[i], at) {
+			if m := t.metaOf(at); p.has(l[i]) && t.expired(at, m, now) {
 				t.stats.Expired++
 				t.kill(at, m)
 				t.remove(slot{t.lineOffset(number), i, at})

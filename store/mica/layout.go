@@ -12,7 +12,7 @@ const (
 	spillSlots = 11 // entries of an overflow line
 	maxLines   = 8  // lines of a bucket (M6)
 	maxEntries = lineSlots + (maxLines-1)*spillSlots
-	maxAlike   = 32 // entries of a bucket with the same hash (M6)
+	maxAlike   = 32 // entries of a bucket with the same tag that a Put makes (M6)
 )
 
 // Offsets in a line; see the package doc.

@@ -129,9 +129,7 @@ func (t *Table) addEntry(hash uint64, position uint32, now int64) {
 	tag := tagOf(hash)
 	c := t.chainOf(t.bucketOf(hash), tag)
 	switch {
-	case t.flooded(&c, hash):
-		t.displace(equalPeers(hash), position, now)
-	case c.crowded() && c.alike >= maxAlike:
+	case c.flooded():
 		t.displace(taggedPeers(hash), position, now)
 	case c.crowded():
 		t.displace(allPeers(hash), position, now)
