@@ -21,7 +21,7 @@ func (c *Client) DeleteVersion(ctx context.Context, key string, version uint64) 
 }
 
 func (c *Client) delete(ctx context.Context, key string, version uint64) error {
-	if err := checkKey(key); err != nil {
+	if err := checkKey(key, c.conns.Set().Welcome); err != nil {
 		return err
 	}
 	r := newRequest()
@@ -37,7 +37,7 @@ func (c *Client) Touch(ctx context.Context, key string, ttl time.Duration) error
 	if err != nil {
 		return err
 	}
-	if err := checkKey(key); err != nil {
+	if err := checkKey(key, c.conns.Set().Welcome); err != nil {
 		return err
 	}
 	r := newRequest()
@@ -50,7 +50,7 @@ func (c *Client) Touch(ctx context.Context, key string, ttl time.Duration) error
 // the sum. Flags and time to live stay. If there is no item it returns ErrNotFound: Add
 // one with the value "0" first.
 func (c *Client) Incr(ctx context.Context, key string, delta int64) (int64, error) {
-	if err := checkKey(key); err != nil {
+	if err := checkKey(key, c.conns.Set().Welcome); err != nil {
 		return 0, err
 	}
 	r := newRequest()

@@ -144,8 +144,8 @@ type Info struct {
 	Version  string
 	Instance uint64
 	Cores    int
-	// MaxValue is the longest value that it takes.
-	MaxValue int
+	// MaxKey and MaxValue are the lengths of the longest key and value that it takes.
+	MaxKey, MaxValue int
 	// Engine keeps the items, and Mode says what happens when memory is full.
 	Engine, Mode string
 	// Links says that this client can read items directly from the server's memory
@@ -158,6 +158,6 @@ func (c *Client) Info() Info {
 	w, dev := c.conns.Set().Welcome, c.dialer.Device
 	return Info{
 		Addr: c.name, Fabric: dev.Fabric(), Device: dev.Name(), Path: Path(c.cfg.Path),
-		Version: w.Version, Instance: w.Instance, Cores: w.Cores, MaxValue: w.MaxValue, Engine: w.Engine, Mode: w.Mode, Links: w.Links,
+		Version: w.Version, Instance: w.Instance, Cores: w.Cores, MaxKey: w.MaxKey, MaxValue: w.MaxValue, Engine: w.Engine, Mode: w.Mode, Links: w.Links,
 	}
 }

@@ -100,6 +100,7 @@ func TestStrangeServers(t *testing.T) {
 		"fewer cores":        {func(w *command.Welcome) { w.Cores = 1 }, remora.ErrProtocol},
 		"negative core":      {func(w *command.Welcome) { w.Core = -1 }, remora.ErrProtocol},
 		"another core":       {func(w *command.Welcome) { w.Core = 1 - w.Core }, remora.ErrProtocol},
+		"no keys":            {func(w *command.Welcome) { w.MaxKey = 0 }, remora.ErrProtocol},
 		"no values":          {func(w *command.Welcome) { w.MaxValue = 0 }, remora.ErrProtocol},
 		"other paths":        {func(w *command.Welcome) { w.Paths = []string{"herd"} }, remora.ErrUnsupported},
 		"two instances":      {func(w *command.Welcome) { w.Instance += uint64(w.Core) }, remora.ErrUnavailable},
@@ -163,7 +164,7 @@ func TestInfoStatsPing(t *testing.T) {
 	c, ctx := r.dial(), testContext(t)
 	want := remora.Info{
 		Addr: "loop:cache", Fabric: "loop", Device: c.Info().Device, Path: remora.PathRFP, Version: "test",
-		Instance: s.welcome.Instance, Cores: 3, MaxValue: 1 << 20, Engine: "map", Mode: "store",
+		Instance: s.welcome.Instance, Cores: 3, MaxKey: remora.MaxKey, MaxValue: 1 << 20, Engine: "map", Mode: "store",
 	}
 	if got := c.Info(); got != want {
 		t.Errorf("%+v, want %+v", got, want)

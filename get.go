@@ -27,7 +27,7 @@ func (c *Client) GetItem(ctx context.Context, key string) (Item, error) {
 // ItemOverhead bytes. Bytes between the length and the capacity of dst may be
 // overwritten, even if GetInto fails.
 func (c *Client) GetInto(ctx context.Context, key string, dst []byte) (Item, error) {
-	if err := checkKey(key); err != nil {
+	if err := checkKey(key, c.conns.Set().Welcome); err != nil {
 		return Item{}, err
 	}
 	result, err := c.do(ctx, command.Get, key, view(key), nil, dst)

@@ -8,7 +8,8 @@ import (
 	"github.com/remora-kv/remora/store"
 )
 
-// MaxKey is the length of the longest key. A key may be empty, and be any bytes.
+// MaxKey is the length of the longest key that a server can allow; Info.MaxKey is the length that it
+// does allow. A key may be empty, and be any bytes.
 const MaxKey = command.MaxKey
 
 // Item is an item as the server returns it.
@@ -53,16 +54,17 @@ func IfVersion(version uint64) Condition {
 	return Condition{kind: command.IfVersion, version: version}
 }
 
-// checkKey refuses keys that are too long for any server.
-func checkKey(key string) error {
-	if len(key) > MaxKey {
-		return longKey(key)
+// checkKey refuses keys that the server would refuse.
+func checkKey(key string, w *command.Welcome) error {
+	if len(key) > w.MaxKey {
+		return longKey(key, w.MaxKey)
 	}
 	return nil
 }
 
-func longKey(key string) error {
-	return fmt.Errorf("%w: the key has %d bytes, at most %d are allowed: hash it", ErrTooLarge, len(key), MaxKey)
+func longKey(key string, most int) error {
+	return fmt.Errorf("%w: the key has %d bytes, the server allows %d: hash it, or start the server with a larger limit (--max-key)",
+		ErrTooLarge, len(key), most)
 }
 
 func checkVersion(version uint64) error {

@@ -27,7 +27,7 @@ func (l Link) Key() string { return l.key }
 // GetLink is GetItem, with a link to the item. The link is zero if the server offers none
 // (Info.Links).
 func (c *Client) GetLink(ctx context.Context, key string) (Item, Link, error) {
-	if err := checkKey(key); err != nil {
+	if err := checkKey(key, c.conns.Set().Welcome); err != nil {
 		return Item{}, Link{}, err
 	}
 	instance := c.conns.Set().Welcome.Instance

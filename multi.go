@@ -77,7 +77,7 @@ func (c *Client) startAll(ctx context.Context, keys []string, fail func(string, 
 	text := make([]byte, 0, size)
 	calls = make([]multiCall, 0, len(keys))
 	for _, key := range keys {
-		if err := checkKey(key); err != nil {
+		if err := checkKey(key, set.Welcome); err != nil {
 			fail(key, err)
 			continue
 		}

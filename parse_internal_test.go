@@ -32,7 +32,7 @@ func FuzzResults(f *testing.F) {
 		_, _ = d.stored(result)
 		_, _ = d.counted(result)
 		_ = d.done(command.Delete, result)
-		if w, err := path.ParseWelcome(result); err == nil && (w.Cores < 1 || w.Core < 0 || w.Core >= w.Cores || w.MaxValue < 1) {
+		if w, err := path.ParseWelcome(result); err == nil && (w.Cores < 1 || w.Core < 0 || w.Core >= w.Cores || w.MaxKey < 1 || w.MaxValue < 1) {
 			t.Errorf("welcome %+v", w)
 		}
 		if s := refusal(result); s != command.OK && len(result) == 0 {

@@ -39,7 +39,7 @@ func (c *Client) Put(ctx context.Context, key string, e Entry, cond Condition) (
 	if err != nil {
 		return 0, err
 	}
-	if err := checkPut(key, e.Value, c.conns.Set().Welcome.MaxValue); err != nil {
+	if err := checkPut(key, e.Value, c.conns.Set().Welcome); err != nil {
 		return 0, err
 	}
 	r := newRequest()
@@ -53,10 +53,10 @@ func (c *Client) Put(ctx context.Context, key string, e Entry, cond Condition) (
 }
 
 // checkPut refuses keys and values that the server would refuse.
-func checkPut(key string, value []byte, most int) error {
-	if len(value) > most {
-		return fmt.Errorf("%w: the value has %d bytes, the server allows %d: split it, or start the server with a larger limit",
-			ErrTooLarge, len(value), most)
+func checkPut(key string, value []byte, w *command.Welcome) error {
+	if len(value) > w.MaxValue {
+		return fmt.Errorf("%w: the value has %d bytes, the server allows %d: split it, or start the server with a larger limit (--max-value)",
+			ErrTooLarge, len(value), w.MaxValue)
 	}
-	return checkKey(key)
+	return checkKey(key, w)
 }

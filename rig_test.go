@@ -163,7 +163,7 @@ func (r *rig) serve(changes ...change) *cache {
 	n := instances.Add(1)
 	c := &cache{rig: r, welcome: command.Welcome{
 		Protocol: command.Protocol, Version: "test", Instance: n, Seed: n * 0x9E3779B97F4A7C15, Cores: 1,
-		MaxValue: 1 << 20, Engine: "map", Mode: "store", Fabric: r.fabric, Paths: []string{"rfp", "reply", "herd", "sendrecv"},
+		MaxKey: command.MaxKey, MaxValue: 1 << 20, Engine: "map", Mode: "store", Fabric: r.fabric, Paths: []string{"rfp", "reply", "herd", "sendrecv"},
 	}}
 	for _, f := range changes {
 		f(c)

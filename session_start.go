@@ -29,7 +29,7 @@ type Result struct {
 // After an error the operation was not started and has not happened: ErrWindowFull
 // until results were taken; ErrUnavailable when the connection is lost, until Reconnect.
 func (s *Session) StartGet(tag uint64, key string) error {
-	if err := checkKey(key); err != nil {
+	if err := checkKey(key, s.welcome); err != nil {
 		return err
 	}
 	rt, err := s.open(command.Get, key)
@@ -56,7 +56,7 @@ func (s *Session) StartPut(tag uint64, key string, e Entry, cond Condition) erro
 	if err != nil {
 		return err
 	}
-	if err := checkPut(key, e.Value, s.welcome.MaxValue); err != nil {
+	if err := checkPut(key, e.Value, s.welcome); err != nil {
 		return err
 	}
 	rt, err := s.open(command.Put, key)
@@ -80,7 +80,7 @@ func (s *Session) StartDelete(tag uint64, key string) error {
 }
 
 func (s *Session) startDelete(tag uint64, key string, version uint64) error {
-	if err := checkKey(key); err != nil {
+	if err := checkKey(key, s.welcome); err != nil {
 		return err
 	}
 	rt, err := s.open(command.Delete, key)
@@ -96,7 +96,7 @@ func (s *Session) startDelete(tag uint64, key string, version uint64) error {
 
 // StartIncr starts to add to a counter; see StartGet.
 func (s *Session) StartIncr(tag uint64, key string, delta int64) error {
-	if err := checkKey(key); err != nil {
+	if err := checkKey(key, s.welcome); err != nil {
 		return err
 	}
 	rt, err := s.open(command.Incr, key)
@@ -116,7 +116,7 @@ func (s *Session) StartTouch(tag uint64, key string, ttl time.Duration) error {
 	if err != nil {
 		return err
 	}
-	if err := checkKey(key); err != nil {
+	if err := checkKey(key, s.welcome); err != nil {
 		return err
 	}
 	rt, err := s.open(command.Touch, key)

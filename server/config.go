@@ -31,6 +31,9 @@ type Config struct {
 	// evicts.
 	Mode     store.Mode
 	Eviction store.Eviction
+	// MaxKey is the longest key; default 1 KiB, at most 65,535 bytes. It bounds what keys made to
+	// collide can cost: a lookup compares up to 32 keys of the same tag (package mica, M6).
+	MaxKey int
 	// MaxValue is the longest value; default 1 MiB, at most 64 MiB.
 	MaxValue int
 	// NoPrefetch turns prefetching off, in batches of rfp and in the pipeline of herd, to
@@ -64,6 +67,7 @@ type Config struct {
 const (
 	DefaultMemory     = 1 << 30
 	DefaultEngine     = "mica"
+	DefaultMaxKey     = 1 << 10
 	DefaultMaxClients = 1024
 )
 
@@ -73,6 +77,7 @@ func (c Config) Complete() (Config, error) {
 	c.Cores = cmp.Or(c.Cores, 1)
 	c.Memory = cmp.Or(c.Memory, DefaultMemory)
 	c.Engine = cmp.Or(c.Engine, DefaultEngine)
+	c.MaxKey = cmp.Or(c.MaxKey, DefaultMaxKey)
 	c.MaxValue = cmp.Or(c.MaxValue, store.DefaultMaxValue)
 	c.MaxClients = cmp.Or(c.MaxClients, DefaultMaxClients)
 	if c.Providers == nil {
@@ -99,6 +104,9 @@ func (c Config) Complete() (Config, error) {
 	}
 	if _, ok := engines[c.Engine]; !ok {
 		fault("engine %q is unknown: use %s", c.Engine, strings.Join(Engines(), " or "))
+	}
+	if c.MaxKey < 1 || c.MaxKey > store.MaxKey {
+		fault("keys up to %d bytes: between 1 and %d", c.MaxKey, store.MaxKey)
 	}
 	if c.MaxValue < 1 || c.MaxValue > store.MaxValueLimit {
 		fault("values up to %d bytes: between 1 and %d", c.MaxValue, store.MaxValueLimit)

@@ -37,6 +37,7 @@ func TestMistakesInTheConfiguration(t *testing.T) {
 		"many cores":   {server.Config{Cores: 1025, Memory: 1 << 40}, []string{"1025 cores"}},
 		"CPUs":         {server.Config{Cores: 2, CPUs: []int{1}}, []string{"1 CPUs for 2 cores"}},
 		"engine":       {server.Config{Engine: "steam"}, []string{`engine "steam" is unknown: use mica or`, "lru8"}},
+		"keys":         {server.Config{MaxKey: store.MaxKey + 1}, []string{"keys up to 65536 bytes: between 1 and 65535"}},
 		"values":       {server.Config{MaxValue: store.MaxValueLimit + 1}, []string{"values up to 67108865 bytes: between 1 and 67108864"}},
 		"no values":    {server.Config{MaxValue: -1}, []string{"values up to -1 bytes"}},
 		"clients":      {server.Config{MaxClients: 1<<20 + 1}, []string{"1048577 clients per core"}},

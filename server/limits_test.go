@@ -232,3 +232,38 @@ func TestMaxClients(t *testing.T) {
 		}
 	})
 }
+
+// A server allows keys of MaxKey bytes, 1 KiB by default. It refuses longer ones by itself, and clients say
+// what it allows.
+func TestMaxKey(t *testing.T) {
+	for most, set := range map[int]int{server.DefaultMaxKey: 0, 20: 20, store.MaxKey: store.MaxKey} {
+		eachFabric(t, func(t *testing.T, r *rig) {
+			cfg := r.config()
+			cfg.MaxKey, cfg.Cores = set, 1
+			r.start(cfg)
+			c, conn, ctx := r.dial(), r.raw(0), testContext(t)
+			if n := c.Info().MaxKey; n != most {
+				t.Errorf("clients are told of keys of %d bytes, not of %d", n, most)
+			}
+			key := strings.Repeat("k", most)
+			for name, o := range map[string]operations{"client": c, "session": session(t, c)} {
+				if _, err := o.Put(ctx, key, remora.Entry{Value: []byte("v")}, remora.Always()); err != nil {
+					t.Errorf("%s: the longest key: %v", name, err)
+				}
+				_, err := o.GetItem(ctx, key+"k")
+				if !errors.Is(err, remora.ErrTooLarge) || !strings.Contains(err.Error(), fmt.Sprint(most)) || !strings.Contains(err.Error(), "--max-key") {
+					t.Errorf("%s: a key that is too long: %v", name, err)
+				}
+			}
+			if most == store.MaxKey {
+				return // a longer one cannot be sent
+			}
+			if got := askStatus(t, conn, command.Put, command.AppendPut(nil, key+"k", nil, &command.Store{})); got != command.TooLarge {
+				t.Errorf("a put of a longer key: %v", got)
+			}
+			if got := askStatus(t, conn, command.Get, []byte(key+"k")); got != command.NotFound {
+				t.Errorf("a get of a longer key: %v", got)
+			}
+		})
+	}
+}

@@ -67,7 +67,7 @@ const testMemory = 16 << 20
 // config is what most tests need.
 func (r *rig) config() server.Config {
 	return server.Config{
-		Listen: []string{listenURL(r.t, r.fabric)}, Cores: 2, Memory: testMemory, MaxValue: 1 << 17,
+		Listen: []string{listenURL(r.t, r.fabric)}, Cores: 2, Memory: testMemory, MaxKey: store.MaxKey, MaxValue: 1 << 17,
 		Providers: r.set, Version: "test",
 	}
 }

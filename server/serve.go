@@ -208,6 +208,9 @@ func (sh *shard) put(c *rpc.Call, arg, out []byte) ([]byte, error) {
 	if !here {
 		return command.AppendStatus(out, command.WrongCore), nil
 	}
+	if len(r.Key) > sh.server.cfg.MaxKey {
+		return command.AppendStatus(out, command.TooLarge), nil
+	}
 	now := sh.now(c)
 	e := store.Entry{Value: r.Value, Flags: r.Flags, Expires: expiry(now, r.TTL)}
 	version, err := sh.part.Put(k, e, conditionOf(r.Condition, r.Version), now)

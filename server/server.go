@@ -108,7 +108,7 @@ func (s *Server) introduce() {
 	s.welcome = command.Welcome{
 		Protocol: command.Protocol, Version: s.cfg.Version,
 		Seed: binary.LittleEndian.Uint64(b[:]), Instance: binary.LittleEndian.Uint64(b[8:]) >> 1,
-		Cores: s.cfg.Cores, MaxValue: s.cfg.MaxValue, Engine: s.cfg.Engine, Mode: modeName(s.cfg.Mode),
+		Cores: s.cfg.Cores, MaxKey: s.cfg.MaxKey, MaxValue: s.cfg.MaxValue, Engine: s.cfg.Engine, Mode: modeName(s.cfg.Mode),
 		Paths: []string{pathRFP, pathReply},
 	}
 }

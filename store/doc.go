@@ -59,7 +59,9 @@
 //
 // A key comes with its hash, because the client has computed it to choose a
 // core. The hash is keyed by a Seed that the server draws when it starts, so that
-// nobody outside can prepare keys that collide. Engines take the index from the low
+// nobody outside can prepare keys that collide. Clients know the seed: a server protects itself
+// against keys that come through a client from elsewhere, and its other clients against one that makes
+// keys collide only as far as S8 does. Engines take the index from the low
 // bits and tags from the middle; the highest bits choose the partition and are
 // the same for all keys of a partition.
 //

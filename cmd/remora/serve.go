@@ -66,7 +66,7 @@ func (o *hostOptions) fill(flags *pflag.FlagSet) error {
 	if err := from.fill(flags); err != nil {
 		return usageError{err}
 	}
-	for _, name := range []string{"cores", "max-clients", "memory", "max-value"} {
+	for _, name := range []string{"cores", "max-clients", "memory", "max-key", "max-value"} {
 		if f := flags.Lookup(name); f != nil && f.Changed && strings.HasPrefix(f.Value.String(), "0") {
 			return misuse("--%s must be above 0; the default is %s", name, f.DefValue)
 		}
@@ -113,6 +113,7 @@ type serveOptions struct {
 	engine      string
 	full        string
 	eviction    string
+	maxKey      size
 	maxValue    size
 	prefetch    string
 	directReads string
@@ -120,7 +121,7 @@ type serveOptions struct {
 }
 
 func newServeOptions() *serveOptions {
-	return &serveOptions{memory: server.DefaultMemory, maxValue: store.DefaultMaxValue}
+	return &serveOptions{memory: server.DefaultMemory, maxKey: server.DefaultMaxKey, maxValue: store.DefaultMaxValue}
 }
 
 func newServeCmd(a *app) *cobra.Command {
@@ -151,6 +152,7 @@ func (o *serveOptions) define(f *pflag.FlagSet) {
 	o.hostOptions.define(f)
 	f.Lookup("listen").Usage += ", text://host:port"
 	f.Var(&o.memory, "memory", "memory for items and indexes, in all")
+	f.Var(&o.maxKey, "max-key", "longest key, up to 65535B")
 	f.Var(&o.maxValue, "max-value", "largest value, up to 64MiB")
 	choose(f, &o.full, "mode", "cache", "when memory is full: cache evicts, store refuses", "cache", "store")
 	f.DurationVar(&o.drain, "drain", 5*time.Second, "time to answer unfinished requests at the end")
@@ -171,7 +173,7 @@ func (o *serveOptions) serverConfig(flags *pflag.FlagSet, log *slog.Logger) (ser
 	}
 	cfg := server.Config{
 		Listen: o.listen, Cores: o.cores, CPUs: o.cpus, Memory: int64(o.memory), Engine: o.engine,
-		MaxValue: int(o.maxValue), MaxClients: o.maxClients, SocketMode: mode,
+		MaxKey: int(o.maxKey), MaxValue: int(o.maxValue), MaxClients: o.maxClients, SocketMode: mode,
 		NoPrefetch: o.prefetch == "off", Log: log, Version: programVersion(),
 	}
 	if o.full == "store" {

@@ -11,7 +11,8 @@ type Welcome struct {
 	Seed  uint64 `json:"seed"`
 	Cores int    `json:"cores"`
 	Core  int    `json:"core"`
-	// MaxValue is the longest value.
+	// MaxKey is the length of the longest key, and MaxValue that of the longest value.
+	MaxKey   int      `json:"max_key"`
 	MaxValue int      `json:"max_value"`
 	Engine   string   `json:"engine"`
 	Mode     string   `json:"mode"`

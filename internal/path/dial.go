@@ -163,8 +163,9 @@ func ParseWelcome(result []byte) (*command.Welcome, error) {
 	switch {
 	case w.Protocol != command.Protocol:
 		return nil, fmt.Errorf("the server speaks protocol %d, this client %d: %w", w.Protocol, command.Protocol, ErrProtocol)
-	case w.Cores < 1 || w.Cores > maxCores || w.Core < 0 || w.Core >= w.Cores || w.MaxValue < 1:
-		return nil, fmt.Errorf("invalid answer to hello: core %d of %d, values up to %d bytes: %w", w.Core, w.Cores, w.MaxValue, ErrProtocol)
+	case w.Cores < 1 || w.Cores > maxCores || w.Core < 0 || w.Core >= w.Cores || w.MaxKey < 1 || w.MaxValue < 1:
+		return nil, fmt.Errorf("invalid answer to hello: core %d of %d, keys up to %d and values up to %d bytes: %w",
+			w.Core, w.Cores, w.MaxKey, w.MaxValue, ErrProtocol)
 	}
 	return w, nil
 }

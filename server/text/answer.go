@@ -46,6 +46,8 @@ func appendStatus(out []byte, v verb, s command.Status) []byte {
 		return append(out, notFound...)
 	case s == command.Full:
 		return appendError(out, "the server has no memory for this item")
+	case s == command.TooLarge:
+		return appendError(out, "the key or the value is longer than the server allows")
 	case s == command.Draining:
 		return appendError(out, "the server is shutting down")
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/remora-kv/remora/bench/load"
 	"github.com/remora-kv/remora/fabric"
 	"github.com/remora-kv/remora/server"
+	"github.com/remora-kv/remora/store"
 )
 
 // Serve is the server of a trial, which Env.Server starts: it obeys the orders on in and
@@ -51,7 +52,7 @@ func (h *cacheServer) Setup(_ context.Context, o *bench.Order[Case]) (a bench.An
 	}
 	h.server, err = server.Start(server.Config{
 		Listen: []string{listen}, Cores: c.Cores, CPUs: o.CPUs, Memory: c.Memory, Engine: c.Engine,
-		MaxValue: c.maxValue(), BusyPoll: c.Poll == fabric.Busy, MaxClients: max(server.DefaultMaxClients, max(c.Processes, 1)*c.Clients+spareClients),
+		MaxKey: store.MaxKey, MaxValue: c.maxValue(), BusyPoll: c.Poll == fabric.Busy, MaxClients: max(server.DefaultMaxClients, max(c.Processes, 1)*c.Clients+spareClients),
 		NoPrefetch: c.Prefetch == PrefetchOff, Links: c.Links != 0, Providers: h.providers, Log: h.log, Version: o.Version,
 	})
 	if err != nil {

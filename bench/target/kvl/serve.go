@@ -60,7 +60,7 @@ func (c *Case) cached() bool { return c.by(PathRFP) || c.Path == PathBatch }
 // would be fast.
 func (h *kvlServer) startCache(o *bench.Order[Case]) (a bench.Answer, err error) {
 	h.cache, err = server.Start(server.Config{
-		Listen: []string{h.door.Addr.String()}, Cores: 1, CPUs: o.CPUs, Memory: o.Case.memory(), Mode: store.Store,
+		Listen: []string{h.door.Addr.String()}, Cores: 1, CPUs: o.CPUs, Memory: o.Case.memory(), Mode: store.Store, MaxKey: store.MaxKey,
 		Providers: h.providers, Log: h.log,
 	})
 	if err != nil {
