@@ -72,7 +72,7 @@ func ExampleClient_CAS() {
 			fmt.Println(err)
 			return
 		}
-		_, err = client.CAS(ctx, "list", append(item.Value, " b"...), 0, item.Version)
+		_, err = client.CAS(ctx, "list", item, append(item.Value, " b"...), 0)
 		if errors.Is(err, remora.ErrChanged) {
 			continue
 		}

@@ -9,10 +9,12 @@ import (
 	"hash/crc32"
 	"math/rand/v2"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/remora-kv/remora"
 	"github.com/remora-kv/remora/fabric/provider"
+	"github.com/remora-kv/remora/internal/command"
 	"github.com/remora-kv/remora/test/scale"
 )
 
@@ -182,6 +184,35 @@ func TestGetMulti(t *testing.T) {
 				t.Errorf("no keys: %v, %v", items, err)
 			}
 		})
+	}
+}
+
+// Keys that had no answer at first are asked for again together.
+func TestGetMultiAsksAgainTogether(t *testing.T) {
+	const n = 200
+	var refused atomic.Int64
+	r := newRig(t, "loop")
+	r.serve(before(func(_ int, op command.Proc, _, out []byte) ([]byte, error, bool) {
+		if op != command.Get || refused.Add(1) > n {
+			return nil, nil, false
+		}
+		return command.AppendStatus(out, command.Draining), nil, true
+	}))
+	c, ctx := r.dial(), testContext(t)
+	keys := make([]string, n)
+	for i := range keys {
+		keys[i] = fmt.Sprint("key ", i)
+		if _, err := c.Set(ctx, keys[i], []byte(keys[i]), 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	before := c.Counters().Batches
+	items, err := c.GetMulti(ctx, keys)
+	if err != nil || len(items) != n {
+		t.Fatalf("%d items, %v", len(items), err)
+	}
+	if batches := c.Counters().Batches - before; batches > n/2 {
+		t.Errorf("%d gets, each of them twice, took %d batches", n, batches)
 	}
 }
 

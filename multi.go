@@ -37,6 +37,22 @@ func (c *Client) GetMulti(ctx context.Context, keys []string) (map[string]Item, 
 		}
 		failed.Keys[key] = err
 	}
+	for len(keys) != 0 {
+		keys = c.getTogether(ctx, keys, items, fail)
+		// GetItem waits and repeats where needed. When it has an answer, the others go together again.
+		for answered := false; len(keys) != 0 && !answered; keys = keys[1:] {
+			item, err := c.GetItem(ctx, keys[0])
+			answered = takeItem(items, keys[0], item, err, fail)
+		}
+	}
+	if failed != nil {
+		return items, failed
+	}
+	return items, nil
+}
+
+// getTogether gets items at the same time, each once, and returns the keys without an answer.
+func (c *Client) getTogether(ctx context.Context, keys []string, items map[string]Item, fail func(string, error)) (late []string) {
 	calls, late := c.startAll(ctx, keys, fail)
 	for i := range calls {
 		key := calls[i].key
@@ -45,20 +61,10 @@ func (c *Client) GetMulti(ctx context.Context, keys []string) (map[string]Item, 
 			late = append(late, key)
 			continue
 		}
-		c.takeItem(items, key, result, fail)
+		item, err := c.found(result, 0)
+		takeItem(items, key, item, err, fail)
 	}
-	for _, key := range late { // GetItem waits and repeats where needed
-		switch item, err := c.GetItem(ctx, key); {
-		case err == nil:
-			items[key] = item
-		case !errors.Is(err, ErrNotFound):
-			fail(key, err)
-		}
-	}
-	if failed != nil {
-		return items, failed
-	}
-	return items, nil
+	return late
 }
 
 // multiCall is one of the calls of GetMulti.
@@ -94,12 +100,14 @@ func (c *Client) startAll(ctx context.Context, keys []string, fail func(string, 
 	return calls, late
 }
 
-// takeItem puts an item into the result of GetMulti.
-func (c *Client) takeItem(items map[string]Item, key string, result []byte, fail func(string, error)) {
-	switch item, err := c.found(result, 0); {
+// takeItem puts an item into the result of GetMulti, and reports whether there was an answer.
+func takeItem(items map[string]Item, key string, item Item, err error, fail func(string, error)) bool {
+	switch {
 	case err == nil:
 		items[key] = item
 	case !errors.Is(err, ErrNotFound):
 		fail(key, err)
+		return false
 	}
+	return true
 }

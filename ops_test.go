@@ -20,7 +20,7 @@ type ops interface {
 	Set(ctx context.Context, key string, value []byte, ttl time.Duration) (uint64, error)
 	Add(ctx context.Context, key string, value []byte, ttl time.Duration) (uint64, error)
 	Replace(ctx context.Context, key string, value []byte, ttl time.Duration) (uint64, error)
-	CAS(ctx context.Context, key string, value []byte, ttl time.Duration, version uint64) (uint64, error)
+	CAS(ctx context.Context, key string, old remora.Item, value []byte, ttl time.Duration) (uint64, error)
 	Put(ctx context.Context, key string, e remora.Entry, cond remora.Condition) (uint64, error)
 	Delete(ctx context.Context, key string) error
 	DeleteVersion(ctx context.Context, key string, version uint64) error
@@ -76,7 +76,7 @@ func testKey(ctx context.Context, t *testing.T, o ops, key string) {
 	want(t, "Get of nothing", err, remora.ErrNotFound)
 	_, err = o.Replace(ctx, key, []byte("x"), 0)
 	want(t, "Replace of nothing", err, remora.ErrNotFound)
-	_, err = o.CAS(ctx, key, []byte("x"), 0, 1)
+	_, err = o.CAS(ctx, key, remora.Item{Version: 1}, []byte("x"), 0)
 	want(t, "CAS of nothing", err, remora.ErrNotFound)
 	want(t, "Delete of nothing", o.Delete(ctx, key), remora.ErrNotFound)
 	want(t, "Touch of nothing", o.Touch(ctx, key, time.Second), remora.ErrNotFound)
@@ -93,7 +93,7 @@ func testKey(ctx context.Context, t *testing.T, o ops, key string) {
 	if err != nil || v2 <= v1 {
 		t.Fatalf("Replace: %d after %d, %v", v2, v1, err)
 	}
-	_, err = o.CAS(ctx, key, []byte("three"), 0, v1)
+	_, err = o.CAS(ctx, key, remora.Item{Version: v1}, []byte("three"), 0)
 	want(t, "CAS of an old version", err, remora.ErrChanged)
 	_, err = o.Incr(ctx, key, 1)
 	want(t, "Incr of a word", err, remora.ErrNotNumber)
@@ -212,7 +212,7 @@ func TestArguments(t *testing.T) {
 		want(t, "Delete", o.Delete(ctx, long), remora.ErrTooLarge)
 		want(t, "Touch", o.Touch(ctx, long, 0), remora.ErrTooLarge)
 		for _, version := range []uint64{0, 1 << 48, math.MaxUint64} {
-			_, err = o.CAS(ctx, "k", nil, 0, version)
+			_, err = o.CAS(ctx, "k", remora.Item{Version: version}, nil, 0)
 			want(t, "CAS with no version", err, remora.ErrInvalid)
 			want(t, "DeleteVersion with none", o.DeleteVersion(ctx, "k", version), remora.ErrInvalid)
 		}

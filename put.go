@@ -8,8 +8,8 @@ import (
 	"github.com/remora-kv/remora/internal/command"
 )
 
-// Set stores a value under a key for the time ttl (Entry.TTL), and returns the version
-// of the item.
+// Set stores a value under a key for the time ttl (Entry.TTL), with flags of 0, and returns the
+// version of the item.
 func (c *Client) Set(ctx context.Context, key string, value []byte, ttl time.Duration) (version uint64, err error) {
 	return c.Put(ctx, key, Entry{Value: value, TTL: ttl}, Always())
 }
@@ -24,12 +24,11 @@ func (c *Client) Replace(ctx context.Context, key string, value []byte, ttl time
 	return c.Put(ctx, key, Entry{Value: value, TTL: ttl}, IfPresent())
 }
 
-// CAS is Set if the item has this version: ErrNotFound if there is no item, ErrChanged
-// if it has another version.
-func (c *Client) CAS(
-	ctx context.Context, key string, value []byte, ttl time.Duration, version uint64,
-) (newVersion uint64, err error) {
-	return c.Put(ctx, key, Entry{Value: value, TTL: ttl}, IfVersion(version))
+// CAS is Set if the item still has the version of old, which GetItem has returned, and keeps its
+// flags: ErrNotFound if there is no item, ErrChanged if it has another version. To change flags, Put
+// under IfVersion.
+func (c *Client) CAS(ctx context.Context, key string, old Item, value []byte, ttl time.Duration) (version uint64, err error) {
+	return c.Put(ctx, key, Entry{Value: value, Flags: old.Flags, TTL: ttl}, IfVersion(old.Version))
 }
 
 // Put stores an entry under a key if the condition is met, and returns the version

@@ -75,16 +75,16 @@ func testServerKey(t *testing.T, o ops, key string) {
 	want(t, "Add", err, nil)
 	_, err = o.Add(ctx, key, nil, 0)
 	want(t, "second Add", err, remora.ErrExists)
-	_, err = o.CAS(ctx, key, nil, 0, v1+1)
+	_, err = o.CAS(ctx, key, remora.Item{Version: v1 + 1}, nil, 0)
 	want(t, "CAS of another version", err, remora.ErrChanged)
-	v2, err := o.CAS(ctx, key, []byte("41"), time.Hour, v1)
+	v2, err := o.CAS(ctx, key, remora.Item{Version: v1, Flags: 9}, []byte("41"), time.Hour)
 	want(t, "CAS", err, nil)
 	if sum, err := o.Incr(ctx, key, 1); err != nil || sum != 42 {
 		t.Errorf("Incr: %d, %v", sum, err)
 	}
 	want(t, "DeleteVersion of an old one", o.DeleteVersion(ctx, key, v2), remora.ErrChanged)
 	item, err := o.GetItem(ctx, key)
-	if err != nil || string(item.Value) != "42" || item.TTL <= 0 || item.TTL > time.Hour || item.Version <= v2 {
+	if err != nil || string(item.Value) != "42" || item.TTL <= 0 || item.TTL > time.Hour || item.Flags != 9 || item.Version <= v2 {
 		t.Errorf("GetItem: %+v, %v", item, err)
 	}
 	_, err = o.Put(ctx, key, remora.Entry{Value: []byte("word"), Flags: 7}, remora.IfPresent())

@@ -52,10 +52,8 @@ func (s *Session) Replace(ctx context.Context, key string, value []byte, ttl tim
 }
 
 // CAS is Client.CAS.
-func (s *Session) CAS(
-	ctx context.Context, key string, value []byte, ttl time.Duration, version uint64,
-) (newVersion uint64, err error) {
-	return s.Put(ctx, key, Entry{Value: value, TTL: ttl}, IfVersion(version))
+func (s *Session) CAS(ctx context.Context, key string, old Item, value []byte, ttl time.Duration) (version uint64, err error) {
+	return s.Put(ctx, key, Entry{Value: value, Flags: old.Flags, TTL: ttl}, IfVersion(old.Version))
 }
 
 // Put is Client.Put.

@@ -107,7 +107,7 @@ func testKilledServer(t *testing.T, name string) {
 	wg.Wait()
 	checkWritten(t, all, files)
 	// What was known of the first server fits nothing of the second.
-	if _, err := c.CAS(ctx, "key 0 0", nil, 0, old.Version); !errors.Is(err, remora.ErrChanged) && !errors.Is(err, remora.ErrNotFound) {
+	if _, err := c.CAS(ctx, "key 0 0", old, nil, 0); !errors.Is(err, remora.ErrChanged) && !errors.Is(err, remora.ErrNotFound) {
 		t.Errorf("a change of a version of before the restart: %v", err)
 	}
 }
