@@ -76,7 +76,7 @@ func (c *checker) checkSpan(from, to int) {
 		case size > to-at:
 			c.fault("the item at %d has %d bytes, but the log only %d more", at, size, to-at)
 			return
-		case m&metaSpare != 0 || !c.intact(at, size):
+		case !c.intact(at, size):
 			c.fault("the item at %d does not match its checksum", at)
 			return // its size may be wrong
 		case m&metaLive == 0:

@@ -10,7 +10,7 @@
 //     items at the tail make room. In a Store it is a heap that is kept dense.
 //   - An item is live if an entry of the index refers to it, and dead if it was
 //     deleted, replaced or displaced. Dead items keep their memory until the tail
-//     passes them.
+//     passes them, or an item before them grows into it.
 //   - A granule is the unit of the log: 8 bytes, more for memory from 32 GiB on.
 //     A position is an offset in granules, which fits into 32 bits; 0 is nil.
 //   - A line is 64 bytes of the index. A bucket is a chain of lines; those behind the
@@ -47,6 +47,7 @@
 //	meta    bit 0  16 version, upper bits     bit 59  has flags
 //	        bit 16 16 length of the key       bit 60  has an expiry
 //	        bit 32 27 length of the value     bit 61  used        bit 62 live
+//	                                          bit 63  has one granule more than it needs
 //
 // All numbers are little endian. Items are padded with zeros to granules.
 //
@@ -133,7 +134,17 @@
 //
 // An item that overwrites another in place keeps the place, and so the age, of the old
 // one. With FIFO that would be wrong, so the item is appended; with SecondChance it
-// counts as used.
+// counts as used, and takes the old place if it fits there, together with dead items behind it.
+// What it does not need becomes a dead item, or one granule of padding, which is too
+// small for an item. A Store overwrites items of the same size only (M8). Half of the operations being
+// puts of eight keys of 100 to 1000 bytes, in a cache of 4 MiB, a put took 0.6 bytes of the log instead of
+// 596, and 91 % of the gets hit instead of 67 (BenchmarkHotKey).
+//
+// A Get leaves an expired item where it is. The log cannot give its room to other
+// items before the tail comes there, which does not spare it, but the next Put of its key takes
+// the place. Items that Get removed would be appended by that Put: where half of the keys
+// expire after 5,000 gets, 69.0 % of all gets hit then instead of 70.8, and after
+// 50,000 gets 79.7 % instead of 80.2.
 //
 // M6 counts tags and not hashes, though some keys with one tag may have come together by
 // chance: a bucket has 18 entries on average at most, of 256 tags. To compare hashes, all

@@ -59,7 +59,7 @@ const (
 	metaHasExpiry meta = 1 << (extraShift + 1)
 	metaUsed      meta = 1 << (extraShift + 2)
 	metaLive      meta = 1 << (extraShift + 3)
-	metaSpare     meta = 1 << (extraShift + 4)
+	metaSlack     meta = 1 << (extraShift + 4) // one granule more than it needs
 
 	metaState = metaUsed | metaLive
 
@@ -101,7 +101,9 @@ func (t *Table) padded(length int) int {
 }
 
 // sizeOf returns the room that the item with this meta word takes in the log.
-func (t *Table) sizeOf(m meta) int { return t.padded(m.length()) }
+func (t *Table) sizeOf(m meta) int {
+	return t.padded(m.length()) + int(m>>(extraShift+4))*t.granule
+}
 
 // position returns how the index refers to the item at an offset; offset is the
 // inverse.

@@ -26,7 +26,7 @@ func TestMetaHoldsAll(t *testing.T) {
 		if m.keyLen() != c.keyLen || m.valueLen() != c.valueLen || m.extra() != c.extra || uint64(m&0xffff) != c.version>>32 {
 			t.Errorf("%+v becomes key %d, value %d, extra %d, version %#x", c, m.keyLen(), m.valueLen(), m.extra(), m&0xffff)
 		}
-		if m&(metaState|metaSpare) != 0 {
+		if m&(metaState|metaSlack) != 0 {
 			t.Errorf("%+v has a state: %#x", c, uint64(m))
 		}
 		if want := 16 + c.extra + c.keyLen + c.valueLen; m.length() != want {
@@ -91,7 +91,7 @@ func TestSizes(t *testing.T) {
 	if maxEntries != 89 {
 		t.Errorf("a bucket has up to %d entries", maxEntries)
 	}
-	if store.MaxValueLimit >= 1<<valueBits || metaSpare != 1<<63 {
+	if store.MaxValueLimit >= 1<<valueBits || metaSlack != 1<<63 {
 		t.Error("the longest value does not fit into a meta word")
 	}
 }

@@ -50,6 +50,14 @@ func (r *ring) spans() [2][2]int {
 	return [2][2]int{{r.tail, r.head}, {}}
 }
 
+// endOf returns where the range of offsets ends that the item at an offset lies in.
+func (r *ring) endOf(at int) int {
+	if r.wrapped && at >= r.tail {
+		return r.end
+	}
+	return r.head
+}
+
 // age orders the offsets of items: older items have smaller ages.
 func (r *ring) age(at int) int {
 	if r.wrapped && at < r.tail {

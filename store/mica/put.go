@@ -32,9 +32,13 @@ func (t *Table) Put(k store.Key, e store.Entry, c store.Condition, now int64) (u
 // store writes an item, in place of the one in the slot if there is one. If there is no
 // room, it returns false and has changed nothing.
 func (t *Table) store(d *draft, s slot, now int64) bool {
+	room := 0
+	if s.at != 0 {
+		room = t.roomAt(s.at, d)
+	}
 	switch {
-	case s.at != 0 && t.mayOverwrite(s.at, d):
-		t.replace(d, s, now) // no item is removed or moved: lookups stay valid
+	case room != 0:
+		t.replace(d, s, room, now) // no item is removed or moved: lookups stay valid
 		return true
 	case t.keeping:
 		t.changes++
@@ -43,28 +47,6 @@ func (t *Table) store(d *draft, s slot, now int64) bool {
 		t.changes++
 		return t.cache(d, s, now)
 	}
-}
-
-// mayOverwrite reports whether an item can be written over the one at an offset.
-// With FIFO that would leave a new item at an old place.
-func (t *Table) mayOverwrite(at int, d *draft) bool {
-	m := t.metaOf(at)
-	return m.shape() == d.meta.shape() && t.sizeOf(m) == d.size && (t.keeping || t.spares)
-}
-
-// replace writes an item over another one. That counts as a use, since its place
-// in the log does not show that it is new.
-func (t *Table) replace(d *draft, s slot, now int64) {
-	m := t.metaOf(s.at)
-	if t.expired(s.at, m, now) {
-		t.stats.Expired++
-	}
-	t.count(m, -1)
-	d.used = t.usedMark()
-	t.overwrite(s.at, d)
-	t.got = s.at
-	t.count(d.meta, 1)
-	t.noteExpiry(d.expires)
 }
 
 // usedMark returns the state bit of a used item, 0 if the table does not spare used items.
@@ -83,7 +65,7 @@ func (t *Table) cache(d *draft, s slot, now int64) bool {
 	if t.stats.Items == 0 {
 		s = slot{} // fits evicted it with all others
 	}
-	inLog := offsetIn(t.mem, d.key) != 0 || offsetIn(t.mem, d.value) != 0
+	inLog := t.inLog(d)
 	if s.at != 0 {
 		t.detach(s, now)
 	}

@@ -8,26 +8,31 @@ import (
 	"github.com/remora-kv/remora/store"
 )
 
-// In Store mode and with SecondChance, an item of the same size overwrites the old one in
-// place; with FIFO it must not.
+// With SecondChance an item that fits the place of the old one takes it, and in Store mode one of the same
+// size; with FIFO none does.
 func TestOverwritesInPlace(t *testing.T) {
 	eachMode(t, func(t *testing.T, with func(*store.Config)) {
-		r := newRig(t, with)
 		key := []byte("key")
+		const never, always, moves = 0, 1, 2 // in place: where items are not appended, or may not take other room
 		for _, c := range []struct {
 			before, after store.Entry
-			same          bool
+			same          int
 		}{
-			{store.Entry{Value: pattern(1, 20)}, store.Entry{Value: pattern(2, 20)}, true},
-			{store.Entry{Value: pattern(1, 20)}, store.Entry{Value: pattern(2, 21)}, true}, // padding
-			{store.Entry{Value: pattern(1, 20)}, store.Entry{Value: pattern(2, 28)}, false},
-			{store.Entry{Value: pattern(1, 20)}, store.Entry{Value: pattern(2, 20), Flags: 1}, false},
-			{store.Entry{Value: pattern(1, 20), Flags: 2}, store.Entry{Value: pattern(2, 20), Flags: 1}, true},
-			{store.Entry{Value: pattern(1, 20), Expires: 2}, store.Entry{Value: pattern(2, 20), Expires: 3}, true},
-			{store.Entry{Value: pattern(1, 20), Expires: 2}, store.Entry{Value: pattern(2, 20)}, false},
-			{store.Entry{Value: pattern(1, 5000), Expires: 2}, store.Entry{Value: pattern(2, 5000)}, true},
-			{store.Entry{}, store.Entry{}, true},
+			{store.Entry{Value: pattern(1, 20)}, store.Entry{Value: pattern(2, 20)}, always},
+			{store.Entry{Value: pattern(1, 20)}, store.Entry{Value: pattern(2, 21)}, always}, // padding
+			{store.Entry{Value: pattern(1, 20)}, store.Entry{Value: pattern(2, 13)}, moves},  // a granule less
+			{store.Entry{Value: pattern(1, 50)}, store.Entry{Value: pattern(2, 41)}, moves},
+			{store.Entry{Value: pattern(1, 50)}, store.Entry{Value: pattern(2, 1)}, moves},
+			{store.Entry{Value: pattern(1, 5000)}, store.Entry{Value: pattern(2, 1)}, moves}, // of another shape
+			{store.Entry{Value: pattern(1, 20)}, store.Entry{Value: pattern(2, 28)}, never},
+			{store.Entry{Value: pattern(1, 20)}, store.Entry{Value: pattern(2, 20), Flags: 1}, never},
+			{store.Entry{Value: pattern(1, 20), Flags: 2}, store.Entry{Value: pattern(2, 20), Flags: 1}, always},
+			{store.Entry{Value: pattern(1, 20), Expires: 2}, store.Entry{Value: pattern(2, 20), Expires: 3}, always},
+			{store.Entry{Value: pattern(1, 20), Expires: 2}, store.Entry{Value: pattern(2, 20)}, moves},
+			{store.Entry{Value: pattern(1, 5000), Expires: 2}, store.Entry{Value: pattern(2, 5000)}, always},
+			{store.Entry{}, store.Entry{}, always},
 		} {
+			r := newRig(t, with)
 			at, version := 0, uint64(0)
 			for _, e := range []store.Entry{c.before, c.after} {
 				before := at
@@ -37,7 +42,7 @@ func TestOverwritesInPlace(t *testing.T) {
 				}
 				version = v
 				at = r.find(r.hash(key), key).at
-				if want := c.same && (r.keeping || r.spares); before != 0 && want != (at == before) {
+				if want := r.spares && c.same != never || r.keeping && c.same == always; before != 0 && want != (at == before) {
 					t.Errorf("%d bytes, flags %d, expiry %d: in place %v, want %v", len(e.Value), e.Flags, e.Expires, at == before, want)
 				}
 				item, err := r.Get(r.key(key), 1)
@@ -48,6 +53,47 @@ func TestOverwritesInPlace(t *testing.T) {
 			r.check()
 		}
 	})
+}
+
+// An item whose size varies takes room of the log only when it is longer than ever since it was moved:
+// when it is shorter the rest of its place is dead, and it grows back into that.
+func TestHotItemStaysWhereItIs(t *testing.T) {
+	r := newRig(t)
+	random := seeded(t, 1)
+	r.put(numbered(0, 16), pattern(0, 3000))
+	r.put(numbered(1, 16), nil) // behind it
+	at, head := r.find(r.hash(numbered(0, 16)), numbered(0, 16)).at, r.head
+	for i := range 3000 {
+		value := pattern(uint64(i), random.IntN(3001))
+		r.put(numbered(0, 16), value)
+		item, err := r.Get(r.key(numbered(0, 16)), r.now)
+		if err != nil || !bytes.Equal(item.Value, value) || r.got != at || r.head != head {
+			t.Fatalf("after %d puts it is at %d and the log ends at %d; they were %d and %d", i+1, r.got, r.head, at, head)
+		}
+		if i%100 == 0 {
+			r.check()
+		}
+	}
+	r.put(numbered(0, 16), pattern(0, 3200))
+	if r.got == at || r.head == head {
+		t.Error("a longer item is at the old place")
+	}
+	r.check()
+	// The room of a dead neighbour serves as well, but not that of a live one.
+	_ = r.Delete(r.key(numbered(1, 16)), store.Always(), r.now)
+	for _, i := range []int{2, 3, 4} {
+		r.put(numbered(i, 16), pattern(uint64(i), 100))
+	}
+	at = r.find(r.hash(numbered(2, 16)), numbered(2, 16)).at
+	_ = r.Delete(r.key(numbered(3, 16)), store.Always(), r.now)
+	r.put(numbered(2, 16), pattern(2, 200))
+	if r.got != at {
+		t.Error("an item does not grow into the room of a dead one")
+	}
+	r.put(numbered(2, 16), pattern(2, 300))
+	if r.got == at || !r.has(4, 16, 100) {
+		t.Error("an item grew into the room of a live one")
+	}
 }
 
 // A key or a value that is a view is stored as it was when the call
