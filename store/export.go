@@ -1,5 +1,7 @@
 package store
 
+import "github.com/zeebo/xxh3"
+
 // Exporter is a Partition that clients can read by themselves, without the server's
 // CPU. Its memory comes from Arena.Export, so that a server can register it.
 //
@@ -79,17 +81,25 @@ type Finder interface {
 	Touch() (Span, bool)
 }
 
-// Link is where an item was when it was read, and its version then.
+// Link is where an item was when it was read, its version then, and a hash of what that version has.
+// A version never changes its value and flags, so the hash proves independently of the item's own
+// checksum that bytes are not half of a change.
 type Link struct {
 	Span    Span
 	Version uint64
+	// Sum is the hash of flags and value (LinkSum). Whoever has the item computes it, so that the
+	// server need not.
+	Sum uint32
 }
+
+// LinkSum returns the hash of a value and flags that a link has.
+func LinkSum(value []byte, flags uint32) uint32 { return uint32(xxh3.HashSeed(value, uint64(flags))) }
 
 // Linker is an Exporter whose items can be found by links, without its index.
 type Linker interface {
 	Exporter
-	// LinkOf returns the link of the item that the last call, a Get, Read or Put of this
-	// key, returned or stored. It returns false if the item has none.
+	// LinkOf returns the link, without its Sum, of the item that the last call, a Get, Read or Put of
+	// this key, returned or stored. It returns false if the item has none.
 	LinkOf(k Key) (Link, bool)
 }
 
@@ -97,7 +107,7 @@ type Linker interface {
 type Follower interface {
 	Finder
 	// Follow is Start for an item that a link points to. The item is Found as long as it is
-	// at that place with that version. If it was changed, deleted, evicted or moved, the
+	// at that place with that version and sum. If it was changed, deleted, evicted or moved, the
 	// outcome is Ask.
 	Follow(k Key, l Link) Span
 }

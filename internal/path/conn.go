@@ -121,6 +121,7 @@ func (c *Conn) SendLong(op command.Proc, hash uint64, head, body []byte) error {
 	}
 	err := c.rfp.SendGather(class, head, body)
 	if err == nil && c.reader.links != nil {
+		c.reader.links.drop(hash) // too long to be read by a link
 		c.noteAsked(op, hash, false)
 	}
 	return err

@@ -86,6 +86,9 @@ func (c *Conn) commitReader(op command.Proc, hash uint64) error {
 		c.room[0], c.room[1] = byte(command.Link), byte(command.Link>>8)
 		c.reader.uses.appendTo(c.room[:len(c.room)-c.reader.uses.size()])
 	}
+	if op == command.Put {
+		c.reader.changes(hash, c.room[rpc.ProcSize:], nil)
+	}
 	err := c.rfp.Commit()
 	if err == nil {
 		c.noteAsked(op, hash, learns)
@@ -94,13 +97,13 @@ func (c *Conn) commitReader(op command.Proc, hash uint64) error {
 }
 
 // noteAsked notes an operation that was sent by rfp where there are links. The link of a key
-// that is changed is not followed from now on, until the new version is known.
+// that is changed is not followed from now on; that of one that is put is, when the new version is known
+// (changes).
 func (c *Conn) noteAsked(op command.Proc, hash uint64, learns bool) {
 	switch {
 	case learns:
 		c.asked.push(query{hash, command.Link})
 	case op == command.Put:
-		c.reader.links.setVersion(hash, 0)
 		c.asked.push(query{hash, op})
 	default:
 		c.asked.push(query{})
@@ -143,6 +146,9 @@ func (c *Conn) sendReader(m *driver.Message) error {
 			c.reader.uses.giveBack()
 		}
 	} else {
+		if op == command.Put {
+			c.reader.changes(m.Hint, m.Head, m.Body)
+		}
 		err = c.rfp.Send(m)
 	}
 	if err == nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/remora-kv/remora/store"
 )
 
-const followHead = 28
+const followHead = 32
 
 // AppendFollow appends the message of command.Follow, which follows a link to an item: the
 // link and the key. It never leaves the client.
@@ -17,6 +17,7 @@ func AppendFollow(b []byte, at *store.Link, key string) []byte {
 	b = le.AppendUint64(b, at.Version)
 	b = le.AppendUint32(b, uint32(at.Span.Len))
 	b = le.AppendUint64(b, uint64(at.Span.Area))
+	b = le.AppendUint32(b, at.Sum)
 	return append(b, key...)
 }
 
@@ -25,6 +26,7 @@ func parseFollow(b []byte) (at store.Link, key []byte) {
 	le := binary.LittleEndian
 	at.Span.Off, at.Version = int64(le.Uint64(b)), le.Uint64(b[8:])
 	at.Span.Len, at.Span.Area = int(le.Uint32(b[16:])), int(le.Uint64(b[20:]))
+	at.Sum = le.Uint32(b[28:])
 	return at, b[followHead:]
 }
 
@@ -46,5 +48,5 @@ func linkIn(result []byte) (l store.Link, at command.Place, ok bool) {
 		return l, at, false
 	}
 	span := store.Span{Area: int(at.Area), Off: int64(at.Off), Len: int(at.Len)}
-	return store.Link{Span: span, Version: item.Version}, at, true
+	return store.Link{Span: span, Version: item.Version, Sum: store.LinkSum(item.Value, item.Flags)}, at, true
 }

@@ -18,12 +18,14 @@ type linkSet [linkWays]linkEntry
 
 type linkEntry struct {
 	hash    uint64
-	off     int64
 	version uint64
-	length  int32
-	area    int16
+	at      uint64 // offset, and the area in the highest byte
+	sum     uint32
+	length  uint16 // at most readBuffer
 	age     uint16 // of the use that was reported last (uses)
 }
+
+const entryArea = 56
 
 // newLinkCache makes a cache for at least n links, which can grow to most.
 func newLinkCache(n, most int) *linkCache {
@@ -80,7 +82,8 @@ func (c *linkCache) find(hash uint64, l *store.Link) (age *uint16) {
 			s[0] = e
 		}
 		e := &s[0]
-		l.Span.Area, l.Span.Off, l.Span.Len, l.Version = int(e.area), e.off, int(e.length), e.version
+		l.Span.Area, l.Span.Off, l.Span.Len = int(e.at>>entryArea), int64(e.at&(1<<entryArea-1)), int(e.length)
+		l.Version, l.Sum = e.version, e.sum
 		return &e.age
 	}
 	return nil
@@ -98,18 +101,36 @@ func (c *linkCache) add(hash uint64, l store.Link, age uint16) {
 		}
 	}
 	copy(s[1:last+1], s[:last])
-	s[0] = linkEntry{hash: hash, off: l.Span.Off, version: l.Version, length: int32(l.Span.Len), area: int16(l.Span.Area), age: age}
+	s[0] = linkEntry{
+		hash: hash, version: l.Version, at: uint64(l.Span.Off) | uint64(l.Span.Area)<<entryArea,
+		sum: l.Sum, length: uint16(l.Span.Len), age: age,
+	}
 }
 
 // setVersion changes the version of the link of a hash, if there is one.
 func (c *linkCache) setVersion(hash, version uint64) {
+	if e := c.entry(hash); e != nil {
+		e.version = version
+	}
+}
+
+// entry returns the link of a hash, or nil.
+func (c *linkCache) entry(hash uint64) *linkEntry {
 	s := c.set(hash)
 	hash = nonzero(hash)
 	for i := range s {
 		if s[i].hash == hash {
-			s[i].version = version
-			return
+			return &s[i]
 		}
+	}
+	return nil
+}
+
+// changes notes that an item is being changed to this one: its link is not found until the new version is
+// known.
+func (c *linkCache) changes(hash uint64, value []byte, flags uint32) {
+	if e := c.entry(hash); e != nil {
+		e.version, e.sum = 0, store.LinkSum(value, flags)
 	}
 }
 

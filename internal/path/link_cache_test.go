@@ -8,7 +8,7 @@ import (
 )
 
 func linkOf(n uint64) store.Link {
-	return store.Link{Span: store.Span{Area: int(n % 3), Off: int64(8 * n), Len: int(n%100 + 1)}, Version: n + 1}
+	return store.Link{Span: store.Span{Area: int(n % 3), Off: int64(8 * n), Len: int(n%100 + 1)}, Version: n + 1, Sum: uint32(3 * n)}
 }
 
 func found(c *linkCache, hash uint64, l *store.Link) bool {

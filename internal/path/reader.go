@@ -209,6 +209,18 @@ func (r *reader) proc() command.Proc {
 	return command.Get
 }
 
+// changes notes a put before it is sent: its message, the end of which may be the value alone.
+func (r *reader) changes(hash uint64, arg, value []byte) {
+	put, err := command.ParsePut(arg)
+	if err == nil && len(value) == 0 {
+		value = put.Value
+	} else if len(put.Value) != 0 {
+		r.links.drop(hash) // the value is in two pieces
+		return
+	}
+	r.links.changes(hash, value, put.Flags)
+}
+
 // learn takes what an answer says about links: of a get that asked for one, and of a put. An
 // item that was put is mostly where it was, and a reader notices when it is not.
 func (r *reader) learn(q query, result []byte) {

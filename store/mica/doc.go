@@ -115,8 +115,9 @@
 // # Threads
 //
 // One goroutine at a time uses a Table. Clients may read its memory meanwhile (Finder): a
-// Finder follows a link to an item, and verifies by key, version, state and checksum that
-// it has read the item, whole and still live. It does not search the index, where lines
+// Finder follows a link to an item, and verifies by key, version, state, checksum and the hash that the link
+// has of the value that it has read the item, whole and still live. Of half of a change, one in
+// 2^64 would pass; only an expiry that Touch changes has the checksum alone. It does not search the index, where lines
 // and items move: without a valid link the client asks the server.
 //
 // # Why not otherwise

@@ -37,8 +37,8 @@ func (f *Finder) Follow(k store.Key, l store.Link) store.Span {
 	return l.Span
 }
 
-// Look returns Found if b is the item of the link: live, of its key and version, and
-// matching its checksum (M4). Otherwise the outcome is Ask.
+// Look returns Found if b is the item of the link: live, of its key and version, and matching its
+// checksum (M4) and the sum of the link, which are 64 bits together. Otherwise the outcome is Ask.
 func (f *Finder) Look(b []byte) (store.Span, store.Outcome) {
 	if len(b) < headerSize {
 		return store.Span{}, store.Ask
@@ -66,6 +66,9 @@ func (f *Finder) Look(b []byte) (store.Span, store.Outcome) {
 		f.item.Expires = int64(binary.LittleEndian.Uint64(b[expiryAt(0, m):]))
 	}
 	f.item.Value = b[valueAt:n]
+	if store.LinkSum(f.item.Value, f.item.Flags) != f.link.Sum {
+		return store.Span{}, store.Ask
+	}
 	return store.Span{}, store.Found
 }
 

@@ -84,6 +84,7 @@ func TestLinksUnderFire(t *testing.T) {
 			t.Fatal(err)
 		}
 		if l, ok := r.LinkOf(k); ok {
+			l.Sum = store.LinkSum(value[:size], uint32(n))
 			links[i].Store(&told{Link: l, n: n, size: size})
 		}
 	}

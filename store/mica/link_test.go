@@ -86,6 +86,11 @@ func testLinks(t *testing.T, cfg store.Config, seed uint64) {
 			_, err = p.Get(k, now)
 		}
 		if l, ok := p.LinkOf(k); ok && err == nil {
+			item, err := p.Get(k, now)
+			if err != nil {
+				continue // it was put expired
+			}
+			l.Sum = store.LinkSum(item.Value, item.Flags)
 			links[i] = l
 		}
 		now += rnd.Int64N(2)
