@@ -40,8 +40,9 @@ type Place struct {
 }
 
 const (
-	// MaxPlaceOff is the largest offset of a place, and MaxPlaceLen the greatest length.
+	// MaxPlaceOff is the largest offset of a place.
 	MaxPlaceOff = 1<<areaShift - 1
+	// MaxPlaceLen is the greatest length of a place.
 	MaxPlaceLen = 1<<16 - 1
 
 	areaShift = 40
