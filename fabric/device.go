@@ -34,6 +34,10 @@ type Device interface {
 	Clock() Clock
 	// Counters returns the sums over all queue pairs, past ones included.
 	Counters() Counters
+	// Memory returns what the device holds, by purpose: its regions, unless they are memory
+	// of the Go heap, and its buffers. It asks the kernel which pages are in RAM, and takes
+	// milliseconds for a GiB.
+	Memory() []Usage
 	// NewDomain makes a protection domain.
 	NewDomain() (Domain, error)
 	// NewCQ makes a completion queue for at least depth completions.

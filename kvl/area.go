@@ -33,7 +33,7 @@ func (m *Memory) Usage() []Usage {
 	stats := m.arena.Stats()
 	all := make([]Usage, len(stats))
 	for i, u := range stats {
-		all[i] = Usage(u)
+		all[i] = Usage{u.Purpose, u.Blocks, u.Bytes}
 	}
 	return all
 }

@@ -13,7 +13,6 @@ import (
 
 	"github.com/remora-kv/remora/fabric"
 	"github.com/remora-kv/remora/fabric/provider"
-	"github.com/remora-kv/remora/internal/arena"
 	"github.com/remora-kv/remora/internal/command"
 	"github.com/remora-kv/remora/rpc/herd"
 	"github.com/remora-kv/remora/test/cachetest"
@@ -156,11 +155,9 @@ func testKilledHerdClients(t *testing.T, name string, rounds, crowd int) {
 		t.Errorf("%+v", st)
 	}
 	for _, d := range s.Devices() { // beside what the client of rfp has
-		if out, ok := d.(interface{ Memory() []arena.Usage }); ok {
-			for _, u := range out.Memory() {
-				if u.Purpose == "herd replies" && u.Blocks != 1 {
-					t.Errorf("%d clients have reply memory", u.Blocks)
-				}
+		for _, u := range d.Memory() {
+			if u.Purpose == "herd replies" && u.Blocks != 1 {
+				t.Errorf("%d clients have reply memory", u.Blocks)
 			}
 		}
 	}

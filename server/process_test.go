@@ -17,7 +17,6 @@ import (
 	"github.com/remora-kv/remora/fabric"
 	"github.com/remora-kv/remora/fabric/faults"
 	"github.com/remora-kv/remora/fabric/provider"
-	"github.com/remora-kv/remora/internal/arena"
 	"github.com/remora-kv/remora/server"
 	"github.com/remora-kv/remora/test/cachetest"
 )
@@ -103,10 +102,8 @@ func describeServer(s *server.Server) serverReport {
 		r.Usage[u.Purpose] += u.Bytes
 	}
 	for _, d := range s.Devices() {
-		if m, ok := d.(interface{ Memory() []arena.Usage }); ok {
-			for _, u := range m.Memory() {
-				r.Usage[u.Purpose] += u.Bytes
-			}
+		for _, u := range d.Memory() {
+			r.Usage[u.Purpose] += u.Bytes
 		}
 	}
 	return r

@@ -43,8 +43,13 @@ func (a *Arena) Export(purpose string, size int, writable bool) (Block, error) {
 }
 
 // Usage returns what is in use, sorted by purpose.
-func (a *Arena) Usage() []Usage {
-	stats := a.arena.Stats()
+func (a *Arena) Usage() []Usage { return usageOf(a.arena.Stats()) }
+
+// Resident is Usage with the bytes that are in RAM, without what Export returned, which is
+// memory of the device. It asks the kernel about each page: some milliseconds for a GiB.
+func (a *Arena) Resident() []Usage { return usageOf(a.arena.Resident()) }
+
+func usageOf(stats []arena.Usage) []Usage {
 	all := make([]Usage, len(stats))
 	for i, u := range stats {
 		all[i] = Usage(u)
@@ -52,11 +57,13 @@ func (a *Arena) Usage() []Usage {
 	return all
 }
 
-// Usage is the memory in use for one purpose.
+// Usage is the memory in use for one purpose: Resident are the bytes that are in RAM, if it
+// was asked for.
 type Usage struct {
-	Purpose string
-	Blocks  int
-	Bytes   int64
+	Purpose  string
+	Blocks   int
+	Bytes    int64
+	Resident int64
 }
 
 // Block is memory from an Arena.

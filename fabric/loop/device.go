@@ -7,6 +7,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/remora-kv/remora/fabric"
 	"github.com/remora-kv/remora/fabric/internal/base"
 	"github.com/remora-kv/remora/fabric/internal/direct"
 )
@@ -49,6 +50,9 @@ func (n *Network) NewDevice(name string) (*Device, error) {
 	d.core = direct.NewCore("loop", name, direct.DefaultLimits(), (*hooks)(d))
 	return d, nil
 }
+
+// Memory implements fabric.Device: all of it is memory of the Go heap.
+func (d *Device) Memory() []fabric.Usage { return nil }
 
 // Close implements fabric.Device.
 func (d *Device) Close() error {

@@ -68,8 +68,8 @@ func New(cfg Config) (*Device, error) {
 	return d, nil
 }
 
-// Memory returns how many bytes the device has allocated and mapped, by purpose.
-func (d *Device) Memory() map[string]int64 { return base.Memory(d.arena) }
+// Memory implements fabric.Device, and counts what it has mapped of peers, too.
+func (d *Device) Memory() []fabric.Usage { return base.Memory(d.arena) }
 
 // Close implements fabric.Device.
 func (d *Device) Close() error {

@@ -182,7 +182,7 @@ func TestKilledClient(t *testing.T) {
 	if after := resources(t); after > before+2 {
 		t.Errorf("%d descriptors and memory files before, %d after", before, after)
 	}
-	if n := srv.dev.Memory()["segment"]; n != 0 {
+	if n := memoryFor(srv.dev, "segment"); n != 0 {
 		t.Errorf("%d bytes of segments are left", n)
 	}
 }

@@ -1,6 +1,9 @@
 package tcp
 
-import "github.com/remora-kv/remora/fabric/internal/base"
+import (
+	"slices"
+	"sync"
+)
 
 const (
 	// window is how many bytes of responses a peer may have asked for and not
@@ -16,15 +19,46 @@ const (
 	// maxPeerWindow is more than any peer's window is used.
 	maxPeerWindow = 1 << 24
 
-	firstOut = 4 << 10
-	firstIn  = 16 << 10
-	maxIn    = 256 << 10
+	// readSize is the size of the memory that a thread reads sockets into.
+	readSize = 64 << 10
 )
 
+// outSizes are the sizes of the memory of out-buffers: for small messages, for some of them,
+// and for all that there can be.
+var outSizes = [...]int{4 << 10, 32 << 10, maxOut}
+
+// outPool lends the memory of out-buffers. What nobody has is the collector's to free, so that
+// a burst leaves nothing behind.
+type outPool struct{ bySize [len(outSizes)]sync.Pool } // of *outMemory
+
+type outMemory struct{ b []byte }
+
+// lend returns memory for n bytes: at most maxOut, unless the peer breaks the protocol.
+func (p *outPool) lend(n int) *outMemory {
+	for i, size := range outSizes {
+		if n <= size {
+			if m, ok := p.bySize[i].Get().(*outMemory); ok {
+				return m
+			}
+			return &outMemory{make([]byte, size)}
+		}
+	}
+	return &outMemory{make([]byte, n)}
+}
+
+// takeBack takes memory that lend returned.
+func (p *outPool) takeBack(m *outMemory) {
+	if i := slices.Index(outSizes[:], len(m.b)); i >= 0 {
+		p.bySize[i].Put(m)
+	}
+}
+
 // outBuffer holds frames for the socket, always whole ones at the
-// end. It grows as needed, up to maxOut.
+// end. It has memory of the pool while there is something in it, up to maxOut.
 type outBuffer struct {
-	b []byte
+	pool   *outPool
+	memory *outMemory
+	b      []byte // of memory
 	// b[r:w] waits for the socket.
 	r, w int
 	// sent counts bytes that were handed to the kernel since the beginning;
@@ -48,12 +82,35 @@ func (o *outBuffer) extend(n int) []byte {
 
 func (o *outBuffer) makeRoom(n int) {
 	live := o.w - o.r
-	to := o.b
-	if len(to) < live+n {
-		to = make([]byte, base.CeilPow2(max(live+n, firstOut)))
+	if len(o.b) >= live+n {
+		copy(o.b, o.b[o.r:o.w])
+	} else {
+		m := o.pool.lend(live + n)
+		copy(m.b, o.b[o.r:o.w])
+		o.giveBack()
+		o.memory, o.b = m, m.b
 	}
-	copy(to, o.b[o.r:o.w])
-	o.b, o.r, o.w = to, 0, live
+	o.r, o.w = 0, live
+}
+
+func (o *outBuffer) giveBack() {
+	if o.memory != nil {
+		o.pool.takeBack(o.memory)
+		o.memory, o.b = nil, nil
+	}
+}
+
+// drop forgets what waits for the socket.
+func (o *outBuffer) drop() {
+	o.giveBack()
+	*o = outBuffer{pool: o.pool}
+}
+
+// handOver returns the buffer for another to empty, and leaves an empty one.
+func (o *outBuffer) handOver() outBuffer {
+	all := *o
+	*o = outBuffer{pool: o.pool}
+	return all
 }
 
 // admits reports whether a request of n bytes may be appended. Requests come in
@@ -79,38 +136,9 @@ func (o *outBuffer) consume(n int) {
 	o.r += n
 	o.sent += uint64(n)
 	if o.r == o.w {
+		o.giveBack()
 		o.r, o.w = 0, 0
 	}
-}
-
-// inBuffer holds what was read and not yet understood.
-type inBuffer struct {
-	b    []byte
-	r, w int
-}
-
-// space returns the free part of the buffer.
-func (i *inBuffer) space() []byte {
-	if i.b == nil {
-		i.b = make([]byte, firstIn)
-	}
-	return i.b[i.w:]
-}
-
-// settle moves what is left to the front; full says that the last read filled
-// the buffer, so that a larger one is worth it.
-func (i *inBuffer) settle(full bool) {
-	if i.r == i.w {
-		i.r, i.w = 0, 0
-	}
-	to := i.b
-	if full && len(i.b) < maxIn {
-		to = make([]byte, 2*len(i.b))
-	} else if i.r == 0 {
-		return
-	}
-	i.w = copy(to, i.b[i.r:i.w])
-	i.b, i.r = to, 0
 }
 
 // before reports whether sequence number a comes before b.

@@ -112,7 +112,7 @@ func (d *Device) newConn(cfg fabric.QPConfig) (*conn, error) {
 	if cfg.Transport == fabric.UD {
 		return nil, fmt.Errorf("fabric: datagram queue pairs are made by Domain.NewUD: %w", fabric.ErrInvalid)
 	}
-	q := &conn{fd: -1}
+	q := &conn{fd: -1, out: outBuffer{pool: &d.pool}}
 	if err := q.setup(d, &cfg, q); err != nil {
 		return nil, err
 	}

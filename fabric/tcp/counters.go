@@ -4,6 +4,7 @@ import (
 	"sync/atomic"
 
 	"github.com/remora-kv/remora/fabric"
+	"github.com/remora-kv/remora/fabric/internal/base"
 	"github.com/remora-kv/remora/internal/fence"
 )
 
@@ -48,6 +49,43 @@ func (d *Device) Counters() fabric.Counters {
 	for _, q := range d.qps.all() {
 		c := q.stats.snapshot()
 		sum.Add(&c)
+	}
+	return sum
+}
+
+// Memory implements fabric.Device.
+func (d *Device) Memory() []fabric.Usage {
+	u := fabric.Usage{Purpose: "tcp buffers", Heap: true}
+	for _, q := range d.qps.all() {
+		q.mu.Lock()
+		u.Bytes += int64(q.member.buffered())
+		q.mu.Unlock()
+		u.Blocks++
+	}
+	u.Bytes += int64(d.nic.buffered())
+	u.Resident = u.Bytes
+	return append(base.Memory(d.arena), u)
+}
+
+// buffered implements member.
+func (q *conn) buffered() int {
+	n := len(q.out.b)
+	for i := range q.sends {
+		n += cap(q.sends[i].data)
+	}
+	return n
+}
+
+// buffered implements member.
+func (q *gram) buffered() int { return len(q.out) + len(q.in) }
+
+// buffered returns how many bytes there are to read into, and of lingerers.
+func (n *nic) buffered() int {
+	sum := len(n.into) + len(n.ports.all())*readSize
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for _, l := range n.lingers {
+		sum += len(l.rest.b)
 	}
 	return sum
 }

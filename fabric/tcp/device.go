@@ -22,6 +22,7 @@ type Device struct {
 	onError func(error)
 	arena   *arena.Arena
 	nic     *nic
+	pool    outPool
 
 	listeners  base.OpenSet[*listener]
 	handshakes base.Handshakes

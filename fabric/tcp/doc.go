@@ -54,7 +54,9 @@
 //	I7  What a peer says is checked before it is used: header fields by
 //	    decode, the rest against the state of the connection. A violation is
 //	    one error that wraps fabric.ErrProtocol and ends this connection only.
-//	    Memory held for a peer is bounded: a read buffer, a write buffer.
+//	    Memory held for a peer is bounded: less than a header of what it has
+//	    said, and what it has asked for and not taken (I2), at most 513 KiB.
+//	    A connection that has nothing to write holds no buffer.
 //	I8  A connection ends in order with BYE or NAK as the last frame. A socket
 //	    that ends without either means that the peer is lost (G13).
 //
@@ -157,9 +159,10 @@
 // lets it run. A program that keeps all its processors (GOMAXPROCS) busy
 // without polling delays the thread until the runtime preempts it.
 //
-// A device has two descriptors, a completion queue one, a queue pair one. A
-// connection begins with a read buffer of 16 KiB and a write buffer of 4 KiB;
-// both grow with what goes through them, to 256 KiB and 1 MiB, and do not shrink.
+// A device has two descriptors, a completion queue one, a queue pair one. What
+// sockets bring is read into 64 KiB that the driving thread has: each completion
+// queue has them for its owner, and the device for the background thread. What
+// waits for a socket is in memory that the device lends, as long as it waits.
 //
 // Locks are taken in this order: queue pair, port or completion queue, device,
 // table, nic. No lock is held across a call that blocks. A Post may wait for

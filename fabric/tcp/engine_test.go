@@ -17,6 +17,7 @@ type rig struct {
 	e      *end
 	secret *fabric.Region // of another domain
 	ro     *fabric.Region // of this domain, for READ only
+	into   [readSize]byte
 	posted int
 }
 
@@ -56,15 +57,14 @@ func (r *rig) feed(b []byte) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for len(b) > 0 && q.Ready() {
-		n := copy(q.in.space(), b)
+		kept := copy(r.into[:], q.part[:q.parted])
+		n := copy(r.into[kept:], b)
 		b = b[n:]
-		q.in.w += n
-		if err := q.ingest(); err != nil {
+		if err := q.ingest(r.into[:kept+n]); err != nil {
 			q.violated(err)
 			return err
 		}
 		if q.Ready() {
-			q.in.settle(q.in.w == len(q.in.b))
 			q.encode()
 			if q.out.pending() > maxOut {
 				r.tb.Fatalf("%d bytes in the out-buffer", q.out.pending())

@@ -15,32 +15,32 @@ const lingerTime = 2 * time.Second
 // with a reset, and a reset may overtake the last frames.
 type lingerer struct {
 	fd   int
-	rest []byte // what is still to be written
-	end  int64  // when to close whatever happens
+	rest outBuffer // what is still to be written
+	end  int64     // when to close whatever happens
 }
 
 // linger delivers the last frames of a connection and closes its socket. It
 // takes over rest.
-func (n *nic) linger(fd int, rest []byte) {
+func (n *nic) linger(fd int, rest outBuffer) {
 	l := &lingerer{fd: fd, rest: rest}
 	if l.write() {
-		_ = unix.Close(fd)
+		l.close()
 		return
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.stopped {
-		_ = unix.Close(fd)
+		l.close()
 		return
 	}
 	n.serial++
 	l.end = n.dev.clock.Now() + int64(lingerTime)
 	events := uint32(unix.EPOLLIN)
-	if len(l.rest) != 0 {
+	if l.rest.pending() != 0 {
 		events |= unix.EPOLLOUT
 	}
 	if err := epollAdd(n.ep, fd, events, tokenLinger, n.serial); err != nil {
-		_ = unix.Close(fd)
+		l.close()
 		return
 	}
 	n.lingers[n.serial] = l
@@ -49,16 +49,22 @@ func (n *nic) linger(fd int, rest []byte) {
 
 // write writes what it can. It reports whether the socket is over.
 func (l *lingerer) write() bool {
-	for len(l.rest) != 0 {
-		k, errno := sysSend(l.fd, l.rest)
+	for l.rest.pending() != 0 {
+		k, errno := sysSend(l.fd, l.rest.b[l.rest.r:l.rest.w])
 		if errno != 0 {
 			return !isAgain(errno)
 		}
-		if l.rest = l.rest[k:]; len(l.rest) == 0 {
+		if l.rest.consume(k); l.rest.pending() == 0 {
 			return unix.Shutdown(l.fd, unix.SHUT_WR) != nil
 		}
 	}
 	return false
+}
+
+// close closes the socket and forgets what was not written.
+func (l *lingerer) close() {
+	_ = unix.Close(l.fd)
+	l.rest.drop()
 }
 
 // lingerEvent goes on with a lingering socket.
@@ -69,9 +75,9 @@ func (n *nic) lingerEvent(number int32) {
 	if l == nil {
 		return
 	}
-	over, had := false, len(l.rest) != 0
+	over, had := false, l.rest.pending() != 0
 	for i := 0; i < maxReads && !over; i++ {
-		k, errno := sysRecv(l.fd, n.waste[:])
+		k, errno := sysRecv(l.fd, n.into[:])
 		if k > 0 {
 			continue
 		}
@@ -79,11 +85,11 @@ func (n *nic) lingerEvent(number int32) {
 		break
 	}
 	if over = over || l.write(); over {
-		_ = unix.Close(l.fd)
+		l.close()
 		delete(n.lingers, number)
 		return
 	}
-	if had && len(l.rest) == 0 {
+	if had && l.rest.pending() == 0 {
 		_ = epollMod(n.ep, l.fd, unix.EPOLLIN, tokenLinger, number)
 	}
 }
@@ -92,7 +98,7 @@ func (n *nic) lingerEvent(number int32) {
 func (n *nic) closeLateLocked(now int64) {
 	for number, l := range n.lingers {
 		if now >= l.end {
-			_ = unix.Close(l.fd)
+			l.close()
 			delete(n.lingers, number)
 		}
 	}
@@ -103,7 +109,7 @@ func (n *nic) closeLingers() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for number, l := range n.lingers {
-		_ = unix.Close(l.fd)
+		l.close()
 		delete(n.lingers, number)
 	}
 }

@@ -68,7 +68,7 @@ type nic struct {
 	anything      func(fd uintptr) bool // fills events
 	found         int                   // by anything
 	limited       bool                  // there is a deadline on file
-	waste         [16 << 10]byte
+	into          [readSize]byte        // for what is read
 	parked        []*port
 	hot           *port // the only port that had work in the last round
 	nextLook      int64 // when to look at parked ports again
@@ -316,7 +316,7 @@ func (n *nic) chores() (wake int64, over bool) {
 	stopped, left, grace := n.stopped, len(n.lingers), n.grace
 	n.mu.Unlock()
 	for _, q := range late {
-		q.rnrExpired()
+		q.rnrExpired(n.into[:])
 	}
 	if stopped {
 		if left == 0 || now >= grace {

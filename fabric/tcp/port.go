@@ -19,10 +19,13 @@ const fewSockets = 2
 type member interface {
 	// drive makes what progress is possible without blocking and reports
 	// whether there was anything to do. With try it gives up at once when
-	// another thread drives it.
-	drive(try bool) bool
+	// another thread drives it. into is memory of the calling thread to read
+	// into, of which nothing is used after the call.
+	drive(try bool, into []byte) bool
 	// on reports whether the peer, as far as is known, sent last from a CPU of this host.
 	on(cpu int) bool
+	// buffered returns how many bytes its buffers have. The caller has the lock.
+	buffered() int
 	// Disconnect is that of fabric.QP.
 	Disconnect() error
 	// kill ends the queue pair without telling the peer.
@@ -50,6 +53,7 @@ type port struct {
 	members atomic.Pointer[[]*queues]
 	// Of the owner alone.
 	events [64]unix.EpollEvent
+	into   []byte  // for what is read
 	lazy   []*conn // that have put something off
 
 	mu     sync.Mutex // guards what follows, and changes of members
@@ -68,7 +72,9 @@ func (n *nic) newPort() (*port, error) {
 	if err != nil {
 		return nil, fmt.Errorf("epoll_create: %w; check ulimit -n and /proc/sys/fs/epoll", err)
 	}
-	p, err := n.ports.add(func(i uint16) *port { return &port{nic: n, index: i, ep: ep, armed: true} })
+	p, err := n.ports.add(func(i uint16) *port {
+		return &port{nic: n, index: i, ep: ep, armed: true, into: make([]byte, readSize)}
+	})
 	if err != nil {
 		_ = unix.Close(ep)
 		return nil, err
@@ -143,20 +149,20 @@ func (p *port) poll() {
 	list := *p.members.Load()
 	if len(list) <= fewSockets {
 		for _, q := range list {
-			q.member.drive(true)
+			q.member.drive(true, p.into)
 		}
 		return
 	}
 	n := epollNow(p.ep, p.events[:])
-	p.drive(p.events[:n], true)
+	p.drive(p.events[:n], true, p.into)
 }
 
 // drive drives the queue pairs that events name.
-func (p *port) drive(events []unix.EpollEvent, try bool) bool {
+func (p *port) drive(events []unix.EpollEvent, try bool, into []byte) bool {
 	worked := false
 	for i := range events {
 		if q := p.nic.dev.qps.get(uint16(events[i].Fd)); q != nil && q.num == uint32(events[i].Fd) {
-			worked = q.member.drive(try) || worked
+			worked = q.member.drive(try, into) || worked
 		}
 	}
 	return worked
@@ -211,7 +217,7 @@ func (p *port) serve(events []unix.EpollEvent) bool {
 	if len(list) <= fewSockets {
 		worked := false
 		for _, q := range list {
-			worked = q.member.drive(false) || worked
+			worked = q.member.drive(false, p.nic.into[:]) || worked
 		}
 		return worked
 	}
@@ -221,7 +227,7 @@ func (p *port) serve(events []unix.EpollEvent) bool {
 		n = epollNow(p.ep, events)
 	}
 	p.mu.Unlock()
-	return p.drive(events[:n], false)
+	return p.drive(events[:n], false, p.nic.into[:])
 }
 
 // arm has the background thread woken by the sockets of the port.

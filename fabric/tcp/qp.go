@@ -28,8 +28,11 @@ type conn struct {
 	private []byte
 	local   bool // the peer is on this host
 
-	in  inBuffer
-	out outBuffer
+	// part[:parted] is what was read of a frame and cannot be executed yet: less than a header,
+	// or than a word of payload.
+	part   [maxHeader]byte
+	parted int
+	out    outBuffer
 	// wantsOut: the socket is full, or there is more to write than one call
 	// may. writeShut: the socket takes nothing any more; why will be read from it.
 	wantsOut, writeShut bool
@@ -101,7 +104,7 @@ type message struct {
 }
 
 // drive implements member.
-func (q *conn) drive(try bool) bool {
+func (q *conn) drive(try bool, into []byte) bool {
 	if try {
 		if !q.mu.TryLock() {
 			return false
@@ -112,7 +115,7 @@ func (q *conn) drive(try bool) bool {
 	worked := false
 	if q.fd >= 0 && q.Ready() {
 		taken := q.recvDone
-		worked = q.receive()
+		worked = q.receive(into)
 		switch {
 		case !q.Ready():
 		case worked && try && taken != q.recvDone && q.putOff():
@@ -145,12 +148,12 @@ func (q *conn) catchUp() {
 	}
 }
 
-// receive reads from the socket and executes what it says.
-func (q *conn) receive() bool {
+// receive reads from the socket, into memory of the calling thread, and executes what it says.
+func (q *conn) receive(into []byte) bool {
 	worked := false
 	for range maxReads {
-		space := q.in.space()
-		n, errno := sysRecv(q.fd, space)
+		kept := copy(into, q.part[:q.parted])
+		n, errno := sysRecv(q.fd, into[kept:])
 		if n == 0 {
 			if isAgain(errno) {
 				break
@@ -160,31 +163,29 @@ func (q *conn) receive() bool {
 		}
 		q.edge.received()
 		worked = true
-		q.in.w += n
-		if err := q.ingest(); err != nil {
+		if err := q.ingest(into[:kept+n]); err != nil {
 			q.violated(err)
 			return true
 		}
 		if !q.Ready() {
 			return true
 		}
-		q.in.settle(n == len(space))
-		if n < len(space) {
+		if kept+n < len(into) {
 			break
 		}
 	}
 	return worked
 }
 
-// ingest executes the frames in the in-buffer, the last one as far as it is
-// there. An error is a violation of the protocol.
-func (q *conn) ingest() error {
+// ingest executes the frames in b, the last one as far as it is there, and keeps the rest in
+// q.part. An error is a violation of the protocol.
+func (q *conn) ingest(b []byte) error {
 	for q.Ready() {
-		b := q.in.b[q.in.r:q.in.w]
 		if q.left != 0 {
 			n, err := q.payload(b)
-			q.in.r += n
+			b = b[n:]
 			if err != nil || n == 0 {
+				q.parted = copy(q.part[:], b)
 				return err
 			}
 			continue
@@ -192,9 +193,10 @@ func (q *conn) ingest() error {
 		var f frame
 		n, err := f.decode(b)
 		if err != nil || n == 0 {
+			q.parted = copy(q.part[:], b)
 			return err
 		}
-		q.in.r += n
+		b = b[n:]
 		if err := q.dispatch(&f); err != nil {
 			return err
 		}
@@ -286,7 +288,7 @@ func (q *conn) transmit() {
 			}
 			// The peer is gone. Whether it sent a BYE is in what it sent before.
 			q.writeShut = true
-			q.out = outBuffer{}
+			q.out.drop()
 			return
 		}
 		q.out.consume(n)
@@ -340,7 +342,7 @@ func (q *conn) finish(e ending) {
 		q.recvCQ.port.part(&q.queues, fd)
 		q.closeSocket(fd, &e)
 	}
-	q.in, q.out = inBuffer{}, outBuffer{}
+	q.out.drop()
 	q.flush(e.send, e.recv)
 	q.wake()
 }
@@ -358,7 +360,7 @@ func (q *conn) closeSocket(fd int, e *ending) {
 		}
 		encodeHead(q.out.extend(headSize), e.say, 0, 0, q.executed+1, uint32(e.status))
 		q.edge.sends()
-		q.dev.nic.linger(fd, q.out.b[q.out.r:q.out.w])
+		q.dev.nic.linger(fd, q.out.handOver())
 	}
 }
 

@@ -194,13 +194,13 @@ func (q *conn) starvingStill() {
 
 // rnrExpired is called by the background thread when the time is over. What
 // the peer has said meanwhile counts first.
-func (q *conn) rnrExpired() {
+func (q *conn) rnrExpired(into []byte) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if !q.Ready() || q.rnrEnd.Load() == 0 {
 		return
 	}
-	q.receive()
+	q.receive(into)
 	if q.Ready() && q.rnrEnd.Load() != 0 {
 		q.failSend(fabric.StatusRNRExceeded)
 		return

@@ -198,7 +198,7 @@ func (q *gram) PostRecv(wrs []fabric.RecvWR) (int, error) {
 }
 
 // drive implements member.
-func (q *gram) drive(try bool) bool {
+func (q *gram) drive(try bool, _ []byte) bool {
 	if try {
 		if !q.mu.TryLock() {
 			return false

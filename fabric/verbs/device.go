@@ -91,8 +91,8 @@ func (d *Device) Limits() fabric.Limits { return d.lim }
 // Clock implements fabric.Device.
 func (d *Device) Clock() fabric.Clock { return d.clock }
 
-// Memory returns how many bytes the device has allocated, by purpose.
-func (d *Device) Memory() map[string]int64 { return base.Memory(d.arena) }
+// Memory implements fabric.Device.
+func (d *Device) Memory() []fabric.Usage { return base.Memory(d.arena) }
 
 func (d *Device) errClosed() error {
 	return fmt.Errorf("fabric: device %s: %w", d.Name(), fabric.ErrClosed)

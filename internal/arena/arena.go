@@ -2,6 +2,7 @@ package arena
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -29,32 +30,37 @@ type Arena struct {
 	source Source
 	mu     sync.Mutex
 	usage  map[string]Usage
+	blocks map[*Block]struct{} // that are in use
 }
 
 // Source makes memory that peers can reach: size zeroed bytes at a page boundary, with
 // the given right of others. owner is what Block.Owner returns.
 type Source func(purpose string, size int, seal Seal) (mem []byte, owner any, release func() error, err error)
 
-// Usage is what one purpose holds at the moment.
+// Usage is what one purpose holds at the moment: Resident are the bytes that are in RAM, if
+// it was asked for.
 type Usage struct {
-	Purpose string
-	Blocks  int
-	Bytes   int64
+	Purpose  string
+	Blocks   int
+	Bytes    int64
+	Resident int64
 }
 
 // Block is one piece of memory from an Arena.
 type Block struct {
-	arena   *Arena
-	purpose string
-	mem     []byte
-	owner   any
-	fd      int
-	release func(mem []byte) error
-	freed   atomic.Bool
+	arena    *Arena
+	purpose  string
+	mem      []byte
+	owner    any
+	fd       int
+	shared   bool // other processes may have mapped it
+	exported bool // it is memory of the source
+	release  func(mem []byte) error
+	freed    atomic.Bool
 }
 
 // New returns an empty Arena.
-func New() *Arena { return &Arena{usage: make(map[string]Usage)} }
+func New() *Arena { return &Arena{usage: make(map[string]Usage), blocks: make(map[*Block]struct{})} }
 
 // NewFrom returns an empty Arena whose exported blocks come from a source.
 func NewFrom(source Source) *Arena {
@@ -87,7 +93,7 @@ func (a *Arena) AllocShared(purpose string, size int, seal Seal) (*Block, error)
 		return nil, fmt.Errorf("arena: %s: cannot allocate %d bytes of shared memory: %w", purpose, size, err)
 	}
 	release := func(mem []byte) error { return freeShared(mem, fd) }
-	return a.admit(&Block{purpose: purpose, mem: mem, fd: fd, release: release}), nil
+	return a.admit(&Block{purpose: purpose, mem: mem, fd: fd, shared: true, release: release}), nil
 }
 
 // Export returns size zeroed bytes for others to read, and to add to by atomics with
@@ -103,7 +109,7 @@ func (a *Arena) Export(purpose string, size int, seal Seal) (*Block, error) {
 		return nil, fmt.Errorf("arena: %s: cannot allocate %d bytes for others to read: %w", purpose, size, err)
 	}
 	free := func([]byte) error { return release() }
-	return a.admit(&Block{purpose: purpose, mem: mem[:size:size], fd: -1, owner: owner, release: free}), nil
+	return a.admit(&Block{purpose: purpose, mem: mem[:size:size], fd: -1, owner: owner, exported: true, release: free}), nil
 }
 
 // Exports reports whether others can read what Export returns.
@@ -120,7 +126,7 @@ func (a *Arena) Map(purpose string, fd, size int, writable bool) (*Block, error)
 	if err != nil {
 		return nil, fmt.Errorf("arena: %s: cannot map %d bytes of a peer's descriptor %d: %w", purpose, size, fd, err)
 	}
-	return a.admit(&Block{purpose: purpose, mem: mem, fd: -1, release: freeForeign}), nil
+	return a.admit(&Block{purpose: purpose, mem: mem, fd: -1, shared: true, release: freeForeign}), nil
 }
 
 // Stats returns what is in use, sorted by purpose. Purposes without a block are
@@ -128,12 +134,34 @@ func (a *Arena) Map(purpose string, fd, size int, writable bool) (*Block, error)
 func (a *Arena) Stats() []Usage {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	all := make([]Usage, 0, len(a.usage))
-	for _, u := range a.usage {
-		all = append(all, u)
+	return sorted(a.usage)
+}
+
+func sorted(usage map[string]Usage) []Usage {
+	return slices.SortedFunc(maps.Values(usage), func(x, y Usage) int { return strings.Compare(x.Purpose, y.Purpose) })
+}
+
+// Resident is Stats with the bytes that are in RAM because of this process, as its resident set
+// counts them. It asks the kernel about each page: some milliseconds for a GiB. Exported blocks
+// are left out, since their memory belongs to the source.
+func (a *Arena) Resident() []Usage {
+	a.mu.Lock()
+	blocks := slices.Collect(maps.Keys(a.blocks))
+	a.mu.Unlock()
+	byPurpose := make(map[string]Usage)
+	pages := openPagemap()
+	defer pages.close()
+	for _, b := range blocks {
+		if !b.exported {
+			u := byPurpose[b.purpose]
+			u.Purpose = b.purpose
+			u.Blocks++
+			u.Bytes += int64(len(b.mem))
+			u.Resident += pages.resident(b.mem, b.shared) // only its address is used: it may be free by now
+			byPurpose[b.purpose] = u
+		}
 	}
-	slices.SortFunc(all, func(x, y Usage) int { return strings.Compare(x.Purpose, y.Purpose) })
-	return all
+	return sorted(byPurpose)
 }
 
 // Bytes is the memory of the block, valid until Free.
@@ -169,7 +197,7 @@ func (b *Block) Free() error {
 	if b.freed.Swap(true) {
 		panic(fmt.Sprintf("arena: %s: block of %d bytes freed twice", b.purpose, len(b.mem)))
 	}
-	b.arena.count(b.purpose, -1, -int64(len(b.mem)))
+	b.arena.count(b, -1)
 	if err := b.release(b.mem); err != nil {
 		return fmt.Errorf("arena: %s: cannot free %d bytes: %w", b.purpose, len(b.mem), err)
 	}
@@ -179,22 +207,28 @@ func (b *Block) Free() error {
 // admit makes b a block of this arena (A6).
 func (a *Arena) admit(b *Block) *Block {
 	b.arena = a
-	a.count(b.purpose, 1, int64(len(b.mem)))
+	a.count(b, 1)
 	return b
 }
 
-func (a *Arena) count(purpose string, blocks int, bytes int64) {
+// count adds a block, or takes it away with sign -1.
+func (a *Arena) count(b *Block, sign int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	u := a.usage[purpose]
-	u.Purpose = purpose
-	u.Blocks += blocks
-	u.Bytes += bytes
+	if sign > 0 {
+		a.blocks[b] = struct{}{}
+	} else {
+		delete(a.blocks, b)
+	}
+	u := a.usage[b.purpose]
+	u.Purpose = b.purpose
+	u.Blocks += sign
+	u.Bytes += int64(sign * len(b.mem))
 	if u.Blocks == 0 {
-		delete(a.usage, purpose)
+		delete(a.usage, b.purpose)
 		return
 	}
-	a.usage[purpose] = u
+	a.usage[b.purpose] = u
 }
 
 func mustBePositive(method, purpose string, size int) {

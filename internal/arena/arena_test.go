@@ -68,12 +68,12 @@ func TestStats(t *testing.T) {
 		t.Errorf("new arena: %v", got)
 	}
 	log1, index, log2 := mustAlloc(t, a, "log", 1000), mustAlloc(t, a, "index", 64), mustAlloc(t, a, "log", 24)
-	if got, want := a.Stats(), []Usage{{"index", 1, 64}, {"log", 2, 1024}}; !reflect.DeepEqual(got, want) {
+	if got, want := a.Stats(), []Usage{{Purpose: "index", Blocks: 1, Bytes: 64}, {Purpose: "log", Blocks: 2, Bytes: 1024}}; !reflect.DeepEqual(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}
 	mustFree(t, log1)
 	mustFree(t, index)
-	if got, want := a.Stats(), []Usage{{"log", 1, 24}}; !reflect.DeepEqual(got, want) {
+	if got, want := a.Stats(), []Usage{{Purpose: "log", Blocks: 1, Bytes: 24}}; !reflect.DeepEqual(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}
 	mustFree(t, log2)
@@ -97,7 +97,7 @@ func TestExport(t *testing.T) {
 	if err != nil || len(b.Bytes()) != 100 || cap(b.Bytes()) != 100 || b.Owner() != "the source" || asked != ReadWriteForOthers {
 		t.Fatalf("%+v, %v, asked for %v", b, err, asked)
 	}
-	if got, want := a.Stats(), []Usage{{"table", 1, 100}}; !reflect.DeepEqual(got, want) {
+	if got, want := a.Stats(), []Usage{{Purpose: "table", Blocks: 1, Bytes: 100}}; !reflect.DeepEqual(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}
 	if !a.Exports() || New().Exports() {

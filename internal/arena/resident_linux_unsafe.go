@@ -3,6 +3,7 @@
 package arena
 
 import (
+	"encoding/binary"
 	"os"
 	"unsafe"
 
@@ -37,4 +38,62 @@ func mincore(mem []byte, resident *[residentBatch]byte) bool {
 	_, _, errno := unix.Syscall(unix.SYS_MINCORE,
 		uintptr(unsafe.Pointer(unsafe.SliceData(mem))), uintptr(len(mem)), uintptr(unsafe.Pointer(resident)))
 	return errno == 0
+}
+
+// pagemap tells which pages of this process are in RAM. A nil file knows nothing.
+type pagemap struct {
+	file    *os.File
+	entries []byte
+}
+
+func openPagemap() *pagemap {
+	f, err := os.Open("/proc/self/pagemap")
+	if err != nil {
+		return &pagemap{}
+	}
+	return &pagemap{file: f, entries: make([]byte, 64<<10)}
+}
+
+func (p *pagemap) close() {
+	if p.file != nil {
+		_ = p.file.Close()
+	}
+}
+
+// Bits of an entry of pagemap (Documentation/admin-guide/mm/pagemap.rst). A page that is
+// present and mapped by nobody else is no zero page, which a load of an untouched page maps
+// and the resident set does not count.
+const (
+	pagePresent   = 1 << 63
+	pageExclusive = 1 << 56
+)
+
+// resident returns how many bytes of mem are in the resident set, or all if the kernel does not
+// say. It does not touch mem.
+func (p *pagemap) resident(mem []byte, shared bool) (n int64) {
+	want := uint64(pagePresent | pageExclusive)
+	if shared {
+		want = pagePresent
+	}
+	page := uintptr(os.Getpagesize())
+	first := uintptr(unsafe.Pointer(unsafe.SliceData(mem))) / page
+	pages := (uintptr(len(mem)) + page - 1) / page
+	for done := uintptr(0); done < pages; {
+		if p.file == nil {
+			return int64(len(mem))
+		}
+		b := p.entries[:min(uintptr(len(p.entries)), 8*(pages-done))]
+		k, err := p.file.ReadAt(b, int64(8*(first+done)))
+		if k < 8 {
+			return int64(len(mem))
+		}
+		for i := 0; i+8 <= k; i += 8 {
+			if binary.NativeEndian.Uint64(b[i:])&want == want {
+				n += int64(page)
+			}
+		}
+		done += uintptr(k / 8)
+		_ = err // a short read goes on where it ended
+	}
+	return n
 }

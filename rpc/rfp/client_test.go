@@ -163,7 +163,7 @@ func TestLongResultsLand(t *testing.T) {
 	if got := echoed(t, d, long); !bytes.Equal(got, long) || &got[0] == &buf[0] {
 		t.Errorf("%d bytes came", len(got))
 	}
-	if n := memoryFor(t, dev, "rfp long result"); n != 0 {
+	if n := memoryFor(dev, "rfp long result"); n != 0 {
 		t.Errorf("%d bytes for long results", n)
 	}
 }

@@ -40,11 +40,11 @@ func CQs[C fabric.CQ](cqs []fabric.CQ, device string, mine func(C) bool) ([]C, e
 	return out, nil
 }
 
-// Memory returns how many bytes an arena has in use, by purpose.
-func Memory(a *arena.Arena) map[string]int64 {
-	bytes := map[string]int64{}
-	for _, u := range a.Stats() {
-		bytes[u.Purpose] = u.Bytes
+// Memory returns what an arena has in use, by purpose.
+func Memory(a *arena.Arena) []fabric.Usage {
+	var all []fabric.Usage
+	for _, u := range a.Resident() {
+		all = append(all, fabric.Usage{Purpose: u.Purpose, Blocks: u.Blocks, Bytes: u.Bytes, Resident: u.Resident})
 	}
-	return bytes
+	return all
 }
