@@ -3,6 +3,7 @@ package text
 import (
 	"errors"
 	"net/netip"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -42,7 +43,7 @@ func (l *loop) admit(fd int, from unix.Sockaddr) {
 	}
 	index := l.freeIndex()
 	l.serial++
-	c := newConn(fd, index, l.serial)
+	c := newConn(fd, index, l.serial, l.cfg.Clock.Now())
 	e := unix.EpollEvent{
 		Events: unix.EPOLLIN | unix.EPOLLOUT | unix.EPOLLRDHUP | unix.EPOLLET, Fd: int32(index), Pad: int32(c.serial),
 	}
@@ -51,13 +52,26 @@ func (l *loop) admit(fd int, from unix.Sockaddr) {
 		_ = unix.Close(fd)
 		return
 	}
-	_ = unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_NODELAY, 1)
+	l.tune(fd)
 	l.conns[index] = c
 	l.open++
 	l.stats.clients.Store(int64(l.open))
 	l.stats.accepted.Add(1)
 	l.cfg.Log.Debug("client connected", "listener", "text", peerOf(from))
 	l.queue(c)
+}
+
+// tune sets the options of a client's socket. With them the kernel ends the connection of a host
+// that has vanished, whether the connection is idle or there is something to send (D6).
+func (l *loop) tune(fd int) {
+	seconds := max(int(l.cfg.Stall/time.Second), 2)
+	for opt, value := range map[int]int{
+		unix.TCP_NODELAY: 1, unix.TCP_KEEPIDLE: seconds / 2, unix.TCP_KEEPINTVL: max(seconds/8, 1), unix.TCP_KEEPCNT: 4,
+		unix.TCP_USER_TIMEOUT: 2000 * seconds, // a slow reader's window may be closed for longer than Stall
+	} {
+		_ = unix.SetsockoptInt(fd, unix.IPPROTO_TCP, opt, value)
+	}
+	_ = unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_KEEPALIVE, 1)
 }
 
 // freeIndex returns a free index of conns.

@@ -1,6 +1,7 @@
 package text
 
 import (
+	"bytes"
 	"encoding/binary"
 
 	"github.com/remora-kv/remora/internal/command"
@@ -25,22 +26,28 @@ type conn struct {
 	index  int    // in conns of the loop
 	serial uint32 // distinguishes it from earlier connections with this index
 
-	in         []byte // bytes from at to end are not parsed
+	in         []byte // bytes from at to end are not parsed; nil while the client is silent
 	at, end    int
 	want       int  // least length of the next command
 	skip       int  // bytes of a refused value to be skipped
 	skipEnd    bool // and then the end of its line
 	readable   bool
 	writable   bool
-	halfClosed bool // the client has closed its side; EOF is to be read
-	eof        bool // EOF was read
-	closing    bool // no more commands are taken
-	lingering  bool // all answers are sent; input is discarded
-	queued     bool // in the loop's list of connections to serve
-	stuck      bool // a mailbox was full: there are commands to be taken
+	halfClosed bool  // the client has closed its side; EOF is to be read
+	eof        bool  // EOF was read
+	closing    bool  // no more commands are taken
+	lingering  bool  // all answers are sent; input is discarded
+	queued     bool  // in the loop's list of connections to serve
+	stuck      bool  // a mailbox was full: there are commands to be taken
+	waiting    bool  // for memory for the next command
+	reserved   int   // bytes for the next command
+	began      int64 // when the next command began, or the connection; 0: there is none, or it waits for this side
+	last       int64 // when the last command was taken
 	out        []byte
 	sent       int   // bytes of out that were sent
 	since      int64 // when the backlog began, the client last took bytes, or lingering began; 0: no backlog
+	unsent     int   // bytes that the socket had to send at the last check
+	held       int   // bytes of buffers at the last check
 	usual      int   // what a result is expected to have
 	granted    int   // what results of commands in flight may have
 	pending    [window]pending
@@ -56,9 +63,9 @@ type pending struct {
 	text    []byte // the answer, while an earlier command has none
 }
 
-func newConn(fd, index int, serial uint32) *conn {
+func newConn(fd, index int, serial uint32, now int64) *conn {
 	return &conn{
-		fd: fd, index: index, serial: serial, in: make([]byte, inSize), usual: leastGrant, readable: true, writable: true,
+		fd: fd, index: index, serial: serial, usual: leastGrant, readable: true, writable: true, began: now, last: now,
 	}
 }
 
@@ -77,7 +84,7 @@ func (c *conn) paused(most int) bool {
 
 // wants reports whether to read more input: all whole commands in the buffer were taken.
 func (c *conn) wants(backlog int) bool {
-	return c.lingering || !c.stuck && !c.paused(backlog)
+	return c.lingering || !c.stuck && !c.waiting && !c.paused(backlog)
 }
 
 // take parses commands and posts them, until there is none or no room.
@@ -92,8 +99,7 @@ func (l *loop) take(c *conn) {
 		switch c.want = want; {
 		case f != nil:
 			c.complain(f)
-			c.at += n
-			l.stats.commands.Add(1)
+			l.took(c, n)
 			continue
 		case n == 0:
 			return
@@ -105,8 +111,17 @@ func (l *loop) take(c *conn) {
 			c.stuck = true
 			return
 		}
-		c.at += n
-		l.stats.commands.Add(1)
+		l.took(c, n)
+	}
+}
+
+// took notes that a command of n bytes was taken.
+func (l *loop) took(c *conn, n int) {
+	c.at += n
+	c.began, c.last = 0, l.now
+	l.stats.commands.Add(1)
+	if c.reserved != 0 && c.shrink() {
+		l.release(c)
 	}
 }
 
@@ -114,7 +129,9 @@ func (l *loop) take(c *conn) {
 // has arrived.
 func (c *conn) skipped() bool {
 	n := min(c.skip, c.end-c.at)
-	c.at, c.skip = c.at+n, c.skip-n
+	if c.at, c.skip = c.at+n, c.skip-n; n != 0 {
+		c.began = 0
+	}
 	if c.skip != 0 || !c.skipEnd {
 		return c.skip == 0
 	}
@@ -240,21 +257,45 @@ func (c *conn) trim() {
 	}
 }
 
+// most returns how long the next command may be: what it announced, with an end of line of two
+// bytes, or a line.
+func (c *conn) most() int {
+	if c.announced() {
+		return c.want + 1
+	}
+	return MaxLine + 2
+}
+
+// announced reports whether the length of the next command is known, if it is longer than inSize.
+func (c *conn) announced() bool {
+	return c.want > MaxLine+2 || bytes.IndexByte(c.in[c.at:c.end], '\n') >= 0
+}
+
+// shrink moves input to a buffer of inSize, if it fits.
+func (c *conn) shrink() bool {
+	if len(c.in) > inSize && c.end-c.at <= inSize {
+		to := make([]byte, inSize)
+		c.end = copy(to, c.in[c.at:c.end])
+		c.at, c.in = 0, to
+	}
+	return len(c.in) <= inSize
+}
+
 // room makes room for more input. The buffer grows up to the next command, but no faster than
 // input arrives (D4).
 func (c *conn) room() {
+	if c.in == nil {
+		c.in = make([]byte, inSize)
+	}
 	if c.at == c.end {
 		c.at, c.end = 0, 0
-		if len(c.in) > inSize && c.want <= inSize {
-			c.in = make([]byte, inSize)
-		}
 	}
 	if c.end < len(c.in) {
 		return
 	}
 	to := c.in
 	if c.end-c.at > len(c.in)/2 {
-		to = make([]byte, min(2*len(c.in), max(c.want, MaxLine+2)))
+		to = make([]byte, min(2*len(c.in), c.most()))
 	}
 	c.end = copy(to, c.in[c.at:c.end])
 	c.at, c.in = 0, to

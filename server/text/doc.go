@@ -20,11 +20,17 @@
 //	    result that is longer stays with the core, and is asked for again when it is the next
 //	    and the backlog is empty: a connection owes Backlog and one result at most. If it
 //	    takes nothing for as long as Stall it is cut off, and the log says why.
-//	D4  Input is bounded: a line by MaxLine, a value by the server's limit. Memory grows with
-//	    the bytes received, not with the length announced.
+//	D4  Input is bounded: a line by MaxLine, a value by the server's limit, and what unfinished
+//	    commands have together by Uploads: a connection whose command is longer than its buffer
+//	    reserves all of it, and is not read until it can. Memory grows with the bytes received,
+//	    not with the length announced, and is given back when the command was taken.
 //	D5  The answer to a malformed command says what is expected. If the beginning of the next
 //	    command is unknown, that answer is the last, and reaches the client even if it is
 //	    still sending.
+//	D6  A client has Stall to send its first command, and as long for the rest of each command, and
+//	    a second more for each 8 KiB, while the listener reads it. Between commands it may be silent
+//	    for Idle. A host that vanished is noticed by the kernel (keepalive, user timeout). A silent
+//	    connection has no buffers.
 //
 // # Mailboxes
 //

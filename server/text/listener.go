@@ -40,9 +40,13 @@ type Config struct {
 
 	// Backlog is how many bytes of answers a client may leave unread before its commands
 	// are no longer taken; default 1 MiB. Stall is how long it may take none before it is
-	// disconnected; default 30 s.
-	Backlog int
-	Stall   time.Duration
+	// disconnected, and how long it may leave a command unfinished; default 30 s. Idle is how
+	// long it may send no command; default 10 minutes. Uploads is how many bytes unfinished
+	// commands may have together, beside 16 KiB for each connection; at least and by default
+	// those of two of the longest commands, and 64 MiB if that is more.
+	Backlog     int
+	Stall, Idle time.Duration
+	Uploads     int
 }
 
 // Stats is the counters of a listener.
@@ -50,8 +54,9 @@ type Stats struct {
 	Clients  int    `json:"clients"`
 	Accepted uint64 `json:"accepted"`
 	Refused  uint64 `json:"refused"` // connections beyond MaxClients
-	Cut      uint64 `json:"cut"`     // clients disconnected after Stall
+	Cut      uint64 `json:"cut"`     // clients disconnected after Stall or Idle
 	Commands uint64 `json:"commands"`
+	Buffers  int64  `json:"buffers"` // bytes that connections have for input and answers
 }
 
 // Listener is an event loop with its connections.
@@ -71,7 +76,7 @@ type Listener struct {
 	once        sync.Once
 
 	stats struct {
-		clients                          atomic.Int64
+		clients, buffers                 atomic.Int64
 		accepted, refused, cut, commands atomic.Uint64
 	}
 }
@@ -93,6 +98,8 @@ func ParseAddr(address string) (string, error) {
 func New(cfg Config) (*Listener, error) {
 	cfg.Backlog = cmp.Or(cfg.Backlog, 1<<20)
 	cfg.Stall = cmp.Or(cfg.Stall, 30*time.Second)
+	cfg.Idle = cmp.Or(cfg.Idle, 10*time.Minute)
+	cfg.Uploads = max(cmp.Or(cfg.Uploads, 64<<20), 2*longestCommand(cfg.MaxValue))
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
@@ -177,7 +184,7 @@ func (t *Listener) Addr() string { return t.addr }
 func (t *Listener) Stats() Stats {
 	s := &t.stats
 	return Stats{
-		Clients: int(s.clients.Load()), Accepted: s.accepted.Load(), Refused: s.refused.Load(), Cut: s.cut.Load(), Commands: s.commands.Load(),
+		Clients: int(s.clients.Load()), Accepted: s.accepted.Load(), Refused: s.refused.Load(), Cut: s.cut.Load(), Commands: s.commands.Load(), Buffers: s.buffers.Load(),
 	}
 }
 

@@ -232,17 +232,6 @@ func TestStalledReader(t *testing.T) {
 	cachetest.Await(t, "the log says why", func() bool { return strings.Contains(r.log.String(), "a client has to read while it sends") })
 }
 
-// A client without unread answers may be silent for any time.
-func TestIdleClient(t *testing.T) {
-	r := open(t, 1, func(cfg *Config) { cfg.Stall = time.Millisecond })
-	c := r.dial()
-	for range 3 {
-		c.send("GET nothing\r\n")
-		c.expect("NOT_FOUND\r\n")
-		time.Sleep(2 * checkEvery) //lint:allow sleep longer than a stalled client has
-	}
-}
-
 // D5: the last answer reaches the client even if it continues to send.
 func TestLastWords(t *testing.T) {
 	for in, want := range map[string]string{

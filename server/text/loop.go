@@ -14,18 +14,21 @@ import (
 // loop is the state that the goroutine of a listener owns.
 type loop struct {
 	*Listener
-	epoll   int
-	conns   []*conn // by index; nil is free
-	serial  uint32
-	open    int
-	ready   []*conn // to serve in this turn
-	next    []*conn // to serve in the next turn
-	blocked []*conn // that found a mailbox full
-	noFD    bool    // accept found no free descriptor: try again later
-	events  [eventsMost]unix.EpollEvent
-	plain   command.Store
-	now     int64
-	checked int64 // time of the last check for stalled connections
+	epoll    int
+	conns    []*conn // by index; nil is free
+	serial   uint32
+	open     int
+	ready    []*conn // to serve in this turn
+	next     []*conn // to serve in the next turn
+	blocked  []*conn // that found a mailbox full
+	uploads  []*conn // that wait for memory for a command, in order
+	reserved int     // bytes that commands have
+	buffers  int     // bytes that connections had at the last check
+	noFD     bool    // accept found no free descriptor: try again later
+	events   [eventsMost]unix.EpollEvent
+	plain    command.Store
+	now      int64
+	checked  int64 // time of the last check for stalled connections
 }
 
 const (
@@ -146,6 +149,11 @@ func (c *conn) whole() bool { return c.end-c.at < max(c.want, 1) || c.skip != 0 
 func (l *loop) read(c *conn) bool {
 	if c.lingering {
 		c.at, c.end, c.want = 0, 0, 0
+		c.shrink()
+		l.release(c)
+	}
+	if !l.reserve(c) {
+		return true
 	}
 	c.room()
 	space := c.in[c.end:]
@@ -232,6 +240,7 @@ func (l *loop) hangUp(c *conn, why string) {
 	_ = unix.Close(c.fd) // also removes it from the epoll instance
 	l.conns[c.index] = nil
 	c.fd, c.in, c.out, c.sent = -1, nil, nil, 0
+	l.forget(c)
 	l.open--
 	l.stats.clients.Store(int64(l.open))
 	if l.noFD {
@@ -318,23 +327,6 @@ func (l *loop) event(e *unix.EpollEvent) {
 		c.writable = true
 	}
 	l.queue(c)
-}
-
-// check disconnects clients that take nothing (D3), or that linger for too long.
-func (l *loop) check() {
-	l.checked = l.now
-	for _, c := range l.conns {
-		switch {
-		case c == nil || c.since == 0 || l.now-c.since < int64(l.cfg.Stall):
-		case c.lingering:
-			l.hangUp(c, "")
-		case c.backlog() != 0:
-			l.hangUp(c, "the client took no answer for "+l.cfg.Stall.String()+": a client has to read while it sends")
-		}
-	}
-	if l.noFD {
-		l.accept()
-	}
 }
 
 // closeAll closes everything, after writing as many of the answers as the sockets take.
