@@ -79,6 +79,10 @@ type QP interface {
 	// datagram queue pair; at most 128 bytes. Nil on RC and UC, and where it cannot be
 	// had: then the queue pair is in StateError, and Err says why.
 	Address() []byte
+	// Owns returns an error if the fabric knows that a datagram address is not of the
+	// peer: on tcp, if it is at another host than the one that connected. Who sends
+	// datagrams where a peer says must ask first, or the peer can turn them on others.
+	Owns(addr []byte) error
 	// Counters returns the counts of this queue pair, out-bound and in-bound.
 	Counters() Counters
 	// Disconnect ends the connection for both sides (G13) and returns without

@@ -135,6 +135,9 @@
 //	pair has a socket and a random key of its own; what does not bring both its
 //	number and its key is for another queue pair and dropped without a trace.
 //
+//	QP.Owns refuses the address of another host than that at the other end of the
+//	connection, so that a peer cannot have datagrams sent to a third.
+//
 //	QP.Address: version u8, 0 u8, port u16, qpn u32, key u64, IP 16 bytes.
 //
 // # Keys and addresses

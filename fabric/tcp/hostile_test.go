@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"net/netip"
 	"slices"
 	"strings"
 	"testing"
@@ -320,5 +321,38 @@ func TestDatagramStranger(t *testing.T) {
 	}
 	if n := a.qp.Counters().Dropped; n != 2 {
 		t.Errorf("%d datagrams dropped, 2 were too long", n)
+	}
+}
+
+// A datagram address is taken from a peer only if it is of the peer's host.
+func TestDatagramsStayWithThePeer(t *testing.T) {
+	a, b := newPair(t, fabric.RC)
+	cq, err := b.dev.NewCQ(2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = cq.Close() }()
+	ud, err := b.dom.NewUD(fabric.QPConfig{Transport: fabric.UD, SendCQ: cq, RecvCQ: cq, SendDepth: 1, RecvDepth: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = ud.Close() }()
+	own := ud.Address()
+	if err := a.qp.Owns(own); err != nil {
+		t.Errorf("the peer's own address: %v", err)
+	}
+	for _, other := range []string{"127.0.0.2", "192.0.2.1", "::1", "0.0.0.0", "224.0.0.1"} {
+		ip := netip.MustParseAddr(other).As16()
+		stolen := slices.Clone(own)
+		copy(stolen[16:], ip[:])
+		if err := a.qp.Owns(stolen); !errors.Is(err, fabric.ErrInvalid) || !strings.Contains(err.Error(), other) {
+			t.Errorf("an address of %s: %v", other, err)
+		}
+	}
+	if err := a.qp.Owns(own[1:]); !errors.Is(err, fabric.ErrInvalid) {
+		t.Errorf("no address: %v", err)
+	}
+	if err := ud.Owns(own); err == nil {
+		t.Error("a datagram queue pair has a peer")
 	}
 }

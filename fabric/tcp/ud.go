@@ -306,3 +306,23 @@ func (q *gram) Peer() fabric.Peer { return fabric.Peer{} }
 
 // Address implements fabric.QP.
 func (q *gram) Address() []byte { return q.address }
+
+// Owns implements fabric.QP: a datagram queue pair has no peer.
+func (q *gram) Owns([]byte) error {
+	return fmt.Errorf("fabric: tcp: a datagram queue pair has no peer: %w", fabric.ErrInvalid)
+}
+
+// Owns implements fabric.QP.
+func (q *conn) Owns(addr []byte) error {
+	var a gramAddr
+	if err := a.decode(addr); err != nil {
+		return err
+	}
+	at := netip.AddrFrom16(a.ip).Unmap()
+	peer, err := netip.ParseAddrPort(q.peer.Addr)
+	if err != nil || peer.Addr().Unmap().WithZone("") != at {
+		return fmt.Errorf("fabric: tcp: %s wants datagrams sent to %v, which is not where it connected from: "+
+			"set Config.Host of its device to the address that it connects from: %w", q.peer.Addr, at, fabric.ErrInvalid)
+	}
+	return nil
+}

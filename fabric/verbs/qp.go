@@ -222,6 +222,9 @@ func (q *QP) Peer() fabric.Peer { return q.peer }
 // Address implements fabric.QP.
 func (q *QP) Address() []byte { return q.address }
 
+// Owns implements fabric.QP: a peer may have several ports, and nothing tells whose an address is.
+func (q *QP) Owns([]byte) error { return nil }
+
 // stop has the adapter flush the queue pair (I4).
 func (q *QP) stop() {
 	q.hwMu.Lock()

@@ -144,7 +144,8 @@
 // number of wake-ups. It gets torn requests, lost replies and refusals for itself, a look at W
 // places for a wake-up, and nothing of others. What it cannot be kept from is to name the
 // address of another client: replies to its own requests then go there, are passed over
-// (H3) and use up receives. A fabric that can prove addresses is where that would end.
+// (H3) and use up receives. Where the fabric knows of which host an address is (QP.Owns; on tcp),
+// a client can name none but those of its own host.
 //
 // # Why not otherwise
 //

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/remora-kv/remora/fabric"
+	"github.com/remora-kv/remora/fabric/tcp"
 	"github.com/remora-kv/remora/rpc/herd"
 )
 
@@ -44,6 +45,28 @@ func TestBadClientsAreCutOff(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// A client cannot have datagrams sent to another host than its own.
+func TestDatagramsGoToTheHostOfTheConnection(t *testing.T) {
+	r := newRig(t, "tcp")
+	s := r.serve(herd.ServerConfig{})
+	good := r.dial(herd.ConnConfig{})
+	dev, err := tcp.New(tcp.Config{Host: "127.0.0.2"}) // and it connects from 127.0.0.1
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = dev.Close() })
+	if bad, err := r.tryDial(herd.ConnConfig{Device: dev}); err == nil {
+		t.Error("it is served")
+		_ = bad.Close()
+	}
+	if st := s.Stats(); st.Cut != 1 {
+		t.Errorf("%+v", st)
+	}
+	if got, err := call(good, 0, procEcho, []byte("x")); err != nil || string(got) != "x" {
+		t.Errorf("another client: %q, %v", got, err)
 	}
 }
 

@@ -149,8 +149,11 @@ func (r *registry) introduce(t *session, address []byte) {
 		ctx, cancel := r.server.base.Handshake()
 		defer cancel()
 		var handles []fabric.AddressHandle
-		var err error
+		err := t.qp.Owns(address)
 		for range t.chunks {
+			if err != nil {
+				break
+			}
 			var h fabric.AddressHandle
 			if h, err = r.domain.NewAddressHandle(ctx, address); err != nil {
 				break
