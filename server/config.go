@@ -34,7 +34,8 @@ type Config struct {
 	// MaxKey is the longest key; default 1 KiB, at most 65,535 bytes. It bounds what keys made to
 	// collide can cost: a lookup compares up to 32 keys of the same tag (package mica, M6).
 	MaxKey int
-	// MaxValue is the longest value; default 1 MiB, at most 64 MiB.
+	// MaxValue is the longest value, at most 64 MiB and a fourth of a core's part of Memory;
+	// default 1 MiB, or that fourth if it is less.
 	MaxValue int
 	// NoPrefetch turns prefetching off, in batches of rfp and in the pipeline of herd, to
 	// measure its gain.
@@ -78,7 +79,7 @@ func (c Config) Complete() (Config, error) {
 	c.Memory = cmp.Or(c.Memory, DefaultMemory)
 	c.Engine = cmp.Or(c.Engine, DefaultEngine)
 	c.MaxKey = cmp.Or(c.MaxKey, DefaultMaxKey)
-	c.MaxValue = cmp.Or(c.MaxValue, store.DefaultMaxValue)
+	c.MaxValue = cmp.Or(c.MaxValue, c.usualMaxValue())
 	c.MaxClients = cmp.Or(c.MaxClients, DefaultMaxClients)
 	if c.Providers == nil {
 		c.Providers = provider.New()
@@ -116,6 +117,10 @@ func (c Config) Complete() (Config, error) {
 	}
 	if c.Cores >= 1 && c.Memory/int64(c.Cores) < store.MinMemory {
 		fault("%d bytes of memory for %d cores: each needs at least %d", c.Memory, c.Cores, store.MinMemory)
+	} else if need := int64(valuesInPartition * c.MaxValue); c.Cores >= 1 && c.Memory/int64(c.Cores) < need {
+		fault("%d bytes of memory for %d cores are %d for each, too little for values up to %d: set the memory to at least %d, "+
+			"or the longest value to at most %d, or use fewer cores",
+			c.Memory, c.Cores, c.Memory/int64(c.Cores), c.MaxValue, need*int64(c.Cores), c.Memory/int64(c.Cores)/valuesInPartition)
 	}
 	if len(faults) != 0 {
 		return c, fmt.Errorf("server: %w", errors.Join(faults...))
@@ -124,6 +129,15 @@ func (c Config) Complete() (Config, error) {
 		c.Log.Warn("more cores than CPUs: they take turns, and latency suffers", "cores", c.Cores, "cpus", cpus)
 	}
 	return c, nil
+}
+
+// valuesInPartition is how many of the longest values a partition must have memory for. With fewer,
+// some engines cannot store one, and all of them evict everything for it.
+const valuesInPartition = 4
+
+// usualMaxValue returns the default of MaxValue.
+func (c *Config) usualMaxValue() int {
+	return int(min(store.DefaultMaxValue, max(c.Memory/int64(max(c.Cores, 1))/valuesInPartition, 1)))
 }
 
 const (

@@ -43,6 +43,7 @@ func TestMistakesInTheConfiguration(t *testing.T) {
 		"clients":      {server.Config{MaxClients: 1<<20 + 1}, []string{"1048577 clients per core"}},
 		"no clients":   {server.Config{MaxClients: -5}, []string{"-5 clients per core"}},
 		"memory":       {server.Config{Cores: 4, Memory: 4*store.MinMemory - 1}, []string{"262143 bytes of memory for 4 cores: each needs at least 65536"}},
+		"long values":  {server.Config{Cores: 4, Memory: 8 << 20, MaxValue: 1 << 20}, []string{"8388608 bytes of memory for 4 cores are 2097152 for each", "memory to at least 16777216", "value to at most 524288", "fewer cores"}},
 		"several":      {server.Config{Engine: "steam", MaxValue: -1, Cores: -2}, []string{"steam", "values", "-2 cores", "no address"}},
 		"less than no": {server.Config{Memory: -1}, []string{"-1 bytes of memory"}},
 	} {
@@ -61,6 +62,23 @@ func TestMistakesInTheConfiguration(t *testing.T) {
 				t.Error("it starts nevertheless")
 			}
 		})
+	}
+}
+
+// The longest value fits every engine with the least memory for it, and is what fits by default.
+func TestTheLongestValueFits(t *testing.T) {
+	for _, engine := range server.Engines() {
+		if engine == "slots" || strings.Contains(engine, " ") {
+			continue // it has limits of its own; or one of the tests
+		}
+		r := newRig(t, fabrics[0])
+		cfg := r.config()
+		cfg.Engine, cfg.Cores, cfg.Memory, cfg.MaxValue = engine, 2, 1<<20, 0
+		s := r.start(cfg)
+		if got := s.Config().MaxValue; got != 1<<17 {
+			t.Fatalf("%s: values up to %d bytes by default", engine, got)
+		}
+		mustSet(t, r.dial(), "key", strings.Repeat("v", 1<<17), 0)
 	}
 }
 
