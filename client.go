@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/remora-kv/remora/fabric"
+	"github.com/remora-kv/remora/internal/backoff"
 	"github.com/remora-kv/remora/internal/command"
 	"github.com/remora-kv/remora/internal/path"
 )
@@ -101,18 +103,64 @@ func (c *Client) Ping(ctx context.Context) error {
 
 // Stats returns what each core counts, one JSON document per core.
 func (c *Client) Stats(ctx context.Context) ([]json.RawMessage, error) {
-	all, err := c.everyCore(ctx, command.Stats, nil)
+	for {
+		docs, err := c.report(ctx, c.conns.Set())
+		if !errors.Is(err, errReplaced) && !errors.Is(err, ErrNotFound) { // others have asked for many
+			return docs, err
+		}
+	}
+}
+
+// report has the server gather statistics, which takes it a moment, and gets them.
+func (c *Client) report(ctx context.Context, set *path.Set) ([]json.RawMessage, error) {
+	body, err := c.askCore(ctx, set, 0, command.Stats, nil)
 	if err != nil {
 		return nil, err
 	}
-	docs := make([]json.RawMessage, len(all))
-	for core, text := range all {
-		if !json.Valid(text) {
+	number, err := command.ParseReport(body)
+	if err != nil {
+		return nil, c.lost(command.Stats, true, malformed(command.Stats, body))
+	}
+	docs := make([]json.RawMessage, len(set.Routes))
+	pause := backoff.New(reportPause, reportPauseMost)
+	for core := range docs {
+		piece := command.StatsPiece{Report: number, Core: uint32(core)}
+		for whole := false; !whole; {
+			if whole, err = c.reportPiece(ctx, set, &piece, &docs[core]); err != nil {
+				return nil, err
+			}
+			if len(docs[core]) == 0 && !pause.Wait(ctx, nil) {
+				return nil, c.lost(command.Stats, false, context.Cause(ctx))
+			}
+		}
+		if !json.Valid(docs[core]) {
 			return nil, c.lost(command.Stats, true, fmt.Errorf("statistics of core %d are not JSON: %w", core, ErrProtocol))
 		}
-		docs[core] = text
 	}
 	return docs, nil
+}
+
+// The pauses of a client that waits for a report, and the length of the longest document.
+const (
+	maxReport       = 64 << 20
+	reportPause     = 200 * time.Microsecond
+	reportPauseMost = 50 * time.Millisecond
+)
+
+// reportPiece appends the next piece of a document, if the report is ready, and reports whether it was
+// the last.
+func (c *Client) reportPiece(ctx context.Context, set *path.Set, p *command.StatsPiece, doc *json.RawMessage) (whole bool, err error) {
+	body, err := c.askCore(ctx, set, 0, command.Stats, command.AppendStatsPiece(nil, *p))
+	if err != nil {
+		return false, err
+	}
+	total, text, err := command.ParsePiece(body)
+	if err != nil || total > maxReport || len(*doc)+len(text) > total || len(text) == 0 && total != 0 {
+		return false, c.lost(command.Stats, true, malformed(command.Stats, body))
+	}
+	*doc = append(*doc, text...)
+	p.Offset = uint32(len(*doc))
+	return total != 0 && len(*doc) == total, nil
 }
 
 // everyCore calls a procedure on all cores at the same time and returns their

@@ -173,10 +173,10 @@ func TestInfoStatsPing(t *testing.T) {
 		t.Error(err)
 	}
 	docs, err := c.Stats(ctx)
-	if err != nil || len(docs) != 3 || string(docs[2]) != `{"core":2,"items":0}` {
+	if err != nil || len(docs) != 3 || string(docs[2]) != `{"core":2,"report":2}` {
 		t.Errorf("%s, %v", docs, err)
 	}
-	if n := c.Counters(); n.Calls != 9 || n.Batches != 9 {
+	if n := c.Counters(); n.Calls != 19 || n.Batches != 19 {
 		t.Errorf("%+v", n)
 	}
 }

@@ -17,7 +17,8 @@
 // # Invariants
 //
 //	V1  A partition, or handle, is touched by the goroutine of its core only, in handlers.
-//	    Statistics are a request like any other, answered by each core for itself.
+//	    Statistics are gathered by a goroutine of their own, for which each core copies its counters
+//	    (rfp.Server.Do).
 //	V2  The server computes every hash itself. A key that belongs to another core
 //	    is refused (WrongCore), so no client can make a key exist twice.
 //	V3  What was answered with OK has happened, and what was answered with anything

@@ -73,3 +73,11 @@ func (s *Server) SendRecvStats() sendrecv.ServerStats { return s.sendrecv.Stats(
 
 // Traffic returns how many clients there are by all paths, and how many calls there were.
 func (s *Server) Traffic() (clients int, calls uint64) { return s.traffic() }
+
+// BeginReport begins a report, as a request does.
+func BeginReport(s *Server) uint64 { return s.reports.begin() }
+
+// ReportText returns a document of a report, as requests get it in pieces.
+func ReportText(s *Server, number uint64, core uint32) ([]byte, bool) {
+	return s.reports.text(number, core)
+}

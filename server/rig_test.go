@@ -75,6 +75,9 @@ func (r *rig) config() server.Config {
 // start starts the server.
 func (r *rig) start(cfg server.Config) *server.Server {
 	r.t.Helper()
+	if cfg.Memory/int64(max(cfg.Cores, 1)) < int64(4*cfg.MaxValue) {
+		cfg.MaxValue = 0 // what there is room for
+	}
 	s, err := server.Start(cfg)
 	if err != nil {
 		r.t.Fatal(err)

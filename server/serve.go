@@ -74,7 +74,7 @@ func (s *Server) serve(c *rpc.Call, msg, out []byte) ([]byte, error) {
 	case command.Incr:
 		return sh.incr(c, arg, out)
 	case command.Stats:
-		return sh.stats(c, out)
+		return sh.stats(c, arg, out)
 	case command.Hello, command.Get, command.Link, command.Follow:
 	}
 	return sh.hello(arg, out)

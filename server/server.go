@@ -36,6 +36,7 @@ type Server struct {
 	exports  *onesided.Server // nil where clients read nothing
 	sendrecv *sendrecv.Server
 	text     textListeners
+	reports  *reports                      // nil until there are cores
 	addrs    atomic.Pointer[[]fabric.Addr] // a client may ask while others are added
 
 	draining atomic.Bool
@@ -95,6 +96,7 @@ func (s *Server) start() error {
 	if s.rfp, err = rfp.NewServer(cfg); err != nil {
 		return err
 	}
+	s.reports = startReports(s)
 	if err := s.listen(); err != nil {
 		return err
 	}
@@ -270,6 +272,9 @@ const drainQuiet = 50 * time.Millisecond
 func (s *Server) Close() error {
 	s.once.Do(func() {
 		s.err = s.text.close() // while there are cores to answer them
+		if s.reports != nil {
+			s.reports.close()
+		}
 		if s.rfp != nil {
 			s.err = errors.Join(s.err, s.rfp.Close())
 		}

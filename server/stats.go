@@ -1,12 +1,10 @@
 package server
 
 import (
-	"encoding/json"
 	"time"
 
 	"github.com/remora-kv/remora/fabric"
 	"github.com/remora-kv/remora/internal/command"
-	"github.com/remora-kv/remora/rpc"
 	"github.com/remora-kv/remora/rpc/herd"
 	"github.com/remora-kv/remora/rpc/onesided"
 	"github.com/remora-kv/remora/rpc/rfp"
@@ -37,7 +35,9 @@ type Stats struct {
 	SendRecv sendrecv.ServerStats `json:"sendrecv"`
 
 	// Of the whole server; only core 0 has them.
-	Listen  []string `json:"listen,omitempty"`
+	Listen []string `json:"listen,omitempty"`
+	// RSS is the resident set of the process, and Memory what it is used for.
+	RSS     int64    `json:"rss,omitempty"`
 	Memory  []Memory `json:"memory,omitempty"`
 	Fabrics []Fabric `json:"fabrics,omitempty"`
 	// Readers are the clients that read items without a core; nil where none can.
@@ -54,12 +54,6 @@ type Readers struct {
 	Bytes uint64            `json:"bytes"`
 }
 
-// Memory is what one purpose takes of the server's memory.
-type Memory struct {
-	Purpose string `json:"purpose"`
-	Bytes   int64  `json:"bytes"`
-}
-
 // Fabric is a device that the server uses, with its verbs: Out are those that it
 // initiated, In those of clients, by name.
 type Fabric struct {
@@ -72,31 +66,31 @@ type Fabric struct {
 	Errors   uint64            `json:"errors"`
 }
 
-// stats answers a request for statistics.
-func (sh *shard) stats(c *rpc.Call, out []byte) ([]byte, error) {
-	text, err := json.Marshal(sh.describe(c))
-	if err != nil {
-		return out, err
-	}
-	return command.AppendStatus(append(out, text...), command.OK), nil
-}
-
-func (sh *shard) describe(c *rpc.Call) *Stats {
+// describe returns the statistics of a core, and those of the server with core 0. The core copies
+// its counters, and describes a few sessions at a time.
+func (sh *shard) describe() *Stats {
 	s := sh.server
 	st := &Stats{
 		Core: sh.index, Cores: s.cfg.Cores, Instance: s.welcome.Instance, Version: s.cfg.Version,
 		Engine: s.cfg.Engine, Mode: s.welcome.Mode, Poll: fabric.PolicyOf(s.cfg.BusyPoll).String(), Prefetch: sh.prefetch != nil,
-		UptimeMS: sh.now(c) - s.started.UnixMilli(),
-		Ops:      make(map[string]uint64, opCount), Store: sh.part.Stats(),
-		RPC: s.rfp.CoreStats(sh.index), Sessions: s.rfp.Sessions(sh.index),
-		SendRecv: s.sendrecv.CoreStats(sh.index),
+		UptimeMS: sh.epoch + s.devices[0].Clock().Now()/1e6 - s.started.UnixMilli(),
+		Ops:      make(map[string]uint64, opCount), Sessions: []rfp.SessionStats{},
 	}
-	for proc, n := range sh.ops {
+	var ops [opCount]uint64
+	next := 0
+	s.rfp.Do(sh.index, func() {
+		ops, next = sh.ops, sh.describeSessions(st, 0)
+		st.Store, st.RPC, st.SendRecv = sh.part.Stats(), s.rfp.CoreStats(sh.index), s.sendrecv.CoreStats(sh.index)
+		if s.herd != nil {
+			st.Herd = new(herd.ServerStats)
+			*st.Herd = s.herd.CoreStats(sh.index)
+		}
+	})
+	for next >= 0 {
+		s.rfp.Do(sh.index, func() { next = sh.describeSessions(st, next) })
+	}
+	for proc, n := range ops {
 		st.Ops[command.Proc(proc).String()] = n
-	}
-	if s.herd != nil {
-		st.Herd = new(herd.ServerStats)
-		*st.Herd = s.herd.CoreStats(sh.index)
 	}
 	if sh.index == 0 {
 		sh.describeServer(st)
@@ -104,11 +98,16 @@ func (sh *shard) describe(c *rpc.Call) *Stats {
 	return st
 }
 
+// describeSessions adds some sessions from a place on, and returns the next place, -1 at the end.
+func (sh *shard) describeSessions(st *Stats, from int) (next int) {
+	some, next := sh.server.rfp.Sessions(sh.index, from, sessionsAtOnce)
+	st.Sessions = append(st.Sessions, some...)
+	return next
+}
+
 func (sh *shard) describeServer(st *Stats) {
 	s := sh.server
-	for _, u := range s.arena.Usage() {
-		st.Memory = append(st.Memory, Memory{u.Purpose, u.Bytes})
-	}
+	st.RSS, st.Memory = s.memory()
 	for _, dev := range s.devices {
 		st.Fabrics = append(st.Fabrics, describeDevice(dev))
 	}

@@ -1,7 +1,9 @@
 package server_test
 
 import (
+	"encoding/json"
 	"fmt"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -161,11 +163,15 @@ func checkServerStatistics(t *testing.T, s *server.Server, cores []server.Stats)
 		}
 	}
 	total := int64(0)
-	for _, m := range first.Memory {
-		total += m.Bytes
+	for _, u := range s.Usage() {
+		i := slices.IndexFunc(first.Memory, func(m server.Memory) bool { return m.Purpose == u.Purpose })
+		if i < 0 || first.Memory[i].Bytes != u.Bytes || first.Memory[i].Resident > u.Bytes+4096 {
+			t.Errorf("%+v is not in %+v", u, first.Memory)
+		}
+		total += u.Bytes
 	}
-	if total == 0 || total > s.Config().Memory {
-		t.Errorf("%d bytes of memory, allowed are %d", total, s.Config().Memory)
+	if total == 0 || total > s.Config().Memory || first.RSS == 0 {
+		t.Errorf("%d bytes of memory, allowed are %d; %d resident", total, s.Config().Memory, first.RSS)
 	}
 	f := first.Fabrics[0]
 	if f.Fabric != s.Devices()[0].Fabric() || f.In["WRITE"] == 0 || f.InBytes == 0 || f.Errors != 0 {
@@ -197,6 +203,51 @@ func TestStatisticsOfClients(t *testing.T) {
 			}
 		}
 	})
+}
+
+// Statistics that are longer than a result come in pieces.
+func TestStatisticsOfManyClients(t *testing.T) {
+	r := newRig(t, fabrics[0])
+	cfg := r.config()
+	cfg.Cores = 1
+	s := r.start(cfg)
+	const n = 130
+	var c *remora.Client
+	for range n {
+		c = r.dial()
+	}
+	awaitClients(t, s, n)
+	docs, err := c.Stats(testContext(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var st server.Stats
+	if err := json.Unmarshal(docs[0], &st); err != nil {
+		t.Fatal(err)
+	}
+	if len(st.Sessions) != n || st.RPC.Clients != n || len(docs[0]) <= 16<<10 {
+		t.Errorf("%d bytes about %d sessions of %d clients", len(docs[0]), len(st.Sessions), st.RPC.Clients)
+	}
+}
+
+// A report that was not asked for, or long ago, is not there, nor a core that is none.
+func TestReportsThatAreNot(t *testing.T) {
+	r := newRig(t, fabrics[0])
+	s := r.start(r.config())
+	first := server.BeginReport(s)
+	for range 6 {
+		stats(t, r.dial())
+	}
+	last := server.BeginReport(s)
+	cachetest.Await(t, "a report", func() bool { text, ok := server.ReportText(s, last, 0); return ok && len(text) != 0 })
+	for _, c := range []struct {
+		number uint64
+		core   uint32
+	}{{0, 0}, {first, 0}, {last + 1, 0}, {last, 2}, {1 << 63, 0}} {
+		if text, ok := server.ReportText(s, c.number, c.core); ok {
+			t.Errorf("report %d of core %d is there: %s", c.number, c.core, text)
+		}
+	}
 }
 
 // The statistics can be asked for while everything else goes on.

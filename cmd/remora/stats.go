@@ -90,8 +90,9 @@ func writeStats(out io.Writer, cores []server.Stats, perClient bool) error {
 	if r := s.Readers; r != nil {
 		row(w, "readers", fmt.Sprintf("%d clients read directly, %d since the start; %s, %s", r.Clients, r.Connects, countsText(r.Verbs), bytesText(int64(r.Bytes))))
 	}
+	row(w, "memory", bytesText(s.RSS)+" in RAM:")
 	for _, m := range s.Memory {
-		row(w, "memory", bytesText(m.Bytes)+" "+m.Purpose)
+		row(w, "", fmt.Sprintf("%s of %s %s", bytesText(m.Resident), bytesText(m.Bytes), m.Purpose))
 	}
 	row(w, "")
 	writeCores(w, cores)

@@ -62,9 +62,11 @@ func (d *Device) Memory() []fabric.Usage {
 		q.mu.Unlock()
 		u.Blocks++
 	}
-	u.Bytes += int64(d.nic.buffered())
+	u.Bytes += int64(d.nic.lingering())
 	u.Resident = u.Bytes
-	return append(base.Memory(d.arena), u)
+	reading := int64(len(d.nic.into) + len(d.nic.ports.all())*readSize)
+	return append(base.Memory(d.arena), u,
+		fabric.Usage{Purpose: "tcp read buffers", Blocks: 1, Bytes: reading, Resident: reading, Heap: true})
 }
 
 // buffered implements member.
@@ -79,9 +81,8 @@ func (q *conn) buffered() int {
 // buffered implements member.
 func (q *gram) buffered() int { return len(q.out) + len(q.in) }
 
-// buffered returns how many bytes there are to read into, and of lingerers.
-func (n *nic) buffered() int {
-	sum := len(n.into) + len(n.ports.all())*readSize
+// lingering returns how many bytes there are for what lingerers have to write.
+func (n *nic) lingering() (sum int) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for _, l := range n.lingers {

@@ -31,7 +31,8 @@
 //	counted  | sum 8 | version 6 | status 1 |                           incr
 //	done     | status 1 |                                               delete, touch
 //	hello    | JSON of Hello | status 1 |
-//	stats    | JSON | status 1 |
+//	stats    | report 8 | status 1 |                                    a request that is empty
+//	         | length 4 | piece of JSON | status 1 |                    report 8, core 4, offset 4
 //	refused  | status 1 |
 //
 // The status has its code in the four lowest bits, then a bit for flags, one for ttl and

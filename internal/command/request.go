@@ -174,6 +174,66 @@ func ParseHello(msg []byte) (protocol uint16, err error) {
 	return binary.LittleEndian.Uint16(msg), nil
 }
 
+// StatsPiece names a piece of the statistics of a core: from an offset in a report, which a stats
+// request without a piece has begun.
+type StatsPiece struct {
+	Report uint64
+	Core   uint32
+	Offset uint32
+}
+
+// AppendStatsPiece appends a request for a piece of a report.
+func AppendStatsPiece(b []byte, p StatsPiece) []byte {
+	b = binary.LittleEndian.AppendUint64(b, p.Report)
+	b = binary.LittleEndian.AppendUint32(b, p.Core)
+	return binary.LittleEndian.AppendUint32(b, p.Offset)
+}
+
+// ParseStats reads a stats request; begin says that it begins a report.
+func ParseStats(msg []byte) (p StatsPiece, begin bool, err error) {
+	if len(msg) == 0 {
+		return p, true, nil
+	}
+	if len(msg) != 16 {
+		return p, false, ErrMalformed
+	}
+	le := binary.LittleEndian
+	return StatsPiece{le.Uint64(msg), le.Uint32(msg[8:]), le.Uint32(msg[12:])}, false, nil
+}
+
+// AppendReport appends the result of a stats request that begins a report.
+func AppendReport(b []byte, number uint64) []byte {
+	return AppendStatus(binary.LittleEndian.AppendUint64(b, number), OK)
+}
+
+// ParseReport reads such a result without its status.
+func ParseReport(body []byte) (number uint64, err error) {
+	if len(body) != 8 {
+		return 0, ErrMalformed
+	}
+	return binary.LittleEndian.Uint64(body), nil
+}
+
+// AppendPiece appends the result of a request for a piece: text is the whole document, nil while it
+// is not ready.
+func AppendPiece(b, text []byte, offset uint32, most int) []byte {
+	b = binary.LittleEndian.AppendUint32(b, uint32(len(text)))
+	if int64(offset) < int64(len(text)) {
+		rest := text[offset:]
+		b = append(b, rest[:min(len(rest), most)]...)
+	}
+	return AppendStatus(b, OK)
+}
+
+// ParsePiece reads such a result without its status: the length of the whole document, 0 while it is
+// not ready, and the piece.
+func ParsePiece(body []byte) (total int, piece []byte, err error) {
+	if len(body) < 4 {
+		return 0, nil, ErrMalformed
+	}
+	return int(binary.LittleEndian.Uint32(body)), body[4:], nil
+}
+
 func appendVersion(b []byte, v uint64) []byte {
 	return append(b, byte(v), byte(v>>8), byte(v>>16), byte(v>>24), byte(v>>32), byte(v>>40))
 }

@@ -42,15 +42,20 @@ type SessionStats struct {
 	Memory  int    `json:"memory"`
 }
 
-// Sessions returns the clients of a core. Only a handler that runs on this core
-// may call it.
-func (s *Server) Sessions(core int) []SessionStats {
-	c := s.base.Cores[core]
-	all := make([]SessionStats, 0, c.sessions.Len())
-	for ss := range c.sessions.All() {
-		all = append(all, ss.describe())
+// Do calls f on the goroutine of a core, between messages, and returns when f has. The server
+// must not be closed.
+func (s *Server) Do(core int, f func()) { s.base.Cores[core].Do(f) }
+
+// Sessions returns clients of a core from a place on, at most so many, and the place to go on
+// from, -1 at the end. It is called by the goroutine of the core, in handlers and by Do.
+func (s *Server) Sessions(core, from, most int) (some []SessionStats, next int) {
+	for ss, place := range s.base.Cores[core].sessions.From(from) {
+		if len(some) == most {
+			return some, place
+		}
+		some = append(some, ss.describe())
 	}
-	return all
+	return some, -1
 }
 
 func (s *session) describe() SessionStats {
@@ -68,8 +73,8 @@ func (s *session) describe() SessionStats {
 	return d
 }
 
-// CoreStats returns the counts of one core. Only a handler that runs on this core
-// may call it.
+// CoreStats returns the counts of one core. It is called by the goroutine of the core, in
+// handlers and by Do.
 func (s *Server) CoreStats(core int) ServerStats {
 	var t ServerStats
 	s.base.Cores[core].count(&t)

@@ -53,6 +53,17 @@ func (t *Table[T]) Remove(id uint64) {
 // Len returns how many sessions there are.
 func (t *Table[T]) Len() int { return len(t.entries) - len(t.free) }
 
+// From yields the sessions from a place on, with their places.
+func (t *Table[T]) From(place int) iter.Seq2[*T, int] {
+	return func(yield func(*T, int) bool) {
+		for i := place; i < len(t.entries); i++ {
+			if s := t.entries[i].session; s != nil && !yield(s, i) {
+				return
+			}
+		}
+	}
+}
+
 // All yields every session. The loop may remove the one that it has.
 func (t *Table[T]) All() iter.Seq[*T] {
 	return func(yield func(*T) bool) {
