@@ -19,10 +19,15 @@ type ListenConfig struct {
 	// HandshakeTimeout bounds how long a connecting peer may take to send its
 	// request. 0 means 5 seconds.
 	HandshakeTimeout time.Duration
-	// Mode is the file mode of a socket file (shm). 0 means 0600.
+	// Mode is the file mode of a socket file (shm). 0 means 0600, and 0666 when other
+	// users are allowed.
 	Mode uint32
-	// AllowUIDs are users beside our own and root that may connect (shm).
-	AllowUIDs []int
+	// AllowUIDs are users, and AllowGIDs groups whose members may connect, beside our own
+	// user and root (shm). The mode of the socket file must let them in as well.
+	AllowUIDs, AllowGIDs []int
+	// Report, when not nil, is called with each connection that was closed or refused before
+	// Accept could return its request, from any goroutine.
+	Report func(error)
 }
 
 // Listener waits for connections.

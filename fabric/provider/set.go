@@ -68,7 +68,11 @@ func (s *Set) open(addr fabric.Addr) (fabric.Device, error) {
 		}
 		return openVerbs(addr, log)
 	}
-	if err := addr.CheckOptions(); err != nil {
+	var options []string
+	if addr.Fabric == Shm {
+		options = []string{shm.UserOption}
+	}
+	if err := addr.CheckOptions(options...); err != nil {
 		return nil, err
 	}
 	switch addr.Fabric {

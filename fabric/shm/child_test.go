@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -23,11 +24,12 @@ import (
 const childEnv = "REMORA_SHM_TEST_CHILD"
 
 var children = map[string]func(*parent) error{
-	"connect": childConnect,
-	"gram":    childGram,
-	"hostile": childHostile,
-	"serve":   childServe,
-	"write":   childWrite,
+	"connect":  childConnect,
+	"gram":     childGram,
+	"hostile":  childHostile,
+	"impostor": childImpostor,
+	"serve":    childServe,
+	"write":    childWrite,
 }
 
 func TestMain(m *testing.M) {
@@ -62,8 +64,9 @@ type task struct {
 
 // answer is what a child says: a list of findings, empty when all is well.
 type answer struct {
-	Ready    bool
-	Findings []string
+	Ready     bool
+	Forbidden bool
+	Findings  []string
 }
 
 // child is the second process as the test sees it.
@@ -200,10 +203,15 @@ func (s *side) config() fabric.QPConfig {
 	return fabric.QPConfig{Transport: fabric.RC, Domain: s.dom, SendCQ: s.cq, RecvCQ: s.cq, RNRTimeout: fabric.RNRForever}
 }
 
-func (s *side) dial(path string) error {
+// dial connects to a server, which may be one of the users that are trusted.
+func (s *side) dial(path string, trusted ...string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	qp, err := s.dev.Dial(ctx, fabric.Addr{Fabric: "shm", Name: path}, s.config(), nil)
+	addr := fabric.Addr{Fabric: "shm", Name: path, Options: url.Values{}}
+	if len(trusted) != 0 {
+		addr.Options[UserOption] = trusted
+	}
+	qp, err := s.dev.Dial(ctx, addr, s.config(), nil)
 	s.qp = qp
 	return err
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 
 	"golang.org/x/sys/unix"
 
@@ -19,11 +20,15 @@ func (d *Device) Dial(ctx context.Context, addr fabric.Addr, cfg fabric.QPConfig
 	if err := d.checkConnect(cfg.Transport, private); err != nil {
 		return nil, err
 	}
+	trusted, err := trustedUsers(addr)
+	if err != nil {
+		return nil, err
+	}
 	q, err := direct.NewQP(d.core, cfg)
 	if err != nil {
 		return nil, err
 	}
-	if err := d.dial(ctx, addr, q, private); err != nil {
+	if err := d.dial(ctx, addr, trusted, q, private); err != nil {
 		q.Abandon()
 		return nil, &fabric.DialError{Addr: addr, Err: err}
 	}
@@ -42,12 +47,15 @@ func (d *Device) checkConnect(t fabric.Transport, private []byte) error {
 }
 
 // dial goes through the handshake.
-func (d *Device) dial(ctx context.Context, addr fabric.Addr, q *direct.QP, private []byte) (err error) {
+func (d *Device) dial(ctx context.Context, addr fabric.Addr, trusted []int, q *direct.QP, private []byte) (err error) {
 	s, err := d.open(ctx, addr.Name)
 	if err != nil {
 		return err
 	}
 	defer func() { d.opened(s, err) }()
+	if err = s.trust(addr, trusted); err != nil {
+		return err
+	}
 	pipes, err := sharePipes(q)
 	if err != nil {
 		return err
@@ -85,6 +93,9 @@ func (d *Device) greet(ctx context.Context, s socket, msg []byte, fds ...int) (*
 	case kindRefuse:
 		p.close()
 		return nil, fmt.Errorf("%.200s: %w", p.data[1:], fabric.ErrRefused)
+	case kindForbid:
+		p.close()
+		return nil, fmt.Errorf("%.200s: %w", p.data[1:], fs.ErrPermission)
 	}
 	return p, nil
 }

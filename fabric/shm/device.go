@@ -139,7 +139,7 @@ func checkAddr(a fabric.Addr) error {
 		return fmt.Errorf("fabric: %v is not an address of shared memory; write shm:/path/to.sock: %w",
 			a, fabric.ErrInvalid)
 	}
-	return a.CheckOptions()
+	return a.CheckOptions(UserOption)
 }
 
 // Yield implements direct.Provider: peers are threads of other processes.

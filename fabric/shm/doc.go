@@ -26,9 +26,10 @@
 //	 9      gram      magic u32, version u8, queue pair u32,
 //	                  secret u64
 //	10      gram ok                                           segment, wake pipe
+//	11      forbid    reason, text
 //
 // hello is answered by accept, reject or refuse; gram by gram ok or refuse;
-// map by mapped. bye and revoked are not answered. Anything else, or too long,
+// map by mapped. Users that may not connect are sent forbid as soon as they do. bye and revoked are not answered. Anything else, or too long,
 // or without its descriptors, ends the connection with ErrProtocol.
 //
 // # The memory file of a region
@@ -60,13 +61,20 @@
 //	    or the closing of a descriptor that it sent. Give other users access
 //	    only on hosts where they have neither.
 //	I6  A process may connect if it has the listener's user, is root, or is
-//	    listed in AllowUIDs; the socket file has mode 0600 unless told
-//	    otherwise, and a datagram queue pair is reached through a socket in a
-//	    directory of mode 0700.
+//	    listed in AllowUIDs or a member of a group in AllowGIDs; the socket
+//	    file has mode 0600 unless told otherwise. A datagram queue pair is
+//	    reached through a socket in a directory of mode 0700, by its own user
+//	    and root alone.
 //	I7  What a killed process leaves behind is its socket files, beside locks that
 //	    the kernel has released. A listener replaces that of its path; a device
 //	    that makes a socket for datagrams, or listens, removes those that dead
 //	    processes of its user have left.
+//	I8  A dialer sends nothing to a listener of another user, unless that is
+//	    root or the address names the user (?user=). The kernel knows who
+//	    listens, so it does not matter who could make the socket file.
+//	I9  Peers that connect and say nothing keep no other out: see
+//	    base.Greeters, for which a peer is a user. A process has a bounded
+//	    number of rings for each datagram queue pair.
 //
 // # Threads
 //

@@ -5,11 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/remora-kv/remora/fabric"
+	"github.com/remora-kv/remora/fabric/internal/base"
 )
 
 // TestHostileClient gives a real second process a connection and the names of
@@ -396,12 +399,14 @@ func memoryFor(dev fabric.Device, purpose string) (n int64) {
 	return n
 }
 
-// TestSilentClients fills the listener with connections that say nothing; a
-// client of another process still gets in.
+// TestSilentClients floods the listener with connections that say nothing and stay; clients of
+// this process and of another still get in, and the oldest silent ones are closed and reported.
 func TestSilentClients(t *testing.T) {
 	srv := mustSide(t)
-	l := listen(t, srv, fabric.ListenConfig{Backlog: 8})
-	for range 200 {
+	const flood = 600
+	reports := make(chan error, flood)
+	l := listen(t, srv, fabric.ListenConfig{Backlog: 8, HandshakeTimeout: patience, Report: func(err error) { reports <- err }})
+	for range flood {
 		s, err := dialSocket(context.Background(), l.Addr().Name)
 		if err != nil {
 			t.Fatal(err)
@@ -417,4 +422,81 @@ func TestSilentClients(t *testing.T) {
 		t.Errorf("the client says %v", a.Findings)
 	}
 	_ = srv.qp.Close()
+	cli := mustSide(t)
+	done := make(chan error, 1)
+	go func() { done <- srv.accept(l, nil) }()
+	if err := errors.Join(cli.dial(l.Addr().Name), <-done); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-reports; !errors.Is(err, base.ErrCrowded) || !strings.Contains(err.Error(), "pid ") {
+		t.Errorf("reported: %v", err)
+	}
+	_ = srv.qp.Close()
+}
+
+// TestSilentClientsTakeAllFiles floods a listener that has no room for their descriptors.
+func TestSilentClientsTakeAllFiles(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "sock")
+	srv := startChild(t, "serve", nil)
+	srv.tell(task{Path: path, Count: 100})
+	srv.hear()
+	for range 200 {
+		s, err := dialSocket(context.Background(), path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = s.c.Close() }()
+	}
+	cli := mustSide(t)
+	if err := cli.dial(path); err != nil {
+		t.Fatal(err)
+	}
+	_ = cli.qp.Close()
+}
+
+// TestManySenders has a process take as many ways to a datagram queue pair as it gets: no more
+// than a bounded number, and other queue pairs do not suffer.
+func TestManySenders(t *testing.T) {
+	srv := mustSide(t)
+	cfg := srv.config()
+	cfg.Transport = fabric.UD
+	var uds [2]fabric.QP
+	for i := range uds {
+		var err error
+		if uds[i], err = srv.dom.NewUD(cfg); err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = uds[i].Close() }()
+	}
+	cli := mustSide(t)
+	open := func(to fabric.QP) (fabric.AddressHandle, error) {
+		return cli.dom.NewAddressHandle(t.Context(), to.Address())
+	}
+	var last fabric.AddressHandle
+	for i := range maxGramRingsOfPeer {
+		h, err := open(uds[0])
+		if err != nil {
+			t.Fatalf("handle %d: %v", i, err)
+		}
+		defer func() { _ = h.Close() }()
+		last = h
+	}
+	if _, err := open(uds[0]); err == nil || !strings.Contains(err.Error(), "256 rings") {
+		t.Errorf("one more handle: %v", err)
+	}
+	other, err := open(uds[1])
+	if err != nil {
+		t.Fatalf("a handle for another queue pair: %v", err)
+	}
+	_ = other.Close()
+	_ = last.Close()
+	// The receiver takes the end of a ring when it polls.
+	eventually(t, func() bool {
+		srv.cq.Poll(make([]fabric.Completion, 1))
+		h, err := open(uds[0])
+		if err == nil {
+			_ = h.Close()
+		}
+		return err == nil
+	})
 }

@@ -7,23 +7,22 @@ import (
 	"net"
 	"os"
 	"slices"
+	"strconv"
 	"sync"
 	"time"
 
 	"github.com/remora-kv/remora/fabric"
+	"github.com/remora-kv/remora/fabric/internal/base"
 	"github.com/remora-kv/remora/fabric/internal/direct"
 	"github.com/remora-kv/remora/internal/arena"
 )
 
 type listener struct {
-	dev  *Device
-	addr fabric.Addr
-	cfg  fabric.ListenConfig
-	file *socketFile
-	// greeting counts the peers that have connected and said nothing yet, by
-	// process: one that keeps silent must not keep others out.
-	greetMu  sync.Mutex
-	greeting map[int]int
+	dev      *Device
+	addr     fabric.Addr
+	cfg      fabric.ListenConfig
+	file     *socketFile
+	greeters *base.Greeters
 	backlog  chan *request
 	once     sync.Once
 	closed   chan struct{}
@@ -35,6 +34,10 @@ type listener struct {
 func (d *Device) Listen(addr fabric.Addr, cfg fabric.ListenConfig) (fabric.Listener, error) {
 	if err := checkAddr(addr); err != nil {
 		return nil, err
+	}
+	if addr.Options.Has(UserOption) {
+		return nil, fmt.Errorf("fabric: listen at %v: the option %s is for clients, who say by it which user's server they trust: %w",
+			addr, UserOption, fabric.ErrInvalid)
 	}
 	if err := d.Open(); err != nil {
 		return nil, err
@@ -48,15 +51,17 @@ func (d *Device) Listen(addr fabric.Addr, cfg fabric.ListenConfig) (fabric.Liste
 	}
 	if cfg.Mode == 0 {
 		cfg.Mode = 0o600
+		if len(cfg.AllowUIDs)+len(cfg.AllowGIDs) != 0 {
+			cfg.Mode = 0o666
+		}
 	}
 	file, err := openSocketFile(addr.Name, os.FileMode(cfg.Mode))
 	if err != nil {
 		return nil, fmt.Errorf("fabric: listen at %v: %w", addr, err)
 	}
 	l := &listener{
-		dev: d, addr: addr, cfg: cfg, file: file,
-		greeting: map[int]int{}, backlog: make(chan *request, cfg.Backlog),
-		closed: make(chan struct{}), done: make(chan struct{}),
+		dev: d, addr: addr, cfg: cfg, file: file, backlog: make(chan *request, cfg.Backlog),
+		greeters: base.NewGreeters(cfg.Backlog), closed: make(chan struct{}), done: make(chan struct{}),
 	}
 	go l.run()
 	if !d.listeners.Add(l) {
@@ -91,6 +96,7 @@ func (l *listener) Close() error {
 		l.dev.listeners.Remove(l)
 		close(l.closed)
 		err = l.file.close()
+		l.greeters.Close()
 		<-l.done
 		for {
 			select {
@@ -117,96 +123,110 @@ func (l *listener) run() {
 	defer greets.Wait()
 	for {
 		c, err := l.file.l.AcceptUnix()
+		if errors.Is(err, net.ErrClosed) {
+			return
+		}
 		if err != nil {
-			if errors.Is(err, net.ErrClosed) {
-				return
+			l.report(fmt.Errorf("fabric: accept at %v: %w", l.addr, err))
+			if silent := l.greeters.CloseSilent(); len(silent) != 0 {
+				l.refusedAll(silent, base.ErrExhausted)
+			} else {
+				time.Sleep(acceptPause)
 			}
-			time.Sleep(acceptPause)
 			continue
 		}
 		s := socket{c: c}
-		peer, err := s.admit(l.cfg.AllowUIDs)
+		peer, err := s.admit(&l.cfg)
 		if err != nil {
-			s.refuse(err.Error())
+			s.forbid(err.Error())
+			l.refused(peer.Addr, err)
 			continue
 		}
-		if !l.enter(peer.PID) {
-			s.refuse("too many connections are being made at once")
-			continue
+		g, closed, err := l.greeters.Enter(c, strconv.Itoa(peer.UID), peer.Addr)
+		if err != nil {
+			return
 		}
+		l.refusedAll(closed, base.ErrCrowded)
 		greets.Go(func() {
-			defer l.leave(peer.PID)
-			l.greet(s, peer)
+			defer g.Leave()
+			l.greet(s, g, peer)
 		})
 	}
 }
 
-// enter makes room for a peer that has said nothing yet. A process gets half of
-// the places at most.
-func (l *listener) enter(pid int) bool {
-	l.greetMu.Lock()
-	defer l.greetMu.Unlock()
-	places, taken := l.cfg.Backlog+64, 0
-	for _, n := range l.greeting {
-		taken += n
+func (l *listener) refusedAll(all []*base.Greeter, err error) {
+	for _, g := range all {
+		l.refused(g.Name, err)
 	}
-	if taken >= places || l.greeting[pid] >= places/2 {
-		return false
-	}
-	l.greeting[pid]++
-	return true
 }
 
-func (l *listener) leave(pid int) {
-	l.greetMu.Lock()
-	defer l.greetMu.Unlock()
-	if l.greeting[pid]--; l.greeting[pid] == 0 {
-		delete(l.greeting, pid)
+// refused reports a connection that has not become a request.
+func (l *listener) refused(peer string, err error) {
+	l.report(fmt.Errorf("fabric: %v: connection of %s was refused: %w", l.addr, peer, err))
+}
+
+func (l *listener) report(err error) {
+	if l.cfg.Report != nil {
+		l.cfg.Report(err)
 	}
 }
 
 // greet takes a peer's hello and puts it into the backlog.
-func (l *listener) greet(s socket, peer fabric.Peer) {
-	ctx, cancel := context.WithTimeout(context.Background(), l.cfg.HandshakeTimeout)
-	defer cancel()
-	stop := make(chan struct{})
-	defer close(stop)
-	go func() {
-		select {
-		case <-l.closed:
-			cancel()
-		case <-stop:
-		}
-	}()
-	p, err := s.recvWithin(ctx)
-	if err != nil {
-		s.refuse("no hello in time")
+func (l *listener) greet(s socket, g *base.Greeter, peer fabric.Peer) {
+	_ = s.c.SetReadDeadline(base.Until(l.cfg.HandshakeTimeout))
+	err := g.Await()
+	if err == nil {
+		err = l.hear(s, peer)
+	}
+	if err == nil {
 		return
 	}
+	s.refuse(err.Error())
+	if !errors.Is(err, net.ErrClosed) { // by the listener, which has said why
+		l.refused(peer.Addr, err)
+	}
+}
+
+// hear puts the hello that has come into the backlog.
+func (l *listener) hear(s socket, peer fabric.Peer) error {
+	p, err := s.recv()
+	if err != nil {
+		return err
+	}
+	_ = s.c.SetReadDeadline(time.Time{})
 	r, err := l.request(s, peer, p)
 	if err != nil {
 		p.close()
-		s.refuse(err.Error())
-		return
+		return err
 	}
 	select {
 	case l.backlog <- r:
+		return nil
 	default:
 		p.close()
-		s.refuse("the server's backlog is full; try again later")
+		return errors.New(base.BacklogFull)
 	}
 }
 
 // admit checks who the peer is (I6).
-func (s socket) admit(allow []int) (fabric.Peer, error) {
+func (s socket) admit(cfg *fabric.ListenConfig) (fabric.Peer, error) {
 	peer, err := s.credentials()
-	if err != nil {
+	if err != nil || peer.UID == os.Geteuid() || peer.UID == 0 || slices.Contains(cfg.AllowUIDs, peer.UID) {
 		return peer, err
 	}
-	if peer.UID != os.Getuid() && peer.UID != 0 && !slices.Contains(allow, peer.UID) {
-		return peer, fmt.Errorf("user %d may not connect; run as the server's user or have the server allow it", peer.UID)
+	if len(cfg.AllowGIDs) != 0 {
+		groups, err := s.groups()
+		if err != nil {
+			return peer, err
+		}
+		for _, gid := range append(groups, peer.GID) {
+			if slices.Contains(cfg.AllowGIDs, gid) {
+				return peer, nil
+			}
+		}
 	}
-	return peer, nil
+	return peer, fmt.Errorf("user %d may not connect: the server must be started with --allow-user %d, or with --allow-group and one of its groups",
+		peer.UID, peer.UID)
 }
 
 func (l *listener) request(s socket, peer fabric.Peer, p *packet) (*request, error) {

@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"net"
+	"os"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -136,6 +137,12 @@ func (s socket) refuse(reason string) {
 	_ = s.c.Close()
 }
 
+// forbid tells a user that it may not connect, and ends the conversation.
+func (s socket) forbid(reason string) {
+	_ = s.send(append([]byte{kindForbid}, reason...))
+	_ = s.c.Close()
+}
+
 // credentials returns who is at the other end, as the kernel knows it.
 func (s socket) credentials() (fabric.Peer, error) {
 	rc, err := s.c.SyscallConn()
@@ -175,15 +182,22 @@ func (s socket) recvWithin(ctx context.Context) (*packet, error) {
 func dialSocket(ctx context.Context, path string) (socket, error) {
 	var d net.Dialer
 	c, err := d.DialContext(ctx, "unixpacket", path)
+	for errors.Is(err, unix.EAGAIN) { // so many dial at once that the kernel's queue is full
+		select {
+		case <-ctx.Done():
+		case <-time.After(acceptPause):
+		}
+		c, err = d.DialContext(ctx, "unixpacket", path)
+	}
 	if err != nil {
 		switch {
 		case ctx.Err() != nil:
 			return socket{}, ctx.Err()
-		case errors.Is(err, unix.ECONNREFUSED), errors.Is(err, unix.ENOENT), errors.Is(err, unix.EAGAIN):
+		case errors.Is(err, unix.ECONNREFUSED), errors.Is(err, unix.ENOENT):
 			return socket{}, fmt.Errorf("no server listens there: %w", fabric.ErrRefused)
 		case errors.Is(err, unix.EACCES):
-			return socket{}, fmt.Errorf("run as the server's user, or let the server allow this one (--socket-mode): %w",
-				fs.ErrPermission)
+			return socket{}, fmt.Errorf("the socket is closed to user %d: the server must be started with --allow-user %d, "+
+				"in a directory that this user can enter: %w", os.Geteuid(), os.Geteuid(), fs.ErrPermission)
 		}
 		return socket{}, err
 	}

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"os"
+	"path/filepath"
 	"syscall"
 	"time"
 
@@ -27,7 +29,40 @@ func inUse(path string) error {
 	return fmt.Errorf("a live server listens at %s; stop it or choose another path: %w", path, fabric.ErrBusy)
 }
 
+// foreign is the error of a file that another user made first.
+func foreign(path string, owner int) error {
+	return fmt.Errorf("%s belongs to user %d, so that user %d cannot listen here; have it removed, or choose another path: %w",
+		path, owner, os.Geteuid(), fs.ErrPermission)
+}
+
+// ownerOf returns the user that a file belongs to.
+func ownerOf(info os.FileInfo) int {
+	st, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		panic(fmt.Sprintf("fabric: the system describes files by a %T", info.Sys()))
+	}
+	return int(st.Uid)
+}
+
+// checkDirectory refuses the directory of a socket if another user made it where all users
+// can make one, as in /tmp.
+func checkDirectory(path string) error {
+	dir := filepath.Dir(path)
+	info, err1 := os.Lstat(dir)
+	parent, err2 := os.Stat(filepath.Dir(dir))
+	if err1 != nil || err2 != nil || parent.Mode().Perm()&0o002 == 0 {
+		return nil // opening the lock file says why it fails
+	}
+	if owner := ownerOf(info); owner != os.Geteuid() && owner != 0 {
+		return foreign(dir, owner)
+	}
+	return nil
+}
+
 func openSocketFile(path string, mode os.FileMode) (*socketFile, error) {
+	if err := checkDirectory(path); err != nil {
+		return nil, err
+	}
 	lock, err := lockFile(path)
 	if err != nil {
 		return nil, err
@@ -46,13 +81,19 @@ func lockFile(path string) (*os.File, error) {
 	for range 100 {
 		lock, err := os.OpenFile(path+".lock", os.O_RDWR|os.O_CREATE|unix.O_NOFOLLOW, 0o600)
 		if err != nil {
+			if info, serr := os.Lstat(path + ".lock"); serr == nil && ownerOf(info) != os.Geteuid() {
+				return nil, foreign(path+".lock", ownerOf(info))
+			}
 			return nil, fmt.Errorf("%w; the directory must exist and be writable", err)
 		}
+		mine, err1 := lock.Stat()
 		if err := unix.Flock(int(lock.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
 			_ = lock.Close()
+			if err1 == nil && ownerOf(mine) != os.Geteuid() {
+				return nil, foreign(path+".lock", ownerOf(mine))
+			}
 			return nil, inUse(path)
 		}
-		mine, err1 := lock.Stat()
 		now, err2 := os.Lstat(path + ".lock")
 		if err1 == nil && err2 == nil && os.SameFile(mine, now) {
 			return lock, nil
@@ -113,6 +154,9 @@ func removeStale(path string) error {
 	}
 	if info.Mode()&os.ModeSocket == 0 {
 		return fmt.Errorf("%s exists and is not a socket; remove it or choose another path: %w", path, fabric.ErrInvalid)
+	}
+	if owner := ownerOf(info); owner != os.Geteuid() && os.Geteuid() != 0 {
+		return foreign(path, owner)
 	}
 	dialer := net.Dialer{Timeout: time.Second}
 	c, err := dialer.DialContext(context.Background(), "unixpacket", path)

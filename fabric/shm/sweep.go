@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 
 	"golang.org/x/sys/unix"
 
@@ -58,10 +57,7 @@ func sweepUDSockets(runtimeDir string) {
 // keeps it.
 func sweepUDSocket(dir string) {
 	info, err := os.Lstat(dir)
-	if err != nil || !info.IsDir() {
-		return
-	}
-	if st, ok := info.Sys().(*syscall.Stat_t); !ok || int(st.Uid) != os.Geteuid() {
+	if err != nil || !info.IsDir() || ownerOf(info) != os.Geteuid() {
 		return
 	}
 	path := filepath.Join(dir, udName)

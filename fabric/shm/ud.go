@@ -25,8 +25,18 @@ const (
 	gramAddressSum  = 4
 )
 
-// maxGramRings is how many senders a device lets in for datagrams.
-const maxGramRings = 1 << 14
+// maxGramRings is how many senders a device lets in for datagrams, and maxGramRingsOfPeer how
+// many of them can be of one process, for each queue pair: whoever sleeps looks at all of them.
+const (
+	maxGramRings       = 1 << 14
+	maxGramRingsOfPeer = 256
+)
+
+// gramPeer is a process that sends to a queue pair.
+type gramPeer struct {
+	pid int
+	qpn uint32
+}
 
 // udListener is the socket through which senders of datagrams get their rings.
 type udListener struct {
@@ -37,6 +47,7 @@ type udListener struct {
 	mu      sync.Mutex
 	secrets map[uint32]uint64
 	conns   map[*net.UnixConn]struct{}
+	rings   map[gramPeer]int
 	closed  bool
 	done    sync.WaitGroup
 }
@@ -55,7 +66,7 @@ func (d *Device) listenUD() (*udListener, error) {
 	if err != nil {
 		return nil, err
 	}
-	g := &udListener{dev: d, dir: dir, file: file, secrets: map[uint32]uint64{}, conns: map[*net.UnixConn]struct{}{}}
+	g := &udListener{dev: d, dir: dir, file: file, secrets: map[uint32]uint64{}, conns: map[*net.UnixConn]struct{}{}, rings: map[gramPeer]int{}}
 	g.done.Go(g.run)
 	d.grams = g
 	return g, nil
@@ -129,53 +140,82 @@ func (g *udListener) serve(s socket) {
 		g.mu.Unlock()
 		_ = s.c.Close()
 	}()
-	q, ring, err := g.open(s)
+	peer, q, err := g.open(s)
+	if err == nil {
+		err = g.serveRing(s, gramPeer{peer.PID, q.Num()}, q)
+	}
 	if err != nil {
 		s.refuse(err.Error())
-		return
+	}
+}
+
+// serveRing keeps a ring of a peer for as long as its socket lives.
+func (g *udListener) serveRing(s socket, peer gramPeer, q *direct.QP) error {
+	if !g.count(peer, 1) {
+		return fmt.Errorf("process %d has %d rings for datagrams to this queue pair already", peer.pid, maxGramRingsOfPeer)
+	}
+	defer g.count(peer, -1)
+	ring, err := g.ring(s, q)
+	if err != nil {
+		return err
 	}
 	// A sender says nothing more; what ends is the socket.
 	if p, err := s.recv(); err == nil {
 		p.close()
 	}
 	q.RemoveGramRing(ring)
+	return nil
 }
 
-// open answers a sender that knows the secret.
-func (g *udListener) open(s socket) (*direct.QP, *direct.GramRing, error) {
+// count changes the number of rings of a peer, if it may have so many.
+func (g *udListener) count(peer gramPeer, by int) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	n := g.rings[peer] + by
+	if n > maxGramRingsOfPeer {
+		return false
+	}
+	if g.rings[peer] = n; n == 0 {
+		delete(g.rings, peer)
+	}
+	return true
+}
+
+// open finds the queue pair for a sender that knows the secret.
+func (g *udListener) open(s socket) (peer fabric.Peer, q *direct.QP, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), fabric.DefaultHandshake)
 	defer cancel()
 	p, err := s.recvWithin(ctx)
 	if err != nil {
-		return nil, nil, err
+		return peer, nil, err
 	}
 	defer p.close()
-	if _, err := s.admit(nil); err != nil {
-		return nil, nil, err
+	if peer, err = s.admit(&fabric.ListenConfig{}); err != nil {
+		return peer, nil, err
 	}
 	if p.data[0] != kindGram {
-		return nil, nil, fmt.Errorf("the first message must be a datagram request: %w", fabric.ErrProtocol)
+		return peer, nil, fmt.Errorf("the first message must be a datagram request: %w", fabric.ErrProtocol)
 	}
 	m, err := decodeGram(p.data)
 	if err != nil {
-		return nil, nil, err
+		return peer, nil, err
 	}
 	g.mu.Lock()
 	secret, ok := g.secrets[m.qpn]
 	g.mu.Unlock()
-	q := direct.FindQP(g.dev.core, m.qpn)
+	q = direct.FindQP(g.dev.core, m.qpn)
 	if q == nil || !ok || subtle.ConstantTimeEq(int32(secret), int32(m.secret)) == 0 ||
 		subtle.ConstantTimeEq(int32(secret>>32), int32(m.secret>>32)) == 0 || q.State() != fabric.StateReady {
-		return nil, nil, errors.New("the datagram queue pair is closed")
+		return peer, nil, errors.New("the datagram queue pair is closed")
 	}
-	return g.ring(s, q)
+	return peer, q, nil
 }
 
 // ring makes the segment and hands it over.
-func (g *udListener) ring(s socket, q *direct.QP) (*direct.QP, *direct.GramRing, error) {
+func (g *udListener) ring(s socket, q *direct.QP) (*direct.GramRing, error) {
 	seg, err := g.dev.arena.AllocShared("datagram ring", direct.GramSegmentBytes(), arena.ReadWriteForOthers)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	pipe, err := q.RecvPipe().Share()
 	if err == nil {
@@ -184,13 +224,12 @@ func (g *udListener) ring(s socket, q *direct.QP) (*direct.QP, *direct.GramRing,
 	}
 	if err != nil {
 		_ = seg.Free()
-		return nil, nil, err
+		return nil, err
 	}
-	ring := q.AddGramRing(seg.Bytes(), func() {
+	return q.AddGramRing(seg.Bytes(), func() {
 		_ = s.c.Close()
 		_ = seg.Free()
-	})
-	return q, ring, nil
+	}), nil
 }
 
 func (g *udListener) close() {

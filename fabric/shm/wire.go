@@ -29,6 +29,7 @@ const (
 	kindBye
 	kindGram
 	kindGramOK
+	kindForbid
 )
 
 type hello struct {

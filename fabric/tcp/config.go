@@ -26,10 +26,6 @@ type Config struct {
 	// SocketBuffer is the size of the kernel's buffers of each connection, in
 	// each direction. 0 leaves it to the kernel, which adapts them.
 	SocketBuffer int
-	// OnError, when not nil, receives errors that belong to no completion: a connection
-	// refused because of its first bytes, a failed accept. It is called from
-	// goroutines of the device and must not block.
-	OnError func(error)
 }
 
 const (

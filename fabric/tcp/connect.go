@@ -31,9 +31,9 @@ func (h *halfOpen) say(m *hello) error {
 }
 
 // hear receives a hello, and not a byte more.
-func (h *halfOpen) hear() (hello, error) {
+func hear(from io.Reader) (hello, error) {
 	var fixed [helloSize]byte
-	if _, err := io.ReadFull(h, fixed[:]); err != nil {
+	if _, err := io.ReadFull(from, fixed[:]); err != nil {
 		return hello{}, err
 	}
 	m, n, err := decodeHello(&fixed)
@@ -41,7 +41,7 @@ func (h *halfOpen) hear() (hello, error) {
 		return m, err
 	}
 	m.private = make([]byte, n)
-	_, err = io.ReadFull(h, m.private)
+	_, err = io.ReadFull(from, m.private)
 	return m, err
 }
 
@@ -168,7 +168,7 @@ func (d *Device) connect(ctx context.Context, q *conn, addr fabric.Addr, private
 	if err != nil {
 		return base.DialError(ctx, addr, err)
 	}
-	m, err := h.hear()
+	m, err := hear(h)
 	if err != nil {
 		return base.DialError(ctx, addr, err)
 	}

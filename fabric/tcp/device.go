@@ -19,7 +19,6 @@ type Device struct {
 	clock   fabric.Clock
 	timeout time.Duration
 	sockBuf int
-	onError func(error)
 	arena   *arena.Arena
 	nic     *nic
 	pool    outPool
@@ -43,7 +42,7 @@ type Device struct {
 func New(cfg Config) (fabric.Device, error) {
 	d := &Device{
 		name: cfg.Name, clock: cfg.Clock, timeout: cfg.PeerTimeout, sockBuf: cfg.SocketBuffer,
-		onError: cfg.OnError, arena: arena.New(),
+		arena: arena.New(),
 		limits: fabric.Limits{
 			MaxInline: 1024, MaxSegs: 16, MaxDepth: 1 << 15, MaxCQDepth: 1 << 22,
 			MaxMessage: maxMessage, MTU: gramMTU, MaxReads: window / (headSize + 8),
@@ -109,13 +108,6 @@ func (d *Device) Clock() fabric.Clock { return d.clock }
 
 func (d *Device) errClosed() error {
 	return fmt.Errorf("fabric: device %s: %w", d.name, fabric.ErrClosed)
-}
-
-// report tells the program about an error that belongs to no completion.
-func (d *Device) report(err error) {
-	if d.onError != nil {
-		d.onError(err)
-	}
 }
 
 // Close implements fabric.Device. Memory of regions that are still open stays

@@ -17,7 +17,7 @@ import (
 	"github.com/remora-kv/remora/fabric/internal/base"
 )
 
-// heard collects what a device reports.
+// heard collects what a listener reports.
 type heard chan error
 
 func (h heard) tell(err error) { h <- err }
@@ -52,12 +52,12 @@ func dialRaw(t *testing.T, l fabric.Listener) *net.TCPConn {
 // TestHostileHello has a program of another kind connect to a listener.
 func TestHostileHello(t *testing.T) {
 	reports := make(heard, 16)
-	a := newEnd(t, newDevice(t, Config{OnError: reports.tell}), fabric.RC, 64, 4096)
+	a := newEnd(t, newDevice(t, Config{}), fabric.RC, 64, 4096)
 	b := newEnd(t, newDevice(t, Config{}), fabric.RC, 64, 4096)
 	defer a.close()
 	defer b.close()
 	listen := func(limit time.Duration) fabric.Listener {
-		l, err := a.dev.Listen(fabric.Addr{Fabric: "tcp", Name: "127.0.0.1:0"}, fabric.ListenConfig{HandshakeTimeout: limit})
+		l, err := a.dev.Listen(fabric.Addr{Fabric: "tcp", Name: "127.0.0.1:0"}, fabric.ListenConfig{HandshakeTimeout: limit, Report: reports.tell})
 		if err != nil {
 			t.Fatal(err)
 		}

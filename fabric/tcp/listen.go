@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -17,8 +17,6 @@ import (
 type listener struct {
 	dev *Device
 	*base.Listener[*connRequest]
-	mu       sync.Mutex
-	greeting map[*halfOpen]struct{}
 }
 
 // Listen implements fabric.Device.
@@ -26,10 +24,10 @@ func (d *Device) Listen(addr fabric.Addr, cfg fabric.ListenConfig) (fabric.Liste
 	if err := d.checkAddr(addr, nil); err != nil {
 		return nil, err
 	}
-	l := &listener{dev: d, greeting: map[*halfOpen]struct{}{}}
+	l := &listener{dev: d}
 	var err error
 	l.Listener, err = base.Listen(addr, cfg, base.ListenerConfig[*connRequest]{
-		Provider: "tcp", Fabric: "tcp", Greet: l.greet, Report: d.report,
+		Provider: "tcp", Fabric: "tcp", Greet: l.greet,
 		Refuse: func(r *connRequest, _ string) { r.refuse() },
 	})
 	if err != nil {
@@ -44,13 +42,14 @@ func (d *Device) Listen(addr fabric.Addr, cfg fabric.ListenConfig) (fabric.Liste
 }
 
 // greet hears the hello of one connection, from any peer.
-func (l *listener) greet(c *net.TCPConn) {
+func (l *listener) greet(c *net.TCPConn, in io.Reader) error {
 	open, ok := l.dev.handshakes.Begin(c)
 	if !ok {
-		return
+		return nil
 	}
 	h := &halfOpen{open, l.dev}
-	m, err := l.hear(h)
+	_ = h.SetDeadline(base.Until(l.Timeout()))
+	m, err := hear(in)
 	if err == nil && m.kind != helloRequest {
 		err = violation("it began with a hello of kind %d", m.kind)
 	}
@@ -59,30 +58,10 @@ func (l *listener) greet(c *net.TCPConn) {
 			_ = h.say(&hello{kind: helloBadVersion})
 		}
 		h.Abandon()
-		if !l.IsClosed() {
-			l.dev.report(fmt.Errorf("fabric: tcp: %v: connection of %v was closed: %w",
-				l.Addr(), h.RemoteAddr(), asProtocol(err)))
-		}
-		return
+		return asProtocol(err)
 	}
 	_ = h.SetDeadline(time.Time{}) // the program may think as long as it likes
-	l.Offer(&connRequest{half: h, hello: m})
-}
-
-// hear hears a hello in the time that is given for it, or until Close.
-func (l *listener) hear(h *halfOpen) (hello, error) {
-	_ = h.SetDeadline(base.Until(l.Timeout()))
-	l.mu.Lock()
-	l.greeting[h] = struct{}{}
-	l.mu.Unlock()
-	if l.IsClosed() {
-		_ = h.SetDeadline(base.Past())
-	}
-	m, err := h.hear()
-	l.mu.Lock()
-	delete(l.greeting, h)
-	l.mu.Unlock()
-	return m, err
+	return l.Offer(&connRequest{half: h, hello: m})
 }
 
 // asProtocol makes what ends a handshake a violation: too slow or too short.
@@ -90,7 +69,7 @@ func asProtocol(err error) error {
 	if errors.Is(err, fabric.ErrProtocol) {
 		return err
 	}
-	return violation("no hello: %v", err)
+	return fmt.Errorf("no hello: %w: %w", err, fabric.ErrProtocol)
 }
 
 // Accept implements fabric.Listener.
@@ -104,14 +83,8 @@ func (l *listener) Accept(ctx context.Context) (fabric.ConnRequest, error) {
 
 // Close implements fabric.Listener.
 func (l *listener) Close() error {
-	return l.Listener.Close(func() {
-		l.dev.listeners.Remove(l)
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		for h := range l.greeting {
-			_ = h.SetDeadline(base.Past())
-		}
-	})
+	l.dev.listeners.Remove(l)
+	return l.Listener.Close()
 }
 
 // connRequest implements fabric.ConnRequest.

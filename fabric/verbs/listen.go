@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"sync/atomic"
 	"time"
@@ -42,15 +43,15 @@ func (d *Device) Listen(addr fabric.Addr, cfg fabric.ListenConfig) (fabric.Liste
 }
 
 // greet hears the hello of one connection, from any peer.
-func (l *listener) greet(c *net.TCPConn) {
+func (l *listener) greet(c *net.TCPConn, in io.Reader) error {
 	open, ok := l.dev.handshakes.Begin(c)
 	if !ok {
-		return
+		return nil
 	}
 	h := &halfOpen{open, l.dev}
 	_ = c.SetDeadline(base.Until(l.Timeout()))
 	var buf [maxBody]byte
-	k, body, err := readMessage(h, &buf)
+	k, body, err := readMessage(in, &buf)
 	if err == nil && k != kindHello {
 		err = violation("the first message must be hello")
 	}
@@ -63,10 +64,10 @@ func (l *listener) greet(c *net.TCPConn) {
 			h.refuse(err.Error())
 		}
 		h.Abandon()
-		return
+		return fmt.Errorf("no hello: %w", err)
 	}
 	_ = c.SetDeadline(time.Time{}) // the program may think as long as it likes
-	l.Offer(&connRequest{l: l, half: h, hello: m})
+	return l.Offer(&connRequest{l: l, half: h, hello: m})
 }
 
 // Accept implements fabric.Listener.
@@ -80,7 +81,8 @@ func (l *listener) Accept(ctx context.Context) (fabric.ConnRequest, error) {
 
 // Close implements fabric.Listener.
 func (l *listener) Close() error {
-	return l.Listener.Close(func() { l.dev.listeners.Remove(l) })
+	l.dev.listeners.Remove(l)
+	return l.Listener.Close()
 }
 
 // connRequest implements fabric.ConnRequest.

@@ -12,12 +12,14 @@
 //   - Peers is what a Spinner asks who is on its CPU: polling keeps such a peer from answering.
 //   - Listener is a TCP socket whose connections say hello and then wait in a backlog.
 //     HalfOpen is such a connection, or that of a dialer, before its queue pair is ready.
+//   - Greeters are the connections of a listener whose hello is awaited.
 //   - OpenSet is what a device closes when it is closed: its listeners and half-open connections.
 //
 // # Invariants of a Listener
 //
-//	L1  At most a bounded number of connections are saying hello. Those beyond it are
-//	    closed, so that silent peers cannot fill the process.
+//	L1  At most a bounded number of connections are silent. The oldest of the peer that has
+//	    the most makes room for the next, so that silent peers neither fill the process nor
+//	    keep others out. A connection whose hello has come is not closed to make room.
 //	L2  A request that finds the backlog full is refused at once.
 //	L3  After Close everything that waited has been refused, and nothing waits any more,
 //	    including what was saying hello during Close.

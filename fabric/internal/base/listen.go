@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"sync"
 	"time"
@@ -13,26 +14,19 @@ import (
 	"github.com/remora-kv/remora/fabric"
 )
 
-const (
-	// greetersPerPlace is how many connections may be saying hello for each place
-	// in the backlog.
-	greetersPerPlace = 4
-	minGreeters      = 256
-	// acceptPause is how long to wait when the process has no descriptors left.
-	acceptPause = 10 * time.Millisecond
-)
+// acceptPause is how long to wait when the process has no descriptors left.
+const acceptPause = 10 * time.Millisecond
 
 // ListenerConfig is what a provider makes of a listener.
 type ListenerConfig[R any] struct {
 	// Provider is its name in errors, Fabric that of its addresses.
 	Provider, Fabric string
-	// Greet receives the hello of a connection, from any peer, and calls Offer
-	// if that asks for a queue pair. It owns the connection.
-	Greet func(c *net.TCPConn)
+	// Greet reads the hello of a connection, from any peer, from in, and calls Offer
+	// if that asks for a queue pair. It owns the connection. An error says why
+	// the connection was closed or refused.
+	Greet func(c *net.TCPConn, in io.Reader) error
 	// Refuse refuses a request in place of the program, and tells the peer why.
 	Refuse func(r R, why string)
-	// Report, when not nil, is called for connections that were not taken.
-	Report func(error)
 }
 
 // Why a peer is refused without the program having seen its request.
@@ -48,8 +42,9 @@ type Listener[R any] struct {
 	socket   *net.TCPListener
 	addr     fabric.Addr
 	timeout  time.Duration
+	reported func(error)
 	requests chan R
-	greeters chan struct{} // a token each
+	greeters *Greeters
 	closed   chan struct{}
 	once     sync.Once
 }
@@ -79,7 +74,8 @@ func Listen[R any](addr fabric.Addr, listen fabric.ListenConfig, cfg ListenerCon
 		cfg: cfg, socket: socket, timeout: listen.HandshakeTimeout,
 		addr:     fabric.Addr{Fabric: cfg.Fabric, Name: sock.Addr().String(), Options: addr.Options},
 		requests: make(chan R, listen.Backlog),
-		greeters: make(chan struct{}, max(greetersPerPlace*listen.Backlog, minGreeters)),
+		greeters: NewGreeters(listen.Backlog),
+		reported: listen.Report,
 		closed:   make(chan struct{}),
 	}, nil
 }
@@ -117,30 +113,64 @@ func (l *Listener[R]) Run() {
 			return
 		default:
 			l.report(fmt.Errorf("fabric: %s: accept at %v: %w", l.cfg.Provider, l.addr, err))
-			l.pause()
+			if silent := l.greeters.CloseSilent(); len(silent) != 0 {
+				l.refusedAll(silent, ErrExhausted)
+			} else {
+				l.pause()
+			}
 		}
 	}
 }
 
-// admit has a connection greeted, unless too many are being greeted (L1).
+// admit has a connection greeted (L1).
 func (l *Listener[R]) admit(c *net.TCPConn) {
-	select {
-	case l.greeters <- struct{}{}:
-	default:
-		_ = c.Close()
-		l.report(fmt.Errorf("fabric: %s: %v: %d connections are saying hello, %v was closed",
-			l.cfg.Provider, l.addr, cap(l.greeters), c.RemoteAddr()))
+	g, closed, err := l.greeters.Enter(c, host(c), c.RemoteAddr().String())
+	if err != nil {
 		return
 	}
+	l.refusedAll(closed, ErrCrowded)
 	go func() {
-		defer func() { <-l.greeters }()
-		l.cfg.Greet(c)
+		defer g.Leave()
+		if err := l.cfg.Greet(c, g); err != nil && !l.IsClosed() && !errors.Is(err, net.ErrClosed) {
+			l.refused(g.Name, err)
+		}
 	}()
 }
 
+// Why a silent connection was closed.
+var (
+	ErrCrowded   = errors.New("it was silent, and too many others were connecting")
+	ErrExhausted = errors.New("it was silent, and the server could not open more files")
+)
+
+// host returns what counts as one peer: an address, or for IPv6 a network, in which a host can
+// have as many addresses as it likes.
+func host(c *net.TCPConn) string {
+	tcp, ok := c.RemoteAddr().(*net.TCPAddr)
+	if !ok {
+		return ""
+	}
+	ip := tcp.AddrPort().Addr().Unmap()
+	if ip.Is4() {
+		return ip.String()
+	}
+	p, _ := ip.WithZone("").Prefix(64)
+	return p.String()
+}
+
+func (l *Listener[R]) refusedAll(all []*Greeter, err error) {
+	for _, g := range all {
+		l.refused(g.Name, err)
+	}
+}
+
+func (l *Listener[R]) refused(peer string, err error) {
+	l.report(fmt.Errorf("fabric: %s: %v: connection of %s was closed: %w", l.cfg.Provider, l.addr, peer, err))
+}
+
 func (l *Listener[R]) report(err error) {
-	if l.cfg.Report != nil {
-		l.cfg.Report(err)
+	if l.reported != nil {
+		l.reported(err)
 	}
 }
 
@@ -153,16 +183,18 @@ func (l *Listener[R]) pause() {
 	}
 }
 
-// Offer puts a request into the backlog, or refuses it.
-func (l *Listener[R]) Offer(r R) {
+// Offer puts a request into the backlog, or refuses it and says why.
+func (l *Listener[R]) Offer(r R) error {
 	select {
 	case l.requests <- r:
 		// Close may have emptied the backlog just before.
 		if l.IsClosed() {
 			l.refuseAll()
 		}
+		return nil
 	default:
 		l.cfg.Refuse(r, BacklogFull)
+		return errors.New(BacklogFull)
 	}
 }
 
@@ -196,14 +228,14 @@ func (l *Listener[R]) IsClosed() bool {
 	}
 }
 
-// Close closes the socket and refuses what waits (L3). also, which is called in
-// between, lets the provider end what is being greeted. A second Close is an error.
-func (l *Listener[R]) Close(also func()) error {
+// Close closes the socket and what is being greeted, and refuses what waits (L3). A second
+// Close is an error.
+func (l *Listener[R]) Close() error {
 	err := l.errClosed()
 	l.once.Do(func() {
 		close(l.closed)
 		err = l.socket.Close()
-		also()
+		l.greeters.Close()
 		l.refuseAll()
 	})
 	return err

@@ -3,6 +3,7 @@ package base_test
 import (
 	"context"
 	"errors"
+	"io"
 	"net"
 	"strings"
 	"sync"
@@ -37,36 +38,36 @@ func (r *refused) count() int {
 // greeter is a provider whose hello is one byte.
 type greeter struct {
 	*base.Listener[byte]
-	refused  refused
-	reports  chan error
-	finished chan struct{} // by each connection that was greeted
+	refused refused
+	reports chan error
 }
 
 func open(t *testing.T, backlog int) *greeter {
 	t.Helper()
-	g := &greeter{refused: refused{all: map[byte]string{}}, reports: make(chan error, 1000), finished: make(chan struct{}, 1000)}
+	g := &greeter{refused: refused{all: map[byte]string{}}, reports: make(chan error, 1000)}
 	var err error
-	g.Listener, err = base.Listen(fabric.Addr{Fabric: "test", Name: "127.0.0.1:0"}, fabric.ListenConfig{Backlog: backlog}, base.ListenerConfig[byte]{
-		Provider: "test", Fabric: "test", Greet: g.greet, Refuse: g.refused.note, Report: func(err error) { g.reports <- err },
-	})
+	g.Listener, err = base.Listen(fabric.Addr{Fabric: "test", Name: "127.0.0.1:0"}, fabric.ListenConfig{
+		Backlog: backlog, Report: func(err error) { g.reports <- err },
+	}, base.ListenerConfig[byte]{Provider: "test", Fabric: "test", Greet: g.greet, Refuse: g.refused.note})
 	if err != nil {
 		t.Fatal(err)
 	}
 	var wg sync.WaitGroup
 	wg.Go(g.Run)
 	t.Cleanup(func() {
-		_ = g.Close(func() {})
+		_ = g.Close()
 		wg.Wait()
 	})
 	return g
 }
 
-func (g *greeter) greet(c *net.TCPConn) {
-	defer func() { _ = c.Close(); g.finished <- struct{}{} }()
+func (g *greeter) greet(c *net.TCPConn, in io.Reader) error {
+	defer func() { _ = c.Close() }()
 	var b [1]byte
-	if _, err := c.Read(b[:]); err == nil {
-		g.Offer(b[0])
+	if _, err := in.Read(b[:]); err != nil {
+		return err
 	}
+	return g.Offer(b[0])
 }
 
 // say connects and says hello.
@@ -76,7 +77,7 @@ func (g *greeter) say(t *testing.T, b byte) {
 	if _, err := c.Write([]byte{b}); err != nil {
 		t.Fatal(err)
 	}
-	<-g.finished
+	_, _ = c.Read(make([]byte, 1)) // it is closed when it was heard
 	_ = c.Close()
 }
 
@@ -115,20 +116,20 @@ func TestRefuses(t *testing.T) {
 	if got := g.refused.all; len(got) != 1 || got[2] != base.BacklogFull {
 		t.Errorf("with a full backlog: refused %v", got)
 	}
-	if err := g.Close(func() {}); err != nil {
+	if err := g.Close(); err != nil {
 		t.Fatal(err)
 	}
 	if got := g.refused.all; len(got) != 3 || got[0] != base.Stopped || got[1] != base.Stopped {
 		t.Errorf("after Close: refused %v", got)
 	}
-	g.Offer(7) // it was being greeted meanwhile
+	_ = g.Offer(7) // it was being greeted meanwhile
 	if why, ok := g.refused.all[7]; !ok || why != base.Stopped {
 		t.Errorf("what came after Close was not refused")
 	}
 	if _, err := g.Accept(t.Context()); !errors.Is(err, fabric.ErrClosed) {
 		t.Errorf("Accept after Close: %v", err)
 	}
-	if err := g.Close(func() {}); !errors.Is(err, fabric.ErrClosed) {
+	if err := g.Close(); !errors.Is(err, fabric.ErrClosed) {
 		t.Errorf("a second Close: %v", err)
 	}
 }
@@ -149,9 +150,9 @@ func TestCloseAmongRequests(t *testing.T) {
 			}
 		})
 		for b := range byte(n) {
-			wg.Go(func() { g.Offer(b) })
+			wg.Go(func() { _ = g.Offer(b) })
 		}
-		wg.Go(func() { _ = g.Close(func() {}) })
+		wg.Go(func() { _ = g.Close() })
 		wg.Wait()
 		if got := accepted + g.refused.count(); got != n {
 			t.Fatalf("%d were accepted and %d refused, of %d", accepted, g.refused.count(), n)
@@ -159,30 +160,44 @@ func TestCloseAmongRequests(t *testing.T) {
 	}
 }
 
-// L1: silent connections are greeted up to a limit, and the rest is closed.
+// L1: a flood of silent connections keeps out nobody who speaks, whether from the same host or
+// another, and not a silent one of another host either.
 func TestSilentPeers(t *testing.T) {
 	g := open(t, 1)
-	conns := make([]net.Conn, 0, 300)
-	for range 300 {
-		conns = append(conns, g.dial(t))
+	slow := g.dialFrom(t, "127.0.0.2") // the oldest, and not one of many
+	const flood = 600
+	for range flood {
+		_ = g.dialFrom(t, "127.0.0.1")
 	}
-	err := <-g.reports
-	if !strings.Contains(err.Error(), "256 connections are saying hello") {
-		t.Errorf("reported: %v", err)
+	for closed := 0; closed < 1+flood-512; {
+		g.say(t, 1)
+		if r, err := g.Accept(t.Context()); err != nil || r != 1 {
+			t.Fatalf("while others are silent: %d, %v", r, err)
+		}
+		for ; len(g.reports) != 0; closed++ {
+			if err := <-g.reports; !strings.Contains(err.Error(), "connection of 127.0.0.1:") || !errors.Is(err, base.ErrCrowded) {
+				t.Errorf("reported: %v", err)
+			}
+		}
 	}
-	for range 300 - 256 - 1 {
-		<-g.reports
+	if _, err := slow.Write([]byte{2}); err != nil {
+		t.Fatal(err)
 	}
-	for _, c := range conns {
-		_ = c.Close()
+	if r, err := g.Accept(t.Context()); err != nil || r != 2 {
+		t.Errorf("one that was silent for long: %d, %v", r, err)
 	}
-	for range 256 {
-		<-g.finished
+}
+
+// dialFrom connects from an address of this host. The connection is closed with the test.
+func (g *greeter) dialFrom(t *testing.T, ip string) net.Conn {
+	t.Helper()
+	d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(ip)}}
+	c, err := d.DialContext(t.Context(), "tcp", g.Addr().Name)
+	if err != nil {
+		t.Fatal(err)
 	}
-	g.say(t, 1)
-	if r, err := g.Accept(t.Context()); err != nil || r != 1 {
-		t.Errorf("after they are gone: %d, %v", r, err)
-	}
+	t.Cleanup(func() { _ = c.Close() })
+	return c
 }
 
 func TestWrongAddresses(t *testing.T) {

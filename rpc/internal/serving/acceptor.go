@@ -32,6 +32,9 @@ type Acceptor struct {
 // HandshakeTime bounds the making of a connection.
 const HandshakeTime = 10 * time.Second
 
+// maxBacklog bounds the queue of a listener, which is allocated.
+const maxBacklog = 1 << 16
+
 // NewAcceptor returns an acceptor that listens nowhere yet.
 func NewAcceptor(cfg *Config) *Acceptor {
 	a := &Acceptor{cfg: cfg, listeners: map[fabric.Listener]struct{}{}}
@@ -66,6 +69,12 @@ func (a *Acceptor) Listen(dev fabric.Device, addr fabric.Addr, cfg fabric.Listen
 	if !slices.Contains(a.cfg.Devices, dev) {
 		return fabric.Addr{}, fmt.Errorf("%s: server: %v is not on a device of this server: %w", a.cfg.Path, addr, fabric.ErrInvalid)
 	}
+	if cfg.Backlog == 0 { // so many clients as can be served may come at the same moment
+		cfg.Backlog = min(max(a.cfg.MaxClients*a.cfg.Cores, fabric.DefaultBacklog), maxBacklog)
+	}
+	if cfg.Report == nil {
+		cfg.Report = func(err error) { a.cfg.Log.Warn("connection refused", "err", err) }
+	}
 	l, err := dev.Listen(addr, cfg)
 	if err != nil {
 		return fabric.Addr{}, err
@@ -92,6 +101,9 @@ func (a *Acceptor) forget(l fabric.Listener) {
 	}
 }
 
+// accept admits each client by a goroutine of its own, so that one whose handshake takes long
+// delays no other. Those goroutines are as many as clients that there is room for, since a client
+// beyond that is refused without waiting for it.
 func (a *Acceptor) accept(dev fabric.Device, l fabric.Listener) {
 	for {
 		req, err := l.Accept(a.ctx)
@@ -101,7 +113,7 @@ func (a *Acceptor) accept(dev fabric.Device, l fabric.Listener) {
 			}
 			return
 		}
-		a.Admit(dev, req)
+		a.wg.Go(func() { a.Admit(dev, req) })
 	}
 }
 

@@ -22,6 +22,7 @@ type rig struct {
 	*testing.T
 	*serving.Acceptor
 	server, client fabric.Device
+	admit          func(ctx context.Context, req fabric.ConnRequest) error // in place of refusing
 }
 
 func newRig(t *testing.T) *rig {
@@ -38,7 +39,10 @@ func newRig(t *testing.T) *rig {
 	}
 	r.Acceptor = serving.NewAcceptor(&serving.Config{
 		Path: "test", Devices: []fabric.Device{r.server}, MaxClients: 4, Log: slog.New(slog.DiscardHandler),
-		Admit: func(_ context.Context, dev fabric.Device, req fabric.ConnRequest) error {
+		Admit: func(ctx context.Context, dev fabric.Device, req fabric.ConnRequest) error {
+			if r.admit != nil {
+				return r.admit(ctx, req)
+			}
 			if dev != r.server {
 				t.Errorf("a request on device %s", dev.Name())
 			}

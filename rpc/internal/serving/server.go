@@ -26,7 +26,7 @@ type Config struct {
 	// MaxClients is how many clients there can be, in all or on each core.
 	MaxClients int
 	// Admit accepts a connection request, or returns why it does not. ctx bounds the
-	// handshake. Requests of one address come one after the other.
+	// handshake. It is called by a goroutine for each request.
 	Admit func(ctx context.Context, dev fabric.Device, req fabric.ConnRequest) error
 	Log   *slog.Logger
 }
