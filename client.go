@@ -26,7 +26,8 @@ type Client struct {
 
 // Dial connects to a server, with each of its cores. url is its address:
 // shm:/path/to.sock, tcp://host:port, rdma://host:port or loop:name, with options
-// of the fabric and ?path=. DefaultAddr is where a server on this machine listens by
+// of the fabric and ?path=. On shm the server must be of this user or root, or of
+// a user that the address names: ?user=NAME. DefaultAddr is where a server on this machine listens by
 // default. ctx bounds the attempt. There is one attempt: when the server cannot be
 // reached the error is ErrUnavailable.
 func Dial(ctx context.Context, url string, opts ...Option) (*Client, error) {

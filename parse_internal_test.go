@@ -4,6 +4,9 @@ import (
 	"bytes"
 	"errors"
 	"math"
+	"os"
+	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -57,17 +60,35 @@ func TestDurations(t *testing.T) {
 	}
 }
 
-// A user who is not root gets an address that only this user can make.
+// A user who is not root gets an address in a directory that only this user can write.
 func TestDefaultAddr(t *testing.T) {
-	for want, got := range map[string]string{
-		"shm:/run/remora.sock":        defaultAddr(0, "/run/user/0", "/tmp"),
-		"shm:/run/user/7/remora.sock": defaultAddr(7, "/run/user/7", "/tmp"),
-		"shm:/var/tmp/remora-7.sock":  defaultAddr(7, "", "/var/tmp"),
-	} {
+	dirs, temp, uid := t.TempDir(), t.TempDir(), max(os.Getuid(), 7)
+	own := filepath.Join(dirs, strconv.Itoa(uid))
+	check := func(want, got string) {
+		t.Helper()
 		if got != want {
 			t.Errorf("%s, want %s", got, want)
 		}
 	}
+	check("shm:/run/remora.sock", defaultAddr(0, "/run/user/0", dirs, temp))
+	check("shm:/run/user/7/remora.sock", defaultAddr(7, "/run/user/7", dirs, temp))
+	made := filepath.Join(temp, "remora-"+strconv.Itoa(uid))
+	check("shm:"+made+"/remora.sock", defaultAddr(uid, "", dirs, temp))
+	if info, err := os.Stat(made); err != nil || info.Mode() != os.ModeDir|0o700 {
+		t.Errorf("the directory is %v, %v", info, err)
+	}
+	check("shm:"+made+"/remora.sock", defaultAddr(uid, "", dirs, temp))
+	if err := os.Mkdir(own, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if os.Getuid() == 0 {
+		// It is of another user yet.
+		check("shm:"+made+"/remora.sock", defaultAddr(uid, "", dirs, temp))
+		if err := os.Chown(own, uid, uid); err != nil {
+			t.Fatal(err)
+		}
+	}
+	check("shm:"+own+"/remora.sock", defaultAddr(uid, "", dirs, temp))
 	if _, err := path.ParseAddr(DefaultAddr(), new(path.Config)); err != nil {
 		t.Error(err)
 	}

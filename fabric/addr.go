@@ -13,6 +13,7 @@ import (
 //
 //	loop:name
 //	shm:/run/remora.sock
+//	shm:/run/remora/remora.sock?user=remora
 //	tcp://host:port
 //	rdma://host:port?device=mlx5_0&gid=auto
 type Addr struct {

@@ -50,8 +50,11 @@ type Config struct {
 	// about 150 KiB, up to 2 MiB once it has got large values, and up to MaxValue more while it
 	// sends one or is slow to take one.
 	MaxClients int
-	// Mode of the socket of shm: who may connect. 0 is the owner alone.
-	SocketMode uint32
+	// AllowUIDs are users, and AllowGIDs groups whose members may connect over shm, beside
+	// the user of the server and root. SocketMode is the mode of the file of a socket, which must
+	// let them in as well; 0 does.
+	AllowUIDs, AllowGIDs []int
+	SocketMode           uint32
 	// Providers opens the devices; nil makes a set of its own.
 	Providers provider.Opener
 	// Log receives start, end and disconnects; default: none.

@@ -224,7 +224,9 @@ func (s *Server) openDevices() error {
 // listen listens on all addresses.
 func (s *Server) listen() error {
 	for _, p := range s.places {
-		addr, err := s.rfp.ListenOn(p.dev, p.addr, fabric.ListenConfig{Mode: s.cfg.SocketMode})
+		addr, err := s.rfp.ListenOn(p.dev, p.addr, fabric.ListenConfig{
+			Mode: s.cfg.SocketMode, AllowUIDs: s.cfg.AllowUIDs, AllowGIDs: s.cfg.AllowGIDs,
+		})
 		if err != nil {
 			return fmt.Errorf("cannot listen on %s: %w", p.addr, err)
 		}

@@ -103,7 +103,11 @@ func (o *clientOptions) advise(err, unavailable error, command string) error {
 		return err
 	}
 	if o.server != remora.DefaultAddr() {
-		command += " --listen " + o.server
+		addr := o.server
+		if strings.HasPrefix(addr, "shm:") {
+			addr, _, _ = strings.Cut(addr, "?") // its options are for clients
+		}
+		command += " --listen " + addr
 	}
 	return fmt.Errorf("%w\nIs a server running there? Start one with: %s", err, command)
 }

@@ -99,7 +99,7 @@ func (a *app) serveKVL(cmd *cobra.Command, o *kvlOptions, args []string) error {
 	if err := o.settle(cmd.Flags(), args); err != nil {
 		return err
 	}
-	mode, err := o.mode(cmd.Flags())
+	who, err := o.access(cmd.Flags())
 	if err != nil {
 		return usageError{err}
 	}
@@ -126,14 +126,17 @@ func (a *app) serveKVL(cmd *cobra.Command, o *kvlOptions, args []string) error {
 	if err := p.publish(cmd.Context()); err != nil {
 		return asUsage(err)
 	}
+	var urls []string
 	for _, l := range h.addrs {
-		addr, err := p.server.ListenOn(l.device, l.addr, fabric.ListenConfig{Mode: mode})
+		addr, err := p.server.ListenOn(l.device, l.addr, fabric.ListenConfig{Mode: who.mode, AllowUIDs: who.uids, AllowGIDs: who.gids})
 		if err != nil {
 			return fmt.Errorf("cannot listen on %s: %w", l.addr, err)
 		}
-		if err := a.announceAt(addr.String()); err != nil {
-			return err
-		}
+		urls = append(urls, addr.String())
+	}
+	warnExposed(log, urls)
+	if err := a.announce(urls); err != nil {
+		return err
 	}
 	log.Info("serving", "source", p.source.String(), "cores", o.cores, "lease", o.lease.String(), "pid", os.Getpid())
 	return p.run(cmd.Context(), hup)

@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/signal"
 	"slices"
-	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -33,6 +32,7 @@ type hostOptions struct {
 	cpus                                  []int
 	maxClients                            int
 	poll, socketMode, logLevel, logFormat string
+	allowUsers, allowGroups               []string
 }
 
 // define adds the flags that matter most, and advanced those for the end of the help.
@@ -47,9 +47,11 @@ func (o *hostOptions) define(f *pflag.FlagSet) {
 func (o *hostOptions) advanced(f *pflag.FlagSet) {
 	f.IntSliceVar(&o.cpus, "cpus", nil, "`CPUS` to pin the cores to, one for each (default: not pinned)")
 	choose(f, &o.poll, "poll", "adaptive", "how idle cores wait: adaptive sleeps, busy never does", "adaptive", "busy")
-	f.StringVar(&o.socketMode, "socket-mode", "0600", "file `MODE` of shm sockets, which decides who may connect")
+	f.StringSliceVar(&o.allowUsers, "allow-user", nil, "`USER` beside the server's and root who may connect over shm, can be repeated")
+	f.StringSliceVar(&o.allowGroups, "allow-group", nil, "`GROUP` whose members may connect over shm, can be repeated")
+	f.StringVar(&o.socketMode, "socket-mode", "0600", "file `MODE` of shm sockets; 0666 by default with --allow-user or --allow-group")
 	choose(f, &o.logFormat, "log-format", "text", "format of the log", "text", "json")
-	section(f, "Host", "cpus", "poll", "socket-mode", "log-format")
+	section(f, "Host", "cpus", "poll", "allow-user", "allow-group", "socket-mode", "log-format")
 }
 
 // fill completes the flags from the environment and the file.
@@ -72,18 +74,6 @@ func (o *hostOptions) fill(flags *pflag.FlagSet) error {
 		}
 	}
 	return nil
-}
-
-// mode is the file mode of shm sockets.
-func (o *hostOptions) mode(flags *pflag.FlagSet) (uint32, error) {
-	mode, err := strconv.ParseUint(o.socketMode, 8, 32)
-	if err != nil || mode > 0o777 {
-		return 0, fmt.Errorf("--socket-mode %q is not a file mode: write 0600 or 0660", o.socketMode)
-	}
-	if flags.Changed("socket-mode") && !slices.ContainsFunc(o.listen, func(url string) bool { return strings.HasPrefix(url, "shm:") }) {
-		return 0, errors.New("--socket-mode has no effect without --listen shm:PATH")
-	}
-	return uint32(mode), nil
 }
 
 // newLog makes the log of the server; its level can be changed.
@@ -137,6 +127,7 @@ at the start) and drain. The log names other changed settings, which need a rest
 		Example: `  remora serve                                          for this user, over shared memory
   remora serve --listen tcp://:7700 --memory 8GiB       for other hosts
   remora serve --listen shm:/run/remora.sock --listen tcp://:7700 --cores 4
+  remora serve --listen shm:/run/remora/remora.sock --allow-group www-data
   remora serve --listen text://:7701                    GET, SET, DEL and QUIT as lines over plain TCP
   remora serve --mode store                             refuse new items instead of evicting
   remora serve --config /etc/remora.conf`,
@@ -167,13 +158,14 @@ func (o *serveOptions) define(f *pflag.FlagSet) {
 
 // serverConfig translates the options.
 func (o *serveOptions) serverConfig(flags *pflag.FlagSet, log *slog.Logger) (server.Config, error) {
-	mode, err := o.mode(flags)
+	who, err := o.access(flags)
 	if err == nil {
 		err = o.checkEffects(flags)
 	}
 	cfg := server.Config{
 		Listen: o.listen, Cores: o.cores, CPUs: o.cpus, Memory: int64(o.memory), Engine: o.engine,
-		MaxKey: int(o.maxKey), MaxValue: int(o.maxValue), MaxClients: o.maxClients, SocketMode: mode,
+		MaxKey: int(o.maxKey), MaxValue: int(o.maxValue), MaxClients: o.maxClients,
+		SocketMode: who.mode, AllowUIDs: who.uids, AllowGIDs: who.gids,
 		NoPrefetch: o.prefetch == "off", Log: log, Version: programVersion(),
 	}
 	if o.full == "store" {
@@ -182,7 +174,7 @@ func (o *serveOptions) serverConfig(flags *pflag.FlagSet, log *slog.Logger) (ser
 	if o.eviction == "fifo" {
 		cfg.Eviction = store.FIFO
 	}
-	cfg.Links = o.directReads == "on" || o.directReads == "auto" && directReadsPay(o.listen, o.engine, os.FileMode(mode), sharedHugePages)
+	cfg.Links = o.directReads == "on" || o.directReads == "auto" && directReadsPay(o.listen, o.engine, os.FileMode(who.mode), sharedHugePages)
 	cfg.BusyPoll = o.poll == fabric.Busy.String()
 	if err != nil {
 		return cfg, usageError{err}
@@ -240,7 +232,12 @@ func (a *app) serve(cmd *cobra.Command, o *serveOptions) error {
 	cfg = s.Config()
 	log.Info("serving", "version", cfg.Version, "cores", cfg.Cores, "memory", bytesText(cfg.Memory),
 		"engine", cfg.Engine, "mode", o.full, "poll", o.poll, "direct-reads", cfg.Links, "pid", os.Getpid())
-	if err := a.announce(s); err != nil {
+	urls := s.TextAddrs()
+	for i, addr := range s.Addrs() {
+		urls = slices.Insert(urls, i, addr.String())
+	}
+	warnExposed(log, urls)
+	if err := a.announce(urls); err != nil {
 		_ = s.Close()
 		return err
 	}
@@ -255,25 +252,16 @@ func (a *app) serve(cmd *cobra.Command, o *serveOptions) error {
 }
 
 // announce prints where the server listens, for programs that start it.
-func (a *app) announce(s *server.Server) error {
-	var lines []string
-	for _, addr := range s.Addrs() {
-		lines = append(lines, addr.String())
-	}
-	for _, line := range append(lines, s.TextAddrs()...) {
-		if err := a.announceAt(line); err != nil {
+func (a *app) announce(urls []string) error {
+	for _, url := range urls {
+		if a.json {
+			url = fmt.Sprintf(`{"listening":%q}`, url)
+		}
+		if _, err := fmt.Fprintln(a.out, url); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-func (a *app) announceAt(line string) error {
-	if a.json {
-		line = fmt.Sprintf(`{"listening":%q}`, line)
-	}
-	_, err := fmt.Fprintln(a.out, line)
-	return err
 }
 
 // end drains the server, for a bounded time or until the next signal.

@@ -95,9 +95,16 @@ func command(t *testing.T, stdin []byte, env []string, args ...string) result {
 	}
 	cmd := exec.CommandContext(t.Context(), exe, args...)
 	cmd.Env = append(append(os.Environ(), programVar+"=1", "GORACE=atexit_sleep_ms=0 "+os.Getenv("GORACE")), env...)
+	cmd.Stdin = bytes.NewReader(stdin)
+	return finish(t, cmd)
+}
+
+// finish runs a command to its end.
+func finish(t *testing.T, cmd *exec.Cmd) result {
+	t.Helper()
 	var out, errOut bytes.Buffer
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(stdin), &out, &errOut
-	err = cmd.Run()
+	cmd.Stdout, cmd.Stderr = &out, &errOut
+	err := cmd.Run()
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) {
 		t.Fatal(err)

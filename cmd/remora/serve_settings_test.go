@@ -82,6 +82,13 @@ func TestServeMistakes(t *testing.T) {
 		{exitUsage, []string{`use debug, info, warn or error`}, nil, []string{"--log-level", "loud"}},
 		{exitUsage, []string{`use text or json`}, nil, []string{"--log-format", "xml"}},
 		{exitUsage, []string{"socket-mode", "0600"}, nil, []string{"--socket-mode", "rw"}},
+		{exitUsage, []string{"socket-mode", "0666junk"}, nil, []string{"--socket-mode", "0666junk"}},
+		{exitUsage, []string{"--socket-mode 0666 has no effect without --allow-user"}, nil, []string{"--socket-mode", "0666"}},
+		{exitUsage, []string{"no effect with --socket-mode 0640"}, nil, []string{"--socket-mode", "0640", "--allow-user", "daemon"}},
+		{exitUsage, []string{"--allow-user has no effect"}, nil, []string{"--listen", "tcp://127.0.0.1:0", "--allow-user", "daemon"}},
+		{exitUsage, []string{`--allow-user "nobody-of-that-name"`}, nil, []string{"--allow-user", "nobody-of-that-name"}},
+		{exitUsage, []string{`--allow-group "-1"`}, nil, []string{"--allow-group", "-1"}},
+		{exitUsage, []string{"the option user is for clients"}, nil, []string{"--listen", shmURL(t) + "?user=root"}},
 		{exitUsage, []string{"takes no arguments"}, nil, []string{"now"}},
 		{exitUsage, []string{"--eviction has no effect"}, nil, []string{"--mode", "store", "--eviction", "fifo"}},
 		{exitUsage, []string{"--eviction has no effect"}, nil, []string{"--engine", "lru8", "--eviction", "fifo"}},
@@ -126,7 +133,7 @@ func TestServeMistakes(t *testing.T) {
 func TestServeAnnounces(t *testing.T) {
 	bare(t)
 	url := shmURL(t)
-	s := serve(t, 2, nil, "--listen", url, "--listen", "tcp://127.0.0.1:0", "--json", "--socket-mode", "0660")
+	s := serve(t, 2, nil, "--listen", url, "--listen", "tcp://127.0.0.1:0", "--json", "--socket-mode", "0660", "--allow-group", "daemon")
 	for i, line := range s.urls {
 		var said struct{ Listening string }
 		if err := json.Unmarshal([]byte(line), &said); err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"slices"
@@ -190,6 +191,9 @@ func (l *listener) greet(s socket, g *base.Greeter, peer fabric.Peer) {
 // hear puts the hello that has come into the backlog.
 func (l *listener) hear(s socket, peer fabric.Peer) error {
 	p, err := s.recv()
+	if errors.Is(err, io.EOF) {
+		err = errors.New("it hung up before it said hello")
+	}
 	if err != nil {
 		return err
 	}

@@ -31,7 +31,7 @@ func inUse(path string) error {
 
 // foreign is the error of a file that another user made first.
 func foreign(path string, owner int) error {
-	return fmt.Errorf("%s belongs to user %d, so that user %d cannot listen here; have it removed, or choose another path: %w",
+	return fmt.Errorf("%s belongs to user %d, so that user %d cannot listen here; choose another path, or end that user's server and remove the file: %w",
 		path, owner, os.Geteuid(), fs.ErrPermission)
 }
 

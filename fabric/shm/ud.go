@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"os"
 	"sync"
@@ -261,6 +262,9 @@ func (d *hooks) GramOpen(ctx context.Context, addr []byte) (*direct.GramPath, er
 
 func (d *Device) openGram(ctx context.Context, socketPath string, m gram) (path *direct.GramPath, err error) {
 	s, err := d.open(ctx, socketPath)
+	if errors.Is(err, fs.ErrPermission) {
+		err = fmt.Errorf("only its own user and root can send datagrams to a process, use a path without (other than herd): %w", fs.ErrPermission)
+	}
 	if err != nil {
 		return nil, err
 	}
