@@ -434,8 +434,8 @@ func TestSilentClients(t *testing.T) {
 	_ = srv.qp.Close()
 }
 
-// TestSilentClientsTakeAllFiles floods a listener that has no room for their descriptors.
-func TestSilentClientsTakeAllFiles(t *testing.T) {
+// TestSilentClientsLeaveFiles floods a listener whose process cannot open as many files.
+func TestSilentClientsLeaveFiles(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "sock")
 	srv := startChild(t, "serve", nil)
 	srv.tell(task{Path: path, Count: 100})

@@ -129,11 +129,8 @@ func (l *listener) run() {
 		}
 		if err != nil {
 			l.report(fmt.Errorf("fabric: accept at %v: %w", l.addr, err))
-			if silent := l.greeters.CloseSilent(); len(silent) != 0 {
-				l.refusedAll(silent, base.ErrExhausted)
-			} else {
-				time.Sleep(acceptPause)
-			}
+			l.crowded(l.greeters.MakeRoom())
+			time.Sleep(acceptPause)
 			continue
 		}
 		s := socket{c: c}
@@ -147,7 +144,7 @@ func (l *listener) run() {
 		if err != nil {
 			return
 		}
-		l.refusedAll(closed, base.ErrCrowded)
+		l.crowded(closed)
 		greets.Go(func() {
 			defer g.Leave()
 			l.greet(s, g, peer)
@@ -155,9 +152,9 @@ func (l *listener) run() {
 	}
 }
 
-func (l *listener) refusedAll(all []*base.Greeter, err error) {
-	for _, g := range all {
-		l.refused(g.Name, err)
+func (l *listener) crowded(closed []*base.Greeter) {
+	for _, g := range closed {
+		l.refused(g.Name, base.ErrCrowded)
 	}
 }
 

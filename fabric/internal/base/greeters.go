@@ -12,7 +12,7 @@ import (
 )
 
 // A listener has room for as many silent connections as its backlog has places, within these
-// bounds.
+// bounds, and for no more than a quarter of the files that the process can open.
 const (
 	minGreeters = 512
 	maxGreeters = 4096
@@ -38,7 +38,7 @@ type Greeter struct {
 	conn   GreeterConn
 	raw    syscall.RawConn
 	peer   string
-	silent atomic.Bool // it waits for the peer
+	silent atomic.Bool // the reader takes nothing, but waits for the peer
 	of     *Greeters
 }
 
@@ -50,7 +50,12 @@ type GreeterConn interface {
 
 // NewGreeters returns the greeters of a listener with a backlog, none yet.
 func NewGreeters(backlog int) *Greeters {
-	return &Greeters{room: min(max(backlog, minGreeters), maxGreeters)}
+	room := min(max(backlog, minGreeters), maxGreeters)
+	var files unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &files); err == nil && files.Cur/4 < uint64(room) {
+		room = int(files.Cur / 4)
+	}
+	return &Greeters{room: max(room, 1)}
 }
 
 // Enter adds a connection of a peer, and returns those that it closed for that. After Close it
@@ -62,12 +67,27 @@ func (s *Greeters) Enter(c GreeterConn, peer, name string) (entered *Greeter, cl
 		return nil, nil, err
 	}
 	g := &Greeter{Name: name, conn: c, raw: raw, peer: peer, of: s}
+	g.silent.Store(true)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
 		_ = c.Close()
 		return nil, nil, unix.ESHUTDOWN
 	}
+	closed = s.makeRoom()
+	s.all = append(s.all, g)
+	return g, closed, nil
+}
+
+// MakeRoom closes what Enter would close for one more, and returns it. That is for a listener that
+// cannot accept connections for lack of files.
+func (s *Greeters) MakeRoom() []*Greeter {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.makeRoom()
+}
+
+func (s *Greeters) makeRoom() (closed []*Greeter) {
 	for len(s.all) >= s.room {
 		x := s.mostSilent()
 		if x == nil {
@@ -77,8 +97,7 @@ func (s *Greeters) Enter(c GreeterConn, peer, name string) (entered *Greeter, cl
 		_ = x.conn.Close()
 		closed = append(closed, x)
 	}
-	s.all = append(s.all, g)
-	return g, closed, nil
+	return closed
 }
 
 // mostSilent returns the oldest silent connection of the peer that has the most connections.
@@ -102,21 +121,6 @@ func (s *Greeters) remove(g *Greeter) {
 	}
 }
 
-// CloseSilent closes all silent connections, for their descriptors, and returns them.
-func (s *Greeters) CloseSilent() (closed []*Greeter) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.all = slices.DeleteFunc(s.all, func(g *Greeter) bool {
-		silent := g.isSilent()
-		if silent {
-			_ = g.conn.Close()
-			closed = append(closed, g)
-		}
-		return silent
-	})
-	return closed
-}
-
 // Close closes all connections, and those that come later.
 func (s *Greeters) Close() {
 	s.mu.Lock()
@@ -135,8 +139,8 @@ func (g *Greeter) Leave() {
 	g.of.remove(g)
 }
 
-// isSilent reports whether the reader waits and nothing has come for it. The reader stops being
-// silent before it takes what has come, so the order of the two questions matters.
+// isSilent reports whether nothing has come that the reader has not taken, and it waits for more.
+// silent ends before the reader takes what has come, so the order of the two questions matters.
 func (g *Greeter) isSilent() bool {
 	silent := false
 	err := g.raw.Control(func(fd uintptr) { silent = !readable(fd) && g.silent.Load() })

@@ -52,8 +52,9 @@ func TestSpeakersKeepTheirPlaces(t *testing.T) {
 	if _, err := all[3].Read(b[:]); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, closed := enter(t, s, l, "crowd"); closed != 0 {
-		t.Error("one was closed that had said hello")
+	_, far, closed := enter(t, s, l, "crowd")
+	if _, err := far.Write([]byte("hello")); closed != 0 || err != nil {
+		t.Errorf("%d were closed that had said hello, %v", closed, err)
 	}
 	all[3].silent.Store(true) // it waits for more
 	if g, _, closed := enter(t, s, l, "crowd"); closed != 1 || g == nil {

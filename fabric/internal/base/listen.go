@@ -113,11 +113,8 @@ func (l *Listener[R]) Run() {
 			return
 		default:
 			l.report(fmt.Errorf("fabric: %s: accept at %v: %w", l.cfg.Provider, l.addr, err))
-			if silent := l.greeters.CloseSilent(); len(silent) != 0 {
-				l.refusedAll(silent, ErrExhausted)
-			} else {
-				l.pause()
-			}
+			l.crowded(l.greeters.MakeRoom())
+			l.pause()
 		}
 	}
 }
@@ -128,7 +125,7 @@ func (l *Listener[R]) admit(c *net.TCPConn) {
 	if err != nil {
 		return
 	}
-	l.refusedAll(closed, ErrCrowded)
+	l.crowded(closed)
 	go func() {
 		defer g.Leave()
 		if err := l.cfg.Greet(c, g); err != nil && !l.IsClosed() && !errors.Is(err, net.ErrClosed) {
@@ -137,11 +134,8 @@ func (l *Listener[R]) admit(c *net.TCPConn) {
 	}()
 }
 
-// Why a silent connection was closed.
-var (
-	ErrCrowded   = errors.New("it was silent, and too many others were connecting")
-	ErrExhausted = errors.New("it was silent, and the server could not open more files")
-)
+// ErrCrowded is why a silent connection was closed.
+var ErrCrowded = errors.New("it was silent, and too many others were connecting")
 
 // host returns what counts as one peer: an address, or for IPv6 a network, in which a host can
 // have as many addresses as it likes.
@@ -158,9 +152,9 @@ func host(c *net.TCPConn) string {
 	return p.String()
 }
 
-func (l *Listener[R]) refusedAll(all []*Greeter, err error) {
-	for _, g := range all {
-		l.refused(g.Name, err)
+func (l *Listener[R]) crowded(closed []*Greeter) {
+	for _, g := range closed {
+		l.refused(g.Name, ErrCrowded)
 	}
 }
 
