@@ -18,11 +18,11 @@ import (
 // A client whose handshake does not end delays no other.
 func TestSlowHandshake(t *testing.T) {
 	r := newRig(t)
-	slow := make(chan struct{})
-	r.admit = func(ctx context.Context, req fabric.ConnRequest) error {
+	slow, end := make(chan struct{}), make(chan struct{})
+	r.admit = func(_ context.Context, req fabric.ConnRequest) error {
 		if string(req.Private()) == "slow" {
 			close(slow)
-			<-ctx.Done()
+			<-end
 		}
 		return errors.New(string(req.Private()))
 	}
@@ -30,18 +30,15 @@ func TestSlowHandshake(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithCancel(context.Background())
+	queues := newQueues(t, r.client)
 	var wg sync.WaitGroup
-	wg.Go(func() { _, _ = r.client.Dial(ctx, addr, newQueues(t, r.client), []byte("slow")) })
+	defer wg.Wait()
+	wg.Go(func() { _, _ = r.client.Dial(context.Background(), addr, queues, []byte("slow")) })
+	defer close(end)
 	<-slow
 	if !r.admits(addr) {
 		t.Error("nobody is admitted beside a slow client")
 	}
-	cancel()
-	if err := r.Close(); err != nil { // ends the slow handshake
-		t.Error(err)
-	}
-	wg.Wait()
 }
 
 // newQueues makes what a queue pair needs.
