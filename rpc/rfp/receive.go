@@ -67,6 +67,7 @@ type receiver struct {
 	pieced   bool // a piece of it was taken
 	word     wire.Word0
 	cur      []byte // the rest of it
+	aside    []byte // where it is while a READ is in flight to its landing slot
 	partial  []byte // of a result that is not complete
 	ackedAt  uint64 // frames taken that the server knows of, at least
 	takenPut int
@@ -156,7 +157,8 @@ func (c *Conn) takePush(w wire.Word0) bool {
 	payload := c.landing[at+wire.ResultHeader : at+wire.ResultHeader+size]
 	if c.flying != 0 {
 		// A READ may still bring the same bytes to the same place: go elsewhere.
-		payload = make([]byte, size)
+		c.aside = grow(c.aside, size)
+		payload = c.aside[:size]
 	}
 	fence.CopyIn(payload, c.pushed[at+wire.ResultHeader:at+wire.ResultHeader+size])
 	c.begin(w, payload)
