@@ -15,7 +15,9 @@ import (
 //	shm:/run/remora.sock
 //	shm:/run/remora/remora.sock?user=remora
 //	tcp://host:port
-//	rdma://host:port?device=mlx5_0&gid=auto
+//	rdma://host:port?device=mlx5_0&gid=auto&tclass=104
+//
+// Only rdma has options; docs/rdma.md lists them.
 type Addr struct {
 	// Fabric is the scheme: loop, shm, tcp or rdma.
 	Fabric string

@@ -34,13 +34,15 @@ type Config struct {
 	// CM says whether RC queue pairs are connected by the connection manager:
 	// "on", "off", or, empty or "auto", where both ends have one.
 	CM string
+	// Tuning is how queue pairs are made.
+	Tuning Tuning
 	// Near is host:port of a peer, or where this side listens.
 	Near string
 	// Log, when not nil, receives what was chosen.
 	Log *slog.Logger
 }
 
-// ConfigOf reads an address and its options: device, port, gid and cm.
+// ConfigOf reads an address and its options: device, port, gid, cm and those of Tuning.
 func ConfigOf(addr fabric.Addr) (Config, error) {
 	cfg := Config{
 		Device: addr.Options.Get("device"), GID: addr.Options.Get("gid"), CM: addr.Options.Get("cm"), Near: addr.Name,
@@ -52,7 +54,11 @@ func ConfigOf(addr fabric.Addr) (Config, error) {
 		}
 		cfg.Port = n
 	}
-	if err := addr.CheckOptions("device", "port", "gid", "cm"); err != nil {
+	if err := addr.CheckOptions(optionNames()...); err != nil {
+		return cfg, err
+	}
+	var err error
+	if cfg.Tuning, err = tuningOf(addr); err != nil {
 		return cfg, err
 	}
 	return cfg, cfg.checkCM()
@@ -96,6 +102,9 @@ type adapter struct {
 	caps   hwCaps
 	port   hwPort
 	choice Choice
+	tuning Tuning
+	// vectors is the number of completion vectors.
+	vectors int
 }
 
 // openAdapter opens what cfg asks for.
@@ -167,8 +176,12 @@ func openDevice(name string, cfg Config, route *route) (*adapter, error) {
 		}
 		return nil, fmt.Errorf("fabric: verbs: device %s: %w%s", name, err, hint)
 	}
-	a := &adapter{ctx: ctx, choice: Choice{Device: name}}
-	if err := a.choose(cfg, route); err != nil {
+	a := &adapter{ctx: ctx, choice: Choice{Device: name}, tuning: cfg.Tuning, vectors: ctx.vectors()}
+	err = a.choose(cfg, route)
+	if err == nil {
+		err = a.checkTuning(&cfg.Tuning)
+	}
+	if err != nil {
 		_ = ctx.close()
 		return nil, fmt.Errorf("fabric: verbs: device %s: %w", name, err)
 	}

@@ -20,6 +20,7 @@ static struct {
 	int (*bind_addr)(struct rdma_cm_id *, struct sockaddr *);
 	int (*listen)(struct rdma_cm_id *, int);
 	__be16 (*get_src_port)(struct rdma_cm_id *);
+	int (*set_option)(struct rdma_cm_id *, int, int, void *, size_t);
 	int (*resolve_addr)(struct rdma_cm_id *, struct sockaddr *, struct sockaddr *, int);
 	int (*resolve_route)(struct rdma_cm_id *, int);
 	int (*connect)(struct rdma_cm_id *, struct rdma_conn_param *);
@@ -47,6 +48,7 @@ static const struct {
 	{"rdma_bind_addr", (void **)&cm.bind_addr},
 	{"rdma_listen", (void **)&cm.listen},
 	{"rdma_get_src_port", (void **)&cm.get_src_port},
+	{"rdma_set_option", (void **)&cm.set_option},
 	{"rdma_resolve_addr", (void **)&cm.resolve_addr},
 	{"rdma_resolve_route", (void **)&cm.resolve_route},
 	{"rdma_connect", (void **)&cm.connect},
@@ -163,6 +165,12 @@ int rm_cm_listen(uintptr_t channel, struct rm_cm_addr *addr, int backlog, uintpt
 	return 0;
 }
 
+int rm_cm_set_tos(uintptr_t id, uint8_t tos)
+{
+	errno = 0;
+	return result(cm.set_option((struct rdma_cm_id *)id, RDMA_OPTION_ID, RDMA_OPTION_ID_TOS, &tos, sizeof(tos)));
+}
+
 int rm_cm_resolve_addr(uintptr_t id, const struct rm_cm_addr *from, const struct rm_cm_addr *to, int ms)
 {
 	struct sockaddr_storage src, dst;
@@ -253,12 +261,18 @@ int rm_cm_connect_qp(uintptr_t id, const struct rm_cm_qp *q)
 	if ((err = ask(i, IBV_QPS_INIT, &a, &mask)))
 		return err;
 	a.qp_access_flags = q->access;
+	if (q->pkey_index >= 0)
+		a.pkey_index = q->pkey_index;
 	if ((err = cm.modify_qp(qp, &a, mask | IBV_QP_ACCESS_FLAGS)))
 		return err < 0 ? failed() : err;
 	if ((err = ask(i, IBV_QPS_RTR, &a, &mask)))
 		return err;
 	a.max_dest_rd_atomic = q->reads_answered;
 	a.min_rnr_timer = q->min_rnr_timer;
+	if (q->sl >= 0)
+		a.ah_attr.sl = q->sl;
+	if (q->tclass >= 0 && a.ah_attr.is_global)
+		a.ah_attr.grh.traffic_class = q->tclass;
 	if ((err = cm.modify_qp(qp, &a, mask | IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER)))
 		return err < 0 ? failed() : err;
 	if ((err = ask(i, IBV_QPS_RTS, &a, &mask)))

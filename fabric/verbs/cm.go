@@ -303,6 +303,11 @@ func (m *manager) connect(ctx context.Context, q *QP, peer *end) error {
 
 func (m *manager) connectBy(ctx context.Context, q *QP, peer *end, id cmID, events <-chan cmEvent) error {
 	const ms = int(resolveTime / time.Millisecond)
+	if tc := m.dev.adapter.tuning.TClass; tc.given {
+		if err := id.setTOS(tc.value); err != nil {
+			return fmt.Errorf("tclass=%d: %w", tc.value, err)
+		}
+	}
 	if err := id.resolveAddr(m.ip, peer.manager, ms); err != nil {
 		return fmt.Errorf("%v: %w", peer.manager, err)
 	}
@@ -349,13 +354,13 @@ func (m *manager) accept(q *QP, peer *end, id cmID) error {
 func (q *QP) cmParam(peer *end) *cmParam {
 	return &cmParam{
 		token: peer.token, qpn: q.num, answers: q.dev.lim.MaxReads, starts: q.reads(peer),
-		retries: ackRetries, rnrRetries: q.rnr.retries,
+		retries: q.reliability().retries, rnrRetries: q.rnr.retries,
 	}
 }
 
 // joinBy connects the adapter's part to the other end as the manager says.
 func (q *QP) joinBy(id cmID, peer *end) error {
 	return q.withHW(func() error {
-		return id.connectQP(q.hw, q.access(), q.dev.lim.MaxReads, q.reads(peer), planRNR(peer.rnr).timer, q.reliability())
+		return id.connectQP(q.hw, q.access(), q.dev.lim.MaxReads, q.reads(peer), planRNR(peer.rnr).timer, q.reliability(), &q.dev.adapter.tuning)
 	})
 }

@@ -24,6 +24,8 @@ struct rm_cm_addr {
 int rm_cm_listen(uintptr_t channel, struct rm_cm_addr *addr, int backlog, uintptr_t *id);
 int rm_cm_create(uintptr_t channel, uintptr_t *id);
 int rm_cm_destroy(uintptr_t id);
+// rm_cm_set_tos sets the traffic class, before the address is resolved.
+int rm_cm_set_tos(uintptr_t id, uint8_t tos);
 int rm_cm_resolve_addr(uintptr_t id, const struct rm_cm_addr *from, const struct rm_cm_addr *to, int ms);
 int rm_cm_resolve_route(uintptr_t id, int ms);
 // rm_cm_device returns the name of the device that an identifier is bound to.
@@ -45,6 +47,7 @@ struct rm_cm_qp {
 	uintptr_t qp;
 	int32_t access, reads_answered, reads_started;
 	int32_t min_rnr_timer, timeout, retries, rnr_retries;
+	int32_t sl, tclass, pkey_index; // -1 is what the manager says
 };
 // rm_cm_connect_qp makes a queue pair ready for the peer of an identifier.
 int rm_cm_connect_qp(uintptr_t id, const struct rm_cm_qp *q);

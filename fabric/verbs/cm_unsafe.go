@@ -71,6 +71,11 @@ func (c cmChannel) create() (cmID, error) {
 // close frees an identifier. Its events have been taken.
 func (i cmID) close() { _ = C.rm_cm_destroy(C.uintptr_t(i)) }
 
+// setTOS sets the traffic class, before the address is resolved.
+func (i cmID) setTOS(tclass int) error {
+	return errno(C.rm_cm_set_tos(C.uintptr_t(i), C.uint8_t(tclass)))
+}
+
 func (i cmID) resolveAddr(from netip.Addr, to netip.AddrPort, ms int) error {
 	src, dst := cmAddr(netip.AddrPortFrom(from, 0)), cmAddr(to)
 	return errno(C.rm_cm_resolve_addr(C.uintptr_t(i), &src, &dst, C.int(ms)))
@@ -117,11 +122,12 @@ func (i cmID) reject() error     { return errno(C.rm_cm_reject(C.uintptr_t(i))) 
 func (i cmID) disconnect() error { return errno(C.rm_cm_disconnect(C.uintptr_t(i))) }
 
 // connectQP makes a queue pair ready for the peer that the manager knows.
-func (i cmID) connectQP(q hwQP, access, answered, started, rnrTimer int, r reliability) error {
+func (i cmID) connectQP(q hwQP, access, answered, started, rnrTimer int, r reliability, t *Tuning) error {
 	c := C.struct_rm_cm_qp{
 		qp: C.uintptr_t(q), access: C.int32_t(access), reads_answered: C.int32_t(answered),
 		reads_started: C.int32_t(started), min_rnr_timer: C.int32_t(rnrTimer), timeout: C.int32_t(r.timeout),
 		retries: C.int32_t(r.retries), rnr_retries: C.int32_t(r.rnrRetries),
+		sl: C.int32_t(t.SL.Or(-1)), tclass: C.int32_t(t.TClass.Or(-1)), pkey_index: C.int32_t(t.PKey.Or(-1)),
 	}
 	return errno(C.rm_cm_connect_qp(C.uintptr_t(i), &c))
 }

@@ -13,14 +13,6 @@ import (
 	"github.com/remora-kv/remora/fabric/internal/base"
 )
 
-// How an RC queue pair tries: 4.096 us << ackTimeout for each of ackRetries
-// attempts and one more. Adapters may take up to four times as long. More
-// than 6 attempts some take for "without end".
-const (
-	ackTimeout = 17
-	ackRetries = 6
-)
-
 // halfOpen is a control connection before its queue pair is ready.
 type halfOpen struct {
 	*base.HalfOpen
@@ -51,6 +43,9 @@ func (d *Device) checkAddr(addr fabric.Addr) error {
 	if cfg.Device != "" && cfg.Device != c.Device || cfg.Port != 0 && cfg.Port != c.Port ||
 		cfg.GID != "" && cfg.GID != "auto" && cfg.GID != strconv.Itoa(c.GID.Index) {
 		return fmt.Errorf("fabric: verbs: %v asks for another adapter than this device, %s: %w", addr, c, fabric.ErrInvalid)
+	}
+	if !cfg.Tuning.agrees(&d.adapter.tuning) {
+		return fmt.Errorf("fabric: verbs: %v has other options than this device was opened with: %w", addr, fabric.ErrInvalid)
 	}
 	return nil
 }
@@ -100,12 +95,11 @@ func (q *QP) access() int {
 // reads is how many READs and atomics may be in flight to the peer.
 func (q *QP) reads(peer *end) int { return max(1, min(q.dev.lim.MaxReads, peer.reads)) }
 
-func (q *QP) reliability() reliability {
-	return reliability{timeout: ackTimeout, retries: ackRetries, rnrRetries: q.rnr.retries}
-}
+func (q *QP) reliability() reliability { return q.dev.adapter.tuning.reliability(q.rnr) }
 
 func (q *QP) toInit() error {
-	return q.hw.toInit(q.transport, q.dev.adapter.choice.Port, q.access(), 0)
+	a := q.dev.adapter
+	return q.hw.toInit(q.transport, a.choice.Port, a.tuning.PKey.Or(0), q.access(), q.qkey)
 }
 
 // describe returns what the peer has to know of this end.

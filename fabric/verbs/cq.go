@@ -92,11 +92,17 @@ func (c *CQ) open() error {
 		return d.errClosed()
 	}
 	var err error
-	if c.hw, err = d.adapter.ctx.newCQ(c.Depth()); err != nil {
+	if c.hw, err = d.adapter.ctx.newCQ(c.Depth(), d.vector()); err != nil {
 		return fmt.Errorf("fabric: completion queue of %d entries: %w", c.Depth(), err)
 	}
 	d.cqs[c] = struct{}{}
 	return nil
+}
+
+// vector returns the completion vector of the next completion queue. d.mu is held.
+func (d *Device) vector() int {
+	d.madeCQs++
+	return d.adapter.tuning.Vector.Or((d.madeCQs - 1) % d.adapter.vectors)
 }
 
 // Close implements fabric.CQ.

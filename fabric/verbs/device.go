@@ -34,6 +34,7 @@ type Device struct {
 	qps       map[uint32]*QP
 	domains   map[*Domain]struct{}
 	cqs       map[*CQ]struct{}
+	madeCQs   int
 	controls  map[*control]struct{}
 	watching  bool // watchQPs runs
 	asking    bool // peers are being asked for their counts

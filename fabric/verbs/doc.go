@@ -29,8 +29,9 @@
 // A listener is a TCP socket at host:port; options of the address (device=,
 // port=, gid=) choose the local adapter, and cm= whether the connection manager
 // is used: auto, on or off. Without options it is the adapter on the interface
-// that leads to host (see Config). Every message is a header and a body,
-// numbers are little-endian:
+// that leads to host (see Config). Further options say how the queue pairs of this
+// side are made (see Tuning): sl=, tclass=, pkey=, vector=, inline=, timeout= and
+// retry=. Every message is a header and a body, numbers are little-endian:
 //
 //	0        2      3
 //	+--------+------+------------------+
@@ -67,7 +68,8 @@
 //
 // Where librdmacm is there and both ends have it, it connects RC queue pairs:
 // it knows the path between two adapters better than a pair of GIDs does
-// (subnets, service levels, partitions). The hello says that the dialer has
+// (subnets, service levels, partitions); what the address says of these comes
+// first. The hello says that the dialer has
 // it; the accept names the address of the acceptor's and a token, the dialer's
 // request to it carries the token, and when that is done comes ready. UC
 // queue pairs, and RC ones with cm=off, are connected by the numbers in the

@@ -40,8 +40,13 @@ const (
 	stateReset = C.IBV_QPS_RESET
 	stateError = C.IBV_QPS_ERR
 
-	portActive    = C.IBV_PORT_ACTIVE
-	linkEthernet  = C.IBV_LINK_LAYER_ETHERNET
+	portActive   = C.IBV_PORT_ACTIVE
+	linkEthernet = C.IBV_LINK_LAYER_ETHERNET
+	queryState   = C.IBV_QP_STATE
+	// queryAll is what hwQP.attributes can say.
+	queryAll = C.IBV_QP_STATE | C.IBV_QP_PKEY_INDEX | C.IBV_QP_AV | C.IBV_QP_TIMEOUT | C.IBV_QP_RETRY_CNT |
+		C.IBV_QP_RNR_RETRY | C.IBV_QP_MIN_RNR_TIMER | C.IBV_QP_CAP
+
 	accessLocal   = C.IBV_ACCESS_LOCAL_WRITE
 	accessRead    = C.IBV_ACCESS_REMOTE_READ
 	accessWrite   = C.IBV_ACCESS_REMOTE_WRITE
@@ -161,6 +166,7 @@ type hwPort struct {
 	maxMessage uint64
 	lid        uint16
 	ethernet   bool
+	pkeys      int // the length of the table of partition keys
 }
 
 func (c hwContext) port(num int) (hwPort, error) {
@@ -170,9 +176,19 @@ func (c hwContext) port(num int) (hwPort, error) {
 	}
 	return hwPort{
 		active: p.state == portActive, mtu: int(p.mtu), maxMessage: uint64(p.max_msg), lid: uint16(p.lid),
-		ethernet: p.link_layer == linkEthernet,
+		ethernet: p.link_layer == linkEthernet, pkeys: int(p.pkeys),
 	}, nil
 }
+
+// pkey returns a partition key; 0 is none.
+func (c hwContext) pkey(port, index int) (uint16, error) {
+	var key C.uint16_t
+	err := errno(C.rm_query_pkey(C.uintptr_t(c), C.int(port), C.int(index), &key))
+	return uint16(key), err
+}
+
+// vectors returns how many completion vectors a device has.
+func (c hwContext) vectors() int { return max(int(C.rm_comp_vectors(C.uintptr_t(c))), 1) }
 
 // hwGID is an entry of the GID table of a port.
 type hwGID struct {
@@ -257,9 +273,9 @@ type hwQueue struct {
 	fd      int
 }
 
-func (c hwContext) newCQ(depth int) (hwQueue, error) {
+func (c hwContext) newCQ(depth, vector int) (hwQueue, error) {
 	var q C.struct_rm_cq
-	err := errno(C.rm_create_cq(C.uintptr_t(c), C.int(depth), &q))
+	err := errno(C.rm_create_cq(C.uintptr_t(c), C.int(depth), C.int(vector), &q))
 	return hwQueue{cq: hwCQ(q.cq), channel: hwChannel(q.channel), fd: int(q.fd)}, err
 }
 
@@ -313,12 +329,14 @@ type hwPath struct {
 	global   bool
 	sgid     int
 	port     int
+	sl       int
+	tclass   int
 }
 
 func (p *hwPath) c() C.struct_rm_path {
 	out := C.struct_rm_path{
 		qpn: C.uint32_t(p.qpn), psn: C.uint32_t(p.psn), mtu: C.uint32_t(p.mtu), lid: C.uint32_t(p.lid),
-		sgid_index: C.uint8_t(p.sgid), port: C.uint8_t(p.port),
+		sgid_index: C.uint8_t(p.sgid), port: C.uint8_t(p.port), sl: C.uint8_t(p.sl), tclass: C.uint8_t(p.tclass),
 	}
 	for i, b := range p.gid {
 		out.gid[i] = C.uint8_t(b)
@@ -329,9 +347,9 @@ func (p *hwPath) c() C.struct_rm_path {
 	return out
 }
 
-// toInit makes the queue pair that of a port.
-func (q hwQP) toInit(t fabric.Transport, port, access int, qkey uint32) error {
-	return errno(C.rm_qp_init_state(C.uintptr_t(q), C.int(qpTypes[t]), C.int(port), C.int(access), C.uint32_t(qkey)))
+// toInit makes the queue pair that of a port and of a partition, whose key has an index.
+func (q hwQP) toInit(t fabric.Transport, port, pkey, access int, qkey uint32) error {
+	return errno(C.rm_qp_init_state(C.uintptr_t(q), C.int(qpTypes[t]), C.int(port), C.int(pkey), C.int(access), C.uint32_t(qkey)))
 }
 
 // toReceive lets the queue pair receive.
@@ -353,7 +371,32 @@ func (q hwQP) toSend(t fabric.Transport, psn uint32, reads int, r reliability) e
 func (q hwQP) to(state int) error { return errno(C.rm_qp_state(C.uintptr_t(q), C.int(state))) }
 
 // inError asks the adapter whether it has broken the queue pair.
-func (q hwQP) inError() bool { return C.rm_query_state(C.uintptr_t(q)) == stateError }
+func (q hwQP) inError() bool {
+	a, err := q.attributes(queryState)
+	return err == nil && a.state == stateError
+}
+
+// hwAttributes is what the adapter says of a queue pair.
+type hwAttributes struct {
+	state                             int
+	pkey, sl, tclass                  int
+	timeout, retries                  int
+	rnrRetries, rnrTimer              int
+	sendSegs, recvSegs, inline, depth int
+}
+
+// attributes asks the adapter for the attributes of mask.
+func (q hwQP) attributes(mask int) (hwAttributes, error) {
+	var a C.struct_rm_qp_attr
+	if err := errno(C.rm_query_qp(C.uintptr_t(q), C.int(mask), &a)); err != nil {
+		return hwAttributes{}, err
+	}
+	return hwAttributes{
+		state: int(a.state), pkey: int(a.pkey_index), sl: int(a.sl), tclass: int(a.tclass),
+		timeout: int(a.timeout), retries: int(a.retries), rnrRetries: int(a.rnr_retries), rnrTimer: int(a.min_rnr_timer),
+		sendSegs: int(a.send_sge), recvSegs: int(a.recv_sge), inline: int(a.inline_data), depth: int(a.send_wr),
+	}, nil
+}
 
 func (p hwPD) newAH(path *hwPath) (hwAH, error) {
 	cp := path.c()

@@ -23,7 +23,7 @@ const (
 // tells: how much inline data it takes, and whether there is such a transport.
 func (a *adapter) limits() (fabric.Limits, error) {
 	lim := fabric.Limits{
-		MaxInline: wantInline, MaxSegs: min(a.caps.segs, wantSegs), MaxDepth: min(a.caps.depth, wantDepth),
+		MaxInline: a.tuning.Inline.Or(wantInline), MaxSegs: min(a.caps.segs, wantSegs), MaxDepth: min(a.caps.depth, wantDepth),
 		MaxCQDepth: min(a.caps.cqDepth, wantQueue), MaxMessage: int(min(a.port.maxMessage, 1<<31-1)), MTU: a.port.mtu,
 		MaxReads:   min(a.caps.readsAnswered, a.caps.readsStarted, wantReads),
 		MaxPrivate: maxPrivate, MaxRegion: int(min(a.caps.maxRegion, wantRegion)), Atomics: a.caps.atomics,
@@ -33,7 +33,7 @@ func (a *adapter) limits() (fabric.Limits, error) {
 		return lim, fmt.Errorf("protection domain: %w", err)
 	}
 	defer func() { _ = pd.close() }()
-	cq, err := a.ctx.newCQ(16)
+	cq, err := a.ctx.newCQ(16, 0)
 	if err != nil {
 		return lim, fmt.Errorf("completion queue: %w", explainPin(err))
 	}
@@ -45,6 +45,10 @@ func (a *adapter) limits() (fabric.Limits, error) {
 	// The limits hold for every transport that the adapter has.
 	lim.UC = plan.probeToo(fabric.UC, &lim)
 	lim.UD = plan.probeToo(fabric.UD, &lim)
+	if asked := a.tuning.Inline; asked.given && asked.value > lim.MaxInline {
+		return lim, fmt.Errorf("inline=%d: the adapter takes at most %d bytes of inline data: %w",
+			asked.value, lim.MaxInline, fabric.ErrInvalid)
+	}
 	return lim, nil
 }
 

@@ -3,6 +3,7 @@
 #include "shim.h"
 
 #include <dlfcn.h>
+#include <endian.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -27,6 +28,7 @@ static struct {
 	int (*close_device)(struct ibv_context *);
 	int (*query_device)(struct ibv_context *, struct ibv_device_attr *);
 	int (*query_port)(struct ibv_context *, uint8_t, struct _compat_ibv_port_attr *);
+	int (*query_pkey)(struct ibv_context *, uint8_t, int, __be16 *);
 	int (*get_async_event)(struct ibv_context *, struct ibv_async_event *);
 	void (*ack_async_event)(struct ibv_async_event *);
 	const char *(*event_type_str)(enum ibv_event_type);
@@ -61,6 +63,7 @@ static const struct {
 	{"ibv_close_device", (void **)&lib.close_device},
 	{"ibv_query_device", (void **)&lib.query_device},
 	{"ibv_query_port", (void **)&lib.query_port},
+	{"ibv_query_pkey", (void **)&lib.query_pkey},
 	{"ibv_get_async_event", (void **)&lib.get_async_event},
 	{"ibv_ack_async_event", (void **)&lib.ack_async_event},
 	{"ibv_event_type_str", (void **)&lib.event_type_str},
@@ -199,8 +202,20 @@ int rm_query_port(uintptr_t ctx, int port, struct rm_port *p)
 	p->max_msg = a.max_msg_sz;
 	p->lid = a.lid;
 	p->link_layer = a.link_layer;
+	p->pkeys = a.pkey_tbl_len;
 	return 0;
 }
+
+int rm_query_pkey(uintptr_t ctx, int port, int index, uint16_t *key)
+{
+	__be16 k = 0;
+	errno = 0;
+	int err = result(lib.query_pkey((struct ibv_context *)ctx, port, index, &k));
+	*key = be16toh(k);
+	return err;
+}
+
+int rm_comp_vectors(uintptr_t ctx) { return ((struct ibv_context *)ctx)->num_comp_vectors; }
 
 int rm_query_gids(uintptr_t ctx, int port, struct rm_gid *out, int max)
 {
@@ -279,7 +294,7 @@ int rm_reg_mr(uintptr_t pd, uintptr_t addr, uint64_t len, int access, struct rm_
 
 int rm_dereg_mr(uintptr_t mr) { return result(lib.dereg_mr((struct ibv_mr *)mr)); }
 
-int rm_create_cq(uintptr_t ctx, int depth, struct rm_cq *out)
+int rm_create_cq(uintptr_t ctx, int depth, int vector, struct rm_cq *out)
 {
 	struct ibv_context *c = (struct ibv_context *)ctx;
 	errno = 0;
@@ -289,7 +304,7 @@ int rm_create_cq(uintptr_t ctx, int depth, struct rm_cq *out)
 	struct ibv_cq *cq = NULL;
 	int flags = fcntl(ch->fd, F_GETFL);
 	if (flags >= 0 && !fcntl(ch->fd, F_SETFL, flags | O_NONBLOCK))
-		cq = lib.create_cq(c, depth, NULL, ch, 0);
+		cq = lib.create_cq(c, depth, NULL, ch, vector);
 	if (!cq) {
 		int err = failed();
 		lib.destroy_comp_channel(ch);
@@ -371,11 +386,12 @@ static void fill_ah(struct ibv_ah_attr *a, const struct rm_path *p)
 	memcpy(a->grh.dgid.raw, p->gid, 16);
 	a->grh.sgid_index = p->sgid_index;
 	a->grh.hop_limit = 64;
+	a->grh.traffic_class = p->tclass;
 }
 
-int rm_qp_init_state(uintptr_t qp, int type, int port, int access, uint32_t qkey)
+int rm_qp_init_state(uintptr_t qp, int type, int port, int pkey_index, int access, uint32_t qkey)
 {
-	struct ibv_qp_attr a = {.qp_state = IBV_QPS_INIT, .port_num = port};
+	struct ibv_qp_attr a = {.qp_state = IBV_QPS_INIT, .port_num = port, .pkey_index = pkey_index};
 	int mask = IBV_QP_PKEY_INDEX | IBV_QP_PORT;
 	if (type == IBV_QPT_UD) {
 		a.qkey = qkey;
@@ -434,12 +450,22 @@ int rm_qp_state(uintptr_t qp, int state)
 	return modify(qp, &a, 0);
 }
 
-int rm_query_state(uintptr_t qp)
+int rm_query_qp(uintptr_t qp, int mask, struct rm_qp_attr *out)
 {
 	struct ibv_qp_attr a;
 	struct ibv_qp_init_attr init;
-	int err = result(lib.query_qp((struct ibv_qp *)qp, &a, IBV_QP_STATE, &init));
-	return err ? -err : (int)a.qp_state;
+	memset(&a, 0, sizeof(a));
+	memset(&init, 0, sizeof(init));
+	int err = result(lib.query_qp((struct ibv_qp *)qp, &a, mask, &init));
+	if (err)
+		return err;
+	*out = (struct rm_qp_attr){
+		.state = a.qp_state, .pkey_index = a.pkey_index, .sl = a.ah_attr.sl, .tclass = a.ah_attr.grh.traffic_class,
+		.timeout = a.timeout, .retries = a.retry_cnt, .rnr_retries = a.rnr_retry, .min_rnr_timer = a.min_rnr_timer,
+		.send_sge = init.cap.max_send_sge, .recv_sge = init.cap.max_recv_sge,
+		.inline_data = init.cap.max_inline_data, .send_wr = init.cap.max_send_wr,
+	};
+	return 0;
 }
 
 int rm_create_ah(uintptr_t pd, const struct rm_path *path, uintptr_t *ah)

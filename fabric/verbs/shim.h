@@ -71,9 +71,12 @@ struct rm_caps {
 int rm_query_device(uintptr_t ctx, struct rm_caps *caps);
 
 struct rm_port {
-	uint32_t state, mtu, max_msg, lid, link_layer;
+	uint32_t state, mtu, max_msg, lid, link_layer, pkeys;
 };
 int rm_query_port(uintptr_t ctx, int port, struct rm_port *p);
+// rm_query_pkey writes a partition key; 0 is none.
+int rm_query_pkey(uintptr_t ctx, int port, int index, uint16_t *key);
+int rm_comp_vectors(uintptr_t ctx);
 
 struct rm_gid {
 	uint8_t gid[16];
@@ -109,7 +112,7 @@ struct rm_cq {
 };
 // rm_create_cq makes a completion queue with a channel of its own, which does
 // not block.
-int rm_create_cq(uintptr_t ctx, int depth, struct rm_cq *out);
+int rm_create_cq(uintptr_t ctx, int depth, int vector, struct rm_cq *out);
 int rm_destroy_cq(uintptr_t cq, uintptr_t channel);
 int rm_arm_cq(uintptr_t cq, int solicited_only);
 // rm_drain_events takes all events of a channel and returns their number.
@@ -130,14 +133,20 @@ int rm_destroy_qp(uintptr_t qp);
 struct rm_path {
 	uint8_t gid[16];
 	uint32_t qpn, psn, mtu, lid;
-	uint8_t global, sgid_index, port, sl;
+	uint8_t global, sgid_index, port, sl, tclass;
 };
-int rm_qp_init_state(uintptr_t qp, int type, int port, int access, uint32_t qkey);
+int rm_qp_init_state(uintptr_t qp, int type, int port, int pkey_index, int access, uint32_t qkey);
 int rm_qp_rtr(uintptr_t qp, int type, const struct rm_path *path, int dest_reads, int min_rnr_timer);
 int rm_qp_rts(uintptr_t qp, int type, uint32_t psn, int reads, int timeout, int retry, int rnr_retry);
 int rm_qp_state(uintptr_t qp, int state);
-// rm_query_state returns the state of a queue pair, or -errno.
-int rm_query_state(uintptr_t qp);
+
+struct rm_qp_attr {
+	uint32_t state, pkey_index, sl, tclass;
+	uint32_t timeout, retries, rnr_retries, min_rnr_timer;
+	uint32_t send_sge, recv_sge, inline_data, send_wr;
+};
+// rm_query_qp asks for the attributes of mask.
+int rm_query_qp(uintptr_t qp, int mask, struct rm_qp_attr *out);
 
 int rm_create_ah(uintptr_t pd, const struct rm_path *path, uintptr_t *ah);
 int rm_destroy_ah(uintptr_t ah);

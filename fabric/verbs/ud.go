@@ -43,7 +43,7 @@ func (p *Domain) NewUD(cfg fabric.QPConfig) (fabric.QP, error) {
 
 // startGrams makes a new or reset queue pair ready.
 func (q *QP) startGrams() error {
-	if err := q.hw.toInit(fabric.UD, q.dev.adapter.choice.Port, 0, q.qkey); err != nil {
+	if err := q.toInit(); err != nil {
 		return err
 	}
 	if err := q.hw.toReceive(fabric.UD, &hwPath{}, 0, 0); err != nil {
@@ -109,7 +109,10 @@ func (p *Domain) NewAddressHandle(_ context.Context, addr []byte) (fabric.Addres
 
 // path returns how the port reaches another.
 func (a *adapter) path(gid [16]byte, lid uint16) hwPath {
-	p := hwPath{gid: gid, lid: lid, sgid: a.choice.GID.Index, port: a.choice.Port, mtu: a.port.mtu}
+	p := hwPath{
+		gid: gid, lid: lid, sgid: a.choice.GID.Index, port: a.choice.Port, mtu: a.port.mtu,
+		sl: a.tuning.SL.Or(0), tclass: a.tuning.TClass.Or(0),
+	}
 	own := a.choice.GID.Addr.As16()
 	// On InfiniBand a global route is needed only between subnets.
 	p.global = a.port.ethernet || [8]byte(own[:8]) != [8]byte(gid[:8])
