@@ -38,7 +38,7 @@ type Config struct {
 	Tuning Tuning
 	// Near is host:port of a peer, or where this side listens.
 	Near string
-	// Log, when not nil, receives what was chosen.
+	// Log, when not nil, receives what was chosen, and later what happens to the port.
 	Log *slog.Logger
 }
 

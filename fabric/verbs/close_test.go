@@ -168,7 +168,7 @@ func TestPendingKeepsAwake(t *testing.T) {
 func TestCloseWhileMaking(t *testing.T) {
 	for range 12 {
 		s := newHost(t)
-		addr := gramAddress{ethernet: s.dev.adapter.choice.Ethernet, gid: s.dev.adapter.choice.GID.Addr.As16(), qpn: 17}
+		addr := gramAddress{ethernet: s.dev.adapter.Load().choice.Ethernet, gid: s.dev.adapter.Load().choice.GID.Addr.As16(), qpn: 17}
 		var group sync.WaitGroup
 		var made atomic.Int64
 		for i := range 4 {

@@ -30,18 +30,17 @@ const resolveTime = 2 * time.Second
 // dialer over the control connection; the dialer's request carries the token.
 // A request with another token is refused.
 type manager struct {
-	dev      *Device
-	channel  cmChannel
-	file     *os.File // a duplicate of the channel's descriptor, for the runtime
-	done     chan struct{}
-	ip       netip.Addr
-	listenID cmID
-	addr     netip.AddrPort
+	dev     *Device
+	channel cmChannel
+	file    *os.File // a duplicate of the channel's descriptor, for the runtime
+	done    chan struct{}
 
 	quit  chan struct{}  // closed when the device is
 	users sync.WaitGroup // connections being made
 
 	mu       sync.Mutex
+	listenID cmID
+	addr     netip.AddrPort // of listenID; its address is that of the port
 	stopped  bool
 	expected map[uint64]chan cmEvent // requests by token
 	waiting  map[cmID]chan cmEvent   // answers by identifier
@@ -66,29 +65,17 @@ func (d *Device) openManager() (*manager, error) {
 	if err := loadManager(); err != nil {
 		return nil, err
 	}
-	ip, ok := d.adapter.ip()
-	if !ok {
-		return nil, fmt.Errorf("the port has no IP address: give its interface one: %w", fabric.ErrUnsupported)
-	}
 	channel, fd, err := openManager()
 	if err != nil {
 		return nil, fmt.Errorf("/dev/infiniband/rdma_cm: %w: load it with modprobe rdma_ucm", err)
 	}
 	m := &manager{
-		dev: d, channel: channel, ip: ip, done: make(chan struct{}), quit: make(chan struct{}), expected: map[uint64]chan cmEvent{},
+		dev: d, channel: channel, done: make(chan struct{}), quit: make(chan struct{}), expected: map[uint64]chan cmEvent{},
 		waiting: map[cmID]chan cmEvent{}, living: map[cmID]struct{}{},
 	}
-	if m.listenID, m.addr, err = channel.listen(ip, fabric.DefaultBacklog); err != nil {
+	if m.listenID, m.addr, err = m.listen(d.adapter.Load()); err != nil {
 		channel.close()
-		return nil, fmt.Errorf("listening at %v: %w", ip, err)
-	}
-	// Two adapters may stand on one interface, hardware and its stand-in.
-	c := &d.adapter.choice
-	if name, port := m.listenID.device(); name != c.Device || port != c.Port {
-		m.listenID.close()
-		channel.close()
-		return nil, fmt.Errorf("the kernel gives %v to %s port %d, not to %s port %d: %w",
-			ip, name, port, c.Device, c.Port, fabric.ErrUnsupported)
+		return nil, err
 	}
 	if err := m.start(fd); err != nil {
 		m.listenID.close()
@@ -96,6 +83,50 @@ func (d *Device) openManager() (*manager, error) {
 		return nil, err
 	}
 	return m, nil
+}
+
+// listen listens at the address of a port.
+func (m *manager) listen(a *adapter) (id cmID, addr netip.AddrPort, err error) {
+	ip, ok := a.ip()
+	if !ok {
+		return 0, addr, fmt.Errorf("the port has no IP address: give its interface one: %w", fabric.ErrUnsupported)
+	}
+	if id, addr, err = m.channel.listen(ip, fabric.DefaultBacklog); err != nil {
+		return 0, addr, fmt.Errorf("listening at %v: %w", ip, err)
+	}
+	// Two adapters may stand on one interface, hardware and its stand-in.
+	c := &a.choice
+	if name, port := id.device(); name != c.Device || port != c.Port {
+		id.close()
+		return 0, addr, fmt.Errorf("the kernel gives %v to %s port %d, not to %s port %d: %w",
+			ip, name, port, c.Device, c.Port, fabric.ErrUnsupported)
+	}
+	return id, addr, nil
+}
+
+// move listens at the new address of a port.
+func (m *manager) move(a *adapter) error {
+	if err := m.enter(); err != nil {
+		return err
+	}
+	defer m.leave()
+	id, addr, err := m.listen(a)
+	if err != nil {
+		return err
+	}
+	m.mu.Lock()
+	old := m.listenID
+	m.listenID, m.addr = id, addr
+	m.mu.Unlock()
+	old.close()
+	return nil
+}
+
+// at returns where the manager listens.
+func (m *manager) at() netip.AddrPort {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.addr
 }
 
 // ip returns the address under which the connection manager knows the port:
@@ -303,18 +334,18 @@ func (m *manager) connect(ctx context.Context, q *QP, peer *end) error {
 
 func (m *manager) connectBy(ctx context.Context, q *QP, peer *end, id cmID, events <-chan cmEvent) error {
 	const ms = int(resolveTime / time.Millisecond)
-	if tc := m.dev.adapter.tuning.TClass; tc.given {
+	if tc := m.dev.adapter.Load().tuning.TClass; tc.given {
 		if err := id.setTOS(tc.value); err != nil {
 			return fmt.Errorf("tclass=%d: %w", tc.value, err)
 		}
 	}
-	if err := id.resolveAddr(m.ip, peer.manager, ms); err != nil {
+	if err := id.resolveAddr(m.at().Addr(), peer.manager, ms); err != nil {
 		return fmt.Errorf("%v: %w", peer.manager, err)
 	}
 	if err := m.await(ctx, events, cmAddrResolved); err != nil {
 		return err
 	}
-	c := &m.dev.adapter.choice
+	c := &m.dev.adapter.Load().choice
 	if name, port := id.device(); name != c.Device || port != c.Port {
 		return fmt.Errorf("%v is reached by %s port %d, not by %s port %d: check the routes: %w",
 			peer.manager, name, port, c.Device, c.Port, fabric.ErrInvalid)
@@ -361,6 +392,6 @@ func (q *QP) cmParam(peer *end) *cmParam {
 // joinBy connects the adapter's part to the other end as the manager says.
 func (q *QP) joinBy(id cmID, peer *end) error {
 	return q.withHW(func() error {
-		return id.connectQP(q.hw, q.access(), q.dev.lim.MaxReads, q.reads(peer), planRNR(peer.rnr).timer, q.reliability(), &q.dev.adapter.tuning)
+		return id.connectQP(q.hw, q.access(), q.dev.lim.MaxReads, q.reads(peer), planRNR(peer.rnr).timer, q.reliability(), &q.dev.adapter.Load().tuning)
 	})
 }

@@ -39,12 +39,12 @@ func (d *Device) checkAddr(addr fabric.Addr) error {
 	if err != nil {
 		return err
 	}
-	c := &d.adapter.choice
+	c := &d.adapter.Load().choice
 	if cfg.Device != "" && cfg.Device != c.Device || cfg.Port != 0 && cfg.Port != c.Port ||
 		cfg.GID != "" && cfg.GID != "auto" && cfg.GID != strconv.Itoa(c.GID.Index) {
 		return fmt.Errorf("fabric: verbs: %v asks for another adapter than this device, %s: %w", addr, c, fabric.ErrInvalid)
 	}
-	if !cfg.Tuning.agrees(&d.adapter.tuning) {
+	if !cfg.Tuning.agrees(&d.adapter.Load().tuning) {
 		return fmt.Errorf("fabric: verbs: %v has other options than this device was opened with: %w", addr, fabric.ErrInvalid)
 	}
 	return nil
@@ -95,16 +95,16 @@ func (q *QP) access() int {
 // reads is how many READs and atomics may be in flight to the peer.
 func (q *QP) reads(peer *end) int { return max(1, min(q.dev.lim.MaxReads, peer.reads)) }
 
-func (q *QP) reliability() reliability { return q.dev.adapter.tuning.reliability(q.rnr) }
+func (q *QP) reliability() reliability { return q.dev.adapter.Load().tuning.reliability(q.rnr) }
 
 func (q *QP) toInit() error {
-	a := q.dev.adapter
+	a := q.dev.adapter.Load()
 	return q.hw.toInit(q.transport, a.choice.Port, a.tuning.PKey.Or(0), q.access(), q.qkey)
 }
 
 // describe returns what the peer has to know of this end.
 func (q *QP) describe(psn uint32, private []byte) hello {
-	a := q.dev.adapter
+	a := q.dev.adapter.Load()
 	return hello{transport: q.transport, end: end{
 		ethernet: a.port.ethernet, mtu: a.port.mtu, reads: q.dev.lim.MaxReads, lid: a.port.lid,
 		qpn: q.num, psn: psn, rnr: q.rnrTimeout, gid: a.choice.GID.Addr.As16(), private: private,
@@ -113,7 +113,7 @@ func (q *QP) describe(psn uint32, private []byte) hello {
 
 // join connects the adapter's part to the other end.
 func (q *QP) join(peer *end, psn uint32) error {
-	a := q.dev.adapter
+	a := q.dev.adapter.Load()
 	if peer.ethernet != a.port.ethernet {
 		return fmt.Errorf("one end is on InfiniBand, the other on Ethernet: %w", fabric.ErrUnsupported)
 	}
@@ -201,7 +201,7 @@ func (d *Device) greet(ctx context.Context, q *QP, h *halfOpen, private []byte) 
 	}
 	switch {
 	case !peer.managed:
-		if d.cm == "on" {
+		if d.cfg.CM == "on" {
 			return fmt.Errorf("the server has no connection manager; use cm=auto: %w", fabric.ErrUnsupported)
 		}
 		err = q.join(&peer.end, psn)
@@ -228,11 +228,11 @@ func (d *Device) greet(ctx context.Context, q *QP, h *halfOpen, private []byte) 
 // managerFor returns the connection manager for a queue pair, nil when it is
 // to be connected without.
 func (d *Device) managerFor(t fabric.Transport) (*manager, error) {
-	if t != fabric.RC || d.cm == "off" {
+	if t != fabric.RC || d.cfg.CM == "off" {
 		return nil, nil
 	}
 	m, err := d.connectionManager()
-	if err != nil && d.cm == "on" {
+	if err != nil && d.cfg.CM == "on" {
 		return nil, fmt.Errorf("no connection manager: %w; or use cm=off", err)
 	}
 	if err != nil {

@@ -27,6 +27,8 @@ const (
 	// lingerTime bounds how long a control connection outlives its queue pair
 	// for its last messages to arrive.
 	lingerTime = 2 * time.Second
+	// silentHost is how long a host may be silent before it is taken for gone.
+	silentHost = 5 * time.Second
 )
 
 // control is one end of a control connection, over TCP.
@@ -78,7 +80,7 @@ func (d *Device) startControl(q *QP, c *net.TCPConn) error {
 func tuneControl(c *net.TCPConn, raw syscall.RawConn) {
 	_ = c.SetKeepAliveConfig(net.KeepAliveConfig{Enable: true, Idle: 2 * time.Second, Interval: time.Second, Count: 3})
 	_ = raw.Control(func(fd uintptr) {
-		_ = unix.SetsockoptInt(int(fd), unix.IPPROTO_TCP, unix.TCP_USER_TIMEOUT, 5000)
+		_ = unix.SetsockoptInt(int(fd), unix.IPPROTO_TCP, unix.TCP_USER_TIMEOUT, int(silentHost/time.Millisecond))
 	})
 }
 

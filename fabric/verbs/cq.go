@@ -92,7 +92,7 @@ func (c *CQ) open() error {
 		return d.errClosed()
 	}
 	var err error
-	if c.hw, err = d.adapter.ctx.newCQ(c.Depth(), d.vector()); err != nil {
+	if c.hw, err = d.adapter.Load().ctx.newCQ(c.Depth(), d.vector()); err != nil {
 		return fmt.Errorf("fabric: completion queue of %d entries: %w", c.Depth(), err)
 	}
 	d.cqs[c] = struct{}{}
@@ -102,7 +102,7 @@ func (c *CQ) open() error {
 // vector returns the completion vector of the next completion queue. d.mu is held.
 func (d *Device) vector() int {
 	d.madeCQs++
-	return d.adapter.tuning.Vector.Or((d.madeCQs - 1) % d.adapter.vectors)
+	return d.adapter.Load().tuning.Vector.Or((d.madeCQs - 1) % d.adapter.Load().vectors)
 }
 
 // Close implements fabric.CQ.

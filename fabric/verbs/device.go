@@ -5,6 +5,7 @@ package verbs
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 	"maps"
 	"slices"
 	"sync"
@@ -17,7 +18,9 @@ import (
 
 // Device is a port of an RDMA adapter.
 type Device struct {
-	adapter    *adapter
+	adapter    atomic.Pointer[adapter] // replaced when its addresses change
+	cfg        Config
+	log        *slog.Logger
 	lim        fabric.Limits
 	clock      fabric.Clock
 	arena      *arena.Arena
@@ -26,7 +29,6 @@ type Device struct {
 	quirks     Quirks
 	listeners  base.OpenSet[*listener]
 	handshakes base.Handshakes
-	cm         string // Config.CM
 
 	mu        sync.Mutex
 	closed    bool
@@ -57,10 +59,14 @@ func New(cfg Config) (*Device, error) {
 		return nil, err
 	}
 	d := &Device{
-		adapter: a, clock: fabric.NewClock(), arena: arena.New(), cm: cfg.CM,
+		cfg: cfg, log: cfg.Log, clock: fabric.NewClock(), arena: arena.New(),
 		handles: map[uint64]*handle{},
 		qps:     map[uint32]*QP{}, domains: map[*Domain]struct{}{}, cqs: map[*CQ]struct{}{},
 		controls: map[*control]struct{}{},
+	}
+	d.adapter.Store(a)
+	if d.log == nil {
+		d.log = slog.New(slog.DiscardHandler)
 	}
 	if d.lim, err = a.limits(); err == nil {
 		d.quirks = quirksOf(a.caps.vendor)
@@ -70,10 +76,8 @@ func New(cfg Config) (*Device, error) {
 		_ = a.ctx.close()
 		return nil, fmt.Errorf("fabric: verbs: device %s: %w", a.choice.Device, err)
 	}
-	if cfg.Log != nil {
-		cfg.Log.Info("RDMA adapter chosen", "device", a.choice.Device, "port", a.choice.Port, "gid", a.choice.GID.Index,
-			"choice", a.choice.String(), "near", a.choice.Near, "firmware", a.choice.Firmware)
-	}
+	d.log.Info("RDMA adapter chosen", "device", a.choice.Device, "port", a.choice.Port, "gid", a.choice.GID.Index,
+		"choice", a.choice.String(), "near", a.choice.Near, "firmware", a.choice.Firmware)
 	return d, nil
 }
 
@@ -81,10 +85,10 @@ func New(cfg Config) (*Device, error) {
 func (d *Device) Fabric() string { return "verbs" }
 
 // Name implements fabric.Device.
-func (d *Device) Name() string { return d.adapter.choice.Device }
+func (d *Device) Name() string { return d.adapter.Load().choice.Device }
 
 // Choice returns port and GID that the device uses, for logs.
-func (d *Device) Choice() Choice { return d.adapter.choice }
+func (d *Device) Choice() Choice { return d.adapter.Load().choice }
 
 // Limits implements fabric.Device.
 func (d *Device) Limits() fabric.Limits { return d.lim }
@@ -161,7 +165,7 @@ func (d *Device) release() error {
 	if m != nil {
 		m.stop()
 	}
-	note(d.adapter.ctx.close())
+	note(d.adapter.Load().ctx.close())
 	if err := errors.Join(errs...); err != nil {
 		return fmt.Errorf("fabric: device %s: %w", d.Name(), err)
 	}

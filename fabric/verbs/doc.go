@@ -114,12 +114,19 @@
 //	I9  Nothing that a peer sends on the control connection makes this side
 //	    block, and what does not fit the table above ends the connection with
 //	    ErrProtocol.
+//	I10 A port that goes down has silentHost to return, while RC repeats what is
+//	    not acknowledged; then its queue pairs end. Which GID, LID and table of
+//	    partition keys a port has is read again when the adapter reports a
+//	    change: connections and address handles made from then on use it, open
+//	    queue pairs keep what they were connected with. A GID that the port still
+//	    has is not given up for a better one.
 //
 // # Threads
 //
 // Post, PostRecv, Poll, Wait and Close run in the owner (T1) and take no lock
 // that others hold for long. One goroutine per connection reads its control
-// connection and one per device reads asynchronous events of the adapter. On
+// connection and one per device reads asynchronous events of the
+// adapter, and waits for a port that is down. On
 // Soft-RoCE one more looks for queue pairs that were broken in silence. Lock order:
 // Domain.mu or QP.hwMu, then Device.mu, then QP.mu or CQ.mu. The locks of the
 // connection manager and of a control connection come after QP.hwMu, and none

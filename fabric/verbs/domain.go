@@ -33,7 +33,7 @@ func (d *Device) NewDomain() (fabric.Domain, error) {
 	if d.closed {
 		return nil, d.errClosed()
 	}
-	hw, err := d.adapter.ctx.newPD()
+	hw, err := d.adapter.Load().ctx.newPD()
 	if err != nil {
 		return nil, fmt.Errorf("fabric: device %s: protection domain: %w", d.Name(), err)
 	}

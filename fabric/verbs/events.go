@@ -17,12 +17,14 @@ import (
 type eventReader struct {
 	file *os.File
 	done chan struct{}
+	// down is the event by which the port went down, empty while it is up. It belongs to the goroutine.
+	down string
 }
 
 // readEvents begins to hear events. The runtime's poller waits on a duplicate
 // of the descriptor, so that no thread is blocked.
 func (d *Device) readEvents() (*eventReader, error) {
-	fd, err := unix.FcntlInt(uintptr(d.adapter.ctx.asyncFD()), unix.F_DUPFD_CLOEXEC, 0)
+	fd, err := unix.FcntlInt(uintptr(d.adapter.Load().ctx.asyncFD()), unix.F_DUPFD_CLOEXEC, 0)
 	if err != nil {
 		return nil, fmt.Errorf("asynchronous events: %w (check the limit of open files: ulimit -n)", err)
 	}
@@ -42,10 +44,14 @@ func (d *Device) readEvents() (*eventReader, error) {
 				ev, q, err = d.nextEvent()
 				return !errors.Is(err, syscall.EAGAIN) && !errors.Is(err, syscall.EINTR)
 			})
-			if closed != nil || err != nil {
+			switch {
+			case errors.Is(closed, os.ErrDeadlineExceeded):
+				r.portIsLate(d)
+			case closed != nil || err != nil:
 				return
+			default:
+				d.happened(r, ev, q)
 			}
-			d.happened(ev, q)
 		}
 	}()
 	return r, nil
@@ -57,7 +63,7 @@ func (d *Device) readEvents() (*eventReader, error) {
 func (d *Device) nextEvent() (hwEvent, *QP, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	ev, err := d.adapter.ctx.event()
+	ev, err := d.adapter.Load().ctx.event()
 	if err != nil {
 		return ev, nil, err
 	}
@@ -70,9 +76,9 @@ func (r *eventReader) stop() {
 	<-r.done
 }
 
-// happened makes an event an error of the queue pairs that it concerns; q is
-// the one that it names, if it does.
-func (d *Device) happened(ev hwEvent, q *QP) {
+// happened acts on an event: it makes it an error of the queue pairs that it concerns, or looks
+// at the port again. q is the queue pair that it names, if it does.
+func (d *Device) happened(r *eventReader, ev hwEvent, q *QP) {
 	name := eventName(ev.kind)
 	switch ev.kind {
 	case eventQPFatal, eventQPRequest, eventQPAccess, eventPathMigErr:
@@ -85,13 +91,22 @@ func (d *Device) happened(ev hwEvent, q *QP) {
 				q.breakDown(fmt.Errorf("fabric: queue pair %d: the adapter says: %s: %w", q.num, name, fabric.ErrCompletion), byeOver)
 			}
 		}
-	case eventPortDown:
-		if ev.port != d.adapter.choice.Port {
-			return
-		}
-		d.lose(name, func(q *QP) bool { return q.transport != fabric.UD })
 	case eventDeviceFatal:
 		d.lose(name, func(*QP) bool { return true })
+	}
+	if ev.port != d.adapter.Load().choice.Port {
+		return
+	}
+	switch ev.kind {
+	case eventPortDown:
+		r.portDown(d, name)
+	case eventPortActive:
+		r.portUp(d)
+		d.refresh()
+	case eventGIDChange, eventLIDChange, eventPKeyChange, eventSMChange, eventReregister:
+		if r.down == "" { // otherwise when it returns
+			d.refresh()
+		}
 	}
 }
 
@@ -100,7 +115,7 @@ func (d *Device) lose(name string, which func(q *QP) bool) {
 	for _, q := range d.openQPs() {
 		if which(q) {
 			q.breakDown(fmt.Errorf("fabric: queue pair %d: device %s, port %d: %s: %w",
-				q.num, d.Name(), d.adapter.choice.Port, name, fabric.ErrPeerLost), byeOver)
+				q.num, d.Name(), d.adapter.Load().choice.Port, name, fabric.ErrPeerLost), byeOver)
 		}
 	}
 }

@@ -141,8 +141,8 @@ func TestHostileDialer(t *testing.T) {
 		}
 		h := sampleHello()
 		h.transport = fabric.RC
-		h.end.gid = a.dev.adapter.choice.GID.Addr.As16()
-		h.end.ethernet = a.dev.adapter.port.ethernet
+		h.end.gid = a.dev.adapter.Load().choice.GID.Addr.As16()
+		h.end.ethernet = a.dev.adapter.Load().port.ethernet
 		if _, err := c.Write(append(appendMessage(nil, kindHello, h.encode()), then...)); err != nil {
 			t.Fatal(err)
 		}
@@ -293,7 +293,7 @@ func TestFailedDial(t *testing.T) {
 // goes on.
 func TestUnreachableHandle(t *testing.T) {
 	s := newHost(t)
-	addr := gramAddress{ethernet: s.dev.adapter.choice.Ethernet, gid: s.dev.adapter.choice.GID.Addr.As16(), qpn: 17}
+	addr := gramAddress{ethernet: s.dev.adapter.Load().choice.Ethernet, gid: s.dev.adapter.Load().choice.GID.Addr.As16(), qpn: 17}
 	addr.gid[15] = 99
 	made := make(chan error, 1)
 	start := s.dev.clock.Now()

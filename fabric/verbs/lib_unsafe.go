@@ -73,6 +73,12 @@ const (
 	eventPathMigErr  = C.IBV_EVENT_PATH_MIG_ERR
 	eventCQ          = C.IBV_EVENT_CQ_ERR
 	eventPortDown    = C.IBV_EVENT_PORT_ERR
+	eventPortActive  = C.IBV_EVENT_PORT_ACTIVE
+	eventGIDChange   = C.IBV_EVENT_GID_CHANGE
+	eventLIDChange   = C.IBV_EVENT_LID_CHANGE
+	eventPKeyChange  = C.IBV_EVENT_PKEY_CHANGE
+	eventSMChange    = C.IBV_EVENT_SM_CHANGE
+	eventReregister  = C.IBV_EVENT_CLIENT_REREGISTER
 	eventDeviceFatal = C.IBV_EVENT_DEVICE_FATAL
 )
 

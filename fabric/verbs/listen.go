@@ -170,7 +170,7 @@ func (r *connRequest) connect(ctx context.Context, q *QP, private []byte) error 
 func (r *connRequest) manager() (*manager, error) {
 	d := r.half.dev
 	if !r.hello.managed {
-		if d.cm == "on" && r.hello.transport == fabric.RC {
+		if d.cfg.CM == "on" && r.hello.transport == fabric.RC {
 			return nil, fmt.Errorf("the client has no connection manager, and the server insists on it: %w", fabric.ErrUnsupported)
 		}
 		return nil, nil
@@ -211,7 +211,7 @@ func (r *connRequest) answerManaged(ctx context.Context, q *QP, m *manager, priv
 	token, request := m.expect()
 	defer m.unexpect(token, request)
 	mine := q.describe(0, private)
-	mine.managed, mine.end.manager, mine.end.token = true, m.addr, token
+	mine.managed, mine.end.manager, mine.end.token = true, m.at(), token
 	if err := r.half.say(kindAccept, mine.encode()); err != nil {
 		return err
 	}

@@ -39,6 +39,8 @@ func TestWire(t *testing.T) {
 		{"loss", wireLoss},
 		{"kill", wireKill},
 		{"link-down", wireLinkDown},
+		{"flap", wireFlap},
+		{"address", wireAddress},
 	} {
 		w.meet(t, s.name)
 		t.Run(s.name, func(t *testing.T) { s.run(t, w) })

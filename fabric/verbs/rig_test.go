@@ -29,8 +29,10 @@ type side struct {
 	got []fabric.Completion // polled and not looked at
 }
 
-func newSide() (*side, error) {
-	dev, err := verbs.New(testConfig())
+func newSide() (*side, error) { return newSideOn(testConfig()) }
+
+func newSideOn(cfg verbs.Config) (*side, error) {
+	dev, err := verbs.New(cfg)
 	if err != nil {
 		return nil, err
 	}

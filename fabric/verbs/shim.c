@@ -259,6 +259,12 @@ int rm_async_event(uintptr_t ctx, struct rm_event *ev)
 		ev->cq = (uintptr_t)e.element.cq;
 		break;
 	case IBV_EVENT_PORT_ERR:
+	case IBV_EVENT_PORT_ACTIVE:
+	case IBV_EVENT_GID_CHANGE:
+	case IBV_EVENT_LID_CHANGE:
+	case IBV_EVENT_PKEY_CHANGE:
+	case IBV_EVENT_SM_CHANGE:
+	case IBV_EVENT_CLIENT_REREGISTER:
 		ev->port = e.element.port_num;
 		break;
 	default:

@@ -76,7 +76,7 @@ func (d *Device) openTallies() *tallies {
 	if d.tallies != nil || d.noTallies || d.closed {
 		return d.tallies
 	}
-	ip, ok := d.adapter.ip()
+	ip, ok := d.adapter.Load().ip()
 	if ok {
 		conn, err := net.ListenUDP("udp", net.UDPAddrFromAddrPort(netip.AddrPortFrom(ip, 0)))
 		if ok = err == nil; ok {

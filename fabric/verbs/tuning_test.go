@@ -127,7 +127,7 @@ func TestPathHasServiceLevel(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	path := d.adapter.path(d.adapter.choice.GID.Addr.As16(), 0)
+	path := d.adapter.Load().path(d.adapter.Load().choice.GID.Addr.As16(), 0)
 	if c := path.c(); c.sl != 5 || c.tclass != 96 {
 		t.Errorf("service level %d, traffic class %d; want 5 and 96", c.sl, c.tclass)
 	}
@@ -168,7 +168,8 @@ func TestVectorsInTurn(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		d := &Device{adapter: &adapter{tuning: cfg.Tuning, vectors: 3}}
+		d := &Device{}
+		d.adapter.Store(&adapter{tuning: cfg.Tuning, vectors: 3})
 		for i, v := range want {
 			if got := d.vector(); got != v {
 				t.Errorf("%q: queue %d has vector %d, want %d", options, i, got, v)

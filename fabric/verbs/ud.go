@@ -32,9 +32,9 @@ func (p *Domain) NewUD(cfg fabric.QPConfig) (fabric.QP, error) {
 	p.dev.mu.Lock()
 	port := p.dev.openTallies().port()
 	p.dev.mu.Unlock()
-	c := &p.dev.adapter.choice
+	c := &p.dev.adapter.Load().choice
 	addr := gramAddress{
-		ethernet: c.Ethernet, lid: p.dev.adapter.port.lid, qpn: q.num, qkey: q.qkey, tally: port,
+		ethernet: c.Ethernet, lid: p.dev.adapter.Load().port.lid, qpn: q.num, qkey: q.qkey, tally: port,
 		gid: c.GID.Addr.As16(),
 	}
 	q.address = addr.encode()
@@ -72,11 +72,11 @@ func (p *Domain) NewAddressHandle(_ context.Context, addr []byte) (fabric.Addres
 		return nil, err
 	}
 	d := p.dev
-	if a.ethernet != d.adapter.choice.Ethernet {
+	if a.ethernet != d.adapter.Load().choice.Ethernet {
 		return nil, fmt.Errorf("fabric: verbs: a datagram cannot go from %s to another link layer: %w",
 			d.Name(), fabric.ErrInvalid)
 	}
-	path := d.adapter.path(a.gid, a.lid)
+	path := d.adapter.Load().path(a.gid, a.lid)
 	// The adapter may look for the peer on the network for seconds, in which
 	// the device's own lock is not held.
 	p.mu.RLock()
