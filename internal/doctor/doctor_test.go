@@ -112,6 +112,33 @@ func port(dev, n, state, layer string, gids ...string) map[string]string {
 	return out
 }
 
+// slot makes the files of the slot of a device. Express is the capability behind another one, as it is on
+// adapters; its device control register allows relaxed ordering, or not.
+func slot(dev string, relaxed bool, width string) map[string]string {
+	config := make([]byte, 256)
+	config[0x06], config[0x34] = 0x10, 0x40 // there are capabilities, the first at 0x40
+	config[0x40], config[0x41] = 0x01, 0x60 // power management, then Express
+	config[0x60], config[0x68], config[0x69] = 0x10, 0x2f, 0x29
+	if relaxed {
+		config[0x68] |= 0x10
+	}
+	dir := "sys/class/infiniband/" + dev + "/device/"
+	return map[string]string{
+		dir + "config":             string(config),
+		dir + "current_link_speed": "16.0 GT/s PCIe\n", dir + "current_link_width": width + "\n",
+		dir + "max_link_speed": "16.0 GT/s PCIe\n", dir + "max_link_width": "16\n",
+	}
+}
+
+// partitions makes the files of the partition keys of port 1.
+func partitions(dev string, keys ...string) map[string]string {
+	out := map[string]string{}
+	for i, key := range keys {
+		out[fmt.Sprint("sys/class/infiniband/", dev, "/ports/1/pkeys/", i)] = key + "\n"
+	}
+	return out
+}
+
 const (
 	linkLocal = "fe80:0000:0000:0000:0e42:a1ff:fe00:1234"
 	ipv4      = "0000:0000:0000:0000:0000:ffff:0a00:0005"
@@ -134,7 +161,16 @@ func hosts() map[string]*doctor.Host {
 			linkLocal+"|IB/RoCE v1|eth0", linkLocal+"|RoCE v2|eth0", ipv4+"|IB/RoCE v1|eth0", ipv4+"|RoCE v2|eth0",
 			otherIPv4+"|RoCE v2|eth1", ipv6+"|RoCE v2|eth0", noGID),
 		port("mlx5_1", "1", "1: DOWN", "Ethernet", linkLocal+"|RoCE v2|eth2"),
-		map[string]string{"sys/class/net/eth0/operstate": "up\n", "sys/class/net/eth1/operstate": "up\n"}))
+		slot("mlx5_0", true, "8"), partitions("mlx5_0", "0xffff"), slot("mlx5_1", false, "16"),
+		map[string]string{
+			"sys/class/net/eth0/operstate": "up\n", "sys/class/net/eth1/operstate": "up\n", "sys/class/net/eth0/mtu": "1500\n",
+			"sys/class/net/eth0/qos/trust": "dscp\n", "sys/class/net/eth0/qos/pfc": "0,0,0,1,0,0,0,0\n",
+			"sys/class/infiniband/mlx5_0/tc/1/traffic_class":                  "Global tclass=106\n",
+			"sys/class/infiniband/mlx5_0/ports/1/hw_counters/out_of_sequence": "17\n",
+			"sys/class/infiniband/mlx5_0/ports/1/hw_counters/packet_seq_err":  "0\n",
+			"sys/kernel/config/rdma_cm/mlx5_0/ports/1/default_roce_tos":       "104\n",
+			"sys/class/infiniband/mlx5_1/device/physfn/config":                slot("x", true, "")["sys/class/infiniband/x/device/config"],
+		}))
 	roce.Verbs, roce.CPUs, roce.Memlock = true, cpus(4), doctor.Unlimited
 	roce.TryDevice = func(string, int) (doctor.Limits, error) {
 		return doctor.Limits{
@@ -144,7 +180,8 @@ func hosts() map[string]*doctor.Host {
 	}
 
 	ib := healthy(both(linux6, libraries, modules, nodes, port("mlx5_0", "1", "4: ACTIVE", "InfiniBand", linkLocal, emptyIB),
-		port("mlx5_0", "2", "2: INIT", "InfiniBand", linkLocal)))
+		port("mlx5_0", "2", "2: INIT", "InfiniBand", linkLocal), partitions("mlx5_0", "0x7fff", "0x8001", "0x0000"),
+		map[string]string{"sys/class/infiniband/mlx5_0/device/config": slot("x", true, "")["sys/class/infiniband/x/device/config"][:64]}))
 	ib.TryOpen = refuses
 	ib.Verbs = true
 	ib.TryDevice = func(string, int) (doctor.Limits, error) {
@@ -152,12 +189,12 @@ func hosts() map[string]*doctor.Host {
 	}
 
 	pod := healthy(both(linux6, map[string]string{
-		"proc/self/cgroup":                                     "0::/\n",
-		"sys/fs/cgroup/cpu.max":                                "150000 100000\n",
-		"sys/fs/cgroup/memory.max":                             "2147483648\n",
-		"proc/1/cgroup":                                        "0::/kubepods/pod1\n",
-		"sys/kernel/mm/transparent_hugepage/enabled":           "always madvise [never]\n",
-		"proc/meminfo":                                         "HugePages_Total: 0\nHugePages_Free: 0\nHugepagesize: 2048 kB\n",
+		"proc/self/cgroup":                           "0::/\n",
+		"sys/fs/cgroup/cpu.max":                      "150000 100000\n",
+		"sys/fs/cgroup/memory.max":                   "2147483648\n",
+		"proc/1/cgroup":                              "0::/kubepods/pod1\n",
+		"sys/kernel/mm/transparent_hugepage/enabled": "always madvise [never]\n",
+		"proc/meminfo":                               "HugePages_Total: 0\nHugePages_Free: 0\nHugepagesize: 2048 kB\n",
 		"sys/devices/system/cpu/cpu0/cpufreq/scaling_governor": "powersave\n",
 	}))
 	pod.CPUs = cpus(1)
@@ -178,9 +215,9 @@ func hosts() map[string]*doctor.Host {
 
 	v1 := healthy(both(linux6, map[string]string{
 		"proc/meminfo": "MemTotal:       24539028 kB\nMemFree: 1 kB\n",
-		"sys/fs/cgroup/memory/memory.limit_in_bytes":   "9223372036854771712\n",
-		"sys/fs/cgroup/memory/x/memory.limit_in_bytes": "3221225472\n",
-		"proc/self/cgroup": "4:memory:/x\n3:cpu,cpuacct:/docker/abc\n0::/\n",
+		"sys/fs/cgroup/memory/memory.limit_in_bytes":             "9223372036854771712\n",
+		"sys/fs/cgroup/memory/x/memory.limit_in_bytes":           "3221225472\n",
+		"proc/self/cgroup":                                       "4:memory:/x\n3:cpu,cpuacct:/docker/abc\n0::/\n",
 		"sys/fs/cgroup/cpu,cpuacct/docker/abc/cpu.cfs_quota_us":  "400000\n",
 		"sys/fs/cgroup/cpu,cpuacct/docker/abc/cpu.cfs_period_us": "100000\n",
 		".dockerenv": "",
@@ -323,5 +360,48 @@ func TestOtherSystem(t *testing.T) {
 	r := doctor.Examine(h)
 	if r.ExitCode() != 0 || r.Findings[0].Mark != doctor.Warn {
 		t.Errorf("exit %d, %+v", r.ExitCode(), r.Findings[0])
+	}
+}
+
+// TestRelaxedOrdering: the bit of the slot is found behind other capabilities, and a space that ends in the middle or
+// has a list without an end is not read beyond.
+func TestRelaxedOrdering(t *testing.T) {
+	whole := slot("x", true, "16")
+	config := whole["sys/class/infiniband/x/device/config"]
+	loop := []byte(config)
+	loop[0x60], loop[0x61] = 0x01, 0x40
+	for _, c := range []struct {
+		config string
+		want   any
+	}{
+		{config, true},
+		{slot("x", false, "16")["sys/class/infiniband/x/device/config"], false},
+		{string(loop), nil},
+		{config[:0x69], nil},
+		{config[:64], nil},
+		{"", nil},
+	} {
+		files := both(linux6, port("x", "1", "4: ACTIVE", "InfiniBand", ipv6), whole,
+			map[string]string{"sys/class/infiniband/x/device/config": c.config})
+		r := doctor.Examine(healthy(files))
+		i := slices.IndexFunc(r.Findings, func(f doctor.Finding) bool { return f.Probe == "rdma pci x" })
+		if got := r.Findings[i].Values["relaxed_ordering"]; got != c.want {
+			t.Errorf("a space of %d bytes: relaxed ordering %v, want %v (%s)", len(c.config), got, c.want, r.Findings[i].Found)
+		}
+	}
+}
+
+// TestActiveMTU: an adapter that uses less of the frames of its interface than it could is shown.
+func TestActiveMTU(t *testing.T) {
+	for netdev, want := range map[string]doctor.Mark{"1500": doctor.OK, "9000": doctor.Warn} {
+		h := healthy(both(linux6, libraries, modules, nodes, port("x", "1", "4: ACTIVE", "Ethernet", ipv4+"|RoCE v2|eth0"),
+			map[string]string{"sys/class/net/eth0/mtu": netdev + "\n"}))
+		h.Verbs = true
+		h.TryDevice = func(string, int) (doctor.Limits, error) { return doctor.Limits{MTU: 1024}, nil }
+		r := doctor.Examine(h)
+		i := slices.IndexFunc(r.Findings, func(f doctor.Finding) bool { return f.Probe == "rdma device x" })
+		if f := r.Findings[i]; f.Mark != want || (want == doctor.Warn) != strings.Contains(f.Next, "1024") {
+			t.Errorf("interface MTU %s: %v, %q; want %v", netdev, f.Mark, f.Next, want)
+		}
 	}
 }

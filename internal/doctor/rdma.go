@@ -24,6 +24,7 @@ func probePorts(p *patient) {
 	}
 	p.noHW = "no port of an RDMA device is active and has a GID"
 	for _, dev := range devices {
+		p.probePCI(dev)
 		for _, port := range p.list(path.Join(ibDir, dev, "ports")) {
 			if p.port(dev, port) && p.device(dev, port) {
 				p.noHW = ""
@@ -46,9 +47,15 @@ func (p *patient) device(dev, port string) bool {
 		p.no(name, err.Error(), "see the lines above; what ibv_devinfo -d "+dev+" says may help", map[string]any{"device": dev})
 		return false
 	}
-	p.ok(name, "opens; "+transports(&lim), map[string]any{"device": dev, "port": port, "limits": lim})
+	v := map[string]any{"device": dev, "port": port, "limits": lim}
+	if lim.MTU < p.roceMTU {
+		p.warn(name, "opens; "+transports(&lim), fmt.Sprintf("its active MTU is %d, although the frames of its interface have room for %d: "+
+			"take the interface down and up", lim.MTU, p.roceMTU), v)
+	} else {
+		p.ok(name, "opens; "+transports(&lim), v)
+	}
 	p.more(
-		fmt.Sprintf("MTU %d, messages up to %s, inline up to %s", lim.MTU, bytesText(lim.Message), bytesText(lim.Inline)),
+		fmt.Sprintf("active MTU %d, messages up to %s, inline up to %s", lim.MTU, bytesText(lim.Message), bytesText(lim.Inline)),
 		fmt.Sprintf("queues of %d requests of %d segments, completion queues of %d", lim.Depth, lim.Segments, lim.CQDepth),
 		fmt.Sprintf("%d READs and atomics in flight on each queue pair, regions up to %s", lim.Reads, bytesText(lim.Region)),
 	)
@@ -88,10 +95,10 @@ func (p *patient) port(dev, port string) bool {
 	state := afterColon(p.line(dir + "/state"))
 	layer := p.line(dir + "/link_layer")
 	rate := p.line(dir + "/rate")
-	gids := gid.Read(p.FS, dev, port)
+	gids, keys := gid.Read(p.FS, dev, port), p.pkeys(dev, port)
 	v := map[string]any{
 		"device": dev, "port": port, "state": state, "link_layer": layer, "rate": rate,
-		"firmware": p.line(path.Join(ibDir, dev, "fw_ver")), "gids": gidValues(gids),
+		"firmware": p.line(path.Join(ibDir, dev, "fw_ver")), "gids": gidValues(gids), "pkeys": keys,
 	}
 	name := "rdma port " + dev + "/" + port
 	found := strings.Join(slices.DeleteFunc([]string{or(state, "unknown state"), layer, rate}, empty), ", ")
@@ -104,7 +111,7 @@ func (p *patient) port(dev, port string) bool {
 		p.no(name, found+", no GID", "give its network interface an address: ip addr add ADDRESS dev IFACE", v)
 		return false
 	}
-	v["gid"] = best.Index
+	v["gid"], p.roceMTU = best.Index, 0
 	if p.rdmaHost == "" && layer == gid.Ethernet && best.Class() > 1 {
 		p.rdmaHost = hostText(best.Addr)
 	}
@@ -115,6 +122,12 @@ func (p *patient) port(dev, port string) bool {
 		p.advise(name, found, gidAdvice(gids, best, dev), v)
 	}
 	p.more(gidLines(gids, best)...)
+	if len(keys) != 0 {
+		p.more(pkeyLine(keys))
+	}
+	if layer == gid.Ethernet {
+		p.network(dev, port, best)
+	}
 	return true
 }
 

@@ -93,6 +93,7 @@ type patient struct {
 	noBinary, noLibraries, noNode, noHW string
 	socket                              string // where a socket file can be
 	rdmaHost                            string // address of a usable port
+	roceMTU                             int    // of the port that is examined; 0 is not known
 }
 
 func (p *patient) add(f Finding) { p.findings = append(p.findings, f) }
