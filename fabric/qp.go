@@ -44,7 +44,15 @@ type QPConfig struct {
 	// RNRTimeout bounds how long an RC SEND or WRITE_IMM waits for the peer to
 	// post a receive (G9). 0 fails at once, RNRForever waits forever.
 	RNRTimeout time.Duration
+	// MaxInline and MaxSegs are how many bytes inline and how many segments a request or
+	// receive of this queue pair may have; Post and PostRecv refuse more. 0 is as many as the
+	// device can do (Limits), NoInline no bytes. Adapters keep room for them in every
+	// entry of the queues, in memory that they read for each request.
+	MaxInline, MaxSegs int
 }
+
+// NoInline as QPConfig.MaxInline is of a queue pair without inline requests.
+const NoInline = -1
 
 // DefaultDepth is the length of a queue when QPConfig says 0.
 const DefaultDepth = 128

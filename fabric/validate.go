@@ -32,7 +32,7 @@ func ValidateWR(w *WR, t Transport, d Domain, lim *Limits) error {
 
 func validateMany(w *WR, t Transport, d Domain, lim *Limits) error {
 	if 1+len(w.More) > lim.MaxSegs {
-		return fmt.Errorf("%d segments, the device takes %d: %w", 1+len(w.More), lim.MaxSegs, ErrInvalid)
+		return fmt.Errorf("%d segments, the queue pair takes %d: %w", 1+len(w.More), lim.MaxSegs, ErrInvalid)
 	}
 	if err := validateSegs(w.Local, w.More, d); err != nil {
 		return err
@@ -64,7 +64,7 @@ func validateRest(w *WR, t Transport, n int, lim *Limits) error {
 // ValidateRecv says what is wrong with a receive.
 func ValidateRecv(w *RecvWR, d Domain, lim *Limits) error {
 	if 1+len(w.More) > lim.MaxSegs {
-		return fmt.Errorf("%d segments, the device takes %d: %w", 1+len(w.More), lim.MaxSegs, ErrInvalid)
+		return fmt.Errorf("%d segments, the queue pair takes %d: %w", 1+len(w.More), lim.MaxSegs, ErrInvalid)
 	}
 	return validateSegs(w.Local, w.More, d)
 }
@@ -130,6 +130,12 @@ func (c *QPConfig) Normalize(lim *Limits) error {
 	if c.RecvDepth < 1 || c.RecvDepth > lim.MaxDepth {
 		bad("receive depth %d, the device takes 1 to %d: %w", c.RecvDepth, lim.MaxDepth, ErrInvalid)
 	}
+	if c.MaxInline < NoInline || c.MaxInline > lim.MaxInline {
+		bad("%d bytes inline, the device takes up to %d: %w", c.MaxInline, lim.MaxInline, ErrInvalid)
+	}
+	if c.MaxSegs < 0 || c.MaxSegs > lim.MaxSegs {
+		bad("%d segments, the device takes up to %d: %w", c.MaxSegs, lim.MaxSegs, ErrInvalid)
+	}
 	if c.RNRTimeout < 0 && c.RNRTimeout != RNRForever {
 		bad("RNR timeout %v: %w", c.RNRTimeout, ErrInvalid)
 	}
@@ -137,4 +143,16 @@ func (c *QPConfig) Normalize(lim *Limits) error {
 		return nil
 	}
 	return fmt.Errorf("fabric: queue pair: %w", errors.Join(errs...))
+}
+
+// Limits returns the limits of the queue pair's requests, given those of its device. It is
+// for providers.
+func (c *QPConfig) Limits(lim Limits) Limits {
+	if c.MaxInline != 0 {
+		lim.MaxInline = max(c.MaxInline, 0)
+	}
+	if c.MaxSegs != 0 {
+		lim.MaxSegs = c.MaxSegs
+	}
+	return lim
 }

@@ -89,9 +89,9 @@ func TestValidateWRDoesNotAllocate(t *testing.T) {
 
 // TestNormalize wants all faults of a configuration in one error.
 func TestNormalize(t *testing.T) {
-	c := QPConfig{Transport: 9, SendDepth: -1, RecvDepth: 17, RNRTimeout: -5}
+	c := QPConfig{Transport: 9, SendDepth: -1, RecvDepth: 17, RNRTimeout: -5, MaxInline: -2, MaxSegs: -1}
 	err := c.Normalize(&testLimits)
-	for _, says := range []string{"transport", "protection domain", "completion queue", "send depth -1", "receive depth 17", "RNR"} {
+	for _, says := range []string{"transport", "protection domain", "completion queue", "send depth -1", "receive depth 17", "RNR", "-2 bytes inline", "-1 segments"} {
 		if err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%v does not speak of %q", err, says)
 		}

@@ -12,6 +12,7 @@ func limitCases() []*testCase {
 		one("limits/minimums", "Limits are what a device can do.", limitMinimums),
 		one("limits/region", "Its bytes are zero at first and begin at a multiple of 4096.", regionBirth),
 		one("limits/region-names", "Remote returns the name under which a peer reaches the first byte.", regionNames),
+		each("limits/asked-for", "Post and PostRecv refuse more.", askedFor, fabric.RC, fabric.UC, fabric.UD),
 		one("limits/bad-config", "Dial, Accept and NewUD validate it and report all that is wrong with it in one error.", badConfigs),
 	)
 }
@@ -129,6 +130,10 @@ func badConfigs(t *trial) {
 		{"negative receive depth", func(c *fabric.QPConfig) { c.RecvDepth = -1 }},
 		{"send depth too large", func(c *fabric.QPConfig) { c.SendDepth = lim.MaxDepth + 1 }},
 		{"receive depth too large", func(c *fabric.QPConfig) { c.RecvDepth = lim.MaxDepth + 1 }},
+		{"too much inline", func(c *fabric.QPConfig) { c.MaxInline = lim.MaxInline + 1 }},
+		{"negative inline", func(c *fabric.QPConfig) { c.MaxInline = -2 }},
+		{"too many segments", func(c *fabric.QPConfig) { c.MaxSegs = lim.MaxSegs + 1 }},
+		{"negative segments", func(c *fabric.QPConfig) { c.MaxSegs = -1 }},
 		{"RNR timeout", func(c *fabric.QPConfig) { c.RNRTimeout = -5 }},
 		{"everything", func(c *fabric.QPConfig) { *c = fabric.QPConfig{SendDepth: -1, RecvDepth: -1, RNRTimeout: -5} }},
 	} {
@@ -155,5 +160,31 @@ func badConfigs(t *trial) {
 	}
 	if _, err := o.dom.NewUD(good); err == nil {
 		t.Errorf("NewUD made a connected queue pair")
+	}
+}
+
+// askedFor makes queue pairs that ask for less than the device can do: they take as much and no more.
+func askedFor(t *trial, tr fabric.Transport) {
+	most := min(t.world.A.Limits().MaxInline, t.world.B.Limits().MaxInline)
+	for _, asked := range []int{fabric.NoInline, min(most/2, t.mtu())} {
+		p := t.pair(pairConfig{tr: tr, segs: 1, inline: asked, size: max(64<<10, t.slots(2))})
+		refused := func(what string, change func(w *fabric.WR)) {
+			w := p.b.sendFrom(0, 8)
+			change(&w)
+			n, err := p.b.qp.Post([]fabric.WR{w})
+			t.wantPostError(what, n, err, 0, fabric.ErrInvalid)
+		}
+		more := []fabric.Seg{p.b.mem.Seg(16, 8)}
+		refused("a segment more than was asked for", func(w *fabric.WR) { w.More = more })
+		n, err := p.b.qp.PostRecv([]fabric.RecvWR{{Local: p.b.mem.Seg(0, 8), More: more}})
+		t.wantPostError("a receive with a segment more than was asked for", n, err, 0, fabric.ErrInvalid)
+		refused("a byte inline more than was asked for", func(w *fabric.WR) {
+			w.Local.Len = max(asked, 0) + 1
+			*w = inline(*w)
+		})
+		p.sendOne(p.b, variant{size: 8, signaled: true}, "a message of one segment")
+		if asked > 0 {
+			p.sendOne(p.b, variant{size: asked, signaled: true, inline: true}, "as much inline as was asked for")
+		}
 	}
 }

@@ -367,6 +367,11 @@ var flaws = []*flaw{
 		limits: func(l *fabric.Limits) { l.MaxPrivate = 55 },
 	},
 	{
+		name:   "gives-more-than-asked",
+		cases:  []string{"limits/asked-for/rc", "limits/asked-for/uc"},
+		config: func(cfg *fabric.QPConfig) { cfg.MaxSegs, cfg.MaxInline = 0, 0 },
+	},
+	{
 		name:  "receives-swapped",
 		cases: []string{"G1/receives/rc", "G12/chain-too-long/rc"},
 		postRecv: func() func(qp fabric.QP, wrs []fabric.RecvWR) (int, error) {

@@ -189,6 +189,8 @@ type pairConfig struct {
 	split     bool          // separate completion queues
 	size      int           // of each end's region: 64 KiB
 	access    fabric.Access // of both regions: everything
+	segs      int           // QPConfig.MaxSegs
+	inline    int           // QPConfig.MaxInline
 }
 
 func (c pairConfig) withDefaults() pairConfig {
@@ -214,7 +216,7 @@ func (c pairConfig) withDefaults() pairConfig {
 func (c pairConfig) config(o *owner) fabric.QPConfig {
 	return fabric.QPConfig{
 		Transport: c.tr, Domain: o.dom, SendCQ: o.sendCQ(), RecvCQ: o.recvCQ(),
-		SendDepth: c.sendDepth, RecvDepth: c.recvDepth, RNRTimeout: c.rnr,
+		SendDepth: c.sendDepth, RecvDepth: c.recvDepth, RNRTimeout: c.rnr, MaxSegs: c.segs, MaxInline: c.inline,
 	}
 }
 

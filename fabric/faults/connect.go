@@ -21,7 +21,8 @@ func (d *Device) makeQP(cfg fabric.QPConfig, inner func(fabric.QPConfig) (fabric
 	}
 	q := &queuePair{
 		dev: d, domain: dom, send: send, recv: recv, depth: uint64(cfg.SendDepth), recvDepth: cfg.RecvDepth,
-		ring: make([]entry, base.CeilPow2(cfg.SendDepth)), segs: make([]fabric.Seg, max(d.limits.MaxSegs-1, 0)),
+		limits: cfg.Limits(d.limits),
+		ring:   make([]entry, base.CeilPow2(cfg.SendDepth)), segs: make([]fabric.Seg, max(d.limits.MaxSegs-1, 0)),
 	}
 	if err := q.open(cfg, inner); err != nil {
 		send.Release(cfg.SendDepth, &recv.Places, cfg.RecvDepth)

@@ -29,7 +29,7 @@ func (q *queuePair) Post(wrs []fabric.WR) (int, error) {
 		if r != nil || q.doomed || q.copies.blocks() {
 			// The inner device does not see the request now, and perhaps never; what
 			// is wrong with it must be found here.
-			if err := fabric.ValidateWR(w, q.Transport(), q.domain, &q.dev.limits); err != nil {
+			if err := fabric.ValidateWR(w, q.Transport(), q.domain, &q.limits); err != nil {
 				return i, &fabric.PostError{Index: i, Err: err}
 			}
 			q.divert(w, r)

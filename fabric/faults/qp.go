@@ -35,6 +35,7 @@ type queuePair struct {
 	index      uint64
 	depth      uint64
 	recvDepth  int
+	limits     fabric.Limits // of its requests
 	decider
 
 	ring                []entry

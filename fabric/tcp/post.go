@@ -14,7 +14,7 @@ func (q *queues) enqueue(wrs []fabric.WR) (int, error) {
 		if q.sendPosted-q.sendFreed >= q.sendDepth {
 			return i, fabric.ErrQueueFull
 		}
-		if err := fabric.ValidateWR(w, q.transport, q.domain, &q.dev.limits); err != nil {
+		if err := fabric.ValidateWR(w, q.transport, q.domain, &q.limits); err != nil {
 			return i, &fabric.PostError{Index: i, Err: err}
 		}
 		s := q.send(q.sendPosted)
@@ -41,7 +41,7 @@ func (q *queues) hold() {
 			continue
 		}
 		if cap(s.data) < int(s.bytes) {
-			s.data = make([]byte, q.dev.limits.MaxInline)
+			s.data = make([]byte, q.limits.MaxInline)
 		}
 		s.data = s.data[:s.bytes]
 		s.gather(s.data, 0)

@@ -39,6 +39,7 @@ type queues struct {
 	sendCQ    *cq
 	recvCQ    *cq
 	rnr       time.Duration
+	limits    fabric.Limits // of its requests
 	member    member
 	stats     stats
 	base.Life
@@ -67,6 +68,7 @@ func (q *queues) setup(d *Device, cfg *fabric.QPConfig, m member) error {
 	}
 	q.dev, q.transport, q.domain, q.member = d, cfg.Transport, dom, m
 	q.sendCQ, q.recvCQ, q.rnr = send, recv, cfg.RNRTimeout
+	q.limits = cfg.Limits(d.limits)
 	q.Begin()
 	q.sendDepth, q.recvDepth = uint32(cfg.SendDepth), uint32(cfg.RecvDepth)
 	q.sends = make([]sendSlot, base.CeilPow2(cfg.SendDepth))

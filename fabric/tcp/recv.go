@@ -11,7 +11,7 @@ func (q *queues) enqueueRecv(wrs []fabric.RecvWR) (int, error) {
 		if q.recvPosted-q.recvFreed >= q.recvDepth {
 			return i, fabric.ErrQueueFull
 		}
-		if err := fabric.ValidateRecv(w, q.domain, &q.dev.limits); err != nil {
+		if err := fabric.ValidateRecv(w, q.domain, &q.limits); err != nil {
 			return i, &fabric.PostError{Index: i, Err: err}
 		}
 		q.recv(q.recvPosted).Set(w)

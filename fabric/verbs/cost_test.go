@@ -49,7 +49,7 @@ func newBench(b testing.TB, chain int) *bench {
 	cq := &CQ{dev: d, staging: staging, hw: hwQueue{cq: hwCQ(null.CQ())}}
 	cq.members.Store(noMembers())
 	q := &QP{
-		dev: d, domain: dom, transport: fabric.RC, send: cq, recv: cq, hw: hwQP(null.QP()),
+		dev: d, domain: dom, transport: fabric.RC, lim: d.lim, send: cq, recv: cq, hw: hwQP(null.QP()),
 		sends: make([]sendSlot, 4096), sendMask: 4095, sendDepth: 4096,
 	}
 	q.Begin()

@@ -79,7 +79,7 @@ func (q *QP) fill(wrs []fabric.WR, before int) (int, error) {
 	n := min(len(wrs), chainMax, int(room))
 	for i := range n {
 		w := &wrs[i]
-		err := fabric.ValidateWR(w, q.transport, q.domain, &q.dev.lim)
+		err := fabric.ValidateWR(w, q.transport, q.domain, &q.lim)
 		if err == nil {
 			err = q.write(i, slot, w)
 		}

@@ -27,6 +27,7 @@ type QP struct {
 	transport  fabric.Transport
 	domain     *Domain
 	send, recv *CQ
+	lim        fabric.Limits // of its requests
 	rnr        rnrPlan
 	rnrTimeout time.Duration
 	qkey       uint32 // of datagrams
@@ -86,7 +87,7 @@ func (d *Device) newQP(cfg fabric.QPConfig) (*QP, error) {
 		return nil, err
 	}
 	q := &QP{
-		dev: d, transport: cfg.Transport, domain: dom, send: send, recv: recv, rnrTimeout: cfg.RNRTimeout,
+		dev: d, transport: cfg.Transport, domain: dom, send: send, recv: recv, lim: cfg.Limits(d.lim), rnrTimeout: cfg.RNRTimeout,
 		sendDepth: uint64(cfg.SendDepth), recvDepth: uint64(cfg.RecvDepth),
 	}
 	q.Begin()
@@ -122,7 +123,7 @@ func (q *QP) open() error {
 	var err error
 	q.hw, q.num, _, err = newHWQP(&qpPlan{
 		pd: q.domain.hw, send: q.send.hw.cq, recv: q.recv.hw.cq, transport: q.transport,
-		sendDepth: int(q.sendDepth), recvDepth: int(q.recvDepth), segs: d.lim.MaxSegs, inline: d.lim.MaxInline,
+		sendDepth: int(q.sendDepth), recvDepth: int(q.recvDepth), segs: q.lim.MaxSegs, inline: q.lim.MaxInline,
 	})
 	if err != nil {
 		return fmt.Errorf("fabric: queue pair of depths %d and %d: %w", q.sendDepth, q.recvDepth, explainPin(err))

@@ -38,7 +38,7 @@ func (q *QP) fillRecv(wrs []fabric.RecvWR, before int) (int, error) {
 			return i, fabric.ErrQueueFull
 		}
 		w := &wrs[i]
-		if err := fabric.ValidateRecv(w, q.domain, &q.dev.lim); err != nil {
+		if err := fabric.ValidateRecv(w, q.domain, &q.lim); err != nil {
 			return i, &fabric.PostError{Index: before + i, Err: err}
 		}
 		x := &d.recv[i]

@@ -177,3 +177,30 @@ func TestVectorsInTurn(t *testing.T) {
 		}
 	}
 }
+
+// TestAdapterIsAskedForWhatIsNeeded: a queue pair of few segments and no inline data makes the adapter keep room for
+// no more. Soft-RoCE, as other adapters, gives the bytes of a segment to inline data.
+func TestAdapterIsAskedForWhatIsNeeded(t *testing.T) {
+	s := newHost(t)
+	lim := s.dev.Limits()
+	for _, c := range []struct {
+		segs, inline        int
+		wantSegs, mostBytes int
+	}{
+		{0, 0, lim.MaxSegs, lim.MaxInline},
+		{1, fabric.NoInline, 1, 32},
+		{2, 64, 2, 96},
+	} {
+		cfg := s.config()
+		cfg.MaxSegs, cfg.MaxInline = c.segs, c.inline
+		q, err := s.dev.newConnected(cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a := q.attributes(t)
+		if a.recvSegs != c.wantSegs || a.inline > c.mostBytes || a.inline < c.inline {
+			t.Errorf("asked for %d segments and %d bytes inline, the adapter says %+v", c.segs, c.inline, a)
+		}
+		q.abandon()
+	}
+}

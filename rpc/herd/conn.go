@@ -124,7 +124,7 @@ func (c *Conn) dial(ctx context.Context, addr fabric.Addr) (err error) {
 	}
 	h := hello{window: c.cfg.Window, slot: c.cfg.SlotSize, first: c.cfg.First, count: c.cfg.Count}
 	err = c.end.Dial(ctx, addr, fabric.QPConfig{
-		Transport: fabric.UC, SendCQ: c.ucq, RecvCQ: c.ucq, SendDepth: depth, RecvDepth: 1,
+		Transport: fabric.UC, SendCQ: c.ucq, RecvCQ: c.ucq, SendDepth: depth, RecvDepth: 1, MaxSegs: 1,
 	}, h.bytes())
 	if err != nil {
 		return err
@@ -156,6 +156,7 @@ func (c *Conn) prepare() (err error) {
 	}
 	c.ud, err = c.end.NewUD(fabric.QPConfig{
 		Transport: fabric.UD, SendCQ: c.cq, RecvCQ: c.cq, SendDepth: 1, RecvDepth: c.inbox.count,
+		MaxSegs: 1, MaxInline: fabric.NoInline,
 	})
 	if err != nil {
 		return err

@@ -1,6 +1,7 @@
 package herd
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/remora-kv/remora/fabric"
@@ -43,6 +44,7 @@ func newReplyQP(r *registry, inline int) (*replyQP, error) {
 func (q *replyQP) newQP() (fabric.QP, error) {
 	return q.registry.domain.NewUD(fabric.QPConfig{
 		Transport: fabric.UD, SendCQ: q.cq, RecvCQ: q.cq, SendDepth: int(q.depth), RecvDepth: 1,
+		MaxSegs: 1, MaxInline: cmp.Or(max(q.inline, 0), fabric.NoInline),
 	})
 }
 

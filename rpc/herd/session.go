@@ -123,7 +123,7 @@ func (t *session) accept(ctx context.Context, req fabric.ConnRequest) error {
 	w := welcome{dimensions: t.size, total: t.server.cfg.Cores, generation: t.generation, requests: t.requests.Remote()}
 	qp, err := req.Accept(ctx, fabric.QPConfig{
 		Transport: fabric.UC, Domain: t.domain, SendCQ: t.registry.cq, RecvCQ: t.registry.cq,
-		SendDepth: 1, RecvDepth: controls,
+		SendDepth: 1, RecvDepth: controls, MaxSegs: 1, MaxInline: fabric.NoInline,
 	}, w.bytes())
 	if err != nil {
 		return err

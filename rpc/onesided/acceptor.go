@@ -77,6 +77,7 @@ func (c *accepted) accept(ctx context.Context, cfg *AcceptorConfig, req fabric.C
 	}
 	c.qp, err = req.Accept(ctx, fabric.QPConfig{
 		Transport: fabric.RC, Domain: cfg.Domain, SendCQ: c.cq, RecvCQ: c.cq, SendDepth: acceptedDepth, RecvDepth: acceptedDepth,
+		MaxSegs: 1, MaxInline: fabric.NoInline,
 	}, welcome)
 	return err
 }

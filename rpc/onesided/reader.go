@@ -61,6 +61,7 @@ func (c *ReaderConn) dial(ctx context.Context, addr fabric.Addr, cfg *ReaderConf
 	}
 	err = c.end.Dial(ctx, addr, fabric.QPConfig{
 		Transport: fabric.RC, SendCQ: c.CQ, RecvCQ: c.CQ, SendDepth: depth, RecvDepth: 1,
+		MaxSegs: 1, MaxInline: fabric.NoInline,
 	}, cfg.Hello)
 	if err != nil {
 		return err

@@ -174,7 +174,7 @@ func (c *Conn) dial(ctx context.Context, addr fabric.Addr) (err error) {
 	}
 	err = c.end.Dial(ctx, addr, fabric.QPConfig{
 		Transport: fabric.RC, SendCQ: c.cq, RecvCQ: c.cq,
-		SendDepth: depth, RecvDepth: receivesFor(want.results),
+		SendDepth: depth, RecvDepth: receivesFor(want.results), MaxSegs: 1,
 		RNRTimeout: fabric.RNRForever, // a core that is busy is no reason to part
 	}, hello.Append(nil))
 	if err != nil {

@@ -150,7 +150,7 @@ func (s *session) accept(ctx context.Context, req fabric.ConnRequest) error {
 	}
 	qp, err := req.Accept(ctx, fabric.QPConfig{
 		Transport: fabric.RC, Domain: s.domain, SendCQ: s.port.CQ, RecvCQ: s.port.CQ,
-		SendDepth: sessionDepth(s.rings.results), RecvDepth: wakeups, RNRTimeout: time.Second,
+		SendDepth: sessionDepth(s.rings.results), RecvDepth: wakeups, RNRTimeout: time.Second, MaxSegs: 1,
 	}, w.Append(nil))
 	if err != nil {
 		return err

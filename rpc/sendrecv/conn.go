@@ -121,7 +121,7 @@ func (c *Conn) dial(ctx context.Context, addr fabric.Addr) (err error) {
 	}
 	err = c.end.Dial(ctx, addr, fabric.QPConfig{
 		Transport: fabric.RC, SendCQ: c.cq, RecvCQ: c.cq,
-		SendDepth: h.sendDepth(), RecvDepth: h.receives(), RNRTimeout: defaultReceiveWait,
+		SendDepth: h.sendDepth(), RecvDepth: h.receives(), RNRTimeout: defaultReceiveWait, MaxSegs: 1,
 	}, h.bytes())
 	if err != nil {
 		return err

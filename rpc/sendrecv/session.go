@@ -1,6 +1,7 @@
 package sendrecv
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/remora-kv/remora/fabric"
@@ -58,6 +59,7 @@ func (s *session) accept(ctx context.Context, dev fabric.Device, req fabric.Conn
 	s.qp, err = req.Accept(ctx, fabric.QPConfig{
 		Transport: fabric.RC, Domain: s.domain, SendCQ: s.port.CQ, RecvCQ: s.port.CQ,
 		SendDepth: s.size.sendDepth(), RecvDepth: s.size.receives(), RNRTimeout: cfg.ReceiveWait,
+		MaxSegs: 1, MaxInline: cmp.Or(max(s.inline, 0), fabric.NoInline),
 	}, w.bytes())
 	if err == nil {
 		s.peer = s.qp.Peer()

@@ -42,7 +42,7 @@ func (q *QP) burst(wrs []fabric.WR) int {
 		}
 		size, off := uint64(w.Local.Len), w.Remote.Addr-win.Addr
 		if w.Op != op || w.Local.Region != known || len(w.More) != 0 || w.Remote.Key != win.Key ||
-			size-1 >= uint64(q.maxMessage) || w.Flags&fabric.FlagInline != 0 && (size > uint64(q.maxInline) || op == fabric.OpRead) ||
+			size-1 >= uint64(q.limits.MaxMessage) || w.Flags&fabric.FlagInline != 0 && (size > uint64(q.limits.MaxInline) || op == fabric.OpRead) ||
 			off > uint64(len(win.Mem)) || size > uint64(len(win.Mem))-off ||
 			uint64(w.Local.Off) > uint64(known.Len()) || size > uint64(known.Len())-uint64(w.Local.Off) ||
 			win.Live.Load() != win.Key || !q.Ready() {

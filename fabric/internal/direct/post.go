@@ -33,7 +33,7 @@ func (q *QP) Post(wrs []fabric.WR) (n int, err error) {
 			return n, fabric.ErrQueueFull
 		}
 		if !q.plain(w) {
-			if err := fabric.ValidateWR(w, q.transport, q.domain, &q.core.limits); err != nil {
+			if err := fabric.ValidateWR(w, q.transport, q.domain, &q.limits); err != nil {
 				q.publish()
 				return n, &fabric.PostError{Index: n, Err: err}
 			}
@@ -56,7 +56,7 @@ func (q *QP) plain(w *fabric.WR) bool {
 	return s.Region == q.known && s.Region != nil && len(w.More) == 0 &&
 		(w.Op == fabric.OpWrite || w.Op == fabric.OpSend || w.Op == fabric.OpRead && q.transport == fabric.RC) &&
 		q.transport != fabric.UD && s.Len >= 0 && s.Off >= 0 && s.Off <= s.Region.Len()-s.Len &&
-		(w.Flags&fabric.FlagInline == 0 && s.Len <= q.maxMessage || s.Len <= q.maxInline && w.Op != fabric.OpRead)
+		(w.Flags&fabric.FlagInline == 0 && s.Len <= q.limits.MaxMessage || s.Len <= q.limits.MaxInline && w.Op != fabric.OpRead)
 }
 
 // start executes a request that is right in itself, or puts it off.

@@ -41,7 +41,7 @@ type QP struct {
 	// gramRings are those of peers that send datagrams here.
 	gramRings []*GramRing
 
-	maxInline, maxMessage int
+	limits fabric.Limits // of its requests
 
 	// The send queue: numbers of requests ever posted, and freed (G10).
 	sendDepth, sendPosted, sendRetired uint64
@@ -91,8 +91,8 @@ func NewQP(core *Core, cfg fabric.QPConfig) (*QP, error) {
 	}
 	q := &QP{
 		core: core, transport: cfg.Transport, domain: dom, send: send, recv: recv,
-		maxInline: core.limits.MaxInline, maxMessage: core.limits.MaxMessage,
-		rnr: cfg.RNRTimeout, sendDepth: uint64(cfg.SendDepth),
+		limits: cfg.Limits(core.limits),
+		rnr:    cfg.RNRTimeout, sendDepth: uint64(cfg.SendDepth),
 	}
 	q.Begin()
 	q.recvQueue.init(cfg.RecvDepth)

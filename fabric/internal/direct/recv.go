@@ -49,7 +49,7 @@ func (q *QP) appendRecvs(wrs []fabric.RecvWR) (int, error) {
 		if q.recvPosted-q.recvRetired >= q.recvDepth {
 			return i, fabric.ErrQueueFull
 		}
-		if err := fabric.ValidateRecv(w, q.domain, &q.core.limits); err != nil {
+		if err := fabric.ValidateRecv(w, q.domain, &q.limits); err != nil {
 			return i, &fabric.PostError{Index: i, Err: err}
 		}
 		s := q.slot(q.recvPosted)
@@ -137,7 +137,7 @@ func (s *source) take(e *entry, first, second []byte) bool {
 	slot := q.slot(q.recvTaken)
 	switch e.kind {
 	case kindImm:
-		if e.frag != 0 || int64(e.total) > int64(q.maxMessage) {
+		if e.frag != 0 || int64(e.total) > int64(q.limits.MaxMessage) {
 			break
 		}
 		c := q.complete(fabric.StatusOK, int(e.total))

@@ -35,7 +35,7 @@ func (q *QP) Place(to fabric.Remote, b []byte) bool {
 // a note (Revoked), and notes are for Poll: until then it stays mapped, whatever has become of the
 // region behind it (G20).
 func (q *QP) within(op fabric.Op, at fabric.Remote, n int) ([]byte, bool) {
-	if q.transport != fabric.RC || n <= 0 || n > q.maxMessage || q.backlog.len() != 0 ||
+	if q.transport != fabric.RC || n <= 0 || n > q.limits.MaxMessage || q.backlog.len() != 0 ||
 		!q.Ready() {
 		return nil, false
 	}
