@@ -6,6 +6,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 
@@ -174,14 +175,30 @@ func TestHostileVerbs(t *testing.T) {
 	eachFabric(t, func(t *testing.T, r *rig) { r.suffer(t, verbAttacks, rfp.ServerConfig{}) })
 }
 
-// A client that wants to be woken and posts no receives stalls its own queue
-// pair until that breaks.
+// A client that wants to be woken and posts no receives stalls its own queue pair, for as long as it likes. The
+// pushes come when it posts them: a client that is slow, or stopped, keeps its connection.
 func TestRepliesThatNobodyReceives(t *testing.T) {
 	eachFabric(t, func(t *testing.T, r *rig) {
-		r.suffer(t, []attack{{name: "no receives", ends: isLost, log: "client lost", do: func(c *rawClient) {
+		r.suffer(t, []attack{{name: "no receives", ends: stays, do: func(c *rawClient) {
 			c.setMode(rfp.ReplyWake)
 			for range c.welcome.Window {
 				c.send(someCall, one)
+			}
+			c.awaitAnswer(1)
+			clock := c.dev.Clock()
+			start := clock.Now()
+			await(c.t, "longer than servers once waited", func() bool { return clock.Now()-start > int64(1100*time.Millisecond) })
+			for range c.welcome.Window {
+				if _, err := c.qp.PostRecv([]fabric.RecvWR{{}}); err != nil {
+					c.t.Fatal(err)
+				}
+			}
+			var comp [1]fabric.Completion
+			for n := range uint32(c.welcome.Window) {
+				await(c.t, "a push", func() bool { return c.cq.Poll(comp[:]) == 1 })
+				if comp[0].Status != fabric.StatusOK || comp[0].Imm != n+1 {
+					c.t.Fatalf("push %d completed as %+v", n+1, comp[0])
+				}
 			}
 		}}}, rfp.ServerConfig{})
 	})

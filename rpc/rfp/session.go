@@ -3,7 +3,6 @@ package rfp
 import (
 	"context"
 	"sync/atomic"
-	"time"
 
 	"github.com/remora-kv/remora/fabric"
 	"github.com/remora-kv/remora/internal/fence"
@@ -150,7 +149,10 @@ func (s *session) accept(ctx context.Context, req fabric.ConnRequest) error {
 	}
 	qp, err := req.Accept(ctx, fabric.QPConfig{
 		Transport: fabric.RC, Domain: s.domain, SendCQ: s.port.CQ, RecvCQ: s.port.CQ,
-		SendDepth: sessionDepth(s.rings.results), RecvDepth: wakeups, RNRTimeout: time.Second, MaxSegs: 1,
+		SendDepth: sessionDepth(s.rings.results), RecvDepth: wakeups, MaxSegs: 1,
+		// An adapter that counts its attempts waits a sixth of the time between them: a quarter of a second for
+		// a push that comes a moment too early. Its client fetches what does not fit the queue meanwhile (I3).
+		RNRTimeout: fabric.RNRForever,
 	}, w.Append(nil))
 	if err != nil {
 		return err
