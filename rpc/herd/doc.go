@@ -114,6 +114,9 @@
 //	    was lost with it is asked for like anything that is lost (H4). When it cannot be,
 //	    its clients are cut off with a reason in the log and a count, and each that comes
 //	    makes the core try again.
+//	H13 A request is taken only when the reply QP has room for its reply and those of
+//	    the pipeline. Until then it stays in its slot, and its core does not sleep. Notices,
+//	    and replies that are sent again, are dropped when there is no room.
 //
 // # The pipeline
 //

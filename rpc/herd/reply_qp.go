@@ -69,14 +69,21 @@ func (q *replyQP) renew() error {
 	return nil
 }
 
+// room reports whether n SENDs can be posted.
+func (q *replyQP) room(n int) bool {
+	if q.posted-q.done+uint64(n) <= q.depth {
+		return true
+	}
+	q.reap()
+	return q.posted-q.done+uint64(n) <= q.depth
+}
+
 // send sends n bytes at off of a region, and returns the number of the SEND; 0 when
 // there is no room, which is like a datagram that was lost. One in a quarter of the
 // queue is signaled, and those that ask for it.
 func (q *replyQP) send(to fabric.AddressHandle, r *fabric.Region, off, n int, signaled bool) uint64 {
-	if q.posted-q.done >= q.depth {
-		if q.reap(); q.posted-q.done >= q.depth {
-			return 0
-		}
+	if !q.room(1) {
+		return 0
 	}
 	w := &q.one[0] // field by field: a literal would be made elsewhere and copied
 	w.ID, w.Op, w.Flags = q.posted+1, fabric.OpSend, 0

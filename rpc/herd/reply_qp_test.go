@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/remora-kv/remora/fabric"
+	"github.com/remora-kv/remora/rpc"
 	"github.com/remora-kv/remora/rpc/herd"
 	"github.com/remora-kv/remora/test/scale"
 )
@@ -137,6 +138,130 @@ func TestReplyQPThatStaysBroken(t *testing.T) {
 			t.Errorf("%+v", st)
 		}
 	})
+}
+
+// busy is a device whose reply QP has no completions while it is not open: an adapter that has not come to
+// send what was posted.
+type busy struct {
+	fabric.Device
+	domains atomic.Int32
+	open    atomic.Bool
+}
+
+type busyCQ struct {
+	fabric.CQ
+	dev *busy
+}
+
+// Poll implements fabric.CQ.
+func (c busyCQ) Poll(out []fabric.Completion) int {
+	if !c.dev.open.Load() {
+		return 0
+	}
+	return c.CQ.Poll(out)
+}
+
+// NewCQ implements fabric.Device.
+func (d *busy) NewCQ(depth int) (fabric.CQ, error) {
+	cq, err := d.Device.NewCQ(depth)
+	if depth != busyDepth+1 || err != nil {
+		return cq, err
+	}
+	return busyCQ{cq, d}, nil
+}
+
+// busyDepth is how many SENDs of its reply QP can be outstanding.
+const busyDepth = 8
+
+// Limits implements fabric.Device.
+func (d *busy) Limits() fabric.Limits {
+	l := d.Device.Limits()
+	l.MaxDepth = busyDepth
+	return l
+}
+
+// NewWaiter implements fabric.Device.
+func (d *busy) NewWaiter(cfg fabric.WaitConfig) (fabric.Waiter, error) {
+	for i, cq := range cfg.CQs {
+		if b, ok := cq.(busyCQ); ok {
+			cfg.CQs[i] = b.CQ
+		}
+	}
+	return d.Device.NewWaiter(cfg)
+}
+
+// NewDomain implements fabric.Device. The first domain is that of the reply QPs.
+func (d *busy) NewDomain() (fabric.Domain, error) {
+	dom, err := d.Device.NewDomain()
+	if d.domains.Add(1) == 1 && err == nil {
+		return busyDomain{dom}, nil
+	}
+	return dom, err
+}
+
+type busyDomain struct{ fabric.Domain }
+
+// NewUD implements fabric.Domain.
+func (d busyDomain) NewUD(cfg fabric.QPConfig) (fabric.QP, error) {
+	if b, ok := cfg.SendCQ.(busyCQ); ok {
+		cfg.SendCQ, cfg.RecvCQ = b.CQ, b.CQ
+	}
+	return d.Domain.NewUD(cfg)
+}
+
+// While a reply QP is full, requests stay in their slots: none is served whose reply would have to be dropped.
+func TestRequestsWaitForRoom(t *testing.T) {
+	const calls = 2 * busyDepth
+	for name, expect := range map[string]func(core, stage int, hash uint64){"plain": nil, "pipeline": func(int, int, uint64) {}} {
+		t.Run(name, func(t *testing.T) {
+			eachFabric(t, func(t *testing.T, r *rig) {
+				dev := &busy{Device: r.NewDevice()}
+				var served atomic.Int64
+				s, err := herd.NewServer(herd.ServerConfig{
+					Devices: []fabric.Device{dev}, Expect: expect,
+					Serve: func(c *rpc.Call, msg, out []byte) ([]byte, error) {
+						served.Add(1)
+						return r.Mux.Serve(c, msg, out)
+					},
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				t.Cleanup(func() { _ = s.Close() })
+				if r.Addr, err = s.Listen(dev, r.Listen, fabric.ListenConfig{}); err != nil {
+					t.Fatal(err)
+				}
+				c := r.dial(herd.ConnConfig{Window: calls, RetryAfter: time.Millisecond})
+				l := c.CoreConn(0)
+				for range calls {
+					if err := send(l, c, request(procEcho, []byte("x"))); err != nil {
+						t.Fatal(err)
+					}
+				}
+				await(t, "the client to ask again", func() bool {
+					c.Poll()
+					return s.Stats().Wakeups > 10
+				})
+				if n := served.Load(); n > busyDepth {
+					t.Errorf("%d requests were served, and there is room for %d replies", n, busyDepth)
+				}
+				dev.open.Store(true)
+				for range calls {
+					for !l.Ready() {
+						if !c.Wait(patience) || c.Err() != nil {
+							t.Fatal("no result", c.Err())
+						}
+					}
+					if _, err, _ := l.Next(); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if n := served.Load(); n != calls {
+					t.Errorf("%d of %d requests were served", n, calls)
+				}
+			})
+		})
+	}
 }
 
 // lines is a log in memory.

@@ -7,8 +7,12 @@ import (
 )
 
 // take copies the request that has come into the slot of a chunk (H8), and puts it into
-// the pipeline. It leaves it where it is while the place of its reply is being sent.
+// the pipeline. It leaves it where it is while the place of its reply is being sent, and while the
+// reply QP has no room for its reply: one that was dropped would be asked for, which is more work than it was.
 func (c *core) take(ch *chunk) {
+	if !ch.replyQP.room(c.pipe.count + 1) {
+		return
+	}
 	if r := &ch.replies[ch.slot]; r.again != 0 {
 		if !ch.replyQP.complete(r.again) {
 			return // (H5)
