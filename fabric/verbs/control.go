@@ -151,6 +151,7 @@ func (l *control) receiveBye(why byte) {
 		gone()
 		return
 	}
+	l.q.accused.Store(true)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if !l.hung {

@@ -103,7 +103,8 @@
 //	    more. They are flushed here when the adapter has returned the others.
 //	I6  An end that broke because of what the peer asked for says so in its
 //	    bye. The peer then waits a moment for the adapter's own verdict on its
-//	    request, which is more precise, before it breaks too.
+//	    request, which is more precise, before it breaks too. A request that the
+//	    adapter gave up meanwhile, for want of an answer, is taken for that one.
 //	I7  Handles of the library are used under the mutex of their object, or by
 //	    the owner of the queue pair, who alone frees them (T4). A call that may
 //	    wait for the network (connecting a queue pair, making an address handle)

@@ -260,6 +260,10 @@ func (q *QP) sendStatus(status uint32, op fabric.Op) fabric.Status {
 		return fabric.StatusRemoteInvalid
 	case wcRNR:
 		return fabric.StatusRNRExceeded
+	case wcRetry:
+		if q.accused.Load() { // it repeated what the peer, which has broken over it, did not answer
+			return blame(op)
+		}
 	case wcLocLen, wcLocProt:
 		return fabric.StatusLocalLength
 	}
@@ -273,12 +277,18 @@ func (q *QP) flushStatus(op fabric.Op) fabric.Status {
 	case q.broken:
 	case q.rnrOver:
 		return fabric.StatusRNRExceeded
-	case q.blamed.Load() && op.OneSided():
-		return fabric.StatusRemoteAccess
 	case q.blamed.Load():
-		return fabric.StatusRemoteInvalid
+		return blame(op)
 	}
 	return fabric.StatusFlushed
+}
+
+// blame returns how a request failed of which the peer complained.
+func blame(op fabric.Op) fabric.Status {
+	if op.OneSided() {
+		return fabric.StatusRemoteAccess
+	}
+	return fabric.StatusRemoteInvalid
 }
 
 // recvStatus maps the adapter's verdict on a receive. A receive that a wrong

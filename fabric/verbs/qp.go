@@ -55,7 +55,8 @@ type QP struct {
 	waiting                 int64        // since when the oldest request waits; 0 is not known
 
 	base.Life
-	blamed  atomic.Bool // the peer says that a request was wrong, the adapter says nothing (I6)
+	accused atomic.Bool // the peer says that a request was wrong (I6)
+	blamed  atomic.Bool // and the adapter has said nothing in time
 	suspect atomic.Bool // the adapter has broken it, for a reason not yet known
 	stats   stats
 

@@ -204,3 +204,20 @@ func TestAdapterIsAskedForWhatIsNeeded(t *testing.T) {
 		q.abandon()
 	}
 }
+
+// TestGivenUpBecauseOfThePeer: a request that the adapter repeated in vain, while the peer says that a request was wrong,
+// is that one. Soft-RoCE does not answer a READ that fails in the middle, and gives it up before the peer's word counts.
+func TestGivenUpBecauseOfThePeer(t *testing.T) {
+	var q QP
+	if got := q.sendStatus(wcRetry, fabric.OpRead); got != fabric.StatusPeerLost {
+		t.Errorf("a READ without an answer: %v", got)
+	}
+	q.accused.Store(true)
+	for op, want := range map[fabric.Op]fabric.Status{
+		fabric.OpRead: fabric.StatusRemoteAccess, fabric.OpSend: fabric.StatusRemoteInvalid,
+	} {
+		if got := q.sendStatus(wcRetry, op); got != want {
+			t.Errorf("%v without an answer from a peer that complains: %v, want %v", op, got, want)
+		}
+	}
+}

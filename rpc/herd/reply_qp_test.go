@@ -240,7 +240,7 @@ func TestRequestsWaitForRoom(t *testing.T) {
 				}
 				await(t, "the client to ask again", func() bool {
 					c.Poll()
-					return s.Stats().Wakeups > 10
+					return s.Stats().Wakeups > 2
 				})
 				if n := served.Load(); n > busyDepth {
 					t.Errorf("%d requests were served, and there is room for %d replies", n, busyDepth)
