@@ -21,7 +21,7 @@ func TestClientsAreToldTheTimeOfNow(t *testing.T) {
 	}
 	defer func() { _ = part.Close() }()
 	clock := fabrictest.NewHandClock()
-	s := &Server{welcome: command.Welcome{Cores: 1}}
+	s := &Server{cfg: Config{MaxKey: DefaultMaxKey}, welcome: command.Welcome{Cores: 1}}
 	s.shards = []*shard{{server: s, part: part, reader: part, clock: clock, epoch: 1 << 40}}
 	stale := &rpc.Call{Now: clock.Now()}
 	call := func(op command.Proc, arg []byte) []byte {
