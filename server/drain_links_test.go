@@ -27,7 +27,7 @@ func testSuccession(t *testing.T, r *rig, cfg server.Config, opts ...remora.Opti
 	cfg.Cores = 1
 	old := r.start(cfg)
 	ctx := testContext(t)
-	reader := r.dial(opts...)
+	reader := r.dial(append(patient(), opts...)...) // the successor may be slow to accept it
 	mustSet(t, reader, "k", "old", 0)
 	for range 100 { // until a link policy follows links, too
 		if _, err := reader.Get(ctx, "k"); err != nil {
