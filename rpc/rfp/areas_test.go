@@ -13,17 +13,6 @@ import (
 	"github.com/remora-kv/remora/test/scale"
 )
 
-// registered is how much memory a server has registered for its sessions.
-func registered(t *testing.T, dev fabric.Device) (n int64) {
-	t.Helper()
-	for purpose, bytes := range dev.(interface{ Memory() map[string]int64 }).Memory() {
-		if strings.HasPrefix(purpose, "rfp ") {
-			n += bytes
-		}
-	}
-	return n
-}
-
 // A session has registered 64 KiB at most until a long message comes, and then the area of that
 // direction as well. All is given back when the client leaves.
 func TestIdleClientsCostLittle(t *testing.T) {
@@ -39,25 +28,25 @@ func TestIdleClientsCostLittle(t *testing.T) {
 			t.Fatalf("%q, %v", got, err)
 		}
 	}
-	idle := registered(t, dev)
+	idle := memoryFor(dev, "rfp ")
 	if each := idle / clients; each > 64<<10 {
 		t.Errorf("an idle session has registered %d bytes", each)
 	}
 	if got, err := call(t, conns[0], procBlow, blow(10_000)[2:]); err != nil || len(got) != 10_000 {
 		t.Fatalf("%d bytes, %v", len(got), err)
 	}
-	await(t, "the area for results", func() bool { return registered(t, dev) > idle })
-	if n := memoryFor(t, dev, "rfp request pieces"); n != 0 {
+	await(t, "the area for results", func() bool { return memoryFor(dev, "rfp ") > idle })
+	if n := memoryFor(dev, "rfp request pieces"); n != 0 {
 		t.Errorf("%d bytes for long requests, of which there was none", n)
 	}
-	if n := memoryFor(t, dev, "rfp result pieces"); n < area || n > 8*area {
+	if n := memoryFor(dev, "rfp result pieces"); n < area || n > 8*area {
 		t.Errorf("%d bytes for long results of one client", n)
 	}
 	for _, c := range conns {
 		_ = c.Close()
 	}
 	await(t, "the sessions to end", func() bool { return s.Stats().Clients == 0 })
-	await(t, "the memory to be given back", func() bool { return registered(t, dev) == 0 })
+	await(t, "the memory to be given back", func() bool { return memoryFor(dev, "rfp ") == 0 })
 }
 
 // Clients leave while their areas are being made.
@@ -82,7 +71,7 @@ func TestClientsLeaveBeforeTheirAreas(t *testing.T) {
 			t.Errorf("%+v", st)
 		}
 		if r.Fabric == provider.Shm {
-			await(t, "the memory to be given back", func() bool { return registered(t, at) == 0 })
+			await(t, "the memory to be given back", func() bool { return memoryFor(at, "rfp ") == 0 })
 		}
 	})
 }

@@ -3,6 +3,7 @@ package rfp_test
 import (
 	"bytes"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/remora-kv/remora/fabric"
@@ -263,10 +264,10 @@ func TestLongRequestsArePlaced(t *testing.T) {
 	}
 }
 
-// memoryFor is how much memory a device has for a purpose.
-func memoryFor(dev fabric.Device, purpose string) (n int64) {
+// memoryFor is how much memory a device has for the purposes that begin alike.
+func memoryFor(dev fabric.Device, prefix string) (n int64) {
 	for _, u := range dev.Memory() {
-		if u.Purpose == purpose {
+		if strings.HasPrefix(u.Purpose, prefix) {
 			n += u.Bytes
 		}
 	}
