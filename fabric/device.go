@@ -15,6 +15,7 @@ type Limits struct {
 	MaxRegion  int // bytes of one region
 	UC, UD     bool
 	Atomics    bool
+	InOrder    bool // READs and WRITEs of the device and on its memory keep the address order (G2, G4, G5)
 	Mapped     bool // peers reach regions by loads and stores, in pages that take no memory before they are touched
 }
 

@@ -37,16 +37,21 @@
 //	    posted, and complete in that order. Receives complete in the order
 //	    they were posted. Nothing is promised between queue pairs, nor about
 //	    the order in which datagrams arrive.
-//	G2  Placement. A WRITE becomes visible at the target in address order,
-//	    its last byte last: a reader that sees the last byte sees all of it.
+//	G2  Placement. The bytes of WRITEs become visible at the target in any
+//	    order, also those of several WRITEs, until G3 says that they are there;
+//	    then each place has what the last WRITE brought. Where Limits.InOrder is
+//	    set, WRITEs become visible one by one and in address order, the last
+//	    byte last: a reader that sees the last byte sees all of it.
 //	G3  Write before completion. What one queue pair wrote is visible at the
 //	    target before a later SEND or WRITE_IMM of that queue pair completes
 //	    a receive there, and before the initiator's own completion on RC.
-//	G4  Read after write. A READ sees every earlier WRITE of its queue pair
-//	    and never the bytes of a later one.
+//	G4  Read after write. A READ sees every earlier WRITE of its queue pair. It
+//	    sees no byte of one that was posted after its completion, nor, where
+//	    Limits.InOrder is set, of any later one.
 //	G5  Words. An aligned 8-byte word is never torn by a WRITE or READ whose
-//	    remote address is a multiple of 8, and such a READ looks at its words
-//	    in address order. Where the local end lies does not matter.
+//	    remote address is a multiple of 8. Where the local end lies does not
+//	    matter. A READ looks at its words in any order, each at a time of its own
+//	    between Post and completion; where Limits.InOrder is set, in address order.
 //	G6  Atomics. FETCH_ADD and CMP_SWAP on one aligned word are atomic against
 //	    each other from all queue pairs of the target's device, and against
 //	    nothing else: not against the target's CPU, not against WRITE. They
@@ -57,8 +62,10 @@
 //	    and breaks the queue pair on both sides. UC drops it in silence.
 //	    An operation of zero bytes names no memory and is not checked.
 //	G8  Reliability. On RC an operation that completed with success happened
-//	    exactly once. UC and UD may drop a message whole; they never deliver
-//	    a part of one, an altered one, or one for another queue pair.
+//	    exactly once. UC and UD may drop a message; they never deliver
+//	    a part of one, an altered one, or one for another queue pair. But of a
+//	    WRITE on UC that is longer than the MTU and dropped, a part may have
+//	    been placed.
 //	G9  Receives. SEND and WRITE_IMM consume one posted receive each. Without
 //	    one, RC waits as long as RNRTimeout says, then fails with
 //	    StatusRNRExceeded; UC and UD drop. A message larger than the receive
@@ -157,6 +164,14 @@
 // few large registrations are what RDMA hardware wants as well. Closing a
 // region therefore both revokes its key and ends its memory, and a late WRITE
 // of a peer lands in pages that are no longer used.
+//
+// Order is a limit of devices and not of queue pairs. What protocols above rely on is
+// agreed upon when they connect, before there is a queue pair that could be asked, and
+// for both ends at once. Verbs never promises it: InfiniBand and PCIe do not, and
+// ibv_query_qp_data_in_order says only how one operation is placed into local memory, not
+// in which order the adapter of the target looks at memory for a READ, nor that one WRITE
+// is there before the next. So a protocol that polls memory for more than a word gives it
+// a checksum where InOrder is not set (package wire).
 //
 // WRITE does not wake (G17) because no RDMA hardware can do it. A path that
 // wants its server to sleep wakes it by WRITE_IMM or SEND when the server has

@@ -21,7 +21,7 @@ func deathCases() []*testCase {
 		one("G13/death/messages-before", ruleDeath, deathMessagesBefore),
 		one("G13/death/asleep", ruleDeath, deathAsleep),
 		one("G13/death/many", ruleDeath, deathMany),
-		one("G13/death/datagrams", "UC and UD may drop a message whole", deathDatagrams),
+		one("G13/death/datagrams", "UC and UD may drop a message", deathDatagrams),
 		one("G13/death/request-waits", "Nothing hangs.", deathRequestWaits),
 		one("G13/death/request-taken", "Nothing hangs.", deathRequestTaken),
 		one("G13/death/listen", "Nothing hangs.", deathListen),

@@ -10,9 +10,10 @@ import (
 
 const (
 	ruleReliable = "On RC an operation that completed with success happened exactly once."
-	ruleDrop     = "UC and UD may drop a message whole; they never deliver a part of one, an altered one, or one for another queue pair."
-	ruleTable    = "Anything else is refused by Post with ErrUnsupported."
-	ruleInline   = "A request posted with FlagInline has read its local memory when Post returns."
+	ruleDrop     = "UC and UD may drop a message; they never deliver a part of one, an altered one, or one for another queue pair. " +
+		"But of a WRITE on UC that is longer than the MTU and dropped, a part may have been placed."
+	ruleTable  = "Anything else is refused by Post with ErrUnsupported."
+	ruleInline = "A request posted with FlagInline has read its local memory when Post returns."
 )
 
 func operationCases() []*testCase {

@@ -224,6 +224,13 @@ func (p *peer) needBothAtomics() {
 	}
 }
 
+// needOrder skips the case when one of the devices does not promise the address order.
+func (p *peer) needOrder() {
+	if !p.both.InOrder {
+		p.Skipf("the devices do not promise that READs and WRITEs are in order")
+	}
+}
+
 // arrives waits for what the other side has sent: on RC it comes, elsewhere it
 // may not.
 func (p *peer) arrives(what string, tr fabric.Transport, cond func() bool, owners ...*owner) bool {

@@ -1,6 +1,8 @@
 package fabrictest
 
 import (
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -31,6 +33,9 @@ type Options struct {
 	Iterations int
 	// Watchdog ends a case that hangs. 0 means DefaultWatchdog.
 	Watchdog time.Duration
+	// Without names the guarantees, such as G7, that a device breaks on purpose: their cases do
+	// not run. It is for devices that are no providers.
+	Without []string
 	// exact makes the cases hammer as often as they say, whatever REMORA_ITERATIONS:
 	// the tests of the suite need that for flaws that show seldom.
 	exact bool
@@ -64,6 +69,9 @@ func RunWith(t *testing.T, newWorld func(tb testing.TB) *World, opt Options) {
 	}
 	hung := 0
 	for _, c := range allCases() {
+		if guarantee, _, _ := strings.Cut(c.name, "/"); slices.Contains(opt.Without, guarantee) {
+			continue
+		}
 		t.Run(c.name, func(t *testing.T) {
 			if runCase(t, c, newWorld, opt, true) == caseHung {
 				hung++

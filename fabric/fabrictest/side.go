@@ -115,7 +115,7 @@ func common(a, b fabric.Limits) fabric.Limits {
 		MaxDepth: min(a.MaxDepth, b.MaxDepth), MaxCQDepth: min(a.MaxCQDepth, b.MaxCQDepth),
 		MaxMessage: min(a.MaxMessage, b.MaxMessage), MTU: min(a.MTU, b.MTU), MaxReads: min(a.MaxReads, b.MaxReads),
 		MaxPrivate: min(a.MaxPrivate, b.MaxPrivate), MaxRegion: min(a.MaxRegion, b.MaxRegion),
-		UC: a.UC && b.UC, UD: a.UD && b.UD, Atomics: a.Atomics && b.Atomics, Mapped: a.Mapped && b.Mapped,
+		UC: a.UC && b.UC, UD: a.UD && b.UD, Atomics: a.Atomics && b.Atomics, InOrder: a.InOrder && b.InOrder, Mapped: a.Mapped && b.Mapped,
 	}
 }
 

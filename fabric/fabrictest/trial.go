@@ -153,6 +153,16 @@ func (t *trial) needAtomics() {
 	}
 }
 
+// inOrder reports whether the devices promise the address order.
+func (t *trial) inOrder() bool { return t.world.A.Limits().InOrder && t.world.B.Limits().InOrder }
+
+// needOrder skips the case when they do not.
+func (t *trial) needOrder() {
+	if !t.inOrder() {
+		t.Skipf("the devices do not promise that READs and WRITEs are in order")
+	}
+}
+
 // must fails on an error, and skips on ErrUnsupported.
 func (t *trial) must(what string, err error) {
 	t.Helper()

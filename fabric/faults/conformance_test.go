@@ -9,6 +9,7 @@ import (
 	"github.com/remora-kv/remora/fabric/fabrictest"
 	"github.com/remora-kv/remora/fabric/faults"
 	"github.com/remora-kv/remora/fabric/loop"
+	"github.com/remora-kv/remora/test/scale"
 )
 
 // TestConformance: what is not struck keeps the contract, with all of the
@@ -22,6 +23,15 @@ func TestConformance(t *testing.T) {
 			fabrictest.Run(t, func(tb testing.TB) *fabrictest.World { return wrappedWorld(tb, c.plan) })
 		})
 	}
+}
+
+// TestConformanceOfScattered: what is scattered keeps the contract of a device that promises no
+// order, except that runs of lines are requests of their own: they are counted (G15), and those
+// that are inside a region are placed though others are not (G7).
+func TestConformanceOfScattered(t *testing.T) {
+	plan := fmt.Sprintf("seed=%d; rc.shuffle=50%%; uc.shuffle=50%%; rc.replay=50%%", scale.Seed(t))
+	world := func(tb testing.TB) *fabrictest.World { return wrappedWorld(tb, plan) }
+	fabrictest.RunWith(t, world, fabrictest.Options{Without: []string{"G7", "G15"}})
 }
 
 func wrappedWorld(tb testing.TB, text string) *fabrictest.World {

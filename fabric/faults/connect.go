@@ -36,10 +36,13 @@ func (d *Device) makeQP(cfg fabric.QPConfig, inner func(fabric.QPConfig) (fabric
 func (q *queuePair) open(cfg fabric.QPConfig, inner func(fabric.QPConfig) (fabric.QP, error)) error {
 	d := q.dev
 	cfg.Domain, cfg.SendCQ, cfg.RecvCQ = q.domain.Domain, q.send.inner, q.recv.inner
-	if d.plan.holds(cfg.Transport) {
-		cfg.SendDepth = min(roomy*cfg.SendDepth, d.limits.MaxDepth)
+	room := d.plan.room(cfg.Transport)
+	cfg.SendDepth = min(room*cfg.SendDepth, d.limits.MaxDepth)
+	places := cfg.SendDepth - int(q.depth)
+	if room == roomToScatter {
+		places /= 1 + maxRuns
 	}
-	err := q.copies.init(q, min(cfg.SendDepth-int(q.depth), maxCopies))
+	err := q.copies.init(q, min(places, maxCopies))
 	if err != nil {
 		return err
 	}

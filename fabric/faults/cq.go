@@ -36,13 +36,10 @@ func (d *Device) NewCQ(depth int) (fabric.CQ, error) {
 	if err := c.Init(depth, &d.limits); err != nil {
 		return nil, err
 	}
-	inside := depth
-	if d.plan.holds(fabric.UC) || d.plan.holds(fabric.UD) {
-		inside = min(roomy*depth, d.limits.MaxCQDepth)
-	}
+	room := max(d.plan.room(fabric.RC), d.plan.room(fabric.UC), d.plan.room(fabric.UD))
 	c.items = make([]item, base.CeilPow2(depth))
 	var err error
-	if c.inner, err = d.Device.NewCQ(inside); err != nil {
+	if c.inner, err = d.Device.NewCQ(min(room*depth, d.limits.MaxCQDepth)); err != nil {
 		return nil, err
 	}
 	return c, nil

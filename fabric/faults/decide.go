@@ -1,6 +1,10 @@
 package faults
 
-import "github.com/remora-kv/remora/fabric"
+import (
+	"slices"
+
+	"github.com/remora-kv/remora/fabric"
+)
 
 // mix is the finalizer of splitmix64: every input bit changes every output bit.
 func mix(x uint64) uint64 {
@@ -26,7 +30,7 @@ type stream struct {
 // strikes decides about operation n. It is called once for each n that is not
 // struck by an earlier rule.
 func (s *stream) strikes(n uint64, verb fabric.Op) bool {
-	if (s.verb != fabric.OpRecv && s.verb != verb) || !s.ops.contains(n) {
+	if (s.verb != fabric.OpRecv && s.verb != verb) || !s.ops.contains(n) || !s.rule.strikes(verb) {
 		return false
 	}
 	if s.left > 0 {
@@ -79,12 +83,23 @@ func (c *decider) decide(n uint64, verb fabric.Op) *rule {
 	return nil
 }
 
-// holds reports whether the plan holds messages of transport t.
-func (p *Plan) holds(t fabric.Transport) bool {
+// room returns how many times as large inner queues are as those of the program, for what
+// the plan holds of transport t.
+func (p *Plan) room(t fabric.Transport) int {
+	room := 1
 	for _, r := range p.rules {
-		if r.on == t.String() && (r.fault == Delay || r.fault == Dup || r.fault == Reorder) {
-			return true
+		switch {
+		case r.on != t.String():
+		case r.scatters():
+			return roomToScatter
+		case r.fault == Delay, r.fault == Dup, r.fault == Reorder:
+			room = roomToHold
 		}
 	}
-	return false
+	return room
+}
+
+// inOrder reports whether the plan leaves the address order alone.
+func (p *Plan) inOrder() bool {
+	return !slices.ContainsFunc(p.rules, func(r rule) bool { return r.scatters() })
 }

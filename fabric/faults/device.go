@@ -40,9 +40,14 @@ func Wrap(dev fabric.Device, plan *Plan) *Device {
 	if plan != nil {
 		d.plan = *plan
 	}
+	d.limits.InOrder = d.limits.InOrder && d.plan.inOrder()
 	d.dials.decider, d.accepts.decider = d.plan.decider("dial", 0), d.plan.decider("accept", 0)
 	return d
 }
+
+// Limits implements fabric.Device: those of the inner device, but InOrder only if the plan
+// leaves the order alone.
+func (d *Device) Limits() fabric.Limits { return d.limits }
 
 // Cut cuts the link: what this device sends by UC and UD vanishes, its RC
 // queue pairs break with StatusPeerLost, and it can neither dial nor accept.

@@ -25,11 +25,17 @@
 //	                                            the queue pair breaks
 //	lose     rc           rate                  the request is executed; then the
 //	                                            peer is lost before it says so
+//	shuffle  rc uc        rate duration         lines of 64 bytes of a READ or WRITE are
+//	                                            read or placed in any order, over a time
+//	replay   rc           rate duration         a READ is executed again after a time,
+//	                                            and the later result wins
+//	part     uc           rate                  of a WRITE longer than the MTU only the
+//	                                            first packets, or none, are placed
 //	refuse   dial accept  rate                  the attempt fails: ErrRefused
 //
 // A rate is a percentage ("0.5%"); without one the fault always strikes, where
 // it may. A duration is Go's ("1ms"); that of reorder (100us) is how long the
-// message waits to be overtaken. A status is lost (the default), rnr or access;
+// message waits to be overtaken, and that of shuffle and replay (10us) bounds the time. A status is lost (the default), rnr or access;
 // one that makes no sense for an operation becomes lost. A datagram queue pair,
 // which has no peer that could be the reason, breaks with flushed. burst=N makes
 // drops come N in a row; the rate is still the share of messages that is lost
@@ -59,6 +65,12 @@
 //	    (G10), exactly as many as SendDepth says (G12).
 //	F5  What is not struck is passed on unchanged, and nothing is allocated for
 //	    it.
+//	F6  A device whose plan has shuffle or replay promises no order
+//	    (Limits.InOrder), and keeps the contract of such a device: a WRITE is
+//	    whole before it completes on RC, before a SEND, WRITE_IMM, READ or atomic behind
+//	    it and before another WRITE to the same place (G2, G3, G4), and no aligned
+//	    word is torn (G5). But runs of lines are counted as requests (G15), and of
+//	    a WRITE that the peer refuses, those inside its region may be placed (G7).
 //
 // # How
 //
@@ -81,6 +93,12 @@
 // those behind it are flushed. The inner queue pair is disconnected, so the peer
 // sees ErrDisconnected, not ErrPeerLost: the contract has no way to make a
 // peer believe that we died.
+//
+// Of a WRITE that is shuffled, some runs of lines are placed at once and the whole later. Of a
+// READ, the whole is read at once and some runs of lines, or for a replay the whole, again later.
+// So any line can be older or newer than any other. A WRITE longer than an MTU is not
+// copied: its memory is the program's again when it completes, as G14 has it. An operation in
+// several segments that would have to be copied, and one for which there is no room, passes.
 //
 // Counters are those of the inner device, which sees no message that was dropped,
 // and takes a copy for one of the program's.

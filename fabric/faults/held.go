@@ -13,8 +13,11 @@ const copyTag = 1 << 63
 // maxCopies is how many messages of a queue pair can be held.
 const maxCopies = 128
 
-// roomy is how many times as large inner queues are that need room for copies.
-const roomy = 3
+// How many times as large inner queues are that need room for copies, and for runs of lines.
+const (
+	roomToHold    = 3
+	roomToScatter = 2 + maxRuns
+)
 
 // noTurn is the operation after which a message goes that only waits for its time.
 const noTurn = math.MaxUint64
@@ -26,6 +29,12 @@ type held struct {
 	to    *handle
 	due   int64
 	after uint64
+
+	// Of one that is scattered (scatter.go): the operation, which is not complete before,
+	// and the rule.
+	scattered bool
+	seq       uint64
+	replays   bool
 }
 
 // copies are the held messages of a queue pair. A slot is taken until the inner
@@ -36,6 +45,7 @@ type copies struct {
 	slots      []held
 	free, held []int  // held is in the order of the posts
 	turn       uint64 // the first of after
+	scattered  int    // of those in held
 }
 
 func (c *copies) init(q *queuePair, n int) (err error) {
@@ -63,14 +73,17 @@ func (c *copies) close() error {
 // blocks reports whether the next message waits behind a delayed one (G1). One
 // that lets others overtake it does not block, and is never behind one that does.
 func (c *copies) blocks() bool {
-	return len(c.held) > 0 && c.q.Transport() == fabric.UC && c.slots[c.held[len(c.held)-1]].after == noTurn
+	if len(c.held) == 0 || c.q.Transport() != fabric.UC {
+		return false
+	}
+	last := &c.slots[c.held[len(c.held)-1]]
+	return last.after == noTurn && !last.scattered
 }
 
 // hold copies a message that rule r strikes; r is nil for one that waits behind
 // others. It returns false when there is no room.
 func (c *copies) hold(w *fabric.WR, r *rule, seq uint64) bool {
-	mtu := c.q.dev.limits.MTU
-	if len(c.free) == 0 || w.Bytes() > mtu {
+	if len(c.free) == 0 || w.Bytes() > c.q.dev.limits.MTU {
 		return false
 	}
 	i := c.free[len(c.free)-1]
@@ -87,17 +100,29 @@ func (c *copies) hold(w *fabric.WR, r *rule, seq uint64) bool {
 	if h, ok := w.To.(*handle); ok {
 		s.to, s.wr.To = h, h.AddressHandle
 	}
-	s.wr.ID, s.wr.Flags = copyTag|uint64(i), w.Flags&fabric.FlagSolicited|fabric.FlagSignaled
-	n := copy(c.region.Bytes()[i*mtu:], w.Local.Bytes())
+	c.copyInto(i, w)
+	c.enter(i, w)
+	return true
+}
+
+// copyInto makes the request in slot i read a copy of the data of w.
+func (c *copies) copyInto(i int, w *fabric.WR) {
+	s, at := &c.slots[i], i*c.q.dev.limits.MTU
+	n := copy(c.region.Bytes()[at:], w.Local.Bytes())
 	for k := range w.More {
-		n += copy(c.region.Bytes()[i*mtu+n:], w.More[k].Bytes())
+		n += copy(c.region.Bytes()[at+n:], w.More[k].Bytes())
 	}
-	s.wr.Local, s.wr.More = c.region.Seg(i*mtu, n), nil
+	s.wr.Local, s.wr.More = c.region.Seg(at, n), nil
+}
+
+// enter makes slot i, the last of the free ones, the youngest that is held.
+func (c *copies) enter(i int, w *fabric.WR) {
+	s := &c.slots[i]
+	s.wr.ID, s.wr.Flags = copyTag|uint64(i), w.Flags&fabric.FlagSolicited|fabric.FlagSignaled
 	c.free, c.held = c.free[:len(c.free)-1], append(c.held, i)
 	c.turn = min(c.turn, s.after)
 	c.q.send.hold(c.q)
 	c.q.recv.hold(c.q)
-	return true
 }
 
 // release sends what may go, the oldest first. When the queue pair has broken all
@@ -106,27 +131,48 @@ func (c *copies) release(now int64) {
 	if c.q.QP.State() != fabric.StateReady {
 		now = never
 	}
-	c.turn = noTurn
+	c.turn, c.scattered = noTurn, 0
 	keep := c.held[:0]
 	for _, i := range c.held {
 		switch s := &c.slots[i]; {
 		case s.due > now && s.after >= c.q.tail:
 			keep = append(keep, i)
 			c.turn = min(c.turn, s.after)
-		case c.q.dev.cut.Load(), s.to != nil && s.to.closed:
-			c.drop(i)
-		default:
-			c.q.one[0] = s.wr
-			if n, _ := c.q.QP.Post(c.q.one[:]); n == 0 {
-				c.drop(i)
+			if s.scattered {
+				c.scattered++
 			}
+		case c.q.dev.cut.Load(), s.to != nil && s.to.closed:
+			c.drop(i, c.statusOfCut())
+		case s.scattered && s.wr.Op == fabric.OpRead:
+			c.readAgain(i)
+		default:
+			c.post(&s.wr, i)
 		}
 	}
 	c.held = keep
 }
 
+// post sends the last request that slot i is for.
+func (c *copies) post(w *fabric.WR, i int) {
+	c.q.one[0] = *w
+	if n, _ := c.q.QP.Post(c.q.one[:]); n == 0 {
+		c.drop(i, fabric.StatusFlushed)
+	}
+}
+
+// statusOfCut is how a request ends that the cut link has lost: UC does not notice.
+func (c *copies) statusOfCut() fabric.Status {
+	if c.q.Transport() == fabric.RC {
+		return fabric.StatusFlushed
+	}
+	return fabric.StatusOK
+}
+
 // drop empties the slot of a message that was sent, or is lost.
-func (c *copies) drop(i int) {
+func (c *copies) drop(i int, status fabric.Status) {
+	if s := &c.slots[i]; s.scattered {
+		c.q.ended(s.seq, status)
+	}
 	c.slots[i] = held{}
 	c.free = append(c.free, i)
 }

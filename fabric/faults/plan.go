@@ -24,19 +24,28 @@ const (
 	Reorder Fault = "reorder"
 	Break   Fault = "break"
 	Lose    Fault = "lose"
+	Shuffle Fault = "shuffle"
+	Replay  Fault = "replay"
+	Part    Fault = "part"
 	Refuse  Fault = "refuse"
 	Cut     Fault = "cut"
 )
 
-// kinds are what a fault can strike and the arguments that it takes.
-var kinds = map[Fault]struct{ on, args string }{
-	Drop:    {"uc ud", "rate burst"},
-	Delay:   {"uc ud", "rate duration"},
-	Dup:     {"ud", "rate duration"},
-	Reorder: {"uc ud", "rate duration by"},
-	Break:   {"rc uc ud", "rate status"},
-	Lose:    {"rc", "rate"},
-	Refuse:  {"dial accept", "rate"},
+// kinds are what a fault can strike and the arguments that it takes. No verbs are all.
+var kinds = map[Fault]struct {
+	on, args string
+	verbs    []fabric.Op
+}{
+	Drop:    {on: "uc ud", args: "rate burst"},
+	Delay:   {on: "uc ud", args: "rate duration"},
+	Dup:     {on: "ud", args: "rate duration"},
+	Reorder: {on: "uc ud", args: "rate duration by"},
+	Break:   {on: "rc uc ud", args: "rate status"},
+	Lose:    {on: "rc", args: "rate"},
+	Shuffle: {on: "rc uc", args: "rate duration", verbs: []fabric.Op{fabric.OpRead, fabric.OpWrite}},
+	Replay:  {on: "rc", args: "rate duration", verbs: []fabric.Op{fabric.OpRead}},
+	Part:    {on: "uc", args: "rate", verbs: []fabric.Op{fabric.OpWrite, fabric.OpWriteImm}},
+	Refuse:  {on: "dial accept", args: "rate"},
 }
 
 // statuses are those that Break can choose.
@@ -46,8 +55,12 @@ var statuses = map[string]fabric.Status{
 	"access": fabric.StatusRemoteAccess,
 }
 
-// defaultWait is how long a reordered message waits to be overtaken.
-const defaultWait = 100 * time.Microsecond
+// defaultWait is how long a reordered message waits to be overtaken, and defaultSpread how
+// long the lines of an operation are under way at most.
+const (
+	defaultWait   = 100 * time.Microsecond
+	defaultSpread = 10 * time.Microsecond
+)
 
 // Plan is what shall go wrong. The zero Plan lets everything pass.
 type Plan struct {
@@ -120,6 +133,8 @@ func (p *Plan) parse(item string) (err error) {
 		return errors.New("delay needs a duration, such as 1ms")
 	case r.fault == Reorder && r.time == 0:
 		r.time = defaultWait
+	case (r.fault == Shuffle || r.fault == Replay) && r.time == 0:
+		r.time = defaultSpread
 	}
 	p.rules = append(p.rules, r)
 	return nil
@@ -132,8 +147,8 @@ func (r *rule) parseName(name string) error {
 	kind, known := kinds[r.fault]
 	switch {
 	case !known || len(parts) < 2 || len(parts) > 3:
-		return errors.New("want transport.fault or transport.verb.fault with drop, delay, dup, reorder, break or lose, " +
-			"or dial.refuse or accept.refuse")
+		return errors.New("want transport.fault or transport.verb.fault with drop, delay, dup, reorder, break, lose, " +
+			"shuffle, replay or part, or dial.refuse or accept.refuse")
 	case !slices.Contains(strings.Fields(kind.on), r.on):
 		return fmt.Errorf("%s exists on %s: rc hides loss by retransmission, uc has one path and never duplicates, "+
 			"and only rc is acknowledged", r.fault, kind.on)
@@ -142,14 +157,23 @@ func (r *rule) parseName(name string) error {
 	}
 	for t := fabric.RC; t <= fabric.UD; t++ {
 		for v := fabric.OpSend; v < fabric.NumOps; v++ {
-			if r.on == t.String() && t.Allows(v) && strings.ToLower(v.String()) == parts[1] {
+			if r.on == t.String() && t.Allows(v) && r.strikes(v) && strings.ToLower(v.String()) == parts[1] {
 				r.verb = v
 				return nil
 			}
 		}
 	}
-	return fmt.Errorf("%s has no verb %s", r.on, parts[1])
+	return fmt.Errorf("%s has no verb %s that %s strikes", r.on, parts[1], r.fault)
 }
+
+// strikes reports whether the fault can strike a verb.
+func (r *rule) strikes(v fabric.Op) bool {
+	verbs := kinds[r.fault].verbs
+	return len(verbs) == 0 || slices.Contains(verbs, v)
+}
+
+// scatters reports whether the rule spreads operations over time (spread).
+func (r *rule) scatters() bool { return r != nil && (r.fault == Shuffle || r.fault == Replay) }
 
 // parseArg reads an argument, which is known by its form.
 func (r *rule) parseArg(arg string) (err error) {

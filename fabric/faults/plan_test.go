@@ -13,7 +13,7 @@ func TestParsePlan(t *testing.T) {
 	for _, text := range []string{
 		"", " ; seed=18446744073709551614; ", "ud.drop=1%", "uc.drop=0.0001%;uc.drop=100%;uc.drop=0%;uc.drop",
 		"uc.write_imm.drop=burst=5,12.50%", "ud.reorder=1000us,5%,by=3", "rc.break=rnr@qp=0,op=1000",
-		"dial.refuse=10%; accept.refuse@op=3..", "rc.cmp_swap.lose@op=500..800",
+		"dial.refuse=10%; accept.refuse@op=3..", "rc.shuffle=50%,1us; uc.write.shuffle; rc.replay=1%,2us; uc.part=5%", "rc.cmp_swap.lose@op=500..800",
 	} {
 		if _, err := faults.ParsePlan(text); err != nil {
 			t.Errorf("%q: %v", text, err)
@@ -30,6 +30,11 @@ func TestParseErrors(t *testing.T) {
 		"uc.lose":                    "only rc is acknowledged",
 		"xx.drop":                    "drop exists on uc ud",
 		"ud.write.drop":              "ud has no verb write",
+		"ud.shuffle":                 "shuffle exists on rc uc",
+		"rc.send.shuffle":            "rc has no verb send that shuffle strikes",
+		"uc.replay":                  "replay exists on rc",
+		"rc.part":                    "part exists on uc",
+		"uc.part=1ms":                "part takes no duration",
 		"uc.recv.drop":               "uc has no verb recv",
 		"ud.drop=1":                  "is not a rate",
 		"ud.drop=101%":               "0% to 100%",

@@ -22,6 +22,9 @@ func (q *queuePair) Post(wrs []fabric.WR) (int, error) {
 	defer q.retire()
 	for i := range wrs {
 		w := &wrs[i]
+		if q.copies.scattered > 0 {
+			q.copies.settleBefore(w)
+		}
 		if q.tail-q.head >= q.depth {
 			return i, fabric.ErrQueueFull
 		}
@@ -36,7 +39,7 @@ func (q *queuePair) Post(wrs []fabric.WR) (int, error) {
 		} else if err := q.pass(w, q.tail); err != nil {
 			return i, atIndex(err, i)
 		} else {
-			q.enter(w).waits = true
+			q.enter(w).waits = 1
 		}
 		if q.tail > q.copies.turn {
 			q.copies.release(q.dev.clock.Now())
@@ -108,9 +111,15 @@ func (q *queuePair) divert(w *fabric.WR, r *rule) {
 		return
 	}
 	var fault Fault
+	if r != nil && r.fault == Part && w.Bytes() <= q.dev.limits.MTU {
+		r = nil
+	}
 	if r != nil {
 		fault = r.fault
 		q.dev.record(Event{int(q.index), seq, fault})
+	}
+	if r.scatters() && (q.copies.blocks() || !q.copies.canScatter(w)) {
+		r, fault = nil, ""
 	}
 	switch fault {
 	case Drop, Cut:
@@ -118,21 +127,53 @@ func (q *queuePair) divert(w *fabric.WR, r *rule) {
 	case Break, Lose:
 		q.doomed, e.fail = true, q.fitting(r.status, w.Op)
 		if fault == Lose {
-			e.waits = q.pass(w, seq) == nil
+			q.passOn(e, w, seq)
 		}
 		return
+	case Part:
+		if cut := q.partOf(w, seq); cut.Local.Len != 0 {
+			q.passOn(e, &cut, seq)
+		}
+		return
+	case Shuffle, Replay:
+		q.copies.scatter(e, w, r, seq)
+		return
 	case Dup:
-		e.waits = q.pass(w, seq) == nil
+		q.passOn(e, w, seq)
 		q.copies.hold(w, r, seq)
 	default:
-		if q.copies.hold(w, r, seq) {
+		if (r != nil || q.copies.blocks()) && q.copies.hold(w, r, seq) {
 			return
 		}
 		if q.copies.blocks() { // what is behind a delayed message stays there
 			q.copies.release(never)
 		}
-		e.waits = q.pass(w, seq) == nil
+		q.passOn(e, w, seq)
 	}
+}
+
+// passOn posts the request of an entry to the inner queue pair.
+func (q *queuePair) passOn(e *entry, w *fabric.WR, seq uint64) {
+	if q.pass(w, seq) == nil {
+		e.waits++
+	}
+}
+
+// partOf is a WRITE of the first packets of a longer one, whose other packets are lost.
+func (q *queuePair) partOf(w *fabric.WR, seq uint64) fabric.WR {
+	mtu := q.dev.limits.MTU
+	packets := (w.Local.Len + mtu - 1) / mtu
+	cut := *w
+	cut.Op, cut.More = fabric.OpWrite, nil
+	if packets != 0 {
+		cut.Local.Len = int(q.draw(seq, 0)%uint64(packets)) * mtu
+	}
+	return cut
+}
+
+// draw is a number for a purpose of operation seq (F1).
+func (q *queuePair) draw(seq, purpose uint64) uint64 {
+	return mix(mix(mix(q.dev.plan.seed+golden*(q.index+1))+golden*(seq+1)) + purpose)
 }
 
 // fitting returns a status that a request of this kind can fail with.

@@ -15,8 +15,8 @@ type entry struct {
 	// status is how it ended, fail how the plan wants it to end.
 	status, fail fabric.Status
 	signaled     bool
-	// waits until the inner queue pair has completed it.
-	waits bool
+	// waits counts the requests of the inner queue pair without which it is not complete.
+	waits int
 }
 
 // queuePair is a queue pair. Its requests are numbered from 0 (their seq);
@@ -58,20 +58,37 @@ func (q *queuePair) entry(seq uint64) *entry { return &q.ring[seq&uint64(len(q.r
 
 // completed takes note of a completion of the inner queue pair.
 func (q *queuePair) completed(c *fabric.Completion) {
-	if c.ID&copyTag != 0 {
-		q.copies.drop(int(c.ID &^ copyTag))
+	switch {
+	case c.ID&runTag != 0:
+		q.copies.runFailed(int(c.ID&^(copyTag|runTag)), c.Status)
 		return
+	case c.ID&copyTag != 0:
+		q.copies.drop(int(c.ID&^copyTag), c.Status)
+	default:
+		q.ended(c.ID, c.Status)
 	}
-	e := q.entry(c.ID)
-	e.waits, e.status, e.bytes = false, c.Status, c.Bytes
 	q.retire()
+}
+
+// ended takes note of the end of one of the requests of the inner queue pair that entry seq
+// waits for. The first failure counts.
+func (q *queuePair) ended(seq uint64, status fabric.Status) {
+	e := q.entry(seq)
+	e.waits--
+	e.fails(status)
+}
+
+func (e *entry) fails(status fabric.Status) {
+	if e.status == fabric.StatusOK && status != fabric.StatusOK {
+		e.status, e.bytes = status, 0
+	}
 }
 
 // retire reports requests that are over, in their order (F2).
 func (q *queuePair) retire() {
 	for q.retired < q.tail {
 		e := q.entry(q.retired)
-		if e.waits {
+		if e.waits != 0 {
 			return
 		}
 		q.conclude(e)

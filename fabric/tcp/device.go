@@ -47,6 +47,7 @@ func New(cfg Config) (fabric.Device, error) {
 			MaxInline: 1024, MaxSegs: 16, MaxDepth: 1 << 15, MaxCQDepth: 1 << 22,
 			MaxMessage: maxMessage, MTU: gramMTU, MaxReads: window / (headSize + 8),
 			MaxPrivate: maxPrivate, MaxRegion: maxRegion, UC: true, UD: true, Atomics: true,
+			InOrder: true,
 		},
 	}
 	if err := d.configure(&cfg); err != nil {

@@ -52,7 +52,7 @@ func DefaultLimits() fabric.Limits {
 	return fabric.Limits{
 		MaxInline: 512, MaxSegs: 8, MaxDepth: 1 << 14, MaxCQDepth: 1 << 22,
 		MaxMessage: 1 << 30, MTU: 4096, MaxReads: 1 << 14, MaxPrivate: 256,
-		MaxRegion: 1 << 40, UC: true, UD: true, Atomics: true,
+		MaxRegion: 1 << 40, UC: true, UD: true, Atomics: true, InOrder: true,
 	}
 }
 
