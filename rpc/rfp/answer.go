@@ -50,18 +50,21 @@ func (c *core) place(s *session, f *waitingFrame) {
 	if push == Fetch && f.push {
 		push = Reply
 	}
+	w := wire.MakeWord0(n, len(payload), wire.ResultAux(nanos, f.last))
 	fence.CopyOut(slot[wire.ResultHeader:], payload)
-	if push != Fetch {
-		fence.Publish64(fence.Word(slot, wire.PushedTail(len(payload))), wire.Tail(n))
+	if s.rings.proof {
+		fence.Publish64(fence.Word(slot, wire.ResultTail(len(payload))), wire.Proof(n, w, payload))
+	} else if push != Fetch {
+		fence.Publish64(fence.Word(slot, wire.ResultTail(len(payload))), wire.Tail(n))
 	}
-	fence.Publish64(fence.Word(slot, 0), uint64(wire.MakeWord0(n, len(payload), wire.ResultAux(nanos, f.last))))
+	fence.Publish64(fence.Word(slot, 0), uint64(w))
 	s.produced = n
 	s.answerSlot++
 	if s.answerAt += s.answerStride; s.answerAt == len(s.answerMem) {
 		s.answerAt, s.answerSlot = 0, 0
 	}
 	if push != Fetch {
-		c.push(s, n, at, wire.PushedBytes(len(payload)), push)
+		c.push(s, n, at, wire.TailedBytes(len(payload)), push)
 	}
 }
 
@@ -125,15 +128,16 @@ func (c *core) resume() bool {
 			s.backlog[0] = waitingFrame{}
 			s.backlog = s.backlog[1:]
 		}
-		if s.gone || len(s.backlog) != 0 || !s.room() {
+		if s.gone || len(s.backlog) != 0 || !s.room() || s.halted && s.doubt.Waits(c.Sweep) {
 			continue
 		}
 		s.backlog, s.waiting = nil, 0
 		s.lastSeen = c.Sweep
 		c.slow.Remove(&s.slowAt)
 		if s.halted {
+			left := len(s.unserved)
 			c.proceed(s)
-			worked = true
+			worked = worked || !s.halted || len(s.unserved) < left
 		}
 	}
 	return worked

@@ -171,6 +171,7 @@ func (c *Conn) dial(ctx context.Context, addr fabric.Addr) (err error) {
 	hello := wire.Hello{
 		Core: uint16(c.cfg.Core), Window: uint16(want.window), Results: uint16(want.results),
 		Payload: uint32(want.payload), Replies: placeOf(c.replies.Remote()), Bulk: uint32(max(c.cfg.Bulk, 0)),
+		Proof: !c.end.Dev.Limits().InOrder,
 	}
 	err = c.end.Dial(ctx, addr, fabric.QPConfig{
 		Transport: fabric.RC, SendCQ: c.cq, RecvCQ: c.cq,
@@ -192,13 +193,16 @@ func (c *Conn) dial(ctx context.Context, addr fabric.Addr) (err error) {
 // prepare makes everything that depends on what the server allows.
 func (c *Conn) prepare(want *rings) (err error) {
 	w := &c.welcome
-	c.rings = rings{window: int(w.Window), results: int(w.Results), payload: int(w.Payload), bulk: int(w.Bulk), resultBulk: int(w.ResultBulk)}
+	c.rings = rings{window: int(w.Window), results: int(w.Results), payload: int(w.Payload), bulk: int(w.Bulk), resultBulk: int(w.ResultBulk), proof: w.Proof}
 	r := &c.rings
 	if r.window < 1 || r.window > want.window || r.results < 2*r.window || r.results > want.results ||
 		r.payload < minPayload || r.payload > want.payload || r.bulk < 0 || r.bulk > max(c.cfg.Bulk, 0) || r.bulk%(lineSize*piecesInArea) != 0 ||
 		r.resultBulk < r.bulk || r.resultBulk > resultAreas*r.bulk || r.resultBulk%lineSize != 0 || w.MaxMessage < minMessage || w.MaxMessage > maxMessage {
 		return fmt.Errorf("the server allows window %d, results %d, payload %d, areas of %d and %d bytes, messages of %d bytes: %w",
 			r.window, r.results, r.payload, w.Bulk, w.ResultBulk, w.MaxMessage, rpc.ErrProtocol)
+	}
+	if dev := c.end.Dev; !r.proof && !dev.Limits().InOrder {
+		return fmt.Errorf("the server does not prove its frames, and device %s does not promise their order: %w", dev.Name(), rpc.ErrProtocol)
 	}
 	c.reqs, c.answers = remoteOf(w.Requests), remoteOf(w.Answers)
 	landing := r.window * r.requestStride()

@@ -25,6 +25,8 @@
 //   - A parked session is one whose request slots the server does not look at.
 //     Its next answer slot says so. The client, which looks there for its
 //     answer, wakes the core: a SEND of no bytes.
+//   - A session has proof if its frames prove themselves (package wire), because
+//     a device does not promise order.
 //   - A piece is part of a message longer than a frame. It lies in the bulk area
 //     of its direction, and an entry of a frame says where. Both ends copy pieces at
 //     the same time. An area is made when it is first needed.
@@ -89,6 +91,14 @@
 //	    an area, once. The server names a piece only when the client is known to have taken
 //	    that frame (I2). Whether a message travels in pieces or in parts of a frame's length
 //	    is decided when it begins.
+//	I12 With proof, what does not fit its checksum is not there yet. A client READs the
+//	    frame again, whole, as the fetch policy says, or looks at the pushed one
+//	    with its next poll. A core looks at a request again in a later sweep, and at the
+//	    piece of a request likewise, while the rest of its frame waits; each look in
+//	    vain doubles the sweeps until the next (serving.Doubt), until a wake-up says
+//	    that all is there. The rest of a long frame is READ when its first part has come, so
+//	    it is not older; nor is a piece of a result. Words alone
+//	    (modes, taken, the mark of a parked session) need no proof.
 //
 // # Long messages
 //

@@ -1,6 +1,8 @@
 package rfp
 
 import (
+	"encoding/binary"
+
 	"github.com/remora-kv/remora/fabric"
 	"github.com/remora-kv/remora/internal/fence"
 	"github.com/remora-kv/remora/rpc/wire"
@@ -18,7 +20,7 @@ func (c *Conn) fetch() {
 		if slot >= c.rings.results {
 			slot -= c.rings.results
 		}
-		c.wanted[slot], c.asked[slot] = c.next+uint64(i), c.fetchSize
+		c.wanted[slot], c.asked[slot] = c.next+uint64(i), c.readSize
 	}
 	c.askedAt = 0
 	k, err := c.end.QP.Post(c.reads[c.slot : c.slot+n])
@@ -39,15 +41,16 @@ func (c *Conn) due() bool {
 	return t.left == 0 || !t.skips() && t.over(c.end.Clock.Now())
 }
 
-// makeReads makes the READs of all answer slots, for the present F.
+// makeReads makes the READs of all answer slots, for the present F, which counts no tail.
 func (c *Conn) makeReads() {
 	n := c.rings.results
+	c.readSize = min(c.rings.fetchedBytes(c.fetchSize-wire.ResultHeader), c.stride)
 	c.reads = make([]fabric.WR, n+min(n, maxAhead))
 	for i := range c.reads {
 		at := i % n * c.rings.resultStride()
 		c.reads[i] = fabric.WR{
 			ID: kindFetch | uint64(i%n), Op: fabric.OpRead, Flags: fabric.FlagSignaled,
-			Local: c.local.Seg(c.landingAt+at, c.fetchSize), Remote: c.answers.At(at),
+			Local: c.local.Seg(c.landingAt+at, c.readSize), Remote: c.answers.At(at),
 		}
 	}
 }
@@ -57,7 +60,7 @@ func (c *Conn) fetchRest(at, size int) {
 	had := c.asked[c.slot]
 	w := fabric.WR{
 		ID: kindRest | c.next, Op: fabric.OpRead, Flags: fabric.FlagSignaled,
-		Local:  c.local.Seg(c.landingAt+at+had, wire.ResultBytes(size)-had),
+		Local:  c.local.Seg(c.landingAt+at+had, c.rings.fetchedBytes(size)-had),
 		Remote: c.answers.At(at + had),
 	}
 	fence.Count(&c.stats.rests, 1)
@@ -74,7 +77,7 @@ func (c *Conn) fetched(slot int) {
 		return // it was pushed meanwhile
 	}
 	w := wire.Word0(fence.Word(c.landing, slot*c.stride).Load())
-	if w.Is(m) {
+	if w.Is(m) && c.mayBeWhole(slot, w) {
 		c.landed[slot] = m
 		if m == c.next && c.policy.hit() {
 			c.change(Reply)
@@ -86,6 +89,28 @@ func (c *Conn) fetched(slot int) {
 	if m == c.next {
 		c.missed(w)
 	}
+}
+
+// mayBeWhole reports whether the frame that a READ has brought is whole, as far as that can be
+// known before its rest is there. One whose lines are of different times is not there yet.
+func (c *Conn) mayBeWhole(slot int, w wire.Word0) bool {
+	size := w.Size()
+	return !c.rings.proof || size > c.rings.payload || c.rings.fetchedBytes(size) > c.asked[slot] || c.landedWhole(slot, w)
+}
+
+// landedWhole reports whether the frame in a landing slot, with word 0 w, proves itself.
+func (c *Conn) landedWhole(slot int, w wire.Word0) bool {
+	b, size := c.landing[slot*c.stride:], w.Size()
+	tail := binary.LittleEndian.Uint64(b[wire.ResultTail(size):])
+	return tail == wire.Proof(c.wanted[slot], w, b[wire.ResultHeader:wire.ResultHeader+size])
+}
+
+// unproven is called when the frame next has been READ in two parts, and they do not fit.
+func (c *Conn) unproven(w wire.Word0) {
+	c.landed[c.slot], c.whole = 0, false
+	fence.Count(&c.stats.misses, 1)
+	c.policy.early()
+	c.missed(w)
 }
 
 // missed is called when a READ has not brought the frame next.

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/remora-kv/remora/fabric"
+	"github.com/remora-kv/remora/internal/crc32c"
 	"github.com/remora-kv/remora/rpc"
 	"github.com/remora-kv/remora/rpc/rfp"
 	"github.com/remora-kv/remora/rpc/wire"
@@ -16,6 +17,12 @@ func pieceEntry(p wire.Piece) []byte {
 	var b [wire.PieceSize]byte
 	p.Put(b[:])
 	return entry(b[:], wire.Bulk)
+}
+
+// zeros is a piece with its sum, where the area has zeros.
+func zeros(p wire.Piece) wire.Piece {
+	p.Sum = crc32c.Checksum(make([]byte, p.Size))
+	return p
 }
 
 // areaEntry is an entry that says where an area is.
@@ -72,18 +79,22 @@ var pieceAttacks = []attack{
 	}},
 	{name: "more pieces than the total", hello: withArea, ends: isCut, log: noPiece, do: func(c *rawClient) {
 		c.warm()
-		first := pieceEntry(wire.Piece{Size: 10, Total: 20, More: true})
+		first := pieceEntry(zeros(wire.Piece{Size: 10, Total: 20, More: true}))
 		c.send(append(append(first, first...), first...), one)
 	}},
 	{name: "pieces of a request that never ends", hello: withArea, do: func(c *rawClient) {
 		c.warm()
-		c.send(pieceEntry(wire.Piece{Size: 10, Total: 1 << 20, More: true}), one)
+		c.send(pieceEntry(zeros(wire.Piece{Size: 10, Total: 1 << 20, More: true})), one)
 		c.awaitAnswer(c.number - 1)
 	}},
 	{name: "a request of zeros in a piece", hello: withArea, do: func(c *rawClient) {
 		c.warm()
-		c.send(pieceEntry(wire.Piece{Size: 100, Total: 100}), one)
+		c.send(pieceEntry(zeros(wire.Piece{Size: 100, Total: 100})), one)
 		c.awaitAnswer(c.number - 1)
+	}},
+	{name: "a piece that is not what its sum says", hello: withArea, do: func(c *rawClient) {
+		c.warm()
+		c.send(pieceEntry(wire.Piece{Size: 100, Total: 100, Sum: 1}), one)
 	}},
 }
 

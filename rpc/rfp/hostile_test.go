@@ -50,17 +50,22 @@ var frameAttacks = []attack{
 		c.sendWord(wire.MakeWord0(1, 1000, 1), someCall)
 	}},
 	{name: "header without tail", do: func(c *rawClient) {
-		c.write(c.slotOf(1), sealed(1, someCall, one)[:16])
+		c.write(c.slotOf(1), c.sealed(1, someCall, one)[:16])
 	}},
 	{name: "tail without header", do: func(c *rawClient) {
-		b := sealed(1, someCall, one)
+		b := c.sealed(1, someCall, one)
 		clear(b[:16])
 		c.write(c.slotOf(1), b)
 	}},
-	{name: "frame of the future", do: func(c *rawClient) { c.write(c.slotOf(1), sealed(5, someCall, one)) }},
+	{name: "frame that is not what its tail says", do: func(c *rawClient) {
+		b := c.sealed(1, someCall, one)
+		b[wire.RequestHeader+wire.EntryHeader+2] ^= 1
+		c.write(c.slotOf(1), b)
+	}},
+	{name: "frame of the future", do: func(c *rawClient) { c.write(c.slotOf(1), c.sealed(5, someCall, one)) }},
 	{name: "all slots at once", do: func(c *rawClient) {
 		for n := uint64(9); n > 0; n-- {
-			c.write(c.slotOf(n), sealed(n, someCall, one))
+			c.write(c.slotOf(n), c.sealed(n, someCall, one))
 		}
 	}},
 	{name: "all ones", do: func(c *rawClient) {
@@ -146,11 +151,11 @@ var verbAttacks = []attack{
 		h.Replies = wire.Place{Addr: ro.Remote().Addr, Key: ro.Remote().Key}
 	}, ends: isLost, log: "client lost", do: askForReply},
 	{name: "vanishing with half a frame", ends: ended, do: func(c *rawClient) {
-		c.write(c.slotOf(1), sealed(1, someCall, one)[:20])
+		c.write(c.slotOf(1), c.sealed(1, someCall, one)[:20])
 		c.vanish()
 	}},
 	{name: "vanishing with writes on their way", ends: ended, do: func(c *rawClient) {
-		b := sealed(1, entries(request(procEcho, pattern(2000, 1))), one)
+		b := c.sealed(1, entries(request(procEcho, pattern(2000, 1))), one)
 		copy(c.mem.Bytes(), b)
 		wr := fabric.WR{Op: fabric.OpWrite, Local: c.mem.Seg(0, len(b)), Remote: c.requests().At(c.slotOf(1))}
 		if _, err := c.qp.Post([]fabric.WR{wr, wr, wr, wr, wr, wr, wr, wr}); err != nil {
@@ -260,7 +265,7 @@ func TestFramesThatChangeWhileServed(t *testing.T) {
 		texts := [][]byte{bytes.Repeat([]byte("a"), 1500), bytes.Repeat([]byte("b"), 1500)}
 		for n := uint64(1); n < 100; n++ {
 			for i := range 4 { // the same frame again and again, with other bytes
-				c.write(c.slotOf(n), sealed(n, entries(request(procEcho, texts[i&1])), wire.Word1{Entries: 1, Taken: uint32(n - 1)}))
+				c.write(c.slotOf(n), c.sealed(n, entries(request(procEcho, texts[i&1])), wire.Word1{Entries: 1, Taken: uint32(n - 1)}))
 			}
 			got := c.awaitAnswer(n)
 			if e, rest, _, err := wire.NextEntry(got); err != nil || len(rest) != 0 || len(e) != 1500 {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/remora-kv/remora/internal/crc32c"
 	"github.com/remora-kv/remora/rpc"
 	"github.com/remora-kv/remora/rpc/wire"
 )
@@ -35,6 +36,12 @@ func (m message) len() int { return len(m.head) + len(m.body) }
 func (m message) copyTo(dst []byte) {
 	n := copy(dst, m.head)
 	copy(dst[n:], m.body)
+}
+
+// sum is the checksum of the first n bytes of the message.
+func (m message) sum(n int) uint32 {
+	k := min(n, len(m.head))
+	return crc32c.Update(crc32c.Checksum(m.head[:k]), m.body[:n-k])
 }
 
 // after is the message without its first n bytes.

@@ -18,10 +18,11 @@ const lineSize = 64
 
 // rings are the dimensions that both ends have agreed on.
 type rings struct {
-	window, results int // slots
-	payload         int // bytes of a frame's payload
-	bulk            int // bytes of the area for pieces of long requests, 0 when there are none
-	resultBulk      int // bytes of that for pieces of long results
+	window, results int  // slots
+	payload         int  // bytes of a frame's payload
+	bulk            int  // bytes of the area for pieces of long requests, 0 when there are none
+	resultBulk      int  // bytes of that for pieces of long results
+	proof           bool // frames prove themselves (I11)
 }
 
 func roundUp(n, to int) int { return (n + to - 1) / to * to }
@@ -30,7 +31,7 @@ func roundUp(n, to int) int { return (n + to - 1) / to * to }
 // that no two slots share one.
 func (r *rings) requestStride() int { return roundUp(wire.RequestBytes(r.payload), lineSize) }
 
-func (r *rings) resultStride() int { return roundUp(wire.PushedBytes(r.payload), lineSize) }
+func (r *rings) resultStride() int { return roundUp(wire.TailedBytes(r.payload), lineSize) }
 
 func (r *rings) requestBytes() int { return slotsAt + r.window*r.requestStride() }
 
@@ -76,6 +77,14 @@ func resultBulkOf(bulk int, lim fabric.Limits) int {
 
 // resultAreas keeps the area shorter than a huge page, all of which would be allocated.
 const resultAreas = 7
+
+// fetchedBytes is how much of a result frame a client has to READ.
+func (r *rings) fetchedBytes(size int) int {
+	if r.proof {
+		return wire.TailedBytes(size)
+	}
+	return wire.ResultBytes(size)
+}
 
 func (r *rings) resultBytes() int { return r.results * r.resultStride() }
 

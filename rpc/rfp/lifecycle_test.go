@@ -144,7 +144,8 @@ func TestComingAndGoing(t *testing.T) {
 		}
 		await(t, "all to be gone", func() bool { return s.Stats().Clients == 1 })
 		after := s.Stats()
-		if after.Memory != before.Memory || after.Connects-before.Connects != all || after.Disconnects != all || after.Cut != 0 {
+		const kept = 2048 // by the session that stays, if a frame had to wait for a piece (I8)
+		if after.Memory < before.Memory || after.Memory > before.Memory+kept || after.Connects-before.Connects != all || after.Disconnects != all || after.Cut != 0 {
 			t.Errorf("before %+v, after %+v", before, after)
 		}
 		w.check(t)

@@ -24,7 +24,8 @@ type Params struct {
 	// many quick ones change it back, more after a change back that failed.
 	// Default 2.
 	SlowCalls int
-	// FetchSize is F, the bytes of the first READ of an answer. Default 256.
+	// FetchSize is F, the bytes of the first READ of an answer, without a checksum behind them
+	// (fabric.Limits.InOrder). Default 256.
 	FetchSize int
 	// SleepAfter is the process time of the server above which a client that expects a push
 	// and may sleep (fabric.Adaptive) sleeps without spinning. A shorter one saves the

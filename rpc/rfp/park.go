@@ -54,8 +54,10 @@ func (s *session) nextWord() *atomic.Uint64 {
 }
 
 // unpark looks at a session again, and takes the announcement back: a client that
-// finds it while its request is being served would think that its session is not polled.
+// finds it while its request is being served would think that its session is not polled. What the
+// client wrote before a wake-up is there (G3).
 func (c *core) unpark(s *session) {
+	s.doubt.Clear()
 	if s.parked {
 		s.parked = false
 		fence.Publish64(s.nextWord(), 0)

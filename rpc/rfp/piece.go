@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/remora-kv/remora/fabric"
+	"github.com/remora-kv/remora/internal/crc32c"
 	"github.com/remora-kv/remora/internal/fence"
 	"github.com/remora-kv/remora/rpc"
 	"github.com/remora-kv/remora/rpc/wire"
@@ -77,7 +78,7 @@ func (c *Conn) longResult() []byte {
 
 // writePiece writes the next piece of a message into the server's memory, to be
 // named by a frame. It returns the length of the piece, 0 when there is no room.
-// The frame follows on the same queue pair, so the piece is there before it.
+// The frame follows on the same queue pair, so the piece is there before it, or the frame has its sum.
 func (c *Conn) writePiece(msg message) (n int, err error) {
 	n = c.rings.nextPiece(msg.len())
 	at, ok := c.out.take(n, c.out.size)
@@ -89,7 +90,10 @@ func (c *Conn) writePiece(msg message) (n int, err error) {
 			return 0, err
 		}
 	}
-	c.named[c.names] = pieceAt(at, n, c.largeTotal, n < msg.len())
+	p := &c.named[c.names]
+	if *p = pieceAt(at, n, c.largeTotal, n < msg.len()); c.rings.proof {
+		p.Sum = msg.sum(n)
+	}
 	c.names++
 	return n, nil
 }
@@ -218,20 +222,32 @@ func fits(p *wire.Piece, had, most int) bool {
 	return int(p.Total) <= most && (p.More && total < int(p.Total) || !p.More && total == int(p.Total))
 }
 
-// collect adds the piece that an entry of a request names to the message being
-// assembled (I6: it is copied once, and then private).
-func (c *core) collect(s *session, entry []byte) (more, ok bool) {
-	p, ok := wire.ParsePiece(entry, len(s.bulkIn))
-	switch {
-	case !ok || !fits(&p, len(s.partial), c.server.cfg.MaxMessage):
-		return false, false
-	case s.partial == nil:
+// pieceOf is the piece that an entry of a request names; false if it cannot follow what there is
+// of the message.
+func (c *core) pieceOf(s *session, entry []byte) (p wire.Piece, ok bool) {
+	p, ok = wire.ParsePiece(entry, len(s.bulkIn))
+	return p, ok && fits(&p, len(s.partial), c.server.cfg.MaxMessage)
+}
+
+// collect adds a piece of a request to the message being assembled (I6: it is copied once, and
+// then private). It reports false, and adds nothing, while the piece is not there whole.
+func (c *core) collect(s *session, p *wire.Piece) bool {
+	if s.partial == nil {
 		s.partial = c.spares.borrow(int(p.Total))
 	}
 	n, size := len(s.partial), int(p.Size)
-	s.partial = slices.Grow(s.partial, size)[:n+size]
-	fence.CopyIn(s.partial[n:], s.bulkIn[p.At:int(p.At)+size])
-	return p.More, true
+	all := slices.Grow(s.partial, size)[:n+size]
+	fence.CopyIn(all[n:], s.bulkIn[p.At:int(p.At)+size])
+	if s.rings.proof {
+		if crc32c.Checksum(all[n:]) != p.Sum {
+			s.partial = all[:n]
+			s.doubt.Failed(c.Sweep)
+			return false
+		}
+		s.doubt.Clear()
+	}
+	s.partial = all
+	return true
 }
 
 // stream puts a long result into pieces, and what comes after it. While the

@@ -168,14 +168,19 @@ func (c *rawClient) requests() fabric.Remote {
 // write writes into the request memory.
 func (c *rawClient) write(at int, b []byte) fabric.Status {
 	c.t.Helper()
+	return c.writeTo(c.requests().At(at), b)
+}
+
+func (c *rawClient) writeTo(to fabric.Remote, b []byte) fabric.Status {
+	c.t.Helper()
 	copy(c.mem.Bytes(), b)
-	return c.do(fabric.WR{Op: fabric.OpWrite, Local: c.mem.Seg(0, len(b)), Remote: c.requests().At(at)})
+	return c.do(fabric.WR{Op: fabric.OpWrite, Local: c.mem.Seg(0, len(b)), Remote: to})
 }
 
 // answer reads the slot of a result frame.
 func (c *rawClient) answer(n uint64) []byte {
 	c.t.Helper()
-	stride := roundUp64(wire.PushedBytes(int(c.welcome.Payload)))
+	stride := roundUp64(wire.TailedBytes(int(c.welcome.Payload)))
 	at := int((n-1)%uint64(c.welcome.Results)) * stride
 	remote := fabric.Remote{Addr: c.welcome.Answers.Addr, Key: c.welcome.Answers.Key}
 	if s := c.do(fabric.WR{Op: fabric.OpRead, Local: c.mem.Seg(0, stride), Remote: remote.At(at)}); s != fabric.StatusOK {
@@ -228,10 +233,10 @@ func entry(msg []byte, marks wire.Marks) []byte {
 }
 
 // sealed makes a whole request frame.
-func sealed(n uint64, payload []byte, w wire.Word1) []byte {
+func (c *rawClient) sealed(n uint64, payload []byte, w wire.Word1) []byte {
 	b := make([]byte, wire.RequestBytes(len(payload)))
 	copy(b[wire.RequestHeader:], payload)
-	wire.SealRequest(b, n, len(payload), 1, w)
+	wire.SealRequest(b, n, len(payload), 1, w, c.welcome.Proof)
 	return b
 }
 
@@ -240,11 +245,11 @@ func (c *rawClient) send(payload []byte, w wire.Word1) fabric.Status {
 	c.t.Helper()
 	n := c.number
 	c.number++
-	return c.write(c.slotOf(n), sealed(n, payload, w))
+	return c.write(c.slotOf(n), c.sealed(n, payload, w))
 }
 
-// warm sends long messages until the server has made the area for requests.
-func (c *rawClient) warm() {
+// warm sends long messages until the server has made the area for requests, and returns where it is.
+func (c *rawClient) warm() wire.Place {
 	c.t.Helper()
 	msg := append(entry(request(procEcho, []byte("long")), wire.More), entry([]byte("er"), 0)...)
 	for {
@@ -254,7 +259,7 @@ func (c *rawClient) warm() {
 			c.t.Fatal(err)
 		}
 		if a, ok := wire.ParseArea(e); marks == wire.Bulk && ok && !a.Results {
-			return
+			return a.Place
 		}
 	}
 }
@@ -262,7 +267,7 @@ func (c *rawClient) warm() {
 // sendWord is send with word 0 replaced.
 func (c *rawClient) sendWord(w0 wire.Word0, payload []byte) fabric.Status {
 	c.t.Helper()
-	b := sealed(c.number, payload, wire.Word1{Entries: 1})
+	b := c.sealed(c.number, payload, wire.Word1{Entries: 1})
 	binary.LittleEndian.PutUint64(b, uint64(w0))
 	return c.write(c.slotOf(c.number), b)
 }

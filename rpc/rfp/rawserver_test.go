@@ -34,7 +34,7 @@ const (
 	rawPayload = 512
 )
 
-var rawStride = roundUp64(wire.PushedBytes(rawPayload))
+var rawStride = roundUp64(wire.TailedBytes(rawPayload))
 
 func (r *rig) rawServer() *rawServer {
 	r.Helper()
@@ -68,6 +68,7 @@ func (s *rawServer) goodWelcome() wire.Welcome {
 	return wire.Welcome{
 		Cores: 1, Window: rawWindow, Results: rawResults, Payload: rawPayload, MaxMessage: 10_000,
 		Requests: wire.Place{Addr: req.Addr, Key: req.Key}, Answers: wire.Place{Addr: ans.Addr, Key: ans.Key},
+		Proof: s.proves(),
 	}
 }
 
@@ -108,8 +109,24 @@ func (s *rawServer) resultArea() []byte {
 // frame puts a result frame into its slot.
 func (s *rawServer) frame(n uint64, payload []byte, last bool) {
 	at := int((n-1)%rawResults) * rawStride
-	s.put(at+wire.ResultHeader, payload)
-	s.putWord(at, wire.MakeWord0(n, len(payload), wire.ResultAux(0, last)))
+	b := s.tailed(n, payload, last)
+	s.put(at+wire.ResultHeader, b[wire.ResultHeader:])
+	s.put(at, b[:wire.ResultHeader])
+}
+
+// proves reports whether the frames of both ends have to prove themselves.
+func (s *rawServer) proves() bool { return !s.dev.Limits().InOrder }
+
+// tailed is a result frame with its tail.
+func (s *rawServer) tailed(n uint64, payload []byte, last bool) []byte {
+	w := wire.MakeWord0(n, len(payload), wire.ResultAux(0, last))
+	b := append(binary.LittleEndian.AppendUint64(nil, uint64(w)), payload...)
+	tail := wire.Tail(n)
+	if s.proves() {
+		tail = wire.Proof(n, w, payload)
+	}
+	b = append(b, make([]byte, wire.ResultTail(len(payload))-len(b))...)
+	return binary.LittleEndian.AppendUint64(b, tail)
 }
 
 // clear makes the answers what they were at first.
@@ -125,7 +142,11 @@ func (s *rawServer) peek(at, n int) []byte {
 // requested reports whether request frame n is there, in a ring of one slot.
 func (s *rawServer) requested(n uint64) bool {
 	w := wire.Word0(binary.LittleEndian.Uint64(s.peek(rawSlots, 8)))
-	return w.Is(n) && binary.LittleEndian.Uint64(s.peek(rawSlots+wire.TailOffset(w.Size()), 8)) == wire.Tail(n)
+	tail := binary.LittleEndian.Uint64(s.peek(rawSlots+wire.TailOffset(w.Size()), 8))
+	if s.proves() {
+		return w.Is(n) && tail == wire.Proof(n, w, s.peek(rawSlots+8, 8+w.Size()))
+	}
+	return w.Is(n) && tail == wire.Tail(n)
 }
 
 // pieces returns what the frame in the first slot names.

@@ -46,7 +46,8 @@ type receiver struct {
 	stride    int    // the distance of result slots
 	wordsAt   int
 	pushed    []byte // the memory of replies
-	fetchSize int
+	fetchSize int    // F
+	readSize  int    // with the tail, if frames prove themselves
 
 	// READs of the answer slots, made once; the first ones again behind the
 	// last, so that no chain wraps.
@@ -107,7 +108,7 @@ func (c *Conn) Poll() bool {
 		c.reap()
 		return c.end.Err != nil
 	}
-	if w := wire.Word0(fence.Observe64(c.replyWord[c.slot])); w.Is(c.next) && c.restFlying == 0 && c.takePush(w) {
+	if w := wire.Word0(fence.Observe64(c.replyWord[c.slot])); w.Is(c.next) && c.landed[c.slot] != c.next && c.restFlying == 0 && c.takePush(w) {
 		return c.open || c.end.Err != nil
 	}
 	if !c.policy.pushes && c.policy.timer.skips() {
@@ -146,7 +147,18 @@ func (c *Conn) takePush(w wire.Word0) bool {
 		return true
 	}
 	at := c.slot * c.stride
-	if fence.Observe64(fence.Word(c.pushed[at:], wire.PushedTail(size))) != wire.Tail(c.next) {
+	tail := fence.Observe64(fence.Word(c.pushed[at:], wire.ResultTail(size)))
+	if !wire.MayEnd(tail, c.next, c.rings.proof) {
+		return false
+	}
+	payload := c.landing[at+wire.ResultHeader : at+wire.ResultHeader+size]
+	if c.flying != 0 {
+		// A READ may still bring the same bytes to the same place: go elsewhere.
+		c.aside = grow(c.aside, size)[:size]
+		payload = c.aside
+	}
+	fence.CopyIn(payload, c.pushed[at+wire.ResultHeader:at+wire.ResultHeader+size])
+	if c.rings.proof && tail != wire.Proof(c.next, w, payload) {
 		return false
 	}
 	fence.Count(&c.stats.replies, 1)
@@ -154,13 +166,6 @@ func (c *Conn) takePush(w wire.Word0) bool {
 		c.unreaped = 0
 		c.reap()
 	}
-	payload := c.landing[at+wire.ResultHeader : at+wire.ResultHeader+size]
-	if c.flying != 0 {
-		// A READ may still bring the same bytes to the same place: go elsewhere.
-		c.aside = grow(c.aside, size)
-		payload = c.aside[:size]
-	}
-	fence.CopyIn(payload, c.pushed[at+wire.ResultHeader:at+wire.ResultHeader+size])
 	c.begin(w, payload)
 	return true
 }
@@ -182,8 +187,14 @@ func (c *Conn) takeLanded() {
 		c.end.Fail(c.tooLong(size))
 		return
 	}
-	if wire.ResultBytes(size) > c.asked[c.slot] && !c.whole {
-		if c.fetchRest(at, size); !c.whole {
+	if c.rings.fetchedBytes(size) > c.asked[c.slot] {
+		if !c.whole {
+			if c.fetchRest(at, size); !c.whole {
+				return
+			}
+		}
+		if c.rings.proof && !c.landedWhole(c.slot, w) {
+			c.unproven(w)
 			return
 		}
 	}

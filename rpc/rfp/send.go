@@ -156,7 +156,7 @@ func (c *Conn) Flush() error {
 	}
 	at := c.stageAt()
 	length := wire.SealRequest(c.local.Bytes()[at:], c.number, c.fill, uint16(min(c.cfg.Batch, wire.MaxEntries)),
-		wire.Word1{Taken: uint32(c.next - 1), Class: c.class, Entries: uint16(c.entries)})
+		wire.Word1{Taken: uint32(c.next - 1), Class: c.class, Entries: uint16(c.entries)}, c.rings.proof)
 	w := c.writes[c.sendSlot : c.sendSlot+1]
 	w[0].Local.Len, w[0].Flags = length, c.writeFlags(length)
 	c.sent[c.sendSlot] = sentFrame{results: c.entries, class: c.class, taken: c.next - 1, bulkEnd: c.out.head}

@@ -13,7 +13,7 @@ import (
 func (c *core) serve(s *session) bool {
 	slot := &s.slots[s.slot]
 	w := wire.Word0(fence.Observe64(slot.word))
-	if !w.Is(s.number) || s.slowAt.In() {
+	if !w.Is(s.number) || s.slowAt.In() || s.doubt.Waits(c.Sweep) {
 		return false
 	}
 	size := w.Size()
@@ -26,11 +26,19 @@ func (c *core) serve(s *session) bool {
 	// It comes before the look at the tail, which is a moment behind.
 	at := s.answerAt
 	fence.ExpectLines(s.answerMem[at : at+min(wire.ResultBytes(size), s.answerStride)])
-	if fence.Observe64(fence.Word(slot.mem, wire.TailOffset(size))) != wire.Tail(s.number) {
+	tail := fence.Observe64(fence.Word(slot.mem, wire.TailOffset(size)))
+	if !wire.MayEnd(tail, s.number, s.rings.proof) {
 		return false // the rest is in flight
 	}
 	in := c.in[:8+size]
 	fence.CopyIn(in, slot.mem[8:wire.RequestHeader+size])
+	if s.rings.proof {
+		if tail != wire.Proof(s.number, w, in) {
+			s.doubt.Failed(c.Sweep) // bytes between are in flight
+			return false
+		}
+		s.doubt.Clear()
+	}
 	s.number++
 	s.batch = w.Aux()
 	if s.slot++; s.slot == len(s.slots) {
@@ -85,8 +93,8 @@ func (c *core) announce(payload []byte) {
 	c.whole = whole
 }
 
-// halt keeps what is left of a frame until the client has taken results: so
-// results that wait are those of one message (I8).
+// halt keeps what is left of a frame until the client has taken results, so
+// results that wait are those of one message (I8), or until a piece is there.
 func (c *core) halt(s *session, w wire.Word1, payload []byte) {
 	if c.fill != 0 {
 		c.flush(s, w.Class, false)
@@ -136,18 +144,24 @@ func (c *core) serveRest(s *session, w wire.Word1, payload []byte, at int) {
 			c.cut(s, "a malformed entry")
 			return
 		}
+		here := payload
 		payload = rest
 		if c.Call.Announced = 0; marks == 0 && len(s.partial) == 0 && at <= c.told {
 			c.Call.Announced = at
 		}
 		if marks == wire.Bulk {
 			c.start = 0 // how long copies take says nothing about the procedure
-			more, ok := c.collect(s, entry)
+			p, ok := c.pieceOf(s, entry)
 			if !ok {
 				c.cut(s, "a malformed piece")
 				return
 			}
-			if more {
+			if !c.collect(s, &p) {
+				c.halt(s, w, here) // bytes of it are in flight
+				c.slow.Add(s, &s.slowAt)
+				return
+			}
+			if p.More {
 				continue
 			}
 			entry = s.partial

@@ -35,6 +35,7 @@ type session struct {
 	slots    []requestSlot
 	slot     int // where it will be
 	lastSeen uint64
+	doubt    serving.Doubt // about the frame that comes next, or the piece that it names next
 	parked   bool
 	gone     bool // dropped: its memory may be gone too
 
@@ -111,6 +112,7 @@ func (s *session) allocate(dev fabric.Device, h *wire.Hello) (err error) {
 		results: min(int(h.Results), cfg.Results),
 		payload: min(int(h.Payload), cfg.Payload),
 		bulk:    min(int(h.Bulk), cfg.bulk()) &^ (lineSize*piecesInArea - 1),
+		proof:   h.Proof || !dev.Limits().InOrder,
 	}
 	s.rings.resultBulk = resultBulkOf(s.rings.bulk, dev.Limits())
 	if s.domain, err = dev.NewDomain(); err != nil {
@@ -145,7 +147,7 @@ func (s *session) accept(ctx context.Context, req fabric.ConnRequest) error {
 		Window: uint16(s.rings.window), Results: uint16(s.rings.results),
 		Payload: uint32(s.rings.payload), MaxMessage: uint32(cfg.MaxMessage),
 		Requests: placeOf(s.reqs.Remote()), Answers: placeOf(s.answers.Remote()),
-		Bulk: uint32(s.rings.bulk), ResultBulk: uint32(s.rings.resultBulk),
+		Bulk: uint32(s.rings.bulk), ResultBulk: uint32(s.rings.resultBulk), Proof: s.rings.proof,
 	}
 	qp, err := req.Accept(ctx, fabric.QPConfig{
 		Transport: fabric.RC, Domain: s.domain, SendCQ: s.port.CQ, RecvCQ: s.port.CQ,

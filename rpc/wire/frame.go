@@ -1,6 +1,11 @@
 package wire
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"math"
+
+	"github.com/zeebo/xxh3"
+)
 
 // Sizes and limits of frames.
 const (
@@ -85,32 +90,49 @@ func UnpackWord1(v uint64) Word1 {
 	return Word1{Taken: uint32(v), Class: uint8(v >> 32), Flags: uint8(v >> 40), Entries: uint16(v >> 48)}
 }
 
-// Tail is the tail of request frame n.
+// Tail is the tail of frame n where frames do not prove themselves.
 func Tail(n uint64) uint64 { return n*0x9E3779B97F4A7C15 ^ 0x6172_6F6D_6572_4152 }
+
+// Proof is the tail of frame n where they do. w is its word 0, and rest its other word, if it has
+// one, and its entries.
+func Proof(n uint64, w Word0, rest []byte) uint64 {
+	return Tail(n)&^math.MaxUint32 | xxh3.HashSeed(rest, uint64(w))&math.MaxUint32
+}
+
+// MayEnd reports whether a word can be the tail of frame n.
+func MayEnd(tail, n uint64, proof bool) bool {
+	if proof {
+		return tail>>32 == Tail(n)>>32
+	}
+	return tail == Tail(n)
+}
 
 // TailOffset is where the tail of a request frame lies.
 func TailOffset(size int) int { return (RequestHeader + size + 7) &^ 7 }
 
-// RequestBytes is the length of a whole request frame, ResultBytes that of a
-// result frame.
+// RequestBytes is the length of a whole request frame.
 func RequestBytes(size int) int { return TailOffset(size) + TailSize }
 
-// ResultBytes is the length of a whole result frame.
+// ResultBytes is the length of a result frame without its tail.
 func ResultBytes(size int) int { return ResultHeader + size }
 
 // SealRequest completes the request frame in b, whose entries are in place, and
 // returns its length.
-func SealRequest(b []byte, n uint64, size int, aux uint16, w Word1) int {
-	binary.LittleEndian.PutUint64(b, uint64(MakeWord0(n, size, aux)))
+func SealRequest(b []byte, n uint64, size int, aux uint16, w Word1, proof bool) int {
+	w0 := MakeWord0(n, size, aux)
+	binary.LittleEndian.PutUint64(b, uint64(w0))
 	binary.LittleEndian.PutUint64(b[8:], w.Pack())
-	at := TailOffset(size)
+	at, tail := TailOffset(size), Tail(n)
 	clear(b[RequestHeader+size : at])
-	binary.LittleEndian.PutUint64(b[at:], Tail(n))
+	if proof {
+		tail = Proof(n, w0, b[8:RequestHeader+size])
+	}
+	binary.LittleEndian.PutUint64(b[at:], tail)
 	return at + TailSize
 }
 
-// PushedTail is where the tail of a result frame lies when it is pushed.
-func PushedTail(size int) int { return (ResultHeader + size + 7) &^ 7 }
+// ResultTail is where the tail of a result frame lies, if it has one.
+func ResultTail(size int) int { return (ResultHeader + size + 7) &^ 7 }
 
-// PushedBytes is the length of a result frame with its tail.
-func PushedBytes(size int) int { return PushedTail(size) + TailSize }
+// TailedBytes is the length of a result frame with its tail.
+func TailedBytes(size int) int { return ResultTail(size) + TailSize }

@@ -40,14 +40,13 @@ func FuzzGreetings(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte) {
 		if h, err := ParseHello(b); err == nil {
 			again := h.Append(nil)
-			// Byte 3 and the last four are reserved.
-			if !bytes.Equal(again[:3], b[:3]) || !bytes.Equal(again[4:HelloSize-4], b[4:HelloSize-4]) {
+			if !bytes.Equal(again[:3], b[:3]) || again[3] != b[3]&proofBit || !bytes.Equal(again[4:], b[4:HelloSize]) {
 				t.Errorf("hello %x was encoded as %x", b, again)
 			}
 		}
 		if w, err := ParseWelcome(b); err == nil {
 			again := w.Append(nil)
-			if !bytes.Equal(again[:3], b[:3]) || !bytes.Equal(again[4:], b[4:WelcomeSize]) {
+			if !bytes.Equal(again[:3], b[:3]) || again[3] != b[3]&proofBit || !bytes.Equal(again[4:], b[4:WelcomeSize]) {
 				t.Errorf("welcome %x was encoded as %x", b, again)
 			}
 		}

@@ -15,6 +15,9 @@ const (
 	WelcomeSize = 52
 )
 
+// proofBit of byte 3 of both greetings: frames prove themselves.
+const proofBit = 1
+
 // AnyCore in a Hello leaves the choice of the core to the server.
 const AnyCore = 0xFFFF
 
@@ -32,6 +35,7 @@ type Hello struct {
 	Payload uint32 // of the largest frame that it takes
 	Replies Place  // where results can be written
 	Bulk    uint32 // bytes for pieces of long messages that it would like
+	Proof   bool   // its device does not promise order, so frames have to prove themselves
 }
 
 // Welcome is what the server answers.
@@ -45,12 +49,13 @@ type Welcome struct {
 	Answers     Place
 	Bulk        uint32 // bytes for pieces of requests, in an Area that is named when it is made
 	ResultBulk  uint32 // bytes for pieces of results, likewise
+	Proof       bool   // frames prove themselves: the device of either end does not promise order
 }
 
 // Append appends the encoded hello.
 func (h *Hello) Append(b []byte) []byte {
 	le := binary.LittleEndian
-	b = protocol.Append(b)
+	b = appendHead(b, h.Proof)
 	b = le.AppendUint16(b, h.Core)
 	b = le.AppendUint16(b, h.Window)
 	b = le.AppendUint16(b, h.Results)
@@ -66,14 +71,14 @@ func ParseHello(b []byte) (h Hello, err error) {
 	}
 	le := binary.LittleEndian
 	h = Hello{Core: le.Uint16(b[4:]), Window: le.Uint16(b[6:]), Results: le.Uint16(b[8:]), Payload: le.Uint32(b[10:])}
-	h.Replies, h.Bulk = placeAt(b[14:]), le.Uint32(b[26:])
+	h.Replies, h.Bulk, h.Proof = placeAt(b[14:]), le.Uint32(b[26:]), b[3]&proofBit != 0
 	return h, nil
 }
 
 // Append appends the encoded welcome.
 func (w *Welcome) Append(b []byte) []byte {
 	le := binary.LittleEndian
-	b = protocol.Append(b)
+	b = appendHead(b, w.Proof)
 	b = le.AppendUint16(b, w.Core)
 	b = le.AppendUint16(b, w.Cores)
 	b = le.AppendUint16(b, w.Window)
@@ -96,8 +101,17 @@ func ParseWelcome(b []byte) (w Welcome, err error) {
 		Payload: le.Uint32(b[12:]), MaxMessage: le.Uint32(b[16:]),
 	}
 	w.Requests, w.Answers = placeAt(b[20:]), placeAt(b[32:])
-	w.Bulk, w.ResultBulk = le.Uint32(b[44:]), le.Uint32(b[48:])
+	w.Bulk, w.ResultBulk, w.Proof = le.Uint32(b[44:]), le.Uint32(b[48:]), b[3]&proofBit != 0
 	return w, nil
+}
+
+// appendHead appends what both greetings begin with.
+func appendHead(b []byte, proof bool) []byte {
+	b = protocol.Append(b)
+	if proof {
+		b[len(b)-1] |= proofBit
+	}
+	return b
 }
 
 func appendPlace(b []byte, p Place) []byte {

@@ -6,7 +6,7 @@ import "encoding/binary"
 const Bulk = More | Failure
 
 // PieceSize is the length of an entry that is a Piece, or an Area.
-const PieceSize = 16
+const PieceSize = 20
 
 // Piece says where a piece of a message lies in the bulk area of its direction.
 // Pieces of a message follow one another, in frames of their own but for the
@@ -15,6 +15,8 @@ type Piece struct {
 	At, Size uint32 // in the area
 	Total    uint32 // bytes of the message: the sum of all its pieces
 	More     bool   // the message goes on in the next piece
+	// Sum is the CRC-32C of the bytes of a piece of a request, where frames prove themselves.
+	Sum uint32
 }
 
 // The flags of a Piece, and those that make the entry an Area.
@@ -35,6 +37,7 @@ func (p Piece) Put(b []byte) {
 		flags = pieceMore
 	}
 	le.PutUint32(b[12:], flags)
+	le.PutUint32(b[16:], p.Sum)
 }
 
 // ParsePiece reads a piece and checks that it lies in an area of this length.
@@ -43,7 +46,7 @@ func ParsePiece(b []byte, area int) (p Piece, ok bool) {
 		return Piece{}, false
 	}
 	le := binary.LittleEndian
-	p = Piece{At: le.Uint32(b), Size: le.Uint32(b[4:]), Total: le.Uint32(b[8:]), More: le.Uint32(b[12:]) == pieceMore}
+	p = Piece{At: le.Uint32(b), Size: le.Uint32(b[4:]), Total: le.Uint32(b[8:]), More: le.Uint32(b[12:]) == pieceMore, Sum: le.Uint32(b[16:])}
 	inside := p.Size != 0 && uint64(p.At)+uint64(p.Size) <= uint64(area)
 	return p, inside && le.Uint32(b[12:])&^pieceMore == 0
 }
@@ -60,7 +63,8 @@ func (a Area) Put(b []byte) {
 	if a.Results {
 		flags = resultArea
 	}
-	binary.LittleEndian.AppendUint32(appendPlace(b[:0], a.Place), flags)
+	le := binary.LittleEndian
+	le.AppendUint32(le.AppendUint32(appendPlace(b[:0], a.Place), flags), 0)
 }
 
 // ParseArea reads an area, and reports whether the entry is one.

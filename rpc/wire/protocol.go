@@ -8,7 +8,7 @@ import (
 // Protocol is what all private data of a path begin with: four bytes that say which path
 // it is, and in which version. Ends of different versions refuse each other.
 //
-//	| magic (u16) | version (u8) | 0 |
+//	| magic (u16) | version (u8) | flags of the path, or 0 |
 type Protocol struct {
 	Name    string // for errors
 	Magic   uint16

@@ -4,6 +4,7 @@ package rpctest
 
 import (
 	"context"
+	"fmt"
 	"path/filepath"
 	"testing"
 	"time"
@@ -23,11 +24,19 @@ var fabrics = scale.Fabrics()
 // Fabrics returns the names of the fabrics that every test of a path runs on.
 func Fabrics() []string { return fabrics }
 
-// EachFabric runs f on every fabric.
+// EachFabric runs f on every fabric, and on one that promises no order.
 func EachFabric(t *testing.T, f func(t *testing.T, r *Rig)) {
 	for _, name := range fabrics {
 		t.Run(name, func(t *testing.T) { f(t, New(t, name)) })
 	}
+	t.Run("disorder", func(t *testing.T) { f(t, Disorder(t)) })
+}
+
+// Disorder returns a rig on loop, whose devices read and write lines in any order.
+func Disorder(t testing.TB) *Rig {
+	r := New(t, provider.Loop)
+	r.Plan = fmt.Sprintf("seed=%d; rc.shuffle=30%%; rc.replay=10%%; uc.shuffle=30%%", scale.Seed(t))
+	return r
 }
 
 // Rig is what a server and its clients need.
