@@ -24,6 +24,7 @@ type chunk struct {
 	slots        []requestSlot
 	replies      []reply
 	lastSeen     uint64
+	doubt        serving.Doubt // about the request that comes next
 	at           serving.Place // in core.chunks
 	hotAt        serving.Place // in core.hot
 	parked       bool

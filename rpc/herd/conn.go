@@ -122,7 +122,8 @@ func (c *Conn) dial(ctx context.Context, addr fabric.Addr) (err error) {
 	if c.ucq, err = c.end.NewCQ(depth + 1); err != nil {
 		return err
 	}
-	h := hello{window: c.cfg.Window, slot: c.cfg.SlotSize, first: c.cfg.First, count: c.cfg.Count}
+	lim := c.end.Dev.Limits()
+	h := hello{window: c.cfg.Window, slot: min(c.cfg.SlotSize, lim.MTU), first: c.cfg.First, count: c.cfg.Count, proof: !lim.InOrder}
 	err = c.end.Dial(ctx, addr, fabric.QPConfig{
 		Transport: fabric.UC, SendCQ: c.ucq, RecvCQ: c.ucq, SendDepth: depth, RecvDepth: 1, MaxSegs: 1,
 	}, h.bytes())

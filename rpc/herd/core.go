@@ -77,9 +77,8 @@ func (c *core) Step() bool {
 func (c *core) step() (worked bool) {
 	defer c.Catch()
 	for _, ch := range c.hot.All {
-		if fence.Observe64(ch.slots[ch.slot].stamp) == ch.stamp {
-			c.take(ch)
-			worked = true // also when it has to wait: that is not long, and nothing wakes for it
+		if fence.Observe64(ch.slots[ch.slot].stamp) == ch.stamp && !ch.doubt.Waits(c.Sweep) && c.take(ch) {
+			worked = true
 		}
 	}
 	if !worked && c.pipe.busy() {

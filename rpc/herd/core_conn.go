@@ -122,19 +122,33 @@ func (cc *CoreConn) Commit() error {
 	if cc.reserved < 0 {
 		panic("herd: Commit without Reserve")
 	}
+	c := cc.conn
+	cc.seal()
+	if c.write(cc, cc.next, false) == 0 {
+		return c.end.Err
+	}
+	cc.sent()
+	return nil
+}
+
+// seal completes the request that was reserved.
+func (cc *CoreConn) seal() {
 	c, n := cc.conn, cc.reserved
 	cc.reserved = -1
 	slot := c.welcome.slot
 	image := c.local.Bytes()[cc.imageAt(cc.next):][:slot]
 	le := binary.LittleEndian
-	le.PutUint64(image[slot+lengthAt:], uint64(n))
+	stamp, end := stampOf(c.welcome.generation, cc.next), slot-trailerSize
+	le.PutUint64(image[slot+lengthAt:], lengthWord(image[end-n:end], stamp, c.welcome.proof))
 	le.PutUint64(image[slot+keyhashAt:], cc.hash)
-	le.PutUint64(image[slot+stampAt:], stampOf(c.welcome.generation, cc.next))
+	le.PutUint64(image[slot+stampAt:], stamp)
 	e := &cc.entries[cc.at(cc.next)]
 	*e = entry{bytes: trailerSize + roundUp(n, 8), message: n, buf: -1}
-	if c.write(cc, cc.next, false) == 0 {
-		return c.end.Err
-	}
+}
+
+// sent notes that the request was written.
+func (cc *CoreConn) sent() {
+	c := cc.conn
 	fence.Count(&c.stats.calls, 1)
 	cc.next++
 	c.calls++
@@ -142,7 +156,6 @@ func (cc *CoreConn) Commit() error {
 		cc.parked = false
 		cc.sendWakeup()
 	}
-	return nil
 }
 
 // Next takes the next result; false when it is not there. err is an *rpc.Error when the

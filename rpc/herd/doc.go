@@ -35,14 +35,17 @@
 //	|     | message, n B   | length | keyhash | stamp  |
 //	+-----+----------------+--------+---------+--------+
 //
-//	length   bits 0-15 n; the rest is 0
+//	length   bits 0-15 n; bits 32-63, if a device of either end does not promise order
+//	         (fabric.Limits.InOrder), 32 bits of the XXH3-64 of the message with the
+//	         stamp as the seed; the rest is 0
 //	keyhash  what is expected to be needed: a hint for prefetching, never trusted
 //	stamp    bits 0-39 number, bits 40-63 generation, which is never 0
 //
 // The message is as package rpc defines it, with the full key in it: a keyhash
 // alone decides nothing, so keys of any length are served, and hashes that collide
-// cannot return a wrong value. A message is at most S-24 bytes, as is a result;
-// longer ones are refused with rpc.ErrTooLarge and CodeTooLarge, and go by another
+// cannot return a wrong value. A message is at most S-24 bytes, as is a result, and S is
+// at most the MTU, since a longer WRITE over UC can be placed in part (G8);
+// longer messages are refused with rpc.ErrTooLarge and CodeTooLarge, and go by another
 // path, which is the caller's business.
 //
 // # Reply
@@ -74,8 +77,10 @@
 // # Invariants
 //
 //	H1  A core takes the requests of a chunk in the order of their numbers: it looks
-//	    for exactly one stamp in exactly one slot. A core that sees it sees the whole
-//	    request (G2, G5).
+//	    for exactly one stamp in exactly one slot. Where there is order, a core that
+//	    sees it sees the whole request (G2). Elsewhere the request is there when the
+//	    hash fits. A core looks again after twice as many sweeps each time
+//	    (serving.Doubt), and at once after a wake-up.
 //	H2  A request takes effect at most once. Its number is taken once; what arrives
 //	    again finds another number expected. The reply of each is kept until request
 //	    r+W is served, which an honest client sends only when it has reply r. So

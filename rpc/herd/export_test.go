@@ -19,6 +19,28 @@ func (r Raw) WriteSlot(core, slot int, length, number uint64, generation uint32)
 	return c.end.Err
 }
 
+// WriteAround commits a request as a client does, but leaves out bytes from from to to of its
+// slot; the bytes follow when the returned function is called.
+func (r Raw) WriteAround(core int, msg []byte, from, to int) (rest func(), err error) {
+	c := r.Conn
+	cc := c.CoreConn(core)
+	b, err := cc.Reserve(0, len(msg))
+	if err != nil {
+		return nil, err
+	}
+	copy(b, msg)
+	image, end := cc.imageAt(cc.next), cc.imageAt(cc.next)+c.welcome.slot
+	cc.seal()
+	write := func(from, to int) {
+		c.sender.one[0] = fabric.WR{Op: fabric.OpWrite, Local: c.local.Seg(from, to-from), Remote: c.welcome.requests.At(from)}
+		c.post(true)
+	}
+	write(image+to, end)
+	write(end-trailerSize-roundUp(len(msg), 8), image+from)
+	cc.sent()
+	return func() { write(image+from, image+to) }, c.end.Err
+}
+
 // Control sends any bytes over UC.
 func (r Raw) Control(b []byte) error {
 	c := r.Conn

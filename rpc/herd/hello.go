@@ -11,9 +11,13 @@ import (
 
 // version is that of handshake, slots and replies. Ends of different versions refuse
 // each other.
-const version = 1
+const version = 2
 
 var protocol = wire.Protocol{Name: "herd", Magic: 0x4448 /* "HD" */, Version: version, Err: rpc.ErrProtocol}
+
+// proofBit of byte 3 of both greetings: requests prove themselves, because the device of either
+// end does not promise order.
+const proofBit = 1
 
 const (
 	helloSize   = 12
@@ -26,19 +30,30 @@ type hello struct {
 	slot   int // the longest slot that it uses
 	first  int // first core that it wants
 	count  int // how many; 0 is all
+	proof  bool
 }
 
 // welcome is the private data of the server's answer.
 type welcome struct {
 	dimensions
 	total      int // cores of the server
+	proof      bool
 	generation uint32
 	requests   fabric.Remote
 }
 
+// head is what both greetings begin with.
+func head(proof bool) []byte {
+	b := protocol.Append(nil)
+	if proof {
+		b[3] |= proofBit
+	}
+	return b
+}
+
 func (h *hello) bytes() []byte {
 	le := binary.LittleEndian
-	b := protocol.Append(nil)
+	b := head(h.proof)
 	b = le.AppendUint16(b, uint16(h.window))
 	b = le.AppendUint16(b, uint16(h.slot))
 	b = le.AppendUint16(b, uint16(h.first))
@@ -52,7 +67,7 @@ func parseHello(b []byte) (h hello, err error) {
 	le := binary.LittleEndian
 	h = hello{
 		window: int(le.Uint16(b[4:])), slot: int(le.Uint16(b[6:])),
-		first: int(le.Uint16(b[8:])), count: int(le.Uint16(b[10:])),
+		first: int(le.Uint16(b[8:])), count: int(le.Uint16(b[10:])), proof: b[3]&proofBit != 0,
 	}
 	if h.window < 1 || h.slot < minSlot {
 		return h, fmt.Errorf("herd: window %d of slots of %d bytes", h.window, h.slot)
@@ -74,7 +89,7 @@ func (h *hello) chose(cores, total int) bool {
 
 func (w *welcome) bytes() []byte {
 	le := binary.LittleEndian
-	b := protocol.Append(nil)
+	b := head(w.proof)
 	b = le.AppendUint16(b, uint16(w.cores))
 	b = le.AppendUint16(b, uint16(w.window))
 	b = le.AppendUint16(b, uint16(w.slot))
@@ -93,9 +108,12 @@ func parseWelcome(b []byte, h *hello) (w welcome, err error) {
 	w.dimensions = dimensions{
 		first: h.first, cores: int(le.Uint16(b[4:])), window: int(le.Uint16(b[6:])), slot: int(le.Uint16(b[8:])),
 	}
-	w.total = int(le.Uint16(b[10:]))
+	w.total, w.proof = int(le.Uint16(b[10:])), b[3]&proofBit != 0
 	w.generation = le.Uint32(b[12:])
 	w.requests = fabric.Remote{Addr: le.Uint64(b[16:]), Key: le.Uint32(b[24:])}
+	if h.proof && !w.proof {
+		return w, fmt.Errorf("herd: the server does not ask for proof of requests, and this end does not promise their order: %w", rpc.ErrProtocol)
+	}
 	if !h.chose(w.cores, w.total) || w.window < 1 || w.window > h.window ||
 		w.slot < minSlot || w.slot > h.slot || w.slot%8 != 0 || w.generation == 0 || w.generation > maxGen {
 		return w, fmt.Errorf("herd: the server allows %d of %d cores with window %d, slots of %d bytes, generation %d: %w",

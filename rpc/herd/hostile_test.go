@@ -11,7 +11,8 @@ import (
 	"github.com/remora-kv/remora/rpc/herd"
 )
 
-// What a client must not do ends it and nobody else (H8).
+// What a client must not do ends it and nobody else (H8). Where there is no order, a malformed
+// request is one that is not there yet: TestRequestWithoutALine.
 func TestBadClientsAreCutOff(t *testing.T) {
 	for name, harm := range map[string]func(r herd.Raw) error{
 		"length":        func(r herd.Raw) error { return r.WriteSlot(0, 0, 1001, 1, r.Generation()) },
@@ -24,27 +25,32 @@ func TestBadClientsAreCutOff(t *testing.T) {
 		"introduction":  func(r herd.Raw) error { return r.Control([]byte{1, 0, 200, 0, 1, 2, 3}) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			eachFabric(t, func(t *testing.T, r *rig) {
-				s := r.serve(herd.ServerConfig{Cores: 2})
-				good, bad := r.dial(herd.ConnConfig{}), r.dial(herd.ConnConfig{})
-				if _, err := call(good, 1, procEcho, nil); err != nil {
-					t.Fatal(err)
-				}
-				if err := harm(herd.Raw{Conn: bad}); err != nil {
-					t.Fatal(err)
-				}
-				_ = herd.Raw{Conn: bad}.Wakeup(0, 1, 1) // the core may be asleep
-				_ = herd.Raw{Conn: bad}.Wakeup(1, 1, 1)
-				await(t, "the end of the client", func() bool { bad.Poll(); return bad.Err() != nil })
-				await(t, "its place", func() bool { return s.Stats().Clients == 1 })
-				if st := s.Stats(); st.Cut == 0 {
-					t.Errorf("%+v", st)
-				}
-				if got, err := call(good, 0, procEcho, []byte("x")); err != nil || string(got) != "x" {
-					t.Errorf("another client: %q, %v", got, err)
-				}
-			})
+			for _, fabric := range fabrics {
+				t.Run(fabric, func(t *testing.T) { cutOff(t, newRig(t, fabric), harm) })
+			}
 		})
+	}
+}
+
+// cutOff has a client do harm, and another go on.
+func cutOff(t *testing.T, r *rig, harm func(r herd.Raw) error) {
+	s := r.serve(herd.ServerConfig{Cores: 2})
+	good, bad := r.dial(herd.ConnConfig{}), r.dial(herd.ConnConfig{})
+	if _, err := call(good, 1, procEcho, nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := harm(herd.Raw{Conn: bad}); err != nil {
+		t.Fatal(err)
+	}
+	_ = herd.Raw{Conn: bad}.Wakeup(0, 1, 1) // the core may be asleep
+	_ = herd.Raw{Conn: bad}.Wakeup(1, 1, 1)
+	await(t, "the end of the client", func() bool { bad.Poll(); return bad.Err() != nil })
+	await(t, "its place", func() bool { return s.Stats().Clients == 1 })
+	if st := s.Stats(); st.Cut == 0 {
+		t.Errorf("%+v", st)
+	}
+	if got, err := call(good, 0, procEcho, []byte("x")); err != nil || string(got) != "x" {
+		t.Errorf("another client: %q, %v", got, err)
 	}
 }
 

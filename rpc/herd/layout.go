@@ -1,6 +1,10 @@
 package herd
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+
+	"github.com/zeebo/xxh3"
+)
 
 // Parts of a slot and of a reply; see the package doc.
 const (
@@ -42,6 +46,16 @@ const (
 	kindWelcome
 	kindParked
 )
+
+// lengthWord is the word before the keyhash: the length of a message, and where requests prove
+// themselves 32 bits of the hash of the message, with the stamp as the seed.
+func lengthWord(msg []byte, stamp uint64, proof bool) uint64 {
+	w := uint64(len(msg))
+	if proof {
+		w |= xxh3.HashSeed(msg, stamp) << 32
+	}
+	return w
+}
 
 // header is the beginning of a reply.
 type header struct {

@@ -10,9 +10,9 @@ import (
 
 // The bytes of the handshake, of wake-ups and of replies are what the package doc draws.
 func TestGoldenBytes(t *testing.T) {
-	h := hello{window: 4, slot: 1024, first: 5, count: 2}
+	h := hello{window: 4, slot: 1024, first: 5, count: 2, proof: true}
 	w := welcome{
-		dimensions: dimensions{first: 5, cores: 2, window: 4, slot: 1024}, total: 7, generation: 0xABCDEF,
+		dimensions: dimensions{first: 5, cores: 2, window: 4, slot: 1024}, total: 7, generation: 0xABCDEF, proof: true,
 		requests: fabric.Remote{Addr: 0x1122334455667788, Key: 0x99AABBCC},
 	}
 	var control [controlSize]byte
@@ -25,8 +25,8 @@ func TestGoldenBytes(t *testing.T) {
 		got  []byte
 		want string
 	}{
-		"hello":        {h.bytes(), "484401000400000405000200"},
-		"welcome":      {w.bytes(), "484401000200040000040700efcdab008877665544332211ccbbaa99"},
+		"hello":        {h.bytes(), "484402010400000405000200"},
+		"welcome":      {w.bytes(), "484402010200040000040700efcdab008877665544332211ccbbaa99"},
 		"wake-up":      {wakeupBytes, "020003000000000002010000000000008100000000000000"},
 		"introduction": {introduction, "0100040061646472"},
 		"reply":        {head[:], "0302000000efcdab0504030000000000"},

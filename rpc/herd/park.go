@@ -8,15 +8,18 @@ import (
 	"github.com/remora-kv/remora/rpc/internal/serving"
 )
 
-// heat puts a chunk among those whose requests are looked for.
+// heat puts a chunk among those whose requests are looked for. What the client wrote before it
+// sent a wake-up is there (G3).
 func (c *core) heat(ch *chunk) {
 	c.hot.Add(ch, &ch.hotAt)
+	ch.doubt.Clear()
 	ch.lastSeen, ch.parked = c.Sweep, false
 }
 
-// requested reports whether the next request is there.
+// requested reports whether the next request is there. Of one that does not fit its checksum, a
+// wake-up will say when it is.
 func (ch *chunk) requested() bool {
-	return fence.Observe64(ch.slots[ch.slot].stamp) == ch.stamp
+	return fence.Observe64(ch.slots[ch.slot].stamp) == ch.stamp && !ch.doubt.Any()
 }
 
 // park tells the client that its chunk is ignored (H9); the caller looks once

@@ -8,33 +8,48 @@ import (
 
 // take copies the request that has come into the slot of a chunk (H8), and puts it into
 // the pipeline. It leaves it where it is while the place of its reply is being sent, and while the
-// reply QP has no room for its reply: one that was dropped would be asked for, which is more work than it was.
-func (c *core) take(ch *chunk) {
+// reply QP has no room for its reply: one that was dropped would be asked for, which is more work than it was;
+// or while its message is not there whole, and reports false then.
+func (c *core) take(ch *chunk) bool {
 	if !ch.replyQP.room(c.pipe.count + 1) {
-		return
+		return true
 	}
 	if r := &ch.replies[ch.slot]; r.again != 0 {
 		if !ch.replyQP.complete(r.again) {
-			return // (H5)
+			return true // (H5): that is not long, and nothing wakes for it
 		}
 		r.again = 0
 	}
 	mem := ch.slots[ch.slot].mem
 	length := fence.Observe64(fence.Word(mem, len(mem)+lengthAt))
-	n := int(length & 0xFFFF)
-	if length>>16 != 0 || n > ch.session.size.message() {
-		c.cut(ch, fmt.Sprintf("a request of %#x bytes, agreed were %d", length, ch.session.size.message()))
-		return
+	n, proof := int(length&0xFFFF), ch.session.proof
+	if most := ch.session.size.message(); n > most || length>>16 != 0 && !proof {
+		if proof {
+			return c.notYet(ch)
+		}
+		c.cut(ch, fmt.Sprintf("a request of %#x bytes, agreed were %d", length, most))
+		return true
 	}
 	t := c.pipe.at(c.pipe.count)
-	t.chunk, t.slot, t.number = ch, ch.slot, ch.number
 	t.hash = fence.Observe64(fence.Word(mem, len(mem)+keyhashAt))
 	t.msg = t.buf[:n]
 	at := len(mem) - trailerSize
 	fence.CopyIn(t.msg, mem[at-n:at])
+	if proof && length != lengthWord(t.msg, ch.stamp, true) {
+		return c.notYet(ch)
+	}
+	t.chunk, t.slot, t.number = ch, ch.slot, ch.number
+	ch.doubt.Clear()
 	ch.advance()
 	ch.lastSeen, ch.parked = c.Sweep, false
 	c.push()
+	return true
+}
+
+// notYet leaves a request that does not fit its checksum for a later look (H1).
+func (c *core) notYet(ch *chunk) bool {
+	ch.doubt.Failed(c.Sweep)
+	return false
 }
 
 // serve calls the handler for the oldest request of the pipeline.

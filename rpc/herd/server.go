@@ -46,7 +46,7 @@ type ServerConfig struct {
 	// Policy says whether idle cores sleep; the default does.
 	Policy fabric.Policy
 	// Window is the most slots of a client on each core, default 16, at most 64;
-	// SlotSize how long they are, default 1024. A client may ask for less.
+	// SlotSize how long they are, default 1024, and no longer than the MTU. A client may ask for less.
 	Window, SlotSize int
 	// Inline is the longest reply, with its 16 bytes of header, that is sent inline;
 	// default 192, negative is none.

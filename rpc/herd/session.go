@@ -25,6 +25,7 @@ type session struct {
 	controls   *fabric.Region // control messages, which its SENDs bring
 	replies    *fabric.Region // reply memory; of the reply QPs' domain
 	size       dimensions
+	proof      bool // requests prove themselves
 	generation uint32
 	id         uint64 // in completions
 
@@ -85,9 +86,11 @@ func (s *Server) newSession(dev fabric.Device, req fabric.ConnRequest) (*session
 		return nil, fmt.Errorf("the server has its %d clients already", n-1)
 	}
 	t := &session{server: s, registry: serving.On(s.base.Acceptor, s.registries, dev), generation: s.generation(), peer: req.Peer()}
+	lim := dev.Limits()
+	t.proof = h.proof || !lim.InOrder
 	t.size = dimensions{
 		first: h.first, cores: count,
-		window: min(h.window, s.cfg.Window), slot: min(h.slot/lineSize*lineSize, s.cfg.SlotSize),
+		window: min(h.window, s.cfg.Window), slot: min(min(h.slot, lim.MTU)/lineSize*lineSize, s.cfg.SlotSize),
 	}
 	if err := t.allocate(dev); err != nil {
 		t.free()
@@ -120,7 +123,7 @@ func (t *session) allocate(dev fabric.Device) (err error) {
 
 // accept makes the queue pair.
 func (t *session) accept(ctx context.Context, req fabric.ConnRequest) error {
-	w := welcome{dimensions: t.size, total: t.server.cfg.Cores, generation: t.generation, requests: t.requests.Remote()}
+	w := welcome{dimensions: t.size, total: t.server.cfg.Cores, generation: t.generation, requests: t.requests.Remote(), proof: t.proof}
 	qp, err := req.Accept(ctx, fabric.QPConfig{
 		Transport: fabric.UC, Domain: t.domain, SendCQ: t.registry.cq, RecvCQ: t.registry.cq,
 		SendDepth: 1, RecvDepth: controls, MaxSegs: 1, MaxInline: fabric.NoInline,

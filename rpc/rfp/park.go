@@ -43,9 +43,10 @@ func (c *core) park(s *session) bool {
 	return true
 }
 
-// requested reports whether a request has begun to arrive.
+// requested reports whether a request has begun to arrive. Of one that does not fit its checksum,
+// a wake-up will say when it is there: a core that may sleep does not wait for it.
 func (c *core) requested(s *session) bool {
-	return wire.Word0(fence.Observe64(s.slots[s.slot].word)).Is(s.number)
+	return wire.Word0(fence.Observe64(s.slots[s.slot].word)).Is(s.number) && !s.doubt.Any()
 }
 
 // nextWord is the first word of the next answer slot.

@@ -15,6 +15,9 @@ const maxSkips = 1 << 10
 // Waits reports whether it is too early for the next look.
 func (d *Doubt) Waits(sweep uint64) bool { return sweep < d.until }
 
+// Any reports whether the last look found a checksum that does not fit.
+func (d *Doubt) Any() bool { return d.skips != 0 }
+
 // Failed notes that a look found a checksum that does not fit.
 func (d *Doubt) Failed(sweep uint64) {
 	d.skips = min(2*d.skips+1, maxSkips)
