@@ -45,7 +45,7 @@
 //	E6  A generation that cannot be built changes nothing: the one before stays current, and
 //	    the error says why. Its number is not used again.
 //	E7  What is read is checked before it is used: the superblock by its checksum and by the
-//	    generation at both its ends, the directory by its checksum, a record by kvl.ParseItem,
+//	    generation at both its ends, again if it was being written, the directory by its checksum, a record by kvl.ParseItem,
 //	    and a link against the areas of the directory. What stays wrong is kvl.ErrCorrupt.
 //	    A server that breaks E1 can change a record that is decoded in place: then the item says
 //	    something else, and nothing outside of it is read (K2).
@@ -79,8 +79,8 @@
 //	48  checksum     u64   CRC-32C of the 48 bytes before
 //	56  generation   u64   again
 //
-// The server writes the last word first, and the first word last. A READ returns words in address
-// order (G5): if both ends hold the same generation, everything between belongs to it.
+// A READ may see words of two generations (G5). It is of one if both ends and the checksum fit;
+// otherwise the client READs again.
 //
 // # Directory
 //

@@ -10,7 +10,7 @@ import (
 
 // Items behind links come in the order of the links, whatever the window.
 func TestFollowAll(t *testing.T) {
-	eachFabric(t, func(t *testing.T, r *rig) {
+	andDisorder(t, func(t *testing.T, r *rig) {
 		g := web()
 		r.serve(keli.Config{}, g.build)
 		ctx := r.ctx()

@@ -25,7 +25,7 @@ func expected(err error) bool {
 // While hundreds of generations are published, every walk, list and link is in one of them,
 // or fails with an error that says why not. Each item has the stamp of its generation.
 func TestEveryWalkIsInOneGeneration(t *testing.T) {
-	eachFabric(t, func(t *testing.T, r *rig) {
+	andDisorder(t, func(t *testing.T, r *rig) {
 		g := web()
 		g.items, g.fill = 120, nil
 		g.links = func(i int) []int {

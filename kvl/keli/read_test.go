@@ -38,7 +38,7 @@ func web() *graph {
 
 // Everything that was built is found by its key and behind every link, bit by bit.
 func TestLookupAndFollowEverything(t *testing.T) {
-	eachFabric(t, func(t *testing.T, r *rig) {
+	andDisorder(t, func(t *testing.T, r *rig) {
 		g := web()
 		r.serve(keli.Config{Cores: 2, FirstGeneration: 7}, g.build)
 		s := r.session()
@@ -108,7 +108,7 @@ func checkItem(t *testing.T, s *keli.Session, g *graph, item kvl.Item, i int) {
 
 // Lists are read in their order, whatever the window, and from a client as from a session.
 func TestFollowListInOrder(t *testing.T) {
-	eachFabric(t, func(t *testing.T, r *rig) {
+	andDisorder(t, func(t *testing.T, r *rig) {
 		g := web()
 		r.serve(keli.Config{}, g.build)
 		ctx := r.ctx()

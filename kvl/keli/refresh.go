@@ -90,7 +90,7 @@ func (s *Session) readSuperblock(ctx context.Context) (b superblock, t0 int64, e
 	}
 	switch {
 	case errors.Is(err, errChanging):
-		err = fmt.Errorf("keli: the two ends of the superblock still differ: %w", kvl.ErrCorrupt)
+		err = fmt.Errorf("keli: superblock has a wrong checksum, READ after READ: %w", kvl.ErrCorrupt)
 	case err == nil && b.instance != r.instance:
 		err = fmt.Errorf("keli: superblock of another server: %w", ErrProtocol)
 	}

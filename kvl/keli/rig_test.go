@@ -10,6 +10,7 @@ import (
 
 	"github.com/remora-kv/remora/fabric"
 	"github.com/remora-kv/remora/fabric/fabrictest"
+	"github.com/remora-kv/remora/fabric/faults"
 	"github.com/remora-kv/remora/fabric/provider"
 	"github.com/remora-kv/remora/kvl"
 	"github.com/remora-kv/remora/kvl/keli"
@@ -32,12 +33,27 @@ func eachFabric(t *testing.T, f func(t *testing.T, r *rig)) {
 	}
 }
 
+// andDisorder is eachFabric, and f again on loop where READs and WRITEs look at lines in any order.
+func andDisorder(t *testing.T, f func(t *testing.T, r *rig)) {
+	eachFabric(t, f)
+	t.Run("disorder", func(t *testing.T) {
+		plan, err := faults.ParsePlan(fmt.Sprintf("seed=%d; rc.shuffle=30%%; rc.replay=10%%", scale.Seed(t)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := newRig(t, provider.Loop)
+		r.wrap = func(d fabric.Device) fabric.Device { return faults.Wrap(d, plan) }
+		f(t, r)
+	})
+}
+
 // rig is a server, and what is needed to connect to it.
 type rig struct {
 	testing.TB
 	fabric string
 	set    *provider.Set
 	clock  *fabrictest.HandClock // nil: that of the devices
+	wrap   func(fabric.Device) fabric.Device
 	server *keli.Server
 	listen fabric.Addr
 	addr   fabric.Addr
@@ -62,6 +78,9 @@ func (r *rig) device() fabric.Device {
 		r.Fatal(err)
 	}
 	r.Cleanup(func() { _ = d.Close() })
+	if r.wrap != nil {
+		d = r.wrap(d)
+	}
 	if r.clock != nil {
 		return r.clock.Device(d)
 	}

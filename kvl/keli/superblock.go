@@ -42,13 +42,11 @@ func (b *superblock) put(p *[superblockSize]byte) {
 	le.PutUint64(p[56:], b.generation)
 }
 
-// publish writes the superblock where clients READ it: the last word first, the first one last.
+// publish writes the superblock where clients READ it. A READ may see its words in any order.
 func (b *superblock) publish(mem []byte) {
 	var p [superblockSize]byte
 	b.put(&p)
-	fence.CopyOut(mem[56:superblockSize], p[56:])
-	fence.CopyOut(mem[8:56], p[8:56])
-	fence.CopyOut(mem[:8], p[:8])
+	fence.CopyOut(mem[:superblockSize], p[:])
 }
 
 // errChanging: the superblock was READ while it changed, and has to be READ again.
@@ -68,10 +66,8 @@ func parseSuperblock(p []byte) (b superblock, err error) {
 		instance:   le.Uint64(p[32:]),
 	}
 	switch {
-	case b.generation != le.Uint64(p[56:]):
+	case b.generation != le.Uint64(p[56:]), le.Uint64(p[superblockSum:]) != uint64(crc32c.Checksum(p[:superblockSum])):
 		return b, errChanging
-	case le.Uint64(p[superblockSum:]) != uint64(crc32c.Checksum(p[:superblockSum])):
-		return b, fmt.Errorf("keli: superblock has a wrong checksum: %w", kvl.ErrCorrupt)
 	case b.generation == 0:
 		return b, ErrEmpty
 	case b.length < directoryHead || b.length > maxDirectory || b.lease < minLease || b.lease > maxLease:

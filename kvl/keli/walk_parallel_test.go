@@ -104,7 +104,7 @@ func (y *tally) check(did keli.WalkResult, err error) {
 
 // Several workers visit what one would, each item once and at its depth, level after level.
 func TestWalkParallel(t *testing.T) {
-	eachFabric(t, func(t *testing.T, r *rig) {
+	andDisorder(t, func(t *testing.T, r *rig) {
 		items := 4000
 		if emulated {
 			items = 1000

@@ -41,7 +41,7 @@ func reference(g *graph, root, maxDepth int, single bool) (depth map[int]int) {
 
 // A walk visits everything once, at the depth of the shortest way, level by level.
 func TestWalk(t *testing.T) {
-	eachFabric(t, func(t *testing.T, r *rig) {
+	andDisorder(t, func(t *testing.T, r *rig) {
 		g := web()
 		r.serve(keli.Config{FirstGeneration: 3}, g.build)
 		for _, window := range []int{1, 16} {
