@@ -85,7 +85,7 @@ const largest = 60_000
 // follows from it. Some have the same length, so that they are stored in place of
 // each other.
 func enlarge(value string) string {
-	sizes := []int{100, 3000, 9000, 9000, 30_000, largest, largest}
+	sizes := []int{100, 1500, 3000, 9000, 30_000, largest, largest}
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(value))
 	unit := "<" + value + ">"
