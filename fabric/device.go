@@ -51,7 +51,7 @@ type Device interface {
 	// Dial connects to a listener and returns an RC or UC queue pair that is
 	// ready for use. private (at most Limits.MaxPrivate bytes) is shown to the
 	// acceptor; what it answers is QP.PeerPrivate. Refusal is a RejectedError,
-	// the error without a listener wraps ErrRefused, and one between users that must not
+	// the error without a listener wraps ErrRefused. One between users that must not
 	// connect wraps fs.ErrPermission (shm). ctx bounds the attempt only.
 	Dial(ctx context.Context, addr Addr, cfg QPConfig, private []byte) (QP, error)
 	// Close breaks every queue pair, stops every listener and releases the
