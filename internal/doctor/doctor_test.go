@@ -189,12 +189,12 @@ func hosts() map[string]*doctor.Host {
 	}
 
 	pod := healthy(both(linux6, map[string]string{
-		"proc/self/cgroup":                           "0::/\n",
-		"sys/fs/cgroup/cpu.max":                      "150000 100000\n",
-		"sys/fs/cgroup/memory.max":                   "2147483648\n",
-		"proc/1/cgroup":                              "0::/kubepods/pod1\n",
-		"sys/kernel/mm/transparent_hugepage/enabled": "always madvise [never]\n",
-		"proc/meminfo":                               "HugePages_Total: 0\nHugePages_Free: 0\nHugepagesize: 2048 kB\n",
+		"proc/self/cgroup":                                     "0::/\n",
+		"sys/fs/cgroup/cpu.max":                                "150000 100000\n",
+		"sys/fs/cgroup/memory.max":                             "2147483648\n",
+		"proc/1/cgroup":                                        "0::/kubepods/pod1\n",
+		"sys/kernel/mm/transparent_hugepage/enabled":           "always madvise [never]\n",
+		"proc/meminfo":                                         "HugePages_Total: 0\nHugePages_Free: 0\nHugepagesize: 2048 kB\n",
 		"sys/devices/system/cpu/cpu0/cpufreq/scaling_governor": "powersave\n",
 	}))
 	pod.CPUs = cpus(1)
@@ -215,9 +215,9 @@ func hosts() map[string]*doctor.Host {
 
 	v1 := healthy(both(linux6, map[string]string{
 		"proc/meminfo": "MemTotal:       24539028 kB\nMemFree: 1 kB\n",
-		"sys/fs/cgroup/memory/memory.limit_in_bytes":             "9223372036854771712\n",
-		"sys/fs/cgroup/memory/x/memory.limit_in_bytes":           "3221225472\n",
-		"proc/self/cgroup":                                       "4:memory:/x\n3:cpu,cpuacct:/docker/abc\n0::/\n",
+		"sys/fs/cgroup/memory/memory.limit_in_bytes":   "9223372036854771712\n",
+		"sys/fs/cgroup/memory/x/memory.limit_in_bytes": "3221225472\n",
+		"proc/self/cgroup": "4:memory:/x\n3:cpu,cpuacct:/docker/abc\n0::/\n",
 		"sys/fs/cgroup/cpu,cpuacct/docker/abc/cpu.cfs_quota_us":  "400000\n",
 		"sys/fs/cgroup/cpu,cpuacct/docker/abc/cpu.cfs_period_us": "100000\n",
 		".dockerenv": "",

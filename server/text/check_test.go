@@ -206,8 +206,10 @@ func TestKeepalive(t *testing.T) {
 	l := &loop{Listener: &Listener{cfg: Config{Stall: 30 * time.Second}}}
 	l.tune(fd)
 	for _, o := range []struct{ level, opt, want int }{
-		{unix.SOL_SOCKET, unix.SO_KEEPALIVE, 1}, {unix.IPPROTO_TCP, unix.TCP_KEEPIDLE, 15},
-		{unix.IPPROTO_TCP, unix.TCP_KEEPINTVL, 3}, {unix.IPPROTO_TCP, unix.TCP_USER_TIMEOUT, 60_000},
+		{unix.SOL_SOCKET, unix.SO_KEEPALIVE, 1},
+		{unix.IPPROTO_TCP, unix.TCP_KEEPIDLE, 15},
+		{unix.IPPROTO_TCP, unix.TCP_KEEPINTVL, 3},
+		{unix.IPPROTO_TCP, unix.TCP_USER_TIMEOUT, 60_000},
 	} {
 		if got, err := unix.GetsockoptInt(fd, o.level, o.opt); err != nil || got != o.want {
 			t.Errorf("option %d is %d, %v; want %d", o.opt, got, err, o.want)

@@ -17,7 +17,11 @@ func enter(t *testing.T, s *Greeters, l net.Listener, peer string) (*Greeter, ne
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _, _ = far.Close(), near.Close() })
-	g, closed, err := s.Enter(near.(*net.TCPConn), peer, peer)
+	conn, ok := near.(*net.TCPConn)
+	if !ok {
+		t.Fatalf("a connection is a %T", near)
+	}
+	g, closed, err := s.Enter(conn, peer, peer)
 	if err != nil {
 		t.Fatal(err)
 	}
