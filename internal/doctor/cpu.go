@@ -22,7 +22,7 @@ func probeCores(p *patient) {
 	case len(p.CPUs) == 0:
 		p.warn("cores", "the allowed CPUs cannot be read", "", nil)
 	case len(p.CPUs) < 2:
-		p.warn("cores", found, "a server and its clients that spin take turns on one CPU; give the process two or more "+
+		p.warn("cores", found, "a server and its clients on one CPU yield to each other for every call, which takes several times as long; give the process two or more "+
 			"(taskset, cpuset, docker --cpuset-cpus) and keep the adaptive polling policy until then", v)
 	case cores < 2:
 		p.warn("cores", found, "the CPUs are hyperthreads of one core and share its units; expect less than two cores' work", v)
