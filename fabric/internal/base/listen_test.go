@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"maps"
 	"net"
 	"strings"
 	"sync"
@@ -29,10 +30,11 @@ func (r *refused) note(b byte, why string) {
 	r.all[b] = why
 }
 
-func (r *refused) count() int {
+// seen returns what was refused until now, and why.
+func (r *refused) seen() map[byte]string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return len(r.all)
+	return maps.Clone(r.all)
 }
 
 // greeter is a provider whose hello is one byte.
@@ -113,17 +115,17 @@ func TestRefuses(t *testing.T) {
 	for b := range byte(3) {
 		g.say(t, b)
 	}
-	if got := g.refused.all; len(got) != 1 || got[2] != base.BacklogFull {
+	if got := g.refused.seen(); len(got) != 1 || got[2] != base.BacklogFull {
 		t.Errorf("with a full backlog: refused %v", got)
 	}
 	if err := g.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if got := g.refused.all; len(got) != 3 || got[0] != base.Stopped || got[1] != base.Stopped {
+	if got := g.refused.seen(); len(got) != 3 || got[0] != base.Stopped || got[1] != base.Stopped {
 		t.Errorf("after Close: refused %v", got)
 	}
 	_ = g.Offer(7) // it was being greeted meanwhile
-	if why, ok := g.refused.all[7]; !ok || why != base.Stopped {
+	if why, ok := g.refused.seen()[7]; !ok || why != base.Stopped {
 		t.Errorf("what came after Close was not refused")
 	}
 	if _, err := g.Accept(t.Context()); !errors.Is(err, fabric.ErrClosed) {
@@ -154,8 +156,8 @@ func TestCloseAmongRequests(t *testing.T) {
 		}
 		wg.Go(func() { _ = g.Close() })
 		wg.Wait()
-		if got := accepted + g.refused.count(); got != n {
-			t.Fatalf("%d were accepted and %d refused, of %d", accepted, g.refused.count(), n)
+		if got := accepted + len(g.refused.seen()); got != n {
+			t.Fatalf("%d were accepted and %d refused, of %d", accepted, len(g.refused.seen()), n)
 		}
 	}
 }
