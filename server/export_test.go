@@ -35,6 +35,14 @@ func AddEngine(name, base string, wrap func(store.Config, store.Partition) (stor
 	}
 }
 
+// StopReports has nobody gather statistics: a test whose goroutine takes the place of the cores may
+// be asked for them.
+func (s *Server) StopReports() {
+	s.reports.close()
+	s.reports.stop, s.reports.ended = make(chan struct{}), make(chan struct{})
+	close(s.reports.ended)
+}
+
 // Serve handles a message as a core would. Only for servers without clients.
 func (s *Server) Serve(c *rpc.Call, msg, out []byte) ([]byte, error) { return s.serve(c, msg, out) }
 

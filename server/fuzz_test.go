@@ -47,6 +47,7 @@ func FuzzServe(f *testing.F) {
 			f.Fatal(err)
 		}
 		f.Cleanup(func() { _ = s.Close() })
+		s.StopReports()
 		servers = append(servers, s)
 	}
 	f.Fuzz(func(t *testing.T, input []byte) {
