@@ -115,7 +115,7 @@ func (d *Driven) WaitMore(more func() bool, limit time.Duration) {
 func (d *Driven) Wake() {
 	d.spinner.Wake()
 	d.sleeper.Wake()
-	d.noSpin.Wake()
+	d.drowsy.Wake()
 }
 
 // Disconnect implements driver.Conn.

@@ -95,8 +95,9 @@ type Conn struct {
 	end endpoint.Endpoint
 	cq  fabric.CQ
 	// spinner waits for READs that this side posts, sleeper for pushes, and
-	// noSpin for those that take long: it does not spin before it sleeps.
-	spinner, sleeper, noSpin fabric.Waiter
+	// drowsy for those that take long: it spins just long enough to look whether the server is
+	// on the same CPU.
+	spinner, sleeper, drowsy fabric.Waiter
 	local, replies           *fabric.Region
 	welcome                  wire.Welcome
 	reqs, answers            fabric.Remote
@@ -223,7 +224,7 @@ func (c *Conn) prepare(want *rings) (err error) {
 		w      *fabric.Waiter
 		policy fabric.Policy
 		spin   time.Duration
-	}{{&c.spinner, fabric.Busy, 0}, {&c.sleeper, c.cfg.Policy, 0}, {&c.noSpin, c.cfg.Policy, time.Nanosecond}} {
+	}{{&c.spinner, fabric.Busy, 0}, {&c.sleeper, c.cfg.Policy, 0}, {&c.drowsy, c.cfg.Policy, 4 * time.Microsecond}} {
 		cfg := fabric.WaitConfig{Policy: p.policy, Spin: p.spin, CQs: []fabric.CQ{c.cq}, BeforeSleep: c.beforeSleep}
 		if *p.w, err = c.end.NewWaiter(cfg); err != nil {
 			return err

@@ -57,7 +57,7 @@ import "math/bits"
 //	    after each sleep (I4).
 //	P8  A READ that finds the session parked wakes the server. READs follow every 13 us;
 //	    the next wake-up after two of them, then after twice as long each time, up to 13 ms.
-//	P9  A client sleeps without spinning for pushes for which the server takes longer
+//	P9  A client sleeps after a few microseconds for pushes for which the server takes longer
 //	    than SleepAfter.
 //	P10 READs of several answers are posted together: one more after every eight that
 //	    brought something, half as many after one that did not, since a READ that comes

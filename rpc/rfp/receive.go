@@ -470,7 +470,7 @@ func (c *Conn) waitFor(poll func() bool, limit time.Duration) bool {
 	}
 	w := c.sleeper
 	if c.sleepsAtOnce() {
-		w = c.noSpin
+		w = c.drowsy
 	}
 	if w.Wait(poll, limit) {
 		return true

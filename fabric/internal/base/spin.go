@@ -136,9 +136,10 @@ const (
 	aloneFor  = 100 * time.Millisecond
 )
 
-// makeRoom yields the CPU if a peer was on it when it last looked, and reports whether it did.
+// makeRoom yields the CPU if a peer was on it when it last looked, and reports whether it did. A waiter
+// that is to sleep sooner than the first look does not yield.
 func (s *Spinner) makeRoom(start, now int64) bool {
-	if s.Peers == nil {
+	if s.Peers == nil || s.Time <= lookAfter {
 		return false
 	}
 	beside := now >= s.alone && (s.Crowded() || now-start > int64(lookAfter)) && s.Peers.Beside()

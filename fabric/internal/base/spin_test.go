@@ -165,6 +165,15 @@ func TestPeerBeside(t *testing.T) {
 	}
 }
 
+// A waiter that is to sleep at once does not look for peers.
+func TestPeerOfASleeper(t *testing.T) {
+	s, r := crowd()
+	r.beside, s.Time = true, time.Nanosecond
+	if !s.Wait(never, func(int64) bool { return true }, 0) || r.looks+r.yields != 0 {
+		t.Errorf("%d looks, %d yields", r.looks, r.yields)
+	}
+}
+
 // A peer that does not answer is slept for in the end, and a busy waiter yields to it, too.
 func TestPeerSilent(t *testing.T) {
 	s, r := crowd()
