@@ -5,6 +5,7 @@ package rpctest
 import (
 	"context"
 	"fmt"
+	"slices"
 	"path/filepath"
 	"testing"
 	"time"
@@ -24,12 +25,14 @@ var fabrics = scale.Fabrics()
 // Fabrics returns the names of the fabrics that every test of a path runs on.
 func Fabrics() []string { return fabrics }
 
-// EachFabric runs f on every fabric, and on one that promises no order.
+// EachFabric runs f on every fabric, and, beside loop, on one that promises no order.
 func EachFabric(t *testing.T, f func(t *testing.T, r *Rig)) {
 	for _, name := range fabrics {
 		t.Run(name, func(t *testing.T) { f(t, New(t, name)) })
 	}
-	t.Run("disorder", func(t *testing.T) { f(t, Disorder(t)) })
+	if slices.Contains(fabrics, provider.Loop) {
+		t.Run("disorder", func(t *testing.T) { f(t, Disorder(t)) })
+	}
 }
 
 // Disorder returns a rig on loop, whose devices read and write lines in any order.
