@@ -5,8 +5,8 @@ package rpctest
 import (
 	"context"
 	"fmt"
-	"slices"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
