@@ -32,7 +32,6 @@ type serverAreas struct {
 	// The core owns the rest.
 	asked  [directions]bool           // it is being made, is there, or could not be had
 	untold [directions]*fabric.Region // it is there, and the client is to be told
-	news   bool                       // untold has one
 	toldIn uint64                     // the result frame that says where the area for results is
 }
 
@@ -53,14 +52,17 @@ func (c *core) needArea(s *session, d direction) {
 			return
 		}
 		s.areas.made[d] = r
-		c.Post(func() { s.areas.untold[d], s.areas.news = r, true })
+		// The two directions share nothing: a core that has ended leaves it to their goroutines.
+		c.Post(func() { s.areas.untold[d] = r })
 	})
 }
+
+// news reports whether an area was made that the client is to be told of.
+func (a *serverAreas) news() bool { return a.untold[ofRequests] != nil || a.untold[ofResults] != nil }
 
 // tellAreas begins an answer with the areas that were made. No frame waits for room before it.
 func (c *core) tellAreas(s *session) {
 	a := &s.areas
-	a.news = false
 	for d, r := range a.untold {
 		if r == nil {
 			continue

@@ -113,7 +113,7 @@ func (c *core) proceed(s *session) {
 
 // serveMessages handles messages; w.Entries are those that may end in payload.
 func (c *core) serveMessages(s *session, w wire.Word1, payload []byte) {
-	if c.fill = 0; s.areas.news {
+	if c.fill = 0; s.areas.news() {
 		c.tellAreas(s)
 	}
 	c.Call.Peer = s.peer
