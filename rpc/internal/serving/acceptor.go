@@ -69,7 +69,7 @@ func (a *Acceptor) Listen(dev fabric.Device, addr fabric.Addr, cfg fabric.Listen
 	if !slices.Contains(a.cfg.Devices, dev) {
 		return fabric.Addr{}, fmt.Errorf("%s: server: %v is not on a device of this server: %w", a.cfg.Path, addr, fabric.ErrInvalid)
 	}
-	if cfg.Backlog == 0 { // so many clients as can be served may come at the same moment
+	if cfg.Backlog == 0 { // as many clients as can be served may dial at the same moment
 		cfg.Backlog = min(max(a.cfg.MaxClients*a.cfg.Cores, fabric.DefaultBacklog), maxBacklog)
 	}
 	if cfg.Report == nil {
